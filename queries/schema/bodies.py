@@ -139,7 +139,9 @@ Fee = Annotated[int, BeforeValidator(_fee), text_schema(_WEI, "0")]
 
 def _keys(what: str, pattern: str) -> Any:
     """The schema of a map's keys."""
-    return Field(json_schema_extra={KEY: what, "propertyNames": {"pattern": pattern}})
+    return Field(
+        json_schema_extra={KEY: what, "propertyNames": {"pattern": pattern, "maxLength": 255}}
+    )
 
 
 class Body(BaseModel):
