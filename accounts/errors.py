@@ -5,6 +5,7 @@ Every refusal has one shape: a program reads `code` and `retryable`, and a perso
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 
 from django.http import JsonResponse
@@ -57,15 +58,18 @@ def answer_of(refusal: Refusal) -> JsonResponse:
     return JsonResponse(content, status=refusal.status, headers=headers)
 
 
+_unauthorized = partial(Code, status=HTTPStatus.UNAUTHORIZED)
+_forbidden = partial(Code, status=HTTPStatus.FORBIDDEN)
+used_up = partial(Code, status=HTTPStatus.TOO_MANY_REQUESTS, retryable=True)
+unavailable = partial(Code, status=HTTPStatus.SERVICE_UNAVAILABLE, retryable=True)
+
 # Any request
 BAD_REQUEST = Code("bad_request", "The request is not valid HTTP, or has too many parameters.")
 HOST_UNKNOWN = Code("host_unknown", "The Host header names none of this service's hosts.")
-HTTPS_NEEDED = Code(
-    "https_needed",
-    "The request came over plain http, where others can read the key.",
-    HTTPStatus.FORBIDDEN,
+HTTPS_NEEDED = _forbidden(
+    "https_needed", "The request came over plain http, where others can read the key."
 )
-NOT_ALLOWED = Code("not_allowed", "You may not do this.", HTTPStatus.FORBIDDEN)
+NOT_ALLOWED = _forbidden("not_allowed", "You may not do this.")
 NOTHING_HERE = Code("nothing_here", "There is nothing at this address.", HTTPStatus.NOT_FOUND)
 METHOD_NOT_ALLOWED = Code(
     "method_not_allowed", "The address does not accept this method.", HTTPStatus.METHOD_NOT_ALLOWED
@@ -84,32 +88,19 @@ FAULT_OF_OURS = Code(
     HTTPStatus.INTERNAL_SERVER_ERROR,
     retryable=True,
 )
-UNAVAILABLE = Code(
-    "unavailable",
-    "The service cannot reach its database.",
-    HTTPStatus.SERVICE_UNAVAILABLE,
-    retryable=True,
-)
+UNAVAILABLE = unavailable("unavailable", "The service cannot reach its database.")
 
 # API keys
-KEY_MISSING = Code("key_missing", "The request has no API key.", HTTPStatus.UNAUTHORIZED)
-KEY_UNKNOWN = Code("key_unknown", "This server did not issue the API key.", HTTPStatus.UNAUTHORIZED)
-KEY_REVOKED = Code("key_revoked", "The API key was revoked.", HTTPStatus.UNAUTHORIZED)
-KEY_OWNER_DISABLED = Code(
-    "account_disabled", "The operator disabled the account.", HTTPStatus.UNAUTHORIZED
-)
-TOO_MANY_REQUESTS = Code(
-    "too_many_requests",
-    "The API key has used up its requests of this minute.",
-    HTTPStatus.TOO_MANY_REQUESTS,
-    retryable=True,
+KEY_MISSING = _unauthorized("key_missing", "The request has no API key.")
+KEY_UNKNOWN = _unauthorized("key_unknown", "This server did not issue the API key.")
+KEY_REVOKED = _unauthorized("key_revoked", "The API key was revoked.")
+KEY_OWNER_DISABLED = _unauthorized("account_disabled", "The operator disabled the account.")
+TOO_MANY_REQUESTS = used_up(
+    "too_many_requests", "The API key has used up its requests of this minute."
 )
 TOO_MANY_KEYS = Code("too_many_keys", "The account has the maximum number of keys.")
-TOO_MANY_KEY_CHANGES = Code(
-    "too_many_key_changes",
-    "The account has created or rotated its maximum of keys in this hour.",
-    HTTPStatus.TOO_MANY_REQUESTS,
-    retryable=True,
+TOO_MANY_KEY_CHANGES = used_up(
+    "too_many_key_changes", "The account has created or rotated its maximum of keys in this hour."
 )
 KEY_GONE = Code(
     "key_gone", "The key belongs to another account, was revoked, or was rotated in another window."
@@ -126,18 +117,6 @@ MESSAGE_REFUSED = Code(
     retryable=True,
 )
 SIGNATURE_REFUSED = Code("signature_refused", "The signature is not the wallet's.")
-WALLET_UNREACHABLE = Code(
-    "wallet_unreachable",
-    "The contract wallet could not be queried.",
-    HTTPStatus.SERVICE_UNAVAILABLE,
-    retryable=True,
-)
-ACCOUNT_DISABLED = Code(
-    "account_disabled", "The operator has disabled the account.", HTTPStatus.FORBIDDEN
-)
-TOO_MANY_ATTEMPTS = Code(
-    "too_many_attempts",
-    "Too many attempts to sign in.",
-    HTTPStatus.TOO_MANY_REQUESTS,
-    retryable=True,
-)
+WALLET_UNREACHABLE = unavailable("wallet_unreachable", "The contract wallet could not be queried.")
+ACCOUNT_DISABLED = _forbidden("account_disabled", "The operator has disabled the account.")
+TOO_MANY_ATTEMPTS = used_up("too_many_attempts", "Too many attempts to sign in.")

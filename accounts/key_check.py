@@ -1,7 +1,8 @@
 """Checks the API key of a request, and counts the request against the limits of its account."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Concatenate, ParamSpec
 
 from django.conf import settings
@@ -12,18 +13,8 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.crypto import constant_time_compare
 
-from accounts import api_keys
-from accounts.errors import (
-    KEY_MISSING,
-    KEY_OWNER_DISABLED,
-    KEY_REVOKED,
-    KEY_UNKNOWN,
-    TOO_MANY_REQUESTS,
-    UNAVAILABLE,
-    Code,
-    Refusal,
-    answer_of,
-)
+from accounts import api_keys, errors
+from accounts.errors import Code, Refusal, answer_of
 from accounts.key_text import id_in, key_digest
 from accounts.models import Account, ApiKey
 from accounts.rate_limits import Spent, refuse_above, spend
@@ -66,23 +57,21 @@ def _key_of(request: HttpRequest) -> ApiKey:
     dashboard = f"{site_address(request)}/dashboard"
     if not text:
         sentence = f"Send your API key in the header {HEADER}. {dashboard} shows it."
-        raise _refused(KEY_MISSING, sentence, place)
-    try:
+        raise _refused(errors.KEY_MISSING, sentence, place)
+    with _refusing_without_database():
         key = find(text)
-    except DatabaseFault as fault:
-        raise _unavailable() from fault
     if key is None:
         sentence = (
             "This API key is not known: it may be mistyped, cut off, or rotated away. "
             f"{dashboard} shows the one that works."
         )
-        raise _refused(KEY_UNKNOWN, sentence, place)
+        raise _refused(errors.KEY_UNKNOWN, sentence, place)
     if key.revoked:
         sentence = f"This API key was revoked. {dashboard} makes another."
-        raise _refused(KEY_REVOKED, sentence, place)
+        raise _refused(errors.KEY_REVOKED, sentence, place)
     if not key.owner.is_active:
         sentence = "The operator has disabled the account that this API key belongs to."
-        raise _refused(KEY_OWNER_DISABLED, sentence, place)
+        raise _refused(errors.KEY_OWNER_DISABLED, sentence, place)
     return key
 
 
@@ -109,7 +98,7 @@ def count_request(owner: Account, key_id: str) -> ApiKey:
     key = None if "\0" in key_id else living.filter(pk=key_id).first()
     if key is None:
         sentence = "This key is none of yours, or was revoked meanwhile. Choose another."
-        raise _refused(KEY_REVOKED, sentence, HEADER)
+        raise _refused(errors.KEY_REVOKED, sentence, HEADER)
     _refuse_too_many(_spend(key))
     return key
 
@@ -119,29 +108,31 @@ def count_form(owner: Account) -> None:
     spent = spend(f"forms of {owner.pk}", settings.REQUESTS_PER_MINUTE, MINUTE)
     a_minute = f"{counted(spent.most, 'form')} a minute without an API key"
     said = f"An account may send {a_minute}, and yours has used them up."
-    refuse_above(spent, TOO_MANY_REQUESTS, said)
+    refuse_above(spent, errors.TOO_MANY_REQUESTS, said)
 
 
 def _spend(key: ApiKey) -> Spent:
-    try:
+    with _refusing_without_database():
         return spend(api_keys.subject(key), settings.REQUESTS_PER_MINUTE, MINUTE)
-    except DatabaseFault as fault:
-        raise _unavailable() from fault
 
 
 def _refuse_too_many(spent: Spent) -> None:
     a_minute = f"{counted(spent.most, 'request')} a minute"
     said = f"A key may make {a_minute}, and this one has used them up."
-    refuse_above(spent, TOO_MANY_REQUESTS, said)
+    refuse_above(spent, errors.TOO_MANY_REQUESTS, said)
 
 
-def _unavailable() -> Refusal:
-    # Without the count, no request is let in.
-    return Refusal(
-        UNAVAILABLE,
-        "The service cannot look up API keys at the moment. Try again in a few seconds.",
-        headers={"Retry-After": "5"},
-    )
+@contextmanager
+def _refusing_without_database() -> Iterator[None]:
+    """Refuse if the database fails: without the count, no request is let in."""
+    try:
+        yield
+    except DatabaseFault as fault:
+        raise Refusal(
+            errors.UNAVAILABLE,
+            "The service cannot look up API keys at the moment. Try again in a few seconds.",
+            headers={"Retry-After": "5"},
+        ) from fault
 
 
 def find(text: str) -> ApiKey | None:

@@ -75,12 +75,24 @@ def exempt_programs_from_csrf(view: View[Place]) -> View[Place]:
     return chosen
 
 
+def json_view(respond: Callable[Concatenate[HttpRequest, Place], dict[str, object]]) -> View[Place]:
+    """Answer with the object that `respond` returns, or with its refusal."""
+
+    @wraps(respond)
+    def view(request: HttpRequest, /, *args: Place.args, **place: Place.kwargs) -> HttpResponse:
+        try:
+            return JsonResponse(respond(request, *args, **place))
+        except Refusal as refusal:
+            return answer_of(refusal)
+
+    return view
+
+
 @exempt_programs_from_csrf
 @never_cache
 def sign_in(request: HttpRequest, ask: AskWallet) -> HttpResponse:
     if request.method == "POST":
-        respond = _show_keys if siwe.is_program(request) else _signed_in
-        return json_answer(lambda: respond(request, ask))
+        return (_show_keys if siwe.is_program(request) else _signed_in)(request, ask)
     return _sign_in_page(request)
 
 
@@ -96,18 +108,16 @@ def _sign_in_page(request: HttpRequest) -> HttpResponse:
 @exempt_programs_from_csrf
 @require_POST
 @never_cache
-def message_to_sign(request: HttpRequest) -> HttpResponse:
-    def issued() -> dict[str, object]:
-        content = content_of(request)
-        count_message(request)
-        address = wallet_address(content.get("address"))
-        chain_id = wallet_chain_id(content.get("chainId"))
-        message = siwe.issue(request, address, chain_id)
-        return {"message": message, "address": address}
-
-    return json_answer(issued)
+@json_view
+def message_to_sign(request: HttpRequest) -> dict[str, object]:
+    content = content_of(request)
+    count_message(request)
+    address = wallet_address(content.get("address"))
+    chain_id = wallet_chain_id(content.get("chainId"))
+    return {"message": siwe.issue(request, address, chain_id), "address": address}
 
 
+@json_view
 def _signed_in(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     content = content_of(request)
     account = _authenticate(request, content, ask)
@@ -118,6 +128,7 @@ def _signed_in(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     return {"next": _inside(request, content.get("next")) or resolve_url("dashboard")}
 
 
+@json_view
 def _show_keys(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     """Return the keys that the dashboard shows, without a session; the first one if none works."""
     account = _authenticate(request, content_of(request), ask)
@@ -172,14 +183,6 @@ def end_session(request: HttpRequest, session_id: str) -> HttpResponse:
     else:
         messages.info(request, "That browser was signed out already.")
     return redirect("dashboard")
-
-
-def json_answer(made: Callable[[], dict[str, object]]) -> HttpResponse:
-    """What it returns, or its refusal."""
-    try:
-        return JsonResponse(made())
-    except Refusal as refusal:
-        return answer_of(refusal)
 
 
 def content_of(request: HttpRequest) -> Content:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 
 from eth_utils.address import to_checksum_address
 
@@ -10,26 +11,20 @@ from accounts.wallets import shortened
 from accounts.wording import moment_of, utc
 from queries.amounts import exact_amount, gwei, short_amount
 from queries.proving.bundles import FactKind
+from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
 from queries.reading.facts import FactView
 
 BLOB = 131_072  # units of gas
 NUMBER_SHOWN = 10**15  # a greater one is shown as hex where there is little room
-# Hashes of nothing.
-EMPTY_TRIE = "56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"
-EMPTY_CODE = "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
+EMPTY_TRIE, EMPTY_CODE = EMPTY_TRIE_ROOT.hex(), EMPTY_CODE_HASH.hex()
+# The hash of nothing in these fields, and what it means.
 EMPTY_HEADERS = {
-    "UNCLES_HASH": (
-        "1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347",
-        "no uncles",
-    ),
+    "UNCLES_HASH": (EMPTY_UNCLES_HASH.hex(), "no uncles"),
     "TRANSACTIONS_ROOT": (EMPTY_TRIE, "no transactions"),
     "RECEIPTS_ROOT": (EMPTY_TRIE, "no receipts"),
     "WITHDRAWALS_ROOT": (EMPTY_TRIE, "no withdrawals"),
-    "LOGS_BLOOM": ("d397b3b043d87fcd6fad1291ff0bfd16401c274896d8c63a923727f077b8e0b5", "no logs"),
-    "REQUESTS_HASH": (
-        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-        "no requests",
-    ),
+    "LOGS_BLOOM": (keccak256(bytes(256)).hex(), "no logs"),
+    "REQUESTS_HASH": (sha256().hexdigest(), "no requests"),
 }
 GREATEST = 2**256 - 1
 LARGE = 2**128  # from here on a word is rather a hash, or several values beside each other
@@ -62,18 +57,12 @@ def _as_it_is(text: str, *readings: Reading, remark: str = "") -> Decoded:
 
 
 def decoded(fact: FactView, currency: str) -> Decoded:
-    number = int(fact.word, 16)
-    match fact.kind:
-        case FactKind.STORAGE_SLOT:
-            return _slot(number)
-        case FactKind.BLOCK_AT_TIME:
-            shown, asked = f"block {number:,}", _moment(fact.key)
-            remark = f"The last block that is not later than {asked.exact}."
-            return Decoded(shown, shown, asked.readings, remark, asked.moment)
-        case FactKind.ACCOUNT_FIELD:
-            return _account_field(fact.name, number, currency)
-        case _:
-            return _header_field(fact.name, number)
+    if fact.kind is FactKind.BLOCK_AT_TIME:
+        shown, asked = f"block {int(fact.word, 16):,}", _moment(fact.key)
+        remark = f"The last block that is not later than {asked.exact}."
+        return Decoded(shown, shown, asked.readings, remark, asked.moment)
+    of_account = fact.kind is FactKind.ACCOUNT_FIELD
+    return decoded_value(fact.name, fact.word, currency, of_account=of_account)
 
 
 def decoded_value(name: str, word: str, currency: str, *, of_account: bool) -> Decoded:

@@ -67,9 +67,6 @@ def file_of(name: str) -> Path:
     return settings.BASE_DIR / "SECURITY.md" if name == "security" else FOLDER / f"{name}.md"
 
 
-WRITTEN = tuple(name for name in GUIDES if file_of(name).exists())
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A guide in lists of all guides."""
@@ -84,7 +81,7 @@ APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    return tuple(_entry(name) for name in WRITTEN)
+    return tuple(_entry(name) for name in GUIDES)
 
 
 def _entry(name: str) -> Entry:
@@ -152,7 +149,7 @@ def _link(found: re.Match[str], site: str, files: Mapping[str, str]) -> str:
         return found["code"]
     shown, path, anchor = found["shown"], Path(found["path"]), found["anchor"] or ""
     name = "security" if path.name == "SECURITY.md" else path.stem
-    if path.suffix == ".md" and name in WRITTEN:
+    if path.suffix == ".md" and name in GUIDES:
         return f"[{shown}]({site}/docs/{name}.md{anchor})"
     return f"[{shown}]({site}{files[path.name]})" if path.name in files else shown
 

@@ -37,6 +37,11 @@ log = logging.getLogger("tacitus.api")
 requests_log = logging.getLogger("tacitus.requests")
 
 
+class Middleware:
+    def __init__(self, get_response: Answer) -> None:
+        self.get_response = get_response
+
+
 class AnswerHeaders(SecurityMiddleware):
     def process_request(self, request: HttpRequest) -> None:
         """The redirect to https is left to SecurityMiddleware itself."""
@@ -48,10 +53,7 @@ PROXY_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 LONGEST_HOST = 260  # a name of 253 characters and a port
 
 
-class RequestLog:
-    def __init__(self, get_response: Answer) -> None:
-        self.get_response = get_response
-
+class RequestLog(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         begin = time.perf_counter()
         given = request.headers.get("X-Request-ID", "")
@@ -109,10 +111,7 @@ PREFLIGHT = {
 HTML, JSON = "text/html", "application/json"
 
 
-class ApiAnswers:
-    def __init__(self, get_response: Answer) -> None:
-        self.get_response = get_response
-
+class ApiAnswers(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         of_the_api = is_of_the_api(request.path)
         response = self.get_response(request)
@@ -233,11 +232,8 @@ FORM, FORM_WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-dat
 LARGEST_FORM = 20_000  # bytes, of any but that of a new batch
 
 
-class RequestBodies:
+class RequestBodies(Middleware):
     """Refuses a form by its length and kind before it is read. The API has limits of its own."""
-
-    def __init__(self, get_response: Answer) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if is_of_the_api(request.path):
@@ -263,10 +259,7 @@ def _length(request: HttpRequest) -> int:
         return 0
 
 
-class MethodPage:
-    def __init__(self, get_response: Answer) -> None:
-        self.get_response = get_response
-
+class MethodPage(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED or response.content:

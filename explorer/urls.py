@@ -2,18 +2,19 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, register_converter
 from django.urls.converters import IntConverter, StringConverter
-from django.views.decorators.cache import cache_control
+from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.http import conditional_page, require_safe
 from django.views.generic import RedirectView
 
 from accounts import views as accounts
-from explorer.guides import WRITTEN
+from explorer.guides import GUIDES
 from explorer.links import AccountAddress, PageLinks, TransactionHash, WholeNumber
 from explorer.pages import (
     batches,
@@ -58,14 +59,17 @@ register_converter(Place, "place")
 
 
 class GuideName(StringConverter):
-    regex = "|".join(WRITTEN)
+    regex = "|".join(GUIDES)
 
 
 register_converter(GuideName, "guide")
 
 
-# By itself it would answer whatever method comes.
-_to_the_batches = require_safe(RedirectView.as_view(pattern_name="batches"))
+def read_page(address: str, view: View, arguments: dict[str, Any], name: str) -> URLPattern:
+    """A page that is only read. It is not cached: scripts fetch parts of pages from the same
+    addresses, and "back" must not lead to one.
+    """
+    return path(address, require_safe(never_cache(view)), arguments, name=name)
 
 
 def explorer(routes: Routes) -> list[URLPattern]:
@@ -73,8 +77,10 @@ def explorer(routes: Routes) -> list[URLPattern]:
     links = {"links": PageLinks(routes)}
 
     def page(address: str, view: View, name: str, **more: object) -> URLPattern:
-        return path(f"explorer/{address}", view, links | more, name=name)
+        return read_page(f"explorer/{address}", view, links | more, name)
 
+    # By itself it would answer whatever method comes.
+    to_batches = require_safe(RedirectView.as_view(pattern_name="batches"))
     batch, fact = "query/<str:batch_id>", "query/<str:batch_id>/<place:place>/<str:name>"
     block, account = "block/<number:chain>/<number:number>", "account/<account:address>"
     registry = "registry/<number:destination>/<account:address>"
@@ -85,9 +91,9 @@ def explorer(routes: Routes) -> list[URLPattern]:
         ("registry", registry, downloads.registry_facts),
     ]
     return [
-        path("", start.start, links, name="start"),
-        path("search", search.search, links, name="search"),
-        path("explorer", _to_the_batches, name="explorer"),
+        read_page("", start.start, links, "start"),
+        read_page("search", search.search, links, "search"),
+        path("explorer", to_batches, name="explorer"),
         page("newest", start.newest_changes, "newest"),
         page("batches", batches.batches, "batches"),
         page(batch, batches.batch, "batch"),
@@ -114,20 +120,13 @@ def of_accounts(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     """The pages of someone who is signed in."""
     links: dict[str, object] = {"links": PageLinks(routes)}
     new = {**links, "limits": limits}
+    batch, webhook = "dashboard/batches/<str:batch_id>", "dashboard/webhooks/<str:event>"
     return [
-        path("dashboard", dashboard.dashboard, links, name="dashboard"),
-        path("dashboard/batches", dashboard.own_batches, links, name="own-batches"),
-        path(
-            "dashboard/batches/<str:batch_id>/cancel",
-            dashboard.cancel_batch,
-            name="cancel-own-batch",
-        ),
-        path("dashboard/webhooks", dashboard.own_webhooks, name="own-webhooks"),
-        path(
-            "dashboard/webhooks/<str:event>/replay",
-            dashboard.replay_delivery,
-            name="replay-delivery",
-        ),
+        read_page("dashboard", dashboard.dashboard, links, "dashboard"),
+        read_page("dashboard/batches", dashboard.own_batches, links, "own-batches"),
+        path(f"{batch}/cancel", dashboard.cancel_batch, name="cancel-own-batch"),
+        read_page("dashboard/webhooks", dashboard.own_webhooks, {}, "own-webhooks"),
+        path(f"{webhook}/replay", dashboard.replay_delivery, name="replay-delivery"),
         path("dashboard/new-batch", new_batch.new_batch, new, name="new-batch"),
         path("dashboard/new-batch/check", new_batch.check_new_batch, new, name="check-new-batch"),
     ]
@@ -151,9 +150,10 @@ def of_sign_in() -> list[URLPattern]:
 
 def documentation(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     """The guides, and the files that they name."""
+    guide = {"routes": routes, "limits": limits}
     return [
-        path("docs", docs.guide_list, name="docs"),
-        path("docs/<guide:name>", docs.guide, {"routes": routes, "limits": limits}, name="guide"),
+        path("docs", require_safe(docs.guide_list), name="docs"),
+        path("docs/<guide:name>", require_safe(docs.guide), guide, name="guide"),
         *public_files(routes, limits),
     ]
 
@@ -163,8 +163,9 @@ def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
 
     def file(address: str, view: View, url_name: str, **arguments: object) -> URLPattern:
         # Clients keep it and revalidate it each time: an upgraded server has another version.
-        revalidated = cache_control(public=True, no_cache=True)(conditional_page(view))
-        return path(address, revalidated, arguments, name=url_name)
+        revalidated = cache_control(public=True, no_cache=True)
+        answer = revalidated(conditional_page(require_safe(view)))
+        return path(address, answer, arguments, name=url_name)
 
     return [
         file("docs/<guide:name>.md", docs.guide_text, "guide-text", routes=routes, limits=limits),

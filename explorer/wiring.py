@@ -22,15 +22,10 @@ from queries.registries import Registry
 from queries.routes import Routes, RoutesUnreadable, read_routes
 from queries.schema.batch_checks import BatchLimits
 
-
-def _configured() -> Routes:
-    try:
-        return read_routes(settings.ROUTES_FILE)
-    except RoutesUnreadable as fault:
-        raise ImproperlyConfigured(str(fault)) from None
-
-
-ROUTES = _configured()
+try:
+    ROUTES = read_routes(settings.ROUTES_FILE)
+except RoutesUnreadable as fault:
+    raise ImproperlyConfigured(str(fault)) from None
 
 LIMITS = BatchLimits(
     blocks=settings.BATCH_BLOCKS,

@@ -6,13 +6,11 @@ The sentence for a person is written where the fault is found, and names the fie
 from functools import partial
 from http import HTTPStatus
 
-from accounts.errors import Code, Refusal
+from accounts.errors import Code, Refusal, unavailable, used_up
 from queries.schema.wording import quoted
 
 _not_found = partial(Code, status=HTTPStatus.NOT_FOUND)
 _conflict = partial(Code, status=HTTPStatus.CONFLICT)
-_used_up = partial(Code, status=HTTPStatus.TOO_MANY_REQUESTS, retryable=True)
-_unavailable = partial(Code, status=HTTPStatus.SERVICE_UNAVAILABLE, retryable=True)
 
 NOT_JSON = Code("not_json", "The body is empty, not UTF-8, or not exactly one JSON value.")
 NESTED_TOO_DEEPLY = Code(
@@ -62,7 +60,7 @@ TOO_MANY_ACCOUNTS = Code(
 TOO_MANY_SLOTS = Code(
     "too_many_slots", "The batch has more storage slots, over all its accounts, than allowed."
 )
-TOO_MANY_FACTS = _used_up(
+TOO_MANY_FACTS = used_up(
     "too_many_facts", "The batch asks for more facts than your account has left of its daily limit."
 )
 MORE_FACTS_THAN_A_DAY = Code(
@@ -96,18 +94,18 @@ PROOF_UNAVAILABLE = _conflict(
     "proof_unavailable",
     "The fact is in the registry, but its proof is not stored here; `error` says why.",
 )
-PROOFS_BUSY = _unavailable(
+PROOFS_BUSY = unavailable(
     "proofs_busy", "The server is already preparing as many proofs as it can."
 )
 DELIVERY_UNKNOWN = _not_found("delivery_unknown", "You have no webhook delivery with this id.")
-TOO_MANY_REPLAYS = _used_up(
+TOO_MANY_REPLAYS = used_up(
     "too_many_replays", "Your account has used up its webhook replays for this hour."
 )
 PARAMETER_MALFORMED = Code("parameter_malformed", "A parameter in the address is malformed.")
-TOO_MANY_ESTIMATES = _used_up(
+TOO_MANY_ESTIMATES = used_up(
     "too_many_estimates", "Your account has used up its estimates and witnesses for this minute."
 )
-ESTIMATES_BUSY = _unavailable(
+ESTIMATES_BUSY = unavailable(
     "estimates_busy",
     "The server is busy, or already makes an estimate or witness for your account.",
 )
@@ -121,7 +119,7 @@ NOT_PROVABLE = Code(
     "The registry can never know the block or a later one that leads to it, or an ENS name has no "
     "address.",
 )
-CHAIN_UNAVAILABLE = _unavailable(
+CHAIN_UNAVAILABLE = unavailable(
     "chain_unavailable",
     "A chain's nodes do not answer in time, or its gas price is above the operator's limit.",
 )
@@ -140,7 +138,7 @@ ATTESTATION_CONTRADICTED = _conflict(
 ATTESTATION_UNWANTED = _conflict(
     "attestation_unwanted", "No query waits for this block, or for one that a hop from it reaches."
 )
-TOO_MANY_ATTESTATIONS = _used_up(
+TOO_MANY_ATTESTATIONS = used_up(
     "too_many_attestations", "Your IP address has used up its attestation requests for this minute."
 )
 

@@ -13,8 +13,6 @@ from types import SimpleNamespace
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from accounts.errors import Refusal, answer_of
 from accounts.sessions import account_of
@@ -101,8 +99,6 @@ def _place(request: HttpRequest, name: str) -> int | None:
     return int(text) if PLACE.fullmatch(text) else None
 
 
-@require_safe
-@never_cache
 def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     opened = _opened(request) if "open" in request.GET else None
     page = _parts(request, batch_id, opened, wanted=_place(request, "query"))
@@ -111,8 +107,6 @@ def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse
     return render(request, "batch.html", {"page": page, "links": links, "may_cancel": may_cancel})
 
 
-@require_safe
-@never_cache
 def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     """Only the parts whose marks differ from `seen`; an empty answer if none does."""
     page = _parts(request, batch_id, _opened(request), _shown_queries(request))
@@ -129,8 +123,6 @@ def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> Http
     return render(request, "batch_changes.html", changed, status=status)
 
 
-@require_safe
-@never_cache
 def batch_block(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     """One block's queries, where it is opened."""
     page = _parts(request, batch_id, _opened(request))
@@ -185,8 +177,6 @@ def _shown_queries(request: HttpRequest) -> frozenset[int]:
     return frozenset(int(each) for each in named if PLACE.fullmatch(each))
 
 
-@require_safe
-@never_cache
 def query(request: HttpRequest, batch_id: str, place: int, links: PageLinks) -> HttpResponse:
     batch = stored.batch(batch_id)
     query = stored.query_at(batch, place) if batch else None
@@ -207,8 +197,6 @@ def query(request: HttpRequest, batch_id: str, place: int, links: PageLinks) -> 
 LISTED = 50  # batches, on one page of their list
 
 
-@require_safe
-@never_cache
 def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     status = request.GET.get("status", "")
     destination = chain_asked(request, "to")
@@ -232,8 +220,6 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     )
 
 
-@require_safe
-@never_cache
 def batch_proof(_request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponseBase:
     if stored.batch(batch_id) is None:
         raise Http404

@@ -3,8 +3,6 @@
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 from eth_utils.address import to_checksum_address
 
 from accounts.wording import counted
@@ -20,8 +18,6 @@ from queries.registries import Registry, RegistryKind, proves_its_code, time_tex
 ROWS = 50
 
 
-@require_safe
-@never_cache
 def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:
     """A block without queries has a page if its chain is configured: it offers to ask."""
     shown = reading.block(chain, number)
@@ -40,8 +36,6 @@ LINES = 50  # of the chart's table that come with the page; more of them come wh
 TABLE = "table"
 
 
-@require_safe
-@never_cache
 def account(request: HttpRequest, address: str, links: PageLinks) -> HttpResponse:
     """An address without queries has a page too: it offers to ask."""
     spelled = to_checksum_address(address)
@@ -87,8 +81,6 @@ def chain_of(request: HttpRequest, shown: reading.AccountView) -> int | None:
     return shown.chains[0]
 
 
-@require_safe
-@never_cache
 def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks) -> HttpResponse:
     shown = reading.transaction(chain, f"0x{digits}")
     if shown is None:
@@ -174,8 +166,6 @@ def reach_of(registry: Registry, links: PageLinks, source_head: HeadView | None)
     return f"{_of_route(REACH[registry.kind], registry, links)} {CHAINED} {by_nodes}"
 
 
-@require_safe
-@never_cache
 def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     chains = links.routes.chains
     heads = heads_of(chains)
@@ -219,8 +209,6 @@ def registry_at(destination: int, address: str, links: PageLinks) -> Registry:
     raise Http404
 
 
-@require_safe
-@never_cache
 def registry(
     request: HttpRequest, destination: int, address: str, links: PageLinks
 ) -> HttpResponse:

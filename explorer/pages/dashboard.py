@@ -5,8 +5,6 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from accounts.api_keys import GRACE_PERIODS, KEYS_OF_AN_ACCOUNT
 from accounts.errors import Refusal
@@ -26,8 +24,6 @@ NEWEST_BATCHES, NEWEST_DELIVERIES = 10, 5
 BATCHES_A_PAGE, DELIVERIES_A_PAGE = 50, 25
 
 
-@require_safe
-@never_cache
 @login_required
 def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account = account_of(request)
@@ -54,8 +50,6 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     )
 
 
-@require_safe
-@never_cache
 @login_required
 def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     status = request.GET.get("status", "")
@@ -71,8 +65,6 @@ def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     return render(request, "own_batches.html", {**shown, "cursor": _cursor(request)})
 
 
-@require_safe
-@never_cache
 @login_required
 def own_webhooks(request: HttpRequest) -> HttpResponse:
     account, cursor = account_of(request), _cursor(request)

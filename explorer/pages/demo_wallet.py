@@ -4,42 +4,38 @@ It signs nothing but the message that this very browser was just given to sign i
 this machine.
 """
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from eth_utils.address import to_checksum_address
 
 from accounts import siwe
 from accounts.errors import NOT_ALLOWED, REQUEST_MALFORMED, Refusal
-from accounts.views import content_of, json_answer, text_in
+from accounts.views import content_of, json_view, text_in
 from explorer.metrics import comes_from_this_machine
 from explorer.wiring import demo_wallet
 
 
 @require_safe
 @never_cache
-def account(request: HttpRequest) -> HttpResponse:
-    def shown() -> dict[str, object]:
-        _refuse_other_machines(request)
-        with demo_wallet() as wallet:
-            return {"address": to_checksum_address(wallet.payer), "chainId": hex(wallet.chain_id)}
-
-    return json_answer(shown)
+@json_view
+def account(request: HttpRequest) -> dict[str, object]:
+    _refuse_other_machines(request)
+    with demo_wallet() as wallet:
+        return {"address": to_checksum_address(wallet.payer), "chainId": hex(wallet.chain_id)}
 
 
 @require_POST
 @never_cache
-def sign(request: HttpRequest) -> HttpResponse:
-    def signed() -> dict[str, object]:
-        _refuse_other_machines(request)
-        text = text_in(content_of(request), "message")
-        asked = siwe.check_issued(request, text)
-        with demo_wallet() as wallet:
-            if asked.address != to_checksum_address(wallet.payer):
-                raise Refusal(REQUEST_MALFORMED, "The demo wallet signs only for its own account.")
-            return {"signature": wallet.sign_text(text)}
-
-    return json_answer(signed)
+@json_view
+def sign(request: HttpRequest) -> dict[str, object]:
+    _refuse_other_machines(request)
+    text = text_in(content_of(request), "message")
+    asked = siwe.check_issued(request, text)
+    with demo_wallet() as wallet:
+        if asked.address != to_checksum_address(wallet.payer):
+            raise Refusal(REQUEST_MALFORMED, "The demo wallet signs only for its own account.")
+        return {"signature": wallet.sign_text(text)}
 
 
 def _refuse_other_machines(request: HttpRequest) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
 from accounts.site_address import site_address
 from explorer import guides
@@ -42,25 +41,21 @@ MEDIA_TYPES = {".json": "application/json", ".py": "text/x-python; charset=utf-8
 MARKDOWN = "text/markdown; charset=utf-8"
 
 
-@require_safe
 def guide_list(request: HttpRequest) -> HttpResponse:
     return _page(request, "docs/list.html", here="docs")
 
 
-@require_safe
 def guide(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> HttpResponse:
     text, site = _markdown(request, name, routes, limits), site_address(request)
     return _page(request, "docs/guide.html", here=name, guide=guides.rendered(text, site))
 
 
-@require_safe
 def guide_text(
     request: HttpRequest, name: str, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
     return HttpResponse(_markdown(request, name, routes, limits), content_type=MARKDOWN)
 
 
-@require_safe
 def llms(request: HttpRequest) -> HttpResponse:
     """The guides for programs that read, as llmstxt.org has it."""
     context = {"site": site_address(request), "guides": guides.entries()}
@@ -77,7 +72,6 @@ def _markdown(request: HttpRequest, name: str, routes: Routes, limits: BatchLimi
     return guides.filled_in(name, site, example, tables_of(routes, limits, example), SERVED)
 
 
-@require_safe
 def named_file(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> HttpResponse:
     if name not in files:
         raise Http404
@@ -85,7 +79,6 @@ def named_file(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> H
     return HttpResponse(files[name].read_bytes(), content_type=media_type)
 
 
-@require_safe
 def abi(_request: HttpRequest, name: str) -> HttpResponse:
     """The ABI of a kind of registry, or of the router."""
     if name != "router" and name not in set(RegistryKind):

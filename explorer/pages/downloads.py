@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC
 
 from django.http import Http404, HttpRequest, StreamingHttpResponse
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 from eth_utils.address import to_checksum_address
 
 from explorer.links import PageLinks
 from explorer.pages.chain_objects import chain_of, registry_at
 from explorer.pages.facts import fact_line
-from explorer.pages.lists import BEFORE, numbers
+from explorer.pages.lists import BEFORE, cursor_of, numbers
 from queries.reading import batches, chain_objects
 from queries.reading import facts as portions
 from queries.reading.facts import Portion, ProvenFact, facts_of_batch
@@ -82,8 +80,6 @@ Pieces = Callable[[Iterable[ProvenFact], PageLinks], Iterator[str]]
 WRITERS: dict[str, Pieces] = {"csv": csv_pieces, "json": json_pieces}
 
 
-@require_safe
-@never_cache
 def batch_facts(
     _request: HttpRequest, batch_id: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
@@ -92,8 +88,6 @@ def batch_facts(
     return facts_file(facts_of_batch(batch_id), links, form, f"tacitus-{batch_id}")
 
 
-@require_safe
-@never_cache
 def account_facts(
     request: HttpRequest, address: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
@@ -106,8 +100,6 @@ def account_facts(
     return _portion_file(request, portion, links, form, f"tacitus-{spelled}-on-{chain}")
 
 
-@require_safe
-@never_cache
 def block_facts(
     request: HttpRequest, chain: int, number: int, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
@@ -115,8 +107,6 @@ def block_facts(
     return _portion_file(request, portion, links, form, f"tacitus-{chain}-block-{number}")
 
 
-@require_safe
-@never_cache
 def registry_facts(
     request: HttpRequest, destination: int, address: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
@@ -150,9 +140,4 @@ def _portion_file(
 
 def _cursor(request: HttpRequest) -> Cursor | None:
     """The cursor from the previous portion's `Link`: that portion's last query."""
-    if BEFORE not in request.GET:
-        return None
-    key = numbers(2)(request.GET[BEFORE])
-    if key is None:
-        raise Http404
-    return Cursor(key)
+    return cursor_of(request, numbers(2), (BEFORE,))

@@ -1,12 +1,9 @@
 """The page of a fact: decoded, how it is read on chain, and what its registry says right now."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from accounts.rate_limits import client_network, spend
 from explorer.decoding import Decoded, decoded, no_such_account
@@ -76,53 +73,43 @@ def too_often(request: HttpRequest) -> int:
     return 0 if spent.allowed else spent.seconds_left
 
 
-@require_safe
-@never_cache  # a script fetches parts of it, and "back" must not lead to one
 def fact(
     request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
 ) -> HttpResponse:
-    found, of_query = _fact(batch_id, place, name)
-    shown = _shown(found, batch_id, place, links) | {"absent": no_such_account(of_query)}
+    _, shown = _shown(batch_id, place, name, links)
     return render(request, _template(request, "read_it"), shown)
 
 
-@require_safe
-@never_cache
 def check(
     request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
 ) -> HttpResponse:
-    found, of_query = _fact(batch_id, place, name)
-    seconds = too_often(request)
-    if seconds:
+    found, shown = _shown(batch_id, place, name, links)
+    if seconds := too_often(request):
         answer = RegistryWord(Outcome.TOO_OFTEN, seconds=seconds)
     else:
         answer = ask_registry(found, links.routes)
-    shown = _shown(found, batch_id, place, links) | {
-        "absent": no_such_account(of_query),
-        "check": answer,
-    }
+    shown["check"] = answer
     if answer.outcome is Outcome.DIFFERS:
         shown["said"] = fact_line(replace(found, word=answer.word), links)
     return render(request, _template(request, "check_answer"), shown)
 
 
-def _fact(batch_id: str, place: int, name: str) -> tuple[FactView, Sequence[FactView]]:
-    """It, among all of its query's."""
+def _shown(
+    batch_id: str, place: int, name: str, links: PageLinks
+) -> tuple[FactView, dict[str, object]]:
+    """The fact, and what its page shows."""
     batch = batches.batch(batch_id)
     query = batches.query_at(batch, place) if batch else None
     facts = facts_of(query, batch.destination) if batch and query else ()
-    for each in facts:
-        if each.name == name:
-            return each, facts
-    raise Http404
-
-
-def _shown(found: FactView, batch_id: str, place: int, links: PageLinks) -> dict[str, object]:
+    found = next((each for each in facts if each.name == name), None)
+    if found is None:
+        raise Http404
     registry = links.registry_address(found.source, found.destination)
-    return {
+    return found, {
         "batch_id": batch_id,
         "place": place,
         "line": fact_line(found, links),
+        "absent": no_such_account(facts),
         "registry": registry,
         "snippets": snippets(found, registry) if registry else (),
         "links": links,

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest
 from queries.reading.slices import Cursor, Slice, numbers_of
 
 # Which side of a row the page lies on, as its address says it.
-BEFORE, AFTER = "before", "after"
+SIDES = BEFORE, AFTER = "before", "after"
 Key = tuple[int | str, ...]
 
 
@@ -22,9 +22,11 @@ class Ways:
     first: str  # the newest page, where this is another one
 
 
-def cursor_of(request: HttpRequest, read: Callable[[str], Key | None]) -> Cursor | None:
+def cursor_of(
+    request: HttpRequest, read: Callable[[str], Key | None], sides: tuple[str, ...] = SIDES
+) -> Cursor | None:
     """None at first; what is no row's key leads to no page."""
-    for side in (BEFORE, AFTER):
+    for side in sides:
         if side in request.GET:
             key = read(request.GET[side])
             if key is None:
@@ -49,7 +51,7 @@ def numbers(count: int) -> Callable[[str], Key | None]:
 
 
 def ways(request: HttpRequest, shown: Slice[Any]) -> Ways:
-    is_first = not {BEFORE, AFTER} & set(request.GET)
+    is_first = request.GET.keys().isdisjoint(SIDES)
     return Ways(
         older=_address(request, BEFORE, shown.older) if shown.older else "",
         newer=_address(request, AFTER, shown.newer) if shown.newer else "",
@@ -60,7 +62,7 @@ def ways(request: HttpRequest, shown: Slice[Any]) -> Ways:
 def _address(request: HttpRequest, side: str = "", key: str = "") -> str:
     """The same page with the same filters, at another row."""
     kept = request.GET.copy()
-    for each in (BEFORE, AFTER):
+    for each in SIDES:
         kept.pop(each, None)
     if side:
         kept[side] = key

@@ -11,8 +11,6 @@ from urllib.parse import unquote, urlsplit
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 from eth_utils.address import to_checksum_address
 
 from explorer.links import PageLinks
@@ -141,8 +139,6 @@ def _block(chain: int, number: int, links: PageLinks) -> Hit:
     return Hit("Block", name, reverse("block", args=[chain, number]))
 
 
-@require_safe
-@never_cache
 def search(request: HttpRequest, links: PageLinks) -> HttpResponse:
     typed = request.GET.get("q", "")
     text = typed.strip()

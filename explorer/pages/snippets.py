@@ -1,5 +1,6 @@
 """How anyone reads a fact from its registry, ready to be copied; the texts are in the templates."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.template.loader import render_to_string
@@ -45,15 +46,14 @@ class RegistryCall:
 
     @property
     def in_python(self) -> str:
-        numbers = {"uint256", "uint8"}
-        shown = (
-            each.value if each.type in numbers else f'"{each.value}"' for each in self.arguments
-        )
-        return ", ".join(shown)
+        return self._quoted({"uint256": "{}", "uint8": "{}"})
 
     @property
     def in_javascript(self) -> str:
-        forms = {"uint256": "{}n", "uint8": "{}"}
+        return self._quoted({"uint256": "{}n", "uint8": "{}"})
+
+    def _quoted(self, forms: Mapping[str, str]) -> str:
+        """The arguments, each in the form of its type; without one, as a text."""
         shown = (forms.get(each.type, '"{}"').format(each.value) for each in self.arguments)
         return ", ".join(shown)
 

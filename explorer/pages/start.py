@@ -7,8 +7,6 @@ from hashlib import blake2s
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from explorer.charts import charts_of
 from explorer.links import PageLinks
@@ -40,8 +38,6 @@ def _age(now: datetime, moment: datetime) -> str:
     return str(seconds // ROUGHLY) if seconds < MINUTE else in_words(seconds)
 
 
-@require_safe
-@never_cache
 def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
     now = timezone.now()
     shown = figures(now.astimezone(UTC).date())
@@ -54,8 +50,6 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
     return render(request, "start.html", context)
 
 
-@require_safe
-@never_cache
 def newest_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     """The newest batches again, or nothing where they are as they were `seen`."""
     shown = newest(timezone.now())

@@ -15,17 +15,11 @@ from queries.chain.registry import UNKNOWN, Known, RegistryFacts, missing
 from queries.chain.sender import Destination
 from queries.chain.source import ChainHead
 from queries.models import BlockJob
+from queries.pipeline import prove
 from queries.pipeline.anchors import AnchorSearch, Found, NotKnownYet, OutOfReach, Preparation
 from queries.pipeline.chains import Chains, Work, route_removed
 from queries.pipeline.pieces import Anchor
-from queries.pipeline.prove import (
-    TRANSACTION_FAILED,
-    Ready,
-    failed_transactions,
-    prepare,
-    proving_pieces,
-    wait_for_the_day,
-)
+from queries.pipeline.prove import Ready
 from queries.pipeline.queue import Lease, Outcome, Snooze, pause_of, queries_of_pass, shared_now
 from queries.pipeline.readback import confirm_missing, read_back
 from queries.pipeline.transactions import unsettled
@@ -191,17 +185,17 @@ def _prove(work: Work, header: Header, known: Known) -> Ready | Outcome:
         transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
         transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
     work.lease.keep()
-    failed = failed_transactions(work)
+    failed = prove.failed_transactions(work)
     if len(failed) >= work.limits.failed_transactions:  # which has cost gas
         sentence = f"{len(failed)} transactions were mined and failed, the last one {failed[-1]}."
         step = StepName.HEADER_ACCUMULATED
-        return work.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
+        return work.reject(Failure(prove.TRANSACTION_FAILED, sentence, step, retryable=True))
     if work.chains.day_is_spent(work.job.destination):
-        return wait_for_the_day(work)  # before proofs are fetched that could not be sent
+        return prove.wait_for_the_day(work)  # before proofs are fetched that could not be sent
     if isinstance(anchor, Preparation):
-        return prepare(work, anchor, lambda one: isinstance(find(one), Preparation))
+        return prove.prepare(work, anchor, lambda one: isinstance(find(one), Preparation))
     lacking, keep = missing(known.unproven), work.lease.keep
-    pieces = proving_pieces(work.chains, work.registry, work.job.pk, anchor, lacking, keep)
+    pieces = prove.proving_pieces(work.chains, work.registry, work.job.pk, anchor, lacking, keep)
     return Ready(work, pieces, alone=bool(failed) or work.job.failures >= work.limits.refusals)
 
 

@@ -18,18 +18,9 @@ from queries.chain.errors import ChainError, EnsOffChain, EnsUnresolved, NodesLi
 from queries.chain.source import ChainHead, SourceChain
 from queries.limits import Limits
 from queries.models import Batch, BlockJob, Query
+from queries.pipeline import queue
 from queries.pipeline.chains import Chains, route_removed
-from queries.pipeline.queue import (
-    NOT_DUE,
-    Lease,
-    LeaseLost,
-    Snooze,
-    claim,
-    due,
-    look_in_turn,
-    pause_of,
-    shared_now,
-)
+from queries.pipeline.queue import Lease, LeaseLost, Snooze
 from queries.proving.headers import Header
 from queries.schema.addresses import Address
 from queries.statuses import StepName
@@ -86,7 +77,7 @@ def settle(lease: Lease[Batch], chains: Chains) -> Snooze | None:
         transitions.reject([batch.pk], certain.failure, failing)
         return None
     if reason:
-        return Snooze(reason, pause_of(batch.submitted, chains.limits))
+        return Snooze(reason, queue.pause_of(batch.submitted, chains.limits))
     newest = chains.head(named[0].source).number if named else 0
     with transaction.atomic():  # if they cannot be attached, the others are not claimed either
         beside = _claim_plain(lease, named[0].source, newest) if named else []
@@ -217,7 +208,7 @@ def _claim_plain(first: Lease[Batch], source: int, newest: int) -> list[Lease[Ba
     """
     most = settings.BATCH_ACCOUNTS
     room, keys = most - first.row.asked_queries, list[str]()
-    others = due(Batch.objects.filter(destination=first.row.destination), shared_now())
+    others = queue.due(Batch.objects.filter(destination=first.row.destination), queue.shared_now())
     for key, asked in others.values_list("pk", "asked_queries")[:most]:
         room -= asked
         if room < 0:
@@ -225,7 +216,7 @@ def _claim_plain(first: Lease[Batch], source: int, newest: int) -> list[Lease[Ba
         keys.append(key)
     known = Q(~NAMELESS, source=source, timestamp=None, block__lte=newest)
     unknown = Query.objects.filter(~known | Q(block=None), batch=OuterRef("pk"), ended=False)
-    return claim(Batch.objects.filter(~Exists(unknown), pk__in=keys), most)
+    return queue.claim(Batch.objects.filter(~Exists(unknown), pk__in=keys), most)
 
 
 def attach(leases: Sequence[Lease[Batch]]) -> None:
@@ -255,6 +246,6 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
         list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
         transitions.attach(held, destination)
         # For all of their jobs: a worker that died here may have attached some already.
-        look_in_turn(jobs.filter(Exists(queries.filter(job=OuterRef("pk")))))
+        queue.look_in_turn(jobs.filter(Exists(queries.filter(job=OuterRef("pk")))))
         transitions.accept(ours)
-        ours.update(**NOT_DUE)
+        ours.update(**queue.NOT_DUE)

@@ -14,19 +14,11 @@ from queries.chain.errors import ChainError, NodesLie
 from queries.chain.source import nothing
 from queries.limits import Limits
 from queries.models import Batch, BlockJob, Leased, Query, Share, WebhookDelivery
+from queries.pipeline import queue
 from queries.pipeline.chains import Chains
 from queries.pipeline.job import advance
 from queries.pipeline.prove import Ready, prove
-from queries.pipeline.queue import (
-    Lease,
-    LeaseLost,
-    Outcome,
-    Retry,
-    Snooze,
-    claim_one,
-    queries_of_pass,
-    shared_now,
-)
+from queries.pipeline.queue import Lease, LeaseLost, Outcome, Retry, Snooze
 from queries.pipeline.settle import settle
 from queries.pipeline.transactions import LaneBusy
 from queries.proving.errors import ProofError
@@ -44,12 +36,12 @@ Claimed = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 def work_once(chains: Chains, found: OnClaim = nothing) -> bool:
     """Settle a due batch, then advance a due job. Returns whether there was any."""
     limits = chains.routes.limits
-    batch = claim_one(Batch.objects.all())
+    batch = queue.claim_one(Batch.objects.all())
     if batch is not None:
         found()
         with _answered_for([batch], limits):
             _then(batch, settle(batch, chains), limits)
-    job = claim_one(BlockJob.objects.all())
+    job = queue.claim_one(BlockJob.objects.all())
     if job is not None:
         found()
         _advance(job, chains)
@@ -101,7 +93,7 @@ def _gathered(first: Lease[BlockJob], chains: Chains) -> list[Ready]:
         room = chains.chain(job.destination).gas_rules.room
         if sum(each.gas for each in ready) > room:
             break
-        lease = claim_one(same_route.exclude(pk__in=seen), early=soon)
+        lease = queue.claim_one(same_route.exclude(pk__in=seen), early=soon)
     return ready
 
 
@@ -158,14 +150,14 @@ def _reject_the_old(row: Leased, why: Reason, limits: Limits) -> None:
 
     A batch with an unsettled transaction is left alone.
     """
-    bound = shared_now() - timedelta(seconds=limits.batch_max_age)
+    bound = queue.shared_now() - timedelta(seconds=limits.batch_max_age)
     if row.failing_since is None or row.failing_since > bound:
         return
     old, step = Query.objects.filter(ended=False, batch__submitted__lte=bound), None
     unsettled_shares = Share.objects.filter(batch=OuterRef("batch"), transaction__settled=False)
     old = old.filter(~Exists(unsettled_shares))
     if isinstance(row, BlockJob):
-        old = old.filter(pk__in=queries_of_pass(row))
+        old = old.filter(pk__in=queue.queries_of_pass(row))
         step = transitions.step_of(old)
     elif isinstance(row, Batch):
         old, step = old.filter(batch=row, job=None), StepName.INITIAL_STATE

@@ -18,7 +18,7 @@ from .errors import (
     ValueNotCanonical,
 )
 from .json_values import read_bytes, read_fixed_bytes, read_list, read_object, read_quantity
-from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, keccak256
+from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, keccak256, number_word
 from .rlp_items import (
     encode_integer,
     encode_list,
@@ -190,7 +190,7 @@ def _check_slot(
     stated_slot = read_quantity(entry.get("key"), f"key of {name}")
     if stated_slot != slot:
         raise SlotMismatch(f"{name} was asked for, and slot {stated_slot:#x} answered in its place")
-    key = keccak256(slot.to_bytes(HASH_BYTES, "big"))
+    key = keccak256(number_word(slot))
     path = check_proof(
         storage_root, key, _read_proof(entry.get("proof"), f"proof of {name}"), checked
     )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from .errors import ArgumentMalformed
-from .keccak import HASH_BYTES, keccak256
+from .keccak import HASH_BYTES, keccak256, number_word
 
 ADDRESS_BYTES = 20
 _DOMAIN_TYPE = keccak256(
@@ -30,22 +30,8 @@ class Attested:
         """What is signed; the registry's `attestationDigest` makes the same."""
         if len(self.registry) != ADDRESS_BYTES or len(self.block_hash) != HASH_BYTES:
             raise ArgumentMalformed("a registry has 20 bytes, and a block's hash 32")
-        domain = keccak256(
-            b"".join(
-                (
-                    _DOMAIN_TYPE,
-                    _NAME,
-                    _VERSION,
-                    _word(self.destination),
-                    self.registry.rjust(HASH_BYTES, b"\0"),
-                )
-            )
-        )
-        content = keccak256(
-            b"".join((_ATTESTATION_TYPE, _word(self.source), _word(self.block), self.block_hash))
-        )
+        registry = self.registry.rjust(HASH_BYTES, b"\0")
+        where = (_DOMAIN_TYPE, _NAME, _VERSION, number_word(self.destination), registry)
+        block = (number_word(self.source), number_word(self.block), self.block_hash)
+        domain, content = keccak256(b"".join(where)), keccak256(_ATTESTATION_TYPE + b"".join(block))
         return keccak256(b"\x19\x01" + domain + content)
-
-
-def _word(number: int) -> bytes:
-    return number.to_bytes(HASH_BYTES, "big")

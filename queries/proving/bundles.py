@@ -28,7 +28,7 @@ from hashlib import sha256
 
 from .accounts import AccountProof
 from .headers import Header, HeaderField
-from .keccak import HASH_BYTES
+from .keccak import HASH_BYTES, number_word
 from .packing import portions
 from .registry_calls import HeaderStep, headers_section, prove_call
 from .tries import ProvenPath
@@ -200,7 +200,7 @@ def _facts(block: BlockProof) -> Iterator[Fact]:
     for field in sorted(block.header_fields):
         yield Fact(FactKind.HEADER_FIELD, None, field.name, header.word(field))
     for seconds in block.timestamps:
-        yield Fact(FactKind.BLOCK_AT_TIME, None, str(seconds), _word(header.number))
+        yield Fact(FactKind.BLOCK_AT_TIME, None, str(seconds), number_word(header.number))
     for request in block.accounts:
         proof, account = request.proof, request.proof.address
         for prop in sorted(request.fields):
@@ -208,15 +208,15 @@ def _facts(block: BlockProof) -> Iterator[Fact]:
             yield Fact(FactKind.ACCOUNT_FIELD, account, prop.name, word)
         for slot in proof.slots:
             name = f"0x{slot.slot:064x}"
-            yield Fact(FactKind.STORAGE_SLOT, account, name, _word(slot.value))
+            yield Fact(FactKind.STORAGE_SLOT, account, name, number_word(slot.value))
 
 
 def account_word(proof: AccountProof, field: AccountField) -> bytes:
     """What a registry keeps of it."""
     state = proof.state
     return {
-        AccountField.NONCE: _word(state.nonce),
-        AccountField.BALANCE: _word(state.balance),
+        AccountField.NONCE: number_word(state.nonce),
+        AccountField.BALANCE: number_word(state.balance),
         AccountField.STORAGE_ROOT: state.storage_root,
         AccountField.CODE_HASH: state.code_hash,
     }[field]
@@ -226,10 +226,6 @@ def _nodes(path: ProvenPath) -> list[str]:
     """As most nodes list them: without embedded ones, which are in the node above."""
     encoded = [node.encode() for node in path.nodes]
     return [_hex(each) for at, each in enumerate(encoded) if at == 0 or len(each) >= HASH_BYTES]
-
-
-def _word(number: int) -> bytes:
-    return number.to_bytes(32, "big")
 
 
 def _hex(some: bytes) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from .accounts import ABSENT_ACCOUNT, AccountProof, SlotProof, decode_account, decode_slot_value
 from .errors import CallMalformed, NodeMissing
 from .headers import Header, decode_header
-from .keccak import EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, HASH_BYTES, keccak256
+from .keccak import EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, HASH_BYTES, keccak256, number_word
 from .registry_calls import PROVE_SELECTOR, HeaderFlag, SectionKind
 from .rlp_items import encode_list, encode_string
 from .tries import NO_CHILD, CheckedNodes, ProvenPath, check_proof, decode_node, follow
@@ -141,6 +141,6 @@ def _path(
 def _slot(
     storage_root: bytes, slot: int, nodes: Mapping[bytes, bytes], checked: CheckedNodes
 ) -> SlotProof:
-    key = keccak256(slot.to_bytes(HASH_BYTES, "big"))
+    key = keccak256(number_word(slot))
     path = _path(storage_root, key, nodes, checked)
     return SlotProof(slot, 0 if path.value is None else decode_slot_value(path.value), path)

@@ -87,10 +87,6 @@ class FieldRule:
             except RlpNotCanonical as fault:
                 raise HeaderMalformed(f"{self.json_key}: {fault}") from fault
 
-    def value(self, payload: bytes) -> bytes | int:
-        """Read bytes that were checked."""
-        return int.from_bytes(payload, "big") if self.form is Form.INTEGER else payload
-
     def word(self, payload: bytes) -> bytes:
         """Read bytes that were checked as the one word that a contract stores for the field.
 
@@ -179,10 +175,6 @@ class Header:
                 f"the header 0x{self.hash.hex()} is of a fork without {field.name}"
             )
         return self.payloads[field]
-
-    def value(self, field: HeaderField) -> bytes | int:
-        """The field as an integer, where it is one, or as its bytes."""
-        return FIELD_RULES[field].value(self.payload(field))
 
     def word(self, field: HeaderField) -> bytes:
         """The 32 bytes that a contract stores for the field; see `FieldRule.word`."""

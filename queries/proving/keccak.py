@@ -20,6 +20,12 @@ def _fastest_backend() -> Callable[[bytes], bytes]:
 
 keccak256 = _fastest_backend()
 
+
+def number_word(number: int) -> bytes:
+    """A number as contracts hash and store it."""
+    return number.to_bytes(HASH_BYTES, "big")
+
+
 # The hash of the empty string's RLP: a trie without any key.
 EMPTY_TRIE_ROOT = keccak256(b"\x80")
 # The hash of no bytes: an account without code.

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from .errors import ArgumentMalformed
 from .headers import Header, HeaderField
-from .keccak import EMPTY_UNCLES_HASH, keccak256
+from .keccak import EMPTY_UNCLES_HASH, keccak256, number_word
 from .rlp_items import split_list
 
 PROVE_SELECTOR = keccak256(b"prove()")[:4]
@@ -96,8 +96,8 @@ def prove_call(sections: Sequence[bytes]) -> bytes:
 
 def leaf_of(header: Header) -> bytes:
     """What the registry keeps of an accumulated block."""
-    words = (_word(header.number), _word(header.timestamp), header.hash, header.state_root)
-    return keccak256(b"".join(words))
+    numbers = number_word(header.number) + number_word(header.timestamp)
+    return keccak256(numbers + header.hash + header.state_root)
 
 
 def _header(step: HeaderStep, *, first: bool) -> bytes:
@@ -154,10 +154,6 @@ def _tail(step: HeaderStep) -> tuple[bytes, bytes]:
     if len(before) > MAX_BEACON_PLACE:
         raise ArgumentMalformed(f"{len(before)} bytes before the beacon root; at most 255 fit")
     return before + behind, bytes((len(before),))
-
-
-def _word(number: int) -> bytes:
-    return number.to_bytes(32, "big")
 
 
 def _uint64(number: int) -> bytes:

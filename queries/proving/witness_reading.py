@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from .accounts import ABSENT_ACCOUNT, AccountState, encode_account, encode_slot_value
 from .errors import WitnessMalformed
-from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, keccak256
+from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, keccak256, number_word
 from .tries import KEY_DIGITS, NO_CHILD, Branch, Extension, Leaf, reference_to
 from .witnesses import HAS_CODE, HAS_STORAGE, NodeKind, WitnessBytes, WitnessedAccount
 
@@ -105,7 +105,7 @@ def _read_account(
 def _read_storage(
     source: WitnessBytes, slots: tuple[int, ...], rebuilt: RebuiltNodes, *, by_hash: bool
 ) -> tuple[bytes, dict[int, int]]:
-    words = [slot.to_bytes(HASH_BYTES, "big") for slot in slots]
+    words = [number_word(slot) for slot in slots]
     paths = [(word if by_hash else keccak256(word)).hex() for word in words]
     _refuse_disorder(paths)
     values: dict[int, int] = {}
@@ -133,22 +133,15 @@ def _at_most(length: int, limit: int = HASH_BYTES) -> int:
     return length
 
 
+@dataclass(frozen=True, slots=True)
 class _Walk:
     """A walk through one trie."""
 
-    def __init__(
-        self,
-        source: WitnessBytes,
-        paths: Sequence[str],
-        present: Callable[[int], bytes],
-        absent: Callable[[int], None],
-        rebuilt: RebuiltNodes,
-    ) -> None:
-        self.source = source
-        self.paths = paths
-        self.present = present
-        self.absent = absent
-        self.rebuilt = rebuilt
+    source: WitnessBytes
+    paths: Sequence[str]
+    present: Callable[[int], bytes]
+    absent: Callable[[int], None]
+    rebuilt: RebuiltNodes
 
     def root(self) -> bytes:
         node = self._node(range(len(self.paths)), 0)

@@ -19,7 +19,7 @@ from itertools import groupby
 
 from .accounts import AccountProof, AccountState, SlotProof
 from .errors import ArgumentMalformed, WitnessMalformed
-from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES
+from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, number_word
 from .tries import NO_CHILD, Branch, Extension, Leaf, Node
 
 
@@ -78,13 +78,13 @@ class WitnessedAccount:
     slots: dict[int, int]
 
 
+@dataclass(slots=True)
 class WitnessBytes:
     """A cursor over a witness that never reads past its end."""
 
-    def __init__(self, content: bytes, position: int = 0) -> None:
-        self.content = content
-        self.position = position
-        self.level = 0  # how many nodes a walk has gone down
+    content: bytes
+    position: int = 0
+    level: int = 0  # how many nodes a walk has gone down
 
     def take(self, length: int) -> bytes:
         end = self.position + length
@@ -134,7 +134,7 @@ def build_witness(requests: Sequence[AccountRequest]) -> bytes:
 def _asked(request: AccountRequest) -> bytes:
     proof = request.proof
     name = proof.address_hash if proof.address is None else proof.address
-    slots = [slot.slot.to_bytes(HASH_BYTES, "big") for slot in _slots(proof)]
+    slots = [number_word(slot.slot) for slot in _slots(proof)]
     return b"".join((name, bytes((request.mask,)), _count(len(slots)), *slots))
 
 

@@ -7,13 +7,13 @@ import pytest
 from django.test import Client
 from markdown_it import MarkdownIt
 
-from explorer.guides import WRITTEN, file_of
+from explorer.guides import GUIDES, file_of
 from queries.limits import Limits
 from tests.guides import shown_in
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database, pytest.mark.urls(HERE)]
-PAGES = ["/docs", *(f"/docs/{name}" for name in WRITTEN)]
+PAGES = ["/docs", *(f"/docs/{name}" for name in GUIDES)]
 # These ask the database, and have tests of their own.
 ELSEWHERE = ("/static/", "/dashboard", "/explorer/", "/sign-in")
 
@@ -32,7 +32,7 @@ def test_every_link_leads_somewhere(client: Client, address: str) -> None:
         assert not anchor or f'id="{anchor}"' in reached.text, link
 
 
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("name", GUIDES)
 def test_a_guide_is_also_plain_markdown(client: Client, name: str) -> None:
     answer = client.get(f"/docs/{name}.md")
     assert answer["Content-Type"] == "text/markdown; charset=utf-8"
@@ -55,7 +55,7 @@ def test_tables_on_code_hosts_are_those_of_the_code(client: Client) -> None:
 
 def test_all_guides_are_listed(client: Client) -> None:
     page, for_programs = client.get("/docs").text, client.get("/llms.txt").text
-    for name in WRITTEN:
+    for name in GUIDES:
         assert f'<dt><a href="/docs/{name}">' in page
         assert f"(http://testserver/docs/{name}.md): " in for_programs
 

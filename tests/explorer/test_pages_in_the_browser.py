@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from explorer.guides import WRITTEN
+from explorer.guides import GUIDES
 from queries import counters
 from queries.models import BlockJob, SentTransaction
 from queries.statuses import BatchStatus
@@ -28,7 +28,7 @@ PAGES = [
     "/sign-in",
     "/docs",
     "/docs/running",
-    *(f"/docs/{name}" for name in WRITTEN),
+    *(f"/docs/{name}" for name in GUIDES),
     "/explorer/batches",
     f"/explorer/block/{SEPOLIA}/{BLOCK}",
     f"/explorer/block/{SEPOLIA}/1",

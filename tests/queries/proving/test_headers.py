@@ -82,8 +82,8 @@ def test_the_recorded_headers_hash_as_recorded(corpus: list[dict[str, Any]]) -> 
 def test_the_first_block_of_ethereum() -> None:
     header = header_from_json(GENESIS)
     assert header.hash.hex() == GENESIS["hash"][2:]
-    assert header.value(HeaderField.DIFFICULTY) == 2**34
-    assert header.value(HeaderField.NONCE) == bytes(7) + b"\x42"
+    assert int.from_bytes(header.payload(HeaderField.DIFFICULTY)) == 2**34
+    assert header.payload(HeaderField.NONCE) == bytes(7) + b"\x42"
     assert header.word(HeaderField.NONCE) == bytes(31) + b"\x42"
     assert (header.number, header.timestamp, header.parent_hash) == (0, 0, bytes(32))
     kept = {key: value for key, value in GENESIS.items() if key not in ("size", "uncles")}
@@ -111,7 +111,7 @@ def test_fields_of_forks_to_come_are_kept() -> None:
     known = rlp.decode(example_header(21))
     encoded = rlp.encode([*known, b"\x07" * 32, b"", [b"a", [b"list"]]])
     header = decode_header(encoded, keccak256(encoded))
-    assert header.value(HeaderField.REQUESTS_HASH) == b"\x15" * 32
+    assert header.payload(HeaderField.REQUESTS_HASH) == b"\x15" * 32
     assert header.later_items == tuple(map(rlp.encode, (b"\x07" * 32, b"", [b"a", [b"list"]])))
 
 

@@ -1,7 +1,7 @@
 """Headers as a node writes them."""
 
 from queries.proving.errors import HeaderFieldMissing
-from queries.proving.headers import FIELD_RULES, LATER_FIELD_RULES, Header
+from queries.proving.headers import FIELD_RULES, LATER_FIELD_RULES, Form, Header
 from queries.proving.rlp_items import read_string
 
 
@@ -15,6 +15,7 @@ def header_to_json(header: Header) -> dict[str, str]:
         )
     written = {"hash": f"0x{header.hash.hex()}"}
     for rule, payload in zip(rules, payloads, strict=False):
-        value = rule.value(payload)
-        written[rule.json_key] = hex(value) if isinstance(value, int) else f"0x{value.hex()}"
+        is_integer = rule.form is Form.INTEGER
+        text = hex(int.from_bytes(payload)) if is_integer else f"0x{payload.hex()}"
+        written[rule.json_key] = text
     return written
