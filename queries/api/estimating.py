@@ -23,8 +23,8 @@ from queries.fact_names import TIMESTAMP, shown_name
 from queries.held_threads import place_to_wait
 from queries.models import Batch, Query
 from queries.pipeline import estimate as pipeline
-from queries.pipeline.chains import Chains
 from queries.pipeline.estimate import BlockEstimate, Estimate
+from queries.pipeline.readers import ChainReaders
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.batch_request import BatchRequest, selector_of
@@ -55,7 +55,7 @@ def estimated(
 @contextmanager
 def asking_nodes(
     key: ApiKey, asked: BatchRequest, routes: Routes, seconds: float
-) -> Iterator[tuple[Chains, list[Query]]]:
+) -> Iterator[tuple[ChainReaders, list[Query]]]:
     """While nodes are asked about the queries, which are not stored: within the account's limits,
     and for so many seconds.
     """
@@ -68,7 +68,7 @@ def asking_nodes(
     with _a_place(key.owner), place_to_wait() as there_is_one:
         if not there_is_one:
             raise busy(ESTIMATES_BUSY, "Other requests are waiting for nodes right now")
-        chains = Chains(routes, until=time.monotonic() + seconds, head_age=seconds)
+        chains = ChainReaders(routes, until=time.monotonic() + seconds, head_age=seconds)
         with closing(chains):
             try:
                 yield chains, queries

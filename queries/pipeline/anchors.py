@@ -31,8 +31,8 @@ from queries.chain.sender import Destination
 from queries.chain.solidity import call_data, selector
 from queries.chain.source import Asked
 from queries.models import Attestation, BlockJob, NodeRecord
-from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor
+from queries.pipeline.readers import ChainReaders
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.packing import BYTE, CALLDATA_BYTES, HEADERS_OF_A_HOP
@@ -118,7 +118,7 @@ class AnchorSearch:
     ours: bool = True  # whether this server's jobs and attestations count
 
     @classmethod
-    def of(cls, chains: Chains, registry: Registry, view: Destination | None = None) -> Self:
+    def of(cls, chains: ChainReaders, registry: Registry, view: Destination | None = None) -> Self:
         """`view`: of one node of the destination."""
         source, head = chains.source(registry.source), chains.head(registry.source).number
         destination = view or chains.destination(registry.destination)

@@ -10,14 +10,15 @@ from queries.chain.registry import Missing, as_if_accumulated, missing
 from queries.fact_names import reads_of
 from queries.models import Query
 from queries.pipeline.anchors import AnchorSearch, OutOfReach, Preparation
-from queries.pipeline.chains import Chains
 from queries.pipeline.fees import Need, refusal_of
 from queries.pipeline.pieces import Anchor, Call, Piece, join
-from queries.pipeline.prove import REFUSED_CODE, proving_pieces
+from queries.pipeline.prove import proving_pieces
+from queries.pipeline.readers import ChainReaders
 from queries.pipeline.settle import block_at, find_accounts
 from queries.proving.headers import Header
 from queries.proving.registry_calls import leaf_of
 from queries.registries import Registry
+from queries.wait_reasons import WaitCode
 
 HEADER_FIRST = "The header is sent first, and the accounts in transactions after it."
 UNPRICED = (QuestionRefused, MethodMissing, CallReverted)  # what a state override may lead to
@@ -111,7 +112,7 @@ class Estimate:
         return all(each.price and each.readiness in ready for each in self.blocks)
 
 
-def estimate(chains: Chains, destination: int, queries: Sequence[Query]) -> Estimate:
+def estimate(chains: ChainReaders, destination: int, queries: Sequence[Query]) -> Estimate:
     """`ChainError` where another try may help, such as where no node answers.
 
     The queries are of one batch; nothing is stored.
@@ -139,7 +140,9 @@ def _ways(blocks: Sequence[BlockEstimate]) -> Price:
     return sum(ways.values(), Price())
 
 
-def _blocks(chains: Chains, destination: int, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
+def _blocks(
+    chains: ChainReaders, destination: int, queries: Sequence[Query]
+) -> Iterator[BlockEstimate]:
     yield from _find_times(chains, queries)
     jobs: dict[tuple[int, int], list[Query]] = {}
     for query in queries:
@@ -154,7 +157,7 @@ def _blocks(chains: Chains, destination: int, queries: Sequence[Query]) -> Itera
             yield _failed(job, fault)
 
 
-def _find_times(chains: Chains, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
+def _find_times(chains: ChainReaders, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
     """Set the blocks of queries that name a time, and return those that have none yet."""
     times: dict[tuple[int, int], list[Query]] = {}
     for query in queries:
@@ -179,11 +182,11 @@ def _failed(job: BlockEstimate, fault: ChainError) -> BlockEstimate:
         raise fault
     code, sentence = fault.code, fault.sentence
     if isinstance(fault, CallReverted):
-        code, sentence = REFUSED_CODE, refusal_of(fault)
+        code, sentence = WaitCode.REGISTRY_REFUSES.value, refusal_of(fault)
     return replace(job, readiness=Readiness.FAILS, code=code, sentence=sentence)
 
 
-def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstimate:
+def _tried(chains: ChainReaders, registry: Registry, job: BlockEstimate) -> BlockEstimate:
     head, source = chains.provable_head(registry), chains.source(job.source)
     if any(query.timestamp is not None or query.name for query in job.queries):
         # What a batch finds is stored for good: it waits until the chain calls the block final.
@@ -231,7 +234,9 @@ def _tried(chains: Chains, registry: Registry, job: BlockEstimate) -> BlockEstim
 class _Trial:
     """What calls to a registry would cost, after those that are sent before them."""
 
-    def __init__(self, chains: Chains, registry: Registry, leaves: Mapping[int, bytes]) -> None:
+    def __init__(
+        self, chains: ChainReaders, registry: Registry, leaves: Mapping[int, bytes]
+    ) -> None:
         self._chains, self._registry = chains, registry
         self._leaves = dict(leaves)  # of blocks that it knows by then
 

@@ -90,16 +90,6 @@ class Pricing:
             found |= self.fit(smaller, as_if) if smaller else {call: need}
         return found
 
-    def offers(
-        self, needs: Mapping[Call, Need], payers: Mapping[int, Sequence[Query]]
-    ) -> list[Offer]:
-        """The calls at the current price; `payers` are the queries of each job."""
-        fees, offers = self.destination.fees(), list[Offer]()
-        for call, need in needs.items():
-            limit, most = self.destination.gas_limit(need.gas), need.most(fees)
-            offers.append(Offer(call, need.gas, limit, fees, most, shares_of(call, most, payers)))
-        return offers
-
     def _needs(self, calls: Sequence[bytes], as_if: AsIf | None) -> list[Need | Refusal]:
         cap, name = self.destination.chain.gas_cap, self.destination.chain.name
         found: list[Need | Refusal] = []
@@ -122,6 +112,17 @@ class Pricing:
 def _may_fit_in_parts(call: Call, need: Need | Refusal) -> bool:
     is_joined = len(call.pieces) > 1
     return isinstance(need, TooMuchGas) or (is_joined and not isinstance(need, Need))
+
+
+def offers_of(
+    destination: Destination, needs: Mapping[Call, Need], payers: Mapping[int, Sequence[Query]]
+) -> list[Offer]:
+    """The calls at the current price; `payers` are the queries of each job."""
+    fees, offers = destination.fees(), list[Offer]()
+    for call, need in needs.items():
+        limit, most = destination.gas_limit(need.gas), need.most(fees)
+        offers.append(Offer(call, need.gas, limit, fees, most, shares_of(call, most, payers)))
+    return offers
 
 
 def refusal_of(reverted: CallReverted) -> str:

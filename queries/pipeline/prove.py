@@ -18,19 +18,21 @@ from queries.chain.solidity import selector
 from queries.chain.source import nothing
 from queries.models import BlockJob, Query, SentTransaction
 from queries.pipeline.anchors import Preparation
-from queries.pipeline.chains import Chains, Work
+from queries.pipeline.chains import Work
 from queries.pipeline.fees import (
     DaySpent,
     FeeTooLow,
     Need,
     Refusal,
     cannot_pay,
+    offers_of,
     refusal_of,
     shares_of,
 )
 from queries.pipeline.pieces import Anchor, Call, Piece, join, pieces_of
 from queries.pipeline.queue import Outcome, Snooze
 from queries.pipeline.readback import wait_for_paid
+from queries.pipeline.readers import ChainReaders
 from queries.pipeline.transactions import unsettled
 from queries.registries import Registry
 from queries.statuses import ENDED, StepName
@@ -38,7 +40,6 @@ from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
 TRANSACTION_FAILED = "transaction_failed"
-REFUSED_CODE = WaitCode.REGISTRY_REFUSES.value
 # What the call rests on is not there: the job is planned again, and no batch is rejected for it.
 REPLANNED = tuple(
     selector(each)
@@ -70,7 +71,7 @@ class Ready:
 
 
 def proving_pieces(  # noqa: PLR0913, PLR0917  (what a piece is made of)
-    chains: Chains,
+    chains: ChainReaders,
     registry: Registry,
     job: int,
     anchor: Anchor,
@@ -149,7 +150,8 @@ def _send(
     payers = {job: each.payers for job, each in jobs.items()}
     leases = {job: each.work.lease for job, each in jobs.items()}
     try:
-        offers = work.chains.pricing(work.registry).offers(needs, payers)
+        destination = work.chains.destination(work.job.destination)
+        offers = offers_of(destination, needs, payers)
         lane = work.chains.lane(work.job.destination)
         newest = work.chains.newest(work.job.destination)  # read before it may be mined
         lane.sign_and_send(leases, work.registry.address, offers, unless)
@@ -233,7 +235,7 @@ def _refused(work: Work, call: Call, why: Refusal) -> Outcome:
         failure = Failure(why.code, why.sentence, step, retryable=False)
         wait = work.failed(Reason(why.code, why.sentence))
     else:
-        failure = Failure(REFUSED_CODE, refusal_of(why), step, retryable=True)
+        failure = Failure(WaitCode.REGISTRY_REFUSES, refusal_of(why), step, retryable=True)
         wait = work.failed(WaitCode.REGISTRY_REFUSES.reason)
     is_replanned = isinstance(why, CallReverted) and why.data.startswith(REPLANNED)
     if is_replanned or wait.attempts < work.limits.refusals:

@@ -21,6 +21,7 @@ from queries.models import Batch, BlockJob, Query
 from queries.pipeline import queue
 from queries.pipeline.chains import Chains, route_removed
 from queries.pipeline.queue import Lease, LeaseLost, Snooze
+from queries.pipeline.readers import ChainReaders
 from queries.proving.headers import Header
 from queries.schema.addresses import Address
 from queries.statuses import StepName
@@ -151,7 +152,7 @@ def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
         )
 
 
-def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Reason | None]:
+def block_at(chains: ChainReaders, source: int, seconds: int) -> tuple[int | None, Reason | None]:
     """The last block at a time, or None; and why that block is not certain yet."""
     head = chains.head(source)
     if head.timestamp <= seconds:
@@ -164,7 +165,7 @@ def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Rea
     return block.number, None
 
 
-def find_accounts(chains: Chains, header: Header, queries: Iterable[Query]) -> None:
+def find_accounts(chains: ChainReaders, header: Header, queries: Iterable[Query]) -> None:
     """Give queries of one block their accounts, unsaved.
 
     Stops at the first whose name has none: `EnsUnresolved`, `EnsOffChain`.

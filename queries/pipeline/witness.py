@@ -14,8 +14,8 @@ from queries.chain.solidity import call_data
 from queries.fact_names import reads_of
 from queries.models import Query
 from queries.pipeline.anchors import AnchorSearch, NotKnownYet, OutOfReach, Preparation
-from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor, Call, Piece, requests_of
+from queries.pipeline.readers import ChainReaders
 from queries.pipeline.settle import block_at, find_accounts
 from queries.proving.bundles import FactKind
 from queries.proving.headers import Header
@@ -47,7 +47,7 @@ class Witness:
     valid_until: int | None  # the destination's block after which it reverts; None: it stays valid
 
 
-def witnesses(chains: Chains, destination: int, queries: Sequence[Query]) -> list[Witness]:
+def witnesses(chains: ChainReaders, destination: int, queries: Sequence[Query]) -> list[Witness]:
     """Raises `NotProvable` or `ChainError`. The queries are of one batch."""
     for query in queries:
         if query.timestamp is not None:
@@ -60,7 +60,7 @@ def witnesses(chains: Chains, destination: int, queries: Sequence[Query]) -> lis
     ]
 
 
-def _witness(chains: Chains, registry: Registry, queries: Sequence[Query]) -> Witness:
+def _witness(chains: ChainReaders, registry: Registry, queries: Sequence[Query]) -> Witness:
     own = sorted((query for query in queries if query.source == registry.source), key=_block)
     shown = [_of_block(chains, registry, *each) for each in groupby(own, _block)]
     pieces = [piece for piece, _ in shown]
@@ -81,7 +81,7 @@ def _block(query: Query) -> int:
 
 
 def _of_block(
-    chains: Chains, registry: Registry, block: int, named: Iterable[Query]
+    chains: ChainReaders, registry: Registry, block: int, named: Iterable[Query]
 ) -> tuple[Piece, list[tuple[Place, Fact]]]:
     if wait := chains.provable_head(registry).waits_for(block):
         raise NotProvable(wait.sentence)
@@ -115,7 +115,7 @@ def _place(piece: Piece, read: FactRead) -> Place:
     return list(FactKind).index(read.kind), joins, anchor.header.number, account, name
 
 
-def _anchor(chains: Chains, registry: Registry, header: Header, known: Known) -> Anchor:
+def _anchor(chains: ChainReaders, registry: Registry, header: Header, known: Known) -> Anchor:
     """Hops that a batch would send first are part of the proof, if they fit."""
     search, way, start = AnchorSearch.of(chains, registry), b"", 0
     found = search.find(header, known)
@@ -132,7 +132,7 @@ def _anchor(chains: Chains, registry: Registry, header: Header, known: Known) ->
     return replace(found, hop=way + found.hop, hop_from=start) if way else found
 
 
-def _valid_until(chains: Chains, registry: Registry, anchors: Sequence[Anchor]) -> int | None:
+def _valid_until(chains: ChainReaders, registry: Registry, anchors: Sequence[Anchor]) -> int | None:
     """A chain forgets its own hashes; what is recorded or accumulated stays."""
     if registry.kind is not RegistryKind.NATIVE:
         return None

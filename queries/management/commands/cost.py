@@ -21,7 +21,7 @@ from queries.costs import (
 )
 from queries.limits import DAY, Limits
 from queries.management.base import OperatorCommand, at_least_one, configured_routes
-from queries.pipeline.chains import NO_SIGNER
+from queries.pipeline.readers import NO_SIGNER
 from queries.registries import FACTORY, Registry, deployment
 from queries.routes import GWEI, Chain
 
