@@ -209,7 +209,8 @@ FROM_HERE = "from this IP address"  # or IPv6 /64; "network" would read as the w
 
 def count_attempt(request: HttpRequest) -> None:
     _count(f"sign-in from {client_network(request)}", OF_A_NETWORK, FROM_HERE)
-    _count(f"sign-in by {browser_digest(request)}", OF_A_BROWSER, "in this browser")
+    if browser := browser_digest(request):
+        _count(f"sign-in by {browser}", OF_A_BROWSER, "in this browser")
 
 
 def count_message(request: HttpRequest) -> None:

@@ -27,6 +27,7 @@ from accounts.wallets import AskWallet, Wallet, check_signature
 STATEMENT = "Sign in to Tacitus and see your API keys. This costs nothing and moves nothing."
 VALID_FOR = timedelta(minutes=5)
 PATH = "/sign-in"
+JSON, TOKEN = "application/json", "X-CSRFToken"
 NONCE_LENGTH = 16  # of 62 letters and digits: 95 bits
 
 
@@ -42,7 +43,7 @@ def siwe() -> Any:
 
 
 def issue(request: HttpRequest, address: str, chain_id: int) -> str:
-    """A message for this browser, account and network, good for one sign-in."""
+    """A message for this browser or program, account and network, good for one sign-in."""
     letters = string.ascii_letters + string.digits
     issued = timezone.now().replace(microsecond=0)
     held = SignInNonce(
@@ -121,7 +122,8 @@ def _held(request: HttpRequest, nonce: str) -> SignInNonce:
         raise _refused("We did not issue this message.")
     if held.browser != browser_digest(request):
         raise _refused(
-            "This message was issued to another browser, or before this one signed in or out."
+            "This message was issued to another browser or program, or before this browser signed "
+            "in or out."
         )
     if held.spent is not None:
         raise _refused("Someone has signed in with this message already.")
@@ -134,12 +136,25 @@ def _refused(sentence: str) -> Refusal:
     return Refusal(MESSAGE_REFUSED, f"{sentence} Sign in again.", path="message")
 
 
+COOKIES = {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
+
+
+def is_program(request: HttpRequest) -> bool:
+    """Whether the request is JSON without a cookie or a CSRF token of ours. A page of another
+    origin cannot send it, because CORS is not allowed here; and the answer signs no browser in.
+    """
+    has_cookie = not COOKIES.isdisjoint(request.COOKIES)
+    return request.content_type == JSON and not has_cookie and TOKEN not in request.headers
+
+
 def browser_digest(request: HttpRequest) -> str:
     """The browser's own session: the secret in its CSRF cookie, which signing in and out renews.
 
     The cookie is there anyway, and a session instead would store a row for every visitor
-    of the page.
+    of the page. Empty for a program, so that neither can use a message of the other.
     """
+    if is_program(request):
+        return ""
     get_token(request)  # makes the cookie where there is none
     return hashlib.sha256(str(request.META["CSRF_COOKIE"]).encode()).hexdigest()
 

@@ -17,6 +17,7 @@ from django.middleware.csrf import rotate_token
 from django.shortcuts import redirect, render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import api_keys, sessions, siwe
@@ -24,6 +25,7 @@ from accounts.api_keys import key_name
 from accounts.errors import ACCOUNT_DISABLED, REQUEST_MALFORMED, Refusal, answer_of
 from accounts.models import Account
 from accounts.rate_limits import count_attempt, count_message, count_question, count_signed
+from accounts.reading import keys_to_choose
 from accounts.sessions import account_of
 from accounts.siwe import STATEMENT
 from accounts.wallets import AskWallet, wallet_address, wallet_chain_id
@@ -61,10 +63,24 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 Content = dict[str, Any]
 
 
+def exempt_programs_from_csrf(view: View[Place]) -> View[Place]:
+    """Check the CSRF token of browsers only. A program is known by nothing but its signature."""
+    protected = csrf_protect(view)
+
+    @csrf_exempt
+    @wraps(view)
+    def chosen(request: HttpRequest, /, *args: Place.args, **place: Place.kwargs) -> HttpResponse:
+        return (view if siwe.is_program(request) else protected)(request, *args, **place)
+
+    return chosen
+
+
+@exempt_programs_from_csrf
 @never_cache
 def sign_in(request: HttpRequest, ask: AskWallet) -> HttpResponse:
     if request.method == "POST":
-        return json_answer(lambda: _signed_in(request, ask))
+        respond = _show_keys if siwe.is_program(request) else _signed_in
+        return json_answer(lambda: respond(request, ask))
     return _sign_in_page(request)
 
 
@@ -77,6 +93,7 @@ def _sign_in_page(request: HttpRequest) -> HttpResponse:
     return render(request, "sign_in.html", shown)
 
 
+@exempt_programs_from_csrf
 @require_POST
 @never_cache
 def message_to_sign(request: HttpRequest) -> HttpResponse:
@@ -93,6 +110,26 @@ def message_to_sign(request: HttpRequest) -> HttpResponse:
 
 def _signed_in(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     content = content_of(request)
+    account = _authenticate(request, content, ask)
+    sessions.make_room(account)
+    request.session.flush()  # Django keeps the key of someone who signs in a second time
+    login(request, account, backend=BACKEND)
+    sessions.forget_ended()
+    return {"next": _inside(request, content.get("next")) or resolve_url("dashboard")}
+
+
+def _show_keys(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
+    """Return the keys that the dashboard shows, without a session; the first one if none works."""
+    account = _authenticate(request, content_of(request), ask)
+    if not account.keys.filter(revoked=None).exists():
+        api_keys.add_key(account, api_keys.FIRST_NAME)
+    keys = [{"id": key.id, "name": key.name, "key": key.text} for key in keys_to_choose(account)]
+    chain_id = None if account.chain_id is None else str(account.chain_id)
+    return {"owner": account.owner_name, "ownerChainId": chain_id, "keys": keys}
+
+
+def _authenticate(request: HttpRequest, content: Content, ask: AskWallet) -> Account:
+    """Spend the signed message, and return the account of the wallet that signed it."""
     count_attempt(request)
     text, signature = text_in(content, "message"), text_in(content, "signature")
     wallet, nonce = siwe.verify(
@@ -107,11 +144,7 @@ def _signed_in(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     # After the transaction: a refusal inside it would roll back the spent nonce.
     if not account.is_active:
         raise Refusal(ACCOUNT_DISABLED, "The operator has disabled this account.")
-    sessions.make_room(account)
-    request.session.flush()  # Django keeps the key of someone who signs in a second time
-    login(request, account, backend=BACKEND)
-    sessions.forget_ended()
-    return {"next": _inside(request, content.get("next")) or resolve_url("dashboard")}
+    return account
 
 
 @require_POST

@@ -67,8 +67,11 @@ class WalletAnswer(Enum):
     ACCEPTED = auto()
     REFUSED = auto()
     NO_CONTRACT = auto()  # nor one that the signature says how to make
-    CHAIN_UNKNOWN = auto()  # no node of it is configured
     NODE_UNREACHABLE = auto()  # or another query is running, or the nodes disagree
+
+
+class ChainNotConfiguredError(Exception):
+    """Raised by an `AskWallet`; its text lists the chains that are configured."""
 
 
 # (chain id, checksummed address, digest that was signed, signature, a function that is called
@@ -98,7 +101,15 @@ def check_signature(
             raise _refused("The signature's s is in the upper half (EIP-2).")
         return None
     digest = bytes(defunct_hash_message(text=text))
-    answer = ask(message.chain_id, message.address, digest, signature, before)
+    try:
+        answer = ask(message.chain_id, message.address, digest, signature, before)
+    except ChainNotConfiguredError as configured:
+        raise _refused(
+            f"The signature is not by the key of {message.address}. If that is a contract wallet: "
+            f"its chain {message.chain_id}, which the message names, is not configured on this "
+            "server, so its signature cannot be checked there. Configured chains: "
+            f"{str(configured) or 'none'}."
+        ) from None
     if answer is not WalletAnswer.ACCEPTED:
         raise _refusal(answer, message, plain=plain)
     return int(message.chain_id)
@@ -133,11 +144,6 @@ def _refusal(answer: WalletAnswer, message: Any, *, plain: bool) -> Refusal:
             "The contract wallet could not be queried: another query is running, or no trustworthy "
             f"node of network {message.chain_id} answers. Try again in a minute.",
             headers={"Retry-After": "60"},
-        )
-    if answer is WalletAnswer.CHAIN_UNKNOWN and not plain:
-        return _refused(
-            f"This looks like the signature of a contract wallet on network {message.chain_id}, "
-            "which this service cannot ask. Switch to another network, or take another wallet."
         )
     if not plain:
         return _refused(

@@ -7,6 +7,7 @@ from django.conf import settings
 
 from explorer.advice import ADVICE
 from queries.api import reference
+from queries.api.examples import RouteExample, fill_in
 from queries.costs import TOGETHER, calls_of_a_fact, of_a_balance
 from queries.limits import described
 from queries.networks import NETWORKS, kind_of, provable_after
@@ -15,7 +16,9 @@ from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
 
-def tables_of(routes: Routes, limits: BatchLimits) -> Mapping[str, Callable[[], str]]:
+def tables_of(
+    routes: Routes, limits: BatchLimits, example: RouteExample | None
+) -> Mapping[str, Callable[[], str]]:
     return {
         "snapshot-vote": _snapshot_vote,
         "registries": lambda: _registries(routes),
@@ -26,11 +29,11 @@ def tables_of(routes: Routes, limits: BatchLimits) -> Mapping[str, Callable[[], 
         "calls": _calls,
         "api-limits": lambda: reference.limits(limits, settings.REQUESTS_PER_MINUTE),
         "api-list": reference.endpoint_list,
-        "api-endpoints": reference.endpoint_sections,
+        "api-endpoints": lambda: fill_in(reference.endpoint_sections(), example),
         "api-refusals": reference.refusals,
         "batch-codes": lambda: reference.codes_of_batches(ADVICE),
         "webhook-headers": reference.webhook_headers,
-        "webhook-event": reference.webhook_event,
+        "webhook-event": lambda: fill_in(reference.webhook_event(), example),
         "webhook-limits": reference.webhook_limits,
     }
 

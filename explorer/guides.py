@@ -40,6 +40,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from queries.api.examples import RouteExample
 from queries.registries import Registry, RegistryKind, address_of
 
 GUIDES = (
@@ -98,20 +99,6 @@ DEMO_SITE, DEMO_NODE = "http://127.0.0.1:8000", "http://127.0.0.1:8545"
 DEMO_CHAIN, DEMO_NAME, DEMO_BLOCK = 31337, "Demo A", 17
 DEMO_REGISTRY = address_of(Registry(RegistryKind.NATIVE, DEMO_CHAIN, DEMO_CHAIN))
 
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """What this server's users may ask for."""
-
-    source: int
-    destination: int
-    name: str  # of the source
-    registry: str
-    node: str
-    fee: int  # wei; 0 where proving is free
-    block: int | None  # a final one; None: no prover has seen the source yet
-
-
 _A_CODE = r"(?P<code>^(?P<fence>```+).*?^(?P=fence)|`[^`\n]+`)"
 _A_LINK = r"\[(?P<shown>[^\[\]]+)\]\((?!https?:|/)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)"
 CODE = re.compile(_A_CODE, re.DOTALL | re.MULTILINE)
@@ -122,7 +109,7 @@ PLACE = re.compile(r"^<!-- table: ([\w-]+) -->$(\n.+)*", re.MULTILINE)
 def filled_in(
     name: str,
     site: str,
-    example: Example | None,
+    example: RouteExample | None,
     tables: Mapping[str, Callable[[], str]],
     files: Mapping[str, str],
 ) -> str:
@@ -139,7 +126,7 @@ def filled_in(
     return text.replace(old, old.replace(DEMO_SITE, site))
 
 
-def _with_example(text: str, example: Example) -> str:
+def _with_example(text: str, example: RouteExample) -> str:
     def in_code(code: re.Match[str]) -> str:
         if example.block is None:
             return code[0]
@@ -147,11 +134,11 @@ def _with_example(text: str, example: Example) -> str:
 
     text = CODE.sub(in_code, text)
     to = rf"((?:--to|destination\w*)[\"']?[ :=]+[\"']?){DEMO_CHAIN}\b"
-    text = re.sub(to, rf"\g<1>{example.destination}", text, flags=re.IGNORECASE)
+    text = re.sub(to, rf"\g<1>{example.destination.id}", text, flags=re.IGNORECASE)
     text = re.sub(r"(\bfee[\"']?[:=]? ?[\"']?)0\b", rf"\g<1>{example.fee}", text)
     for old, new in (
-        (rf"\b{DEMO_CHAIN}\b", str(example.source)),
-        (DEMO_NAME, example.name),
+        (rf"\b{DEMO_CHAIN}\b", str(example.source.id)),
+        (DEMO_NAME, example.source.name),
         (DEMO_REGISTRY, example.registry),
         (re.escape(DEMO_NODE), example.node),
     ):

@@ -1,4 +1,4 @@
-"""`/metrics`, in Prometheus's text format, for this machine or whoever shows METRICS_TOKEN."""
+"""`/metrics`, in Prometheus's text format, for requests that carry METRICS_TOKEN."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -69,11 +69,12 @@ class Metrics:
 
 def _refusal(request: HttpRequest) -> Refusal | None:
     if not settings.METRICS_TOKEN:
-        if comes_from_this_machine(request):
+        if not settings.BEHIND_PROXY and comes_from_this_machine(request):
             return None
         return Refusal(
             http.NOT_ALLOWED,
-            "Without a METRICS_TOKEN, only direct requests from this machine may read the metrics.",
+            "Without METRICS_TOKEN, the metrics cannot be read behind a proxy or from another "
+            "machine. The operator sets it.",
         )
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer" and constant_time_compare(token.strip(), settings.METRICS_TOKEN):

@@ -29,7 +29,7 @@ from accounts.key_check import AUTHORIZATION, HEADER, PARAMETER
 from accounts.site_address import site_address
 from explorer.logs import request_id, strike_out_parameters
 from explorer.pages.errors import too_much_for_a_batch
-from explorer.urls import is_of_the_api
+from explorer.urls import PUBLIC_FILES, is_of_the_api
 from explorer.wiring import LIMITS
 
 Answer = Callable[[HttpRequest], HttpResponse]
@@ -95,12 +95,13 @@ class MessageCookie(CookieStorage):
     cookie_name = settings.MESSAGE_COOKIE_NAME
 
 
-EXPOSED = "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-ID"
+EXPOSED = "ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-ID"
 # `*` without credentials: the key is in the request itself, and a cookie counts nothing.
 ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED}
 PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, HEAD, POST",
-    "Access-Control-Allow-Headers": "api-key, authorization, content-type, idempotency-key",
+    "Access-Control-Allow-Headers": "api-key, authorization, content-type, idempotency-key, "
+    "if-none-match",
     "Access-Control-Max-Age": "86400",
 }
 
@@ -114,9 +115,6 @@ class ApiAnswers:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         of_the_api = is_of_the_api(request.path)
-        is_preflight = "Access-Control-Request-Method" in request.headers
-        if settings.API_CORS and of_the_api and request.method == "OPTIONS" and is_preflight:
-            return HttpResponse(status=HTTPStatus.NO_CONTENT, headers=ANY_ORIGIN | PREFLIGHT)
         response = self.get_response(request)
         status = response.status_code
         if status >= HTTPStatus.BAD_REQUEST and not _is_json(response) and _wants_json(request):
@@ -132,7 +130,10 @@ class ApiAnswers:
             )
         # Also on 404 answers, so that pages of other origins can read them.
         is_missing = status == HTTPStatus.NOT_FOUND and _is_json(response)
-        if settings.API_CORS and (of_the_api or is_missing):
+        is_public = any(each.pattern.match(request.path[1:]) for each in PUBLIC_FILES)
+        if settings.API_CORS and (of_the_api or is_missing or is_public):
+            if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
+                response = HttpResponse(status=HTTPStatus.NO_CONTENT, headers=PREFLIGHT)
             for name, value in ANY_ORIGIN.items():
                 response[name] = value
         return response

@@ -8,7 +8,8 @@ from django.contrib import admin
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, register_converter
 from django.urls.converters import IntConverter, StringConverter
-from django.views.decorators.http import require_safe
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import conditional_page, require_safe
 from django.views.generic import RedirectView
 
 from accounts import views as accounts
@@ -27,7 +28,6 @@ from explorer.pages import (
     start,
 )
 from explorer.wiring import LIMITS, ROUTES, ask_wallet
-from queries.api import documents
 from queries.api import urls as api
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits
@@ -151,20 +151,34 @@ def of_sign_in() -> list[URLPattern]:
 
 def documentation(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     """The guides, and the files that they name."""
-    filled: dict[str, object] = {"routes": routes, "limits": limits}
     return [
         path("docs", docs.guide_list, name="docs"),
-        path("docs/<guide:name>", docs.guide, filled, name="guide"),
-        path("docs/<guide:name>.md", docs.guide_text, filled, name="guide-text"),
-        path("llms.txt", docs.llms, name="llms"),
-        path("tacitus.py", documents.client_file, name="client"),
-        path("contracts/<str:name>", docs.contract_file, name="contract-file"),
-        path("contracts/abi/<str:name>.json", docs.abi, name="abi"),
-        *(
-            path(f"docs/monitoring/{name}", docs.monitoring, {"name": name}, name=name)
-            for name in docs.MONITORING_FILES
+        path("docs/<guide:name>", docs.guide, {"routes": routes, "limits": limits}, name="guide"),
+        *public_files(routes, limits),
+    ]
+
+
+def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
+    """Files that are the same for every visitor, so that pages of any origin may read them."""
+
+    def file(address: str, view: View, url_name: str, **arguments: object) -> URLPattern:
+        # Clients keep it and revalidate it each time: an upgraded server has another version.
+        revalidated = cache_control(public=True, no_cache=True)(conditional_page(view))
+        return path(address, revalidated, arguments, name=url_name)
+
+    return [
+        file("docs/<guide:name>.md", docs.guide_text, "guide-text", routes=routes, limits=limits),
+        file("llms.txt", docs.llms, "llms"),
+        file("tacitus.py", docs.named_file, "client", name="tacitus.py", files=docs.CLIENT_FILES),
+        file("contracts/<str:name>", docs.named_file, "contract-file", files=docs.CONTRACT_FILES),
+        file("contracts/abi/<str:name>.json", docs.abi, "abi"),
+        file(
+            "docs/monitoring/<str:name>", docs.named_file, "monitoring", files=docs.MONITORING_FILES
         ),
     ]
+
+
+PUBLIC_FILES = public_files(ROUTES, LIMITS)
 
 
 def of_the_demo() -> list[URLPattern]:

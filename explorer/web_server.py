@@ -18,6 +18,8 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import ThreadWorker
 
+from queries.held_threads import set_thread_count
+
 ACCEPTED_WITHIN = 2.0  # seconds
 
 
@@ -52,6 +54,7 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # (gunicorn has no type
             "when_ready": lambda _master: when_ready(),
             "post_worker_init": _begin_worker,
         }
+        set_thread_count(threads)  # its processes are forks
         super().__init__()
 
     def load_config(self) -> None:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from accounts.errors import UNAVAILABLE, Refusal
-from accounts.wallets import WalletAnswer
+from accounts.wallets import ChainNotConfiguredError, WalletAnswer
 from explorer.demo.local_node import LocalNode
 from queries.chain import wallets
 from queries.chain.errors import ChainError, RegistryAbsent
@@ -46,7 +46,11 @@ def ask_wallet(
     chain_id: int, address: str, digest: bytes, signature: bytes, before: Callable[[], None]
 ) -> WalletAnswer:
     """How sign-in asks a contract wallet on its chain."""
-    return wallets.ask_wallet(ROUTES.chains.get(chain_id), address, digest, signature, before)
+    chain = ROUTES.chains.get(chain_id)
+    if chain is None:
+        names = (f"{chain.name} ({chain.id})" for chain in ROUTES.chains.values())
+        raise ChainNotConfiguredError(", ".join(names))
+    return wallets.ask_wallet(chain, address, digest, signature, before)
 
 
 @contextmanager

@@ -45,6 +45,7 @@ from queries.routes import Routes
 _NUMBER = "^([1-9][0-9]{0,17}|0)$"
 _Number = Annotated[str, Field(pattern=_NUMBER, examples=["5186021"])]
 _ChainId = Annotated[str, Field(pattern=_NUMBER, examples=["11155111"])]
+_DestinationId = Annotated[str, Field(pattern=_NUMBER, examples=["11155420"])]
 
 
 class AttestationBody(BaseModel):
@@ -60,8 +61,10 @@ class AttestationBody(BaseModel):
     )
 
     origin_chain_id: _ChainId
-    destination_chain_id: _ChainId
-    registry: str = Field(pattern="^0x[0-9a-fA-F]{40}$", examples=[f"0x{40 * '5'}"])
+    destination_chain_id: _DestinationId
+    registry: str = Field(
+        pattern="^0x[0-9a-fA-F]{40}$", examples=["0x5FbDB2315678afecb367f032d93F642f64180aa3"]
+    )
     block: _Number
     block_hash: str = Field(pattern="^0x[0-9a-fA-F]{64}$", examples=[f"0x{64 * '1'}"])
     signature: str = Field(pattern="^0x[0-9a-fA-F]{130}$", examples=[f"0x{128 * '2'}1b"])

@@ -6,7 +6,7 @@ decide, it is accepted and checked later.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -203,6 +203,7 @@ def queries_of(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Query]:
             query.header_fields = header_bits(block.header_fields)
         else:
             _write_account(query, account)
+        query.spelling = _spelling(query, block.chain, account.spellings if account else {})
         yield query
 
 
@@ -227,6 +228,14 @@ def _write_account(query: Query, asked: AccountRequest) -> None:
     query.props = sum(1 << prop for prop in asked.props)
     query.slots = [slot.hex() for slot in asked.slots]
     query.slot_count = len(query.slots)
+
+
+def _spelling(query: Query, chain: str, accounts: Mapping[str, Sequence[str]]) -> object:
+    """How the request spells the query, for clients that look it up so; None if as we do."""
+    own = [f"0x{slot}" for slot in query.slots]
+    spelled = {key: None if slots == own else slots for key, slots in accounts.items()}
+    default = dict.fromkeys(filter(None, [query.name or query.account]))
+    return None if (chain, spelled) == (str(query.source), default) else [chain, spelled]
 
 
 # Longer than a prover takes (proving one account takes a node about 20 ms and a prover about 15):

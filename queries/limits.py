@@ -79,7 +79,7 @@ class Limits:
     )
     work_slice: float = _limit(1.5, 0, 60, "Time to gather jobs for one transaction.")
     batch_max_age: float = _limit(
-        DAY, 1, 365 * DAY, "A batch is rejected after its attempts have failed for this long."
+        DAY, 1, 365 * DAY, "A batch that could be proven for this long, and was not, is rejected."
     )
     attestation_max_age: float = _limit(
         7 * DAY, 1, 365 * DAY, "A batch that waited this long for attestations is rejected."

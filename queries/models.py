@@ -17,6 +17,8 @@ from django.utils import timezone
 
 from queries.statuses import BatchStatus
 
+QUEUED = models.Q(look_again__isnull=False)  # of the indexes that claims are read from
+
 
 class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no types at run time
     """It gives bytes, where Django leaves it to the database's driver to give a memoryview."""
@@ -38,7 +40,7 @@ class Leased(models.Model):
     waits_for = models.TextField(default="")  # a sentence for people
     wait_code = models.CharField(max_length=40, default="")  # the same for programs
     failures = models.PositiveIntegerField(default=0)  # in a row
-    failing_since = models.DateTimeField(null=True)  # since when nothing but failures came of it
+    failing_since = models.DateTimeField(null=True)  # since when it could be proven and was not
     order: ClassVar[Combinable] = models.F("look_again")  # in which due rows are claimed
 
     class Meta:
@@ -106,6 +108,10 @@ class Batch(InTurn):
                 fields=["owner", "asked_queries"],  # which are summed
                 condition=models.Q(ended=None),
             ),
+            models.Index(InTurn.order, "id", name="queued_batches", condition=QUEUED),
+            models.Index(
+                "destination", InTurn.order, "id", name="batches_queued_to", condition=QUEUED
+            ),
         ]
 
     def __str__(self) -> str:
@@ -137,6 +143,10 @@ class BlockJob(InTurn):
             models.Index(
                 name="jobs_by_hash", fields=["block_hash"], condition=~models.Q(block_hash="")
             ),
+            models.Index(InTurn.order, "id", name="queued_jobs", condition=QUEUED),
+            models.Index(
+                "source", "destination", InTurn.order, "id", name="jobs_queued_to", condition=QUEUED
+            ),
         ]
 
     def __str__(self) -> str:
@@ -150,7 +160,7 @@ class SentTransaction(models.Model):
     chain = models.PositiveBigIntegerField()
     sender = models.CharField(max_length=42)
     nonce = models.PositiveBigIntegerField()
-    to = models.CharField(max_length=42, default="")  # in lower case
+    to = models.CharField(max_length=42, default="")  # checksummed
     raw = BytesField()  # signed; the newest where it was replaced
     hashes = models.JSONField(default=list)  # of all that were sent under this nonce
     max_fee = models.CharField(max_length=64)  # wei for each gas
@@ -174,6 +184,7 @@ class SentTransaction(models.Model):
     # Mined, and deep enough to count; or its nonce was used for something else.
     settled = models.BooleanField(default=False)
     final = models.BooleanField(default=False)  # looked at again when its block was final
+    last_final_check = models.DateTimeField(null=True)  # null: never checked
 
     class Meta:
         constraints: ClassVar = [
@@ -320,6 +331,9 @@ class Query(models.Model):
     # goes through what stands in a row before the column that it is asked for.
     slots = models.JSONField(default=list)  # 64 hex digits each
     slot_values = models.JSONField(null=True)  # as `values`
+    # The source chain's key in the request, and by the account's keys there its slots as they are
+    # spelled there, or null: they are as above. Null: all is as these columns spell it.
+    spelling = models.JSONField(null=True)
 
     class Meta:
         constraints: ClassVar = [
@@ -394,6 +408,10 @@ class WebhookDelivery(Leased):
     )
     created = models.DateTimeField()
     delivered = models.DateTimeField(null=True)
+    # The event before, which was sent with facts that a reorg has changed since.
+    corrects = models.OneToOneField("self", models.CASCADE, null=True, related_name="correction")
+    # Empty until the first attempt; all attempts send these bytes, whatever facts become.
+    body = BytesField(default=b"")
 
     class Meta:
         indexes: ClassVar = [
@@ -472,7 +490,7 @@ class NodeRecord(models.Model):
     answers_for_names = models.BooleanField(null=True)
     # How many blocks back it proves; -1: not even its newest one.
     proof_window = models.BigIntegerField(null=True)
-    measured = models.DateTimeField(null=True)  # that window
+    measured = models.DateTimeField(null=True)  # that window; null: at the next check
 
     class Meta:
         constraints: ClassVar = [

@@ -109,6 +109,7 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         destinations = {batch.pk: batch.destination for batch in locked}
         queries = list(rows.order_by("pk"))
         facts: Counter[str] = Counter()
+        corrected = {row.batch_id for row in queries if row.words and row.words != values[row.pk]}
         for query in queries:
             if query.values is None:  # what is proven again after a reorg was counted
                 read = len(values[query.pk])
@@ -125,6 +126,9 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
             Query.objects.filter(pk__in=keys).update(ended=True)
         now = shared_now()
         durations = _end_batches({query.batch_id for query in queries}, now)
+        # Those whose body is stored and may have arrived; any other is sent as the facts are now.
+        sent = WebhookDelivery.objects.filter(batch__in=corrected, correction=None)
+        _create_deliveries(sent.exclude(body=b"").values_list("batch", "owner", "pk"))
         count(now, {**facts, **of_done_batches(durations)})
 
 
@@ -142,16 +146,22 @@ def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
 
 def _announce(ended: list[str]) -> None:
     """Store their webhook deliveries in the database transaction that ends them."""
-    now = shared_now()
     with_webhook = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
-    WebhookDelivery.objects.bulk_create(
-        WebhookDelivery(
-            id=str(ULID()), batch=batch, owner_id=batch.owner_id, created=now, look_again=now
-        )
-        for batch in with_webhook
-    )
+    _create_deliveries((*ids, None) for ids in with_webhook.values_list("pk", "owner"))
     for batch in ended:
         log.info("Batch %s has ended.", batch)
+
+
+def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:
+    """Create a delivery for each (batch, owner, event that it corrects)."""
+    now = shared_now()
+    WebhookDelivery.objects.bulk_create(
+        WebhookDelivery(
+            id=str(ULID()), batch_id=batch, owner_id=owner, corrects_id=corrects, created=now,
+            look_again=now,
+        )
+        for batch, owner, corrects in rows
+    )  # fmt: skip
 
 
 def attach(batches: Sequence[str], destination: int) -> None:

@@ -92,6 +92,20 @@ class WaitCode(StrEnum):
         return Reason(self, self.meaning)
 
 
+# Waits for finality, attestations, dispute games and the budget: `batch_max_age` leaves them out.
+NOT_PROVABLE_YET = frozenset(
+    {
+        WaitCode.BLOCK_NOT_FINAL,
+        WaitCode.TIME_NOT_REACHED,
+        WaitCode.NEXT_BLOCK_MISSING,
+        WaitCode.OUTPUT_NOT_RECORDED,
+        WaitCode.NO_VALID_OUTPUT,
+        WaitCode.NOT_ATTESTED,
+        WaitCode.DAY_SPENT,
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """`code` is a `WaitCode`, or the code of a `ChainError`."""

@@ -1,7 +1,8 @@
 """Posts a batch's end to its webhook, and retries for about a day until the receiver accepts it.
 
-All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. The URL
-is untrusted: its host is resolved once, all of its IP addresses must be on the public internet, the
+All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. If a
+reorg changes facts after that, another event corrects it (`transitions.finish`). The URL is
+untrusted: its host is resolved once, all of its IP addresses must be on the public internet, the
 connection goes to an address that was checked, and only the status of the answer is used.
 """
 
@@ -32,7 +33,7 @@ from queries.engines.waking import wake
 from queries.errors import TOO_MANY_REPLAYS
 from queries.fact_names import shown_values
 from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
-from queries.pipeline.queue import Lease, Outcome, Retry, claim_one, shared_now
+from queries.pipeline.queue import Lease, Outcome, Retry, claim_one, due, shared_now
 from queries.reading.deliveries import DeliveryView, is_event, rows_of, views_of
 from queries.statuses import BatchStatus
 
@@ -48,6 +49,9 @@ MOST_FACTS = 1_000
 REPLAYS_AN_HOUR, HOUR = 100, 3_600
 # Seconds for the DNS look-up, for connecting, and for the whole request after the look-up.
 LOOKUP, CONNECT, WHOLE = 4.0, 3.0, 8.0
+MAX_SECONDS = LOOKUP + WHOLE
+# Nothing was sent, so the next address of the host may be tried.
+NOT_CONNECTED = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
 # Reserved for protocol assignments (RFC 6890). Some clouds have metadata services there, and older
 # Python versions call most of it global.
 OF_PROTOCOLS = IPv4Network("192.0.0.0/24")
@@ -62,15 +66,24 @@ def claim_delivery() -> Lease[WebhookDelivery] | None:
     """Claim a delivery of an account that has none in progress: no account may use all threads."""
     pending = WebhookDelivery.objects.filter(look_again__isnull=False)
     in_hand = pending.filter(lease_until__gt=shared_now())
-    return claim_one(pending.exclude(owner__in=in_hand.values("owner")))
+    rows = pending.exclude(owner__in=in_hand.values("owner"))
+    while owner := due(rows, shared_now()).values_list("owner", flat=True).first():
+        with transaction.atomic():
+            # Locked until the commit: claims of other provers are visible only after theirs.
+            Account.objects.select_for_update(no_key=True).get(pk=owner)
+            if lease := claim_one(rows.filter(owner=owner)):
+                return lease
+    return None
 
 
 def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     delivery = lease.row
     batch = delivery.batch
-    body = body_of(delivery)
+    if delivery.failures and WebhookDelivery.objects.filter(corrects=delivery).exists():
+        return None  # only the correction is still worth a retry
+    body = delivery.body or _store_body(lease)
     now = shared_now()
-    headers = _asked_headers(batch) | _signed(batch.owner, delivery.pk, int(now.timestamp()), body)
+    headers = dict(batch.webhook_headers) | _signed(delivery, int(now.timestamp()), body)
     begin = time.monotonic()
     answered, fault = None, ""
     try:
@@ -96,15 +109,18 @@ def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     return Retry(None, attempts, PAUSES[attempts - 1])  # the list of attempts says why
 
 
-def _asked_headers(batch: Batch) -> dict[str, str]:
-    """The batch's own headers, whose names may be in any letter case."""
-    asked = dict(batch.webhook_headers)
-    names_its_kind = any(name.lower() == "content-type" for name in asked)
-    return asked if names_its_kind else {"Content-Type": "application/json", **asked}
+def _store_body(lease: Lease[WebhookDelivery]) -> bytes:
+    """Store the body at the first attempt; later attempts and replays send the same bytes."""
+    with transaction.atomic():
+        # `transitions.finish` locks it as well: it either changes facts first, or sees the body.
+        Batch.objects.select_for_update(no_key=True).get(pk=lease.row.batch_id)
+        lease.keep()
+        body = _body(lease.row)
+        lease.held().update(body=body)
+    return body
 
 
-def body_of(delivery: WebhookDelivery) -> bytes:
-    """The same bytes at each attempt."""
+def _body(delivery: WebhookDelivery) -> bytes:
     batch = delivery.batch
     queries = list(Query.objects.filter(batch=batch).order_by("place")[: MOST_FACTS + 1])
     error = {
@@ -115,6 +131,7 @@ def body_of(delivery: WebhookDelivery) -> bytes:
     }
     content = {
         "event": delivery.pk,
+        "corrects": delivery.corrects_id,
         "batchQueryId": batch.pk,
         "queryStatus": batch.status,
         "destinationChainId": str(batch.destination),
@@ -137,7 +154,14 @@ def body_of(delivery: WebhookDelivery) -> bytes:
 
 def replay(owner: Account, event: str) -> DeliveryView | None:
     """Send the webhook again at once, or a pending one now. None: the owner has no such event."""
-    _spend(owner)
+    spent = spend(f"replays of {owner.pk}", REPLAYS_AN_HOUR, HOUR)
+    if not spent.allowed:
+        raise Refusal(
+            TOO_MANY_REPLAYS,
+            f"An account may replay {REPLAYS_AN_HOUR} webhooks an hour and has used them up. "
+            f"Try again in {counted(spent.seconds_left, 'second')}.",
+            headers={"Retry-After": str(spent.seconds_left)},
+        )
     if not is_event(event):  # some texts, such as a zero byte, are errors in PostgreSQL
         return None
     now = shared_now()
@@ -153,17 +177,6 @@ def replay(owner: Account, event: str) -> DeliveryView | None:
         transaction.on_commit(lambda: wake(row.batch_id))
     (view,) = views_of([row])
     return view
-
-
-def _spend(owner: Account) -> None:
-    spent = spend(f"replays of {owner.pk}", REPLAYS_AN_HOUR, HOUR)
-    if not spent.allowed:
-        raise Refusal(
-            TOO_MANY_REPLAYS,
-            f"An account may replay {REPLAYS_AN_HOUR} webhooks an hour and has used them up. "
-            f"Try again in {counted(spent.seconds_left, 'second')}.",
-            headers={"Retry-After": str(spent.seconds_left)},
-        )
 
 
 class NotDelivered(Exception):  # noqa: N818
@@ -182,42 +195,48 @@ class Target:
 
 def webhook_secret(account: Account) -> str:
     """The secret that signs the account's webhooks. Derived from SECRET_KEY, and not stored."""
-    key = salted_hmac(SALT, str(account.pk), secret=settings.SECRET_KEY, algorithm="sha256")
-    return PREFIX + base64.b64encode(key.digest()).decode()
+    return PREFIX + base64.b64encode(_signing_key(account, settings.SECRET_KEY)).decode()
 
 
-def _signed(owner: Account, event: str, timestamp: int, body: bytes) -> dict[str, str]:
-    key = base64.b64decode(webhook_secret(owner).removeprefix(PREFIX))
-    signed = hmac.digest(key, f"{event}.{timestamp}.".encode() + body, "sha256")
+def _signing_key(account: Account, secret_key: str) -> bytes:
+    return salted_hmac(SALT, str(account.pk), secret=secret_key, algorithm="sha256").digest()
+
+
+def _signed(delivery: WebhookDelivery, timestamp: int, body: bytes) -> dict[str, str]:
+    """With a signature for each former key as well: receivers change their secret later."""
+    content = f"{delivery.pk}.{timestamp}.".encode() + body
+    keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    signatures = [hmac.digest(_signing_key(delivery.owner, key), content, "sha256") for key in keys]
     return {
-        ID_HEADER: event,
+        ID_HEADER: delivery.pk,
         TIME_HEADER: str(timestamp),
-        SIGNATURE_HEADER: f"v1,{base64.b64encode(signed).decode()}",
+        SIGNATURE_HEADER: " ".join(f"v1,{base64.b64encode(s).decode()}" for s in signatures),
     }
 
 
 def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = False) -> int:
     """Post the webhook. Returns the HTTP status of the answer, or raises `NotDelivered`."""
     target = _target(url)
-    address = _address(target, to_private=to_private)
-    sent = urllib3.HTTPHeaderDict(headers)  # capitals make no difference in a header's name
-    sent.update({"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"})
-    try:
-        with (
-            _connection(target, address) as pool,
-            pool.urlopen(
-                "POST",
-                target.path,
-                body=body,
-                headers=sent,
-                redirect=False,
-                retries=False,
-                preload_content=False,
-            ) as answer,
-        ):
-            return int(answer.status)
-    except (urllib3.exceptions.HTTPError, OSError, ValueError) as fault:
-        raise NotDelivered(f"The request failed ({type(fault).__name__}).") from None
+    addresses = _addresses(target, to_private=to_private)
+    ours = {"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"}
+    sent = urllib3.HTTPHeaderDict({"Content-Type": "application/json"})
+    sent.update({**headers, **ours})  # capitals make no difference in a header's name
+    until, fault = time.monotonic() + WHOLE, ""
+    while addresses and (left := until - time.monotonic()) > 0:
+        try:
+            with (
+                _connection(target, addresses.pop(0), left) as pool,
+                pool.urlopen(
+                    "POST", target.path, body=body, headers=sent, redirect=False, retries=False,
+                    preload_content=False,
+                ) as answer,
+            ):  # fmt: skip
+                return int(answer.status)
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
+            fault = type(error).__name__
+            if not isinstance(error, NOT_CONNECTED):
+                break
+    raise NotDelivered(f"The request failed ({fault}).")
 
 
 def _target(url: str) -> Target:
@@ -232,13 +251,13 @@ def _target(url: str) -> Target:
     return Target(parts.scheme, host, port or (443 if parts.scheme == "https" else 80), path)
 
 
-def _address(target: Target, *, to_private: bool) -> str:
+def _addresses(target: Target, *, to_private: bool) -> list[str]:
     addresses = _looked_up(target)
     if not addresses:
         raise NotDelivered("The host of the URL has no IP address.")
     if not to_private and not all(is_public(address) for address in addresses):
         raise NotDelivered("The host is in a private network; webhooks are not sent there.")
-    return addresses[0]
+    return addresses
 
 
 def _looked_up(target: Target) -> list[str]:
@@ -288,8 +307,8 @@ def _host_header(target: Target) -> str:
     return host if target.port == usual else f"{host}:{target.port}"
 
 
-def _connection(target: Target, address: str) -> urllib3.HTTPConnectionPool:
-    timeout = urllib3.Timeout(total=WHOLE, connect=CONNECT)
+def _connection(target: Target, address: str, seconds: float) -> urllib3.HTTPConnectionPool:
+    timeout = urllib3.Timeout(total=seconds, connect=CONNECT)
     if target.scheme == "http":
         return PlainPool(address, target.port, timeout=timeout)
     return SecurePool(

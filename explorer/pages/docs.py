@@ -1,5 +1,8 @@
 """The guides as pages and as Markdown, and the files that they name."""
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -8,8 +11,7 @@ from django.views.decorators.http import require_safe
 from accounts.site_address import site_address
 from explorer import guides
 from explorer.guide_tables import tables_of
-from explorer.guides import Example
-from queries.reading.figures import heads_of
+from queries.api.examples import route_example
 from queries.registries import RegistryKind, artifact_of
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits
@@ -26,12 +28,15 @@ CONTRACT_FILES = {
     )
 }
 MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
-MONITORING_FILES = {"dashboard.json": "application/json", "alerts.yml": "text/plain; charset=utf-8"}
+# What Grafana and Prometheus are given.
+MONITORING_FILES = {name: MONITORING / name for name in ("dashboard.json", "alerts.yml")}
+CLIENT_FILES = {"tacitus.py": settings.BASE_DIR / "queries" / "tacitus.py"}
 SERVED = {
-    "tacitus.py": "/tacitus.py",
+    **{name: f"/{name}" for name in CLIENT_FILES},
     **{name: f"/contracts/{name}" for name in CONTRACT_FILES},
     **{name: f"/docs/monitoring/{name}" for name in MONITORING_FILES},
 }
+MEDIA_TYPES = {".json": "application/json", ".py": "text/x-python; charset=utf-8"}
 MARKDOWN = "text/markdown; charset=utf-8"
 
 
@@ -66,47 +71,16 @@ def _page(request: HttpRequest, template: str, **more: object) -> HttpResponse:
 
 def _markdown(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> str:
     site = site_address(request)
-    example = _example(routes) if name in guides.FILLED_IN else None
-    return guides.filled_in(name, site, example, tables_of(routes, limits), SERVED)
-
-
-ENOUGH_GAS = 500_000  # for one account, and a hop if need be
-EVERY = 50  # blocks: a guide with the same block is not rendered again
-
-
-def _example(routes: Routes) -> Example | None:
-    """Of a chain's own past, if the server proves that of any. None: it has no route."""
-    ways = sorted(routes.registries, key=lambda way: way[0] != way[1])
-    if not ways:
-        return None
-    source, destination = ways[0]
-    payer = routes.chains[destination]
-    return Example(
-        source,
-        destination,
-        name=routes.chains[source].name,
-        registry=routes.registries[ways[0]].address,
-        node=settings.DEMO_WALLET_NODE or f"https://your-node-of-chain-{destination}.example",
-        fee=0 if payer.free else ENOUGH_GAS * payer.dearest_gas,
-        block=_recent_block(source, destination, routes),
-    )
-
-
-def _recent_block(source: int, destination: int, routes: Routes) -> int | None:
-    head = heads_of([source]).get(source)
-    if head is None:
-        return None
-    own_past = head.number - routes.chains[source].native_finality
-    final = own_past if source == destination else head.final
-    return final - final % EVERY if final > EVERY else final
+    example = route_example(routes) if name in guides.FILLED_IN else None
+    return guides.filled_in(name, site, example, tables_of(routes, limits, example), SERVED)
 
 
 @require_safe
-def contract_file(_request: HttpRequest, name: str) -> HttpResponse:
-    if name not in CONTRACT_FILES:
+def named_file(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> HttpResponse:
+    if name not in files:
         raise Http404
-    kind = "application/json" if name.endswith(".json") else "text/plain; charset=utf-8"
-    return HttpResponse(CONTRACT_FILES[name].read_bytes(), content_type=kind)
+    media_type = MEDIA_TYPES.get(files[name].suffix, "text/plain; charset=utf-8")
+    return HttpResponse(files[name].read_bytes(), content_type=media_type)
 
 
 @require_safe
@@ -115,9 +89,3 @@ def abi(_request: HttpRequest, name: str) -> HttpResponse:
     if name not in set(RegistryKind):
         raise Http404
     return JsonResponse(artifact_of(RegistryKind(name)).abi, safe=False)
-
-
-@require_safe
-def monitoring(_request: HttpRequest, name: str) -> HttpResponse:
-    """What Grafana and Prometheus are given."""
-    return HttpResponse((MONITORING / name).read_bytes(), content_type=MONITORING_FILES[name])

@@ -10,20 +10,19 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from queries.api.batch_codes import rejection_codes, wait_codes
 from queries.pipeline.estimate import Readiness
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.reading.deliveries import DeliveryState
-from queries.reading.views import BatchView, QueryPage, QueryView, StepView
+from queries.reading.deliveries import ATTEMPTS_SHOWN, DeliveryState
+from queries.reading.views import BatchView, QueryPage, QueryView
 from queries.registries import RegistryKind
 from queries.routes import Routes
-from queries.schema.batch_request import BlockNumber as NumberedBlock
-from queries.schema.batch_request import BlockTimestamp
-from queries.schema.bodies import DECIMAL
+from queries.schema.batch_request import selector_of
+from queries.schema.bodies import ADDRESS, DECIMAL, SELECTOR_PATTERN, Blocks, slot_word
 from queries.schema.json_schema import example_of
 from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
 
@@ -41,11 +40,17 @@ def _enum(members: Iterable[str]) -> WithJsonSchema:
 
 
 def _number(example: int) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "pattern": DECIMAL, "examples": [str(example)]})
+    return _matching(DECIMAL, str(example))
+
+
+def _matching(pattern: str, example: str) -> WithJsonSchema:
+    """A schema alone: what is answered is not checked again."""
+    return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
 
 
 BATCH_ID, EVENT_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18", "01J2VM7B5T3Q1Y8ZC4N6W0XKDE"
 ChainId = Annotated[int, PlainSerializer(str), _number(11155111)]
+DestinationId = Annotated[int, PlainSerializer(str), _number(11155420)]
 BlockNumber = Annotated[int, PlainSerializer(str), _number(5186021)]
 Gas = Annotated[int, PlainSerializer(str), _number(170480)]
 Wei = Annotated[int, PlainSerializer(str), _number(340960000000001)]
@@ -56,15 +61,18 @@ Moment = Annotated[
         {"type": "string", "format": "date-time", "examples": ["2026-11-20T07:41:03.204Z"]}
     ),
 ]
-Id = Annotated[
-    str, WithJsonSchema({"type": "string", "pattern": ID_PATTERN, "examples": [BATCH_ID]})
-]
-Address = Annotated[str, Field(examples=["0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"])]
-Registry = Annotated[str, Field(examples=["0x5FbDB2315678afecb367f032d93F642f64180aa3"])]
-TransactionHash = Annotated[str, Field(examples=[f"0x{'5c504ed4' * 8}"])]
+Id = Annotated[str, _matching(ID_PATTERN, BATCH_ID)]
+_HOLDER, _ETHER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", f"0x{10**18:064x}"
+Address = Annotated[str, _matching(f"^{ADDRESS}$", _HOLDER)]
+Registry = Annotated[str, _matching(f"^{ADDRESS}$", "0x5FbDB2315678afecb367f032d93F642f64180aa3")]
+TransactionHash = Annotated[str, _matching("^0x[0-9a-f]{64}$", f"0x{'5c504ed4' * 8}")]
+Selector = Annotated[str, _matching(SELECTOR_PATTERN, "block:5186021")]
+Word = Annotated[str, _matching("^0x[0-9a-f]{64}$", _ETHER)]
+FactName = Annotated[str, _matching("^([A-Z_]+|0x[0-9a-f]{64})$", "BALANCE")]
+_OR_NONE = BeforeValidator(lambda text: text or None)
 Prop = Annotated[str, _enum(AccountField.__members__)]
 HeaderName = Annotated[str, _enum(HeaderField.__members__)]
-Values = Annotated[dict[str, str], Field(examples=[{"BALANCE": f"0x{10**18:064x}"}])]
+Values = Annotated[dict[str, Word], Field(examples=[{"BALANCE": _ETHER}])]
 RejectionCode = Annotated[
     str, Field(description="For programs: one of the codes of a batch.", examples=rejection_codes())
 ]
@@ -101,8 +109,7 @@ class Warned(Answer):
     path: str = Field(description="The path of the value in the request.", examples=[""])
 
 
-class Submitted(Answer):
-    internal_id: Id = Field(description="The batch's id, for polling.")
+class _Accepted(Answer):
     page: str = Field(
         description="The address of the batch's page.",
         examples=[f"https://proofs.example.org/explorer/query/{BATCH_ID}"],
@@ -110,10 +117,14 @@ class Submitted(Answer):
     warnings: list[Warned] = Field(examples=[[]])
 
 
+class Submitted(_Accepted):
+    internal_id: Id = Field(description="The batch's id, for polling.")
+
+
 class Rejection(Answer):
     code: RejectionCode
-    message: str = Field(examples=["The block is out of reach."])
-    step: StepName | None
+    message: str = Field(validation_alias="sentence", examples=["The block is out of reach."])
+    step: Annotated[StepName | None, _OR_NONE]
     retryable: bool
 
 
@@ -134,7 +145,7 @@ class Batch(Answer):
     )
     internal_id: Id
     status: BatchStatus = Field(examples=["DONE"])
-    destination_chain_id: ChainId
+    destination_chain_id: DestinationId
     fee: Wei = Field(description="The most that may be spent, in wei.")
     spent: Wei = Field(description="What was spent so far, in wei.")
     submitted: Moment
@@ -146,19 +157,19 @@ class Batch(Answer):
 
 
 class StepFault(Answer):
-    error: str = Field(examples=["The block is out of reach."])
+    error: str = Field(validation_alias="sentence", examples=["The block is out of reach."])
     code: RejectionCode
     retryable: bool
 
 
 class Step(Answer):
-    step: StepName
+    step: StepName = Field(validation_alias="name")
     status: StepStatus | None = Field(
         description="null until the step begins.", examples=["COMPLETED"]
     )
-    started: Moment | None
+    started: Moment | None = Field(validation_alias="began")
     completed: Moment | None
-    transaction_hash: TransactionHash | None
+    transaction_hash: Annotated[TransactionHash | None, _OR_NONE]
     transaction_block: BlockNumber | None
     gas_used: Gas | None
     error: StepFault | None = Field(description="Why the step was not completed.")
@@ -168,12 +179,12 @@ class Query(Answer):
     """One account of one block, or fields of one block's header."""
 
     origin_chain_id: ChainId
-    selector: str = Field(description="The block as it was asked for.", examples=["block:5186021"])
+    selector: Selector = Field(description="The block as it was asked for.")
     block: BlockNumber | None = Field(description="null until a timestamp's block is known.")
     account: Address | None
     name: str | None = Field(description="The ENS name, if the request named the account by one.")
     props: list[Prop] = Field(examples=[["BALANCE"]])
-    slots: list[str] = Field(examples=[[]])
+    slots: list[Word] = Field(examples=[[]])
     header: list[HeaderName] = Field(examples=[[]])
     steps: list[Step]
     waits_for: WaitsFor
@@ -205,11 +216,23 @@ class StatusAnswer(Batch):
 class BatchData(Answer):
     id: Id
     status: QueryStatus
-    data: list[Query] | None = Field(examples=[[example_of(Query)]])
+    data: Blocks = Field(
+        description="What these queries ask for, as the request spells it.",
+        examples=[{"11155111": {"block:5186021": {"accounts": {_HOLDER: {"props": ["BALANCE"]}}}}}],
+    )
+
+
+class BlockResults(Answer):
+    header: dict[str, str] = {}
+    accounts: dict[str, dict[str, str]]
 
 
 class BatchAnswer(StatusAnswer):
-    batch_query: BatchData = Field(description="The same for existing clients, which read this.")
+    batch_query: BatchData = Field(description="For existing clients, which read this.")
+    results: dict[str, dict[str, BlockResults]] = Field(
+        description="Once the batch is DONE: the values of these queries, under the same keys.",
+        examples=[{"11155111": {"block:5186021": {"accounts": {_HOLDER: {"BALANCE": _ETHER}}}}}],
+    )
 
 
 class Batches(Answer):
@@ -226,13 +249,14 @@ class Attempt(Answer):
 
 class Delivery(Answer):
     event: Id = Field(examples=[EVENT_ID])
+    corrects: Id | None = Field(examples=[None])
     batch_query_id: Id = Field(validation_alias="batch")
     url: str = Field(examples=["https://example.org/hook"])
     state: DeliveryState = Field(examples=["DELIVERED"])
     created: Moment
     delivered: Moment | None
     next_attempt: Moment | None = Field(examples=[None])
-    attempts: list[Attempt] = Field(description="The newest first.")
+    attempts: list[Attempt] = Field(description="The newest first.", max_length=ATTEMPTS_SHOWN)
 
 
 class Deliveries(Answer):
@@ -247,15 +271,15 @@ class WebhookSecret(Answer):
 class NamedChain(Answer):
     name: str = Field(examples=["Sepolia"])
     aliases: list[str] = Field(
-        description="Names that requests may use in place of the id.", examples=[["SEPOLIA"]]
+        description="Names that requests may use in place of the id.", examples=[[]]
     )
 
 
 class Connection(Answer):
     origin_chain_id: ChainId
-    destination_chain_id: ChainId
+    destination_chain_id: DestinationId
     origin: NamedChain
-    destination: NamedChain
+    destination: NamedChain = Field(examples=[{"name": "OP Testnet", "aliases": []}])
     kind: RegistryKind
     registry: Registry
     constructor_arguments: str = Field(
@@ -309,12 +333,12 @@ class Price(Answer):
 class ProvenFacts(Answer):
     account: Address | None
     name: str | None
-    facts: list[str] = Field(examples=[["BALANCE"]])
+    facts: list[FactName]
 
 
 class BlockEstimate(Answer):
     origin_chain_id: ChainId
-    selectors: list[str] = Field(examples=[["block:5186021"]])
+    selectors: list[Selector]
     block: BlockNumber | None
     last_final_block: BlockNumber
     readiness: Readiness = Field(
@@ -338,7 +362,7 @@ class BlockEstimate(Answer):
 
 
 class Estimate(Price):
-    destination_chain_id: ChainId
+    destination_chain_id: DestinationId
     free: bool = Field(examples=[False])
     fee_needed: Wei = Field(description="A sufficient `fee`, in wei.")
     complete: bool = Field(description="Whether `cost` includes the price of every block.")
@@ -349,8 +373,8 @@ class Estimate(Price):
 class VerifiedFact(Answer):
     block: BlockNumber
     account: Address | None
-    name: str = Field(description="A field's name, or a slot.", examples=["BALANCE"])
-    value: str = Field(examples=[f"0x{10**18:064x}"])
+    name: FactName = Field(description="A field's name, or a slot.")
+    value: Word
 
 
 class Witness(Answer):
@@ -359,7 +383,11 @@ class Witness(Answer):
     proof: str = Field(
         description="The bytes to pass to the registry's `verify`.", examples=["0x020001"]
     )
-    facts: list[VerifiedFact] = Field(description="The requested facts, as `verify` returns them.")
+    facts: list[VerifiedFact] = Field(
+        description="The requested facts in the order of `verify`: fields of accounts, then slots, "
+        "then header fields. Accounts and slots are in the order of their hashes, so find a fact "
+        "by its block, account and name."
+    )
     gas: Gas = Field(description="Gas of a transaction that only verifies this proof.")
     valid_until: BlockNumber | None = Field(
         description="The last block of the destination in which `verify` accepts the proof; null "
@@ -369,7 +397,7 @@ class Witness(Answer):
 
 
 class Witnesses(Answer):
-    destination_chain_id: ChainId
+    destination_chain_id: DestinationId
     warnings: list[Warned] = Field(examples=[[]])
     witnesses: list[Witness] = Field(description="One for each origin chain.")
 
@@ -381,7 +409,7 @@ class AttestationTaken(Answer):
 
 class Wanted(Answer):
     origin_chain_id: ChainId
-    destination_chain_id: ChainId
+    destination_chain_id: DestinationId
     registry: Registry
     blocks: list[BlockNumber]
 
@@ -436,9 +464,13 @@ class Event(Answer):
     """The body of a webhook call."""
 
     event: Id = Field(examples=[EVENT_ID])
+    corrects: Id | None = Field(
+        description="The earlier event of the batch whose values a reorg has changed.",
+        examples=[None],
+    )
     batch_query_id: Id
     query_status: Annotated[str, _enum(["DONE", "REJECTED"])]
-    destination_chain_id: ChainId
+    destination_chain_id: DestinationId
     error: EventFault | None
     facts: list[Facts]
     next_query: int | None = Field(
@@ -448,29 +480,40 @@ class Event(Answer):
     )
 
 
-class RequestTaken(Answer):
+class RequestTaken(_Accepted):
     model_config = ConfigDict(alias_generator=None)
     status: BatchStatus = Field(examples=["RECEIVED"])
     request_id: Id
 
 
-class LaterQuery(Answer):
+class _Later(Answer):
+    """What is FAILED has a cause."""
+
     model_config = ConfigDict(alias_generator=None)
+    message: str = Field(default="", description="The reason, if it is FAILED.")
+    code: str = Field(default="", description="One of the codes of a batch, if it is FAILED.")
+    retryable: bool = Field(default=False, description="If it is FAILED.")
+
+
+class LaterQuery(_Later):
     internal_id: str = Field(examples=[f"{BATCH_ID}-0"])
-    status: Annotated[str, _enum(["COMPLETED", "IN_PROGRESS", "REJECTED"])]
+    status: Annotated[str, _enum(["COMPLETED", "FAILED", "IN_PROGRESS"])]
     typ: Literal["ACCOUNT", "HEADER"]
     created_at: Moment
     completed_at: Moment | None
 
 
 class LaterQueries(Answer):
-    queries: list[LaterQuery]
-
-
-class LaterAction(Answer):
     model_config = ConfigDict(alias_generator=None)
+    queries: list[LaterQuery]
+    next_query: int | None = Field(
+        description="The `fromQuery` of the next page; null if there is none.", examples=[None]
+    )
+
+
+class LaterAction(_Later):
     internal_id: str = Field(examples=[f"{BATCH_ID}-0-INITIAL_STATE"])
-    status: Annotated[str, _enum(["COMPLETED", "IN_PROGRESS", "PENDING", "REJECTED"])]
+    status: Annotated[str, _enum(["COMPLETED", "FAILED", "IN_PROGRESS", "PENDING"])]
     typ: StepName
     created_at: Moment | None
     completed_at: Moment | None
@@ -503,14 +546,31 @@ def batch_members(shown: BatchView) -> dict[str, Any]:
     }
     if shown.error:
         # Not `error`: existing clients throw on that before they read `queryStatus`.
-        members["rejection"] = Rejection(
-            code=shown.error.code,
-            message=shown.error.sentence,
-            step=StepName(shown.error.step) if shown.error.step else None,
-            retryable=shown.error.retryable,
-        )
+        members["rejection"] = Rejection.model_validate(shown.error)
         members["info"] = [shown.error.sentence]
     return members
+
+
+def request_maps(page: QueryPage) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the queries ask for, and the values that are proven, by the keys of the request."""
+    data: dict[str, Any] = {}
+    results: dict[str, Any] = {}
+    for query in page.queries:
+        selector = selector_of(query.block, query.timestamp)
+        asked, found = (
+            chains.setdefault(query.chain_key, {}).setdefault(selector, {"accounts": {}})
+            for chains in (data, results)
+        )
+        words = {value.name: value.word for value in query.values}
+        if query.header:
+            asked["header"], found["header"] = list(query.header), words
+        props = [prop.name for prop in query.props]
+        for key, slots in query.account_keys.items():
+            asked["accounts"][key] = {"props": props, "slots": list(slots)}
+            names = {prop: prop for prop in props}
+            names |= {slot: f"0x{slot_word(slot).hex()}" for slot in slots}
+            found["accounts"][key] = {each: words[name] for each, name in names.items() if words}
+    return data, results
 
 
 def query_members(batch: BatchView, page: QueryPage, routes: Routes) -> dict[str, Any]:
@@ -523,14 +583,14 @@ def _query(batch: BatchView, shown: QueryView, routes: Routes) -> Query:
     why = shown.waits_for
     return Query(
         origin_chain_id=shown.source,
-        selector=_selector(shown.timestamp, shown.block),
+        selector=selector_of(shown.block, shown.timestamp),
         block=shown.block,
         account=shown.account or None,
         name=shown.name or None,
         props=[each.name for each in shown.props],
         slots=list(shown.slots),
         header=list(shown.header),
-        steps=[_step(each) for each in shown.steps],
+        steps=[Step.model_validate(each) for each in shown.steps],
         waits_for=why.sentence if why else None,
         wait_code=(why.code or None) if why else None,
         values={each.name: each.word for each in shown.values} or None,
@@ -543,26 +603,3 @@ def _registry(batch: BatchView, shown: QueryView, routes: Routes) -> str | None:
     """The registry that its transaction was sent to; without one, the route's registry."""
     configured = routes.registries.get((shown.source, batch.destination))
     return shown.registry or (configured.address if configured else None)
-
-
-def _selector(timestamp: int | None, block: int | None) -> str:
-    if timestamp is not None:
-        return str(BlockTimestamp(timestamp))
-    return "" if block is None else str(NumberedBlock(block))
-
-
-def _step(shown: StepView) -> Step:
-    return Step(
-        step=shown.name,
-        status=shown.status,
-        started=shown.began,
-        completed=shown.completed,
-        transaction_hash=shown.transaction_hash or None,
-        transaction_block=shown.transaction_block,
-        gas_used=shown.gas_used,
-        error=None
-        if shown.error is None
-        else StepFault(
-            error=shown.error.sentence, code=shown.error.code, retryable=shown.error.retryable
-        ),
-    )

@@ -12,22 +12,20 @@ from queries.chain.errors import (
     ChainError,
     EnsOffChain,
     EnsUnresolved,
+    StateRootEmptyError,
 )
 from queries.pipeline.anchors import OutOfReach
 from queries.pipeline.prove import TRANSACTION_FAILED
-from queries.wait_reasons import WaitCode
+from queries.wait_reasons import NOT_PROVABLE_YET, WaitCode
 
-# What a batch is rejected for that has waited for it too long.
-LASTING = {
-    WaitCode.NOT_ATTESTED,
-    WaitCode.REGISTRY_REFUSES,
-    WaitCode.PRICE_ASKED_AGAIN,
-    WaitCode.OTHER_NODE_BEHIND,
-    WaitCode.ANOTHER_BLOCK_SUSPECTED,
-    WaitCode.FAULT_OF_OURS,
+# A batch is not rejected for these, however long it waits.
+WAITS_ONLY = NOT_PROVABLE_YET - {WaitCode.NOT_ATTESTED} | {
+    WaitCode.NOT_TAKEN,
+    WaitCode.NO_PROVER,
+    WaitCode.CHAIN_LEFT,
 }
 # What is certain once a quorum says so: nothing waits for it.
-CERTAIN = {AnotherBlockAccumulated, EnsOffChain, EnsUnresolved}
+CERTAIN = {AnotherBlockAccumulated, EnsOffChain, EnsUnresolved, StateRootEmptyError}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def rejection_codes() -> list[str]:
 
 def _all() -> Iterator[BatchCode]:
     for wait in WaitCode:
-        yield BatchCode(wait.value, wait.meaning, waits=True, rejects=wait in LASTING)
+        yield BatchCode(wait.value, wait.meaning, waits=True, rejects=wait not in WAITS_ONLY)
     for fault in _below(ChainError):
         if fault is not ChainAnswer:
             sentence = fault.of("the chain", "the JSON-RPC method").sentence

@@ -22,7 +22,7 @@ from queries.attestations import AttestationBody
 from queries.cancellation import CANCELLED
 from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
 from queries.reading.deliveries import ATTEMPTS_SHOWN
-from queries.schema.bodies import BatchRequest, LaterRequest
+from queries.schema.bodies import BatchRequest, EstimateRequest, LaterRequest
 from queries.statuses import BatchStatus
 from queries.webhooks import REPLAYS_AN_HOUR
 
@@ -106,8 +106,9 @@ ENDPOINTS = (
         "final yet or out of reach, and the fee. Send `feeNeeded`: it covers each block sent "
         "alone, at up to twice the current base fee. `cost` is the price if READY blocks share "
         "transactions; each block's `price` is for that block alone. A batch is sent if its fee "
-        "covers the base fee at that time plus an eighth. Nothing is stored.",
-        body=BatchRequest,
+        "covers the base fee at that time plus an eighth. The body is that of a batch; it needs no "
+        "fee. Nothing is stored.",
+        body=EstimateRequest,
         own_refusals=(
             *OF_A_BATCH,
             errors.TOO_MANY_ESTIMATES,
@@ -125,7 +126,7 @@ ENDPOINTS = (
         f"a batch with at most {witnesses.MOST_BLOCKS} blocks, {witnesses.MOST} accounts and "
         f"{witnesses.MOST} slots; it needs no fee. Nodes are asked while you wait, for at most "
         f"{witnesses.SECONDS:.0f} seconds.",
-        body=BatchRequest,
+        body=EstimateRequest,
         own_refusals=(
             *OF_A_BATCH,
             errors.NOT_PROVABLE_NOW,
@@ -159,8 +160,8 @@ ENDPOINTS = (
         "/batch-queries/{batch}",
         views.batch_query,
         answers.BatchAnswer,
-        "As GET /batch-query-status, with the id in the path; `batchQuery` is for existing "
-        "clients.",
+        "As GET /batch-query-status, with the id in the path. `batchQuery` and `results` are for "
+        "existing clients.",
         parameters=(BATCH, DETAILS, FROM_QUERY),
         own_refusals=(errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
@@ -313,11 +314,17 @@ ENDPOINTS = (
         second_generation.get_queries,
         answers.LaterQueries,
         "The queries of a request. It is DONE if all are COMPLETED, and has failed if any is "
-        "REJECTED.",
+        "FAILED.",
         parameters=(
             in_the_path("request_id", "The `request_id` from the answer to the submission."),
+            Parameter(
+                views.FROM_QUERY,
+                f"Send 0 to get the first {views.QUERIES_SHOWN:,} queries, then the `next_query` "
+                "of each answer. Without it the answer has all queries.",
+                {"type": "integer", "minimum": 0, "maximum": views.GREATEST_PLACE},
+            ),
         ),
-        own_refusals=(errors.BATCH_UNKNOWN,),
+        own_refusals=(errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN),
         links=(Link("getActions", "query_id", "/queries/0/internal_id"),),
     ),
     Endpoint(
@@ -325,7 +332,7 @@ ENDPOINTS = (
         "/get_actions/{query_id}",
         second_generation.get_actions,
         answers.LaterActions,
-        "One action for each step of a query.",
+        "One action for each step of a query; PENDING until the step begins.",
         parameters=(
             in_the_path(
                 "query_id", "The internal_id of a query.", f"{ID_PATTERN[:-1]}-[0-9]{{1,9}}$"

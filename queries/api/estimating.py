@@ -28,7 +28,7 @@ from queries.pipeline.chains import Chains
 from queries.pipeline.estimate import BlockEstimate, Estimate
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.schema.batch_request import BatchRequest, BlockNumber, BlockTimestamp
+from queries.schema.batch_request import BatchRequest, selector_of
 
 A_MINUTE = 30  # for an account, whichever of its keys asks
 SECONDS = 10.0
@@ -48,7 +48,7 @@ def estimated(
     key: ApiKey, content: object, routes: Routes, limits: BatchLimits
 ) -> answers.Estimate:
     """The same for the API and for a page."""
-    asked = read_batch(content, routes, limits)
+    asked = read_batch(content, routes, limits, needs_fee=False)
     with asking_nodes(key, asked, routes, SECONDS) as (chains, queries):
         found = pipeline.estimate(chains, asked.destination, queries)
     return _answer(asked, found, free=routes.chains[asked.destination].free)
@@ -127,7 +127,9 @@ def _answer(asked: BatchRequest, found: Estimate, *, free: bool) -> answers.Esti
 def _block(shown: BlockEstimate) -> answers.BlockEstimate:
     return answers.BlockEstimate(
         origin_chain_id=shown.source,
-        selectors=list(dict.fromkeys(_selector(query) for query in shown.queries)),
+        selectors=list(
+            dict.fromkeys(selector_of(query.block, query.timestamp) for query in shown.queries)
+        ),
         block=shown.block,
         last_final_block=shown.last_final,
         readiness=shown.readiness,
@@ -143,9 +145,3 @@ def _block(shown: BlockEstimate) -> answers.BlockEstimate:
         ],
         price=answers.Price.model_validate(shown.price) if shown.price else None,
     )
-
-
-def _selector(query: Query) -> str:
-    if query.timestamp is not None:
-        return str(BlockTimestamp(query.timestamp))
-    return str(BlockNumber(query.block or 0))

@@ -1,41 +1,34 @@
-"""Examples of requests, by the names of their models; a test sends them."""
+"""Examples of requests, by the names of their models, filled in with a route of this server."""
 
+import json
+import re
+from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+
 from queries.attestations import AttestationBody
+from queries.reading.figures import heads_of
+from queries.routes import Chain, Routes
 from queries.schema.json_schema import example_of
 
-SPECIFICATION: dict[str, Any] = {
-    "destinationChainId": "11155111",
-    "fee": "0",
-    "data": {
-        "11155111": {
-            "block:5186021": {
-                "accounts": {
-                    "0xd8da6bf26964af9d7eed9e03e53415d37aa96045": {
-                        "props": ["BALANCE"],
-                        "slots": [],
-                    }
-                }
-            }
-        }
-    },
-}
+# These stand in all examples; `fill_in` puts a route's own values in their places.
+SOURCE, DESTINATION, BLOCK, TIME = "11155111", "11155420", "5186021", "1703799420"
+SOURCE_NAME, DESTINATION_NAME, FEE = "Sepolia", "OP Testnet", "2000000000000000"
+REGISTRY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+
+_ACCOUNT = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+_BALANCE = {SOURCE: {f"block:{BLOCK}": {"accounts": {_ACCOUNT: {"props": ["BALANCE"]}}}}}
 _EVERYTHING: dict[str, Any] = {
-    "destinationChainId": "11155111",
-    "fee": "2000000000000000",
+    "destinationChainId": DESTINATION,
+    "fee": FEE,
     "data": {
-        "11155111": {
-            "block:5186021": {
+        SOURCE: {
+            f"block:{BLOCK}": {
                 "header": ["STATE_ROOT", "TIMESTAMP"],
-                "accounts": {
-                    "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045": {
-                        "props": ["NONCE", "BALANCE"],
-                        "slots": ["0x0", "0x1"],
-                    }
-                },
+                "accounts": {_ACCOUNT: {"props": ["NONCE", "BALANCE"], "slots": ["0x0", "0x1"]}},
             },
-            "timestamp:1703799420": {"header": ["BLOCK_NUMBER"]},
+            f"timestamp:{TIME}": {"header": ["BLOCK_NUMBER"]},
         }
     },
     "webhook": {
@@ -44,11 +37,69 @@ _EVERYTHING: dict[str, Any] = {
     },
 }
 
-
-_LATER = {"destination_chain_id": "11155111", "data": SPECIFICATION["data"]}
-
 BODIES: dict[str, dict[str, dict[str, Any]]] = {
-    "BatchRequest": {"One balance": SPECIFICATION, "All that can be asked for": _EVERYTHING},
-    "LaterRequest": {"One balance": _LATER},
+    "BatchRequest": {
+        "One balance": {"destinationChainId": DESTINATION, "fee": FEE, "data": _BALANCE},
+        "All that can be asked for": _EVERYTHING,
+    },
+    "EstimateRequest": {"One balance": {"destinationChainId": DESTINATION, "data": _BALANCE}},
+    "LaterRequest": {"One balance": {"destination_chain_id": DESTINATION, "data": _BALANCE}},
     "AttestationBody": {"A signer's attestation": example_of(AttestationBody, "validation")},
 }
+
+
+@dataclass(frozen=True, slots=True)
+class RouteExample:
+    """A route of this server, and what its users may ask for."""
+
+    source: Chain
+    destination: Chain
+    registry: str
+    node: str
+    fee: int  # wei; 0 where proving is free
+    block: int | None = None  # a final one; None: no prover has seen the source yet
+    time: int | None = None  # Unix seconds
+
+
+ENOUGH_GAS = 500_000  # for one account, and a hop if need be
+EVERY, AN_HOUR = 50, 3_600  # blocks and seconds: documents with the same ones can be cached
+
+
+def route_example(routes: Routes) -> RouteExample | None:
+    """An example of a chain's own past, if the server proves that of any; None without a route."""
+    registries = sorted(routes.registries.items(), key=lambda each: each[0][0] != each[0][1])
+    if not registries:
+        return None
+    (source, destination), registry = registries[0]
+    origin, payer = routes.chains[source], routes.chains[destination]
+    node = settings.DEMO_WALLET_NODE or f"https://your-node-of-chain-{destination}.example"
+    fee = 0 if payer.free else ENOUGH_GAS * payer.dearest_gas
+    head = heads_of([source]).get(source)
+    if head is None:
+        return RouteExample(origin, payer, registry.address, node, fee)
+    own_past = max(head.number - origin.native_finality, 0)
+    final = own_past if source == destination else head.final
+    block = final - final % EVERY if final > EVERY else final
+    time = head.timestamp - head.timestamp % AN_HOUR if final > AN_HOUR else head.timestamp
+    return RouteExample(origin, payer, registry.address, node, fee, block, time)
+
+
+def fill_in(content: Any, example: RouteExample | None) -> Any:
+    """Put the values of the route into an example, or into a document that holds examples."""
+    if example is None:
+        return content
+    values: dict[str, object] = {
+        SOURCE: example.source.id,
+        SOURCE_NAME: example.source.name,
+        DESTINATION: example.destination.id,
+        DESTINATION_NAME: example.destination.name,
+        REGISTRY: example.registry,
+        REGISTRY.lower(): example.registry.lower(),
+        FEE: example.fee,
+        BLOCK: BLOCK if example.block is None else example.block,
+        TIME: example.time or TIME,
+    }
+    escaped = {old: json.dumps(str(new))[1:-1] for old, new in values.items()}
+    return json.loads(
+        re.sub("|".join(escaped), lambda found: escaped[found[0]], json.dumps(content))
+    )

@@ -81,16 +81,26 @@ def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) ->
 def _schemas(endpoints: Sequence[Endpoint], limits: BatchLimits) -> dict[str, Schema]:
     bodies = [each.body for each in endpoints if each.body is not None]
     held = schemas_of(bodies, "validation")
-    held["BatchRequest"]["description"] += (
-        f" At most {limits.body_bytes:,} bytes, {limits.blocks:,} blocks, {limits.accounts:,} "
-        f"accounts and {limits.slots:,} slots in all."
-    )
+    for name in ("BatchRequest", "EstimateRequest", "LaterRequest"):
+        held[name]["description"] += (
+            f" At most {limits.body_bytes:,} bytes, {limits.blocks:,} blocks, {limits.accounts:,} "
+            f"accounts and {limits.slots:,} slots in all."
+        )
+        blocks_of_chain = held[name]["properties"]["data"]["additionalProperties"]
+        blocks_of_chain["maxProperties"] = limits.blocks
     held["Webhook"]["description"] += (
         f" At most {limits.webhook_headers:,} headers of {limits.webhook_header_bytes:,} bytes "
         "together."
     )
     answered = [each.answer for each in endpoints]
     held |= schemas_of([*answered, Event, Error], "serialization")
+    for name, member, bound in (
+        ("Account", "slots", limits.slots),
+        ("Block", "accounts", limits.accounts),
+        ("Webhook", "headers", limits.webhook_headers),
+    ):
+        schema = held[name]["properties"][member]
+        schema["maxItems" if schema["type"] == "array" else "maxProperties"] = bound
     codes = sorted({each.code for each in every_refusal(endpoints)})
     held["Error"]["properties"]["code"]["enum"] = codes
     return held

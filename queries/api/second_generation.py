@@ -4,34 +4,28 @@ It has no fees, so what a request may cost is bounded by the operator's daily bu
 """
 
 import re
+from datetime import datetime
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
 from accounts.errors import Refusal
 from accounts.models import ApiKey
-from queries.api.answers import (
-    Alive,
-    LaterAction,
-    LaterActions,
-    LaterQueries,
-    LaterQuery,
-    RequestTaken,
-    answer,
-)
-from queries.api.request_parts import json_body
-from queries.api.views import GREATEST_PLACE, submitted
+from queries.api import answers, views
+from queries.api.answers import answer
+from queries.api.request_parts import json_body, number
 from queries.errors import FEE_MISSING, no_such_batch
 from queries.reading import batches as reading
-from queries.reading.views import BatchView, QueryView, StepView
+from queries.reading.views import BatchView
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import LaterRequest, read_body
 from queries.schema.places import WHOLE_BODY
-from queries.statuses import BatchStatus, StepStatus
+from queries.statuses import BatchStatus
 
 DESTINATION = "destination_chain_id"
 NO_CEILING = 2**256 - 1  # wei
-WAITING = "PENDING"
+PENDING = "PENDING"
 _QUERY_ID = re.compile(r"([0-9A-Z]{26})-([0-9]{1,9})")
 
 
@@ -52,62 +46,63 @@ def submit_request(
     fee = "0" if chain.free else str(NO_CEILING)
     asked = {**content, "destinationChainId": str(chain.id), "fee": fee}  # type: ignore[dict-item]
     del asked[DESTINATION]
-    batch = submitted(key, asked, None, routes, limits)
-    return answer(RequestTaken(status=BatchStatus(batch.status), request_id=batch.id))
+    batch = views.submitted(key, asked, None, routes, limits)
+    status, members = BatchStatus(batch.status), views.submission_members(request, batch)
+    return answer(answers.RequestTaken(status=status, request_id=batch.id, **members))
 
 
-def get_queries(_request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResponse:
-    shown = _batch(request_id, "request_id")
-    page = reading.queries_of(shown, first=0, most=GREATEST_PLACE)
-    return answer(LaterQueries(queries=[_query(shown, each) for each in page.queries]))
+def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResponse:
+    """All of them, unless a page is asked for: a client that knows no pages misses none."""
+    first = number(request, views.FROM_QUERY, 0, least=0, most=views.GREATEST_PLACE)
+    batch = views.find_batch(request_id, "request_id")
+    limit = views.QUERIES_SHOWN if views.FROM_QUERY in request.GET else views.GREATEST_PLACE
+    found = reading.query_progress(batch, first=first, most=limit + 1)
+    queries = [
+        answers.LaterQuery(
+            internal_id=f"{batch.id}-{query.place}",
+            typ="ACCOUNT" if query.is_of_account else "HEADER",
+            created_at=batch.submitted,
+            completed_at=query.completed,
+            **_status(batch, query.completed),
+        )
+        for query in found[:limit]
+    ]
+    next_query = found[limit].place if len(found) > limit else None
+    return answer(answers.LaterQueries(queries=queries, next_query=next_query))
 
 
 def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpResponse:
     match = _QUERY_ID.fullmatch(query_id)
     if match is None:
         raise no_such_batch(query_id, "query_id")
-    shown = _batch(match[1], "query_id")
-    query = reading.query_at(shown, int(match[2]))
+    batch = views.find_batch(match[1], "query_id")
+    query = reading.query_at(batch, int(match[2]))
     if query is None:
         raise no_such_batch(query_id, "query_id")
-    return answer(LaterActions(actions=[_action(shown, query, each) for each in query.steps]))
+    actions = [
+        answers.LaterAction(
+            internal_id=f"{batch.id}-{query.place}-{step.name}",
+            typ=step.name,
+            created_at=step.began,
+            completed_at=step.completed,
+            transaction_hash=step.transaction_hash or None,
+            **(_status(batch, step.completed) if step.began else {"status": PENDING}),
+        )
+        for step in query.steps
+    ]
+    return answer(answers.LaterActions(actions=actions))
 
 
 def is_alive(_request: HttpRequest) -> HttpResponse:
-    return answer(Alive(message="Alive!"))
+    return answer(answers.Alive(message="Alive!"))
 
 
-def _batch(batch_id: str, path: str) -> BatchView:
-    shown = reading.batch(batch_id)
-    if shown is None:
-        raise no_such_batch(batch_id, path)
-    return shown
-
-
-def _query(shown: BatchView, query: QueryView) -> LaterQuery:
-    last = query.steps[-1]
-    return LaterQuery(
-        internal_id=f"{shown.id}-{query.place}",
-        status=_status(shown, last) or BatchStatus.IN_PROGRESS.value,
-        typ="ACCOUNT" if query.account or query.name else "HEADER",
-        created_at=shown.submitted,
-        completed_at=last.completed,
-    )
-
-
-def _action(shown: BatchView, query: QueryView, step: StepView) -> LaterAction:
-    return LaterAction(
-        internal_id=f"{shown.id}-{query.place}-{step.name}",
-        status=_status(shown, step) or step.status or WAITING,
-        typ=step.name,
-        created_at=step.began,
-        completed_at=step.completed,
-        transaction_hash=step.transaction_hash or None,
-    )
-
-
-def _status(shown: BatchView, step: StepView) -> str:
-    """COMPLETED for a completed step, REJECTED for others of a rejected batch; else empty."""
-    if step.status is StepStatus.COMPLETED:
-        return StepStatus.COMPLETED.value
-    return shown.status.value if shown.status is BatchStatus.REJECTED else ""
+def _status(batch: BatchView, completed: datetime | None) -> dict[str, Any]:
+    """The status of what has begun. If it is FAILED, also the cause; REJECTED is unknown there."""
+    if completed:
+        return {"status": "COMPLETED"}
+    if batch.error is None:
+        return {"status": "IN_PROGRESS"}
+    cause = batch.error
+    failure = {"message": cause.sentence, "code": cause.code, "retryable": cause.retryable}
+    return {"status": "FAILED", **failure}

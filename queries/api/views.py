@@ -29,6 +29,7 @@ from queries.api.answers import (
     answer,
     batch_members,
     query_members,
+    request_maps,
 )
 from queries.api.request_parts import LIMIT, cursor, flag, json_body, malformed, number
 from queries.cancellation import cancel
@@ -37,8 +38,9 @@ from queries.intake import IDEMPOTENCY_KEY, accept
 from queries.models import Batch as StoredBatch
 from queries.reading import batches as reading
 from queries.reading.figures import heads_of
+from queries.reading.views import BatchView, QueryPage
 from queries.registries import arguments, proves_its_code
-from queries.routes import Chain, Routes
+from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.wording import listed
 from queries.statuses import BatchStatus
@@ -56,9 +58,13 @@ def submit_batch_query(
 ) -> HttpResponse:
     content = json_body(request, limits.body_bytes)
     batch = submitted(key, content, request.headers.get(IDEMPOTENCY_KEY), routes, limits)
+    return answer(Submitted(internal_id=batch.id, **submission_members(request, batch)))
+
+
+def submission_members(request: HttpRequest, batch: StoredBatch) -> dict[str, Any]:
+    """The members that both kinds of submissions have in their answers."""
     page = f"{site_address(request)}/explorer/query/{batch.id}"
-    warnings = [Warned(**each) for each in batch.warnings]
-    return answer(Submitted(internal_id=batch.id, page=page, warnings=warnings))
+    return {"page": page, "warnings": [Warned(**each) for each in batch.warnings]}
 
 
 def submitted(
@@ -77,43 +83,46 @@ def submitted(
 
 
 def batch_query_status(request: HttpRequest, _key: ApiKey, routes: Routes) -> HttpResponse:
-    members = _status(request, routes, request.GET.get(BATCH_ID), BATCH_ID)
+    members, _ = _status(request, routes, request.GET.get(BATCH_ID), BATCH_ID)
     return answer(StatusAnswer(**members))
 
 
 def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> HttpResponse:
     """The same at an address of the batch's own, with the members that some clients read there."""
-    members = _status(request, routes, batch, "batch")
-    data = members.get("queries")
+    members, page = _status(request, routes, batch, "batch")
+    data, results = request_maps(page)
     beside = BatchData(id=batch, status=members["query_status"], data=data)
-    return answer(BatchAnswer(**members, batch_query=beside))
+    return answer(BatchAnswer(**members, batch_query=beside, results=results))
 
 
 def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> HttpResponse:
     cancel(key.owner, batch)
-    shown = reading.batch(batch)
+    return answer(Batch(**batch_members(find_batch(batch, "batch"))))
+
+
+def find_batch(batch_id: str, path: str) -> BatchView:
+    """Return the batch of anyone, or refuse the value at `path`."""
+    shown = reading.batch(batch_id)
     if shown is None:
-        raise no_such_batch(batch, "batch")
-    return answer(Batch(**batch_members(shown)))
+        raise no_such_batch(batch_id, path)
+    return shown
 
 
 def _status(
     request: HttpRequest, routes: Routes, batch_id: str | None, path: str
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], QueryPage]:
     """Of any batch: its id is enough to read it."""
     details = flag(request, DETAILS, default=True)
     first = number(request, FROM_QUERY, 0, least=0, most=GREATEST_PLACE)
     if batch_id is None:
         said = f"{path} is missing: the internalId from the answer to the submission."
         raise Refusal(MISSING_FIELD, said, path=path)
-    shown = reading.batch(batch_id)
-    if shown is None:
-        raise no_such_batch(batch_id, path)
-    members = batch_members(shown)
+    shown = find_batch(batch_id, path)
+    members, page = batch_members(shown), QueryPage((), None)
     if details:
         page = reading.queries_of(shown, first=first, most=QUERIES_SHOWN)
         members |= query_members(shown, page, routes)
-    return members
+    return members, page
 
 
 def batch_queries(request: HttpRequest, key: ApiKey) -> HttpResponse:
@@ -134,8 +143,8 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
         Connection(
             origin_chain_id=source,
             destination_chain_id=destination,
-            origin=_about(routes.chains[source]),
-            destination=_about(routes.chains[destination]),
+            origin=NamedChain.model_validate(routes.chains[source]),
+            destination=NamedChain.model_validate(routes.chains[destination]),
             kind=registry.kind,
             registry=registry.address,
             constructor_arguments=f"0x{arguments(registry).hex()}",
@@ -163,10 +172,6 @@ def api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
             use=KeyUse(today=use.today, total=use.total, last=last),
         )
     )
-
-
-def _about(chain: Chain) -> NamedChain:
-    return NamedChain(name=chain.name, aliases=list(chain.aliases))
 
 
 def _asked_status(request: HttpRequest) -> BatchStatus | None:

@@ -27,7 +27,8 @@ SENT_HEADERS = {
     TIME_HEADER: "The Unix seconds of this attempt.",
     SIGNATURE_HEADER: (
         "v1, and the HMAC-SHA256 in base64 of id, timestamp and body with full stops between, "
-        "under the secret that GET /webhook-secret answers."
+        "under the secret that GET /webhook-secret answers. After the server's key has changed, "
+        "signatures under the former secrets follow, separated by spaces."
     ),
 }
 

@@ -28,10 +28,7 @@ def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimi
         accounts=min(limits.accounts, MOST),
         slots=min(limits.slots, MOST),
     )
-    body = json_body(request, limits.body_bytes)
-    if isinstance(body, dict):
-        body = {"fee": "0", **body}  # nothing is sent
-    asked = read_batch(body, routes, few)
+    asked = read_batch(json_body(request, limits.body_bytes), routes, few, needs_fee=False)
     with asking_nodes(key, asked, routes, SECONDS) as (chains, queries):
         try:
             found = witnesses(chains, asked.destination, queries)

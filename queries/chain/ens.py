@@ -24,17 +24,11 @@ Ask = Callable[[Sequence[Call]], list[Answer]]
 Meaning = bytes | ChainError  # an account, or why the name stands for none
 
 
-def addresses(source: SourceChain, header: Header, names: Sequence[str]) -> list[bytes]:
-    """The account of each name at this block. `EnsUnresolved`, `EnsOffChain`: one has none."""
-    meanings = source.quorum(
+def addresses(source: SourceChain, header: Header, names: Sequence[str]) -> list[Meaning]:
+    """By quorum, the account of each name at this block; or why it has none, as an error."""
+    return source.quorum(
         lambda one: _meanings(one, header, names), ("names", header.hash, tuple(names))
     )
-    accounts = list[bytes]()
-    for meaning in meanings:
-        if isinstance(meaning, ChainError):
-            raise meaning
-        accounts.append(meaning)
-    return accounts
 
 
 def answers_for_names(source: SourceChain) -> bool:

@@ -64,6 +64,14 @@ class TooMuchGas(TransactionRefused):
     says = "The transaction needs more gas than {chain} allows{why}."
 
 
+class StateRootEmptyError(ChainAnswer):
+    """A node has accounts of a block, mostly a genesis, whose header commits to none."""
+
+    code = "state_root_empty"
+    says = "The block's header has an empty state root: no account of {chain} can be proven there."
+    retryable = False
+
+
 def _kind(
     code: str, says: str, base: type[ChainError] = ChainError, *, retryable: bool = True
 ) -> type[ChainError]:

@@ -20,14 +20,15 @@ from queries.chain.errors import (
     QuestionRefused,
     StateNotAvailable,
     StateOfAnotherBlock,
+    StateRootEmptyError,
     TimeTooEarly,
 )
 from queries.chain.node_pool import BLOCK, LATEST, NodePool
 from queries.proving.accounts import AccountProof, check_account_proof, root_of_answer
-from queries.proving.errors import AnswerMalformed, NodeHashMismatch, ProofError
+from queries.proving.errors import AnswerMalformed, NodeHashMismatch, NodeSurplus, ProofError
 from queries.proving.headers import Header, header_from_json
 from queries.proving.json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
-from queries.proving.keccak import HASH_BYTES
+from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES
 from queries.proving.tries import CheckedNodes
 from queries.wait_reasons import Reason, WaitCode
 
@@ -228,6 +229,10 @@ def _joined(parts: Sequence[AccountProof]) -> AccountProof:
 def _proof(state_root: bytes, asked: Asked, checked: CheckedNodes, answer: Any) -> AccountProof:
     try:
         return check_account_proof(answer, state_root, *asked, checked)
+    except NodeSurplus:
+        if state_root == EMPTY_TRIE_ROOT:
+            raise NodeFault(StateRootEmptyError) from None
+        raise
     except NodeHashMismatch:
         # A whole proof of another root: mostly of today's, from a node that keeps no older state.
         try:

@@ -26,15 +26,13 @@ WORDS = {1: WalletAnswer.ACCEPTED, 2: WalletAnswer.REFUSED, 3: WalletAnswer.NO_C
 
 
 def ask_wallet(
-    chain: Chain | None, address: str, digest: bytes, signature: bytes, before: Callable[[], None]
+    chain: Chain, address: str, digest: bytes, signature: bytes, before: Callable[[], None]
 ) -> WalletAnswer:
     """Whether the wallet at `address`, 0x and 40 hex digits, accepts the digest's signature.
 
     Anyone can ask with an invented signature, so `place_to_wait` bounds how many threads do and
     `visitor_timeout` for how long. `before` is called before a node is asked, and may raise.
     """
-    if chain is None:
-        return WalletAnswer.CHAIN_UNKNOWN
     asked = [bytes.fromhex(address.removeprefix("0x")), digest, signature]
     code = load_artifact("SignatureCheck").bytecode
     code += encode(["address", "bytes32", "bytes"], asked)

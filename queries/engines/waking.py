@@ -11,7 +11,7 @@ else:
     LOOKS_EVERY = 0.1  # seconds
 
     def wake(batch_id: str) -> None:
-        """Not needed: provers of the embedded engine look four times a second."""
+        """Do nothing: provers of the embedded engine poll the database."""
 
     def listen() -> None:
         ALARM.until_stopped()

@@ -1,5 +1,6 @@
 """What the operators' commands share."""
 
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, _MutuallyExclusiveGroup
 from contextlib import closing, suppress
 from functools import partial
@@ -43,6 +44,13 @@ class OperatorCommand(BaseCommand):
         """On stderr, so that stdout has the result alone."""
         self.stderr.write(sentence, str)  # not in the colour of faults
         self.stderr.flush()
+
+    def confirm(self, question: str, otherwise: str) -> None:
+        """Ask, and end the command with `otherwise` unless the answer is yes."""
+        self.stderr.write(f"{question} [y/N] ", str, ending="")
+        self.stderr.flush()
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+            raise CommandError(otherwise)
 
 
 def configured_routes() -> Routes:

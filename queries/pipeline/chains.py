@@ -179,7 +179,7 @@ class Work:
 
     def sent(self, **conditions: Any) -> QuerySet[SentTransaction]:
         """The job's transactions, without those to a registry that the route had before."""
-        return self.job.transactions.filter(to=self.registry.address.lower(), **conditions)
+        return self.job.transactions.filter(to=self.registry.address, **conditions)
 
     def deep_block(self, one: Destination) -> int:
         """The newest block that is deep enough to count, by this node's head or ours if lower."""

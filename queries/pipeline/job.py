@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
-from queries.chain.errors import AnotherBlockAccumulated
+from queries.chain.errors import AnotherBlockAccumulated, NoQuorum, StateRootEmptyError
 from queries.chain.registry import UNKNOWN, Known, RegistryFacts, missing
 from queries.chain.sender import Destination
 from queries.chain.source import ChainHead
@@ -30,6 +30,7 @@ from queries.pipeline.queue import Lease, Outcome, Snooze, pause_of, queries_of_
 from queries.pipeline.readback import confirm_missing, read_back
 from queries.pipeline.transactions import unsettled
 from queries.proving.headers import Header, decode_header
+from queries.proving.keccak import EMPTY_TRIE_ROOT
 from queries.proving.registry_calls import leaf_of
 from queries.registries import RegistryKind
 from queries.statuses import StepName
@@ -92,7 +93,7 @@ def _pinned_header(work: Work) -> Header | Outcome:
     job = work.job
     pinned = decode_header(job.header) if job.header else None
     if pinned and not job.failures:
-        return pinned
+        return _check_state(work, pinned)
     if wait := work.chains.provable_head(work.registry).waits_for(job.block):
         newest = max(query.batch.submitted for query in work.queries)
         return Snooze(wait, pause_of(newest, work.limits))
@@ -102,6 +103,23 @@ def _pinned_header(work: Work) -> Header | Outcome:
         if pinned and work.facts.leaves([job.block]) == [leaf_of(pinned)]:
             return _contradicted(work, header)
         _pin(work, header)
+    return _check_state(work, header)
+
+
+def _check_state(work: Work, header: Header) -> Header | Outcome:
+    """Return the header. Reject, by quorum, if its state root lacks the accounts of the block."""
+    queries = [query for query in work.queries if query.account]
+    if header.state_root != EMPTY_TRIE_ROOT or not queries:
+        return header
+    asked = [(bytes.fromhex(queries[0].account[2:]), ())]
+    try:
+        work.chains.source(work.job.source).quorum(
+            lambda one: one.account_proofs(one.header_of(header.hash), asked),
+            ("state", header.hash),
+        )
+    except StateRootEmptyError as certain:
+        failure = Failure(certain.code, certain.sentence, StepName.INITIAL_STATE, retryable=False)
+        return replace(work, queries=queries).reject(failure)
     return header
 
 
@@ -213,6 +231,6 @@ def _reject_out_of_reach(
 
     destination = work.chains.destination(work.job.destination)
     if not destination.quorum(is_out_of_reach, ("out of reach", work.job.pk)):
-        return Snooze()
+        raise NoQuorum.of(destination.chain.name)  # another node is asked first then
     sentence, step = found.sentence(header.number), StepName.BLOCKHASH_AVAILABLE
     return work.reject(Failure(found.code, sentence, step, retryable=False))

@@ -168,7 +168,11 @@ def _send(
 def _fee_too_low(
     ready: Sequence[Ready], calls: Iterable[Call], poor: FeeTooLow
 ) -> dict[int, Outcome]:
-    """Reject batches that cannot pay the next block's price, by quorum for one named block."""
+    """Reject batches that cannot pay the next block's price, by quorum for one named block.
+
+    Each node judges by its own tip and estimate. If only one is too high, the next pass asks
+    another node first, and the batch is sent at that price.
+    """
     payers = {each.work.job.pk: each.payers for each in ready}
     if poor.waits:
         return {

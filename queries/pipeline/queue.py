@@ -99,10 +99,18 @@ class Lease(Generic[Row]):
         if not self.held().update(lease_until=_lease_end(shared_now())):
             raise LeaseLost
 
-    def look_again(self, after: timedelta, why: Reason | None = None, *, failures: int = 0) -> None:
+    def look_again(
+        self,
+        after: timedelta,
+        why: Reason | None = None,
+        *,
+        failures: int = 0,
+        is_provable: bool = False,
+    ) -> None:
         """Release the row until `after` has passed.
 
-        `failures`: consecutive ones, this one included; 0: it only waits.
+        `failures`: consecutive ones, this one included; 0: it only waits. `is_provable`: the wait
+        counts towards `batch_max_age`.
         """
         now = shared_now()
         self.held().update(
@@ -112,7 +120,7 @@ class Lease(Generic[Row]):
             waits_for=why.sentence if why else "",
             wait_code=why.code if why else "",
             failures=failures,
-            failing_since=(self.row.failing_since or now) if failures else None,
+            failing_since=(self.row.failing_since or now) if is_provable else None,
         )
 
     def close(self) -> None:

@@ -112,7 +112,7 @@ def wait_for_paid(
     for row in undone:
         if row.settled:  # otherwise the next pass follows it
             reopen(row)
-    return Snooze(SENT_AGAIN) if undone else None
+    return work.failed(SENT_AGAIN) if undone else None
 
 
 def _check(work: Work, header: Header, held: Mapping[FactRead, bytes]) -> bytes | None:

@@ -22,6 +22,7 @@ from queries.pipeline.chains import Chains, route_removed
 from queries.pipeline.queue import (
     NOT_DUE,
     Lease,
+    LeaseLost,
     Snooze,
     claim,
     due,
@@ -173,14 +174,20 @@ def block_at(chains: Chains, source: int, seconds: int) -> tuple[int | None, Rea
 
 
 def find_accounts(chains: Chains, header: Header, queries: Iterable[Query]) -> None:
-    """Give queries of one block their accounts, unsaved; raises what `addresses` does."""
+    """Give queries of one block their accounts, unsaved.
+
+    Stops at the first whose name has none: `EnsUnresolved`, `EnsOffChain`.
+    """
     named = [query for query in queries if query.name and not query.account]
     if not named:
         return
     names = list(dict.fromkeys(query.name for query in named))
     found = dict(zip(names, addresses(chains.source(named[0].source), header, names), strict=True))
     for query in named:
-        query.account = Address(found[query.name]).checksummed
+        account = found[query.name]
+        if isinstance(account, ChainError):
+            raise account
+        query.account = Address(account).checksummed
 
 
 def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
@@ -196,7 +203,9 @@ def _find_batchs_accounts(lease: Lease[Batch], chains: Chains) -> Reason | None:
         try:
             find_accounts(chains, chains.source(source).header(block), some)
         except (EnsUnresolved, EnsOffChain) as fault:
-            raise Unprovable(NAMELESS, _failure(fault)) from None
+            name = next(query.name for query in some if not query.account)
+            failing = Q(name=name, source=source, block=block)
+            raise Unprovable(failing, _failure(fault)) from None
         raw_rows.update(some, ["account"])
     return None
 
@@ -240,7 +249,9 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
             source__in={source for source, _ in blocks},
             block__in={block for _, block in blocks},
         )
-        list(jobs.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+        rows = jobs.order_by("pk").select_for_update(no_key=True)
+        if not set(blocks) <= set(rows.values_list("source", "block")):
+            raise LeaseLost  # `pruning` has just deleted one: the next pass makes it again
         list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
         transitions.attach(held, destination)
         # For all of their jobs: a worker that died here may have attached some already.

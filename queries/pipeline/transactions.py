@@ -14,7 +14,7 @@ from datetime import timedelta
 from hashlib import sha256
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, Max, OuterRef, QuerySet
+from django.db.models import Exists, F, Max, OuterRef, QuerySet
 
 from queries.chain.errors import (
     CallReverted,
@@ -101,8 +101,7 @@ class Lane:
                     raise LaneBusy
                 if not chain.free:
                     check_fees(going, payers)
-                if any(each.held > funds for each in going):
-                    raise InsufficientFunds.of(chain.name)
+                going = self._affordable_offers(going, funds)
                 for _, lease in sorted(leases.items()):
                     lease.keep()
                 queries = Query.objects.filter(job__in=list(leases), ended=False).order_by("pk")
@@ -119,6 +118,22 @@ class Lane:
             except ChainAnswer as answer:
                 # It is stored, so it is followed and sent again: nothing else proves the same.
                 log.warning("Nonce %s of chain %s: %s", row.nonce, row.chain, answer)
+
+    def _affordable_offers(self, offers: Sequence[Offer], funds: int) -> list[Offer]:
+        """The first offers that the funds cover, beside the unmined transactions.
+
+        `InsufficientFunds` if there are none.
+        """
+        unmined = self.ours.filter(settled=False, mined_block=None).only("gas_limit", "max_fee")
+        cost, affordable = sum(row.gas_limit * int(row.max_fee, 16) for row in unmined), []
+        for offer in offers:
+            cost += offer.held
+            if cost > funds:
+                break
+            affordable.append(offer)
+        if not affordable:
+            raise InsufficientFunds.of(self.destination.chain.name)
+        return affordable
 
     def _following(self) -> int:
         """The nonce after our highest."""
@@ -170,7 +185,7 @@ class Lane:
             chain=self.chain_id,
             sender=self.signer.address,
             nonce=call.nonce,
-            to=call.to.lower(),
+            to=call.to,
             raw=signed.raw,
             hashes=[signed.hash],
             max_fee=f"{call.fees.dearest:064x}",
@@ -192,11 +207,13 @@ class Lane:
         """
         waiting, faults = False, list[Exception]()
         for row in rows:
+            before = row.mined_block
             try:
                 self._look(row, head)
                 if row.mined_block is None:
-                    self._push(row)
-                elif row.mined_block + depth - 1 <= head:
+                    self._push(row, is_undone=before is not None)
+                # A receipt whose block changes may be made up: then it would never be deep enough.
+                elif before not in {None, row.mined_block} or row.mined_block + depth - 1 <= head:
                     self._settle(row, depth)
             except (NoQuorum, *REFUSED) as fault:  # about this one: the others are followed
                 faults.append(fault)
@@ -221,17 +238,18 @@ class Lane:
                 row.nonce_used = None
                 break
         else:
-            if row.mined_block is not None:
-                row.sent = None  # undone: it is sent again at once
             for name, value in NOT_MINED.items():
                 setattr(row, name, value)
         if before != (row.mined_hash, row.mined_block, row.succeeded):
             note_receipt(row)
 
-    def _push(self, row: SentTransaction) -> None:
-        """Send again what is not mined: to all nodes, and at a higher fee when it has waited."""
+    def _push(self, row: SentTransaction, *, is_undone: bool) -> None:
+        """Send again what is not mined: to all nodes, and at a higher fee when it has waited.
+
+        At once if a reorg undid it.
+        """
         now, resend_after = shared_now(), timedelta(seconds=self.limits.resend_after)
-        if row.sent is not None and now < row.sent + resend_after:
+        if row.sent is not None and now < row.sent + resend_after and not is_undone:
             return
         waited = (now - (row.replaced or row.signed)).total_seconds()
         is_ours = row.sender == self.signer.address
@@ -316,7 +334,7 @@ class Lane:
         with durably():
             as_it_was = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
             is_stored = as_it_was.update(
-                to=call.to.lower(),
+                to=call.to,
                 raw=signed.raw,
                 hashes=[*row.hashes, signed.hash],
                 gas_limit=max(row.gas_limit, call.gas_limit),  # either may be mined
@@ -418,23 +436,38 @@ class Lane:
     # Settled
 
     def check_final(self) -> None:
-        """Check the settled ones whose blocks are final by now, the oldest first."""
+        """Check the settled ones whose blocks are final by now, those not checked lately first."""
         rows = SentTransaction.objects.filter(chain=self.chain_id, settled=True, final=False)
         if not rows.exclude(mined_block=None).exists():
             return
         final = rows.filter(mined_block__lte=self.destination.head().final_number)
-        some = list(final.order_by("mined_block").defer("raw")[: self.limits.batch_questions])
+        order = F("last_final_check").asc(nulls_first=True), "mined_block"
+        some = list(final.order_by(*order).defer("raw")[: self.limits.batch_questions])
+        newest = max((row.mined_block or 0 for row in some), default=0)
         if not some or not self.destination.quorum(
-            lambda one: one.head().final_number >= (some[-1].mined_block or 0),
-            ("final", self.chain_id),
+            lambda one: one.head().final_number >= newest, ("final", self.chain_id)
         ):
             return
         for row in some:
+            # Stored first: a row that cannot be checked goes behind the others.
+            rows.filter(pk=row.pk).update(last_final_check=shared_now())
             with suppress(NoQuorum):  # about this one: the others are checked all the same
                 if self.is_undone(row):
                     reopen(row)
                 else:
                     note_final(row)
+
+    def check_settled(self) -> None:
+        """Reopen settled transactions that a reorg undid before their blocks were final.
+
+        Nonces are mined in order: while the last one has its receipt, those before it do as well.
+        """
+        rows = self.ours.filter(settled=True, final=False).exclude(mined_block=None)
+        for row in rows.order_by("-nonce").defer("raw")[: self.limits.batch_questions]:
+            mined = self.destination.mined(row.mined_hash)
+            if (mined and mined.succeeded == row.succeeded) or not self.is_undone(row):
+                return
+            reopen(row)
 
     def is_undone(self, row: SentTransaction) -> bool:
         """By quorum: it is no longer mined, or its status has changed."""

@@ -1,4 +1,4 @@
-"""Polls each node's head and checks transactions whose blocks became final; at longer intervals,
+"""Polls each node's head and checks settled transactions until they are final; at longer intervals,
 what changes seldom: finality, ENS, funds and how far back a node proves.
 
 It records them for submissions, pages and `/metrics`. All provers on one database share the polls.
@@ -6,10 +6,11 @@ It records them for submissions, pages and `/metrics`. All provers on one databa
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
 from queries.chain import ens
-from queries.chain.errors import ChainError, NodesLimited, NodesUnreachable
+from queries.chain.errors import ChainError, NodesLimited, NodesUnreachable, NoQuorum
 from queries.chain.registry_checks import HISTORY_WINDOW
 from queries.chain.setup_check import proof_window
 from queries.chain.source import ChainHead, SourceChain
@@ -28,12 +29,16 @@ class Watch:
 
     def __init__(self, chains: Chains, stopped: Callable[[], bool] = lambda: False) -> None:
         self._chains, self._stopped = chains, stopped
+        self._is_new = True
         registries = chains.routes.registries
         self._sources = {source for source, _ in registries}
         self._destinations = {destination for _, destination in registries}
 
     def once(self) -> None:
         """Poll the chains that are due."""
+        if self._is_new:  # the routes file may name other nodes by now
+            NodeRecord.objects.update(measured=None)
+            self._is_new = False
         for chain_id in sorted(self._sources | self._destinations):
             record = None if self._stopped() else self._claim(chain_id)
             if record:
@@ -84,6 +89,8 @@ class Watch:
             if is_check:
                 balance = f"{lane.destination.balance(signer):064x}"
                 ChainRecord.objects.filter(chain=chain_id).update(signer=signer, balance=balance)
+            with suppress(NoQuorum):  # the others are checked nevertheless
+                lane.check_settled()
             lane.check_final()
         except ChainError as fault:
             log.warning("%s", fault)
@@ -131,6 +138,8 @@ def _note_node(
     known: dict[str, object] = {"recorded": shared_now()}
     if isinstance(head, ChainError):
         known |= {"fault": head.code, "number": None, "lag": None, "answers_for_names": None}
+        if not isinstance(head, NodesLimited):
+            known["measured"] = None  # another node may come back in its place
     else:
         lag = furthest.number - head.number if furthest else None
         known |= {"fault": "", "number": head.number, "lag": lag}

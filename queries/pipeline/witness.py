@@ -6,8 +6,9 @@ Nothing is sent or stored, and no fact is taken from the registry.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import itemgetter
 
-from queries.chain.registry import Known, missing
+from queries.chain.registry import FactRead, Known, missing
 from queries.chain.registry_checks import own_hashes
 from queries.chain.solidity import call_data
 from queries.fact_names import reads_of
@@ -16,12 +17,15 @@ from queries.pipeline.anchors import AnchorSearch, NotKnownYet, OutOfReach, Prep
 from queries.pipeline.chains import Chains
 from queries.pipeline.pieces import Anchor, Call, Piece, requests_of
 from queries.pipeline.settle import block_at, find_accounts
+from queries.proving.bundles import FactKind
 from queries.proving.headers import Header
+from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES
 from queries.proving.registry_calls import PROVE_SELECTOR
 from queries.registries import Registry, RegistryKind
 
 Fact = tuple[Query, str, bytes]  # its query, its name there, and its word
+Place = tuple[int, bool, int, bytes, bytes]
 
 
 class NotProvable(Exception):  # noqa: N818
@@ -68,7 +72,8 @@ def _witness(chains: Chains, registry: Registry, queries: Sequence[Query]) -> Wi
     to = chains.destination(registry.destination)
     gas = to.gas_needed(chains.sender, registry.address, call_data("verify(bytes)", proof))
     until = _valid_until(chains, registry, [piece.anchor for piece in pieces])
-    return Witness(registry, proof, tuple(each for _, some in shown for each in some), gas, until)
+    placed = sorted((each for _, facts in shown for each in facts), key=itemgetter(0))
+    return Witness(registry, proof, tuple(fact for _, fact in placed), gas, until)
 
 
 def _block(query: Query) -> int:
@@ -77,7 +82,7 @@ def _block(query: Query) -> int:
 
 def _of_block(
     chains: Chains, registry: Registry, block: int, named: Iterable[Query]
-) -> tuple[Piece, list[Fact]]:
+) -> tuple[Piece, list[tuple[Place, Fact]]]:
     if wait := chains.provable_head(registry).waits_for(block):
         raise NotProvable(wait.sentence)
     source = chains.source(registry.source)
@@ -98,7 +103,16 @@ def _of_block(
         requests=requests_of(lacking, proofs),
     )
     words = lacking.words(header, proofs)
-    return piece, [(query, name, words[read]) for query, name, read in reads]
+    return piece, [(_place(piece, read), (query, name, words[read])) for query, name, read in reads]
+
+
+def _place(piece: Piece, read: FactRead) -> Place:
+    """Where `verify` returns the fact: its list, then the order of sections, and of hashes."""
+    anchor, key = piece.anchor, read.key.to_bytes(32)
+    joins = not (piece.by_words or anchor.hop)
+    name = keccak256(key) if read.kind is FactKind.STORAGE_SLOT else key
+    account = keccak256(read.account)
+    return list(FactKind).index(read.kind), joins, anchor.header.number, account, name
 
 
 def _anchor(chains: Chains, registry: Registry, header: Header, known: Known) -> Anchor:

@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
+from django.db.models import Exists, OuterRef
+
 from queries import transitions
 from queries.chain.errors import ChainError, NodesLie
 from queries.chain.source import nothing
 from queries.limits import Limits
-from queries.models import Batch, BlockJob, Leased, Query, WebhookDelivery
+from queries.models import Batch, BlockJob, Leased, Query, Share, WebhookDelivery
 from queries.pipeline.chains import Chains
 from queries.pipeline.job import advance
 from queries.pipeline.prove import Ready, prove
@@ -26,11 +28,11 @@ from queries.pipeline.queue import (
     shared_now,
 )
 from queries.pipeline.settle import settle
-from queries.pipeline.transactions import LaneBusy, unsettled
+from queries.pipeline.transactions import LaneBusy
 from queries.proving.errors import ProofError
 from queries.statuses import StepName
 from queries.transitions import Failure
-from queries.wait_reasons import Reason, WaitCode
+from queries.wait_reasons import NOT_PROVABLE_YET, Reason, WaitCode
 from queries.webhooks import claim_delivery, deliver
 
 log = logging.getLogger("tacitus.prover")
@@ -139,9 +141,12 @@ def _then(lease: Claimed, outcome: Outcome, limits: Limits) -> None:
         return
     attempts = outcome.attempts if isinstance(outcome, Retry) else 0
     after = limits.back_off(attempts) if outcome.after is None else outcome.after
-    lease.look_again(after, outcome.why, failures=attempts)
-    if attempts and outcome.why:
-        _reject_the_old(lease.row, outcome.why, limits)
+    row, why = lease.row, outcome.why
+    has_sent = isinstance(row, BlockJob) and row.transactions.filter(settled=False).exists()
+    is_provable = not has_sent and (why is None or why.code not in NOT_PROVABLE_YET)
+    lease.look_again(after, why, failures=attempts, is_provable=is_provable)
+    if is_provable and why:
+        _reject_the_old(row, why, limits)
 
 
 def _failed(lease: Claimed, why: Reason, limits: Limits) -> None:
@@ -149,15 +154,17 @@ def _failed(lease: Claimed, why: Reason, limits: Limits) -> None:
 
 
 def _reject_the_old(row: Leased, why: Reason, limits: Limits) -> None:
-    """Reject batches as old as `batch_max_age` whose row failed all that time.
+    """Reject batches as old as `batch_max_age` whose row could be proven all that time.
 
-    A job with an unsettled transaction is left alone.
+    A batch with an unsettled transaction is left alone.
     """
     bound = shared_now() - timedelta(seconds=limits.batch_max_age)
     if row.failing_since is None or row.failing_since > bound:
         return
     old, step = Query.objects.filter(ended=False, batch__submitted__lte=bound), None
-    if isinstance(row, BlockJob) and not unsettled(row):
+    unsettled_shares = Share.objects.filter(batch=OuterRef("batch"), transaction__settled=False)
+    old = old.filter(~Exists(unsettled_shares))
+    if isinstance(row, BlockJob):
         old = old.filter(pk__in=queries_of_pass(row))
         step = transitions.step_of(old)
     elif isinstance(row, Batch):

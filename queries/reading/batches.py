@@ -24,6 +24,7 @@ from queries.reading.views import (
     BatchView,
     ErrorView,
     QueryPage,
+    QueryProgress,
     QueryView,
     StepView,
     ValueView,
@@ -104,11 +105,11 @@ _TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used",
 _QUERY_COLUMNS = (
     "place", "source", "block", "timestamp", "account", "name", "props", "header_fields", "ended",
     "failed", "cost", *(column for name in StepName for column in (name.began, name.completed)),
-    *_TRANSACTION_OF.values(), "values", "slots", "slot_values",
+    *_TRANSACTION_OF.values(), "values", "slots", "slot_values", "spelling",
 )  # fmt: skip
 _QUERY_CONVERTED: dict[str, raw_rows.Convert] = {
     **{name: raw_rows.time for name in _QUERY_COLUMNS if name.endswith(("_began", "_completed"))},
-    **dict.fromkeys(("values", "slots", "slot_values"), raw_rows.from_json),
+    **dict.fromkeys(("values", "slots", "slot_values", "spelling"), raw_rows.from_json),
 }
 _BATCH = raw_rows.select(
     _BATCH_COLUMNS, "queries_batch", f", {_WAIT_SELECTED} FROM queries_batch WHERE id = %s"
@@ -120,6 +121,12 @@ _QUERIES = raw_rows.select(
     "FROM queries_query AS query LEFT JOIN queries_blockjob AS job ON job.id = query.job_id "
     "WHERE query.batch_id = %s AND query.place >= %s ORDER BY query.place LIMIT %s",
 )
+# By its last step. Without slots and values, because clients poll it.
+_PROGRESS = """
+    SELECT place, header_fields = 0, CASE header_fields
+        WHEN 0 THEN account_accumulated_completed ELSE header_accumulated_completed END
+    FROM queries_query WHERE batch_id = %s AND place >= %s ORDER BY place LIMIT %s
+"""
 _TRANSACTIONS = raw_rows.select(
     _TRANSACTION_COLUMNS, "sent", "FROM queries_senttransaction AS sent WHERE id IN ({})"
 )
@@ -161,6 +168,14 @@ def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
     rows = raw_rows.raw_rows(_QUERIES, (shown.id, first, most + 1), names, _QUERY_CONVERTED)
     found = views_of(rows, shown)
     return QueryPage(found[:most], found[most].place if len(found) > most else None)
+
+
+def query_progress(batch: BatchView, *, first: int, most: int) -> list[QueryProgress]:
+    """Return at most `most` of the batch's queries from the place `first` on."""
+    names = ("place", "is_of_account", "completed")
+    times = {"completed": raw_rows.time}
+    rows = raw_rows.raw_rows(_PROGRESS, (batch.id, first, most), names, times)
+    return [QueryProgress(row.place, bool(row.is_of_account), row.completed) for row in rows]
 
 
 def query_at(shown: BatchView, place: int) -> QueryView | None:
@@ -217,6 +232,8 @@ def query_view(
     row: Row, sent: Mapping[int, SimpleNamespace], *, done: bool, error: ErrorView | None = None
 ) -> QueryView:
     words = shown_values({**(row.values or {}), **(row.slot_values or {})}) if done else {}
+    slots, key = tuple(f"0x{slot}" for slot in row.slots), row.name or row.account
+    chain, accounts = row.spelling or (str(row.source), {key: None} if key else {})
     return QueryView(
         place=row.place,
         source=row.source,
@@ -225,13 +242,15 @@ def query_view(
         account=row.account,
         name=row.name,
         props=account_fields(row.props),
-        slots=tuple(f"0x{slot}" for slot in row.slots),
+        slots=slots,
         header=header_names(row.header_fields),
         steps=tuple(_steps(row, sent, error if row.failed else None)),
         waits_for=None if row.ended else reason_of(vars(row).get("job_reason")),
         values=tuple(ValueView(name, word) for name, word in words.items()),
         cost=int(row.cost, 16) if row.cost else None,
         registry=_registry(row, sent),
+        chain_key=chain,
+        account_keys={key: slots if own is None else own for key, own in accounts.items()},
     )
 
 

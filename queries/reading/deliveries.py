@@ -40,6 +40,7 @@ class DeliveryView:
     """The webhook of a batch's end, and the attempts to deliver it."""
 
     event: str
+    corrects: str | None  # the event before, if a reorg has changed its facts
     batch: str
     url: str
     state: DeliveryState
@@ -63,7 +64,7 @@ def deliveries_of(owner: Account, *, before: str | None, most: int) -> DeliveryP
 
 
 def rows_of(owner: Account) -> QuerySet[WebhookDelivery]:
-    return WebhookDelivery.objects.filter(owner=owner).select_related("batch")
+    return WebhookDelivery.objects.filter(owner=owner).select_related("batch").defer("body")
 
 
 def views_of(rows: Iterable[WebhookDelivery]) -> tuple[DeliveryView, ...]:
@@ -72,6 +73,7 @@ def views_of(rows: Iterable[WebhookDelivery]) -> tuple[DeliveryView, ...]:
     return tuple(
         DeliveryView(
             event=row.pk,
+            corrects=row.corrects_id,
             batch=row.batch_id,
             url=row.batch.webhook_url,
             state=_state(row),

@@ -127,6 +127,7 @@ class HeadView:
 
     number: int
     final: int
+    timestamp: int
     seen: datetime
     # How many blocks back the best of its nodes proves accounts: -1 where none proves any, and at
     # most the 8,191 that are measured; None: it is not measured yet.
@@ -139,7 +140,7 @@ def heads_of(chains: Collection[int]) -> Mapping[int, HeadView]:
     best = nodes.order_by("-proof_window").values("proof_window")[:1]
     rows = ChainRecord.objects.filter(chain__in=chains).annotate(window=Subquery(best))
     return {
-        row.chain: HeadView(row.number, row.final_number, row.recorded, row.window)
+        row.chain: HeadView(row.number, row.final_number, row.timestamp, row.recorded, row.window)
         for row in rows
         if row.recorded
     }

@@ -19,7 +19,7 @@ from queries.errors import (
     no_such_batch,
 )
 from queries.fact_names import TIMESTAMP, reads_of
-from queries.held_threads import AT_ONCE, place_to_wait
+from queries.held_threads import place_to_wait
 from queries.models import BlockJob, Query, SentTransaction
 from queries.proving.bundles import (
     BlockProof,
@@ -52,7 +52,7 @@ def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
     shown = batches.batch(batch_id)
     if shown is None:
         raise no_such_batch(batch_id, "batch")
-    with place_to_wait(AT_ONCE - 1) as there_is_one:
+    with place_to_wait(for_proof=True) as there_is_one:
         if not there_is_one:
             raise Refusal(
                 PROOFS_BUSY,

@@ -1,5 +1,6 @@
 """A batch as it is shown: what `reading` returns to pages and to the API."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -74,6 +75,17 @@ class QueryView:
     values: tuple[ValueView, ...]  # once the batch is done
     cost: int | None
     registry: str  # that its newest transaction was sent to; empty where it needed none
+    chain_key: str  # the source's key in the request
+    account_keys: Mapping[str, Sequence[str]]  # the account's keys there, with slots as spelled
+
+
+@dataclass(frozen=True, slots=True)
+class QueryProgress:
+    """Whether a query is completed, for clients that poll."""
+
+    place: int
+    is_of_account: bool
+    completed: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ server's limits, chains and routes, and spellings of one account are joined.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from accounts.errors import Refusal
 from accounts.wording import counted
@@ -37,7 +37,7 @@ from .batch_request import (
     BlockRequest,
     BlockTimestamp,
 )
-from .bodies import read_body
+from .bodies import read_body, slot_word
 from .places import WHOLE_BODY, Place
 from .wording import listed, quoted
 
@@ -65,7 +65,7 @@ _MOST_SELECTED = 2**64 - 1
 # would wait.
 _LATEST_TIME = 10**10 - 1
 _PARTS_OF_A_SECOND = {"milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
-_ADDRESS = re.compile(r"0x([0-9a-fA-F]{40})")
+_ADDRESS = re.compile(bodies.ADDRESS)
 _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 
 
@@ -99,9 +99,11 @@ class _SoFar:
         self.warnings.append(BatchWarning(sentence, place.path))
 
 
-def read_batch(content: object, routes: Routes, limits: BatchLimits) -> BatchRequest:
+def read_batch(
+    content: object, routes: Routes, limits: BatchLimits, *, needs_fee: bool = True
+) -> BatchRequest:
     """Read a batch query as specified; nothing of a batch that has a fault is kept."""
-    body = read_body(bodies.BatchRequest, content)
+    body = read_body(bodies.BatchRequest if needs_fee else bodies.EstimateRequest, content)
     so_far = _SoFar(routes, limits)
     if isinstance(content, dict):
         _warn_of_unknown(content, so_far)
@@ -142,7 +144,7 @@ def _read_data(data: bodies.Blocks, destination: int, so_far: _SoFar) -> tuple[B
         check_route(source, destination, here, so_far.routes)
         _check_something(entry, here, 'one block, such as "block:5186021"')
         blocks += [
-            _read_block(selector, block, here.inside(selector), source, so_far)
+            replace(_read_block(selector, block, here.inside(selector), source, so_far), chain=key)
             for selector, block in entry.items()
         ]
     return tuple(blocks)
@@ -199,6 +201,7 @@ def _read_accounts(
 ) -> tuple[AccountRequest, ...]:
     """Each once, in the order in which it is first named: two spellings may be one account."""
     asked: dict[Address | EnsName, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
+    spellings: dict[Address | EnsName, dict[str, list[str]]] = {}
     named_again: dict[Address | EnsName, Place] = {}
     for key, entry in accounts.items():
         here = place.inside(key)
@@ -216,12 +219,16 @@ def _read_accounts(
         props, slots = asked.setdefault(account, ({}, {}))
         props.update(dict.fromkeys(entry.props))
         so_far.check_limits(here)
-        for number, slot in enumerate(entry.slots):
+        spellings.setdefault(account, {})[key] = entry.slots
+        for number, slot in enumerate(map(slot_word, entry.slots)):
             if slot not in slots:
                 slots[slot] = None
                 so_far.slots += 1
                 if so_far.slots > so_far.limits.slots:
                     so_far.check_limits(here.inside("slots").inside(number))
+        replace(so_far, slots=len(entry.slots)).check_limits(here.inside("slots"))
+    # Repetitions do not count, but they do not make a list longer than a batch either.
+    replace(so_far, accounts=len(accounts)).check_limits(place)
     for account, here in named_again.items():
         so_far.warn(
             f"{_well_spelled(account)} appears more than once in this block, in different case. "
@@ -229,7 +236,7 @@ def _read_accounts(
             here,
         )
     return tuple(
-        AccountRequest(account, tuple(props), tuple(slots))
+        AccountRequest(account, tuple(props), tuple(slots), spellings[account])
         for account, (props, slots) in asked.items()
     )
 
@@ -237,10 +244,9 @@ def _read_accounts(
 def _read_account_key(key: str, place: Place, source: int, routes: Routes) -> Address | EnsName:
     if "." in key:
         return _read_name(key, place, source, routes)
-    match = _ADDRESS.fullmatch(key)
-    if not match:
+    if not _ADDRESS.fullmatch(key):
         raise _account_malformed(key, place, _what_an_address_is(key))
-    return Address(bytes.fromhex(match[1]))
+    return Address(bytes.fromhex(key[2:]))
 
 
 def _warn_of_capitals(account: Address | EnsName, key: str, place: Place, so_far: _SoFar) -> None:

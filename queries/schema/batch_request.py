@@ -1,6 +1,7 @@
 """A batch query as it was asked for: valid, and apart from the chain's state, answerable."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from queries.proving.witnesses import AccountField
@@ -29,6 +30,13 @@ class BlockTimestamp:
         return f"timestamp:{self.seconds}"
 
 
+def selector_of(block: int | None, timestamp: int | None) -> str:
+    """The selector that names a query's block; empty without either."""
+    if timestamp is not None:
+        return str(BlockTimestamp(timestamp))
+    return "" if block is None else str(BlockNumber(block))
+
+
 @dataclass(frozen=True, slots=True)
 class AccountRequest:
     """What is asked of one account: at least one property or slot."""
@@ -36,6 +44,8 @@ class AccountRequest:
     account: Address | EnsName
     props: tuple[AccountField, ...]
     slots: tuple[bytes, ...]  # 32 bytes each
+    # By the account's keys in the request, the slots as they are spelled there.
+    spellings: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,7 @@ class BlockRequest:
     header_fields: tuple[str, ...]  # their names
     accounts: tuple[AccountRequest, ...]
     path: str = field(default="", compare=False)  # where it stands in the request
+    chain: str = field(default="", compare=False)  # the source's key in the request
 
 
 @dataclass(frozen=True, slots=True)

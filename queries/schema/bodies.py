@@ -1,11 +1,12 @@
 """The bodies that clients send, as pydantic models; OpenAPI and the docs page show the same models.
 
 A model checks the form of each value. What depends on this server, such as its chains and limits,
-is checked by `read_batch`. Map keys are plain text here: key patterns become `patternProperties`,
-which generators of clients drop.
+is checked by `read_batch`. Map keys are plain text here, with a pattern in `propertyNames`: a
+pattern of pydantic's would become `patternProperties`, which generators of clients drop.
 """
 
 import re
+from operator import attrgetter
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     ValidationError,
     WithJsonSchema,
 )
@@ -34,17 +36,22 @@ from queries.errors import (
 )
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
+from queries.routes import ALIAS
 
 from .json_schema import KEY, member_of, schema_of
 from .places import Place
 from .wording import kind_of, listed, quoted
 
 DECIMAL = "^(0|[1-9][0-9]*)$"
+ADDRESS = "0x[0-9a-fA-F]{40}"
+# These accept all that a server may accept, and a little more.
+CHAIN_PATTERN = f"^([1-9][0-9]{{0,18}}|{ALIAS})$"
+SELECTOR_PATTERN = "^(block:(0|[1-9][0-9]{0,18})|timestamp:(0|[1-9][0-9]{0,9}))$"
+ACCOUNT_PATTERN = rf"^({ADDRESS}|([a-z0-9-]{{1,63}}\.)+[a-z0-9-]{{1,63}})$"
 MOST_URL_CHARACTERS = 2_000
-_WEI = re.compile(r"0|[1-9][0-9]{0,77}")
+_WEI = "^(0|[1-9][0-9]{0,77})$"
 _MOST_WEI = 2**256 - 1
-_SLOT = re.compile(r"0x([0-9a-fA-F]{1,64})")
-_SLOT_DIGITS = 64
+_SLOT = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _DECIMAL_SLOT = re.compile(r"[0-9]{1,77}")  # whatever has 77 digits is below 2^256
 _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 
@@ -75,15 +82,18 @@ def _prop(value: object) -> AccountField:
     return AccountField[name]
 
 
-def _slot(value: object) -> bytes:
-    text = _text(value)
-    match = _SLOT.fullmatch(text)
-    if match:
-        return bytes.fromhex(match[1].zfill(_SLOT_DIGITS))
-    raise fault(
-        SLOT_MALFORMED,
-        f"is {quoted(text)}, but a slot is 0x and 1 to 64 hex digits{_slot_hint(text)}.",
-    )
+def _slot(text: str) -> str:
+    if not _SLOT.fullmatch(text):
+        raise fault(
+            SLOT_MALFORMED,
+            f"is {quoted(text)}, but a slot is 0x and 1 to 64 hex digits{_slot_hint(text)}.",
+        )
+    return text
+
+
+def slot_word(text: str) -> bytes:
+    """The 32 bytes of a slot, which clients spell in many ways."""
+    return int(text, 16).to_bytes(32)
 
 
 def _slot_hint(text: str) -> str:
@@ -99,7 +109,7 @@ def _slot_hint(text: str) -> str:
 
 def _fee(value: object) -> int:
     text = _text(value)
-    if not _WEI.fullmatch(text) or int(text) > _MOST_WEI:
+    if not re.fullmatch(_WEI, text) or int(text) > _MOST_WEI:
         raise fault(
             FEE_MALFORMED,
             f"is {quoted(text)}, but must be an amount in wei: a decimal whole number below "
@@ -115,6 +125,7 @@ def _one_of(members: Any, example: str) -> WithJsonSchema:
 PropName = Annotated[
     AccountField,
     BeforeValidator(_prop),
+    PlainSerializer(attrgetter("name")),
     _one_of(AccountField.__members__, AccountField.BALANCE.name),
 ]
 HeaderName = Annotated[
@@ -123,15 +134,20 @@ HeaderName = Annotated[
     _one_of(HeaderField.__members__, HeaderField.PARENT_HASH.name),
 ]
 Slot = Annotated[
-    bytes,
-    BeforeValidator(_slot),
+    str,
+    AfterValidator(_slot),
     WithJsonSchema({"type": "string", "pattern": "^0x[0-9a-fA-F]{1,64}$", "examples": ["0x1"]}),
 ]
 Fee = Annotated[
     int,
     BeforeValidator(_fee),
-    WithJsonSchema({"type": "string", "pattern": DECIMAL, "examples": ["0"]}),
+    WithJsonSchema({"type": "string", "pattern": _WEI, "examples": ["0"]}),
 ]
+
+
+def _keys(what: str, pattern: str) -> Any:
+    """The schema of a map's keys."""
+    return Field(json_schema_extra={KEY: what, "propertyNames": {"pattern": pattern}})
 
 
 class Body(BaseModel):
@@ -155,12 +171,11 @@ class Block(Body):
     header: list[HeaderName] = Field(
         default_factory=list, description="Fields of the block's header."
     )
-    accounts: dict[str, Account] = Field(
+    accounts: Annotated[dict[str, Account], _keys("account", ACCOUNT_PATTERN)] = Field(
         default_factory=dict,
         description="Accounts at that block, by address (in any letter case) or by ENS name, if "
         "the operator has set up ENS for the source chain. The nodes resolve the name at that "
         "block; the proof is of the address, not of the name.",
-        json_schema_extra={KEY: "account"},
     )
 
 
@@ -251,31 +266,48 @@ def _left_out() -> Any:
     return None
 
 
-_OfAChain = Annotated[dict[str, Block], Field(json_schema_extra={KEY: "block"})]
-Blocks = Annotated[dict[str, _OfAChain], Field(json_schema_extra={KEY: "chain"})]
-_DATA = (
-    "The blocks to prove, by the id of their source chain. A block's key is `block:` and its "
-    "number, or `timestamp:` and Unix seconds for the last block at or before that time."
-)
+_OfAChain = Annotated[dict[str, Block], _keys("block", SELECTOR_PATTERN)]
+Blocks = Annotated[
+    dict[str, _OfAChain],
+    _keys("chain", CHAIN_PATTERN),
+    Field(
+        description="The blocks to prove, by the id of their source chain. A block's key is "
+        "`block:` and its number, or `timestamp:` and Unix seconds for the last block at or "
+        "before that time."
+    ),
+]
+_Destination = Annotated[
+    str,
+    Field(
+        description="The id of the chain on which the facts are to be read, in decimal, or an "
+        "alias that the operator gave it.",
+        examples=["11155420"],
+        json_schema_extra={"pattern": CHAIN_PATTERN},
+    ),
+]
+_AtTheEnd = Annotated[
+    Webhook,
+    Field(default_factory=_left_out, description="Where to report that the batch has ended."),
+]
 
 
-class BatchRequest(Body):
-    """Unknown fields are ignored, with a warning."""
+class EstimateRequest(Body):
+    """A batch that is not submitted. Unknown fields are ignored, with a warning."""
 
     model_config = ConfigDict(extra="ignore")
 
-    destinationChainId: str = Field(  # noqa: N815
-        description="The id of the chain on which the facts are to be read, in decimal, or an "
-        "alias that the operator gave it.",
-        examples=["11155111"],
-    )
+    destinationChainId: _Destination  # noqa: N815
+    fee: Fee = Field(default_factory=int, description="As of a batch; it changes nothing here.")
+    data: Blocks
+    webhook: _AtTheEnd
+
+
+class BatchRequest(EstimateRequest):
+    """Unknown fields are ignored, with a warning."""
+
     fee: Fee = Field(
         description="The most that may be spent on the batch, in wei of the destination chain. "
         'Send "0" where proving is free; elsewhere POST /estimate returns a fee.'
-    )
-    data: Blocks = Field(description=_DATA)
-    webhook: Webhook = Field(
-        default_factory=_left_out, description="Where to report that the batch has ended."
     )
 
 
@@ -284,15 +316,9 @@ class LaterRequest(Body):
 
     model_config = ConfigDict(extra="ignore")
 
-    destination_chain_id: str = Field(
-        description="The id of the chain on which the facts are to be read, in decimal, or an "
-        "alias that the operator gave it.",
-        examples=["11155111"],
-    )
-    data: Blocks = Field(description=_DATA)
-    webhook: Webhook = Field(
-        default_factory=_left_out, description="Where to report that the batch has ended."
-    )
+    destination_chain_id: _Destination
+    data: Blocks
+    webhook: _AtTheEnd
 
 
 Model = TypeVar("Model", bound=BaseModel)

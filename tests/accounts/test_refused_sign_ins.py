@@ -27,7 +27,7 @@ CHAINS = {
 
 
 def _ask(chain_id: int, *_: object) -> WalletAnswer:
-    return CHAINS.get(chain_id, WalletAnswer.CHAIN_UNKNOWN)
+    return CHAINS[chain_id]
 
 
 # What chains answer is tried on real ones elsewhere; here it is what the refusals say of it.
@@ -40,7 +40,6 @@ urlpatterns = [path("sign-in", views.sign_in, {"ask": _ask}), *house.urlpatterns
     [
         ("5", "signature_refused", "does not accept this signature"),
         ("6", "signature_refused", "no contract wallet at the address"),
-        ("7", "signature_refused", "which this service cannot ask"),
         ("8", "wallet_unreachable", "Try again in a minute"),
     ],
 )

@@ -22,7 +22,7 @@ from tests.bench.command import BenchFailed, run, set_up_django
 
 set_up_django()
 
-from tests.bench import many_batches, one_block, polling, submitting  # noqa: E402
+from tests.bench import claiming, many_batches, one_block, polling, submitting  # noqa: E402
 from tests.bench.rows import Bench, Row, Sizes, as_object, head, lines, missed  # noqa: E402
 
 # The rows in the order of the table, with what measures them: those of a tuple share preparation.
@@ -30,6 +30,7 @@ MEASURES: dict[tuple[str, ...], Callable[[Bench], Iterator[Row]]] = {
     polling.STATUS_POLLING: polling.status_polling,
     ("status_growth",): polling.status_growth,
     tuple(submitting.SIZES): submitting.submitting,
+    claiming.CLAIMS: claiming.claiming,
     (one_block.WAITING, one_block.PIPELINED): one_block.thousand_accounts,
     tuple(many_batches.PROVERS): many_batches.many_batches,
     tuple(one_block.LATENCY): one_block.latency,

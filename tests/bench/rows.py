@@ -56,6 +56,7 @@ class Sizes:
     few_queries: int = _size(1_000, "status_…: queries stored, where they are few")
     many_queries: int = _size(1_000_000, "status_growth: queries stored, where they are many")
     submissions: int = _size(30, "submit_…: batches of each size that are submitted")
+    due_rows: int = _size(100_000, "claim_…: due rows in the long queue")
     accounts: int = _size(1_000, "thousand_accounts…: accounts of the block")
     waited_for: int = _size(
         50, "thousand_accounts: accounts proven by the script that waits for each receipt"

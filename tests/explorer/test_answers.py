@@ -23,6 +23,10 @@ FORM = "application/x-www-form-urlencoded"
 FORM_WITH_FILES = "multipart/form-data; boundary=x"
 # A thousand parts of such headers take Django a second.
 SLOW_FORM = 9 * (b'--x\r\nX: a;x="' + 900 * b";" + b'"\r\n\r\n\r\n') + b"--x--"
+PUBLIC = [
+    "/llms.txt", "/tacitus.py", "/docs/faq.md", "/docs/monitoring/alerts.yml",
+    "/contracts/IFactsRegistry.sol", "/contracts/addresses.json", "/contracts/abi/native.json",
+]  # fmt: skip
 FORMS = ["/keys", "/sign-out", "/sign-in", "/admin/login/", "/nowhere"]
 
 
@@ -129,16 +133,19 @@ def test_plain_http_is_refused_to_programs_and_sends_people_on(settings: LazySet
         told = check(answer, 403, "https_needed")
         assert settings.SITE_URL in told["error"]
         assert "Location" not in answer
-    assert Client().get("/openapi.json", secure=True).status_code == 200
+    assert Client().get("/is-alive", secure=True).status_code == 200
 
 
-def test_a_browser_asks_first_from_any_origin_and_pages_are_for_their_own() -> None:
+def test_a_browser_asks_first_from_any_origin_and_pages_are_for_their_own(
+    settings: LazySettings,
+) -> None:
     asked = {
         "access-control-request-method": "POST",
-        "access-control-request-headers": "api-key, authorization, content-type, idempotency-key",
+        "access-control-request-headers": "api-key, authorization, content-type, idempotency-key, "
+        "if-none-match",
     }
     client = Client(enforce_csrf_checks=True)
-    for address in urls.API_PATHS:
+    for address in [*urls.API_PATHS, *PUBLIC, "/nowhere", "/submit", "/contracts/nothing"]:
         answer = client.options(address, headers=ORIGIN | asked)
         assert (answer.status_code, answer.content) == (204, b"")
         assert answer["Access-Control-Allow-Origin"] == "*"
@@ -146,9 +153,31 @@ def test_a_browser_asks_first_from_any_origin_and_pages_are_for_their_own() -> N
         assert answer["Access-Control-Allow-Headers"] == asked["access-control-request-headers"]
         assert answer["Access-Control-Allow-Methods"] == "GET, HEAD, POST"
         assert "X-Request-ID" in answer
-    for address in ("/docs/how-it-works", "/sign-in", "/docs/faq"):
+    told = client.post("/submit", "{}", "application/json", headers=ORIGIN)
+    check(told, 404, "nothing_here")
+    assert told["Access-Control-Allow-Origin"] == "*"
+    for address in ("/docs/how-it-works", "/sign-in", "/docs/faq", "/dashboard", "/docs"):
         for ask in (client.get, client.options):
             assert "Access-Control-Allow-Origin" not in ask(address, headers=ORIGIN | asked)
+    settings.API_CORS = False
+    for address in ("/batch-queries", *PUBLIC, "/nowhere"):
+        for ask in (client.get, client.options):
+            assert "Access-Control-Allow-Origin" not in ask(address, headers=ORIGIN | asked)
+
+
+def test_a_file_is_for_pages_of_any_origin_and_not_sent_again_unchanged() -> None:
+    for address in PUBLIC:
+        first = Client().get(address, headers=ORIGIN)
+        assert first.status_code == 200
+        again = Client().get(address, headers=ORIGIN | {"If-None-Match": first["ETag"]})
+        assert (again.status_code, again.content) == (304, b"")
+        for answer in (first, again):
+            assert answer["Access-Control-Allow-Origin"] == "*"
+            assert "ETag" in answer["Access-Control-Expose-Headers"]
+            assert answer["Cache-Control"] == "public, no-cache"
+            assert {"Set-Cookie", "Vary"}.isdisjoint(answer.headers)
+        other = Client().get(address, headers={"If-None-Match": '"other"'})
+        assert (other.status_code, other.content) == (200, first.content)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +190,7 @@ def test_answers_name_the_address_at_which_the_service_can_be_reached(
     if site:
         settings.SITE_URL, settings.SITE_URL_IS_GUESSED = site, False
     client = Client(headers={"Host": "127.0.0.1:8700", "Accept": "application/json"})
-    assert client.get("/openapi.json").json()["servers"] == [{"url": named}]
+    assert f"({named}/docs/api.md)" in client.get("/llms.txt").text
     assert f"{named}/dashboard shows it." in client.get("/batch-queries").text
     assert f"{named}/docs/api lists what there is." in client.get("/nowhere").text
     settings.ALLOWED_HOSTS = ["127.0.0.1"]

@@ -71,7 +71,7 @@ def test_a_visitor_waits_some_seconds_and_checks_so_often(service: Service) -> N
         assert "No node of Local answered in time" in _checked(batch)
         assert time.monotonic() - begin < WAITS + 2
     with ExitStack() as stack:
-        for _ in range(held_threads.AT_ONCE):
+        for _ in range(3):  # of four threads
             assert stack.enter_context(held_threads.place_to_wait())
         assert "Others are checking facts right now" in _checked(batch)
     for _ in range(CHECKS - 2):

@@ -67,6 +67,15 @@ def test_nobody_reads_metrics_through_a_proxy_or_from_elsewhere() -> None:
 
 
 @pytest.mark.django_db
+@override_settings(BEHIND_PROXY=True)
+def test_behind_a_proxy_that_says_nothing_metrics_need_a_token() -> None:
+    """A bare `proxy_pass` of nginx sets no header, and may name the server's address as Host."""
+    answer = Client(REMOTE_ADDR="127.0.0.1").get("/metrics", headers=HERE)
+    assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
+    assert "METRICS_TOKEN" in answer.json()["error"]
+
+
+@pytest.mark.django_db
 @override_settings(METRICS_TOKEN=TOKEN)
 def test_with_a_token_it_is_asked_of_everyone() -> None:
     elsewhere = Client(REMOTE_ADDR="10.0.0.7")

@@ -96,7 +96,8 @@ def test_production(new_service: Callable[[], Service]) -> None:
     assert (found["status"], found["request_id"]) == (404, missing.headers["X-Request-ID"])
     statuses = [line["status"] for line in lines if line.get("status") in {400, 404}]
     assert statuses == [400, 400, 404, *(404 for _ in NOT_SERVED)]
-    assert {line["logger"] for line in lines} == {"gunicorn.error", "tacitus.requests"}
+    loggers = {"gunicorn.error", "tacitus.requests", "tacitus.serve"}  # that metrics need a token
+    assert {line["logger"] for line in lines} == loggers
     assert not [line for line in lines if "exception" in line]
 
 

@@ -15,6 +15,9 @@ function answered<T>(got: { data?: T; error?: components["schemas"]["Error"] }):
   return got.data;
 }
 
+const asked = { body: { destinationChainId, data } }; // without a fee
+const estimate = answered(await client.POST("/estimate", asked));
+const { witnesses } = answered(await client.POST("/witness", asked));
 const submitted = answered(
   await client.POST("/submit-batch-query", { body: { destinationChainId, fee: "0", data } }),
 );
@@ -33,5 +36,7 @@ console.log(
     listed: batches.map((each) => each.internalId),
     submitted: submitted.internalId,
     refused: refused.error?.code,
+    free: estimate.free,
+    verified: witnesses[0].facts.map((each) => each.value),
   }),
 );

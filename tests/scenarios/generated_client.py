@@ -1,4 +1,4 @@
-"""Submits a batch, polls and lists, with a client that openapi-python-client made.
+"""Estimates, submits a batch, polls and lists, with a client that openapi-python-client made.
 
 Run by `test_generated_clients.py` in the folder in which `tacitus_api` was generated.
 """
@@ -8,8 +8,14 @@ import sys
 import time
 
 from tacitus_api import AuthenticatedClient
-from tacitus_api.api.default import batch_queries, batch_query_status, submit_batch_query
-from tacitus_api.models import BatchRequest, Error
+from tacitus_api.api.default import (
+    batch_queries,
+    batch_query_status,
+    estimate,
+    submit_batch_query,
+    witness,
+)
+from tacitus_api.models import BatchRequest, Error, EstimateRequest
 
 url, key, chain, block, account = sys.argv[1:]
 client = AuthenticatedClient(base_url=url, token=key, prefix="", auth_header_name="api-key")
@@ -18,6 +24,9 @@ body = BatchRequest.from_dict(
     {"destinationChainId": chain, "fee": "0", "data": {chain: {f"block:{block}": wanted}}}
 )
 assert body.data[chain][f"block:{block}"].accounts[account].props == ["BALANCE"]
+asked = EstimateRequest.from_dict({"destinationChainId": chain, "data": body.to_dict()["data"]})
+assert "fee" not in asked.to_dict()
+(proof,) = witness.sync(client=client, body=asked).witnesses
 submitted = submit_batch_query.sync(client=client, body=body)
 while True:
     status = batch_query_status.sync(client=client, batch_query_id=submitted.internal_id)
@@ -32,5 +41,7 @@ told = {
     "listed": [each.internal_id for each in batch_queries.sync(client=client).batches],
     "submitted": submitted.internal_id,
     "refused": refused.code,
+    "free": estimate.sync(client=client, body=asked).free,
+    "verified": [each.value for each in proof.facts],
 }
 print(json.dumps(told))  # noqa: T201

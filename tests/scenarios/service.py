@@ -220,9 +220,9 @@ class Service:
         self._running.callback(process.stop)
         return process
 
-    def serve(self, **settings: str) -> Process:
+    def serve(self, *options: str, **settings: str) -> Process:
         port = str(free_port())
-        server = self.start("serve", "--port", port, "--workers", "1", **settings)
+        server = self.start("serve", "--port", port, "--workers", "1", *options, **settings)
         self.url = f"http://127.0.0.1:{port}"
 
         def answers() -> bool:

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -41,7 +43,11 @@ def test_the_same_idempotency_key_submits_a_batch_once(shared: Service) -> None:
 
 
 def estimate(service: Service, block: int) -> dict[str, Any]:
-    answer = service.post("/estimate", request({31337: {block: accounts(HOLDER)}}))
+    content = request({31337: {block: accounts(HOLDER)}})
+    refused = service.post("/estimate", content | {"fee": "much"}).json()
+    assert refused["code"] == "fee_malformed"
+    del content["fee"]
+    answer = service.post("/estimate", content)
     assert answer.status_code == 200, answer.text
     told: dict[str, Any] = answer.json()
     return told
@@ -149,6 +155,32 @@ def test_the_client_file_of_the_server_submits_and_waits(shared: Service, tmp_pa
     assert "SHOE_SIZE" in refused.stderr
 
 
+def test_the_examples_of_the_description_work_on_this_server(shared: Service) -> None:
+    (route,) = shared.get("/chain-connections").json()["connections"]
+    block = shared.chain.mine(4) - 1
+    shared.wait(shared.submit_balance(block))  # so that the server knows the chain
+    document = shared.get("/openapi.json").json()
+    batches: list[str] = []
+    for path in ("/submit-batch-query", "/submit-request", "/estimate", "/witness"):
+        content = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+        for example in content["examples"].values():
+            answer = shared.post(path, example["value"])
+            assert answer.status_code == 200, answer.text
+            told = answer.json()
+            batches += {told.get("internalId"), told.get("request_id")} - {None}
+    assert len(batches) == 3
+    shared.chain.mine(4)
+    shared.wait(*batches)
+    told = document["paths"]["/chain-connections"]["get"]["responses"]["200"]["content"]
+    (shown,) = told["application/json"]["example"]["connections"]
+    for name in ("originChainId", "destinationChainId", "registry"):
+        assert shown[name] == route[name]
+    assert shown["origin"]["name"] == route["origin"]["name"]
+    guide = shared.get("/docs/api.md").text
+    for text in (json.dumps(document), guide[guide.index("## Endpoints") :]):
+        assert not re.search("11155111|5186021|Sepolia", text)
+
+
 def test_pages_of_any_origin_may_call_the_api_unless_the_operator_says_no(
     shared: Service, new_service: Callable[[], Service]
 ) -> None:
@@ -161,11 +193,15 @@ def test_pages_of_any_origin_may_call_the_api_unless_the_operator_says_no(
         for answer in (
             requests.get(address, headers=origin, timeout=30),
             requests.options(f"{service.url}/submit-batch-query", headers=asks, timeout=30),
+            requests.options(f"{service.url}/no-such-address", headers=asks, timeout=30),
+            requests.get(f"{service.url}/docs/api.md", headers=origin, timeout=30),
         ):
             assert answer.headers.get("Access-Control-Allow-Origin") == allowed
+            assert answer.ok or not allowed
             assert "Access-Control-Allow-Credentials" not in answer.headers
-    page = requests.get(f"{shared.url}/dashboard", headers=origin, timeout=30)
-    assert "Access-Control-Allow-Origin" not in page.headers
+    for ask in (requests.get, requests.options):
+        page = ask(f"{shared.url}/dashboard", headers=asks, timeout=30)
+        assert "Access-Control-Allow-Origin" not in page.headers
 
 
 def test_its_owner_cancels_a_batch_of_which_nothing_is_signed(

@@ -78,7 +78,8 @@ def test_a_reorg_after_the_transaction_was_mined(served: Service, blocks: Iterat
     assert int(status["spent"]) == chain.cost(proving_transaction(served, block))
 
 
-def test_a_reorg_after_done(served: Service, blocks: Iterator[int]) -> None:
+@pytest.mark.parametrize("blocks_after", [0, 4], ids=["before it is final", "once it is final"])
+def test_a_reorg_after_done(served: Service, blocks: Iterator[int], blocks_after: int) -> None:
     """Deeper than the batch waited for: it stays DONE, and is not charged twice."""
     chain, block = served.chain, next(blocks)
     with served.prove():
@@ -88,8 +89,9 @@ def test_a_reorg_after_done(served: Service, blocks: Iterator[int]) -> None:
         spent = int(served.wait(batch)["spent"])
     reorganise(chain, CONFIRMATIONS)
     assert not served.is_proven(HOLDER, block)
-    chain.mine(4)
-    with served.prove():  # a new one looks at once at what became final
+    if blocks_after:
+        chain.mine(blocks_after)
+    with served.prove():  # a new one looks at once at what was settled
         until(lambda: served.is_proven(HOLDER, block), what="the transaction is sent again")
         assert says_that_facts_were_lost(served, batch)
         chain.mine(4)

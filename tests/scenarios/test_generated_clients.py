@@ -1,4 +1,4 @@
-"""Clients that two generators make of /openapi.json submit, poll and list."""
+"""Clients that two generators make of /openapi.json estimate, submit, poll and list."""
 
 import json
 import os
@@ -52,6 +52,8 @@ def check(told: dict[str, Any], service: Service) -> None:
     assert told["values"] == [{}, {"BALANCE": f"0x{HELD:064x}"}]
     assert (told["status"], told["refused"]) == ("DONE", "batch_unknown")
     assert told["submitted"] in told["listed"]
+    proposer, balance = (int(each, 16) for each in told["verified"])
+    assert (told["free"], proposer, balance) == (True, block, HELD)
 
 
 def test_a_python_client_made_by_openapi_python_client(shared: Service, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 
 import pytest
+import requests
 
 from tests.commands import clean_environment
 from tests.guides import code_of, run
@@ -18,7 +20,7 @@ from tests.scenarios.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, unt
 
 PROGRAMS = {"js": "first-fact.mjs", "python": "first_fact.py", "sh": "tacitus.py submit"}
 READS = {"js": "read-fact.mjs", "python": "read_fact.py", "sh": "cast call"}
-KEYS = {"js": "await fetch", "python": "requests.get", "sh": "/api-key -H"}
+KEYS = {"js": '/api-key", {', "python": "requests.get", "sh": "/api-key -H"}
 DOWNLOADS = {"js": "get-proof.mjs", "python": "get_proof.py", "sh": "-o proof.json"}
 EXAMPLE_OF_AN_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18"
 
@@ -76,6 +78,21 @@ def test_the_first_fact_is_read_on_chain(
 def test_a_key_is_tried(live: Service, tmp_path: Path, language: str) -> None:
     code = code_of(live.url, "api", KEYS[language])
     assert "limits" in run(language, code, tmp_path, TACITUS_KEY=live.keys[0])
+
+
+def test_a_program_that_is_refused_fails(live: Service, tmp_path: Path) -> None:
+    code = code_of(live.url, "api", "from tacitus import Ask")
+    run("python", code, tmp_path, TACITUS_KEY=live.keys[0])
+    with pytest.raises(AssertionError, match="API key"):
+        run("python", code, tmp_path, TACITUS_KEY="tct_nonsense")
+
+
+@pytest.mark.parametrize("library", ["ethers", "viem/accounts"])
+def test_a_program_gets_a_key_with_a_signature(live: Service, tmp_path: Path, library: str) -> None:
+    (tmp_path / "node_modules").symlink_to(REPOSITORY / "tests" / "js" / "node_modules")
+    code = code_of(live.url, "api", f'from "{library}"')
+    key = run("js", code, tmp_path, WALLET_KEY=f"0x{secrets.token_hex(32)}").strip()
+    assert requests.get(f"{live.url}/api-key", headers={"api-key": key}, timeout=30).ok
 
 
 def test_an_entry_of_a_mapping_is_found_by_its_slot_or_its_name(

@@ -163,7 +163,58 @@ def test_a_batch_is_read_at_its_own_address(place: Place) -> None:
     place.service.wait(batch)
     told = place.ask("GET", f"/batch-queries/{batch}", KeyPlace.HEADER).json()
     assert told["queryStatus"] == told["batchQuery"]["status"] == "DONE"
-    assert told["batchQuery"]["data"][0]["values"] == {"BALANCE": f"0x{HELD:064x}"}
+    found = told["results"]["31337"]["block:2"]["accounts"][HOLDER]["BALANCE"]
+    assert int(found, 16) == place.service.chain.balance(HOLDER, 2)
+
+
+def test_what_was_asked_and_proven_is_found_by_the_keys_of_the_request(place: Place) -> None:
+    """In any spelling: a client looks up what it has sent."""
+    block, moment, contract = (place.words[each] for each in ("BLOCK", "TIME", "CONTRACT"))
+    lower, odd, slots = HOLDER.lower(), place.words["MISSPELLED"], ["0x1", f"0x{'01':>064}"]
+    data: dict[str, Any] = {
+        "SN_SEPOLIA": {
+            f"block:{block}": {
+                "header": ["STATE_ROOT", "PROPOSER"],
+                "accounts": {
+                    HOLDER: {"props": ["BALANCE"], "slots": []},
+                    contract: {"props": [], "slots": [*slots, "0xA", f"0x{3:064X}"]},
+                },
+            },
+            f"timestamp:{moment}": {
+                "accounts": {
+                    lower: {"props": ["BALANCE"], "slots": ["0x0"]},
+                    odd: {"props": ["BALANCE"], "slots": ["0x00"]},
+                }
+            },
+        }
+    }
+    batch = until(lambda: taken(place.submit(request({}) | {"data": data})))
+    path = f"/batch-queries/{batch}"
+
+    def answered(**parameters: Any) -> Any:
+        return place.ask("GET", path, KeyPlace.BOTH, params=parameters).json()
+
+    assert answered()["batchQuery"]["data"] == data
+    place.service.wait(batch)
+    assert answered()["batchQuery"]["data"] == data
+    registries = {each["registry"] for each in answered()["queries"]}
+    assert registries == {place.service.registries[31337, 31337]}  # with its checksum
+    (results,) = answered()["results"].values()
+    first, second = results[f"block:{block}"], results[f"timestamp:{moment}"]
+    header, chain = place.service.chain.header(int(block)), place.service.chain
+    assert first["header"].keys() == {"PROPOSER", "STATE_ROOT"}
+    assert first["header"]["STATE_ROOT"] == header["stateRoot"]
+    assert first["accounts"][HOLDER] == {"BALANCE": f"0x{HELD:064x}"}
+    assert first["accounts"][contract] == {
+        slot: chain.rpc("eth_getStorageAt", contract, hex(int(slot, 16)), hex(int(block)))
+        for slot in data["SN_SEPOLIA"][f"block:{block}"]["accounts"][contract]["slots"]
+    }
+    assert second["accounts"] == {
+        lower: {"BALANCE": f"0x{HELD:064x}", "0x0": f"0x{0:064x}"},
+        odd: {"BALANCE": f"0x{HELD:064x}", "0x00": f"0x{0:064x}"},
+    }
+    brief = answered(details=0)
+    assert (brief["batchQuery"]["data"], brief["results"]) == ({}, {})
 
 
 def test_the_key_may_be_a_bearer_token(place: Place) -> None:
@@ -199,7 +250,46 @@ def test_the_second_generation_submits_and_polls(place: Place) -> None:
     assert {each["status"] for each in actions} == {"COMPLETED"}
     assert len(actions) in {3, 4}
     failed = request_of("timestamp:1")
-    until(lambda: statuses(failed) == {"REJECTED"})
+    # A current client ends on COMPLETED or FAILED alone.
+    until(lambda: statuses(failed) == {"FAILED"})
+    rejection = place.service.rejection(failed)
+    for each in asked("GET", f"/get_queries/{failed}")["queries"]:
+        assert {name: each[name] for name in ("message", "code", "retryable")} == {
+            name: rejection[name] for name in ("message", "code", "retryable")
+        }
+        first, *others = asked("GET", f"/get_actions/{each['internal_id']}")["actions"]
+        assert (first["status"], first["code"]) == ("FAILED", "time_too_early")
+        assert {other["status"] for other in others} == {"PENDING"}
+        assert not any("code" in other for other in others)
+
+
+def test_the_second_generation_answers_a_submission_as_the_first_does(place: Place) -> None:
+    content = {"destination_chain_id": "31337", "data": {"31337": {"block:1": accounts(HOLDER)}}}
+    answer = place.ask("POST", "/submit-request", KeyPlace.HEADER, json=content | {"label": "x"})
+    told = answer.json()
+    assert told["page"] == f"{place.service.url}/explorer/query/{told['request_id']}"
+    assert "label" in str(told["warnings"])
+
+
+def test_who_reads_one_page_of_queries_misses_none(place: Place) -> None:
+    """Existing clients know no pages, and poll until all queries have ended."""
+    many = accounts(*(f"0x{number:040x}" for number in range(1, 251)))
+    content = {"destination_chain_id": "31337", "data": {"31337": {"block:2": many}}}
+    answer = place.ask("POST", "/submit-request", KeyPlace.HEADER, json=content)
+    path = f"/get_queries/{answer.json()['request_id']}"
+
+    def page(**parameters: Any) -> Any:
+        return place.ask("GET", path, KeyPlace.HEADER, params=parameters).json()
+
+    whole = page()
+    assert (len(whole["queries"]), whole["next_query"]) == (250, None)
+    found, following = [], 0
+    while following is not None:
+        some = page(fromQuery=following)
+        assert len(some["queries"]) <= 100
+        found += [each["internal_id"] for each in some["queries"]]
+        following = some["next_query"]
+    assert found == [each["internal_id"] for each in whole["queries"]]
 
 
 def test_pages_of_other_origins_read_that_an_address_is_none(place: Place) -> None:

@@ -141,6 +141,28 @@ def test_a_signer_without_funds_is_waited_for(
     assert len(sent_by(key, chain)) == 1
 
 
+def test_funds_for_one_transaction_are_offered_once(
+    paid: Service, key: str, blocks: Iterator[int]
+) -> None:
+    chain, signer = paid.chain, Account.from_key(key).address
+    chain.automine(on=False)
+    with paid.prove(SIGNER_KEY=key):
+        first = paid.submit_balance(next(blocks), fee=str(ETHER))
+        paid.wait_for(first, "transaction_on_its_way")
+        (pending,) = chain.rpc("txpool_content")["pending"].values()
+        (sent,) = pending.values()
+        cost = int(sent["gas"], 16) * int(sent["maxFeePerGas"], 16)
+        chain.set_balance(signer, cost * 3 // 2)
+        second = paid.submit_balance(next(blocks), fee=str(ETHER))
+        paid.wait_for(second, "insufficient_funds")
+        chain.automine(on=True)
+        chain.mine()
+        paid.wait(first)
+        chain.set_balance(signer, ETHER)
+        paid.wait(second)
+    assert len(sent_by(key, chain)) == 2
+
+
 def test_a_proof_above_the_gas_cap_is_halved(
     paid: Service, key: str, blocks: Iterator[int]
 ) -> None:

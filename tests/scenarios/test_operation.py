@@ -1,4 +1,4 @@
-"""What operators do to a running service: stop it."""
+"""What operators do to a running service: give it threads, stop it."""
 
 import time
 from collections.abc import Callable
@@ -32,3 +32,23 @@ def test_a_server_that_is_stopped_finishes_the_requests_that_run(
         node.is_well()
         assert running.result().status_code == 200
         stopping.result()
+
+
+def test_slow_nodes_stop_no_page_of_a_server_with_two_threads(
+    new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
+) -> None:
+    service, node = new_service(), new_node(chain)
+    service.add_chain(chain, node)
+    service.add_registry("native", chain, chain)
+    service.serve("--threads", "2")
+    content = request({31337: {chain.mine(2) - 1: accounts(HOLDER)}})
+    node.is_slow(60)
+    with ThreadPoolExecutor(2) as pool:
+        estimates = [
+            pool.submit(service.post, "/estimate", content, key=key) for key in service.keys
+        ]
+        until(lambda: node.calls, what="an estimate asks the node")
+        time.sleep(1)
+        assert requests.get(f"{service.url}/readyz", timeout=3).ok
+        node.is_well()
+        assert {each.result().status_code for each in estimates} <= {200, 503}

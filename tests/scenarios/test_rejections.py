@@ -1,6 +1,7 @@
 """What becomes of a batch that cannot be proven: REJECTED, with a cause that a program can read."""
 
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ CAUSES = (  # what is asked for, the code, the step, whether a retry can help
     ("a name that is looked up off chain", "ens_off_chain", "INITIAL_STATE", False),
     ("a time before the first block", "time_too_early", "INITIAL_STATE", False),
     ("a block far beyond the head", "block_beyond_head", "INITIAL_STATE", True),
+    ("an account at a genesis without state", "state_root_empty", "INITIAL_STATE", False),
     ("a route that was removed", "route_unsupported", "INITIAL_STATE", False),
     ("a block too far below known ones", "block_out_of_reach", "BLOCKHASH_AVAILABLE", False),
     ("a fee below the cost", "fee_too_low", "HEADER_ACCUMULATED", False),
@@ -75,6 +77,7 @@ def rejected(install: Callable[[], AbstractContextManager[Service]]) -> Iterator
             submit({31337: {block: asked, named_block: accounts("far.eth")}}),
             submit({31337: {"timestamp:5": asked}}),
             submit({31337: {10**9: asked}}),
+            submit({31337: {0: asked}}),
             submit({31337: {block: asked}}, to=L1),
             submit({L1: {5: asked}}),
             submit({31337: {block: asked}}, fee="1000"),
@@ -121,6 +124,21 @@ def test_what_a_rejection_says_helps_to_ask_better(rejected: Rejected) -> None:
     block = service.chain.head - 1
     service.wait(service.submit_balance(block, fee=enough))
     assert service.field(HOLDER, block, BALANCE) == service.chain.balance(HOLDER, block)
+
+
+def test_only_accounts_of_a_genesis_without_state_are_refused(rejected: Rejected) -> None:
+    """Its header can be proven."""
+    service, cause = rejected.service, "an account at a genesis without state"
+    said = service.rejection(rejected.batches[cause])["message"]
+    (shown,) = service.post("/estimate", request({31337: {0: accounts(HOLDER)}})).json()["blocks"]
+    assert (shown["readiness"], shown["error"]) == ("FAILS", said)
+    refused = service.post("/witness", request({31337: {0: accounts(HOLDER)}})).json()
+    assert (refused["code"], refused["error"]) == ("not_provable", said)
+    status = service.wait(service.submit({31337: {0: {"header": ["STATE_ROOT"]}}}, fee=FEE))
+    (query,) = status["queries"]
+    assert query["values"]["STATE_ROOT"] == service.chain.header(0)["stateRoot"]
+    again = service.submit({31337: {0: accounts(HOLDER, props=["NONCE"])}}, fee=FEE)
+    assert service.rejection(again)["message"] == said
 
 
 def test_no_server_is_asked_for_an_off_chain_name(rejected: Rejected) -> None:
@@ -182,6 +200,42 @@ def test_what_could_be_proven_and_was_not_is_rejected_at_batch_max_age(
     assert rejection["retryable"]
     assert rejection["step"] == "HEADER_ACCUMULATED"
     assert rejection["code"] == code
+
+
+def test_the_wait_for_a_block_does_not_count_towards_batch_max_age(
+    pruned: tuple[Service, Node],
+) -> None:
+    service, node = pruned
+    node.is_well()
+    batch = service.submit_balance(service.chain.head + 1)
+    service.wait_for(batch, "block_not_final")
+    time.sleep(4)  # twice as long
+    assert service.status(batch)["waitCode"] == "block_not_final"
+    service.chain.mine(3)
+    service.wait(batch)
+
+
+def test_one_nodes_head_puts_no_block_out_of_reach(
+    new_service: Callable[[], Service],
+    new_chain: Callable[..., Chain],
+    new_node: Callable[[Chain], Node],
+) -> None:
+    """Without EIP-2935, a head far above the others' leaves no headers that lead to the block."""
+    chain, service = new_chain(hardfork="cancun"), new_service()
+    bad, *others = (new_node(chain) for _ in range(3))
+    service.add_chain(chain, bad, *others)
+    service.add_registry("native", chain, chain)
+    block = chain.mine(12) - 5
+
+    def exaggerate(params: list[Any], result: Any) -> Any:
+        if params[0] != "latest":
+            return result
+        return {**result, "number": hex(int(result["number"], 16) + 1_000)}
+
+    bad.lies("eth_getBlockByNumber", exaggerate)
+    with service.serve(), service.prove():
+        service.wait(service.submit_balance(block))
+    assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
 
 
 def test_a_proof_that_the_registry_refuses_is_not_tried_for_ever(

@@ -1,5 +1,6 @@
 """Who may come in: a key or a contract wallet signs the message that this browser was given."""
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing
@@ -9,6 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 import requests
 from eth_abi.abi import encode
+from eth_account.signers.local import LocalAccount
 from eth_utils.address import to_checksum_address
 
 from tests.builds import contract_of_tests
@@ -95,6 +97,91 @@ def test_sign_in_is_rate_limited(place: Place) -> None:
     assert 0 < int(answer.headers["Retry-After"]) <= 600
     assert visitor.show(message, visitor.sign(message)).status_code == 429
     Visitor(place.url, visitor.key).sign_in()  # someone else in the same network
+
+
+# Programs
+
+
+@dataclass(frozen=True)
+class Program:
+    """A script with a key, which posts JSON and keeps no cookie."""
+
+    url: str
+    key: LocalAccount
+
+    def post(self, path: str, content: dict[str, str], **headers: str) -> requests.Response:
+        answer = requests.post(f"{self.url}{path}", json=content, headers=headers, timeout=60)
+        assert not answer.cookies
+        assert "Access-Control-Allow-Origin" not in answer.headers
+        return answer
+
+    def signed(self, chain: int = 1, address: str = "") -> dict[str, str]:
+        asked = {"address": address or self.key.address, "chainId": str(chain)}
+        message = self.post("/sign-in/message", asked).json()["message"]
+        return {"message": message, "signature": Visitor("", self.key).sign(message)}
+
+
+def test_a_program_gets_the_keys_that_the_dashboard_shows(place: Place) -> None:
+    visitor = Visitor(place.url)
+    program = Program(place.url, visitor.key)
+    answer = program.post("/sign-in", program.signed())
+    assert answer.status_code == 200, answer.text
+    assert "no-store" in answer.headers["Cache-Control"]
+    told = answer.json()
+    assert (told["owner"], told["ownerChainId"]) == (visitor.key.address, None)
+    (key,) = told["keys"]
+    assert set(re.findall(r"tct_\w{20,}", visitor.sign_in().page("/dashboard"))) == {key["key"]}
+    headers = {"api-key": key["key"]}
+    assert requests.get(f"{place.url}/api-key", headers=headers, timeout=30).status_code == 200
+    # If none works any more, it is given a new one.
+    visitor.submit("/dashboard", f"/keys/{key['id']}/revoke")
+    (other,) = program.post("/sign-in", program.signed()).json()["keys"]
+    assert other["id"] != key["id"]
+
+
+def test_a_contract_wallet_s_owner_gets_its_keys_by_a_program(place: Place) -> None:
+    program = Program(place.url, place.owner.key)
+    told = program.post("/sign-in", program.signed(WITH_WALLET, place.wallet)).json()
+    assert (told["owner"], told["ownerChainId"]) == (place.wallet, str(WITH_WALLET))
+
+
+def test_a_program_s_message_is_used_once_and_by_no_browser(place: Place) -> None:
+    visitor = Visitor(place.url)
+    program = Program(place.url, visitor.key)
+    signed = program.signed()
+    refused = visitor.show(**signed)
+    assert (refused.status_code, visitor.is_signed_in) == (400, False)
+    assert program.post("/sign-in", signed).status_code == 200
+    again = program.post("/sign-in", signed)
+    assert (again.status_code, again.json()["code"]) == (400, "message_refused")
+    message = visitor.message()
+    of_a_browser = {"message": message, "signature": visitor.sign(message)}
+    assert program.post("/sign-in", of_a_browser).json()["code"] == "message_refused"
+    assert visitor.show(**of_a_browser).status_code == 200
+
+
+def test_what_a_page_of_another_origin_can_send_is_not_a_program_s(place: Place) -> None:
+    """Without CORS a browser sends text or a form, and may leave cookies out; or it asks first."""
+    program = Program(place.url, Visitor(place.url).key)
+    signed = json.dumps(program.signed())
+    for kind in (
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+    ):
+        headers = {"Content-Type": kind, "Accept": "application/json"}
+        answer = requests.post(f"{place.url}/sign-in", signed, headers=headers, timeout=30)
+        assert answer.status_code in {403, 415}, kind
+    asked = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+    asked["Access-Control-Request-Headers"] = "content-type"
+    for path in ("/sign-in", "/sign-in/message"):
+        answer = requests.options(f"{place.url}{path}", headers=asked, timeout=30)
+        assert "Access-Control-Allow-Origin" not in answer.headers
+    # With a cookie it is a browser's request, whose token is checked.
+    for cookie in ("visit", "session"):
+        answer = program.post("/sign-in", json.loads(signed), Cookie=f"{cookie}={32 * 'x'}")
+        assert answer.status_code == 403
+    assert program.post("/sign-in", json.loads(signed)).status_code == 200
 
 
 # The forged ones
@@ -283,6 +370,18 @@ def test_a_contract_wallet_signs_in_with_the_key_of_no_other_and_by_two_nodes(pl
     for visitor, chain in ((stranger, WITH_WALLET), (owner, TWO_MINDS)):
         message = visitor.message(chain, place.wallet)
         assert_refused(visitor, message, visitor.sign(message))
+
+
+def test_a_contract_wallet_on_another_chain_is_told_which_chains_are_configured(
+    place: Place,
+) -> None:
+    owner = Visitor(place.url, place.owner.key)
+    message = owner.message(UNKNOWN, place.wallet)
+    for signature in (owner.sign(message), f"0x{96 * '11'}"):
+        answer = owner.show(message, signature).json()
+        assert answer["code"] == "signature_refused"
+        assert f"chain {UNKNOWN}, which the message names, is not configured" in answer["error"]
+        assert all(f"({each})" in answer["error"] for each in (5, GONE_CHAIN, TWO_MINDS))
 
 
 def test_a_form_of_another_site_is_refused(place: Place) -> None:

@@ -138,8 +138,8 @@ def test_an_event_corrects_an_earlier_one_after_a_reorg(
     batch = service.submit(data, webhook={"url": receiver.url})
     unchanged = service.submit({31337: {block: accounts(HOLDER)}}, webhook={"url": receiver.url})
     service.wait(batch, unchanged)
-    for each in (batch, unchanged):
-        until(lambda each=each: delivery(service, each)["state"] == "DELIVERED")
+    until(lambda: delivery(service, batch)["state"] == "DELIVERED")
+    until(lambda: delivery(service, unchanged)["state"] == "DELIVERED")
     chain.rpc("anvil_reorg", chain.head - block, [])
 
     def corrected() -> bool:

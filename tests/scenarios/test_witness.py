@@ -8,16 +8,22 @@ from typing import Any
 
 import pytest
 import requests
-from eth_abi.abi import encode
+from eth_abi.abi import decode, encode
+from eth_utils.address import to_checksum_address
 
+from queries.proving.headers import HeaderField
 from queries.tacitus import Tacitus
 from tests.guides import code_of, run
 from tests.scenarios.chain import Chain, RpcError, call_data
-from tests.scenarios.service import HELD, HOLDER, SIGNER, Service, accounts, request
+from tests.scenarios.service import HELD, HOLDER, OWNERS, SIGNER, Service, accounts, request
 
 pytestmark = pytest.mark.either_database
 
 YES = True
+FACTS = (  # what `verify` returns
+    "((address,uint256,uint64,uint256,bytes32,bytes32)[],(address,uint256,bytes32,bytes32)[],"
+    "(uint256,uint8,bytes32)[],(uint256,uint256)[])"
+)
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +100,35 @@ def test_a_witness_has_all_that_a_batch_may_ask_and_says_how_long_it_is_valid(
     with pytest.raises(RpcError):
         chain.call(registry, "verify(bytes)", changed)
     assert int(witness["validUntil"]) == block + 8191
+
+
+def test_the_facts_are_in_the_order_in_which_verify_returns_them(native: Service) -> None:
+    chain = native.chain
+    block = chain.mine(20) - 10
+    at_time = f"timestamp:{int(chain.header(block + 1)['timestamp'], 16)}"
+    slots = [hex(number) for number in range(6)]
+    asked = accounts(*OWNERS, HOLDER, SIGNER, props=["NONCE", "BALANCE"], slots=slots)
+    header = ["TIMESTAMP", "STATE_ROOT"]
+    body = request({chain.id: {at_time: asked, block: {**asked, "header": header}}})
+    (witness,) = native.post("/witness", body).json()["witnesses"]
+    told = [(each["block"], each["account"], each["name"]) for each in witness["facts"]]
+    proof = bytes.fromhex(witness["proof"][2:])
+    (lists,) = decode([FACTS], chain.call(witness["registry"], "verify(bytes)", proof))
+    of_accounts, of_slots, of_headers, _ = lists
+    named = {int(HeaderField[each]): each for each in header}
+    assert told == [
+        *(
+            (str(number), to_checksum_address(account), prop)
+            for account, number, *_ in of_accounts
+            for prop in ("NONCE", "BALANCE")
+        ),
+        *(
+            (str(number), to_checksum_address(account), f"0x{slot.hex()}")
+            for account, number, slot, _ in of_slots
+        ),
+        *((str(number), None, named[field]) for number, field, _ in of_headers),
+    ]
+    assert len(told) == 2 * 4 * (2 + 6) + 2
 
 
 @pytest.mark.parametrize(

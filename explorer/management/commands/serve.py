@@ -49,6 +49,8 @@ class Command(BaseCommand):
         threads = _number("threads", options["threads"], MANY)
         if not settings.DEVELOPMENT:
             _refuse_what_production_lacks()
+            if not settings.METRICS_TOKEN:
+                log.info("METRICS_TOKEN is not set, so /metrics refuses all requests.")
             siwe()  # loaded once for all its processes, and no visitor waits for that
         listener = _bound(options["host"], port)
         address = listener.getsockname()[0]

@@ -165,7 +165,7 @@ class Command(OperatorCommand):
         try:
             self._show_cost(registry, destination, signer)
             if not options["yes"] and sys.stdin.isatty():
-                self._ask()
+                self.confirm("Deploy it?", "Nothing was sent.")
             return self._deploy(registry, destination, signer, options["wait"])
         except CallReverted:
             raise CommandError(
@@ -182,12 +182,6 @@ class Command(OperatorCommand):
             f"{short_amount(most, currency)}. The signer has "
             f"{short_amount(destination.balance(signer.address), currency)}."
         )
-
-    def _ask(self) -> None:
-        self.stderr.write("Deploy it? [y/N] ", str, ending="")
-        self.stderr.flush()
-        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-            raise CommandError("Nothing was sent.")
 
     def _deploy(
         self, registry: Registry, destination: Destination, signer: Signer, patience: float

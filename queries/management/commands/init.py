@@ -3,7 +3,7 @@
 import json
 import os
 import re
-import shutil
+import stat
 import sys
 import tempfile
 from argparse import ArgumentParser
@@ -244,16 +244,22 @@ def _content(wanted: Wanted) -> str:
 
 def _write(file: Path, content: str, *, overwrite: bool) -> list[str]:
     """Write the file, and return warnings. `mkstemp` lets only this user read a new one."""
+    file = file.resolve()  # a symbolic link stays
     try:
         handle, name = tempfile.mkstemp(prefix=".routes-", suffix=".toml", dir=file.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as opened:
             opened.write(content)
+            opened.flush()
+            os.fsync(handle)
         written = Path(name)
         try:
             routes = read_routes(written)  # what would be refused later is refused now
             warnings = list(_unreachable(routes))
             if overwrite and file.exists():
-                shutil.copyfile(written, file)  # in place, which keeps its mode and owner
+                former = file.stat()
+                os.chown(written, former.st_uid, former.st_gid)
+                written.chmod(stat.S_IMODE(former.st_mode))
+                written.replace(file)  # at once: provers that start now read one or the other
             else:
                 file.hardlink_to(written)  # fails where another has just written it
         finally:

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import connections
 
@@ -15,6 +16,7 @@ from queries.engines import embedded
 from queries.engines.waking import ALARM, LOOKS_EVERY, listen
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
 from queries.pipeline.chains import Chains
+from queries.webhooks import MAX_SECONDS
 
 MOST_THREADS = 64
 # Python's thread switch interval, a tenth of its default: a thread that proves thousands of facts
@@ -35,6 +37,12 @@ class Command(OperatorCommand):
             raise CommandError(
                 "There is no registry to prove to. manage.py init writes a routes file; set "
                 "ROUTES_FILE to it, and run manage.py deploy_registry."
+            )
+        lease, timeout = settings.PROVER_LEASE_SECONDS, routes.limits.request_timeout
+        if lease <= max(MAX_SECONDS, timeout):  # two provers would do the same work
+            raise CommandError(
+                f"PROVER_LEASE_SECONDS is {lease}; set it to more than a webhook's {MAX_SECONDS:g} "
+                f"seconds and the {timeout:g} of a node's answer (request_timeout)."
             )
         signer = configured_signer()
         sys.setswitchinterval(SWITCH_SECONDS)

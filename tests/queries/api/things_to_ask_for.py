@@ -75,13 +75,14 @@ def things_to_ask_for(node: LocalNode) -> Iterator[Things]:
             "fee": "0",
             "data": {str(CHAIN_ID): {f"block:{block}": {"accounts": wanted}}},
         }
+        without_fee = {name: each for name, each in asked.items() if name != "fee"}
         event = WebhookDelivery.objects.values_list("pk", flat=True).get()
         yield Things(
             prover,
             {
                 "/submit-batch-query": asked,
-                "/estimate": asked,
-                "/witness": asked,
+                "/estimate": without_fee,
+                "/witness": without_fee,
                 "/submit-request": {"destination_chain_id": str(CHAIN_ID), "data": asked["data"]},
                 "/attestations": word(),
             },

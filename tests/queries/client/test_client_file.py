@@ -28,15 +28,6 @@ def test_every_server_serves_its_own() -> None:
     assert "Set-Cookie" not in answer
 
 
-def test_an_unchanged_client_is_not_sent_again() -> None:
-    first = Client().get("/tacitus.py")
-    again = Client().get("/tacitus.py", headers={"If-None-Match": first["ETag"]})
-    assert (again.status_code, again.content) == (304, b"")
-    assert again["Cache-Control"] == "public, no-cache"
-    assert Client().get("/tacitus.py", headers={"If-None-Match": '"other"'}).status_code == 200
-    assert Client().post("/tacitus.py").status_code == 405
-
-
 def test_it_names_what_it_needs_for_tools_that_run_scripts(repository: Path) -> None:
     found = METADATA.search(FILE.read_text())
     assert found

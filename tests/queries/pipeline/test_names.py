@@ -91,6 +91,8 @@ def test_a_name_that_means_nobody_is_named(service: Service, ens: LocalEns, kind
     told = _rejected(service, service.head() - 1, NAME, name)
     assert (told["code"], told["retryable"]) == ("ens_unresolved", False)
     assert told["error"].startswith(f"{name} stands for no address at block ")
+    failing = [each["name"] for each in told["queries"] if any(s["error"] for s in each["steps"])]
+    assert failing == [name]
 
 
 def test_a_name_without_a_resolver_has_that_of_a_name_above_it(

@@ -7,6 +7,8 @@ import pytest
 
 from explorer.demo.local_node import LocalNode
 from queries.models import SentTransaction
+from tests.queries.pipeline.between import between, retold
+from tests.queries.pipeline.provers import through
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -68,3 +70,19 @@ def test_what_does_not_cover_the_next_block_is_refused_with_what_it_takes_now(
     again = service.submit(data, fee=service.estimate(data).json()["feeNeeded"])
     service.work(again)
     assert service.status(again)["queryStatus"] == "DONE"
+
+
+@pytest.mark.parametrize("method", ["eth_maxPriorityFeePerGas", "eth_estimateGas"])
+def test_one_nodes_price_rejects_no_batch(service: Service, method: str) -> None:
+    """Which is asked first, and one of two: the batch is sent at the other node's price."""
+
+    def multiply(asked: Any, answer: Any) -> None:
+        if asked["method"] == method:
+            answer["result"] = hex(50 * int(answer["result"], 16))
+
+    data = _data(service)
+    needed = _told(service, data)
+    with between(service.node.url, retold(multiply)) as (dear, _):
+        batch = service.submit(data, fee=needed)
+        service.work(batch, chains=through(service, dear, service.node.url).chains())
+    assert service.status(batch)["queryStatus"] == "DONE"

@@ -2,17 +2,22 @@
 
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db.models import QuerySet
 from eth_account import Account as Key
+from ulid import ULID
 
+from accounts.models import Account
+from accounts.wallets import Wallet
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.sender import GAS_PRICE_ORACLE, Destination
 from queries.chain.signer import parts_of
-from queries.models import Query, SentTransaction
+from queries.models import Batch, BlockJob, InTurn, Query, SentTransaction
 from queries.pipeline.chains import Chains
+from queries.pipeline.queue import due, shared_now
 from queries.pipeline.worker import work_once
 from queries.proving.packing import CALLDATA_BYTES
 from tests.local_chain import a_day_ago
@@ -20,6 +25,7 @@ from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+FEW, MANY = 100, 20_000
 
 
 @pytest.fixture(scope="module")
@@ -184,3 +190,38 @@ def _until(chains: Chains, there: QuerySet[Any]) -> None:
         assert time.monotonic() < until
         if not work_once(chains):
             time.sleep(0.05)
+
+
+def test_the_next_row_is_found_as_fast_in_a_long_queue_as_in_a_short_one() -> None:
+    """Beside 20,000 due rows; it took 30 times as long when all of them were sorted."""
+    owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
+    now = shared_now()
+    turns = [now + timedelta(milliseconds=number) for number in range(MANY)]
+    batches = [
+        Batch(id=str(ULID()), owner=owner, destination=1, submitted=now, look_again=now, turn=turn)
+        for turn in turns
+    ]
+    jobs = [
+        BlockJob(source=1, destination=1, block=number, look_again=now, turn=turn)
+        for number, turn in enumerate(turns)
+    ]
+    route: QuerySet[BlockJob] = BlockJob.objects.filter(source=1, destination=1)
+    queues: list[QuerySet[Any]] = [Batch.objects.all(), BlockJob.objects.all(), route]
+
+    Batch.objects.bulk_create(batches[:FEW])
+    BlockJob.objects.bulk_create(jobs[:FEW])
+    short = [_seconds_to_find_next(queue) for queue in queues]
+    Batch.objects.bulk_create(batches[FEW:])
+    BlockJob.objects.bulk_create(jobs[FEW:])
+    for queue, before in zip(queues, short, strict=True):
+        assert _seconds_to_find_next(queue) < 8 * before
+
+
+def _seconds_to_find_next(queue: QuerySet[InTurn]) -> float:
+    """The least of twenty times, because other programs use the machine as well."""
+    times = []
+    for _ in range(20):
+        found, begin = due(queue, shared_now())[:1], time.perf_counter()
+        assert list(found)
+        times.append(time.perf_counter() - begin)
+    return min(times)

@@ -1,5 +1,6 @@
 """What provers note of nodes and of the signer's funds, and that `/metrics` tells it."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -18,7 +19,7 @@ from queries.pipeline.queue import shared_now
 from queries.pipeline.watch import Watch
 from queries.routes import NodeAddress, Routes
 from tests.explorer.monitoring.exposed import Samples, exposed
-from tests.queries.chain.lying_node import LyingNode
+from tests.queries.chain.lying_node import LyingNode, as_json
 from tests.queries.pipeline.between import PassOn, between
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
 
@@ -78,6 +79,47 @@ def test_nodes_and_funds_are_seen(service: Service, monkeypatch: pytest.MonkeyPa
     balance = seen["tacitus_signer_balance_wei"][CHAIN, signer]
     assert balance == service.balance(signer, service.head())
     assert 999 * ETHER < balance <= 1_000 * ETHER
+
+
+def test_the_proof_window_of_another_node_in_its_place_is_measured(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a restart with other nodes, and after a time in which the node did not answer."""
+    service.mine(20)
+    head, is_gone, kept, block = service.head(), False, 5, 0
+
+    def tell(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+        nonlocal block
+        (asked,) = question if isinstance(question, list) else [question]
+        if asked["method"] == "eth_getBlockByNumber" and asked["params"][0].startswith("0x"):
+            block = int(asked["params"][0], 16)  # whose proof is asked for next
+        if is_gone:
+            connection.close_connection = True
+        elif asked["method"] == "eth_getProof" and block < head - kept:
+            refusal = {"error": {"code": -32000, "message": "missing trie node"}}
+            connection.answer(as_json({"id": asked["id"], **refusal}))
+        else:
+            connection.answer(pass_on())
+
+    def window() -> float:
+        _later()
+        watch.once()
+        (found,) = _seen(monkeypatch, routes)["tacitus_node_proof_window_blocks"].values()
+        return found
+
+    routes = _routes(service, service.node.url)
+    watch = _watch(routes)
+    whole = window()
+    with between(service.node.url, tell) as (other, _):
+        routes = _routes(service, other)
+        watch = _watch(routes)
+        assert window() == kept < whole
+        is_gone = True
+        _later()
+        watch.once()
+        is_gone, kept = False, 3
+        time.sleep(1.5)  # its cool-down
+        assert window() == kept
 
 
 def test_no_address_of_a_node_is_reported(

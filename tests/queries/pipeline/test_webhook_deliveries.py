@@ -9,9 +9,9 @@ from django.conf import LazySettings
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from explorer.demo.local_node import LocalNode
-from queries import webhooks
+from queries import transitions, webhooks
 from queries.limits import Limits
-from queries.models import WebhookAttempt, WebhookDelivery
+from queries.models import Query, WebhookAttempt, WebhookDelivery
 from queries.pipeline.worker import deliver_once
 from queries.reading import deliveries
 from tests.queries.pipeline.service import (
@@ -78,6 +78,23 @@ def test_what_it_leaves_out_is_reported_where_it_is_to_be_had(
         assert len(told["facts"]) == most
         rest = service.status(batch)["queries"][most:]
         assert told["nextQuery"] == (most if rest else None)
+
+
+@pytest.mark.parametrize("is_attempted", [False, True])
+def test_what_was_not_delivered_before_a_correction_is_not_sent_after_it(
+    service: Service, *, is_attempted: bool
+) -> None:
+    with receiver(500, 200) if is_attempted else receiver() as hook:
+        ended_batch(service, hook.url)
+        if is_attempted:
+            deliver_all(service)
+        Query.objects.update(ended=False)  # as a reorg does
+        transitions.finish({Query.objects.get().pk: {"BALANCE": f"{7:064x}"}})
+        deliver_all(service)
+    *attempted, correction = [json.loads(body) for _, _, body in hook.got]
+    assert len(attempted) == is_attempted
+    assert correction["corrects"] == (attempted[0]["event"] if is_attempted else None)
+    assert int(correction["facts"][0]["values"]["BALANCE"], 16) == 7
 
 
 def test_receivers_have_time_to_change_their_secret(

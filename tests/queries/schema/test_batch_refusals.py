@@ -101,7 +101,7 @@ def test_a_chain_that_is_not_here(chain: str) -> None:
     ("content", "code", "path", "beginning"),
     [
         (batch(DATA, destinationChainId=11155111), "wrong_type", "destinationChainId",
-         'destinationChainId must be text in quotes, such as "11155111", not a number.'),
+         'destinationChainId must be text in quotes, such as "11155420", not a number.'),
         (batch({"1": DATA["11155111"]}), "chain_unsupported", "data.1",
          'data.1: no chain "1" is configured here. Configured: 10 (Other, 0x-like), 137 (Lonely) '),
         (batch({"137": DATA["11155111"]}), "route_unsupported", "data.137",
