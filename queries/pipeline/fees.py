@@ -18,7 +18,7 @@ from django.db.models import Count, F, Min, Q, QuerySet
 
 from accounts.wording import beginning
 from queries import raw_rows
-from queries.chain.errors import CallReverted, TooMuchGas, TransactionRefused
+from queries.chain.errors import BeyondHorizonError, CallReverted, TooMuchGas, TransactionRefused
 from queries.chain.sender import Destination
 from queries.chain.signer import Fees
 from queries.chain.solidity import AsIf
@@ -126,6 +126,8 @@ def _may_fit_in_parts(call: Call, need: Need | Refusal) -> bool:
 
 def refusal_of(reverted: CallReverted) -> str:
     """What the registry answered to a call that is not sent, for people."""
+    if isinstance(reverted, BeyondHorizonError):
+        return reverted.sentence.rstrip(".")
     return f"The registry refuses the proof: 0x{beginning(reverted.data.hex())}"
 
 

@@ -22,8 +22,8 @@ from queries.pipeline.prove import (
     TRANSACTION_FAILED,
     Ready,
     failed_transactions,
+    fetch_proofs,
     prepare,
-    proving_pieces,
     wait_for_the_day,
 )
 from queries.pipeline.queue import Lease, Outcome, Snooze, pause_of, queries_of_pass, shared_now
@@ -200,9 +200,8 @@ def _prove(work: Work, header: Header, known: Known) -> Ready | Outcome:
         return wait_for_the_day(work)  # before proofs are fetched that could not be sent
     if isinstance(anchor, Preparation):
         return prepare(work, anchor, lambda one: isinstance(find(one), Preparation))
-    lacking, keep = missing(known.unproven), work.lease.keep
-    pieces = proving_pieces(work.chains, work.registry, work.job.pk, anchor, lacking, keep)
-    return Ready(work, pieces, alone=bool(failed) or work.job.failures >= work.limits.refusals)
+    alone = bool(failed) or work.job.failures >= work.limits.refusals
+    return fetch_proofs(work, anchor, missing(known.unproven), alone=alone)
 
 
 def _wait_for_hash(work: Work, anchor: NotKnownYet) -> Outcome:
