@@ -45,7 +45,6 @@ class Registry:
     source: int
     destination: int
     address: str = ""  # checksummed
-    horizon: int = HORIZON  # in seconds: from then on it refuses headers
     # Of an attested one: who signs for the source's hashes, how many of them must agree, and until
     # when, in seconds.
     signers: tuple[str, ...] = ()
@@ -53,6 +52,7 @@ class Registry:
     valid_until: int = VALID_UNTIL
     # Of an output one: the contract that knows which dispute games are valid.
     anchor_state_registry: str = ""
+    horizon: int = HORIZON  # in seconds: from then on it refuses headers
 
 
 def artifact_of(kind: RegistryKind) -> Artifact:

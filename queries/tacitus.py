@@ -278,8 +278,8 @@ class Route:
         return None if expected is None else self.registry.lower() == expected.lower()
 
 
-# Where this version's registries with the default horizon are, on every chain: their address follows
-# from their code and that time.
+# Where this version's registries are, on every chain: their address follows from their code and from
+# their horizon, which is this one unless the operator chose another.
 HORIZON = 4_102_444_800  # 2100-01-01
 REGISTRIES = {
     "native": "0xE023d4E3C5368Bce3d640c638c157c13ea112FD0",

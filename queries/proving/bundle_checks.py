@@ -119,8 +119,7 @@ def _block(content: object, destination: int, place: str) -> BlockProof:
 
 def _header(content: object, place: str, expected_hash: bytes | None = None) -> Header:
     with _at(place):
-        header = decode_header(read_bytes(content, "the RLP", MAX_HEADER_BYTES), expected_hash)
-    return header
+        return decode_header(read_bytes(content, "the RLP", MAX_HEADER_BYTES), expected_hash)
 
 
 def _check_horizon(registry: ClaimedRegistry, newest: Header, place: str) -> None:

@@ -17,6 +17,7 @@ from .witnesses import HAS_CODE, HAS_STORAGE, NodeKind, WitnessBytes, WitnessedA
 ADDRESS_BYTES = 20
 _LENGTH_BITS = 0x3F
 _NONCE_BYTES = 8
+_MOST_LEVELS = 64  # that the contract goes down, accounts and slots together; a chain is one
 
 RebuiltNodes = dict[bytes, bytes]  # their encodings, by their hashes
 
@@ -164,6 +165,15 @@ class _Walk:
             self.rebuilt[reference] = node
         return reference
 
+    def _deeper(self, keys: range, depth: int) -> bytes:
+        """One level of the recursion further down."""
+        if self.source.level == _MOST_LEVELS:
+            raise WitnessMalformed(f"the witness nests deeper than {_MOST_LEVELS} levels")
+        self.source.level += 1
+        node = self._node(keys, depth)
+        self.source.level -= 1
+        return node
+
     def _node(self, keys: range, depth: int) -> bytes:
         """The encoding of the node that covers these keys, which agree in `depth` nibbles."""
         if depth > KEY_DIGITS:
@@ -192,7 +202,7 @@ class _Walk:
         above = self.source.number(1)
         if above <= depth:
             raise WitnessMalformed(f"a chain that begins at depth {depth} ends at {above}")
-        node = self._node(keys, above)
+        node = self._deeper(keys, above)
         while above > depth:
             kind = self.source.number(1)
             child = self._child(node)
@@ -233,7 +243,7 @@ class _Walk:
         for nibble in range(16):
             below = self._matching(keys, depth, f"{nibble:x}")
             if there >> nibble & 1 and below:
-                children.append(self._child(self._node(below, depth + 1)))
+                children.append(self._child(self._deeper(below, depth + 1)))
             else:
                 self._all_absent(below)
                 children.append(self._sibling(there >> nibble & 1, embedded >> nibble & 1))
@@ -257,7 +267,7 @@ class _Walk:
         below = self._matching(keys, depth, path)
         self._all_absent(range(keys.start, below.start))
         self._all_absent(range(below.stop, keys.stop))
-        return Extension(path, self._child(self._node(below, depth + nibbles))).encode()
+        return Extension(path, self._child(self._deeper(below, depth + nibbles))).encode()
 
     def _miss(self, keys: range, depth: int) -> bytes:
         nibbles = self._nibbles(depth)

@@ -84,6 +84,7 @@ class WitnessBytes:
     def __init__(self, content: bytes, position: int = 0) -> None:
         self.content = content
         self.position = position
+        self.level = 0  # how many nodes a walk has gone down
 
     def take(self, length: int) -> bytes:
         end = self.position + length

@@ -9,6 +9,7 @@ from explorer.demo.local_node import LocalNode
 from queries.chain.solidity import selector
 from queries.costs import MEASURED
 from queries.proving.registry_calls import HORIZON
+from queries.registries import VALID_UNTIL
 from tests.local_chain import Deployed
 from tests.queries.attacks.attestations import SIGNERS, SOURCE_CHAIN, attest, signed_by
 from tests.queries.attacks.games import OUTPUT, Games, record_output
@@ -45,8 +46,9 @@ def test_an_output_is_recorded(deploy: Deploy) -> None:
 
 def test_a_block_is_attested(deploy: Deploy) -> None:
     signers = [each.address for each in SIGNERS[:3]]
-    types = ["uint256", "address[]", "uint256", "uint256"]
-    registry = deploy("AttestedRegistry", encode(types, [SOURCE_CHAIN, signers, 2, HORIZON]))
+    types = ["uint256", "uint256", "address[]", "uint256", "uint256"]
+    words = [HORIZON, SOURCE_CHAIN, signers, 2, VALID_UNTIL]
+    registry = deploy("AttestedRegistry", encode(types, words))
     block_hash = b"\xab" * 32
     signatures = signed_by(SIGNERS[:2], registry, 20_000_000, block_hash)
     is_measured("attest", registry, attest(20_000_000, block_hash, signatures))

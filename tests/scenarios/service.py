@@ -20,6 +20,7 @@ from tests.scenarios.node import Node
 
 REPOSITORY = Path(__file__).parents[2]
 SIGNER_KEY = "0x" + 32 * "5a"
+HORIZON = 4_102_444_800  # what a route without `horizon` means
 VALID_UNTIL = 1_830_297_600  # what a route without `valid_until` means
 SIGNER = "0xa8049bB68181799124F98E467DD749e120abFA64"
 OWNERS = (  # each has an API key
@@ -158,13 +159,13 @@ class Service:
 
         It is deployed unless `address` names one that is there.
         """
-        types, values = [], []
+        types, values = ["uint256"], [HORIZON]
         if kind == "attested":
-            types = ["uint256", "address[]", "uint256", "uint256"]
-            values = [source.id, settings["signers"], settings["threshold"], VALID_UNTIL]
+            types += ["uint256", "address[]", "uint256", "uint256"]
+            values += [source.id, settings["signers"], settings["threshold"], VALID_UNTIL]
         if kind == "output":
-            types = ["uint256", "address"]
-            values = [source.id, settings["anchor_state_registry"]]
+            types += ["uint256", "address"]
+            values += [source.id, settings["anchor_state_registry"]]
         contract = f"{kind.capitalize()}Registry"
         address: str = settings.get("address") or destination.deploy(contract, types, values)
         if kind == "optimism":

@@ -12,7 +12,16 @@ from eth_utils.crypto import keccak
 from queries.proving.headers import HeaderField, header_from_json
 from tests.scenarios.chain import ETHER, Chain
 from tests.scenarios.node import Node
-from tests.scenarios.service import BALANCE, HELD, HOLDER, SIGNER, Service, accounts, request
+from tests.scenarios.service import (
+    BALANCE,
+    HELD,
+    HOLDER,
+    HORIZON,
+    SIGNER,
+    Service,
+    accounts,
+    request,
+)
 
 pytestmark = pytest.mark.either_database
 
@@ -80,7 +89,7 @@ def test_a_block_20_000_back_on_the_same_chain(
     assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
     trusted = chain.header(block)["hash"]
     assert f"{HELD} wei" in service.manage("verify_proof", str(file), "--hash", trusted).stdout
-    other = chain.deploy("NativeRegistry")
+    other = chain.deploy("NativeRegistry", ["uint256"], [HORIZON])
     nodes = ("--node", node.url, "--source-node", node.url)
     published = service.manage(
         "publish_proof", str(file), *nodes, "--registry", other, "--unverifiable"

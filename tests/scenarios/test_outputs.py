@@ -11,7 +11,16 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from tests.scenarios.chain import Chain, call_data
-from tests.scenarios.service import BALANCE, HELD, HOLDER, SIGNER, Service, accounts, request
+from tests.scenarios.service import (
+    BALANCE,
+    HELD,
+    HOLDER,
+    HORIZON,
+    SIGNER,
+    Service,
+    accounts,
+    request,
+)
 
 pytestmark = pytest.mark.either_database
 
@@ -88,7 +97,9 @@ def test_a_block_is_proven_once_a_game_that_covers_it_counts(
     trusted = rollup.l2.header(block)["hash"]
     verified = rollup.service.manage("verify_proof", str(file), "--hash", trusted)
     assert f"{HELD} wei" in verified.stdout
-    other = rollup.l1.deploy("OutputRegistry", ["uint256", "address"], [L2, rollup.games])
+    other = rollup.l1.deploy(
+        "OutputRegistry", ["uint256", "uint256", "address"], [HORIZON, L2, rollup.games]
+    )
     nodes = ("--node", rollup.l1.url, "--source-node", rollup.l2.url, "--registry", other)
     rollup.service.manage("publish_proof", str(file), *nodes, "--unverifiable")
     held = rollup.l1.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)

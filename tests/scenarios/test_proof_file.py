@@ -11,7 +11,7 @@ import requests
 from eth_account import Account
 
 from tests.scenarios.chain import ETHER
-from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts
+from tests.scenarios.service import BALANCE, HELD, HOLDER, HORIZON, Service, accounts
 
 pytestmark = pytest.mark.either_database
 
@@ -87,7 +87,7 @@ def test_anyone_publishes_it_to_another_registry_from_which_others_have_their_pr
 ) -> None:
     chain, anyone = shared.chain, Account.create()
     chain.set_balance(anyone.address, ETHER)
-    other = chain.deploy("NativeRegistry")
+    other = chain.deploy("NativeRegistry", ["uint256"], [HORIZON])
     publish = ["publish_proof", str(file), "--node", chain.url, "--registry", other]
     key = {"SIGNER_KEY": f"0x{bytes(anyone.key).hex()}"}
     # Its address does not prove its code, so it has to be said twice.

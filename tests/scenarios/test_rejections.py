@@ -13,7 +13,7 @@ from eth_account import Account as Key
 from tests.scenarios.chain import Chain, call_data
 from tests.scenarios.ens import REGISTRY, set_name, set_off_chain
 from tests.scenarios.node import Node, Question
-from tests.scenarios.service import BALANCE, HOLDER, Service, accounts, request
+from tests.scenarios.service import BALANCE, HOLDER, HORIZON, Service, accounts, request
 
 pytestmark = pytest.mark.either_database
 
@@ -247,7 +247,7 @@ def test_a_proof_that_the_registry_refuses_is_not_tried_for_ever(
     service.set_limits(retry_longest=1)
     service.add_chain(chain)
     registry = service.add_registry("native", chain, chain)
-    genuine = chain.deploy("NativeRegistry")
+    genuine = chain.deploy("NativeRegistry", ["uint256"], [HORIZON])
     chain.rpc("anvil_setCode", registry, refuses_proofs(genuine))
     block = chain.mine(4) - 3
     with service.serve(), service.prove():

@@ -43,6 +43,7 @@ from queries.registries import (
 from queries.routes import KEYS_OF_KIND, REGISTRY_KEYS, Chain, Routes, read_registry
 
 WAIT = 600  # seconds
+DELEGATION = bytes.fromhex("ef0100")  # of an EOA to a contract's code (EIP-7702); its key signs
 NEEDED = ("source", "destination", "kind")
 
 
@@ -152,6 +153,13 @@ class Command(OperatorCommand):
         if destination.code(registry.address):
             facts = f"The registry of {source.name}'s facts"
             return f"{facts} is on {chain.name} already, and nothing was sent."
+        for address in registry.signers:
+            code = destination.code(address)
+            if code and not code.startswith(DELEGATION):
+                raise CommandError(
+                    f"The signer {address} is a contract on {chain.name}: it has no key, and could "
+                    "never sign. Name the address of a key."
+                )
         if not destination.code(FACTORY):
             raise CommandError(
                 f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy that first, by its "

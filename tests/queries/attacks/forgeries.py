@@ -1,8 +1,9 @@
 """All forgeries by their names, which begin with the design's points."""
 
+from tests.queries.attacks.evidence_forgeries import EVIDENCE
 from tests.queries.attacks.header_forgeries import HEADERS
 from tests.queries.attacks.hop_forgeries import HOPS
 from tests.queries.attacks.value_forgeries import VALUES
 from tests.queries.attacks.walk_forgeries import WALKS
 
-FORGERIES = WALKS | VALUES | HEADERS | HOPS
+FORGERIES = WALKS | VALUES | HEADERS | HOPS | EVIDENCE

@@ -7,6 +7,7 @@ from eth_abi.abi import encode
 
 from queries.chain.solidity import call_data
 from queries.proving.keccak import keccak256
+from queries.proving.registry_calls import HORIZON
 from tests.local_chain import Deployed
 from tests.queries.attacks.attestations import SOURCE_CHAIN
 
@@ -43,7 +44,7 @@ class Games:
         self._count = 0
 
     def registry(self, source: int = SOURCE_CHAIN) -> Deployed:
-        arguments = encode(["uint256", "address"], [source, self.address])
+        arguments = encode(["uint256", "uint256", "address"], [HORIZON, source, self.address])
         return self._deploy("OutputRegistry", arguments)
 
     def propose(self, root: bytes, chain: int = SOURCE_CHAIN) -> str:

@@ -238,8 +238,8 @@ def a_header_that_no_game_is_about(deploy: Deploy) -> str:
 def deploy_attested(
     deploy: Deploy, signers: Sequence[str], threshold: int, valid_until: int = HORIZON
 ) -> Deployed:
-    words = [SOURCE_CHAIN, signers, threshold, valid_until]
-    types = ["uint256", "address[]", "uint256", "uint256"]
+    words = [HORIZON, SOURCE_CHAIN, signers, threshold, valid_until]
+    types = ["uint256", "uint256", "address[]", "uint256", "uint256"]
     return deploy("AttestedRegistry", encode(types, words))
 
 

@@ -1,10 +1,12 @@
 """Made-up blocks whose tries are as deep as mainnet's, and hops from one to another.
 
-Of a trie only the path to what is proven is made; the other children are any hashes.
+Of a state trie only the path to what is proven is made; the other children are any hashes. The
+history contract's storage is a whole trie of 8,191 slots, as mainnet's is.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 
 from queries.proving.accounts import (
     AccountState,
@@ -16,14 +18,15 @@ from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_UNCLES_HASH, keccak256
 from queries.proving.registry_calls import HISTORY_RING, slot_of_hop
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
+from queries.proving.tries import Branch, Extension, Leaf
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 
 HISTORY = bytes.fromhex("0000F90827F1C53a10cb7A02335B175320002935")
 # How many children each branch on the way has. With 300 million accounts, a node of the seventh
-# level has about 11; with 8,191 slots, one of the fourth has 2.
+# level has about 11.
 ACCOUNT_BRANCHES = (16, 16, 16, 16, 16, 16, 11)
-SLOT_BRANCHES = (16, 16, 16, 2)
-NEWEST = 22_000_000
+SLOT_BRANCHES = (16, 16, 16, 2)  # of another account than the history contract
+NEWEST = 22_000_006  # a hop from here costs what one does on average
 FIRST, SECONDS = 1_475_000_000, 12  # the newest block is of February 2025
 _NOTHING = frozenset[AccountField]()
 
@@ -48,7 +51,10 @@ class DeepBlock:
 def block(number: int, slot: int, value: int, account: bytes = HISTORY) -> DeepBlock:
     """A block in whose state `account` holds the value in this slot, beside a balance."""
     key = slot.to_bytes(32, "big")
-    storage = _path(keccak256(key), encode_slot_value(value), SLOT_BRANCHES)
+    if account == HISTORY:
+        storage = ring_proof(slot, value)
+    else:
+        storage = _path(keccak256(key), encode_slot_value(value), SLOT_BRANCHES)
     state = AccountState(1, 10**18, keccak256(storage[0]), EMPTY_CODE_HASH)
     nodes = _path(keccak256(account), encode_account(state), ACCOUNT_BRANCHES)
     proofs = [{"key": _hex(key), "value": hex(value), "proof": [_hex(each) for each in storage]}]
@@ -64,9 +70,73 @@ def block(number: int, slot: int, value: int, account: bytes = HISTORY) -> DeepB
     return DeepBlock(_header(number, keccak256(nodes[0])), answer, account, slot)
 
 
-def chain_of_hops(count: int) -> list[DeepBlock]:
+@dataclass(frozen=True)
+class RingNode:
+    """A node of the history contract's storage trie, with the nodes below it."""
+
+    encoded: bytes
+    path: str = ""  # of a leaf or an extension
+    children: "Mapping[str, RingNode]" = field(default_factory=dict)  # by their nibbles
+
+    def proof(self, key: str, value: bytes) -> list[bytes]:
+        """From here to the leaf of the key, which has another value."""
+        if not self.children:
+            return [Leaf(self.path, value).encode()]
+        if self.path:
+            below = self.children[""].proof(key[len(self.path) :], value)
+            return [Extension(self.path, keccak256(below[0])).encode(), *below]
+        below = self.children[key[0]].proof(key[1:], value)
+        others = {nibble: keccak256(child.encoded) for nibble, child in self.children.items()}
+        return [_branch({**others, key[0]: keccak256(below[0])}), *below]
+
+
+def _branch(hashes: Mapping[str, bytes]) -> bytes:
+    return Branch(tuple(hashes.get(f"{nibble:x}", b"") for nibble in range(16))).encode()
+
+
+def _node(slots: Mapping[str, bytes]) -> RingNode:
+    """Of the values by the rest of their keys."""
+    keys = sorted(slots)
+    if len(keys) == 1:
+        return RingNode(Leaf(keys[0], slots[keys[0]]).encode(), keys[0])
+    shared = next(at for at in range(64) if keys[0][at] != keys[-1][at])
+    if shared:
+        child = _node({key[shared:]: value for key, value in slots.items()})
+        path = keys[0][:shared]
+        return RingNode(Extension(path, keccak256(child.encoded)).encode(), path, {"": child})
+    below: dict[str, dict[str, bytes]] = {}
+    for key, value in slots.items():
+        below.setdefault(key[0], {})[key[1:]] = value
+    children = {nibble: _node(of) for nibble, of in below.items()}
+    hashes = {nibble: keccak256(child.encoded) for nibble, child in children.items()}
+    return RingNode(_branch(hashes), "", children)
+
+
+@cache
+def _ring() -> RingNode:
+    words = [slot.to_bytes(32) for slot in range(HISTORY_RING)]
+    return _node(
+        {
+            keccak256(word).hex(): encode_slot_value(int.from_bytes(keccak256(word[::-1])))
+            for word in words
+        }
+    )
+
+
+def ring_proof(slot: int, value: int) -> list[bytes]:
+    """The nodes on the way to a slot of the ring, which holds this value."""
+    return _ring().proof(keccak256(slot.to_bytes(32)).hex(), encode_slot_value(value))
+
+
+@cache
+def longest_hop() -> int:
+    """The slot whose proof has the most bytes."""
+    return max(range(HISTORY_RING), key=lambda slot: sum(map(len, ring_proof(slot, 2**255))))
+
+
+def chain_of_hops(count: int, newest: int = NEWEST) -> list[DeepBlock]:
     """The newest block first; each holds the hash of the next, as far back as a hop goes."""
-    blocks = [block(NEWEST - count * HISTORY_RING, 0, 1)]
+    blocks = [block(newest - count * HISTORY_RING, 0, 1)]
     while len(blocks) <= count:
         target = blocks[0].header
         value = int.from_bytes(target.hash, "big")

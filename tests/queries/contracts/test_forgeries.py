@@ -15,10 +15,18 @@ from eth_abi.abi import encode
 from explorer.demo.local_node import LocalNode
 from queries.contracts.compiler import read_sources
 from queries.proving.errors import WitnessMalformed
-from queries.proving.registry_calls import PROVE_SELECTOR
+from queries.proving.registry_calls import HORIZON, PROVE_SELECTOR
 from queries.proving.witness_reading import WitnessReading, read_witness
 from tests.local_chain import Deployed, error_name
 from tests.queries.attacks.checks import CHECKS, GUARDS, ROWS
+from tests.queries.attacks.evidence_forgeries import (
+    EVIDENCE,
+    FIRST,
+    STATE_HORIZON,
+    TIME,
+    delayed,
+    evidence,
+)
 from tests.queries.attacks.forgeries import FORGERIES
 from tests.queries.attacks.forgery import Forgery
 from tests.queries.attacks.header_forgeries import HEADERS
@@ -50,7 +58,7 @@ def test_it_is_refused_or_the_truth_is_read(registry: Deployed, name: str) -> No
         before, after = outcomes[len(forged.setup)], outcomes[-1]
         assert after.data != forged.lie
         assert not forged.error or after == before
-    if forged.error and forged.setup and name not in HEADERS | HOPS:
+    if forged.error and forged.setup and name not in HEADERS | HOPS | EVIDENCE:
         reading = _read(forged)
         # A shifted depth is malformed, whatever the root.
         assert reading is None or not name.startswith("point_3_")
@@ -75,6 +83,17 @@ def test_an_honest_hop_is_believed(registry: Deployed, back: int) -> None:
     *written, read = registry.simulate([*hop.setup, hop.calldata, hop.question])
     assert all(each.success for each in written)
     assert read.data == hop.lie
+
+
+@pytest.mark.parametrize("number", [3, FIRST, FIRST - 300, 8_191 * 4 - 1])
+def test_true_evidence_lowers_the_state_horizon(registry: Deployed, number: int) -> None:
+    """For good; repeating it changes nothing."""
+    true = evidence(delayed(number), number=number)
+    again = [true.calldata, STATE_HORIZON, true.calldata, STATE_HORIZON]
+    first, *outcomes = registry.simulate([STATE_HORIZON, *true.setup, *again])
+    assert all(each.success for each in outcomes)
+    assert int.from_bytes(first.data) == HORIZON
+    assert [outcomes[place].data for place in (-3, -1)] == [TIME.to_bytes(32)] * 2
 
 
 @pytest.mark.parametrize("contract", sorted({each.contract for each in ATTACKS.values()}))

@@ -10,7 +10,7 @@ from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode
 from queries.chain.solidity import call_data
-from queries.proving.registry_calls import HeaderFlag, prove_call
+from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
 from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import (
     DESTINATION_CHAIN,
@@ -89,7 +89,9 @@ def test_the_hash_of_a_valid_game_is_known_for_ever(shared_node: LocalNode) -> N
 
 
 def test_without_an_anchor_state_registry_nothing_is_recorded(shared_node: LocalNode) -> None:
-    arguments = encode(["uint256", "address"], [SOURCE_CHAIN, FOREIGNER.address])
+    arguments = encode(
+        ["uint256", "uint256", "address"], [HORIZON, SOURCE_CHAIN, FOREIGNER.address]
+    )
     registry = Deployed(shared_node, "OutputRegistry", arguments)
     assert registry.refusal(record_output(FOREIGNER.address, OUTPUT)) == "0x"
 

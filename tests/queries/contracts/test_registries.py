@@ -1,9 +1,10 @@
 """What a registry promises whoever writes to it and reads from it."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
-from eth_abi.abi import encode
+from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode, TransactionReverted
 from queries.chain.solidity import call_data, selector
@@ -151,9 +152,10 @@ def test_repeating_a_proof_succeeds_and_writes_nothing(registry: Deployed) -> No
     assert found == {
         (f"0x{selector(name).hex()}", topics): count
         for name, topics, count in (
-            ("AccountProven(address,uint256)", 3, 2),
+            ("AccountProven(address,uint256,uint8)", 3, 2),
+            ("SlotProven(address,uint256,bytes32,bytes32)", 3, 3),
             ("HeaderAccumulated(uint256,bytes32)", 2, 2),
-            ("HeaderFieldProven(uint256,uint8)", 3, 3),
+            ("HeaderFieldProven(uint256,uint8,bytes32)", 3, 3),
             ("TimestampProven(uint256,uint256)", 3, 1),
         )
     }
@@ -161,6 +163,47 @@ def test_repeating_a_proof_succeeds_and_writes_nothing(registry: Deployed) -> No
     assert registry.node.send(registry.address, everything()).logs == ()
     assert storage_writes(registry, everything()) == 0
     all_facts_are_there(registry)
+
+
+def test_events_say_what_can_be_read(registry: Deployed) -> None:
+    """All but an account's words, whose fields they name."""
+    logs: Any = registry.node.send(registry.address, everything(of_contract(1))).logs
+    account = CONTRACT_NAME[:20]
+    data = {
+        name: [bytes.fromhex(log["data"][2:]) for log in logs if log["topics"][0][2:10] == name]
+        for name in (
+            selector(event).hex()
+            for event in (
+                "AccountProven(address,uint256,uint8)",
+                "SlotProven(address,uint256,bytes32,bytes32)",
+                "HeaderFieldProven(uint256,uint8,bytes32)",
+            )
+        )
+    }
+    (proven,), (slot,), fields = data.values()
+    readable = [
+        registry.reads.account_field(account, NUMBER, field) is not None for field in range(4)
+    ]
+    assert readable == [int.from_bytes(proven) >> field & 1 == 1 for field in range(4)]
+    assert slot == SLOT + (5).to_bytes(32)
+    assert fields == [registry.reads.header_field(NUMBER, field) for field in (0, 6, NUMBER_FIELD)]
+
+
+def test_several_calls_return_their_results(registry: Deployed) -> None:
+    """So that many facts are read by one question."""
+    reads = [
+        call_data("accountField(address,uint256,uint8)", CONTRACT_NAME[:20], NUMBER, 1),
+        call_data("tryAccountField(address,uint256,uint8)", ABSENT_NAME[:20], NUMBER, 1),
+        call_data("accumulated(uint256)", NUMBER),
+    ]
+    (results,) = decode(
+        ["bytes[]"], registry.ask(multicall(everything(), multicall(*reads), *reads))
+    )
+    assert results[0] == b""
+    assert [*decode(["bytes[]"], results[1])[0]] == [*results[2:]]
+    assert results[2:4] == (CONTRACT.balance.to_bytes(32), bytes(64))
+    registry.send(everything())
+    assert results[4] == registry.ask(reads[2])
 
 
 def test_slots_alone_are_reported_by_an_event(registry: Deployed) -> None:

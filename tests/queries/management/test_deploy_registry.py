@@ -98,6 +98,29 @@ def test_an_attested_registry_may_end_sooner(setup: LocalSetup, node: LocalNode)
     assert until == datetime(2027, 6, 30, tzinfo=UTC).timestamp()
 
 
+def test_a_contract_is_no_signer_unless_it_is_a_delegated_account(
+    setup: LocalSetup, node: LocalNode
+) -> None:
+    """Signatures are recovered to an address, so a contract can never have signed."""
+    options = (*ATTESTED, "--signers", TWO, "--threshold", "2")
+    contract = TWO.partition(",")[0]
+    with undone(node):
+        node.rpc.ask("anvil_setCode", contract, "0x600160015260206000f3")
+        said = setup.run("deploy_registry", *options)
+        assert f"FAILED: The signer {contract} is a contract on Local" in said
+        node.rpc.ask("anvil_setCode", contract, f"0xef0100{GAMES[2:]}")
+        deployed(setup, setup.run("deploy_registry", *options))
+
+
+def test_a_registry_may_refuse_headers_sooner(setup: LocalSetup, node: LocalNode) -> None:
+    """Its lines of the routes file name the horizon, and lead to the same address."""
+    printed = setup.run("deploy_registry", *NATIVE, "--horizon", "2030-06-30")
+    assert "horizon = 2030-06-30T00:00:00Z" in printed
+    address = deployed(setup, printed)
+    horizon = int.from_bytes(node.call(address, call_data("HORIZON()")))
+    assert horizon == datetime(2030, 6, 30, tzinfo=UTC).timestamp()
+
+
 def test_an_output_registry_names_the_rollup_s_contract(setup: LocalSetup, node: LocalNode) -> None:
     """The contract must be there, before anything is paid for."""
     said = setup.run("deploy_registry", *OUTPUT)
@@ -135,6 +158,7 @@ def test_each_argument_of_the_constructor_leads_to_another_address() -> None:
         replace(one, threshold=3),
         replace(one, signers=signers[:2]),
         replace(one, valid_until=HORIZON - 1),
+        replace(one, horizon=HORIZON - 1),
         games,
         replace(games, source=SOURCE + 1),
         replace(games, anchor_state_registry=signers[1]),

@@ -20,7 +20,7 @@ from queries.api import estimating
 from queries.chain.solidity import load_artifact
 from queries.models import Batch, BlockJob, ChainRecord, Query, SentTransaction
 from queries.proving.registry_calls import HORIZON
-from queries.registries import Registry, RegistryKind
+from queries.registries import VALID_UNTIL, Registry, RegistryKind
 from queries.routes import NodeAddress
 from tests.accounts.concurrency import all_at_once
 from tests.local_chain import a_day_ago
@@ -117,8 +117,8 @@ def test_a_native_route_waits_for_finality_only_where_a_block_is_found_by_its_ti
 
 
 def test_what_the_destination_does_not_know_yet_waits(service: Service) -> None:
-    words = [CHAIN_ID, [HOLDER], 1, HORIZON]
-    arguments = encode(["uint256", "address[]", "uint256", "uint256"], words)
+    words = [HORIZON, CHAIN_ID, [HOLDER], 1, VALID_UNTIL]
+    arguments = encode(["uint256", "uint256", "address[]", "uint256", "uint256"], words)
     code = load_artifact("AttestedRegistry").bytecode
     address = to_checksum_address(service.node.deploy(code, arguments))
     attested = Registry(RegistryKind.ATTESTED, CHAIN_ID, CHAIN_ID, address)

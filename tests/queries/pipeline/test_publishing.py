@@ -18,6 +18,7 @@ from queries.chain.solidity import load_artifact
 from queries.proving.attestations import Attested
 from queries.proving.witnesses import AccountField
 from tests.forged_code import planting
+from tests.local_chain import HORIZON_WORD
 from tests.queries.pipeline.bundles import proof_file
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, Service
 from tests.queries.pipeline.two_chains import SIGNERS, SOURCE, TwoChains, two_chains, word_of
@@ -129,7 +130,7 @@ def _refused(file: Path, *arguments: str) -> str:
 
 
 def _fresh(node: LocalNode, name: str = "NativeRegistry") -> str:
-    return to_checksum_address(node.deploy(load_artifact(name).bytecode))
+    return to_checksum_address(node.deploy(load_artifact(name).bytecode, HORIZON_WORD))
 
 
 def test_what_is_refused(service: Service, settings: LazySettings, tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from queries.chain.signer import Signer
 from queries.chain.solidity import call_data, load_artifact
 from queries.proving.attestations import Attested
 from queries.proving.registry_calls import HORIZON
-from queries.registries import Registry, RegistryKind
+from queries.registries import VALID_UNTIL, Registry, RegistryKind
 from queries.routes import Chain, NodeAddress, Routes
+from tests.local_chain import HORIZON_WORD
 from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY, Service, serving
 from tests.registry_reads import RegistryReads
 
@@ -44,7 +45,8 @@ class TwoChains:
         return Routes(chains, {(SOURCE, CHAIN_ID): registry})
 
     def deploy(self, name: str, arguments: bytes = b"") -> str:
-        return to_checksum_address(self.destination.deploy(load_artifact(name).bytecode, arguments))
+        code = load_artifact(name).bytecode + (arguments or HORIZON_WORD)
+        return to_checksum_address(self.destination.deploy(code))
 
     def final_block(self) -> int:
         self.source.rpc.ask("anvil_mine", "0x4", "0x2")
@@ -73,8 +75,8 @@ class TwoChains:
 
     def attested_registry(self) -> Registry:
         addresses = [signer.address for signer in SIGNERS]
-        words = [SOURCE, addresses, 2, HORIZON]
-        arguments = encode(["uint256", "address[]", "uint256", "uint256"], words)
+        words = [HORIZON, SOURCE, addresses, 2, VALID_UNTIL]
+        arguments = encode(["uint256", "uint256", "address[]", "uint256", "uint256"], words)
         return Registry(
             RegistryKind.ATTESTED,
             SOURCE,

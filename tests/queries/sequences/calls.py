@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from queries.chain.solidity import call_data
 from tests.local_chain import signature_of
 from tests.queries.sequences.chains import ACCOUNTS, CHAINS, SLOTS
+from tests.queries.sequences.proofs import evidence
 from tests.queries.sequences.questions import NUMBERS, TIMES
 
 CALLERS = [f"0x{name.hex()}" for name in (*ACCOUNTS[:2], bytes([9]) * 20)]
@@ -64,7 +65,8 @@ def _argument(kind: str, possible: Possible) -> st.SearchStrategy[Any]:
         "uint8": st.integers(0, 22) | st.just(255),
         "address": st.sampled_from(ACCOUNTS) | st.binary(min_size=20, max_size=20),
         "bytes32": st.sampled_from((*_hashes, *SLOTS)) | st.binary(min_size=32, max_size=32),
-        "bytes": possible.proofs.map(lambda call: call[4:]),  # of `verify`
+        # Of `verify` and `endedBy`
+        "bytes": possible.proofs.map(lambda call: call[4:]) | evidence(),
         "bytes[]": st.lists(possible.proofs | possible.signatures, max_size=3),
     }[kind]
 
@@ -98,10 +100,12 @@ def sequences(draw: st.DrawFn, possible: Possible) -> list[Step]:
     single = st.one_of(proving, proving, proving, possible.sources, anything)
     several = st.lists(single.filter(lambda step: not step.to), min_size=1, max_size=3)
     steps = draw(possible.begin)
-    for kind in draw(st.lists(st.sampled_from("sssmv"), min_size=1, max_size=MOST_STEPS)):
+    for kind in draw(st.lists(st.sampled_from("sssmve"), min_size=1, max_size=MOST_STEPS)):
         if kind == "v":  # verified first, then proven
             step = Step(draw(possible.proofs))
             steps.append(Step(call_data("verify(bytes)", step.call[4:])))
+        elif kind == "e":
+            step = Step(call_data("endedBy(bytes)", draw(evidence())))
         else:
             step = draw(single) if kind == "s" else together(draw(several))
         steps.append(Step(step.call, draw(st.sampled_from(CALLERS)), step.to, step.vouches))

@@ -3,7 +3,7 @@ chains, told in order or out of it, honestly or not.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
@@ -20,6 +20,7 @@ from queries.proving.witnesses import AccountField
 from tests.queries.sequences.chains import (
     ABANDONED,
     ACCOUNTS,
+    BLOCKS,
     FIRST_TIME,
     FOREIGN,
     HISTORY,
@@ -170,6 +171,25 @@ def _hops(draw: st.DrawFn) -> list[bytes]:
     )
     between = [headers_section([HeaderStep(draw(_blocks).header)])] if fault == "late" else []
     return [*first, *between, headers_section([step])]
+
+
+@st.composite
+def evidence(draw: st.DrawFn) -> bytes:
+    """Against a true state root, by a header before it; one thing of it may be false."""
+    chain = draw(_chains)
+    first = draw(st.integers(0, len(chain.blocks) - 1))
+    last = draw(st.integers(first, len(chain.blocks) - 1))
+    fault = draw(st.sampled_from(("nothing", "nothing", "state", "slots", "owner")))
+    place = draw(st.integers(0, BLOCKS - 1)) if fault == "slots" else first
+    owner = draw(st.sampled_from(ACCOUNTS)) if fault == "owner" else HISTORY
+    slots = HISTORY_SLOTS[place : place + 2] if owner == HISTORY else SLOTS[:2]
+    shown = (draw(_blocks) if fault == "state" else chain.blocks[last]).witness(
+        {owner: slots}, frozenset()
+    )
+    steps = [HeaderStep(block.header) for block in chain.blocks[first : last + 1]]
+    steps[0] = replace(steps[0], fields=frozenset({HeaderField.PARENT_HASH}))
+    steps[-1] = replace(steps[-1], witness=shown)
+    return headers_section(steps)
 
 
 @st.composite

@@ -8,7 +8,7 @@ from eth_abi.abi import decode
 
 from queries.chain.solidity import call_data, selector
 from queries.proving.headers import FIELD_RULES, Header, HeaderField
-from queries.proving.registry_calls import leaf_of
+from queries.proving.registry_calls import HORIZON, leaf_of
 from tests.queries.sequences.chains import (
     ACCOUNTS,
     FIRST_NUMBER,
@@ -25,7 +25,6 @@ _NOTHING = bytes(32)
 NUMBERS = range(FIRST_NUMBER - 1, FIRST_NUMBER + 7)
 TIMES = range(FIRST_TIME - 2, FIRST_TIME + 54, 3)
 NO_FIELD = (4, 255)
-HORIZON = 1_830_297_600
 
 
 @dataclass(frozen=True)
@@ -85,6 +84,7 @@ def questions_of(
     ] + [
         *(question for time in _times(told) for question in _of_time(time, told)),
         constant(call_data("HORIZON()"), HORIZON.to_bytes(32, "big"), "any"),
+        constant(call_data("stateHorizon()"), HORIZON.to_bytes(32, "big"), "any"),
     ]
 
 

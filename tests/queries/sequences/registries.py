@@ -154,7 +154,7 @@ def output(
     those of the foreign one are about another chain.
     """
     games = Games(partial(Deployed, node))
-    arguments = encode(["uint256", "address"], [SOURCE_CHAIN, games.address])
+    arguments = encode(["uint256", "uint256", "address"], [HORIZON, SOURCE_CHAIN, games.address])
     registry = Deployed(node, "OutputRegistry", arguments, bytecode("OutputRegistry"))
     steps = {
         chain.name: [_claimed(games, chain, block) for block in chain.blocks] for chain in CHAINS
@@ -202,8 +202,8 @@ def attested(
     The newest blocks are not signed yet by those who are honest.
     """
     expected = [signer.address for signer in SIGNERS[:3]]
-    words = [SOURCE_CHAIN, expected, 2, HORIZON]
-    arguments = encode(["uint256", "address[]", "uint256", "uint256"], words)
+    words = [HORIZON, SOURCE_CHAIN, expected, 2, HORIZON]
+    arguments = encode(["uint256", "uint256", "address[]", "uint256", "uint256"], words)
     registry = Deployed(node, "AttestedRegistry", arguments, bytecode("AttestedRegistry"))
     questions = [*questions_of(CHAINS, {}), *_told_by_signers(registry)]
     vouched = {"true": _SIGNED[-1].number}
