@@ -41,7 +41,7 @@ def of_a_block(kind: RegistryKind) -> Work:
     """What a block takes before accounts are proven, however many."""
     match kind:
         case RegistryKind.NATIVE:
-            return _measured("header")
+            return _measured("native-header")
         case RegistryKind.ATTESTED:
             return _measured("attest") + _measured("header")
         case RegistryKind.OPTIMISM:  # at most: the block recorded may be the one that is asked for

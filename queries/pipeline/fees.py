@@ -81,7 +81,7 @@ class Pricing:
         """What each call needs, or why it can have no transaction.
 
         A call with too much gas is halved until it fits. A call that is refused for another reason
-        is halved down to single pieces.
+        is halved down to single pieces, with all hashes.
         """
         found: dict[Call, Need | Refusal] = {}
         needs = self._needs([call.data for call in calls], as_if)
@@ -120,8 +120,8 @@ class Pricing:
 
 
 def _may_fit_in_parts(call: Call, need: Need | Refusal) -> bool:
-    is_joined = len(call.pieces) > 1
-    return isinstance(need, TooMuchGas) or (is_joined and not isinstance(need, Need))
+    has_parts = call.is_short or len(call.pieces) > 1
+    return isinstance(need, TooMuchGas) or (has_parts and not isinstance(need, Need))
 
 
 def refusal_of(reverted: CallReverted) -> str:

@@ -16,7 +16,7 @@ from queries.chain.sender import Destination
 from queries.chain.signer import parts_of
 from queries.chain.solidity import selector
 from queries.models import BlockJob, Query, SentTransaction
-from queries.pipeline.anchors import Preparation
+from queries.pipeline.anchors import Preparation, evidence, history_request
 from queries.pipeline.chains import Work
 from queries.pipeline.fees import (
     DaySpent,
@@ -27,7 +27,6 @@ from queries.pipeline.fees import (
     refusal_of,
     shares_of,
 )
-from queries.pipeline.horizon import evidence, history_request
 from queries.pipeline.pieces import Anchor, Call, Piece, join, pieces_of
 from queries.pipeline.queue import Outcome, Snooze
 from queries.pipeline.readback import wait_for_paid
@@ -77,15 +76,16 @@ def fetch_proofs(work: Work, anchor: Anchor, lacking: Missing, *, alone: bool) -
     source, header = work.chains.source(work.job.source), anchor.header
     more = history_request(header) if lacking.accounts else []
     proofs = source.account_proofs(header, [*lacking.asked, *more], work.lease.keep)
-    found = evidence(source, header, anchor.above, proofs.pop()) if more else None
+    call = evidence(source, (header, *anchor.above), proofs.pop()) if more else None
 
     def is_trusted(one: Destination) -> bool:
         return RegistryFacts(one, work.registry).state_horizon() > header.timestamp
 
     destination = work.chains.destination(work.job.destination)
-    if found and destination.quorum(is_trusted, ("horizon", work.job.pk)):
-        if not anchor.hop:  # the operator pays
-            return prepare(replace(work, queries=[]), found, is_trusted)
+    if call and destination.quorum(is_trusted, ("horizon", work.job.pk)):
+        if not anchor.hop:
+            ending = Preparation(call, header.number, on_its_way=WaitCode.HORIZON_PENDING.reason)
+            return prepare(replace(work, queries=[]), ending, is_trusted)  # the operator pays
         lacking, proofs = missing(()), []  # `endedBy` takes no hop: accumulate the block first
     pieces = pieces_of(work.job.pk, anchor, lacking, proofs, destination.chain.gas_rules)
     return Ready(work, pieces, alone)
