@@ -62,7 +62,7 @@ def calls_of_a_fact(together: int) -> float:
 
 def idle_calls(limits: Limits, seconds: int) -> float:
     """Calls to each node while nothing is proven: `tests/scenarios/test_idle.py` counts them."""
-    checks = 3 / limits.check_interval + MEASURING / limits.chain_id_age
+    checks = 4 / limits.check_interval + MEASURING / limits.chain_id_age
     return seconds * (1 / limits.poll_interval + checks)
 
 

@@ -262,6 +262,8 @@ class Route:
     kind: str
     registry: str
     arguments: str  # of the registry's constructor, as Solidity encodes them
+    horizon: str  # the time from which on it takes no headers
+    state_horizon: str  # and no accounts and slots; earlier if a fork has ended them
 
     @property
     def proves_its_code(self) -> bool | None:
@@ -278,8 +280,8 @@ class Route:
         return None if expected is None else self.registry.lower() == expected.lower()
 
 
-# Where this version's registries are, on every chain: their address follows from their code and from
-# their horizon, which is this one unless the operator chose another.
+# Where this version's registries are, on every chain: their address follows from their code and
+# from their horizon, which is this one unless the operator chose another.
 HORIZON = 4_102_444_800  # 2100-01-01
 REGISTRIES = {
     "native": "0xE023d4E3C5368Bce3d640c638c157c13ea112FD0",
@@ -417,6 +419,8 @@ class Tacitus:
                 _member(each, "kind", str),
                 _member(each, "registry", str),
                 _member(each, "constructorArguments", str),
+                _member(each, "horizon", str),
+                _member(each, "stateHorizon", str),
             )
             for each in listed
         )
@@ -1176,6 +1180,8 @@ def _print_routes(options: argparse.Namespace) -> None:
             False: "unverifiable: this is not the address of the genuine code",
             None: "its address also depends on the constructor arguments",
         }[route.proves_its_code]
+        if route.state_horizon != route.horizon:
+            what += f"; no accounts from {route.state_horizon} on"
         ends = f"{route.source} → {route.destination}"
         print(_legible(f"{ends}  {route.kind}  {route.registry}  {what}"))
 

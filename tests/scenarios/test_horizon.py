@@ -1,6 +1,7 @@
 """A fork after which a header's state root is that of the state before its block (EIP-7862)."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from eth_utils.crypto import keccak
 from queries.proving.headers import HeaderField, header_from_json
 from tests.scenarios.chain import Chain
 from tests.scenarios.node import Fault, Node, Question
-from tests.scenarios.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts
+from tests.scenarios.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, until
 
 L1, L2 = 1337, 31337
 ATTESTER = f"0x{32 * '01'}"
@@ -71,12 +72,19 @@ class Fork:
                 found = node.forward(question)["result"]
                 return told | {"result": found and self.header(int(found["number"], 16))}
             if method == "eth_getProof" and params[2]["blockHash"] in numbers:
-                proof = self.proofs[params[2]["blockHash"], params[0].lower()]
+                proof = self.proofs.get((params[2]["blockHash"], params[0].lower()))
+                if proof is None:
+                    return told | {"error": {"code": -32000, "message": "missing trie node"}}
                 shown = [each for each in proof["storageProof"] if each["key"] in params[1]]
                 return told | {"result": {**proof, "storageProof": shown}}
             return None
 
         return answer
+
+
+def state_horizon(service: Service) -> float:
+    (route,) = service.get("/chain-connections").json()["connections"]
+    return datetime.fromisoformat(route["stateHorizon"]).timestamp()
 
 
 @pytest.mark.parametrize("block", [30, RING + 1], ids=["", "where the ring begins again"])
@@ -87,12 +95,13 @@ def test_a_header_without_its_blocks_state_ends_accounts_and_no_header_fields(
     block: int,
 ) -> None:
     """One transaction proves it to the registry. Blocks from before the fork are proven as ever."""
-    source, to, service = new_chain(L1), new_chain(L2), new_service()
-    service.set_limits(retry_longest=1)
+    source, to = new_chain(L1, "--number", str(block - 28)), new_chain(L2)
+    service = new_service()
+    service.set_limits(retry_longest=1, poll_interval=1, check_interval=1)
     node, signer = new_node(source), Key.from_key(ATTESTER).address
     service.add_chain(source, node, finality=1)
     service.add_chain(to)
-    source.mine(block - 8)
+    source.mine(20)
     fork = Fork(source, 8)
     node.faults(fork.fault(node))
     service.add_registry("attested", source, to, signers=[signer], threshold=1)
@@ -110,6 +119,7 @@ def test_a_header_without_its_blocks_state_ends_accounts_and_no_header_fields(
         rejected.append(service.submit({L1: {block + 1: accounts(HOLDER)}}))
         assert service.rejection(rejected[1])["code"] == rejection["code"]
         service.wait(service.submit({L1: {fork.before: accounts(HOLDER)}}))
+        until(lambda: state_horizon(service) == proven, what="clients are told")
     assert rejection["code"] == "beyond_horizon"
     assert not rejection["retryable"]
     assert "no account or slot can be proven" in rejection["message"]

@@ -219,7 +219,7 @@ def _header_read(header: Header) -> Case:
 def _verified_header(header: Header, name: str, fields: frozenset[HeaderField]) -> Case:
     """What `verify` takes for a header whose hash the chain itself knows."""
     section = headers_section([HeaderStep(header, fields=fields)])
-    ways = {"": (call_data("verify(bytes)", section),)}
+    ways: dict[str, tuple[bytes, ...]] = {"": (call_data("verify(bytes)", section),)}
     return Case(f"reads/verify({name})", RegistryKind.NATIVE, ways, (), stores=False)
 
 

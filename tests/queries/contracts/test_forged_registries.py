@@ -25,7 +25,7 @@ from queries.proving.witnesses import AccountField, AccountRequest, build_witnes
 from queries.registries import Registry, RegistryKind, arguments, proves_its_code
 from queries.routes import Chain, NodeAddress
 from tests.forged_code import planting
-from tests.local_chain import CHAIN_ID, HOLDER, Deployed
+from tests.local_chain import CHAIN_ID, HOLDER, HORIZON_WORD, Deployed
 
 pytestmark = pytest.mark.no_database
 
@@ -33,8 +33,9 @@ BLOCK, TIME, HASH = 7, 1_700_000_000, b"\x66" * 32
 INVENTED = 10**27  # wei
 KEYS = sorted((Key.from_key(bytes([n]) * 32) for n in range(1, 6)), key=lambda key: key.address)
 LISTED, HIDDEN = KEYS[:3], KEYS[3:]
+STATE_HORIZON = (4).to_bytes(32, "big")  # in any registry's storage
 # In AttestedRegistry's storage
-IS_SIGNER, SIGNERS = (4).to_bytes(32, "big"), (6).to_bytes(32, "big")
+IS_SIGNER, SIGNERS = (5).to_bytes(32, "big"), (7).to_bytes(32, "big")
 YES = (1).to_bytes(32, "big")
 
 
@@ -78,7 +79,9 @@ def test_an_invented_balance_is_proven_under_a_planted_block(shared_node: LocalN
     )
     leaf = keccak256(BLOCK.to_bytes(32, "big") + TIME.to_bytes(32, "big") + HASH + root)
     native = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
-    forged = forge(shared_node, native, {slot_of_accumulated(BLOCK): leaf})
+    forged = forge(
+        shared_node, native, {slot_of_accumulated(BLOCK): leaf, STATE_HORIZON: HORIZON_WORD}
+    )
     forged.send(prove_call([accumulated_section(BLOCK, TIME, HASH, build_witness([request]))]))
     balance = forged.reads.account_field(account, BLOCK, AccountField.BALANCE)
     assert balance == INVENTED.to_bytes(32, "big")

@@ -23,12 +23,11 @@ from tests.queries.attacks.evidence_forgeries import (
     EVIDENCE,
     FIRST,
     STATE_HORIZON,
-    TIME,
     delayed,
     evidence,
 )
 from tests.queries.attacks.forgeries import FORGERIES
-from tests.queries.attacks.forgery import Forgery
+from tests.queries.attacks.forgery import TIME, Forgery
 from tests.queries.attacks.header_forgeries import HEADERS
 from tests.queries.attacks.hop_forgeries import FROM, HOPS, honest
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy
