@@ -24,6 +24,10 @@ ADVICE = {
         "Nothing can be done here: this registry does not take back what it learned first. Ask "
         "for another block, and tell the operator."
     ),
+    "beyond_horizon": (
+        "Ask for header fields alone, or for a block before the registry's horizon; "
+        "GET /chain-connections has its time."
+    ),
     "registry_refuses": (
         "Submit it again. If the registry refuses it again, tell the operator this batch's id."
     ),

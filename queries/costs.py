@@ -41,7 +41,7 @@ def of_a_block(kind: RegistryKind) -> Work:
     """What a block takes before accounts are proven, however many."""
     match kind:
         case RegistryKind.NATIVE:
-            return _measured("header")
+            return _measured("native-header")
         case RegistryKind.ATTESTED:
             return _measured("attest") + _measured("header")
         case RegistryKind.OPTIMISM:  # at most: the block recorded may be the one that is asked for
@@ -62,7 +62,7 @@ def calls_of_a_fact(together: int) -> float:
 
 def idle_calls(limits: Limits, seconds: int) -> float:
     """Calls to each node while nothing is proven: `tests/scenarios/test_idle.py` counts them."""
-    checks = 3 / limits.check_interval + MEASURING / limits.chain_id_age
+    checks = 4 / limits.check_interval + MEASURING / limits.chain_id_age
     return seconds * (1 / limits.poll_interval + checks)
 
 

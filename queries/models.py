@@ -472,6 +472,7 @@ class ChainRecord(models.Model):
     # As a destination:
     signer = models.CharField(max_length=42, default="")
     balance = models.CharField(max_length=64, default="")  # wei
+    state_horizons = models.JSONField(default=dict)  # by registry; in seconds
 
     def __str__(self) -> str:
         return f"{self.chain}, seen {self.looked_at}"

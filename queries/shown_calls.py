@@ -18,7 +18,7 @@ from queries.proving.accounts import AccountProof
 from queries.proving.bundles import FactKind
 from queries.proving.call_reading import Shown, read_call, rebuilt_account_proof
 from queries.proving.errors import NodeMissing, ProofError
-from queries.proving.headers import Header
+from queries.proving.headers import Header, decode_header
 from queries.proving.tries import CheckedNodes
 
 FEW = 250  # accounts that are looked for in a call in less time than it is read
@@ -38,7 +38,8 @@ def shown_of(
     accounts = {read.account for read in wanted if read.account}
     of_times = any(read.kind is FactKind.BLOCK_AT_TIME for read in wanted)
     all_calls = of_times or len(accounts) > FEW
-    now_and_then, shown = _seldom(meanwhile), Shown()
+    own = {job.block: decode_header(job.header)} if job.header else {}
+    now_and_then, shown = _seldom(meanwhile), Shown(own)
     for call in _calls(job):
         now_and_then()
         if all_calls or any(account in call for account in accounts):

@@ -262,6 +262,8 @@ class Route:
     kind: str
     registry: str
     arguments: str  # of the registry's constructor, as Solidity encodes them
+    horizon: str  # the time from which on it takes no headers
+    state_horizon: str  # and no accounts and slots; earlier if a fork has ended them
     proves_its_code: bool  # the address is that of the genuine code with these arguments
 
 
@@ -566,10 +568,11 @@ def _hex(text: str) -> bytes:
 
 def _route(body: object, codes: Mapping[str, bytes]) -> Route:
     """`codes`: the genuine creation code by kind."""
-    source, destination, kind, registry, arguments = (
+    source, destination, kind, registry, arguments, horizon, state_horizon = (
         _member(body, name, str)
         for name in (
             "originChainId", "destinationChainId", "kind", "registry", "constructorArguments",
+            "horizon", "stateHorizon",
         )
     )  # fmt: skip
     given, code = _hex(arguments), codes.get(kind, b"")
@@ -580,7 +583,10 @@ def _route(body: object, codes: Mapping[str, bytes]) -> Route:
         and (kind == "native") == (source == destination)
         and (kind not in NAME_THEIR_SOURCE or named == _whole(source))
     )
-    return Route(_whole(source), _whole(destination), kind, registry, arguments, is_genuine)
+    return Route(
+        _whole(source), _whole(destination), kind, registry, arguments,
+        horizon, state_horizon, is_genuine,
+    )  # fmt: skip
 
 
 def _witness(body: Mapping[str, Any]) -> Witness:
@@ -1186,6 +1192,8 @@ def _print_routes(options: argparse.Namespace) -> None:
         if route.proves_its_code:
             unknown = ", but not which chain is its L1" if route.kind == "optimism" else ""
             what = f"its address proves its code and its constructor's arguments{unknown}"
+        if route.state_horizon != route.horizon:
+            what += f"; no accounts from {route.state_horizon} on"
         ends = f"{route.source} → {route.destination}"
         print(_legible(f"{ends}  {route.kind}  {route.registry}  {what}"))
 

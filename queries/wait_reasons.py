@@ -57,6 +57,10 @@ class WaitCode(StrEnum):
         "hops_on_their_way",
         "A transaction with hops that lead down to the block is not mined yet.",
     )
+    HORIZON_PENDING = (
+        "horizon_pending",
+        "A transaction that proves to the registry that the header lacks its state is not mined.",
+    )
     # The transaction
     TRANSACTION_ON_ITS_WAY = (
         "transaction_on_its_way",

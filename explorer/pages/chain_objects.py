@@ -1,5 +1,7 @@
 """The pages of what is on a chain: blocks, accounts, transactions of ours, registries, routes."""
 
+from collections.abc import Mapping
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,7 +14,7 @@ from explorer.pages.facts import too_often
 from explorer.pages.lists import chain_asked, cursor_of, numbers, ways
 from explorer.wiring import compare_l1
 from queries.reading import chain_objects as reading
-from queries.reading.figures import HeadView, heads_of
+from queries.reading.figures import HeadView, heads_of, state_horizon
 from queries.registries import Registry, RegistryKind, proves_its_code, time_text
 
 ROWS = 50
@@ -166,6 +168,12 @@ def reach_of(registry: Registry, links: PageLinks, source_head: HeadView | None)
     return f"{_of_route(REACH[registry.kind], registry, links)} {CHAINED} {by_nodes}"
 
 
+def lowered_horizon(registry: Registry, heads: Mapping[int, HeadView]) -> str:
+    """From which time on accounts are not proven, if that is before the registry's horizon."""
+    lowered = state_horizon(registry, heads)
+    return time_text(lowered) if lowered < registry.horizon else ""
+
+
 def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     chains = links.routes.chains
     heads = heads_of(chains)
@@ -176,6 +184,7 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
             trust_of(each, links),
             facts.get((each.source, each.destination), 0),
             proves_its_code(each),
+            lowered_horizon(each, heads),
         )
         for each in links.routes.registries.values()
     ]
@@ -229,6 +238,8 @@ def registry(
             "compared": _compared(request, found, links),
             "until": time_text(found.valid_until) if found.signers else "",
             "trust": trust_of(found, links),
+            "horizon": time_text(found.horizon),
+            "lowered": lowered_horizon(found, heads),
             "reach": reach_of(found, links, heads.get(found.source)),
             "record": reading.record_of(found.source, found.destination),
             "source_head": heads.get(found.source),

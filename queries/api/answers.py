@@ -284,6 +284,11 @@ class Connection(Answer):
     verifiable: bool = Field(
         description="Whether its address proves its code and its constructor's arguments."
     )
+    horizon: Moment = Field(description="From then on the registry takes no headers.")
+    state_horizon: Moment = Field(
+        description="From then on it takes no accounts and slots. Earlier than `horizon` if a "
+        "header was shown not to hold the state after its block."
+    )
     blocks_back: int | None = Field(
         description="The origin's nodes can prove accounts up to this many blocks before the "
         "newest one; at most 8,191 are measured. -1: for no block. null: not measured yet.",

@@ -20,7 +20,7 @@ from queries.errors import MISSING_FIELD, WEBHOOK_MALFORMED, no_such_batch
 from queries.intake import IDEMPOTENCY_KEY, accept
 from queries.models import Batch
 from queries.reading import batches as reading
-from queries.reading.figures import heads_of
+from queries.reading.figures import heads_of, state_horizon
 from queries.reading.views import BatchView, QueryPage
 from queries.registries import arguments, proves_its_code
 from queries.routes import Routes
@@ -132,6 +132,8 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
             registry=registry.address,
             constructor_arguments=f"0x{arguments(registry).hex()}",
             verifiable=proves_its_code(registry),
+            horizon=datetime.fromtimestamp(registry.horizon, UTC),
+            state_horizon=datetime.fromtimestamp(state_horizon(registry, heads), UTC),
             blocks_back=heads[source].window if source in heads else None,
         )
         for (source, destination), registry in sorted(routes.registries.items())

@@ -10,6 +10,8 @@ No sentence holds a node's address, which may hold a key, nor more of a node's m
 import re
 from typing import ClassVar, Self, cast
 
+from queries.proving.keccak import keccak256
+
 
 class ChainError(Exception):
     """The nodes of a chain gave no usable answer, or the chain refused."""
@@ -47,6 +49,17 @@ class CallReverted(ChainAnswer):
     code = "call_reverted"
     says = "The contract on {chain} refused the call."
     retryable = False
+
+
+class BeyondHorizonError(CallReverted):
+    """The registry's own error: it trusts no state root from its horizon on."""
+
+    code = "beyond_horizon"
+    says = (
+        "The block is not before the horizon of the registry on {chain}. From then on headers may "
+        "not hold the state after their block, so no account or slot can be proven."
+    )
+    selector = keccak256(b"BeyondHorizon(uint256,uint256)")[:4]
 
 
 class TransactionRefused(ChainAnswer):

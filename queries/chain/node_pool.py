@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from queries.chain.errors import (
     BatchTooLarge,
+    BeyondHorizonError,
     CallReverted,
     ChainAnswer,
     ChainError,
@@ -177,7 +178,9 @@ class Node:
             if not issubclass(answer.kind, ChainAnswer):
                 raise answer
             data = revert_data(answer.data) if answer.kind is CallReverted else b""
-            return answer.kind.of(self._chain.name, method, answer.why, data)
+            is_beyond = data.startswith(BeyondHorizonError.selector)
+            kind = BeyondHorizonError if is_beyond else answer.kind
+            return kind.of(self._chain.name, method, answer.why, data)
         try:
             if (method, question) == (BLOCK, LATEST):
                 self._note_head(answer)

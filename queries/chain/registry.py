@@ -166,6 +166,10 @@ class RegistryFacts:
         (word,) = self._ask([call_data("recorded(bytes32)", block_hash)], 32, None)
         return word != UNKNOWN
 
+    def state_horizon(self) -> int:
+        """From which time on, in seconds, it takes no accounts and slots."""
+        return int.from_bytes(self._ask([call_data("stateHorizon()")], 32, None)[0])
+
     def newest_l1_block(self) -> tuple[int, bytes]:
         """On an OP-stack chain: the L1 block that `recordHash()` would keep now."""
         calls = [call_data("number()"), call_data("hash()")]

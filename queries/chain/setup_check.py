@@ -25,6 +25,7 @@ from queries.chain.errors import (
     StateNotAvailable,
     StateOfAnotherBlock,
 )
+from queries.chain.registry import RegistryFacts
 from queries.chain.registry_checks import (
     HISTORY_WINDOW,
     Unfit,
@@ -296,7 +297,7 @@ def _registry(registry: Registry, source: Chain, destination: Chain) -> str:
         if not code:
             raise Unfit(f"There is no contract at {registry.address}. {DEPLOY}")
         if proves_its_code(registry):
-            return f"its address proves its code; {_sees(registry, of, on)}"
+            return f"its address proves its code; {_sees(registry, of, on)}; {_ends(registry, on)}"
         if not is_as_built(registry.kind, code):
             raise Unfit(
                 f"The contract at {registry.address} is not this version's {registry.kind} "
@@ -311,6 +312,19 @@ def _registry(registry: Registry, source: Chain, destination: Chain) -> str:
                 "deploy it."
             )
         raise Unfit(UNVERIFIABLE)
+
+
+def _ends(registry: Registry, destination: Destination) -> str:
+    """Until when it takes headers; `Unfit` if that is over, or sooner over for accounts."""
+    lowered = time_text(RegistryFacts(destination, registry).state_horizon())
+    if lowered != (horizon := time_text(registry.horizon)):
+        raise Unfit(
+            f"Accounts cannot be proven from {lowered} on: a header of that time was shown not to "
+            "hold the state after its block. Header fields can still be proven."
+        )
+    if registry.horizon <= time.time():
+        raise Unfit(f"It has taken no headers since {horizon}. {DEPLOY}")
+    return f"takes headers until {horizon}"
 
 
 def _sees(registry: Registry, source: SourceChain, destination: Destination) -> str:

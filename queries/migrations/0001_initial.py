@@ -39,6 +39,7 @@ class Migration(migrations.Migration):
                 ('needed_window', models.PositiveBigIntegerField(null=True)),
                 ('signer', models.CharField(default='', max_length=42)),
                 ('balance', models.CharField(default='', max_length=64)),
+                ('state_horizons', models.JSONField(default=dict)),
             ],
         ),
         migrations.CreateModel(

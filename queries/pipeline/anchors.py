@@ -29,12 +29,12 @@ from queries.chain.registry import HASH_HISTORY, UNKNOWN, Known, RegistryFacts
 from queries.chain.registry_checks import BLOCKHASH_WINDOW, HISTORY_WINDOW
 from queries.chain.sender import Destination
 from queries.chain.solidity import call_data, selector
-from queries.chain.source import Asked
+from queries.chain.source import Asked, SourceChain
 from queries.models import Attestation, BlockJob, NodeRecord
 from queries.pipeline.pieces import Anchor
 from queries.pipeline.readers import ChainReaders
 from queries.proving.accounts import AccountProof
-from queries.proving.headers import Header, HeaderField
+from queries.proving.headers import WORD_BYTES, Header, HeaderField
 from queries.proving.packing import BYTE, CALLDATA_BYTES, HEADERS_OF_A_HOP
 from queries.proving.registry_calls import (
     HISTORY_RING,
@@ -143,6 +143,7 @@ class AnchorSearch:
         anchor = Anchor(header, known.accumulated, above)
         target = above[-1] if above else header  # the registry has to know this one
         window = self._window(target)
+        anchor = replace(anchor, fills_hashes=self._fills_hashes(header, window))
         if window and target.number >= window.stop:
             return NotKnownYet(WaitCode.NEXT_BLOCK_MISSING.reason)
         has_history = target.has(HeaderField.REQUESTS_HASH)  # field and history came with Prague
@@ -205,6 +206,14 @@ class AnchorSearch:
         if target.number < head - reach and self.facts.keeps_history():
             reach = HISTORY_WINDOW - MARGIN
         return range(max(head - reach, 0), head + 1)
+
+    def _fills_hashes(self, header: Header, window: range) -> bool:
+        """Whether a native registry should find the parent's hash and the beacon root (EIP-4788),
+        which the chain keeps as long. A dry run shows whether it does.
+        """
+        is_native = self.registry.kind is RegistryKind.NATIVE and header.number - 1 in window
+        has_root = header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT)
+        return is_native and has_root and len(header.payload(HeaderField.EXTRA_DATA)) <= WORD_BYTES
 
     def _recorded_output(self, target: Header) -> range:
         if self.facts.is_recorded(target.hash):
@@ -365,3 +374,32 @@ def _proven_above(registry: Registry, first: int, most: int) -> list[int]:
     signed = Attestation.objects.filter(**route, registry=registry.address, block__gte=first)
     found = [proven, signed.order_by("block")]
     return [block for rows in found for block in rows.values_list("block", flat=True)[:most]]
+
+
+# Evidence against a state root
+
+
+def history_request(header: Header) -> list[Asked]:
+    """The slots of the grandparent's and the parent's hash, if the chain may have the contract."""
+    if header.number <= 1 or not header.has(HeaderField.REQUESTS_HASH):
+        return []
+    return [(HISTORY, [slot_of_hop(header.number - back) for back in (2, 1)])]
+
+
+def evidence(source: SourceChain, above: Sequence[Header], history: AccountProof) -> bytes | None:
+    """The `endedBy` call if the first header's state root is that before its block (EIP-7862): the
+    grandparent's hash is in its history, and the parent's not yet. `above` ends with a known block.
+    """
+    header, (before, own) = above[0], (slot.value.to_bytes(32) for slot in history.slots)
+    if own in {UNKNOWN, header.parent_hash}:
+        return None
+    parent = source.header_of(header.parent_hash)
+    if before != parent.parent_hash:  # a history of another size
+        return None
+    if slot_of_hop(parent.number) == 0:  # `endedBy` takes no slots around the end of the ring
+        (history,) = source.account_proofs(parent, history_request(parent))
+        return evidence(source, (parent, *above), history)
+    witness = build_witness([AccountRequest(history, frozenset())])
+    first = HeaderStep(parent, fields=frozenset({HeaderField.PARENT_HASH}))
+    steps = [first, HeaderStep(header, witness), *map(HeaderStep, above[1:])]
+    return call_data("endedBy(bytes)", headers_section(steps))

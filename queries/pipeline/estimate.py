@@ -11,8 +11,7 @@ from queries.fact_names import reads_of
 from queries.models import Query
 from queries.pipeline.anchors import AnchorSearch, OutOfReach, Preparation
 from queries.pipeline.fees import Need, refusal_of
-from queries.pipeline.pieces import Anchor, Call, Piece, join
-from queries.pipeline.prove import proving_pieces
+from queries.pipeline.pieces import Anchor, Call, Piece, join, pieces_of
 from queries.pipeline.readers import ChainReaders
 from queries.pipeline.settle import block_at, find_accounts
 from queries.proving.headers import Header
@@ -181,7 +180,7 @@ def _failed(job: BlockEstimate, fault: ChainError) -> BlockEstimate:
     if fault.retryable:
         raise fault
     code, sentence = fault.code, fault.sentence
-    if isinstance(fault, CallReverted):
+    if type(fault) is CallReverted:
         code, sentence = WaitCode.REGISTRY_REFUSES.value, refusal_of(fault)
     return replace(job, readiness=Readiness.FAILS, code=code, sentence=sentence)
 
@@ -266,7 +265,7 @@ class _Trial:
 
     def priced(self, job: BlockEstimate, anchor: Anchor, lacking: Missing) -> BlockEstimate:
         header = anchor.header
-        pieces = proving_pieces(self._chains, self._registry, header.number, anchor, lacking)
+        pieces = self._pieces(anchor, lacking)
         is_whole = any(piece.requests for piece in pieces) or not lacking.accounts
         sentence = job.sentence or ("" if is_whole else HEADER_FIRST)
         job = replace(job, hops=job.hops + bool(anchor.hop), sentence=sentence)
@@ -277,7 +276,12 @@ class _Trial:
             self.accumulate(header)
             rest = replace(lacking, header_fields=frozenset(), timestamps=())
             then = Anchor(header, accumulated=True)
-            pieces = proving_pieces(self._chains, self._registry, header.number, then, rest)
+            pieces = self._pieces(then, rest)
             others = self.price(join(pieces))
             price = others and price + others
         return replace(job, own=price, sentence=sentence if price else f"{sentence} {NOT_PRICED}")
+
+    def _pieces(self, anchor: Anchor, lacking: Missing) -> list[Piece]:
+        header, rules = anchor.header, self._chains.chain(self._registry.destination).gas_rules
+        proofs = self._chains.source(self._registry.source).account_proofs(header, lacking.asked)
+        return pieces_of(header.number, anchor, lacking, proofs, rules)

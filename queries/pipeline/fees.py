@@ -18,7 +18,7 @@ from django.db.models import Count, F, Min, Q, QuerySet
 
 from accounts.wording import beginning
 from queries import raw_rows
-from queries.chain.errors import CallReverted, TooMuchGas, TransactionRefused
+from queries.chain.errors import BeyondHorizonError, CallReverted, TooMuchGas, TransactionRefused
 from queries.chain.sender import Destination
 from queries.chain.signer import Fees
 from queries.chain.solidity import AsIf
@@ -81,7 +81,7 @@ class Pricing:
         """What each call needs, or why it can have no transaction.
 
         A call with too much gas is halved until it fits. A call that is refused for another reason
-        is halved down to single pieces.
+        is halved down to single pieces, with all hashes.
         """
         found: dict[Call, Need | Refusal] = {}
         needs = self._needs([call.data for call in calls], as_if)
@@ -110,8 +110,8 @@ class Pricing:
 
 
 def _may_fit_in_parts(call: Call, need: Need | Refusal) -> bool:
-    is_joined = len(call.pieces) > 1
-    return isinstance(need, TooMuchGas) or (is_joined and not isinstance(need, Need))
+    has_parts = call.is_short or len(call.pieces) > 1
+    return isinstance(need, TooMuchGas) or (has_parts and not isinstance(need, Need))
 
 
 def offers_of(
@@ -127,6 +127,8 @@ def offers_of(
 
 def refusal_of(reverted: CallReverted) -> str:
     """What the registry answered to a call that is not sent, for people."""
+    if isinstance(reverted, BeyondHorizonError):
+        return reverted.sentence.rstrip(".")
     return f"The registry refuses the proof: 0x{beginning(reverted.data.hex())}"
 
 

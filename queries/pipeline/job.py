@@ -194,9 +194,8 @@ def _prove(work: Work, header: Header, known: Known) -> Ready | Outcome:
         return prove.wait_for_the_day(work)  # before proofs are fetched that could not be sent
     if isinstance(anchor, Preparation):
         return prove.prepare(work, anchor, lambda one: isinstance(find(one), Preparation))
-    lacking, keep = missing(known.unproven), work.lease.keep
-    pieces = prove.proving_pieces(work.chains, work.registry, work.job.pk, anchor, lacking, keep)
-    return Ready(work, pieces, alone=bool(failed) or work.job.failures >= work.limits.refusals)
+    alone = bool(failed) or work.job.failures >= work.limits.refusals
+    return prove.fetch_proofs(work, anchor, missing(known.unproven), alone=alone)
 
 
 def _wait_for_hash(work: Work, anchor: NotKnownYet) -> Outcome:

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import zip_longest
 
 from queries.chain.registry import Missing
-from queries.chain.sender import BASE_GAS
+from queries.chain.sender import BASE_GAS, BYTE_GAS
 from queries.fact_names import account_fields
 from queries.models import Query
 from queries.proving.accounts import AccountProof
@@ -25,6 +25,8 @@ from queries.proving.registry_calls import (
 )
 from queries.proving.witnesses import AccountRequest, build_witness
 
+LOOK_UPS = 18_000  # gas of both hashes' look-ups, and what the rough table leaves out
+
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
@@ -37,6 +39,7 @@ class Anchor:
     above: tuple[Header, ...] = ()  # child after child
     hop: bytes = b""  # a section
     hop_from: int = 0
+    fills_hashes: bool = False  # the registry can look up the parent's hash and the beacon root
 
     @property
     def known(self) -> int:
@@ -198,14 +201,30 @@ class Call:
     data: bytes
     pieces: tuple[Piece, ...] = ()  # none: it prepares for others
     hops: int = 0
+    is_short: bool = False  # leaves out the hashes that the registry can look up
 
     @classmethod
     def of(cls, pieces: Sequence[Piece]) -> "Call":
         hops = sum(bool(piece.anchor.hop) for piece in pieces)
         return cls(_data(pieces), tuple(pieces), hops)
 
+    @classmethod
+    def shortest(cls, pieces: Sequence[Piece]) -> "Call":
+        """Short if that costs less: the calldata floor sets the total, and leaves enough room."""
+        call, (piece, *others) = cls.of(pieces), pieces
+        room = (BYTE - BYTE_GAS) * len(call.data) - piece.gas
+        if others or not piece.anchor.fills_hashes or room < LOOK_UPS:
+            return call
+        own, *above = piece.steps
+        steps = [replace(own, parent_known=True, beacon_known=True), *above]
+        return replace(call, data=prove_call([headers_section(steps)]), is_short=True)
+
     def halves(self) -> tuple["Call", ...]:
-        """Two calls that prove the same together; none if the call cannot be split."""
+        """Two calls that prove the same together; none if the call cannot be split. A short one is
+        made whole instead.
+        """
+        if self.is_short:
+            return (Call.of(self.pieces),)
         if len(self.pieces) > 1:
             middle = len(self.pieces) // 2
             return Call.of(self.pieces[:middle]), Call.of(self.pieces[middle:])
@@ -224,7 +243,7 @@ def join(pieces: Sequence[Piece]) -> list[Call]:
                 break
         else:
             groups.append([piece])
-    return [Call.of(group) for group in groups]
+    return [Call.shortest(group) for group in groups]
 
 
 def _data(group: Sequence[Piece]) -> bytes:

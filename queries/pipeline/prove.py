@@ -10,14 +10,13 @@ from functools import partial
 
 from queries import transitions
 from queries.amounts import short_amount
-from queries.chain.errors import CallReverted, ChainError, TransactionRefused
-from queries.chain.registry import Missing
+from queries.chain.errors import BeyondHorizonError, CallReverted, ChainError, TransactionRefused
+from queries.chain.registry import Missing, RegistryFacts, missing
 from queries.chain.sender import Destination
 from queries.chain.signer import parts_of
 from queries.chain.solidity import selector
-from queries.chain.source import nothing
 from queries.models import BlockJob, Query, SentTransaction
-from queries.pipeline.anchors import Preparation
+from queries.pipeline.anchors import Preparation, evidence, history_request
 from queries.pipeline.chains import Work
 from queries.pipeline.fees import (
     DaySpent,
@@ -32,9 +31,7 @@ from queries.pipeline.fees import (
 from queries.pipeline.pieces import Anchor, Call, Piece, join, pieces_of
 from queries.pipeline.queue import Outcome, Snooze
 from queries.pipeline.readback import wait_for_paid
-from queries.pipeline.readers import ChainReaders
 from queries.pipeline.transactions import unsettled
-from queries.registries import Registry
 from queries.statuses import ENDED, StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
@@ -45,6 +42,7 @@ REPLANNED = tuple(
     selector(each)
     for each in ("BlockNotKnown(uint256,bytes32)", "BlockNotAccumulated(uint256,bytes32,bytes32)")
 )
+ENDED_BY = selector("endedBy(bytes)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +68,27 @@ class Ready:
         return sum(piece.gas for piece in self.pieces)
 
 
-def proving_pieces(  # noqa: PLR0913, PLR0917  (what a piece is made of)
-    chains: ChainReaders,
-    registry: Registry,
-    job: int,
-    anchor: Anchor,
-    lacking: Missing,
-    meanwhile: Callable[[], object] = nothing,
-) -> list[Piece]:
-    """Fetch and check proofs of what is lacking, and cut them into pieces."""
-    source = chains.source(registry.source)
-    proofs = source.account_proofs(anchor.header, lacking.asked, meanwhile)
-    return pieces_of(job, anchor, lacking, proofs, chains.chain(registry.destination).gas_rules)
+def fetch_proofs(work: Work, anchor: Anchor, lacking: Missing, *, alone: bool) -> Ready | Outcome:
+    """Fetch and check proofs of what is lacking, and cut them into pieces.
+
+    If they contradict the header's state root, the registry's horizon is lowered first.
+    """
+    source, header = work.chains.source(work.job.source), anchor.header
+    more = history_request(header) if lacking.accounts else []
+    proofs = source.account_proofs(header, [*lacking.asked, *more], work.lease.keep)
+    call = evidence(source, (header, *anchor.above), proofs.pop()) if more else None
+
+    def is_trusted(one: Destination) -> bool:
+        return RegistryFacts(one, work.registry).state_horizon() > header.timestamp
+
+    destination = work.chains.destination(work.job.destination)
+    if call and destination.quorum(is_trusted, ("horizon", work.job.pk)):
+        if not anchor.hop:
+            ending = Preparation(call, header.number, on_its_way=WaitCode.HORIZON_PENDING.reason)
+            return prepare(replace(work, queries=[]), ending, is_trusted)  # the operator pays
+        lacking, proofs = missing(()), []  # `endedBy` takes no hop: accumulate the block first
+    pieces = pieces_of(work.job.pk, anchor, lacking, proofs, destination.chain.gas_rules)
+    return Ready(work, pieces, alone)
 
 
 def prove(ready: Sequence[Ready]) -> dict[int, Outcome]:
@@ -136,7 +143,8 @@ def _is_on_its_way(job: BlockJob, preparation: Preparation) -> bool:
     ).exclude(succeeded=False)  # one that is mined may be unknown to a node that is behind
     if preparation.hops:
         return others.filter(hops__gt=0).exists()
-    return any(parts_of(row.raw).data == preparation.call for row in others)
+    same = ENDED_BY if preparation.call.startswith(ENDED_BY) else preparation.call
+    return any(parts_of(row.raw).data.startswith(same) for row in others)
 
 
 def _send(
@@ -231,7 +239,7 @@ def failed_transactions(work: Work) -> list[str]:
 def _refused(work: Work, call: Call, why: Refusal) -> Outcome:
     """Reject by quorum and after some attempts: what the call rests on may just have changed."""
     step = StepName.HEADER_ACCUMULATED
-    if isinstance(why, TransactionRefused):
+    if isinstance(why, TransactionRefused | BeyondHorizonError):
         failure = Failure(why.code, why.sentence, step, retryable=False)
         wait = work.failed(Reason(why.code, why.sentence))
     else:
@@ -251,5 +259,8 @@ def _refused(work: Work, call: Call, why: Refusal) -> Outcome:
         pricing.destination.quorum(try_out, ("refused", work.job.pk))
     except ChainError as answer:
         if answer == why:
+            if isinstance(why, BeyondHorizonError):  # header fields may still be proven
+                of_accounts = [query for query in work.queries if query.account]
+                work = replace(work, queries=of_accounts or work.queries)
             return work.reject(failure)
     return wait  # also without a quorum: other transactions may have changed the answer

@@ -172,7 +172,7 @@ class Lane:
                     proves_header=any(piece.accumulate for piece in own),
                     pieces=_digest(to, own),
                 )
-        if not pieces:
+        if not pieces and offer.shares:  # evidence, for which no batch pays, is not of its steps
             waiting = Query.objects.filter(job__in=list(leases), ended=False)
             waiting.update(blockhash_transaction=row)
         for piece in pieces:

@@ -88,12 +88,19 @@ class Watch:
         try:
             if is_check:
                 balance = f"{lane.destination.balance(signer):064x}"
-                ChainRecord.objects.filter(chain=chain_id).update(signer=signer, balance=balance)
+                record = ChainRecord.objects.filter(chain=chain_id)
+                record.update(signer=signer, balance=balance)
+                record.update(state_horizons=self._state_horizons(chain_id))
             with suppress(NoQuorum):  # the others are checked nevertheless
                 lane.check_settled()
             lane.check_final()
         except ChainError as fault:
             log.warning("%s", fault)
+
+    def _state_horizons(self, chain_id: int) -> dict[str, int]:
+        routes = self._chains.routes.registries.values()
+        here = [each for each in routes if each.destination == chain_id]
+        return {each.address: self._chains.facts(each).state_horizon() for each in here}
 
     def _needed_window(self, chain: Chain, head: ChainHead) -> int:
         """How many blocks back the routes of this source need proofs."""

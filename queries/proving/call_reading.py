@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from .accounts import ABSENT_ACCOUNT, AccountProof, SlotProof, decode_account, decode_slot_value
 from .errors import CallMalformed, NodeMissing
-from .headers import Header, decode_header
+from .headers import Header, HeaderField, decode_header
 from .keccak import EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, HASH_BYTES, keccak256, number_word
 from .registry_calls import PROVE_SELECTOR, HeaderFlag, SectionKind
-from .rlp_items import encode_list, encode_string
+from .rlp_items import encode_list, encode_string, read_integer, read_string, split_list
 from .tries import NO_CHILD, CheckedNodes, ProvenPath, check_proof, decode_node, follow
 from .witness_reading import ADDRESS_BYTES, RebuiltNodes, WitnessReading, read_witness
 from .witnesses import WitnessBytes, WitnessedAccount
@@ -34,8 +34,12 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What calls have shown, by hashes; and what each had stored."""
+    """What calls have shown, by hashes; and what each had stored.
 
+    `headers`, by number: blocks whose headers may leave out hashes.
+    """
+
+    headers: Mapping[int, Header] = field(default_factory=dict)
     nodes: RebuiltNodes = field(default_factory=dict)
     children: dict[bytes, Header] = field(default_factory=dict)  # by their parent's hash
     stored: list[Stored] = field(default_factory=list)
@@ -76,15 +80,20 @@ def _read_headers(source: WitnessBytes, shown: Shown) -> None:
 
 def _read_header(source: WitnessBytes, parent: bytes | None, shown: Shown) -> Header:
     flags = HeaderFlag(source.number(1))
-    if flags & _LEFT_OUT:
-        raise CallMalformed("a header leaves out what only its destination keeps")
-    parent_hash = source.take(HASH_BYTES) if parent is None else parent
+    is_sent = parent is None and not flags & HeaderFlag.PARENT_KNOWN
+    parent_hash = source.take(HASH_BYTES) if is_sent else parent or b""
     known = flags & HeaderFlag.NO_UNCLES
     uncles = EMPTY_UNCLES_HASH if known else source.take(HASH_BYTES)
     coinbase = source.take(ADDRESS_BYTES)
     state_root = b"" if flags & HeaderFlag.WITNESS else source.take(HASH_BYTES)
     roots = [source.take(HASH_BYTES), source.take(HASH_BYTES), source.take(_BLOOM_BYTES)]
     tail = source.take(source.number(2))
+    if flags & _LEFT_OUT:
+        own = _known_header(tail, shown)
+        parent_hash = parent_hash or own.parent_hash
+        if flags & HeaderFlag.BEACON_KNOWN:
+            place, root = source.number(1), own.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)
+            tail = tail[:place] + encode_string(root) + tail[place:]
     accounts: tuple[WitnessedAccount, ...] = ()
     if flags & (HeaderFlag.WITNESS | HeaderFlag.HOP):
         reading = _read_witness(source, shown)
@@ -97,6 +106,15 @@ def _read_header(source: WitnessBytes, parent: bytes | None, shown: Shown) -> He
     header = decode_header(encode_list([*map(encode_string, payloads), tail]))
     shown.stored.append(Stored(header.number, accounts, fields, timestamps))
     return header
+
+
+def _known_header(tail: bytes, shown: Shown) -> Header:
+    """The header to which these fields, from the difficulty on, belong."""
+    _, number, *_ = split_list(encode_list([tail]))
+    known = shown.headers.get(read_integer(read_string(number)))
+    if known is None:
+        raise CallMalformed("a header leaves out what only its destination keeps")
+    return known
 
 
 def rebuilt_account_proof(

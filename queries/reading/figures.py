@@ -10,6 +10,7 @@ from django.db.models import Min, OuterRef, Subquery, Sum
 from accounts.models import Account
 from queries.counters import DONE, FACTS, GAS, LONGER, REJECTED, WITHIN, done_within
 from queries.models import Batch, ChainRecord, DailyCount, NodeRecord
+from queries.registries import Registry
 
 DAYS = 30
 FEWEST_DAYS = 7  # of a young service, so that a day among others can be seen
@@ -132,6 +133,7 @@ class HeadView:
     # How many blocks back the best of its nodes proves accounts: -1 where none proves any, and at
     # most the 8,191 that are measured; None: it is not measured yet.
     window: int | None
+    state_horizons: Mapping[str, int]
 
 
 def heads_of(chains: Collection[int]) -> Mapping[int, HeadView]:
@@ -140,7 +142,21 @@ def heads_of(chains: Collection[int]) -> Mapping[int, HeadView]:
     best = nodes.order_by("-proof_window").values("proof_window")[:1]
     rows = ChainRecord.objects.filter(chain__in=chains).annotate(window=Subquery(best))
     return {
-        row.chain: HeadView(row.number, row.final_number, row.timestamp, row.recorded, row.window)
+        row.chain: HeadView(
+            row.number,
+            row.final_number,
+            row.timestamp,
+            row.recorded,
+            row.window,
+            row.state_horizons,
+        )
         for row in rows
         if row.recorded
     }
+
+
+def state_horizon(registry: Registry, heads: Mapping[int, HeadView]) -> int:
+    """From which time on it takes no accounts, as a prover saw it last."""
+    head = heads.get(registry.destination)
+    lowered = head.state_horizons.get(registry.address) if head else None
+    return registry.horizon if lowered is None else min(lowered, registry.horizon)

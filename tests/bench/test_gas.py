@@ -1,12 +1,16 @@
 """Recorded proofs cost no more gas than the targets, and what is documented."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from queries.chain.registry import Missing
 from queries.costs import MEASURED
+from queries.pipeline.pieces import Anchor, join, pieces_of
 from queries.proving.keccak import HASH_BYTES
+from queries.proving.witnesses import AccountField
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.targets import TARGETS
 from tests.bench.gas.trials import Measured, measure
@@ -58,6 +62,7 @@ def test_costs_rest_on_the_measured_figures(cases: Cases) -> None:
     account, whole = cases[f"{CONTRACT}/account"], cases[f"{CONTRACT}/header+account"]
     as_sent = whole.ways["nothing left out"]  # with the parent's hash and the beacon root
     measured: dict[str, list[int | None]] = {
+        "native-header": [whole.total_gas - account.total_gas, whole.bytes - account.bytes],
         "header": [as_sent - account.total_gas, whole.bytes + 2 * HASH_BYTES - account.bytes],
         "accounts-1": [account.total_gas, account.bytes],
     }
@@ -65,3 +70,19 @@ def test_costs_rest_on_the_measured_figures(cases: Cases) -> None:
         case = cases[f"mainnet_one_root_200/accounts-{many}"]
         measured[f"accounts-{many}"] = [case.per_account, round(case.bytes / many)]
     assert {name: list(MEASURED["gas"][name].values()) for name in measured} == measured
+
+
+def test_the_service_sends_the_cheapest_call(cases: Cases, corpus_folder: Path) -> None:
+    """With a slot, it is cheaper to send the hashes that a native registry could look up."""
+    name, account = CONTRACT.split("/")
+    (file,) = (each for each in read_corpus(corpus_folder) if each.name == name)
+    (proof,) = (each.proof for each in file.accounts if each.name == account)
+    assert file.block.header
+    assert proof.address
+    anchor = Anchor(file.block.header, accumulated=False, fills_hashes=True)
+    for case, slots in (("header+account", 0), ("header+account+slot", 1)):
+        shown = replace(proof, slots=proof.slots[:slots])
+        wanted = frozenset({AccountField.BALANCE}), tuple(each.slot for each in shown.slots)
+        lacking = Missing({proof.address: wanted}, frozenset(), ())
+        (call,) = join(pieces_of(0, anchor, lacking, [shown]))
+        assert len(call.data) == cases[f"{CONTRACT}/{case}"].bytes

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Account
 from explorer.pages import chain_objects
-from queries.models import NodeRecord, Query, SentTransaction
+from queries.models import ChainRecord, NodeRecord, Query, SentTransaction
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from tests.explorer.on_record import ADDRESS, BLOCK, OTHER, ask, ask_balances, prove
 from tests.queries.api.served_api import (
@@ -167,6 +167,21 @@ def test_how_far_back_nodes_prove_is_no_promise_but_measured(
     connections = _get("/chain-connections").json()["connections"]
     back = {each["originChainId"]: each["blocksBack"] for each in connections}
     assert back == {str(SEPOLIA): told, str(OPTIMISM): None}
+
+
+def test_a_lowered_horizon_is_shown() -> None:
+    record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
+    address = REGISTRY.rpartition("/")[2]
+    for lowered, says in ((4_102_444_800, False), (1_900_000_000, True)):
+        ChainRecord.objects.update(state_horizons={address: lowered})
+        assert ("no accounts from 2030-03-17T17:46:40Z on" in _words("/explorer/routes")) is says
+        words = _words(REGISTRY).partition("Until when")[2]
+        assert "Headers before 2100-01-01T00:00:00Z are accepted." in words
+        assert ("of blocks from 2030-03-17T17:46:40Z on" in words) is says
+        listed = _get("/chain-connections").json()["connections"]
+        (route,) = (each for each in listed if each["registry"] == address)
+        assert route["horizon"] == "2100-01-01T00:00:00.000Z"
+        assert (route["stateHorizon"] == "2030-03-17T17:46:40.000Z") is says
 
 
 NOWHERE = [

@@ -50,7 +50,7 @@ def test_a_block_20_000_back_on_the_same_chain(
     service.add_registry("native", chain, chain)
     block = chain.mine(50)
     older = block - 20
-    kept = [chain.proof(HOLDER)]
+    kept = [chain.proof(HOLDER), chain.proof(HISTORY, block - 2, block - 1)]
     for stop, below in ((RING, [block, older]), (2 * RING, [RING])):
         chain.mine(stop - 1 - chain.head)
         kept.append(_with_hash_of(chain, *below))

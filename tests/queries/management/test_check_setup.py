@@ -30,6 +30,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 SOURCE, HOUR = 900, 3_600
 Answer = dict[str, Any]
 
+STATE_HORIZON = 4  # its slot, behind the accumulated blocks
+
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalNode]:
@@ -489,6 +491,17 @@ def test_no_contract_or_another_one_is_reported(setup: LocalSetup, node: LocalNo
     assert f"There is no contract at {nowhere}. Deploy one with manage.py deploy_regist" in line
 
 
+def test_a_lowered_horizon_is_reported(setup: LocalSetup, node: LocalNode, native: str) -> None:
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    assert "takes headers until 2100-01-01T00:00:00Z" in setup.run("check_setup")
+    with undone(node):
+        lowered = f"0x{1_900_000_000:064x}"
+        node.rpc.ask("anvil_setStorageAt", native, f"0x{STATE_HORIZON:064x}", lowered)
+        (line,) = wrong(setup.run("check_setup"))
+    assert "Accounts cannot be proven from 2030-03-17T17:46:40Z on" in line
+
+
 @pytest.mark.parametrize("other", ["OptimismRegistry", "one byte", "longer"])
 def test_code_that_is_not_as_built_is_reported(
     setup: LocalSetup, node: LocalNode, other: str
@@ -535,7 +548,7 @@ def test_a_signer_without_funds_is_reported(
     setup.sign_with("11" * 32)
     line = only_wrong(setup, native, node.url)
     assert "signer on Local" in line
-    assert "has 0 ETH, too little for the 173,040 gas of a fact at " in line
+    assert "has 0 ETH, too little for the 170,480 gas of a fact at " in line
 
 
 def test_the_signers_pending_transactions_are_counted(

@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.models import KeptProof, Query, SentTransaction
+from queries.chain.signer import parts_of
+from queries.models import BlockJob, KeptProof, Query, SentTransaction
 from queries.proving.bundle_checks import check_bundle
+from queries.proving.call_reading import Shown, read_call
+from queries.proving.headers import decode_header
+from queries.proving.registry_calls import PROVE_SELECTOR, HeaderFlag
 from queries.reading.proofs import proof_of
 from queries.statuses import BatchStatus
 from tests.local_chain import a_day_ago
@@ -163,3 +167,31 @@ def test_a_thousand_accounts_take_little_memory(service: Service) -> None:
     assert took < 30
     assert most < 64 * 2**20
     assert len(check_bundle(content).blocks[0].facts) == 1_000
+
+
+BEACON_ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02"  # EIP-4788
+ANOTHER_ROOT = "0x60015f5260205ff3"  # code that answers every timestamp with it
+
+
+@pytest.mark.parametrize("knows_root", [True, False])
+def test_a_call_leaves_out_the_hashes_that_a_native_registry_finds(*, knows_root: bool) -> None:
+    """If that is cheaper, and a dry run shows that it finds them. The proof file has them."""
+    holders = [(f"0x{number:040x}", hex(ETHER)) for number in range(4096, 5120)]
+    with (
+        local_node("--slots-in-an-epoch", "1", *a_day_ago()) as node,
+        running_service(node, new_slot_gas=1) as service,
+    ):
+        node.rpc.ask_many("anvil_setBalance", holders)
+        if not knows_root:
+            node.rpc.ask("anvil_setCode", BEACON_ROOTS, ANOTHER_ROOT)
+        service.mine(9)
+        batch = service.ask_balance(holders[0][0], service.head() - 3)
+        service.work(batch)
+        block = decode_header(BlockJob.objects.get().header)
+        data, shown = parts_of(SentTransaction.objects.get().raw).data, Shown({block.number: block})
+        read_call(data, shown)
+        assert shown.children == {block.parent_hash: block}
+        flags = HeaderFlag(data[len(PROVE_SELECTOR) + 3])
+        both = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
+        assert flags & both == (both if knows_root else 0)
+        assert whole_proof(service, batch)
