@@ -15,7 +15,7 @@ import requests
 
 from tests.scenarios.chain import Chain
 from tests.scenarios.node import Node
-from tests.scenarios.service import HELD, HOLDER, Service, accounts, request
+from tests.scenarios.service import HELD, HOLDER, HORIZON, Service, accounts, request
 from tests.scenarios.test_keys import shown_keys
 from tests.scenarios.visitor import Visitor
 
@@ -105,7 +105,8 @@ def test_the_routes_are_public(shared: Service) -> None:
     answer = requests.get(f"{shared.url}/chain-connections", timeout=30)
     here: dict[str, object] = {"originChainId": "31337", "destinationChainId": "31337"}
     # Deployed by hand, at an address that does not prove its code.
-    here |= {"kind": "native", "constructorArguments": "0x", "verifiable": False}
+    here |= {"kind": "native", "verifiable": False}
+    here |= {"constructorArguments": f"0x{HORIZON:064x}", "horizon": "2100-01-01T00:00:00.000Z"}
     assert here.items() <= answer.json()["connections"][0].items()
 
 
