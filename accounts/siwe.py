@@ -5,6 +5,8 @@ The service writes the whole message, so a signed message must equal the issued 
 
 import hashlib
 import re
+import secrets
+import string
 import warnings
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,7 +18,6 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.utils import timezone
-from django.utils.crypto import get_random_string
 
 from accounts.errors import MESSAGE_REFUSED, WRONG_PLACE, Refusal
 from accounts.models import SignInNonce
@@ -43,9 +44,10 @@ def siwe() -> Any:
 
 def issue(request: HttpRequest, address: str, chain_id: int) -> str:
     """A message for this browser or program, account and network, good for one sign-in."""
+    letters = string.ascii_letters + string.digits
     issued = timezone.now().replace(microsecond=0)
     held = SignInNonce(
-        nonce=get_random_string(NONCE_LENGTH),
+        nonce="".join(secrets.choice(letters) for _ in range(NONCE_LENGTH)),
         browser=browser_digest(request),
         address=address,
         chain_id=chain_id,

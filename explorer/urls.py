@@ -33,10 +33,6 @@ from queries.api import urls as api
 from queries.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
-register_converter(WholeNumber, "number")
-register_converter(AccountAddress, "account")
-register_converter(TransactionHash, "hash")
-
 View = Callable[..., HttpResponseBase]
 API = api.addresses(ROUTES, LIMITS)
 # Where only programs come: each answer there is JSON.
@@ -55,13 +51,14 @@ class Place(IntConverter):
     regex = "[0-9]{1,9}"
 
 
-register_converter(Place, "place")
-
-
 class GuideName(StringConverter):
     regex = "|".join(GUIDES)
 
 
+register_converter(WholeNumber, "number")
+register_converter(AccountAddress, "account")
+register_converter(TransactionHash, "hash")
+register_converter(Place, "place")
 register_converter(GuideName, "guide")
 
 
