@@ -12,10 +12,10 @@ from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
-from accounts import api_keys
+from accounts.keys import manage
 from accounts.models import Account, Allowance, ApiKey
-from accounts.rate_limits import DAY, KEY_SUBJECT, database_now
-from accounts.sessions import account_of
+from accounts.shared.rate_limits import DAY, KEY_SUBJECT, database_now
+from accounts.sign_in.sessions import account_of
 
 if TYPE_CHECKING:
     Rows = admin.ModelAdmin[Any]
@@ -125,7 +125,7 @@ class ApiKeyAdmin(KeptByItself):
 
     def _revoke(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> None:
         keys = list(chosen.filter(revoked=None))
-        count = api_keys.revoke_all(ApiKey.objects.filter(pk__in=[key.pk for key in keys]))
+        count = manage.revoke_all(ApiKey.objects.filter(pk__in=[key.pk for key in keys]))
         for key in keys:
             self.log_change(request, key, "Revoked.")
         self.message_user(request, f"Revoked: {count}.")

@@ -9,7 +9,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
-from accounts.wallets import Wallet, shortened
+from accounts.sign_in.wallets import Wallet, shortened
 
 
 class AccountManager(BaseUserManager["Account"]):

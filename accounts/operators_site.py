@@ -12,8 +12,8 @@ from django.template.response import TemplateResponse
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_http_methods
 
-from accounts.errors import Refusal
-from accounts.rate_limits import count_password
+from accounts.shared.errors import Refusal
+from accounts.shared.rate_limits import count_password
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 read_or_sent = require_http_methods(["GET", "HEAD", "POST"])

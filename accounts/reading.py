@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from accounts import api_keys
+from accounts.keys import manage
 from accounts.models import Account, ApiKey
-from accounts.rate_limits import Use, uses
-from accounts.sessions import sessions_of, stored_key
+from accounts.shared.rate_limits import Use, uses
+from accounts.sign_in.sessions import sessions_of, stored_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +51,15 @@ REVOKED_SHOWN = 20
 def keys_to_choose(account: Account) -> tuple[KeyChoice, ...]:
     """In one statement."""
     living = account.keys.filter(revoked=None).order_by("created", "pk")
-    return tuple(KeyChoice(key.id, key.name, api_keys.shown(key)) for key in living)
+    return tuple(KeyChoice(key.id, key.name, manage.shown(key)) for key in living)
 
 
 def keys_of(account: Account) -> tuple[list[KeyView], list[KeyView]]:
     """Those that work, and those that were revoked last."""
     living = list(account.keys.filter(revoked=None).order_by("created", "pk"))
     revoked = list(account.keys.exclude(revoked=None).order_by("-revoked")[:REVOKED_SHOWN])
-    used = uses([api_keys.subject(key) for key in living + revoked])
-    views = [_key(key, used[api_keys.subject(key)]) for key in living + revoked]
+    used = uses([manage.subject(key) for key in living + revoked])
+    views = [_key(key, used[manage.subject(key)]) for key in living + revoked]
     return views[: len(living)], views[len(living) :]
 
 
@@ -83,7 +83,7 @@ def _key(key: ApiKey, use: Use) -> KeyView:
         id=key.id,
         name=key.name,
         version=key.version,
-        key=None if key.revoked else api_keys.shown(key),
+        key=None if key.revoked else manage.shown(key),
         created=key.created,
         last_used=None if use.last is None else datetime.fromtimestamp(use.last, UTC),
         requests_today=use.today,

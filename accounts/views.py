@@ -20,15 +20,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts import api_keys, sessions, siwe
-from accounts.api_keys import key_name
-from accounts.errors import ACCOUNT_DISABLED, REQUEST_MALFORMED, Refusal, answer_of
+from accounts.keys import manage
+from accounts.keys.manage import key_name
 from accounts.models import Account
-from accounts.rate_limits import count_attempt, count_message, count_question, count_signed
 from accounts.reading import keys_to_choose
-from accounts.sessions import account_of
-from accounts.siwe import STATEMENT
-from accounts.wallets import AskWallet, wallet_address, wallet_chain_id
+from accounts.shared.errors import ACCOUNT_DISABLED, REQUEST_MALFORMED, Refusal, answer_of
+from accounts.shared.rate_limits import count_attempt, count_message, count_question, count_signed
+from accounts.sign_in import sessions, siwe
+from accounts.sign_in.sessions import account_of
+from accounts.sign_in.siwe import STATEMENT
+from accounts.sign_in.wallets import AskWallet, wallet_address, wallet_chain_id
 
 Place = ParamSpec("Place")
 View = Callable[Concatenate[HttpRequest, Place], HttpResponse]
@@ -133,7 +134,7 @@ def _show_keys(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     """Return the keys that the dashboard shows, without a session; the first one if none works."""
     account = _authenticate(request, content_of(request), ask)
     if not account.keys.filter(revoked=None).exists():
-        api_keys.add_key(account, api_keys.FIRST_NAME)
+        manage.add_key(account, manage.FIRST_NAME)
     keys = [{"id": key.id, "name": key.name, "key": key.text} for key in keys_to_choose(account)]
     chain_id = None if account.chain_id is None else str(account.chain_id)
     return {"owner": account.owner_name, "ownerChainId": chain_id, "keys": keys}
@@ -151,7 +152,7 @@ def _authenticate(request: HttpRequest, content: Content, ask: AskWallet) -> Acc
         siwe.spend_nonce(request, nonce)
         account, new = Account.objects.of_wallet(wallet)
         if new:
-            api_keys.add_key(account, api_keys.FIRST_NAME)
+            manage.add_key(account, manage.FIRST_NAME)
     # After the transaction: a refusal inside it would roll back the spent nonce.
     if not account.is_active:
         raise Refusal(ACCOUNT_DISABLED, "The operator has disabled this account.")
@@ -234,36 +235,36 @@ def _form(done: Done[Place]) -> Callable[Concatenate[HttpRequest, Place], HttpRe
 
 @_form
 def add_key(owner: Account, form: QueryDict) -> str:
-    api_keys.count_change(owner)
-    key = api_keys.add_key(owner, key_name(form.get("name", "")))
+    manage.count_change(owner)
+    key = manage.add_key(owner, key_name(form.get("name", "")))
     return f"The key “{key.name}” is ready."
 
 
 @_form
 def rename_key(owner: Account, form: QueryDict, key_id: str) -> str:
     name = key_name(form.get("name", ""))
-    api_keys.rename(owner, key_id, name)
+    manage.rename(owner, key_id, name)
     return f"The key is called “{name}” now."
 
 
 @_form
 def rotate_key(owner: Account, form: QueryDict, key_id: str) -> str:
     chosen = form.get("grace", "")
-    seconds = next((each for each in api_keys.GRACE_PERIODS if str(each) == chosen), 0)
-    api_keys.count_change(owner)
-    key = api_keys.rotate(owner, key_id, _seen(form), timedelta(seconds=seconds))
-    return f"“{key.name}” has a new secret. The old one ends {api_keys.GRACE_PERIODS[seconds]}."
+    seconds = next((each for each in manage.GRACE_PERIODS if str(each) == chosen), 0)
+    manage.count_change(owner)
+    key = manage.rotate(owner, key_id, _seen(form), timedelta(seconds=seconds))
+    return f"“{key.name}” has a new secret. The old one ends {manage.GRACE_PERIODS[seconds]}."
 
 
 @_form
 def end_grace(owner: Account, form: QueryDict, key_id: str) -> str:
-    key = api_keys.end_grace(owner, key_id, _seen(form))
+    key = manage.end_grace(owner, key_id, _seen(form))
     return f"“{key.name}” works with its newest secret alone."
 
 
 @_form
 def revoke_key(owner: Account, _form: QueryDict, key_id: str) -> str:
-    key = api_keys.revoke(owner, key_id)
+    key = manage.revoke(owner, key_id)
     return f"“{key.name}” is revoked; no request with it is answered any more."
 
 

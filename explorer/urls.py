@@ -14,8 +14,7 @@ from django.views.decorators.http import conditional_page, require_safe
 from django.views.generic import RedirectView
 
 from accounts import views as accounts
-from explorer.guides import GUIDES
-from explorer.links import AccountAddress, PageLinks, TransactionHash, WholeNumber
+from explorer.guides.render import GUIDES
 from explorer.pages import (
     batches,
     chain_objects,
@@ -28,9 +27,10 @@ from explorer.pages import (
     search,
     start,
 )
+from explorer.pages.links import AccountAddress, PageLinks, TransactionHash, WholeNumber
 from explorer.wiring import LIMITS, ROUTES, ask_wallet
-from queries.api import urls as api
-from queries.routes import Routes
+from queries.api import endpoints as api
+from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
 View = Callable[..., HttpResponseBase]
@@ -89,7 +89,7 @@ def explorer(routes: Routes) -> list[URLPattern]:
     ]
     return [
         read_page("", start.start, links, "start"),
-        read_page("search", search.search, links, "search"),
+        read_page("search", search.search_page, links, "search"),
         path("explorer", to_batches, name="explorer"),
         page("newest", start.newest_changes, "newest"),
         page("batches", batches.batches, "batches"),

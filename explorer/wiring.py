@@ -8,18 +8,18 @@ from enum import Enum, auto
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from accounts.errors import UNAVAILABLE, Refusal
-from accounts.wallets import ChainNotConfiguredError, WalletAnswer
+from accounts.shared.errors import UNAVAILABLE, Refusal
+from accounts.sign_in.wallets import ChainNotConfiguredError, WalletAnswer
 from explorer.demo.local_node import LocalNode
-from queries.chain import wallets
+from queries.chain import contract_wallets
 from queries.chain.errors import ChainError, RegistryAbsent
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
 from queries.chain.registry import FactRead, read_now
 from queries.chain.registry_checks import Unfit, l1_seen_now
-from queries.held_threads import place_to_wait
+from queries.config.registries import Registry
+from queries.config.routes import Routes, RoutesUnreadable, read_routes
+from queries.http.thread_slots import place_to_wait
 from queries.reading.facts import FactView
-from queries.registries import Registry
-from queries.routes import Routes, RoutesUnreadable, read_routes
 from queries.schema.batch_checks import BatchLimits
 
 try:
@@ -45,7 +45,7 @@ def ask_wallet(
     if chain is None:
         names = (f"{chain.name} ({chain.id})" for chain in ROUTES.chains.values())
         raise ChainNotConfiguredError(", ".join(names))
-    return wallets.ask_wallet(chain, address, digest, signature, before)
+    return contract_wallets.ask_wallet(chain, address, digest, signature, before)
 
 
 @contextmanager

@@ -14,10 +14,10 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from ulid import ULID
 
-from queries import raw_rows
-from queries.counters import FACTS, REJECTED, count, of_done_batches, of_route
+from queries.database import bulk_sql
+from queries.database.clock import shared_now
+from queries.database.daily_counts import FACTS, REJECTED, count, of_done_batches, of_route
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
-from queries.pipeline.queue import shared_now
 from queries.statuses import ENDED, BatchStatus, StepName
 
 log = logging.getLogger("tacitus.prover")
@@ -116,7 +116,7 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
                 route = of_route(query.source, destinations[query.batch_id])
                 facts.update({FACTS: read, route: read})
             query.keep(values[query.pk])
-        raw_rows.update(queries, ["values", "slot_values"])
+        bulk_sql.update(queries, ["values", "slot_values"])
         for of_account, last in (
             (True, StepName.ACCOUNT_ACCUMULATED),
             (False, StepName.HEADER_ACCUMULATED),

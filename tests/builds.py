@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from queries.chain.solidity import Artifact, load_artifact
+from queries.contracts.abi import Artifact, load_artifact
 from queries.contracts.compiler import CONTRACTS, SETTINGS, read_sources, run_compiler
 
 BUILDS = Path(__file__).parents[1] / ".pytest_cache" / "builds"  # `make clean` removes it

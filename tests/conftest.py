@@ -20,7 +20,7 @@ pytest_plugins = [
     "tests.browser",
     "tests.commands",
     "tests.corpus",
-    "tests.local_chain",
+    "tests.rigs.local_chain",
     "tests.scenarios.fixtures",
 ]
 

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-SETTINGS = Path(__file__).parent.parent / "explorer" / "settings.py"
+SETTINGS = Path(__file__).parent.parent / "explorer" / "settings" / "__init__.py"
 SETTINGS_READ = set(re.findall(r'\benv\.\w+\(\s*"([A-Z_]+)"', SETTINGS.read_text()))
 
 for name in SETTINGS_READ - {"DATABASE_URL"}:

@@ -13,22 +13,26 @@ from django.core.checks.security.base import SECRET_KEY_MIN_LENGTH
 from django.core.management import get_commands
 from django.urls import Resolver404, resolve
 
-from accounts import api_keys, rate_limits, sessions
+from accounts.keys import manage
+from accounts.shared import rate_limits
+from accounts.sign_in import sessions
 from accounts.views import LONGEST_BODY
-from explorer.advice import ADVICE
-from explorer.middleware import LARGEST_FORM
+from explorer.guides.advice import ADVICE
+from explorer.http.middleware import LARGEST_FORM
 from explorer.pages import facts
 from explorer.wiring import LIMITS
-from queries import tacitus, webhooks
-from queries.api import attestation_views, estimating, witnesses
+from queries.api import attestations, estimates
 from queries.api.batch_codes import batch_codes, rejection_codes
 from queries.api.reference import codes_of_batches
-from queries.engines import embedded, waking, with_celery
-from queries.limits import Limits
+from queries.client import tacitus
+from queries.config.limits import Limits
+from queries.config.routes import CHAIN_KEYS, KEYS_OF_KIND, REGISTRY_KEYS
+from queries.config.routes_file import LONGEST_NAME
+from queries.engines import celery, wake
+from queries.prover import loop
 from queries.proving.packing import OSAKA
-from queries.routes import CHAIN_KEYS, KEYS_OF_KIND, REGISTRY_KEYS
-from queries.routes_file import LONGEST_NAME
 from queries.schema.strict_json import MOST_DEPTH
+from queries.webhooks import deliver, post
 from tests.bench.__main__ import NAMES as ROWS
 from tests.environment import SETTINGS_READ
 
@@ -118,28 +122,28 @@ FIGURES = {
         f"| {LIMITS.blocks:,} blocks, {LIMITS.accounts:,} accounts, {LIMITS.slots:,} slots |",
         f"| {LIMITS.body_bytes / 2**20:.0f} MiB, chunked or not",
         f"| {LONGEST_BODY // 1024} KiB for sign-in, {LARGEST_FORM:,} bytes for a form,",
-        f" {attestation_views.MOST_BYTES:,} bytes for an attestation |",
+        f" {attestations.MOST_BYTES:,} bytes for an attestation |",
         f"| {MOST_DEPTH} levels, numbers of {sys.int_info.default_max_str_digits:,} digits,",
         f"| {settings.FACTS_PER_DAY:,} a day per account |",
-        f"| {api_keys.KEYS_OF_AN_ACCOUNT} per account, {api_keys.CHANGES_AN_HOUR} changes an hour",
+        f"| {manage.KEYS_OF_AN_ACCOUNT} per account, {manage.CHANGES_AN_HOUR} changes an hour",
         f" {rate_limits.OF_A_BROWSER} attempts per browser, {rate_limits.OF_A_WALLET} per wallet",
         f" {rate_limits.OF_A_NETWORK} per IP address (an IPv6 /{rate_limits.IPV6_NETWORK} counts",
         f" of these {rate_limits.QUESTIONS_OF_A_NETWORK} with a contract wallet;",
         f" {rate_limits.PASSWORDS_OF_A_NETWORK} per IP address with a password |",
         f"| {sessions.SESSIONS_OF_AN_ACCOUNT} per account, {sessions.LONGEST.days} days |",
-        f"| {estimating.A_MINUTE} a minute per account, {estimating.SECONDS:.0f} seconds for an",
-        f" {witnesses.SECONDS:.0f} seconds for a witness |",
+        f"| {estimates.A_MINUTE} a minute per account, {estimates.SECONDS:.0f} seconds for an",
+        f" {estimates.SECONDS:.0f} seconds for a witness |",
         f"| {facts.CHECKS} a minute per IP address |",
-        f"| {attestation_views.A_MINUTE} requests a minute per IP address |",
-        f"| {webhooks.LOOKUP + webhooks.WHOLE:.0f} seconds, one at a time per account,",
+        f"| {attestations.A_MINUTE} requests a minute per IP address |",
+        f"| {post.LOOKUP + post.WHOLE:.0f} seconds, one at a time per account,",
         f" {LIMITS.webhook_headers} headers of {LIMITS.webhook_header_bytes // 1024} KiB in all,",
-        f" {webhooks.REPLAYS_AN_HOUR} replays an hour |",
+        f" {deliver.REPLAYS_AN_HOUR} replays an hour |",
         f"| {BOUNDS.answer_mebibytes} MiB and {BOUNDS.request_timeout:.0f} seconds;",
         f" {BOUNDS.visitor_timeout:.0f} seconds for *Check it now* and wallets |",
     ),
     "explorer/docs/configuration.md": (
-        f"poll the database every {waking.LOOKS_EVERY} seconds.",
-        f"they poll every {with_celery.LOOKS_EVERY:.0f} seconds.",
+        f"poll the database every {wake.LOOKS_EVERY} seconds.",
+        f"they poll every {celery.LOOKS_EVERY:.0f} seconds.",
         f"At least {SECRET_KEY_MIN_LENGTH} random characters",
         f"At least {settings.LEAST_OF_A_TOKEN} random characters",
         f"| `gas_cap` | `{OSAKA.cap}` |",
@@ -147,9 +151,9 @@ FIGURES = {
         f"unique, at most {LONGEST_NAME} characters",
     ),
     "explorer/docs/running.md": (
-        f"poll the database every {waking.LOOKS_EVERY} seconds.",
-        f"at most {embedded.WEBHOOKS_AT_ONCE + 1} database connections plus one per thread;",
-        f"they poll only every {with_celery.LOOKS_EVERY:.0f} seconds.",
+        f"poll the database every {wake.LOOKS_EVERY} seconds.",
+        f"at most {loop.WEBHOOKS_AT_ONCE + 1} database connections plus one per thread;",
+        f"they poll only every {celery.LOOKS_EVERY:.0f} seconds.",
     ),
     "explorer/docs/faq.md": (f"up to {BOUNDS.blocks_ahead} blocks or an hour ahead",),
 }

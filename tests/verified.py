@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from eth_abi.abi import decode
 
-from queries.chain.solidity import call_data, selector
+from queries.contracts.abi import call_data, selector
 
 VERIFY = selector("verify(bytes)")
 _FACTS = (

@@ -13,8 +13,8 @@ from eth_utils.address import to_checksum_address
 from explorer.demo.local_node import KEEPS_ITS_PAST, LocalNode, local_node
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
 from queries.chain.registry import L1_BLOCK
-from queries.chain.solidity import call_data, load_artifact
-from queries.registries import FACTORY, Registry, RegistryKind, address_of, deployment
+from queries.config.registries import FACTORY, Registry, RegistryKind, address_of, deployment
+from queries.contracts.abi import call_data, load_artifact
 
 CHAIN_A, CHAIN_B = 31337, 31338
 ETHER = 10**18

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
-from queries.limits import Limits
+from queries.config.limits import Limits
 
 PACKAGES = Path(__file__).parents[2] / "queries" / "contracts" / "node_modules" / "@foundry-rs"
 GAS_LIMIT = 16_777_216  # of one transaction, by EIP-7825

@@ -11,8 +11,7 @@ from typing import Any, TextIO
 from explorer.demo.chains import CHAIN_A, CHAIN_B, HOLDER, TOKEN_BALANCES, DemoChains
 from explorer.demo.local_node import LocalNode
 from explorer.demo.processes import DemoFailed
-from queries.chain.solidity import call_data
-from queries.tacitus import (
+from queries.client.tacitus import (
     Ask,
     Position,
     Status,
@@ -22,6 +21,7 @@ from queries.tacitus import (
     mapping_key,
     rail,
 )
+from queries.contracts.abi import call_data
 
 DONE_WITHIN = 90  # seconds
 BALANCE = 1

@@ -14,16 +14,17 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from accounts.errors import Refusal, answer_of
-from accounts.sessions import account_of
-from explorer.links import PageLinks
+from accounts.shared.errors import Refusal, answer_of
+from accounts.sign_in.sessions import account_of
+from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_asked, cursor_of, ways
+from queries.ids import is_batch_id
 from queries.reading import batches as stored
 from queries.reading import progress
-from queries.reading.batches import is_batch_id, is_own
+from queries.reading.batches import is_own
 from queries.reading.progress import BlockProgress, Progress
-from queries.reading.proofs import proof_of
-from queries.reading.views import BatchView, QueryPage
+from queries.reading.proof_file import proof_of
+from queries.reading.view_models import BatchView, QueryPage
 from queries.wait_reasons import Reason
 
 ROWS = 50  # of a block, on one page of it

@@ -7,15 +7,15 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
-from accounts.wording import counted
-from explorer.charts import balance_chart
-from explorer.links import PageLinks
+from accounts.shared.wording import counted
+from explorer.pages.charts import balance_chart
 from explorer.pages.facts import too_often
+from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_asked, cursor_of, numbers, ways
 from explorer.wiring import compare_l1
+from queries.config.registries import Registry, RegistryKind, proves_its_code, time_text
 from queries.reading import chain_objects as reading
 from queries.reading.figures import HeadView, heads_of, state_horizon
-from queries.registries import Registry, RegistryKind, proves_its_code, time_text
 
 ROWS = 50
 

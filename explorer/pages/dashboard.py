@@ -6,19 +6,21 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounts.api_keys import GRACE_PERIODS, KEYS_OF_AN_ACCOUNT
-from accounts.errors import Refusal
-from accounts.key_check import count_form
+from accounts.keys.check import count_form
+from accounts.keys.manage import GRACE_PERIODS, KEYS_OF_AN_ACCOUNT
 from accounts.reading import keys_of, sessions_shown
-from accounts.sessions import account_of
+from accounts.shared.errors import Refusal
+from accounts.sign_in.sessions import account_of
 from accounts.views import form_of_someone_signed_in
-from explorer.links import PageLinks
-from queries.cancellation import cancel
-from queries.reading.batches import batches_of, is_batch_id
-from queries.reading.deliveries import deliveries_of
+from explorer.pages.links import PageLinks
+from queries.ids import is_batch_id
+from queries.intake.cancel import cancel
+from queries.reading.batches import batches_of
 from queries.reading.figures import MOST_ADDED, spending_of
 from queries.statuses import BatchStatus
-from queries.webhooks import replay, webhook_secret
+from queries.webhooks.deliver import replay
+from queries.webhooks.log import deliveries_of
+from queries.webhooks.payload import webhook_secret
 
 NEWEST_BATCHES, NEWEST_DELIVERIES = 10, 5
 BATCHES_A_PAGE, DELIVERIES_A_PAGE = 50, 25

@@ -9,10 +9,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from eth_utils.address import to_checksum_address
 
-from accounts import siwe
-from accounts.errors import NOT_ALLOWED, REQUEST_MALFORMED, Refusal
+from accounts.shared.errors import NOT_ALLOWED, REQUEST_MALFORMED, Refusal
+from accounts.sign_in import siwe
 from accounts.views import content_of, json_view, text_in
-from explorer.metrics import comes_from_this_machine
+from explorer.http.metrics import comes_from_this_machine
 from explorer.wiring import demo_wallet
 
 

@@ -7,12 +7,12 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
-from accounts.site_address import site_address
-from explorer import guides
-from explorer.guide_tables import tables_of
+from accounts.shared.site_address import site_address
+from explorer.guides import render as guides
+from explorer.guides.tables import tables_of
 from queries.api.examples import route_example
-from queries.registries import RegistryKind, artifact_of, router_artifact
-from queries.routes import Routes
+from queries.config.registries import RegistryKind, artifact_of, router_artifact
+from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
 CONTRACTS = settings.BASE_DIR / "queries" / "contracts"

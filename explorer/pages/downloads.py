@@ -11,14 +11,14 @@ from datetime import UTC
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from eth_utils.address import to_checksum_address
 
-from explorer.links import PageLinks
 from explorer.pages.chain_objects import chain_of, registry_at
 from explorer.pages.facts import fact_line
+from explorer.pages.links import PageLinks
 from explorer.pages.lists import BEFORE, cursor_of, numbers
 from queries.reading import batches, chain_objects
 from queries.reading import facts as portions
 from queries.reading.facts import Portion, ProvenFact, facts_of_batch
-from queries.reading.slices import Cursor
+from queries.reading.pagination import Cursor
 
 COLUMNS = (
     "source_chain", "block", "block_hash", "account", "name", "field_or_slot", "word", "decoded",

@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from accounts.views import is_for_accounts, signed_out_meanwhile
-from explorer.logs import request_id
+from explorer.http.logs import request_id
 from queries.schema.batch_checks import BatchLimits
 
 

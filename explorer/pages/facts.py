@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounts.rate_limits import client_network, spend
-from explorer.decoding import Decoded, decoded, no_such_account
-from explorer.links import PageLinks
+from accounts.shared.rate_limits import client_network, spend
+from explorer.pages.decoding import Decoded, decoded, no_such_account
+from explorer.pages.links import PageLinks
 from explorer.pages.snippets import snippets
 from explorer.wiring import Outcome, RegistryWord, ask_registry
 from queries.reading import batches
 from queries.reading.facts import FactView, facts_of
-from queries.reading.views import QueryView
+from queries.reading.view_models import QueryView
 
 NO_SUCH_ACCOUNT = "no such account"
 MOST_TO_SUM_UP = 20  # a list of rows with thousands of slots each is not gone through

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest
 
-from queries.reading.slices import Cursor, Slice, numbers_of
+from queries.reading.pagination import Cursor, Slice, numbers_of
 
 # Which side of a row the page lies on, as its address says it.
 SIDES = BEFORE, AFTER = "before", "after"

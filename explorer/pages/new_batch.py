@@ -21,22 +21,22 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import api_keys
-from accounts.errors import Refusal
-from accounts.key_check import count_request
+from accounts.keys import manage
+from accounts.keys.check import count_request
 from accounts.reading import KeyChoice, keys_to_choose
-from accounts.sessions import account_of
-from accounts.wording import spoken
-from explorer.links import PageLinks
+from accounts.shared.errors import Refusal
+from accounts.shared.wording import spoken
+from accounts.sign_in.sessions import account_of
 from explorer.pages.errors import too_much_for_a_batch
+from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import NewBatch, Part, Written, read_form, write
 from queries.api.answers import BlockEstimate, Estimate
-from queries.api.estimating import estimated
-from queries.api.views import submitted
+from queries.api.batches import submitted
+from queries.api.estimates import estimated
+from queries.config.routes import Chain
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.figures import HeadView, heads_of
-from queries.routes import Chain
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.strict_json import read_json
 
@@ -344,8 +344,8 @@ def _with_a_key(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
     """As the dashboard's form does."""
     owner = account_of(request)
     try:
-        api_keys.count_change(owner)
-        made = api_keys.add_key(owner, api_keys.FIRST_NAME)
+        manage.count_change(owner)
+        made = manage.add_key(owner, manage.FIRST_NAME)
     except Refusal as refusal:
         return page.refused(refusal)
     return replace(page, keys=keys_to_choose(owner), form=replace(page.form, key=made.id))

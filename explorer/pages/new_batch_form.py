@@ -13,8 +13,8 @@ from typing import Any
 from django.core.exceptions import BadRequest
 from django.http import QueryDict
 
-from accounts.errors import Refusal
-from queries.schema.places import WHOLE_BODY, Place
+from accounts.shared.errors import Refusal
+from queries.schema.paths import WHOLE_BODY, Place
 
 # A part has at most 30 fields, and Django reads a thousand of a form.
 MOST_PARTS = 30

@@ -13,9 +13,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
-from explorer.links import PageLinks
-from queries.reading import searches
-from queries.reading.slices import GREATEST
+from explorer.pages.links import PageLinks
+from queries.reading import search
+from queries.reading.pagination import GREATEST
 
 LONGEST = 300
 # A ULID, of Crockford's alphabet; O, I and L are read as the digits they look like.
@@ -56,15 +56,15 @@ def forms_of(text: str, links: PageLinks) -> Iterator[Form]:
     batch = meant.upper().translate(_LOOKALIKES)
     if _BATCH.fullmatch(batch):
         page = Hit("Batch", batch, reverse("batch", args=[batch]))
-        yield Form("the id of a batch", [page] if searches.is_batch(batch) else [])
+        yield Form("the id of a batch", [page] if search.is_batch(batch) else [])
     if found := _HASH.fullmatch(lower):
         hits = [*_transactions(f"0x{found[1]}", links)]
-        hits += [_block(*each, links) for each in searches.blocks_with_hash(found[1])]
+        hits += [_block(*each, links) for each in search.blocks_with_hash(found[1])]
         yield Form("the hash of a transaction or of a block", hits)
     if found := _ADDRESS.fullmatch(lower):
         account = _account(to_checksum_address(found[1]))
         hits = [*_registries(found[1], links)]
-        hits += [account] if searches.is_account(account.name) else []
+        hits += [account] if search.is_account(account.name) else []
         yield Form(
             "the address of an account or of a registry", hits, account, can_be_asked_for=True
         )
@@ -72,11 +72,11 @@ def forms_of(text: str, links: PageLinks) -> Iterator[Form]:
     if numbered:
         number, chain = numbered
         on = links.routes.chains if chain is None else [chain]
-        hits = [_block(*each, links) for each in searches.blocks_numbered(number, on)]
+        hits = [_block(*each, links) for each in search.blocks_numbered(number, on)]
         empty = _block(chain, number, links) if chain is not None else None
         yield Form("the number of a block", hits, empty, can_be_asked_for=True)
     elif len(lower) <= _LONGEST_NAME and _NAME.fullmatch(lower):
-        hits = [_account(each) for each in searches.accounts_named(lower)]
+        hits = [_account(each) for each in search.accounts_named(lower)]
         yield Form("the name of an account", hits, can_be_asked_for=True)
     if lower in chains:
         address = f"{reverse('routes')}#chain-{chains[lower]}"
@@ -118,7 +118,7 @@ def legible(text: str) -> str:
 
 
 def _transactions(hash_: str, links: PageLinks) -> Iterator[Hit]:
-    for chain in searches.chains_of_transaction(hash_):
+    for chain in search.chains_of_transaction(hash_):
         address = reverse("transaction", args=[chain, hash_])
         yield Hit("Transaction", f"{hash_} on {links.chain_name(chain)}", address)
 
@@ -139,7 +139,7 @@ def _block(chain: int, number: int, links: PageLinks) -> Hit:
     return Hit("Block", name, reverse("block", args=[chain, number]))
 
 
-def search(request: HttpRequest, links: PageLinks) -> HttpResponse:
+def search_page(request: HttpRequest, links: PageLinks) -> HttpResponse:
     typed = request.GET.get("q", "")
     text = typed.strip()
     is_too_long = len(text) > LONGEST

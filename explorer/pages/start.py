@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from explorer.charts import charts_of
-from explorer.links import PageLinks
+from explorer.pages.charts import charts_of
+from explorer.pages.links import PageLinks
 from explorer.templatetags.tacitus import MINUTE, in_words
 from queries.reading.batches import ListedBatch
 from queries.reading.batches import batches as listed_batches

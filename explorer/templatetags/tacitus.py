@@ -12,14 +12,14 @@ from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from accounts import wording
-from accounts.wallets import shortened
-from explorer.advice import ADVICE, OTHERWISE
-from explorer.decoding import Decoded, decoded_value, is_absent
+from accounts.shared import wording
+from accounts.sign_in.wallets import shortened
+from explorer.guides.advice import ADVICE, OTHERWISE
 from explorer.pages import facts as lines
 from explorer.pages.batches import BatchParts
+from explorer.pages.decoding import Decoded, decoded_value, is_absent
 from queries.reading.chain_objects import FieldView, QueryLine
-from queries.reading.views import QueryView, ValueView
+from queries.reading.view_models import QueryView, ValueView
 
 register = template.Library()
 

@@ -14,18 +14,18 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 from pydantic.alias_generators import to_camel
 
 from queries.api.batch_codes import rejection_codes, wait_codes
-from queries.pipeline.estimate import Readiness
+from queries.config.registries import RegistryKind
+from queries.config.routes import Routes
+from queries.ids import ID_PATTERN
+from queries.planning.estimate import Readiness
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.reading.batches import ID_PATTERN
-from queries.reading.deliveries import ATTEMPTS_SHOWN, DeliveryState
-from queries.reading.views import BatchView, QueryPage, QueryView
-from queries.registries import RegistryKind
-from queries.routes import Routes
+from queries.reading.view_models import BatchView, QueryPage, QueryView
 from queries.schema.batch_request import selector_of
 from queries.schema.bodies import ADDRESS, DECIMAL, SELECTOR_PATTERN, Blocks, slot_word
 from queries.schema.json_schema import example_of, text_schema
 from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
+from queries.webhooks.log import ATTEMPTS_SHOWN, DeliveryState
 
 
 @lru_cache(1_024)  # the steps of a batch's queries begin and end together

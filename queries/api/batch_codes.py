@@ -4,8 +4,7 @@ import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from queries import errors
-from queries.cancellation import CANCELLED
+from queries import refusals
 from queries.chain.errors import (
     AnotherBlockAccumulated,
     ChainAnswer,
@@ -14,8 +13,9 @@ from queries.chain.errors import (
     EnsUnresolved,
     StateRootEmptyError,
 )
-from queries.pipeline.anchors import OutOfReach
-from queries.pipeline.prove import TRANSACTION_FAILED
+from queries.intake.cancel import CANCELLED
+from queries.planning.anchors import OutOfReach
+from queries.prover.prove import TRANSACTION_FAILED
 from queries.wait_reasons import NOT_PROVABLE_YET, WaitCode
 
 # A batch is not rejected for these, however long it waits.
@@ -65,7 +65,7 @@ def _all() -> Iterator[BatchCode]:
             sentence = fault.of("the chain", "the JSON-RPC method").sentence
             meaning, waits = sentence[0].upper() + sentence[1:], fault not in CERTAIN
             yield BatchCode(fault.code, meaning, waits, rejects=True)
-    for refusal in (errors.ROUTE_UNSUPPORTED, errors.BLOCK_BEYOND_HEAD, errors.FEE_TOO_LOW):
+    for refusal in (refusals.ROUTE_UNSUPPORTED, refusals.BLOCK_BEYOND_HEAD, refusals.FEE_TOO_LOW):
         yield BatchCode(refusal.code, refusal.meaning, rejects=True)
     far = inspect.getdoc(OutOfReach) or ""
     yield BatchCode(OutOfReach.code, far.partition("\n")[0], rejects=True)

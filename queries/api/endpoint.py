@@ -15,11 +15,11 @@ from django.views.decorators.http import require_POST, require_safe
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from accounts import errors as general
-from accounts.errors import Code, Refusal, answer_of
-from accounts.key_check import with_api_key
+from accounts.keys.check import with_api_key
+from accounts.shared import errors as general
+from accounts.shared.errors import Code, Refusal, answer_of
 from queries.api.request_parts import CURSOR, LIMIT
-from queries.reading.batches import ID_PATTERN
+from queries.ids import ID_PATTERN
 from queries.schema.json_schema import Schema, example_of
 
 

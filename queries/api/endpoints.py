@@ -3,81 +3,84 @@
 The server's addresses, OpenAPI and the docs page are made of this table.
 """
 
-from accounts import errors as general
-from queries import errors
+from django.urls import URLPattern
+
+from accounts.shared import errors as general
+from queries import refusals
 from queries.api import (
     answers,
-    attestation_views,
-    estimating,
+    attestations,
+    batches,
+    estimates,
+    later_api,
     openapi,
-    proof_views,
-    second_generation,
-    views,
-    webhook_views,
-    witnesses,
+    proofs,
+    webhooks,
 )
 from queries.api.endpoint import Endpoint, Link, Parameter, in_the_path, pages
-from queries.attestations import AttestationBody
-from queries.cancellation import CANCELLED
-from queries.intake import IDEMPOTENCY_KEY, LONGEST_KEY
-from queries.reading.batches import ID_PATTERN
-from queries.reading.deliveries import ATTEMPTS_SHOWN
+from queries.attestations.body import AttestationBody
+from queries.config.routes import Routes
+from queries.ids import ID_PATTERN
+from queries.intake.cancel import CANCELLED
+from queries.intake.submit import IDEMPOTENCY_KEY, LONGEST_KEY
+from queries.schema.batch_checks import BatchLimits
 from queries.schema.bodies import BatchRequest, EstimateRequest, LaterRequest
 from queries.statuses import BatchStatus
-from queries.webhooks import REPLAYS_AN_HOUR
+from queries.webhooks.deliver import REPLAYS_AN_HOUR
+from queries.webhooks.log import ATTEMPTS_SHOWN
 
 OF_A_BODY = (
     general.BODY_TOO_LARGE,
     general.CONTENT_TYPE_UNSUPPORTED,
-    errors.NOT_JSON,
-    errors.NESTED_TOO_DEEPLY,
-    errors.DUPLICATE_KEY,
-    errors.TEXT_NOT_STORABLE,
-    errors.NUMBER_MALFORMED,
+    refusals.NOT_JSON,
+    refusals.NESTED_TOO_DEEPLY,
+    refusals.DUPLICATE_KEY,
+    refusals.TEXT_NOT_STORABLE,
+    refusals.NUMBER_MALFORMED,
 )
 OF_A_BATCH = (
     *OF_A_BODY,
-    errors.WRONG_TYPE,
-    errors.MISSING_FIELD,
-    errors.UNKNOWN_FIELD,
-    errors.CHAIN_UNSUPPORTED,
-    errors.ROUTE_UNSUPPORTED,
-    errors.FEE_MALFORMED,
-    errors.SELECTOR_MALFORMED,
-    errors.BLOCK_BEYOND_HEAD,
-    errors.ACCOUNT_MALFORMED,
-    errors.UNKNOWN_PROP,
-    errors.UNKNOWN_HEADER_FIELD,
-    errors.SLOT_MALFORMED,
-    errors.WEBHOOK_MALFORMED,
-    errors.NOTHING_ASKED,
-    errors.TOO_MANY_BLOCKS,
-    errors.TOO_MANY_ACCOUNTS,
-    errors.TOO_MANY_SLOTS,
-    errors.TOO_MANY_WEBHOOK_HEADERS,
-    errors.WEBHOOK_HEADERS_TOO_LARGE,
+    refusals.WRONG_TYPE,
+    refusals.MISSING_FIELD,
+    refusals.UNKNOWN_FIELD,
+    refusals.CHAIN_UNSUPPORTED,
+    refusals.ROUTE_UNSUPPORTED,
+    refusals.FEE_MALFORMED,
+    refusals.SELECTOR_MALFORMED,
+    refusals.BLOCK_BEYOND_HEAD,
+    refusals.ACCOUNT_MALFORMED,
+    refusals.UNKNOWN_PROP,
+    refusals.UNKNOWN_HEADER_FIELD,
+    refusals.SLOT_MALFORMED,
+    refusals.WEBHOOK_MALFORMED,
+    refusals.NOTHING_ASKED,
+    refusals.TOO_MANY_BLOCKS,
+    refusals.TOO_MANY_ACCOUNTS,
+    refusals.TOO_MANY_SLOTS,
+    refusals.TOO_MANY_WEBHOOK_HEADERS,
+    refusals.WEBHOOK_HEADERS_TOO_LARGE,
 )
-OF_SUBMITTING = (*OF_A_BATCH, errors.TOO_MANY_FACTS, errors.MORE_FACTS_THAN_A_DAY)
-OF_ASKING_NODES = (errors.TOO_MANY_ESTIMATES, errors.ESTIMATES_BUSY, errors.CHAIN_UNAVAILABLE)
+OF_SUBMITTING = (*OF_A_BATCH, refusals.TOO_MANY_FACTS, refusals.MORE_FACTS_THAN_A_DAY)
+OF_ASKING_NODES = (refusals.TOO_MANY_ESTIMATES, refusals.ESTIMATES_BUSY, refusals.CHAIN_UNAVAILABLE)
 
 BATCH = in_the_path("batch", "The `internalId` from the answer to the submission.")
 DETAILS = Parameter(
-    views.DETAILS,
+    batches.DETAILS,
     "0 leaves out the queries; use it for polling.",
     {"type": "string", "enum": ["0", "1"], "default": "1"},
 )
 FROM_QUERY = Parameter(
-    views.FROM_QUERY,
-    f"An answer has at most {views.QUERIES_SHOWN:,} queries; send its `nextQuery` here to get the "
-    "next ones.",
-    {"type": "integer", "minimum": 0, "maximum": views.GREATEST_PLACE, "default": 0},
+    batches.FROM_QUERY,
+    f"An answer has at most {batches.QUERIES_SHOWN:,} queries; send its `nextQuery` here to get "
+    "the next ones.",
+    {"type": "integer", "minimum": 0, "maximum": batches.GREATEST_PLACE, "default": 0},
 )
 
 ENDPOINTS = (
     Endpoint(
         "POST",
         "/submit-batch-query",
-        views.submit_batch_query,
+        batches.submit_batch_query,
         answers.Submitted,
         "Submit a batch query. It is stored whole or not at all.",
         parameters=(
@@ -92,16 +95,16 @@ ENDPOINTS = (
         body=BatchRequest,
         own_refusals=(
             *OF_SUBMITTING,
-            errors.FEE_TOO_LOW,
-            errors.IDEMPOTENCY_KEY_MALFORMED,
-            errors.IDEMPOTENCY_KEY_REUSED,
+            refusals.FEE_TOO_LOW,
+            refusals.IDEMPOTENCY_KEY_MALFORMED,
+            refusals.IDEMPOTENCY_KEY_REUSED,
         ),
-        links=(Link("batchQueryStatus", views.BATCH_ID, "/internalId"),),
+        links=(Link("batchQueryStatus", batches.BATCH_ID, "/internalId"),),
     ),
     Endpoint(
         "POST",
         "/estimate",
-        estimating.estimate,
+        estimates.estimate,
         answers.Estimate,
         "What a batch would take if it were submitted now: what is proven already, what is not "
         "final yet or out of reach, and the fee. Send `feeNeeded`: it covers each block sent "
@@ -115,25 +118,30 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/witness",
-        witnesses.witness,
+        estimates.witness,
         answers.Witnesses,
         "A proof that your own transaction passes to the registry's `verify`. `verify` returns the "
         "facts and stores nothing, so there is no batch, fee or status. The body is that of "
-        f"a batch with at most {witnesses.MOST_BLOCKS} blocks, {witnesses.MOST} accounts and "
-        f"{witnesses.MOST} slots; it needs no fee. Nodes are asked while you wait, for at most "
-        f"{witnesses.SECONDS:.0f} seconds.",
+        f"a batch with at most {estimates.MOST_BLOCKS} blocks, {estimates.MOST} accounts and "
+        f"{estimates.MOST} slots; it needs no fee. Nodes are asked while you wait, for at most "
+        f"{estimates.SECONDS:.0f} seconds.",
         body=EstimateRequest,
-        own_refusals=(*OF_A_BATCH, errors.NOT_PROVABLE_NOW, errors.NOT_PROVABLE, *OF_ASKING_NODES),
+        own_refusals=(
+            *OF_A_BATCH,
+            refusals.NOT_PROVABLE_NOW,
+            refusals.NOT_PROVABLE,
+            *OF_ASKING_NODES,
+        ),
     ),
     Endpoint(
         "GET",
         "/batch-query-status",
-        views.batch_query_status,
+        batches.batch_query_status,
         answers.StatusAnswer,
         "A batch's progress, step by step; once it is DONE, also the proven values.",
         parameters=(
             Parameter(
-                views.BATCH_ID,
+                batches.BATCH_ID,
                 "The `internalId` from the answer to the submission.",
                 {"type": "string", "pattern": ID_PATTERN},
                 required=True,
@@ -141,29 +149,29 @@ ENDPOINTS = (
             DETAILS,
             FROM_QUERY,
         ),
-        own_refusals=(errors.MISSING_FIELD, errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN),
+        own_refusals=(refusals.MISSING_FIELD, refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
     ),
     Endpoint(
         "GET",
         "/batch-queries/{batch}",
-        views.batch_query,
+        batches.batch_query,
         answers.BatchAnswer,
         "As GET /batch-query-status, with the id in the path. `batchQuery` and `results` are for "
         "existing clients.",
         parameters=(BATCH, DETAILS, FROM_QUERY),
-        own_refusals=(errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN),
+        own_refusals=(refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
     ),
     Endpoint(
         "POST",
         "/batch-queries/{batch}/cancel",
-        views.cancel_batch,
+        batches.cancel_batch,
         answers.Batch,
         "Cancel one of your batches, if no transaction for it is signed yet. It ends REJECTED, "
         "with the code `cancelled`.",
         parameters=(BATCH,),
-        own_refusals=(errors.BATCH_UNKNOWN, errors.BATCH_ENDED, errors.BATCH_SIGNED),
+        own_refusals=(refusals.BATCH_UNKNOWN, refusals.BATCH_ENDED, refusals.BATCH_SIGNED),
         example_changes={
             "queryStatus": "REJECTED",
             "status": "REJECTED",
@@ -179,25 +187,25 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/batch-queries",
-        views.batch_queries,
+        batches.batch_queries,
         answers.Batches,
         "The batches that the key's owner submitted, newest first.",
         parameters=(
             Parameter(
-                views.STATUS,
+                batches.STATUS,
                 "Only batches in this state.",
                 {"type": "string", "enum": BatchStatus.values},
             ),
-            *pages(views.BATCHES_SHOWN, views.MOST_BATCHES),
+            *pages(batches.BATCHES_SHOWN, batches.MOST_BATCHES),
         ),
-        own_refusals=(errors.PARAMETER_MALFORMED,),
-        links=(Link("batchQueryStatus", views.BATCH_ID, "/batches/0/internalId"),),
+        own_refusals=(refusals.PARAMETER_MALFORMED,),
+        links=(Link("batchQueryStatus", batches.BATCH_ID, "/batches/0/internalId"),),
     ),
     Endpoint(
         "GET",
         "/batch-queries/{batch}/proof",
-        proof_views.batch_proof,
-        proof_views.Proof,
+        proofs.batch_proof,
+        proofs.Proof,
         "The proof of a DONE batch in one file. `manage.py verify_proof` checks it without a "
         "database or network; `manage.py publish_proof` sends the facts to a registry with any "
         "signer's key. Headers are in RLP and accounts have the form that eth_getProof returns, so "
@@ -205,46 +213,46 @@ ENDPOINTS = (
         "batch's id may fetch it; the batch's page has the same file without an API key.",
         parameters=(BATCH,),
         own_refusals=(
-            errors.BATCH_UNKNOWN,
-            errors.BATCH_NOT_DONE,
-            errors.BATCH_REJECTED,
-            errors.PROOF_UNAVAILABLE,
-            errors.PROOFS_BUSY,
+            refusals.BATCH_UNKNOWN,
+            refusals.BATCH_NOT_DONE,
+            refusals.BATCH_REJECTED,
+            refusals.PROOF_UNAVAILABLE,
+            refusals.PROOFS_BUSY,
         ),
     ),
     Endpoint(
         "GET",
         "/webhook-deliveries",
-        webhook_views.webhook_deliveries,
+        webhooks.webhook_deliveries,
         answers.Deliveries,
         "The webhooks of your batches, newest first, each with its last "
         f"{ATTEMPTS_SHOWN} attempts.",
-        parameters=pages(webhook_views.SHOWN, webhook_views.MOST),
-        own_refusals=(errors.PARAMETER_MALFORMED,),
+        parameters=pages(webhooks.SHOWN, webhooks.MOST),
+        own_refusals=(refusals.PARAMETER_MALFORMED,),
         links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
     ),
     Endpoint(
         "POST",
         "/webhook-deliveries/{event}/replay",
-        webhook_views.replay_webhook,
+        webhooks.replay_webhook,
         answers.Delivery,
         "Send one of your webhooks again immediately; if it is still pending, send it now. "
         f"At most {REPLAYS_AN_HOUR} an hour for each account.",
         parameters=(in_the_path("event", "The event of a delivery."),),
-        own_refusals=(errors.DELIVERY_UNKNOWN, errors.TOO_MANY_REPLAYS),
+        own_refusals=(refusals.DELIVERY_UNKNOWN, refusals.TOO_MANY_REPLAYS),
         links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
     ),
     Endpoint(
         "GET",
         "/webhook-secret",
-        webhook_views.webhook_secret,
+        webhooks.webhook_secret,
         answers.WebhookSecret,
         "The secret that signs your webhooks.",
     ),
     Endpoint(
         "POST",
         "/attestations",
-        attestation_views.give_attestation,
+        attestations.give_attestation,
         answers.AttestationTaken,
         "A signer of an attested registry submits its attestation of a block's hash. The block "
         "must be final on the source chain. `manage.py attest` makes and sends attestations. "
@@ -252,29 +260,29 @@ ENDPOINTS = (
         body=AttestationBody,
         own_refusals=(
             *OF_A_BODY,
-            errors.ATTESTATION_MALFORMED,
-            errors.ATTESTATION_UNTRUSTED,
-            errors.ATTESTATION_CONTRADICTED,
-            errors.ATTESTATION_UNWANTED,
-            errors.BLOCK_BEYOND_HEAD,
-            errors.TOO_MANY_ATTESTATIONS,
+            refusals.ATTESTATION_MALFORMED,
+            refusals.ATTESTATION_UNTRUSTED,
+            refusals.ATTESTATION_CONTRADICTED,
+            refusals.ATTESTATION_UNWANTED,
+            refusals.BLOCK_BEYOND_HEAD,
+            refusals.TOO_MANY_ATTESTATIONS,
         ),
         needs_key=False,
     ),
     Endpoint(
         "GET",
         "/attestations/wanted",
-        attestation_views.wanted_attestations,
+        attestations.wanted_attestations,
         answers.WantedAttestations,
         "The blocks that queries wait for, by attested registry: the newest "
-        f"{attestation_views.MOST_WANTED} of each.",
-        own_refusals=(errors.TOO_MANY_ATTESTATIONS,),
+        f"{attestations.MOST_WANTED} of each.",
+        own_refusals=(refusals.TOO_MANY_ATTESTATIONS,),
         needs_key=False,
     ),
     Endpoint(
         "GET",
         "/chain-connections",
-        views.chain_connections,
+        batches.chain_connections,
         answers.Connections,
         "The routes of this server: which chain's facts can be proven on which destination.",
         needs_key=False,
@@ -282,44 +290,44 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/api-key",
-        views.api_key,
+        batches.api_key,
         answers.ApiKeyAnswer,
         "Your key's name, owner, limits and use. Call it to test the key.",
     ),
     Endpoint(
         "POST",
         "/submit-request",
-        second_generation.submit_request,
+        later_api.submit_request,
         answers.RequestTaken,
         "Submit without a fee, for clients of the hosted service's later API. Accepted where "
         "proving is free or has a daily budget.",
         body=LaterRequest,
-        own_refusals=(*OF_SUBMITTING, errors.FEE_MISSING),
+        own_refusals=(*OF_SUBMITTING, refusals.FEE_MISSING),
         links=(Link("getQueries", "request_id", "/request_id"),),
     ),
     Endpoint(
         "GET",
         "/get_queries/{request_id}",
-        second_generation.get_queries,
+        later_api.get_queries,
         answers.LaterQueries,
         "The queries of a request. It is DONE if all are COMPLETED, and has failed if any is "
         "FAILED.",
         parameters=(
             in_the_path("request_id", "The `request_id` from the answer to the submission."),
             Parameter(
-                views.FROM_QUERY,
-                f"Send 0 to get the first {views.QUERIES_SHOWN:,} queries, then the `next_query` "
+                batches.FROM_QUERY,
+                f"Send 0 to get the first {batches.QUERIES_SHOWN:,} queries, then the `next_query` "
                 "of each answer. Without it the answer has all queries.",
-                {"type": "integer", "minimum": 0, "maximum": views.GREATEST_PLACE},
+                {"type": "integer", "minimum": 0, "maximum": batches.GREATEST_PLACE},
             ),
         ),
-        own_refusals=(errors.PARAMETER_MALFORMED, errors.BATCH_UNKNOWN),
+        own_refusals=(refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
         links=(Link("getActions", "query_id", "/queries/0/internal_id"),),
     ),
     Endpoint(
         "GET",
         "/get_actions/{query_id}",
-        second_generation.get_actions,
+        later_api.get_actions,
         answers.LaterActions,
         "One action for each step of a query; PENDING until the step begins.",
         parameters=(
@@ -327,12 +335,12 @@ ENDPOINTS = (
                 "query_id", "The internal_id of a query.", f"{ID_PATTERN[:-1]}-[0-9]{{1,9}}$"
             ),
         ),
-        own_refusals=(errors.BATCH_UNKNOWN,),
+        own_refusals=(refusals.BATCH_UNKNOWN,),
     ),
     Endpoint(
         "GET",
         "/is-alive",
-        second_generation.is_alive,
+        later_api.is_alive,
         answers.Alive,
         "Answers while the server runs.",
         needs_key=False,
@@ -346,3 +354,9 @@ ENDPOINTS = (
         needs_key=False,
     ),
 )
+
+
+def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
+    """The URL patterns of all endpoints, with these routes and batch limits."""
+    configured: dict[str, object] = {"routes": routes, "limits": limits, "endpoints": ENDPOINTS}
+    return [each.address(configured) for each in ENDPOINTS]

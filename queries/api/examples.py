@@ -7,9 +7,9 @@ from typing import Any
 
 from django.conf import settings
 
-from queries.attestations import AttestationBody
+from queries.attestations.body import AttestationBody
+from queries.config.routes import Chain, Routes
 from queries.reading.figures import heads_of
-from queries.routes import Chain, Routes
 from queries.schema.json_schema import example_of
 
 # These stand in all examples; `fill_in` puts a route's own values in their places.

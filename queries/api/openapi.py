@@ -7,16 +7,17 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from pydantic import BaseModel
 
-from accounts.key_check import HEADER, PARAMETER
-from accounts.site_address import site_address
+from accounts.keys.check import HEADER, PARAMETER
+from accounts.shared.site_address import site_address
 from queries.api.answers import Error, Event
 from queries.api.endpoint import ANYWHERE, Endpoint, Parameter, by_status, every_refusal
 from queries.api.examples import BODIES, fill_in, route_example
-from queries.api.webhook_views import SENT_HEADERS, pauses
-from queries.routes import Routes
+from queries.api.webhooks import SENT_HEADERS, pauses
+from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import Schema, reference, schemas_of
-from queries.webhooks import MOST_FACTS, TAKEN
+from queries.webhooks.deliver import TAKEN
+from queries.webhooks.payload import MOST_FACTS
 
 _ABOUT = (
     "Proves what a blockchain's state was, and makes it readable in a contract. Submit a batch, "

@@ -3,16 +3,17 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from accounts.key_check import MINUTE
+from accounts.keys.check import MINUTE
 from queries.api.answers import Error, Event
 from queries.api.batch_codes import batch_codes
 from queries.api.endpoint import Endpoint, Parameter, by_status, every_refusal
 from queries.api.endpoints import ENDPOINTS
 from queries.api.examples import BODIES
-from queries.api.webhook_views import SENT_HEADERS, pauses
+from queries.api.webhooks import SENT_HEADERS, pauses
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import Member, example_of, members_of
-from queries.webhooks import MOST_FACTS, WHOLE
+from queries.webhooks.payload import MOST_FACTS
+from queries.webhooks.post import WHOLE
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

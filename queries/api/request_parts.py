@@ -7,11 +7,11 @@ import re
 
 from django.http import HttpRequest, UnreadablePostError
 
-from accounts.errors import BAD_REQUEST, CONTENT_TYPE_UNSUPPORTED, Refusal
-from queries.errors import NOT_JSON, PARAMETER_MALFORMED
-from queries.reading.batches import is_batch_id
+from accounts.shared.errors import BAD_REQUEST, CONTENT_TYPE_UNSUPPORTED, Refusal
+from accounts.shared.wording import quoted
+from queries.ids import is_batch_id
+from queries.refusals import NOT_JSON, PARAMETER_MALFORMED
 from queries.schema.strict_json import check_size, read_json
-from queries.schema.wording import quoted
 
 CURSOR, LIMIT = "cursor", "limit"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")

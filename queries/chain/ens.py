@@ -7,8 +7,8 @@ Names that need an off-chain look-up are refused, because its answer cannot be c
 from collections.abc import Callable, Sequence
 
 from queries.chain.errors import CallReverted, ChainError, EnsOffChain, EnsUnresolved
-from queries.chain.solidity import call_data, selector
-from queries.chain.source import Call, SourceChain
+from queries.chain.reader import Call, SourceChain
+from queries.contracts.abi import call_data, selector
 from queries.proving.headers import Header
 from queries.proving.keccak import keccak256
 

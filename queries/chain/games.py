@@ -11,12 +11,12 @@ from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
-from accounts.wording import spoken
+from accounts.shared.wording import spoken
 from queries.chain.errors import GamesUnreadable
 from queries.chain.sender import Destination
-from queries.chain.solidity import call_data
+from queries.config.registries import Registry
+from queries.contracts.abi import call_data
 from queries.proving.headers import Header
-from queries.registries import Registry
 from queries.wait_reasons import Reason, WaitCode
 
 VALID = "isGameClaimValid"

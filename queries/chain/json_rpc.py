@@ -15,8 +15,7 @@ from typing import Any
 
 import requests
 
-from accounts.wording import beginning
-from queries.bounded_http import FAULTS, AnswerTooLarge, BoundedSession
+from accounts.shared.wording import beginning
 from queries.chain.errors import (
     BatchTooLarge,
     ChainError,
@@ -26,7 +25,8 @@ from queries.chain.errors import (
     meaning,
     quotable,
 )
-from queries.limits import Limits
+from queries.config.limits import Limits
+from queries.http.bounded import FAULTS, AnswerTooLarge, BoundedSession
 from queries.proving.json_values import has_too_many_values
 
 # A node answers so, without JSON, to more questions than it takes in one request.

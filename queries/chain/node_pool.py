@@ -31,9 +31,9 @@ from queries.chain.errors import (
     revert_data,
 )
 from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable, Question
+from queries.config.routes import Chain, NodeAddress
 from queries.proving.errors import ArgumentMalformed, ProofError
 from queries.proving.json_values import read_object, read_quantity
-from queries.routes import Chain, NodeAddress
 
 BLOCK, LATEST = "eth_getBlockByNumber", ("latest", False)  # the question for the head
 

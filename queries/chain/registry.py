@@ -1,23 +1,23 @@
 """The facts, accumulated blocks and block hashes that a registry holds, and what it lacks.
 
-`read_now` is for visitors' live checks; the pipeline uses `RegistryFacts`.
+`read_now` is for visitors' live checks; provers use `RegistryFacts`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from queries.chain.errors import ChainError, RegistryAbsent
+from queries.chain.reader import Asked
 from queries.chain.sender import Destination
-from queries.chain.solidity import AsIf, call_data
-from queries.chain.source import Asked
+from queries.config.registries import Registry, RegistryKind
+from queries.config.routes import Chain
+from queries.contracts.abi import AsIf, call_data
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import FactKind, account_word
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import leaf_of
 from queries.proving.witnesses import AccountField
-from queries.registries import Registry, RegistryKind
-from queries.routes import Chain
 
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain

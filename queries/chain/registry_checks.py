@@ -8,13 +8,13 @@ from eth_utils.address import to_checksum_address
 
 from queries.chain.errors import BlockUnknown, CallReverted
 from queries.chain.games import OUT
+from queries.chain.reader import SourceChain, any_bytes
 from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryFacts
 from queries.chain.sender import Destination
-from queries.chain.solidity import call_data
-from queries.chain.source import SourceChain, any_bytes
+from queries.config.registries import CONSTRUCTORS, Registry, RegistryKind, artifact_of, with_words
+from queries.config.routes import Chain
+from queries.contracts.abi import call_data
 from queries.proving.keccak import HASH_BYTES
-from queries.registries import CONSTRUCTORS, Registry, RegistryKind, artifact_of, with_words
-from queries.routes import Chain
 
 BLOCKHASH_WINDOW, HISTORY_WINDOW = 256, 8191  # blocks: of BLOCKHASH, and of EIP-2935's contract
 # The compiler leaves 32 zeros after PUSH32 where the constructor puts a word. Another zero would

@@ -1,6 +1,6 @@
 """A destination chain: what contracts answer, what gas costs, and how to send transactions.
 
-`send_and_wait` is for commands; provers use `queries.pipeline.transactions`.
+`send_and_wait` is for commands; provers use `queries.transactions.lane`.
 """
 
 import time
@@ -18,9 +18,9 @@ from queries.chain.errors import (
     NodeFault,
     TransactionRefused,
 )
+from queries.chain.reader import SourceChain, any_bytes
 from queries.chain.signer import Fees, Signer, UnsignedTransaction
-from queries.chain.solidity import AsIf, call_data
-from queries.chain.source import SourceChain, any_bytes
+from queries.contracts.abi import AsIf, call_data
 from queries.proving.errors import AnswerMalformed
 from queries.proving.json_values import read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256

@@ -11,17 +11,17 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.errors import Refusal
-from queries.attestations import NotTaken
+from accounts.shared.errors import Refusal
+from queries.attestations.remote import NotTaken
 from queries.chain.errors import ChainError, NodeFault, NodesUnreachable
 from queries.chain.json_rpc import JsonRpc
 from queries.chain.registry_checks import Unfit
 from queries.chain.sender import TransactionFailed
-from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer, SignerUnusable, open_signer
+from queries.config.routes import Chain, NodeAddress, Routes, RoutesUnreadable, read_routes
+from queries.management.setup_check import with_advice
 from queries.proving.errors import ProofError
 from queries.proving.json_values import read_quantity
-from queries.routes import Chain, NodeAddress, Routes, RoutesUnreadable, read_routes
 
 
 class OperatorCommand(BaseCommand):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .errors import (
+from queries.proving.errors import (
     AccountMismatch,
     AnswerMalformed,
     ArgumentMalformed,
@@ -17,9 +17,21 @@ from .errors import (
     SlotMismatch,
     ValueNotCanonical,
 )
-from .json_values import read_bytes, read_fixed_bytes, read_list, read_object, read_quantity
-from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, keccak256, number_word
-from .rlp_items import (
+from queries.proving.json_values import (
+    read_bytes,
+    read_fixed_bytes,
+    read_list,
+    read_object,
+    read_quantity,
+)
+from queries.proving.keccak import (
+    EMPTY_CODE_HASH,
+    EMPTY_TRIE_ROOT,
+    HASH_BYTES,
+    keccak256,
+    number_word,
+)
+from queries.proving.rlp_items import (
     encode_integer,
     encode_list,
     encode_string,
@@ -27,7 +39,13 @@ from .rlp_items import (
     read_string,
     split_list,
 )
-from .tries import MAX_NODE_BYTES, MAX_PROOF_NODES, CheckedNodes, ProvenPath, check_proof
+from queries.proving.tries import (
+    MAX_NODE_BYTES,
+    MAX_PROOF_NODES,
+    CheckedNodes,
+    ProvenPath,
+    check_proof,
+)
 
 _ACCOUNT_ITEMS = 4
 _MAX_NONCE_BYTES = 8

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from .errors import ArgumentMalformed
-from .keccak import HASH_BYTES, keccak256, number_word
+from queries.proving.errors import ArgumentMalformed
+from queries.proving.keccak import HASH_BYTES, keccak256, number_word
 
 ADDRESS_BYTES = 20
 _DOMAIN_TYPE = keccak256(

@@ -13,8 +13,8 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any, NoReturn
 
-from .accounts import ADDRESS_BYTES, check_account_proof
-from .bundles import (
+from queries.proving.accounts import ADDRESS_BYTES, check_account_proof
+from queries.proving.bundles import (
     FORMAT,
     VERSION,
     BlockProof,
@@ -26,9 +26,9 @@ from .bundles import (
     canonical,
     other_members,
 )
-from .errors import BundleRefused, BundleTooLarge, ProofError
-from .headers import MAX_HEADER_BYTES, Header, HeaderField, decode_header
-from .json_values import (
+from queries.proving.errors import BundleRefused, BundleTooLarge, ProofError
+from queries.proving.headers import MAX_HEADER_BYTES, Header, HeaderField, decode_header
+from queries.proving.json_values import (
     has_too_many_values,
     read_bytes,
     read_fixed_bytes,
@@ -36,9 +36,9 @@ from .json_values import (
     read_object,
     shown,
 )
-from .keccak import HASH_BYTES
-from .tries import CheckedNodes
-from .witnesses import AccountField, AccountRequest
+from queries.proving.keccak import HASH_BYTES
+from queries.proving.tries import CheckedNodes
+from queries.proving.witnesses import AccountField, AccountRequest
 
 # 1,000 accounts and 5,000 slots, as a batch may have, come to some 80 MiB and 150,000 values.
 # A service that takes larger batches makes larger files; the caller says how large.

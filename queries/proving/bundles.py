@@ -26,13 +26,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 
-from .accounts import AccountProof
-from .headers import Header, HeaderField
-from .keccak import HASH_BYTES, number_word
-from .packing import portions
-from .registry_calls import HeaderStep, headers_section, prove_call
-from .tries import ProvenPath
-from .witnesses import AccountField, AccountRequest, build_witness
+from queries.proving.accounts import AccountProof
+from queries.proving.headers import Header, HeaderField
+from queries.proving.keccak import HASH_BYTES, number_word
+from queries.proving.packing import portions
+from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from queries.proving.tries import ProvenPath
+from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 
 FORMAT, VERSION = "tacitus-proof", 1
 

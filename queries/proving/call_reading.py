@@ -8,15 +8,45 @@ caller compares that hash with a known one. `rebuilt_account_proof` makes a proo
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .accounts import ABSENT_ACCOUNT, AccountProof, SlotProof, decode_account, decode_slot_value
-from .errors import CallMalformed, NodeMissing
-from .headers import Header, HeaderField, decode_header
-from .keccak import EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, HASH_BYTES, keccak256, number_word
-from .registry_calls import PROVE_SELECTOR, HeaderFlag, SectionKind
-from .rlp_items import encode_list, encode_string, read_integer, read_string, split_list
-from .tries import NO_CHILD, CheckedNodes, ProvenPath, check_proof, decode_node, follow
-from .witness_reading import ADDRESS_BYTES, RebuiltNodes, WitnessReading, read_witness
-from .witnesses import WitnessBytes, WitnessedAccount
+from queries.proving.accounts import (
+    ABSENT_ACCOUNT,
+    AccountProof,
+    SlotProof,
+    decode_account,
+    decode_slot_value,
+)
+from queries.proving.errors import CallMalformed, NodeMissing
+from queries.proving.headers import Header, HeaderField, decode_header
+from queries.proving.keccak import (
+    EMPTY_TRIE_ROOT,
+    EMPTY_UNCLES_HASH,
+    HASH_BYTES,
+    keccak256,
+    number_word,
+)
+from queries.proving.registry_calls import PROVE_SELECTOR, HeaderFlag, SectionKind
+from queries.proving.rlp_items import (
+    encode_list,
+    encode_string,
+    read_integer,
+    read_string,
+    split_list,
+)
+from queries.proving.tries import (
+    NO_CHILD,
+    CheckedNodes,
+    ProvenPath,
+    check_proof,
+    decode_node,
+    follow,
+)
+from queries.proving.witness_reading import (
+    ADDRESS_BYTES,
+    RebuiltNodes,
+    WitnessReading,
+    read_witness,
+)
+from queries.proving.witnesses import WitnessBytes, WitnessedAccount
 
 _BLOOM_BYTES = 256
 _LEFT_OUT = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 
-from .errors import (
+from queries.proving.errors import (
     HeaderFieldMissing,
     HeaderHashMismatch,
     HeaderMalformed,
     RlpMalformed,
     RlpNotCanonical,
 )
-from .json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
-from .keccak import HASH_BYTES, keccak256
-from .rlp_items import (
+from queries.proving.json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
+from queries.proving.keccak import HASH_BYTES, keccak256
+from queries.proving.rlp_items import (
     encode_integer,
     encode_list,
     encode_string,

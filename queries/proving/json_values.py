@@ -7,7 +7,7 @@ refused may be huge, or nested deeper than Python can print.
 import re
 from binascii import unhexlify
 
-from .errors import AnswerMalformed, AnswerTooLarge
+from queries.proving.errors import AnswerMalformed, AnswerTooLarge
 
 MOST_VALUES = 2**20  # of a text that is read: as objects they take thirty times their bytes
 _BEFORE_VALUES = (b"[", b"{", b",")

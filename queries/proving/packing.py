@@ -10,8 +10,8 @@ from functools import cache
 from itertools import accumulate, pairwise
 from typing import TypeVar
 
-from .accounts import SlotProof
-from .witnesses import AccountField, AccountRequest
+from queries.proving.accounts import SlotProof
+from queries.proving.witnesses import AccountField, AccountRequest
 
 # What a node's pool takes is the whole signed transaction: 128 KiB with its signature, fees and
 # address, for which some 130 bytes would do.

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from itertools import pairwise
 
-from .errors import ArgumentMalformed
-from .headers import Header, HeaderField
-from .keccak import EMPTY_UNCLES_HASH, keccak256, number_word
-from .rlp_items import split_list
+from queries.proving.errors import ArgumentMalformed
+from queries.proving.headers import Header, HeaderField
+from queries.proving.keccak import EMPTY_UNCLES_HASH, keccak256, number_word
+from queries.proving.rlp_items import split_list
 
 PROVE_SELECTOR = keccak256(b"prove()")[:4]
 HISTORY_RING = 8191

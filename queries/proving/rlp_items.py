@@ -8,7 +8,7 @@ Every item that is read has exactly one encoding; each other one is refused.
 
 from collections.abc import Iterable
 
-from .errors import RlpMalformed, RlpNotCanonical
+from queries.proving.errors import RlpMalformed, RlpNotCanonical
 
 EMPTY_STRING = b"\x80"
 _SHORT_LIMIT = 56

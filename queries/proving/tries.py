@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import TypeAlias
 
-from .errors import (
+from queries.proving.errors import (
     ArgumentMalformed,
     NodeHashMismatch,
     NodeMalformed,
@@ -31,8 +31,15 @@ from .errors import (
     RlpMalformed,
     RlpNotCanonical,
 )
-from .keccak import EMPTY_TRIE_ROOT, HASH_BYTES, keccak256
-from .rlp_items import EMPTY_STRING, encode_list, encode_string, is_list, read_string, split_list
+from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES, keccak256
+from queries.proving.rlp_items import (
+    EMPTY_STRING,
+    encode_list,
+    encode_string,
+    is_list,
+    read_string,
+    split_list,
+)
 
 NO_CHILD = b""
 BRANCH_WIDTH = 16

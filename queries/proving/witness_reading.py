@@ -8,11 +8,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from .accounts import ABSENT_ACCOUNT, AccountState, encode_account, encode_slot_value
-from .errors import WitnessMalformed
-from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, keccak256, number_word
-from .tries import KEY_DIGITS, NO_CHILD, Branch, Extension, Leaf, reference_to
-from .witnesses import HAS_CODE, HAS_STORAGE, NodeKind, WitnessBytes, WitnessedAccount
+from queries.proving.accounts import ABSENT_ACCOUNT, AccountState, encode_account, encode_slot_value
+from queries.proving.errors import WitnessMalformed
+from queries.proving.keccak import (
+    EMPTY_CODE_HASH,
+    EMPTY_TRIE_ROOT,
+    HASH_BYTES,
+    keccak256,
+    number_word,
+)
+from queries.proving.tries import KEY_DIGITS, NO_CHILD, Branch, Extension, Leaf, reference_to
+from queries.proving.witnesses import (
+    HAS_CODE,
+    HAS_STORAGE,
+    NodeKind,
+    WitnessBytes,
+    WitnessedAccount,
+)
 
 ADDRESS_BYTES = 20
 _LENGTH_BITS = 0x3F

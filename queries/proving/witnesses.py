@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby
 
-from .accounts import AccountProof, AccountState, SlotProof
-from .errors import ArgumentMalformed, WitnessMalformed
-from .keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, number_word
-from .tries import NO_CHILD, Branch, Extension, Leaf, Node
+from queries.proving.accounts import AccountProof, AccountState, SlotProof
+from queries.proving.errors import ArgumentMalformed, WitnessMalformed
+from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, number_word
+from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf, Node
 
 
 class NodeKind(IntEnum):

@@ -4,7 +4,6 @@ The batch's row or one of its jobs says what it waits for. If no prover has take
 has polled a chain lately, it waits for a prover. One statement reads all of this.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,11 +14,12 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Concat
 
 from accounts.models import Account
-from queries import raw_rows
-from queries.fact_names import account_fields, header_names, shown_values
+from queries.database import bulk_sql
+from queries.facts import account_fields, header_names, shown_values
+from queries.ids import is_batch_id
 from queries.models import Batch, Query
-from queries.reading.slices import Cursor, Slice, slice_of
-from queries.reading.views import (
+from queries.reading.pagination import Cursor, Slice, slice_of
+from queries.reading.view_models import (
     BatchView,
     ErrorView,
     QueryPage,
@@ -33,7 +33,9 @@ from queries.wait_reasons import Reason, WaitCode
 
 # Provers poll each chain more often than that.
 LONG_AGO = timedelta(minutes=2)
+
 NOT_TAKEN = "No prover has taken it yet"
+
 START_ONE = "the operator starts one with manage.py run_prover."
 
 # Once a batch is accepted, one of its jobs says what it waits for. Raw SQL, because each poll reads
@@ -45,14 +47,19 @@ _OF_ITS_JOB = """
         AND queries_batch.status IN ('ACCEPTED', 'IN_PROGRESS')
     ORDER BY query.place LIMIT 1
 """
+
 _WAIT_COLUMNS = ("lease_token", "waits_for", "wait_code")
+
 _PROVER_SEEN = "SELECT MAX(looked_at) FROM queries_chainrecord"
+
 _ASKED = "CURRENT_TIMESTAMP"
+
 _WAIT_ANNOTATIONS = {
     "job_reason": RawSQL(_OF_ITS_JOB, (), CharField()),  # noqa: S611  (constants, as below)
     "prover_seen": RawSQL(_PROVER_SEEN, (), DateTimeField()),  # noqa: S611
     "asked": RawSQL(_ASKED, (), DateTimeField()),  # noqa: S611
 }
+
 # The same for a statement that is written out.
 _WAIT_SELECTED = f"({_OF_ITS_JOB}), ({_PROVER_SEEN}), {_ASKED}"
 
@@ -85,21 +92,22 @@ def reason_of(code_and_sentence: str | None) -> Reason | None:
 
 
 Row = Query | SimpleNamespace
-# A ULID: 128 bits in 26 characters of Crockford's alphabet.
-ID_PATTERN = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
-_ID = re.compile(ID_PATTERN)
+
 _BATCH_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted", "ended",
     "error_code", "error_sentence", "error_step", "error_retryable", *_WAIT_COLUMNS,
 )  # fmt: skip
+
 # Which of a query's transactions a step shows.
 _TRANSACTION_OF = {
     StepName.BLOCKHASH_AVAILABLE: "blockhash_transaction_id",
     StepName.HEADER_ACCUMULATED: "header_transaction_id",
     StepName.ACCOUNT_ACCUMULATED: "account_transaction_id",
 }
+
 # Of each step: hundreds of queries are shown at once, four steps of each.
 _COLUMNS_OF = {name: (name.began, name.completed, _TRANSACTION_OF.get(name)) for name in StepName}
+
 _TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used", "to", "hops")
 
 _QUERY_COLUMNS = (
@@ -107,33 +115,34 @@ _QUERY_COLUMNS = (
     "failed", "cost", *(column for name in StepName for column in (name.began, name.completed)),
     *_TRANSACTION_OF.values(), "values", "slots", "slot_values", "spelling",
 )  # fmt: skip
-_QUERY_CONVERTED: dict[str, raw_rows.Convert] = {
-    **{name: raw_rows.time for name in _QUERY_COLUMNS if name.endswith(("_began", "_completed"))},
-    **dict.fromkeys(("values", "slots", "slot_values", "spelling"), raw_rows.from_json),
+
+_QUERY_CONVERTED: dict[str, bulk_sql.Convert] = {
+    **{name: bulk_sql.time for name in _QUERY_COLUMNS if name.endswith(("_began", "_completed"))},
+    **dict.fromkeys(("values", "slots", "slot_values", "spelling"), bulk_sql.from_json),
 }
-_BATCH = raw_rows.select(
+
+_BATCH = bulk_sql.select(
     _BATCH_COLUMNS, "queries_batch", f", {_WAIT_SELECTED} FROM queries_batch WHERE id = %s"
 )
-_QUERIES = raw_rows.select(
+
+_QUERIES = bulk_sql.select(
     _QUERY_COLUMNS,
     "query",
     ", job.wait_code || ' ' || job.waits_for "
     "FROM queries_query AS query LEFT JOIN queries_blockjob AS job ON job.id = query.job_id "
     "WHERE query.batch_id = %s AND query.place >= %s ORDER BY query.place LIMIT %s",
 )
+
 # By its last step. Without slots and values, because clients poll it.
 _PROGRESS = """
     SELECT place, header_fields = 0, CASE header_fields
         WHEN 0 THEN account_accumulated_completed ELSE header_accumulated_completed END
     FROM queries_query WHERE batch_id = %s AND place >= %s ORDER BY place LIMIT %s
 """
-_TRANSACTIONS = raw_rows.select(
+
+_TRANSACTIONS = bulk_sql.select(
     _TRANSACTION_COLUMNS, "sent", "FROM queries_senttransaction AS sent WHERE id IN ({})"
 )
-
-
-def is_batch_id(text: str) -> bool:
-    return _ID.fullmatch(text) is not None
 
 
 def batch(batch_id: str) -> BatchView | None:
@@ -141,8 +150,8 @@ def batch(batch_id: str) -> BatchView | None:
     if not is_batch_id(batch_id):
         return None
     names = (*_BATCH_COLUMNS, *_WAIT_ANNOTATIONS)
-    times = dict.fromkeys(("submitted", "ended", "prover_seen", "asked"), raw_rows.time)
-    rows = raw_rows.raw_rows(_BATCH, (batch_id,), names, times)
+    times = dict.fromkeys(("submitted", "ended", "prover_seen", "asked"), bulk_sql.time)
+    rows = bulk_sql.raw_rows(_BATCH, (batch_id,), names, times)
     return _batch(rows[0]) if rows else None
 
 
@@ -164,7 +173,7 @@ def batches_of(
 def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
     """The batch's queries from the place `first` on, with their transactions."""
     names = (*_QUERY_COLUMNS, "job_reason")
-    rows = raw_rows.raw_rows(_QUERIES, (shown.id, first, most + 1), names, _QUERY_CONVERTED)
+    rows = bulk_sql.raw_rows(_QUERIES, (shown.id, first, most + 1), names, _QUERY_CONVERTED)
     found = views_of(rows, shown)
     return QueryPage(found[:most], found[most].place if len(found) > most else None)
 
@@ -172,8 +181,8 @@ def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
 def query_progress(batch: BatchView, *, first: int, most: int) -> list[QueryProgress]:
     """Return at most `most` of the batch's queries from the place `first` on."""
     names = ("place", "is_of_account", "completed")
-    times = {"completed": raw_rows.time}
-    rows = raw_rows.raw_rows(_PROGRESS, (batch.id, first, most), names, times)
+    times = {"completed": bulk_sql.time}
+    rows = bulk_sql.raw_rows(_PROGRESS, (batch.id, first, most), names, times)
     return [QueryProgress(row.place, bool(row.is_of_account), row.completed) for row in rows]
 
 
@@ -200,8 +209,8 @@ def transactions_of(rows: Iterable[Row]) -> Mapping[int, SimpleNamespace]:
     """Those of all the rows, each once: hundreds of queries share one."""
     ids = {getattr(row, column) for row in rows for column in _TRANSACTION_OF.values()} - {None}
     statement = _TRANSACTIONS.format(", ".join(["%s"] * len(ids)))
-    names, converted = _TRANSACTION_COLUMNS, {"hashes": raw_rows.from_json}
-    found = raw_rows.raw_rows(statement, tuple(ids), names, converted) if ids else []
+    names, converted = _TRANSACTION_COLUMNS, {"hashes": bulk_sql.from_json}
+    found = bulk_sql.raw_rows(statement, tuple(ids), names, converted) if ids else []
     return {each.id: each for each in found}
 
 
@@ -296,6 +305,7 @@ def _registry(row: Row, sent: Mapping[int, SimpleNamespace]) -> str:
 
 
 STATUSES = tuple(BatchStatus.values)
+
 _COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted", "ended", "asked_queries",
     "asked_blocks",

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from django.db.models import Case, Exists, JSONField, OuterRef, Q, QuerySet, Sum, When
 
-from queries.counters import FACTS_OF_ROUTE
-from queries.fact_names import shown_values
+from queries.database.daily_counts import FACTS_OF_ROUTE
+from queries.facts import shown_values
 from queries.models import (
     BlockJob,
     DailyCount,
@@ -19,8 +19,8 @@ from queries.models import (
 )
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import leaf_of
-from queries.reading.slices import MOST_OF_NARROW, Cursor, Slice, slice_of
-from queries.reading.views import ValueView
+from queries.reading.pagination import MOST_OF_NARROW, Cursor, Slice, slice_of
+from queries.reading.view_models import ValueView
 
 COLUMNS = (
     "batch_id", "place", "source", "block", "account", "name", "slot_count", "values", "ended",

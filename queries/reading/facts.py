@@ -14,8 +14,8 @@ from queries.models import Batch, BlockJob, Query
 from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
 from queries.reading.batches import query_view, transactions_of
-from queries.reading.slices import Cursor, in_portions, slice_of
-from queries.reading.views import QueryView
+from queries.reading.pagination import Cursor, in_portions, slice_of
+from queries.reading.view_models import QueryView
 from queries.statuses import BatchStatus
 
 BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"

@@ -8,9 +8,9 @@ from datetime import date, datetime, timedelta
 from django.db.models import Min, OuterRef, Subquery, Sum
 
 from accounts.models import Account
-from queries.counters import DONE, FACTS, GAS, LONGER, REJECTED, WITHIN, done_within
+from queries.config.registries import Registry
+from queries.database.daily_counts import DONE, FACTS, GAS, LONGER, REJECTED, WITHIN, done_within
 from queries.models import Batch, ChainRecord, DailyCount, NodeRecord
-from queries.registries import Registry
 
 DAYS = 30
 FEWEST_DAYS = 7  # of a young service, so that a day among others can be seen

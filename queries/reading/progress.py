@@ -10,7 +10,7 @@ from django.db.models import Count, Max, Min, Q
 
 from queries.models import Query
 from queries.reading.batches import OF_A_JOB, reason_of, rows_of, views_of
-from queries.reading.views import BatchView, QueryPage
+from queries.reading.view_models import BatchView, QueryPage
 from queries.statuses import StepName
 from queries.wait_reasons import Reason
 

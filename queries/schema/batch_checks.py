@@ -8,9 +8,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from accounts.errors import Refusal
-from accounts.wording import counted
-from queries.errors import (
+from accounts.shared.errors import Refusal
+from accounts.shared.wording import counted, listed, quoted
+from queries.config.routes import Routes
+from queries.proving.witnesses import AccountField
+from queries.refusals import (
     ACCOUNT_MALFORMED,
     CHAIN_UNSUPPORTED,
     DUPLICATE_KEY,
@@ -24,15 +26,19 @@ from queries.errors import (
     TOO_MANY_WEBHOOK_HEADERS,
     WEBHOOK_HEADERS_TOO_LARGE,
 )
-from queries.proving.witnesses import AccountField
-from queries.routes import Routes
-
-from . import bodies
-from .addresses import Address, EnsName, is_ens_name
-from .batch_request import AccountRequest, BatchRequest, BatchWarning, BlockRequest, Selector
-from .bodies import read_body, slot_word
-from .places import WHOLE_BODY, Place
-from .wording import listed, quoted
+from queries.schema import bodies
+from queries.schema.batch_request import (
+    AccountRequest,
+    Address,
+    BatchRequest,
+    BatchWarning,
+    BlockRequest,
+    EnsName,
+    Selector,
+    is_ens_name,
+)
+from queries.schema.bodies import read_body, slot_word
+from queries.schema.paths import WHOLE_BODY, Place
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")
 # Meant as a number, but not plain decimal: with a sign, a space, a leading zero, or in hex.

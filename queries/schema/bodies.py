@@ -22,8 +22,12 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError, PydanticKnownError
 
-from accounts.errors import Code, Refusal
-from queries.errors import (
+from accounts.shared.errors import Code, Refusal
+from accounts.shared.wording import kind_of, listed, quoted
+from queries.config.routes import ALIAS
+from queries.proving.headers import HeaderField
+from queries.proving.witnesses import AccountField
+from queries.refusals import (
     DUPLICATE_KEY,
     FEE_MALFORMED,
     MISSING_FIELD,
@@ -34,13 +38,8 @@ from queries.errors import (
     WEBHOOK_MALFORMED,
     WRONG_TYPE,
 )
-from queries.proving.headers import HeaderField
-from queries.proving.witnesses import AccountField
-from queries.routes import ALIAS
-
-from .json_schema import KEY, member_of, schema_of, text_schema
-from .places import Place
-from .wording import kind_of, listed, quoted
+from queries.schema.json_schema import KEY, member_of, schema_of, text_schema
+from queries.schema.paths import Place
 
 DECIMAL = "^(0|[1-9][0-9]*)$"
 ADDRESS = "0x[0-9a-fA-F]{40}"

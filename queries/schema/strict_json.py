@@ -9,17 +9,16 @@ import json
 import re
 from dataclasses import dataclass
 
-from accounts.errors import BODY_TOO_LARGE, Code, Refusal
-from queries.errors import (
+from accounts.shared.errors import BODY_TOO_LARGE, Code, Refusal
+from accounts.shared.wording import quoted
+from queries.refusals import (
     DUPLICATE_KEY,
     NESTED_TOO_DEEPLY,
     NOT_JSON,
     NUMBER_MALFORMED,
     TEXT_NOT_STORABLE,
 )
-
-from .places import WHOLE_BODY, Place
-from .wording import quoted
+from queries.schema.paths import WHOLE_BODY, Place
 
 MOST_DEPTH = 32  # a batch needs 7; the rest is for unknown fields, which are ignored
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

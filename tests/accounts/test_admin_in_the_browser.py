@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from accounts import api_keys
+from accounts.keys import manage
 from accounts.models import Account
-from accounts.wallets import Wallet
+from accounts.sign_in.wallets import Wallet
 from tests.browser import Pictures
 
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]
@@ -33,7 +33,7 @@ def test_every_page_fits_and_keeps_the_policy(
     wide = _too_wide(page, pictures, "admin-login")
     _sign_in(page, live_server)
     owner, _ = Account.objects.of_wallet(Wallet(WALLET, 10))
-    key = api_keys.add_key(owner, "a-name-without-any-space-that-goes-on-and-on-and-on-to-60")
+    key = manage.add_key(owner, "a-name-without-any-space-that-goes-on-and-on-and-on-to-60")
     keeper = Account.objects.get(username="keeper")
     paths = {
         "index": "",
@@ -68,7 +68,7 @@ def test_a_key_is_revoked_and_an_account_disabled_by_hand(
 ) -> None:
     _sign_in(page, live_server)
     owner, _ = Account.objects.of_wallet(Wallet(WALLET))
-    api_keys.add_key(owner, "Bridge")
+    manage.add_key(owner, "Bridge")
     page.get_by_role("link", name="API keys").click()
     page.locator(".field-id a").click()
     page.get_by_label("Refuse this key from now on").check()

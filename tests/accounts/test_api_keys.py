@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts import api_keys
-from accounts.api_keys import key_name
-from accounts.errors import Refusal
+from accounts.keys import manage
+from accounts.keys.manage import key_name
 from accounts.models import Account, ApiKey
-from accounts.wallets import Wallet
+from accounts.shared.errors import Refusal
+from accounts.sign_in.wallets import Wallet
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer
 
@@ -24,8 +24,8 @@ def owner() -> Account:
 
 
 def make_key(name: str = "Bridge") -> tuple[ApiKey, str]:
-    key = api_keys.add_key(owner(), name)
-    text = api_keys.shown(key)
+    key = manage.add_key(owner(), name)
+    text = manage.shown(key)
     assert text is not None
     return key, text
 
@@ -69,7 +69,7 @@ def test_another_text_is_no_key(change: Any, code: str) -> None:
 
 def test_rotated_with_grace_both_work_until_it_ends() -> None:
     key, old = make_key()
-    new = api_keys.shown(api_keys.rotate(owner(), key.id, 1, HOUR))
+    new = manage.shown(manage.rotate(owner(), key.id, 1, HOUR))
     assert new is not None
     assert [ask(text).status_code for text in (old, new)] == [200, 200]
     ApiKey.objects.update(previous_until=datetime.now(UTC) - timedelta(seconds=1))
@@ -78,25 +78,25 @@ def test_rotated_with_grace_both_work_until_it_ends() -> None:
 
 def test_revoked_it_is_refused_at_once_with_both_secrets() -> None:
     key, old = make_key()
-    new = api_keys.shown(api_keys.rotate(owner(), key.id, 1, HOUR))
+    new = manage.shown(manage.rotate(owner(), key.id, 1, HOUR))
     assert new is not None
-    api_keys.revoke(owner(), key.id)
+    manage.revoke(owner(), key.id)
     assert ask(new).json()["code"] == "key_revoked"
     assert ask(old).json()["code"] == "key_unknown"
 
 
 def test_an_account_has_so_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_keys, "KEYS_OF_AN_ACCOUNT", 2)
+    monkeypatch.setattr(manage, "KEYS_OF_AN_ACCOUNT", 2)
     key, _ = make_key()
     make_key()
     with pytest.raises(Refusal, match="at most 2 keys"):
         make_key()
-    api_keys.revoke(owner(), key.id)
+    manage.revoke(owner(), key.id)
     make_key()
 
 
 def test_making_and_rotating_have_one_allowance_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_keys, "CHANGES_AN_HOUR", 2)
+    monkeypatch.setattr(manage, "CHANGES_AN_HOUR", 2)
     signer = Signer()
     signer.sign_in()
     first = ApiKey.objects.get()  # which sign-in made, and nobody asked for
@@ -116,12 +116,12 @@ def test_making_and_rotating_have_one_allowance_an_hour(monkeypatch: pytest.Monk
 
 @pytest.mark.django_db(transaction=True)
 def test_so_many_also_when_they_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_keys, "KEYS_OF_AN_ACCOUNT", 5)
+    monkeypatch.setattr(manage, "KEYS_OF_AN_ACCOUNT", 5)
     account = owner()
 
     def make(_: int) -> bool:
         try:
-            api_keys.add_key(account, "One of many")
+            manage.add_key(account, "One of many")
         except Refusal:
             return False
         return True
@@ -136,7 +136,7 @@ def test_rotated_many_times_at_once_it_is_rotated_once() -> None:
 
     def rotate(_: int) -> ApiKey | None:
         try:
-            return api_keys.rotate(account, key.id, 1, HOUR)
+            return manage.rotate(account, key.id, 1, HOUR)
         except Refusal:
             return None
 
@@ -144,7 +144,7 @@ def test_rotated_many_times_at_once_it_is_rotated_once() -> None:
     key.refresh_from_db()
     assert (rotated.version, key.version) == (2, 2)
     assert (rotated.digest, rotated.previous_digest) == (key.digest, key.previous_digest)
-    assert ask(str(api_keys.shown(key))).status_code == 200
+    assert ask(str(manage.shown(key))).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from accounts import api_keys, rate_limits
+from accounts.keys import manage
 from accounts.models import Account, ApiKey, Session
+from accounts.shared import rate_limits
 from tests.accounts.signers import Signer
 
 pytestmark = pytest.mark.django_db
@@ -93,8 +94,8 @@ def test_passwords_are_tried_so_often_and_no_more(monkeypatch: pytest.MonkeyPatc
 
 def test_no_page_shows_a_secret_or_a_digest(settings: LazySettings) -> None:
     operator = wallet_operator(settings)
-    key = api_keys.rotate(Account.objects.get(), ApiKey.objects.get().pk, 1, timedelta(days=1))
-    text = str(api_keys.shown(key))
+    key = manage.rotate(Account.objects.get(), ApiKey.objects.get().pk, 1, timedelta(days=1))
+    text = str(manage.shown(key))
     for path in (
         "account/",
         f"account/{key.owner_id}/change/",

@@ -7,17 +7,18 @@ from django.conf import LazySettings
 from django.db import OperationalError, connection
 from django.test import Client, RequestFactory
 
-from accounts import api_keys, rate_limits
+from accounts.keys import manage
 from accounts.models import Account, Allowance
-from accounts.rate_limits import client_network, spend
-from accounts.wallets import Wallet
+from accounts.shared import rate_limits
+from accounts.shared.rate_limits import client_network, spend
+from accounts.sign_in.wallets import Wallet
 from tests.accounts.concurrency import all_at_once
 
 WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 
 
 def make_key() -> str:
-    text = api_keys.shown(api_keys.add_key(Account.objects.of_wallet(Wallet(WALLET))[0], "Bridge"))
+    text = manage.shown(manage.add_key(Account.objects.of_wallet(Wallet(WALLET))[0], "Bridge"))
     assert text is not None
     return text
 

@@ -9,8 +9,8 @@ from django.urls import path
 
 from accounts import views
 from accounts.models import Account, Session, SignInNonce
-from accounts.siwe import VALID_FOR
-from accounts.wallets import WalletAnswer
+from accounts.sign_in.siwe import VALID_FOR
+from accounts.sign_in.wallets import WalletAnswer
 from explorer import urls as house
 from tests.accounts.signers import Signer
 

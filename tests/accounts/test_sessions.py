@@ -6,9 +6,9 @@ from http.cookies import SimpleCookie
 import pytest
 from django.test import Client
 
-from accounts import sessions
 from accounts.models import Account, Session
-from accounts.sessions import forget_ended, sessions_of, stored_key
+from accounts.sign_in import sessions
+from accounts.sign_in.sessions import forget_ended, sessions_of, stored_key
 from tests.accounts.signers import Signer
 
 pytestmark = pytest.mark.django_db

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from django.test import Client, RequestFactory
 
-from accounts import rate_limits, siwe
-from accounts.errors import Refusal
 from accounts.models import Account, Session, SignInNonce
-from accounts.siwe import spend_nonce
+from accounts.shared import rate_limits
+from accounts.shared.errors import Refusal
+from accounts.sign_in import siwe
+from accounts.sign_in.siwe import spend_nonce
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer
 

@@ -8,7 +8,7 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from accounts.key_check import with_api_key
+from accounts.keys.check import with_api_key
 from accounts.models import ApiKey
 from explorer import urls
 from queries.models import Batch

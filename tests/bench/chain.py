@@ -11,9 +11,9 @@ from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import KEEPS_ITS_PAST, LocalNode, local_node
-from queries.chain.solidity import load_artifact
+from queries.contracts.abi import load_artifact
 from queries.proving.keccak import keccak256
-from tests.local_chain import HORIZON_WORD
+from tests.rigs.local_chain import HORIZON_WORD
 
 CHAIN_ID = 31337
 ETHER = 10**18

@@ -8,9 +8,10 @@ from time import perf_counter
 from ulid import ULID
 
 from accounts.models import Account
-from accounts.wallets import Wallet
+from accounts.sign_in.wallets import Wallet
+from queries.database.clock import shared_now
+from queries.database.leases import claim_one
 from queries.models import Batch, BlockJob, InTurn
-from queries.pipeline.queue import claim_one, shared_now
 from tests.bench.database import OWNER, scratch_database
 from tests.bench.rows import Bench, Row
 

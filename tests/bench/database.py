@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from django.db import connection, models
 
-from accounts import api_keys
+from accounts.keys import manage
 from accounts.models import Account
-from accounts.wallets import Wallet
+from accounts.sign_in.wallets import Wallet
 from tests.bench.command import BenchFailed
 
 OWNER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
@@ -61,7 +61,7 @@ def database_bytes() -> int:
 def new_key() -> str:
     """An API key of the scratch database."""
     owner, _ = Account.objects.of_wallet(Wallet(OWNER))
-    text = api_keys.shown(api_keys.add_key(owner, "Bench"))
+    text = manage.shown(manage.add_key(owner, "Bench"))
     if text is None:
         raise BenchFailed("The bench cannot make an API key.")
     return text

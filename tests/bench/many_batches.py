@@ -16,9 +16,9 @@ from datetime import timedelta
 
 from django.db.models import F
 
+from queries.client.tacitus import Ask, batch_of
+from queries.database.clock import shared_now
 from queries.models import Batch
-from queries.pipeline.queue import shared_now
-from queries.tacitus import Ask, batch_of
 from tests.bench.chain import CHAIN_ID, BenchChain, bench_chain
 from tests.bench.database import scratch_database
 from tests.bench.rows import Bench, Row

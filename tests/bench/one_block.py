@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, cast
 
-from queries.tacitus import Ask
+from queries.client.tacitus import Ask
 from tests.bench.chain import CHAIN_ID, BenchChain, bench_chain
 from tests.bench.database import scratch_database
 from tests.bench.plain_script import Outcome, all_at_once, one_after_the_other

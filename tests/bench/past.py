@@ -16,8 +16,17 @@ from eth_utils.address import to_checksum_address
 from ulid import ULID
 
 from accounts.models import Account
-from accounts.wallets import Wallet
-from queries.counters import DONE, FACTS, GAS, REJECTED, WITHIN, count, done_within, of_route
+from accounts.sign_in.wallets import Wallet
+from queries.database.daily_counts import (
+    DONE,
+    FACTS,
+    GAS,
+    REJECTED,
+    WITHIN,
+    count,
+    done_within,
+    of_route,
+)
 from queries.models import (
     Batch,
     BlockJob,

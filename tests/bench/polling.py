@@ -15,7 +15,7 @@ from statistics import median
 
 from django.db.models import Count
 
-from queries.api.views import QUERIES_SHOWN
+from queries.api.batches import QUERIES_SHOWN
 from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.bench.bare_views import BEHIND_THE_KEY

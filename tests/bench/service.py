@@ -13,9 +13,9 @@ from django.db import connection
 
 from explorer.demo.processes import Programs
 from explorer.demo.service import is_ready
+from queries.client.tacitus import Ask, Tacitus, batch_of
 from queries.models import Batch
 from queries.statuses import BatchStatus
-from queries.tacitus import Ask, Tacitus, batch_of
 from tests.bench.chain import CHAIN_ID, BenchChain
 from tests.bench.command import BenchFailed
 from tests.bench.database import new_key

@@ -24,13 +24,13 @@ from ulid import ULID
 
 from accounts.models import Account
 from explorer.wiring import LIMITS
-from queries.api import urls as api
-from queries.durable import durably
+from queries.api import endpoints as api
+from queries.client.tacitus import Ask, batch_of
+from queries.config.registries import Registry, RegistryKind
+from queries.config.routes import Chain, NodeAddress, Routes
+from queries.database.durable import durably
 from queries.models import Batch, Query
 from queries.proving.keccak import keccak256
-from queries.registries import Registry, RegistryKind
-from queries.routes import Chain, NodeAddress, Routes
-from queries.tacitus import Ask, batch_of
 from tests.bench.command import BenchFailed
 from tests.bench.database import new_key, scratch_database
 from tests.bench.past import FIRST_BLOCK, REGISTRY

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from queries.chain.registry import Missing
-from queries.costs import MEASURED
-from queries.pipeline.pieces import Anchor, join, pieces_of
+from queries.config.measured_costs import MEASURED
+from queries.planning.calls import Anchor, join, pieces_of
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.witnesses import AccountField
 from tests.bench.corpus import read_corpus

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
-from tests.queries.pipeline.service import Service, running_service
+from tests.queries.prover.service import Service, running_service
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Batches whose facts are proven, as the pipeline leaves them."""
+"""Batches whose facts are proven, as a prover leaves them."""
 
 import itertools
 from collections.abc import Mapping

@@ -6,7 +6,7 @@ from django.test import Client
 
 from queries.reading import batches
 from queries.reading.facts import FactView, facts_of
-from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service
+from tests.queries.prover.service import CHAIN_ID, ETHER, Service
 
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 SLOT = 5

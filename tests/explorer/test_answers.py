@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import path
 
 from explorer import urls
-from explorer.middleware import LARGEST_FORM
+from explorer.http.middleware import LARGEST_FORM
 from tests.explorer.form_of_a_batch import ADDRESS
 from tests.queries.api import served_api
 

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from accounts.models import Account
 from explorer.demo.local_node import LocalNode
 from explorer.pages.batches import HTMX_STOPS
+from queries.config.routes import Routes
 from queries.models import Query, SentTransaction
-from queries.routes import Routes
 from tests.explorer.addresses import routes
 from tests.explorer.proven import HOLDER, SLOT, proven_batch
 from tests.queries.api.served_api import ROUTES, WALLET, submitted
-from tests.queries.pipeline.service import CHAIN_ID, running_service
+from tests.queries.prover.service import CHAIN_ID, running_service
 from tests.queries.schema.example_batches import LEGACY
 from tests.queries.tries.fuzzing import CASES, SEED
 

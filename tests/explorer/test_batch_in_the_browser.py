@@ -12,13 +12,13 @@ from pytest_django.live_server_helper import LiveServer
 from explorer.demo.local_node import LocalNode
 from queries import transitions
 from queries.models import Batch, BlockJob, Query
-from queries.pipeline.chains import Chains
-from queries.pipeline.worker import work_once
+from queries.prover.context import Chains
+from queries.prover.worker import work_once
 from queries.statuses import StepName
 from queries.transitions import Failure
 from tests.accessibility import assert_open_to_all
 from tests.explorer.proven import HOLDER, proven_batch
-from tests.queries.pipeline.service import CHAIN_ID, ETHER, Service, running_service
+from tests.queries.prover.service import CHAIN_ID, ETHER, Service, running_service
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account
-from accounts.wallets import shortened
+from accounts.sign_in.wallets import shortened
 from explorer.pages import batches
 from explorer.templatetags.tacitus import in_words
-from queries import counters
+from queries.database import daily_counts
 from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.explorer.on_record import ask_balances, prove
@@ -114,7 +114,7 @@ def test_the_start_page_has_the_newest_ten_and_sends_again_what_has_changed() ->
 
 
 def test_what_was_proven_is_reported_in_digits_charts_and_tables() -> None:
-    counters.count(
+    daily_counts.count(
         datetime.now(UTC),
         {"facts": 1_234, "gas": 123_400_000, "batches_done": 40, "done_within_15": 40},
     )

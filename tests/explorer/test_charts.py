@@ -6,7 +6,16 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.utils.safestring import SafeString
 
-from explorer.charts import HEIGHT, WIDTH, Bar, Measure, Point, balance_chart, bar_chart, step_chart
+from explorer.pages.charts import (
+    HEIGHT,
+    WIDTH,
+    Bar,
+    Measure,
+    Point,
+    balance_chart,
+    bar_chart,
+    step_chart,
+)
 from queries.reading.chain_objects import Balance
 
 pytestmark = pytest.mark.no_database

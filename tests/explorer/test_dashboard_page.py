@@ -12,7 +12,7 @@ from django.utils import timezone
 from ulid import ULID
 
 from queries.models import Batch, WebhookAttempt, WebhookDelivery
-from queries.webhooks import webhook_secret
+from queries.webhooks.payload import webhook_secret
 from tests.explorer.form_of_a_batch import account_of, signed_in
 from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET, make_key
 

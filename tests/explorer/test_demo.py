@@ -15,7 +15,7 @@ import requests
 from playwright.sync_api import Page, expect
 
 from explorer.demo.chains import HOLDINGS
-from queries.tacitus import Tacitus
+from queries.client.tacitus import Tacitus
 from tests.commands import clean_environment, free_port
 from tests.guides import code_of
 from tests.scenarios.service import until

@@ -10,7 +10,7 @@ import psycopg
 import requests
 
 from tests.commands import free_port
-from tests.proxy import proxied
+from tests.rigs.proxy import proxied
 from tests.scenarios.chain import Chain
 from tests.scenarios.service import HOLDER, SIGNER, Service, accounts, request, until
 

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account, ApiKey, Session
+from accounts.sign_in.wallets import Wallet
 from accounts.views import is_for_accounts
-from accounts.wallets import Wallet
 from queries.models import Batch
 from tests.accounts.signers import Signer
 from tests.explorer.addresses import addresses_of_pages

@@ -13,12 +13,12 @@ from ulid import ULID
 from explorer.pages.downloads import as_text
 from queries.models import Batch, Query
 from queries.reading import facts
-from queries.reading.slices import SLOTS_AT_ONCE
+from queries.reading.pagination import SLOTS_AT_ONCE
 from queries.statuses import BatchStatus
 from tests.explorer.on_record import ADDRESS, BLOCK, OTHER, ask, ask_balances, prove
 from tests.explorer.proven import FACTS, HOLDER, proven_batch
 from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA, make_key, submitted
-from tests.queries.pipeline.service import CHAIN_ID, Service
+from tests.queries.prover.service import CHAIN_ID, Service
 
 ACCOUNT = f"/explorer/account/{ADDRESS}"
 PAGE = f"/explorer/block/{SEPOLIA}/{BLOCK}"

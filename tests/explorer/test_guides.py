@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from markdown_it import MarkdownIt
 
-from explorer.guides import GUIDES, file_of
-from queries.limits import Limits
+from explorer.guides.render import GUIDES, file_of
+from queries.config.limits import Limits
 from tests.guides import shown_in
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 

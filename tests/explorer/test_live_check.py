@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from explorer.pages.facts import CHECKS
-from queries import held_threads
+from queries.config.routes import NodeAddress, Routes
+from queries.http import thread_slots
 from queries.models import Query
-from queries.routes import NodeAddress, Routes
 from tests.explorer.proven import page_of_fact, proven_batch
-from tests.queries.chain.lying_node import lying_node, stall
-from tests.queries.pipeline.service import CHAIN_ID, Service, serving
+from tests.queries.prover.service import CHAIN_ID, Service, serving
+from tests.rigs.lying_node import lying_node, stall
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 WAITS = 1  # second, that a visitor does
@@ -72,7 +72,7 @@ def test_a_visitor_waits_some_seconds_and_checks_so_often(service: Service) -> N
         assert time.monotonic() - begin < WAITS + 2
     with ExitStack() as stack:
         for _ in range(3):  # of four threads
-            assert stack.enter_context(held_threads.place_to_wait())
+            assert stack.enter_context(thread_slots.place_to_wait())
         assert "Others are checking facts right now" in _checked(batch)
     for _ in range(CHECKS - 2):
         assert "the same" in _checked(batch)

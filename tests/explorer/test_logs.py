@@ -10,10 +10,10 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from accounts import api_keys
-from accounts.key_text import KEY_PREFIX
+from accounts.keys import manage
+from accounts.keys.text import KEY_PREFIX
 from accounts.models import Account, Session
-from explorer.logs import (
+from explorer.http.logs import (
     LONGEST_PATH,
     LONGEST_TEXT,
     STRUCK,
@@ -233,7 +233,7 @@ def test_no_line_shows_who_asked_or_from_where(
     assert person.sign_in().status_code == 200
     owner = Account.objects.get()
     key = owner.keys.get()
-    own = {"api-key": api_keys.shown(key) or ""}
+    own = {"api-key": manage.shown(key) or ""}
     message = person.message()
     assert person.show(message, stranger.sign(message)).status_code >= 400
     asked = [

@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts.models import Account
 from explorer.demo.local_node import LocalNode, local_node
-from tests.queries.pipeline.service import CHAIN_ID, ETHER, HOLDER, running_service
+from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from accounts import api_keys
-from queries.api import estimating
+from accounts.keys import manage
+from queries.api import estimates
 from queries.models import Batch, Query
 from tests.explorer.form_of_a_batch import (
     ADDRESS,
@@ -28,7 +28,7 @@ HOSTILE = "<script>alert(1)</script>\u202ehunter2"
 @pytest.fixture(autouse=True)
 def _no_time_for_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The chains of these tests have none that answers."""
-    monkeypatch.setattr(estimating, "SECONDS", 0.0)
+    monkeypatch.setattr(estimates, "SECONDS", 0.0)
 
 
 def _json(answer: Any) -> Any:
@@ -72,7 +72,7 @@ def test_no_key_but_a_living_one_of_ones_own(whose: str) -> None:
     key = account_of(OTHER_WALLET).keys.get().pk
     if whose == "revoked":
         key = account_of().keys.get().pk
-        api_keys.revoke(account_of(), key)
+        manage.revoke(account_of(), key)
         make_key()
     sent = {"nobody's": "x\u202e", "none that is stored": "\0"}.get(whose, key)
     refused = send(signed_in(), key=sent)

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from explorer.guides import GUIDES
-from queries import counters
+from explorer.guides.render import GUIDES
+from queries.database import daily_counts
 from queries.models import BlockJob, SentTransaction
 from queries.statuses import BatchStatus
 from tests.accessibility import grave_faults
@@ -53,7 +53,7 @@ def served(live_server: LiveServer) -> str:
     """A service that has proven something on most days, and has a batch that waits."""
     for day in range(20):
         counts = {"facts": 12 * day, "gas": day * 900_000, "batches_done": day, "done_later": day}
-        counters.count(datetime.now(UTC) - timedelta(days=day), counts)
+        daily_counts.count(datetime.now(UTC) - timedelta(days=day), counts)
     done = ask_balances(count=3, blocks=4)
     prove(done)
     send_transaction(done)

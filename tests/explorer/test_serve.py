@@ -21,8 +21,8 @@ from django.core.management import CommandError, call_command
 from django.template.loader import render_to_string
 
 from tests.commands import PRODUCTION, Manage, clean_environment, free_port
-from tests.proxy import proxied
-from tests.quiet_server import QuietServer, serving
+from tests.rigs.proxy import proxied
+from tests.rigs.quiet_server import QuietServer, serving
 from tests.scenarios.production import serve_in_production
 from tests.scenarios.service import Service
 

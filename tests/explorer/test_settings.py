@@ -14,8 +14,8 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 
-from explorer.database import PrivateFile, database
-from explorer.environment import Environment
+from explorer.settings.database import PrivateFile, database
+from explorer.settings.environment import Environment
 from tests.commands import PRODUCTION, Manage
 
 WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"

@@ -9,11 +9,11 @@ import pytest
 from eth_abi.abi import encode
 
 from explorer.pages.snippets import snippets
-from queries.chain.solidity import selector
+from queries.contracts.abi import selector
 from queries.reading.facts import FactView
 from tests.builds import compiled
 from tests.explorer.proven import FACTS, facts_in, proven_batch
-from tests.queries.pipeline.service import Service
+from tests.queries.prover.service import Service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 SETTINGS = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from queries.registries import Registry, RegistryKind, address_of
+from queries.config.registries import Registry, RegistryKind, address_of
 from tests.commands import free_port
 from tests.operating import background
 from tests.operating.drill import (

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 import requests
 
-from queries.registries import Registry, RegistryKind, address_of
+from queries.config.registries import Registry, RegistryKind, address_of
 from tests.commands import free_port
 from tests.operating import background
 from tests.operating.drill import Drill, chain_of_the_guide, client_of, funded, on_nodes_of
 from tests.operating.guide import SUDO, run, shown, stand_in
-from tests.proxy import CADDY
+from tests.rigs.proxy import CADDY
 from tests.scenarios.service import until
 
 pytestmark = pytest.mark.no_database

@@ -11,7 +11,7 @@ from typing import Any
 import requests
 from eth_utils.crypto import keccak
 
-from tests.quiet_server import QuietServer
+from tests.rigs.quiet_server import QuietServer
 from tests.scenarios.chain import Chain
 
 Question = dict[str, Any]

@@ -4,7 +4,7 @@ import threading
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 
-from tests.quiet_server import QuietServer
+from tests.rigs.quiet_server import QuietServer
 
 
 @dataclass(frozen=True)

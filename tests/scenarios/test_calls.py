@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 
-from queries.costs import TOGETHER, calls_of_a_fact
+from queries.config.measured_costs import TOGETHER, calls_of_a_fact
 from tests.scenarios.chain import Chain
 from tests.scenarios.node import Node
 from tests.scenarios.service import Service, accounts

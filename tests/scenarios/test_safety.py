@@ -14,7 +14,7 @@ import requests
 from eth_account import Account
 from eth_typing import HexStr
 
-from tests.quiet_server import QuietServer, serving
+from tests.rigs.quiet_server import QuietServer, serving
 from tests.scenarios.chain import Chain
 from tests.scenarios.node import Node
 from tests.scenarios.production import PROXY, SETTINGS, serve_in_production

@@ -11,8 +11,8 @@ import requests
 from eth_abi.abi import decode, encode
 from eth_utils.address import to_checksum_address
 
+from queries.client.tacitus import Tacitus
 from queries.proving.headers import HeaderField
-from queries.tacitus import Tacitus
 from tests.guides import code_of, run
 from tests.scenarios.chain import Chain, RpcError, call_data
 from tests.scenarios.service import HELD, HOLDER, OWNERS, SIGNER, Service, accounts, request

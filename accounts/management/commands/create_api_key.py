@@ -6,12 +6,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from accounts import api_keys
-from accounts.api_keys import key_name
-from accounts.database_state import refuse_unmigrated
-from accounts.errors import Refusal
+from accounts.keys import manage
+from accounts.keys.manage import key_name
 from accounts.models import Account
-from accounts.wallets import Wallet, wallet_address, wallet_chain_id
+from accounts.shared.database_state import refuse_unmigrated
+from accounts.shared.errors import Refusal
+from accounts.sign_in.wallets import Wallet, wallet_address, wallet_chain_id
 
 
 class Command(BaseCommand):
@@ -36,7 +36,7 @@ class Command(BaseCommand):
                 owner, _ = Account.objects.of_wallet(wallet)
                 if not owner.is_active:
                     raise CommandError(f"The account {owner} is disabled.")
-                key = api_keys.add_key(owner, key_name(options["name"]))
+                key = manage.add_key(owner, key_name(options["name"]))
         except Refusal as refusal:
             raise CommandError(refusal.sentence) from None
-        self.stdout.write(api_keys.shown(key) or "")
+        self.stdout.write(manage.shown(key) or "")

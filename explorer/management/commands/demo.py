@@ -17,7 +17,7 @@ from explorer.demo.processes import DemoFailed, empty_folder
 from explorer.demo.service import running_service, sign_in
 from explorer.demo.tour import Terminal, examples, show, things_to_try
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
-from queries.tacitus import Tacitus
+from queries.client.tacitus import Tacitus
 
 GREATEST_PORT = 65_535
 WATCHED_EVERY = 0.5  # seconds

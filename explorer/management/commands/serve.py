@@ -15,10 +15,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseFault
 from django.db import connection
 
-from accounts.database_state import NOT_MIGRATED, is_migrated
-from accounts.siwe import siwe
-from explorer.logs import log_what_python_says
-from explorer.web_server import WebServer
+from accounts.shared.database_state import NOT_MIGRATED, is_migrated
+from accounts.sign_in.siwe import siwe
+from explorer.http.logs import log_what_python_says
+from explorer.http.web_server import WebServer
 
 log = logging.getLogger("tacitus.serve")
 

@@ -11,26 +11,18 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import InterfaceError, OperationalError, close_old_connections
 
-from accounts.database_state import refuse_unmigrated
-from accounts.errors import Refusal
-from queries.attestations import (
-    Attester,
-    Installation,
-    NotTaken,
-    SignedAttestation,
-    attested_by,
-    read_attestation,
-    read_line,
-    registry_of,
-    take,
-    wanted,
-)
+from accounts.shared.database_state import refuse_unmigrated
+from accounts.shared.errors import Refusal
+from queries.attestations.body import SignedAttestation, read_attestation, read_line
+from queries.attestations.records import attested_by, registry_of, take, wanted
+from queries.attestations.remote import Installation, NotTaken
+from queries.attestations.signing import Attester
 from queries.chain.errors import ChainError
-from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer, SignerUnusable
+from queries.config.registries import Registry
+from queries.config.routes import Routes
 from queries.management.base import OperatorCommand, add_address, configured_routes
-from queries.registries import Registry
-from queries.routes import Routes
+from queries.management.setup_check import with_advice
 
 LOOKS_EVERY, ASKS_EVERY = 1.0, 5.0  # seconds: of the database, of another installation
 

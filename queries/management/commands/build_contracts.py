@@ -7,15 +7,22 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from queries.chain.solidity import BUILD
+from queries.config.networks import NETWORKS
+from queries.config.registries import (
+    FACTORY,
+    SALT,
+    Registry,
+    RegistryKind,
+    arguments,
+    create2_address,
+)
+from queries.contracts.abi import BUILD
 from queries.contracts.compiler import (
     CompilerFailed,
     compile_contracts,
     read_sources,
     standard_input,
 )
-from queries.networks import NETWORKS
-from queries.registries import FACTORY, SALT, Registry, RegistryKind, arguments, create2_address
 
 
 class Command(BaseCommand):

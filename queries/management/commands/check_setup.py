@@ -5,15 +5,15 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from accounts.database_state import NOT_MIGRATED, is_migrated
+from accounts.shared.database_state import NOT_MIGRATED, is_migrated
 from queries.amounts import short_amount
-from queries.chain.setup_check import DEPLOY, Finding, findings
 from queries.chain.signer import Signer, SignerUnusable
-from queries.costs import of_a_balance
+from queries.config.measured_costs import of_a_balance
+from queries.config.routes import Chain, Routes
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
+from queries.management.setup_check import DEPLOY, Finding, findings
 from queries.models import SentTransaction
-from queries.pipeline.fees import gone_in_a_day
-from queries.routes import Chain, Routes
+from queries.transactions.budget import gone_in_a_day
 
 LONGEST_SUBJECT = 44
 

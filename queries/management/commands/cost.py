@@ -11,19 +11,13 @@ from django.core.management.base import CommandError
 from queries.amounts import gwei, short_amount
 from queries.chain.errors import CallReverted
 from queries.chain.sender import Destination
-from queries.costs import (
-    TOGETHER,
-    calls_of_a_fact,
-    data_fee,
-    deployment_need,
-    idle_calls,
-    of_a_balance,
-)
-from queries.limits import DAY, Limits
+from queries.config.limits import DAY, Limits
+from queries.config.measured_costs import TOGETHER, calls_of_a_fact, idle_calls, of_a_balance
+from queries.config.registries import FACTORY, Registry, deployment
+from queries.config.routes import GWEI, Chain
 from queries.management.base import OperatorCommand, at_least_one, configured_routes
-from queries.pipeline.readers import NO_SIGNER
-from queries.registries import FACTORY, Registry, deployment
-from queries.routes import GWEI, Chain
+from queries.management.deployment_cost import data_fee, deployment_need
+from queries.planning.readers import NO_SIGNER
 
 FACTS, MONTH = 100, 30  # a day; days
 NAMES = {1: "one balance alone", 10: "10 of a block, each", 100: "100 of a block, each"}

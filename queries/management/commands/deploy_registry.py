@@ -19,12 +19,8 @@ from queries.amounts import gwei, short_amount
 from queries.chain.errors import CallReverted, ChainError
 from queries.chain.registry_checks import Unfit, check_chain, newest_game
 from queries.chain.sender import Destination, TransactionFailed, send_and_wait
-from queries.chain.setup_check import with_advice
 from queries.chain.signer import Signer
-from queries.costs import deployment_need
-from queries.management.base import OperatorCommand, add_wait, configured_routes, configured_signer
-from queries.proving.registry_calls import HORIZON
-from queries.registries import (
+from queries.config.registries import (
     FACTORY,
     VALID_UNTIL,
     Registry,
@@ -35,7 +31,11 @@ from queries.registries import (
     route_lines,
     time_text,
 )
-from queries.routes import KEYS_OF_KIND, REGISTRY_KEYS, Chain, Routes, read_registry
+from queries.config.routes import KEYS_OF_KIND, REGISTRY_KEYS, Chain, Routes, read_registry
+from queries.management.base import OperatorCommand, add_wait, configured_routes, configured_signer
+from queries.management.deployment_cost import deployment_need
+from queries.management.setup_check import with_advice
+from queries.proving.registry_calls import HORIZON
 
 DELEGATION = bytes.fromhex("ef0100")  # of an EOA to a contract's code (EIP-7702); its key signs
 NEEDED = ("source", "destination", "kind")

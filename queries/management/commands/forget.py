@@ -7,17 +7,17 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.db.models import ProtectedError
 
-from accounts import api_keys
-from accounts.database_state import refuse_unmigrated
-from accounts.errors import Refusal
+from accounts.keys import manage
 from accounts.models import Account, Allowance, SignInNonce
-from accounts.wallets import Wallet, wallet_address, wallet_chain_id
-from accounts.wording import counted
-from queries.cancellation import cancel
+from accounts.shared.database_state import refuse_unmigrated
+from accounts.shared.errors import Refusal
+from accounts.shared.wording import counted
+from accounts.sign_in.wallets import Wallet, wallet_address, wallet_chain_id
+from queries.database.clock import shared_now
+from queries.intake.cancel import cancel
 from queries.management.base import OperatorCommand
 from queries.management.commands.prune import BATCHES, delete_in_pieces, ended_batches
 from queries.models import Batch, WebhookDelivery
-from queries.pipeline.queue import shared_now
 
 
 class Command(OperatorCommand):
@@ -51,7 +51,7 @@ class Command(OperatorCommand):
 def _forget(account: Account) -> None:
     """Delete what can be deleted by now; the account itself comes last."""
     Account.objects.filter(pk=account.pk).update(is_active=False)
-    used = [api_keys.subject(key) for key in account.keys.all()]
+    used = [manage.subject(key) for key in account.keys.all()]
     Allowance.objects.filter(pk__in=used).delete()
     account.keys.all().delete()
     account.sessions.all().delete()

@@ -19,11 +19,11 @@ from eth_utils.address import is_checksum_address
 
 from queries.chain.errors import NodesUnreachable
 from queries.chain.signer import SignerUnusable
+from queries.config.networks import NETWORKS, Network, chain_lines, provable_after, registry_of
+from queries.config.registries import Registry, RegistryKind, route_lines
+from queries.config.routes import Routes, read_routes
+from queries.config.routes_file import RoutesUnreadable, node_address
 from queries.management.base import OperatorCommand, chain_at, configured_signer
-from queries.networks import NETWORKS, Network, chain_lines, provable_after, registry_of
-from queries.registries import Registry, RegistryKind, route_lines
-from queries.routes import Routes, read_routes
-from queries.routes_file import RoutesUnreadable, node_address
 
 NAMES = ", ".join(NETWORKS)
 Read = TypeVar("Read")

@@ -14,11 +14,11 @@ from django.core.management.base import CommandError
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from accounts.database_state import refuse_unmigrated
-from accounts.wording import counted
+from accounts.shared.database_state import refuse_unmigrated
+from accounts.shared.wording import counted
+from queries.database.clock import shared_now
 from queries.management.base import OperatorCommand
 from queries.models import Batch, BlockJob, Query, SentTransaction, Share
-from queries.pipeline.queue import shared_now
 
 PIECE, BATCHES = 100, 5  # rows of a database transaction; a batch may have a thousand queries
 NOUNS = {

@@ -8,11 +8,13 @@ from typing import Any
 from django.core.management.base import CommandError
 from eth_utils.address import is_checksum_address, to_checksum_address
 
-from accounts.wording import counted
+from accounts.shared.wording import counted
 from queries.amounts import short_amount
 from queries.chain.errors import ChainError
+from queries.chain.reader import SourceChain
 from queries.chain.sender import Destination
-from queries.chain.source import SourceChain
+from queries.config.registries import proves_its_code
+from queries.config.routes import GWEI
 from queries.management.base import (
     OperatorCommand,
     add_address,
@@ -23,10 +25,8 @@ from queries.management.base import (
     host_of,
 )
 from queries.management.bundle_files import add_bundle, read_bundle
-from queries.pipeline.publish import Means, NotPublished, check_l1, publish, registry_at
+from queries.management.publishing import Means, NotPublished, check_l1, publish, registry_at
 from queries.proving.bundles import BlockProof, Bundle
-from queries.registries import proves_its_code
-from queries.routes import GWEI
 
 DEAREST = 100  # gwei
 

@@ -10,13 +10,13 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import connections
 
-from accounts.database_state import refuse_unmigrated
-from accounts.wording import counted
-from queries.engines import embedded
-from queries.engines.waking import ALARM, LOOKS_EVERY, listen
+from accounts.shared.database_state import refuse_unmigrated
+from accounts.shared.wording import counted
+from queries.engines.wake import ALARM, LOOKS_EVERY, listen
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
-from queries.pipeline.chains import Chains
-from queries.webhooks import MAX_SECONDS
+from queries.prover import loop
+from queries.prover.context import Chains
+from queries.webhooks.post import MAX_SECONDS
 
 MOST_THREADS = 64
 # Python's thread switch interval, a tenth of its default: a thread that proves thousands of facts
@@ -51,7 +51,7 @@ class Command(OperatorCommand):
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, lambda *_: ALARM.stop())
         new_chains = partial(Chains, routes, signer)
-        workers = embedded.run(new_chains, threads, ALARM, LOOKS_EVERY)
+        workers = loop.run(new_chains, threads, ALARM, LOOKS_EVERY)
         count = counted(len(routes.registries), "route")
         self.stdout.write(f"Proving on {count} as {signer.address} (Ctrl-C ends it)")
         self.stdout.flush()

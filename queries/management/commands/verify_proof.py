@@ -9,14 +9,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import to_checksum_address
 
-from accounts.wording import counted
+from accounts.shared.wording import counted
 from queries.chain.errors import BlockUnknown, ChainError
-from queries.chain.source import SourceChain
+from queries.chain.reader import SourceChain
+from queries.config.registries import Registry, RegistryKind, proves_its_code, with_arguments
 from queries.management.base import add_address, chain_at, host_of
 from queries.management.bundle_files import add_bundle, read_bundle
-from queries.management.proof_words import block_lines
+from queries.management.proof_text import block_lines
 from queries.proving.bundles import BlockProof, Bundle
-from queries.registries import Registry, RegistryKind, proves_its_code, with_arguments
 
 HASH = re.compile("0x[0-9a-fA-F]{64}")
 

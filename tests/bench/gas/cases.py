@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountProof, SlotProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import EMPTY_CODE_HASH
@@ -19,7 +19,7 @@ from queries.proving.rlp_items import split_list
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from tests.bench.corpus import RecordedAccount, RecordedFile
 from tests.bench.gas.chains import BlockWords, RegistryKind, block_words
-from tests.registry_reads import RegistryReads
+from tests.rigs.registry_reads import RegistryReads
 
 MANY = (1, 10, 50, 100)
 BALANCE = frozenset({AccountField.BALANCE})

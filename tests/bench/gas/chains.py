@@ -8,14 +8,14 @@ from enum import Enum
 from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.solidity import call_data, load_artifact
+from queries.contracts.abi import call_data, load_artifact
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from tests.bench.corpus import RecordedBlock
 from tests.builds import artifact
-from tests.local_chain import HORIZON_WORD
-from tests.registry_reads import RegistryReads
+from tests.rigs.local_chain import HORIZON_WORD
+from tests.rigs.registry_reads import RegistryReads
 
 BLOCK_HASHES = "0x0000F90827F1C53a10cb7A02335B175320002935"
 BEACON_ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02"

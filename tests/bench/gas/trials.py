@@ -9,7 +9,7 @@ from tests.bench.command import BenchFailed
 from tests.bench.corpus import RecordedFile
 from tests.bench.gas.cases import Case, file_cases, read_cases
 from tests.bench.gas.chains import MeasuringChain, RegistryKind, native_chain, settable_chain
-from tests.local_chain import error_name, undone
+from tests.rigs.local_chain import error_name, undone
 
 BASE_GAS = 21_000
 

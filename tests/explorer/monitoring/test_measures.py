@@ -5,17 +5,18 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from explorer import metrics
+from explorer.http import metrics
 from queries import transitions
+from queries.database.leases import claim_one
 from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
-from queries.pipeline.fees import note_final, settle_costs
-from queries.pipeline.queue import claim_one
+from queries.transactions.receipts import note_final
+from queries.transactions.shares import settle_costs
 from queries.wait_reasons import Reason
 from tests.explorer.monitoring.exposed import exposed
 from tests.explorer.monitoring.watched_service import ETHER, WATCHED, make_service, wei
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, WALLET, make_key, submitted
 from tests.queries.api.worked_batches import send_transaction
-from tests.queries.test_counters import FAILURE
+from tests.queries.database.test_daily_counts import FAILURE
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from django.test import Client
 
-from explorer import metrics
+from explorer.http import metrics
 from explorer.pages.docs import MONITORING
 from tests.explorer.monitoring.exposed import kinds_of, told
 from tests.explorer.monitoring.watched_service import WATCHED, make_service

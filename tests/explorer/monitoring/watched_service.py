@@ -5,7 +5,8 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from queries.counters import of_route
+from queries.config.routes import Routes
+from queries.database.daily_counts import of_route
 from queries.models import (
     Batch,
     BlockJob,
@@ -15,7 +16,6 @@ from queries.models import (
     NodeRecord,
     SentTransaction,
 )
-from queries.routes import Routes
 from tests.queries.api.served_api import ROUTES, SEPOLIA, WALLET, make_key, record_head, submitted
 from tests.queries.api.worked_batches import send_transaction
 

@@ -9,15 +9,15 @@ from django.test import Client
 from django.urls import path
 from django.utils import timezone
 
-from accounts import api_keys
+from accounts.keys import manage
 from accounts.models import Account
-from accounts.wallets import Wallet
+from accounts.sign_in.wallets import Wallet
 from explorer import urls
-from queries.api import urls as api
+from queries.api import endpoints as api
 from queries.chain.signer import Signer
+from queries.config.registries import Registry, RegistryKind
+from queries.config.routes import Chain, NodeAddress, Routes
 from queries.models import ChainRecord
-from queries.registries import Registry, RegistryKind
-from queries.routes import Chain, NodeAddress, Routes
 from queries.schema.batch_checks import BatchLimits
 
 HERE = __name__
@@ -94,7 +94,7 @@ names = itertools.count()
 
 def make_key(wallet: str = WALLET) -> str:
     account, _ = Account.objects.of_wallet(Wallet(wallet))
-    text = api_keys.shown(api_keys.add_key(account, f"Key {next(names)}"))
+    text = manage.shown(manage.add_key(account, f"Key {next(names)}"))
     assert text is not None
     return text
 

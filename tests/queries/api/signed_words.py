@@ -6,7 +6,7 @@ from typing import Any
 from django.test import Client
 from django.utils import timezone
 
-from queries.attestations import SignedAttestation
+from queries.attestations.body import SignedAttestation
 from queries.chain.signer import Signer
 from queries.models import Batch, BlockJob, Query
 from queries.proving.attestations import Attested

@@ -8,11 +8,11 @@ import pytest
 from django.test import Client
 from hypothesis import HealthCheck, assume, given, settings, strategies
 
-from accounts import errors as general
+from accounts.shared import errors as general
 from explorer.urls import API_PATHS
-from queries import errors
-from queries.api import urls as api
-from queries.routes import Routes
+from queries import refusals
+from queries.api import endpoints as api
+from queries.config.routes import Routes
 from tests.queries.api.json_schema import Schemas
 from tests.queries.api.served_api import (
     ATTESTED,
@@ -76,7 +76,7 @@ NOT_OF_THE_API = {
 
 def known_codes() -> set[str]:
     """Of every refusal that the code of the API knows."""
-    every = [*vars(errors).values(), *vars(general).values()]
+    every = [*vars(refusals).values(), *vars(general).values()]
     return {each.code for each in every if isinstance(each, general.Code)} - NOT_OF_THE_API
 
 

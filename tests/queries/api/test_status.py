@@ -177,7 +177,7 @@ def big_batch(count: int) -> dict[str, object]:
 
 
 def test_the_queries_of_a_large_batch_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("queries.api.views.QUERIES_SHOWN", 3)
+    monkeypatch.setattr("queries.api.batches.QUERIES_SHOWN", 3)
     key = make_key()
     batch_id = submitted(key, big_batch(7))
     seen, following = [], 0

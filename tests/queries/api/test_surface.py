@@ -25,11 +25,11 @@ from schemathesis.specs.openapi import stateful
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
 from explorer.demo.local_node import LocalNode
-from queries import webhooks
-from queries.api import attestation_views, estimating
+from queries.api import attestations, estimates
 from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
-from queries.errors import CHAIN_UNAVAILABLE
+from queries.refusals import CHAIN_UNAVAILABLE
+from queries.webhooks import deliver
 from tests.queries.api.served_api import LIMITS
 from tests.queries.api.things_to_ask_for import Things, things_to_ask_for
 from tests.queries.tries.fuzzing import CASES, SEED
@@ -83,9 +83,9 @@ def things(
 ) -> Iterator[Things]:
     """Limits are far, and the test's transaction outlives each request."""
     settings.REQUESTS_PER_MINUTE = FAR
-    monkeypatch.setattr(estimating, "A_MINUTE", FAR)
-    monkeypatch.setattr(attestation_views, "A_MINUTE", FAR)
-    monkeypatch.setattr(webhooks, "REPLAYS_AN_HOUR", FAR)
+    monkeypatch.setattr(estimates, "A_MINUTE", FAR)
+    monkeypatch.setattr(attestations, "A_MINUTE", FAR)
+    monkeypatch.setattr(deliver, "REPLAYS_AN_HOUR", FAR)
     with things_to_ask_for(shared_node) as there:
         around = (signals.request_started, signals.request_finished)
         for signal in around:

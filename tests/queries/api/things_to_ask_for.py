@@ -11,13 +11,13 @@ from django.test import override_settings
 from schemathesis import Case
 
 from explorer.demo.local_node import LocalNode
-from queries.limits import Limits
+from queries.config.limits import Limits
+from queries.config.routes import NodeAddress, Routes
 from queries.models import Query, WebhookDelivery
-from queries.pipeline.worker import deliver_once
-from queries.routes import NodeAddress, Routes
+from queries.prover.worker import deliver_once
 from tests.queries.api.served_api import LIMITS, OTHER_WALLET, ROUTES, SEPOLIA, submitted
 from tests.queries.api.signed_words import BLOCK, wait_for, word
-from tests.queries.pipeline.service import CHAIN_ID, HOLDER, Service, ended_batch, running_service
+from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, ended_batch, running_service
 
 NO_SIGNER = "http://127.0.0.1:9/"  # listens there
 

@@ -1,4 +1,4 @@
-"""Batches as the pipeline leaves them, without a pipeline."""
+"""Batches as a prover leaves them, without a prover."""
 
 from datetime import UTC, datetime, timedelta
 

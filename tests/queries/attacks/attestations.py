@@ -7,8 +7,8 @@ from eth_account import Account
 from eth_account.messages import encode_typed_data
 from eth_account.signers.local import LocalAccount
 
-from queries.chain.solidity import call_data
-from tests.local_chain import Deployed
+from queries.contracts.abi import call_data
+from tests.rigs.local_chain import Deployed
 
 SOURCE_CHAIN = 5
 DESTINATION_CHAIN = 31_337

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import takewhile
 
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from queries.proving.accounts import encode_account
 from queries.proving.registry_calls import HISTORY_RING as RING
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call

@@ -6,7 +6,7 @@ without an answer, or take bytes that mean nothing. The names begin with the des
 
 from dataclasses import dataclass, replace
 
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import PROVE_SELECTOR, accumulated_section, prove_call

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from eth_abi.abi import encode
 
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON
-from tests.local_chain import Deployed
 from tests.queries.attacks.attestations import SOURCE_CHAIN
+from tests.rigs.local_chain import Deployed
 
 Deploy = Callable[..., Deployed]
 

@@ -2,7 +2,7 @@
 
 from eth_abi.abi import encode
 
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON, HeaderFlag, accumulated_section, prove_call
 from queries.proving.rlp_items import encode_integer, encode_string

@@ -7,10 +7,9 @@ from functools import cache
 from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode, TransactionReverted
-from queries.chain.solidity import call_data, load_artifact
+from queries.contracts.abi import call_data, load_artifact
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
-from tests.local_chain import Deployed, error_name, undone
 from tests.queries.attacks.attestations import (
     FOREIGNER,
     OTHER_DESTINATION,
@@ -28,6 +27,7 @@ from tests.queries.attacks.games import OUTPUT, Games, Output, record_output
 from tests.queries.attacks.header_forgeries import TIMESTAMP, fields
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 from tests.queries.attacks.witness_parts import key
+from tests.rigs.local_chain import Deployed, error_name, undone
 
 HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"
 L1_BLOCK = "0x4200000000000000000000000000000000000015"

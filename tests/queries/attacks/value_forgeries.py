@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountState, encode_account
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from queries.proving.registry_calls import accumulated_section, prove_call

@@ -8,9 +8,9 @@ import pytest
 
 from queries.chain.errors import ChainError
 from queries.chain.node_pool import NodePool
-from queries.limits import Limits
+from queries.config.limits import Limits
+from queries.config.routes import Chain
 from queries.proving.errors import AnswerMalformed
-from queries.routes import Chain
 
 NO_SIGNER = "http://127.0.0.1:1/hunter2"
 SHOWN_ERRORS = ("{", "hunter2", "http", "127.0.0.1")

@@ -6,9 +6,9 @@ from typing import cast
 
 import pytest
 
-from queries.chain.source import ChainHead, SourceChain
+from queries.chain.reader import ChainHead, SourceChain
 from queries.proving.headers import Header
-from tests.queries.chain.relay import chain_of
+from tests.rigs.relay import chain_of
 
 pytestmark = pytest.mark.no_database
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import pytest
 from eth_account import Account
 
-from accounts.wallets import WalletAnswer
+from accounts.sign_in.wallets import WalletAnswer
 from explorer.demo.local_node import LocalNode
-from queries.chain.wallets import ask_wallet
-from queries.routes import Chain, NodeAddress
+from queries.chain.contract_wallets import ask_wallet
+from queries.config.routes import Chain, NodeAddress
 from tests.queries.contracts.wallets import (
     MAGIC,
     WRAPPER_END,

@@ -10,8 +10,8 @@ from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.errors import FeesTooHigh, NodesLie, NonceUsed
 from queries.chain.sender import Destination
 from queries.chain.signer import Fees, SignedTransaction, Signer, UnsignedTransaction
-from tests.local_chain import undone
-from tests.queries.chain.relay import chain_of, relay
+from tests.rigs.local_chain import undone
+from tests.rigs.relay import chain_of, relay
 
 pytestmark = pytest.mark.no_database
 

@@ -8,8 +8,8 @@ from explorer.demo.local_node import LocalNode
 from queries.chain.errors import CallReverted
 from queries.chain.node_pool import NodePool
 from tests.queries.chain.asking_nodes import number_of
-from tests.queries.chain.lying_node import LyingNode, as_json, result
-from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
+from tests.rigs.lying_node import LyingNode, as_json, result
+from tests.rigs.relay import Asked, NotMine, chain_of, refusal, relay
 
 pytestmark = pytest.mark.no_database
 

@@ -15,13 +15,13 @@ from queries.chain.errors import (
     StateNotAvailable,
 )
 from queries.chain.node_pool import NodePool
-from queries.chain.source import SourceChain
-from queries.limits import Limits
+from queries.chain.reader import SourceChain
+from queries.config.limits import Limits
+from queries.config.routes import Chain
 from queries.proving.errors import AnswerMalformed
-from queries.routes import Chain
 from tests.queries.chain.asking_nodes import NO_SIGNER, ask, failure, impatient, number
-from tests.queries.chain.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node
-from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
+from tests.rigs.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node
+from tests.rigs.relay import Asked, NotMine, chain_of, refusal, relay
 
 pytestmark = pytest.mark.no_database
 NOBODY_AT_ALL = "0x00000000000000000000000000000000000dEaD1"

@@ -9,9 +9,9 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.chain.errors import NodesOfAnotherChain
 from queries.chain.node_pool import NodePool
-from queries.limits import Limits
+from queries.config.limits import Limits
 from tests.queries.chain.asking_nodes import ask, failure, impatient, number
-from tests.queries.chain.relay import Asked, chain_of, relay
+from tests.rigs.relay import Asked, chain_of, relay
 
 pytestmark = pytest.mark.no_database
 

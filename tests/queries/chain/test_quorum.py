@@ -12,8 +12,8 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.chain.errors import CallReverted, ChainError, NoQuorum
 from queries.chain.sender import Destination
-from queries.limits import Limits
-from tests.queries.chain.relay import Asked, NotMine, chain_of, refusal, relay
+from queries.config.limits import Limits
+from tests.rigs.relay import Asked, NotMine, chain_of, refusal, relay
 
 pytestmark = pytest.mark.no_database
 WHO = "0x00000000000000000000000000000000000000Aa"

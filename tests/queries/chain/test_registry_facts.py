@@ -8,15 +8,15 @@ from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.errors import RegistryAbsent
 from queries.chain.registry import FactRead, RegistryFacts
 from queries.chain.sender import Destination
+from queries.config.registries import Registry, RegistryKind
 from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
-from queries.registries import Registry, RegistryKind
-from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import SOURCE_CHAIN
 from tests.queries.attacks.registry_attacks import RECORD, move_on, put_predeploy
-from tests.queries.chain.relay import chain_of
 from tests.queries.contracts.live_chain import LiveChain
+from tests.rigs.local_chain import Deployed, undone
+from tests.rigs.relay import chain_of
 
 pytestmark = pytest.mark.no_database
 

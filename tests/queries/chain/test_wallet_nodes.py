@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from accounts.wallets import WalletAnswer
+from accounts.sign_in.wallets import WalletAnswer
 from explorer.demo.local_node import LocalNode
-from queries.chain.wallets import ask_wallet
-from queries.limits import Limits
-from queries.routes import Chain, NodeAddress
-from tests.queries.chain.lying_node import NO_ANSWERS, LyingNode, Say, lying_node, result
+from queries.chain.contract_wallets import ask_wallet
+from queries.config.limits import Limits
+from queries.config.routes import Chain, NodeAddress
 from tests.queries.contracts.wallets import MAGIC, same_answer
+from tests.rigs.lying_node import NO_ANSWERS, LyingNode, Say, lying_node, result
 
 pytestmark = pytest.mark.no_database
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.quiet_server import QuietServer, serving
+from tests.rigs.quiet_server import QuietServer, serving
 
 Answer = Callable[["OddServer"], None]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from queries import tacitus
-from queries.tacitus import Ask, Tacitus, batch_of
+from queries.client import tacitus
+from queries.client.tacitus import Ask, Tacitus, batch_of
 from tests.scenarios.service import HELD, HOLDER, Service
 
 pytestmark = pytest.mark.either_database

@@ -10,7 +10,7 @@ import pytest
 import requests
 from django.test import Client
 
-from queries import tacitus
+from queries.client import tacitus
 
 pytestmark = pytest.mark.no_database
 

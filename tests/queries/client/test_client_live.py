@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from queries.tacitus import Ask, Refused, Rejected, Status, Tacitus, batch_of
+from queries.client.tacitus import Ask, Refused, Rejected, Status, Tacitus, batch_of
 from tests.guides import code_of, run
 from tests.queries.contracts.holder import VARIABLES
 from tests.scenarios.service import HELD, HOLDER, Service

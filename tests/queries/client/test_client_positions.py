@@ -8,9 +8,9 @@ from eth_abi.packed import encode_packed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries import tacitus
+from queries.client import tacitus
+from queries.client.tacitus import SLOT_LIMIT, Misused, Position, main, mapping_key, typed_key
 from queries.proving.keccak import keccak256
-from queries.tacitus import SLOT_LIMIT, Misused, Position, main, mapping_key, typed_key
 
 pytestmark = pytest.mark.no_database
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from queries import tacitus
-from queries.chain.solidity import load_artifact
-from queries.tacitus import (
+from queries.client import tacitus
+from queries.client.tacitus import (
     AnswerUnreadable,
     Ask,
     Misused,
@@ -16,6 +15,7 @@ from queries.tacitus import (
     Unreachable,
     batch_of,
 )
+from queries.contracts.abi import load_artifact
 from tests.commands import free_port
 from tests.queries.client.odd_server import (
     Answer,

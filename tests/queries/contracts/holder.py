@@ -1,6 +1,6 @@
 """The contract that the live tests prove, with what it holds where."""
 
-from queries.tacitus import Position, mapping_key
+from queries.client.tacitus import Position, mapping_key
 from tests.builds import contract_of_tests
 
 _ONES = mapping_key("address", bytes.fromhex("11" * 20))

@@ -4,7 +4,7 @@ from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode
 from queries.chain.ens import name_hash
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from tests.builds import contract_of_tests
 
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from queries import tacitus
-from queries.chain.solidity import BUILD, load_artifact, selector
+from queries.client import tacitus
+from queries.config.networks import NETWORKS
+from queries.config.registries import FACTORY, Registry, RegistryKind, address_of, arguments
+from queries.contracts.abi import BUILD, load_artifact, selector
 from queries.contracts.compiler import SOURCES, read_sources, standard_input
-from queries.networks import NETWORKS
-from queries.registries import FACTORY, Registry, RegistryKind, address_of, arguments
 from tests.builds import compiled
 
 pytestmark = pytest.mark.no_database

@@ -12,7 +12,7 @@ from eth_abi.abi import encode
 from hypothesis import strategies as st
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.solidity import selector
+from queries.contracts.abi import selector
 from queries.proving.accounts import ABSENT_ACCOUNT
 from queries.proving.call_reading import nodes_along
 from queries.proving.errors import WitnessMalformed
@@ -20,7 +20,6 @@ from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from tests.local_chain import Deployed, error_name
 from tests.queries.attacks.forgery import HASH, NUMBER, TIME, accumulate, field_of, slot_of
 from tests.queries.attacks.tall_section import SECTION, SETUP
 from tests.queries.attacks.witness_parts import word, words_of
@@ -30,6 +29,7 @@ from tests.queries.tries.lying_witnesses import lying
 from tests.queries.tries.random_tries import RandomAccount, RandomKey, random_states
 from tests.queries.tries.second_opinion import BuiltState
 from tests.queries.tries.trie_shapes import SHAPES, shapes_of
+from tests.rigs.local_chain import Deployed, error_name
 
 pytestmark = pytest.mark.no_database
 

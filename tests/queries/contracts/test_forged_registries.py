@@ -17,15 +17,15 @@ from explorer.demo.local_node import LocalNode
 from queries.chain.registry import slot_of_accumulated
 from queries.chain.registry_checks import as_deployed, is_as_built
 from queries.chain.sender import Destination
-from queries.chain.solidity import call_data
+from queries.config.registries import Registry, RegistryKind, arguments, proves_its_code
+from queries.config.routes import Chain, NodeAddress
+from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountState, check_account_proof, encode_account
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from queries.registries import Registry, RegistryKind, arguments, proves_its_code
-from queries.routes import Chain, NodeAddress
-from tests.forged_code import planting
-from tests.local_chain import CHAIN_ID, HOLDER, HORIZON_WORD, Deployed
+from tests.rigs.forged_code import planting
+from tests.rigs.local_chain import CHAIN_ID, HOLDER, HORIZON_WORD, Deployed
 
 pytestmark = pytest.mark.no_database
 

@@ -13,12 +13,11 @@ import pytest
 from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from queries.contracts.compiler import read_sources
 from queries.proving.errors import WitnessMalformed
 from queries.proving.registry_calls import HORIZON, PROVE_SELECTOR
 from queries.proving.witness_reading import WitnessReading, read_witness
-from tests.local_chain import Deployed, error_name
 from tests.queries.attacks.checks import CHECKS, GUARDS, ROWS
 from tests.queries.attacks.evidence_forgeries import (
     EVIDENCE,
@@ -34,6 +33,7 @@ from tests.queries.attacks.hop_forgeries import FROM, HOPS, honest
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy
 from tests.queries.attacks.switched_checks import SWITCH, Check, switched_build
 from tests.queries.attacks.tall_section import SECTION, SETUP
+from tests.rigs.local_chain import Deployed, error_name
 from tests.verified import verified_facts
 
 pytestmark = pytest.mark.no_database

@@ -9,9 +9,8 @@ import pytest
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
-from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import (
     DESTINATION_CHAIN,
     FOREIGNER,
@@ -23,6 +22,7 @@ from tests.queries.attacks.attestations import (
 from tests.queries.attacks.games import OUTPUT, Games, record_output, with_output
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 from tests.queries.attacks.registry_attacks import RECORD, deploy_attested, move_on, put_predeploy
+from tests.rigs.local_chain import Deployed, undone
 
 pytestmark = pytest.mark.no_database
 

@@ -17,11 +17,11 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.rlp_items import encode_string
-from tests.local_chain import Deployed, undone
 from tests.queries.attacks.header_forgeries import fields, known
 from tests.queries.attacks.header_parts import BEACON_ROOT, MadeUpHeader, headers, tail_of
 from tests.queries.attacks.registry_attacks import HISTORY
 from tests.queries.contracts.live_chain import LiveChain
+from tests.rigs.local_chain import Deployed, undone
 
 pytestmark = pytest.mark.no_database
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.solidity import call_data
-from queries.costs import MEASURED
+from queries.config.measured_costs import MEASURED
+from queries.contracts.abi import call_data
 from queries.proving.headers import HeaderField
 from queries.proving.packing import HEADERS_OF_A_HOP
 from queries.proving.registry_calls import (
@@ -19,8 +19,8 @@ from queries.proving.registry_calls import (
 )
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.trials import floor_gas
-from tests.local_chain import Deployed
 from tests.queries.contracts.deep_blocks import NEWEST, DeepBlock, chain_of_hops, longest_hop
+from tests.rigs.local_chain import Deployed
 
 pytestmark = pytest.mark.no_database
 

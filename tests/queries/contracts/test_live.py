@@ -12,7 +12,7 @@ import pytest
 
 from explorer.demo.local_node import local_node
 from queries.chain.json_rpc import NodeRefused
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from queries.proving.accounts import ABSENT_ACCOUNT
 from queries.proving.registry_calls import (
     HeaderStep,
@@ -20,10 +20,10 @@ from queries.proving.registry_calls import (
     headers_section,
     prove_call,
 )
-from tests.local_chain import Deployed
 from tests.queries.attacks.witness_parts import word, words_of
 from tests.queries.contracts.holder import SLOTS, VARIABLES, compiled_holder
 from tests.queries.contracts.live_chain import LiveChain
+from tests.rigs.local_chain import Deployed
 
 pytestmark = pytest.mark.no_database
 

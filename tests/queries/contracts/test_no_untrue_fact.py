@@ -14,12 +14,12 @@ from functools import partial
 import pytest
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.solidity import load_artifact, selector
-from tests.local_chain import signature_of
+from queries.contracts.abi import load_artifact, selector
 from tests.queries.sequences.calls import Step, functions, is_writing, sequences
 from tests.queries.sequences.proofs import absent_behind_present
 from tests.queries.sequences.registries import Trial, attested, native, optimism, output
 from tests.queries.tries.fuzzing import CASES, for_each, tell
+from tests.rigs.local_chain import signature_of
 from tests.verified import VERIFY
 
 pytestmark = pytest.mark.no_database

@@ -14,10 +14,10 @@ from queries.proving.errors import WitnessMalformed
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_reading import WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from tests.local_chain import Deployed
 from tests.queries.attacks.forgery import HASH, NUMBER, TIME, accumulate, field_of, slot_of
 from tests.queries.attacks.witness_parts import word, words_of
 from tests.queries.proving.bundle_parts import recorded
+from tests.rigs.local_chain import Deployed
 
 pytestmark = pytest.mark.no_database
 

@@ -7,11 +7,10 @@ import pytest
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode, TransactionReverted
-from queries.chain.solidity import call_data, selector
+from queries.contracts.abi import call_data, selector
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call
-from tests.local_chain import Deployed, undone
 from tests.queries.attacks.header_forgeries import fields, known, timestamps
 from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
 from tests.queries.attacks.witness_parts import (
@@ -28,6 +27,7 @@ from tests.queries.attacks.witness_parts import (
     slot_told,
     witness,
 )
+from tests.rigs.local_chain import Deployed, undone
 from tests.verified import verified_facts
 
 pytestmark = pytest.mark.no_database

@@ -4,14 +4,14 @@ import pytest
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from tests.builds import contract_of_tests
-from tests.local_chain import Deployed
 from tests.queries.attacks.attestations import SOURCE_CHAIN
 from tests.queries.attacks.registry_attacks import deploy_attested, deploy_router
 from tests.queries.sequences.chains import ALL_FIELDS, CONTRACT, NO_SIGNER, SLOTS, TRUE
+from tests.rigs.local_chain import Deployed
 
 pytestmark = pytest.mark.no_database
 

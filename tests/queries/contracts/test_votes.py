@@ -4,14 +4,14 @@ import pytest
 from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode, TransactionReverted
-from queries.chain.solidity import call_data
+from queries.client.tacitus import Position, mapping_key
+from queries.contracts.abi import call_data
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.proving.witnesses import AccountField
-from queries.tacitus import Position, mapping_key
 from tests.bench.gas.trials import floor_gas
 from tests.builds import contract_of_tests, example
-from tests.local_chain import ETHER, Deployed
 from tests.queries.contracts.deep_blocks import NEWEST, DeepBlock, block
+from tests.rigs.local_chain import ETHER, Deployed
 
 pytestmark = pytest.mark.no_database
 

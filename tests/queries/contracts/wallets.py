@@ -3,7 +3,7 @@
 from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from tests.builds import contract_of_tests
 
 MAGIC = bytes.fromhex("1626ba7e") + bytes(28)

@@ -13,17 +13,17 @@ from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.registry import HASH_HISTORY, slot_of_accumulated
-from queries.chain.solidity import call_data, load_artifact
-from queries.registries import FACTORY, Registry, RegistryKind, address_of, deployment
-from queries.routes import read_routes
+from queries.config.registries import FACTORY, Registry, RegistryKind, address_of, deployment
+from queries.config.routes import read_routes
+from queries.contracts.abi import call_data, load_artifact
 from tests.commands import Manage
-from tests.forged_code import planting
-from tests.local_chain import Deployed, undone
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import L1_BLOCK, move_on, put_predeploy
-from tests.queries.chain.relay import Asked, refusal, relay
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup
+from tests.rigs.forged_code import planting
+from tests.rigs.local_chain import Deployed, undone
+from tests.rigs.relay import Asked, refusal, relay
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 

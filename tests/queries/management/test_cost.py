@@ -8,8 +8,8 @@ from django.conf import LazySettings
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.sender import GAS_PRICE_ORACLE
-from tests.local_chain import undone
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
+from tests.rigs.local_chain import undone
 
 pytestmark = pytest.mark.no_database
 

@@ -11,15 +11,15 @@ from django.conf import LazySettings
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.registry_checks import is_as_built
-from queries.chain.solidity import call_data, load_artifact
+from queries.config.registries import FACTORY, Registry, RegistryKind, address_of
+from queries.config.routes import read_routes
+from queries.contracts.abi import call_data, load_artifact
 from queries.proving.registry_calls import HORIZON
-from queries.registries import FACTORY, Registry, RegistryKind, address_of
-from queries.routes import read_routes
-from tests.local_chain import undone
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy
-from tests.queries.chain.relay import relay
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, LocalSetup
+from tests.rigs.local_chain import undone
+from tests.rigs.relay import relay
 
 pytestmark = pytest.mark.no_database
 

@@ -13,10 +13,10 @@ import pytest
 from django.conf import LazySettings
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.solidity import load_artifact
-from queries.networks import NETWORKS
-from queries.registries import RegistryKind, proves_its_code
-from queries.routes import Routes, read_routes
+from queries.config.networks import NETWORKS
+from queries.config.registries import RegistryKind, proves_its_code
+from queries.config.routes import Routes, read_routes
+from queries.contracts.abi import load_artifact
 from tests.commands import clean_environment
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import move_on, put_predeploy

@@ -95,7 +95,7 @@ def offers(text: str) -> set[str]:
 def test_every_method_that_nodes_are_asked_is_named(repository: Path) -> None:
     guide = (repository / "explorer" / "docs" / "public-networks.md").read_text()
     table = guide.partition("Tacitus calls these methods")[2].partition("\n\nA request")[0]
-    folders = [repository / "queries" / each for each in ("chain", "pipeline")]
+    folders = [repository / "queries" / each for each in ("chain", "planning", "prover")]
     files = [file for folder in folders for file in folder.glob("*.py")]
     asked = "".join(file.read_text() for file in files)
     assert offers(table) == {each[1:-1] for each in re.findall('"eth_[A-Za-z]+"', asked)}

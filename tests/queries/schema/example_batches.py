@@ -3,8 +3,8 @@
 import copy
 from collections.abc import Mapping
 
-from queries.registries import Registry, RegistryKind
-from queries.routes import Chain, Routes
+from queries.config.registries import Registry, RegistryKind
+from queries.config.routes import Chain, Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.batch_request import BatchRequest
 

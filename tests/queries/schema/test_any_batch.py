@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounts.errors import Refusal
-from queries.registries import Registry, RegistryKind
-from queries.routes import Chain, Routes
+from accounts.shared.errors import Refusal
+from queries.config.registries import Registry, RegistryKind
+from queries.config.routes import Chain, Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.batch_request import canonical
-from queries.schema.places import MOST_PATH
+from queries.schema.paths import MOST_PATH
 from queries.schema.strict_json import read_json
 from tests.queries.schema.example_batches import LEGACY
 

@@ -5,15 +5,16 @@ from collections.abc import Callable
 
 import pytest
 
-from accounts.errors import Refusal
+from accounts.shared.errors import Refusal
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.schema.addresses import Address, EnsName
 from queries.schema.batch_request import (
     AccountRequest,
+    Address,
     BatchRequest,
     BatchWarning,
     BlockRequest,
+    EnsName,
     Selector,
     canonical,
 )

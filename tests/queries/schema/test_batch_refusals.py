@@ -2,8 +2,8 @@
 
 import pytest
 
-from accounts.errors import Refusal
-from queries.schema.places import Place
+from accounts.shared.errors import Refusal
+from queries.schema.paths import Place
 from tests.queries.schema.example_batches import (
     ADDRESS,
     BALANCE,

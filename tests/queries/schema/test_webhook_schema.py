@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.errors import Refusal
+from accounts.shared.errors import Refusal
 from queries.schema.bodies import MOST_URL_CHARACTERS, Webhook
 from tests.queries.schema.example_batches import BALANCE, LIMITS, account_batch, read
 

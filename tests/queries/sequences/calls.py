@@ -6,11 +6,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from queries.chain.solidity import call_data
-from tests.local_chain import signature_of
+from queries.contracts.abi import call_data
 from tests.queries.sequences.chains import ACCOUNTS, CHAINS, SLOTS
 from tests.queries.sequences.proofs import evidence
 from tests.queries.sequences.questions import NUMBERS, TIMES
+from tests.rigs.local_chain import signature_of
 
 CALLERS = [f"0x{name.hex()}" for name in (*ACCOUNTS[:2], bytes([9]) * 20)]
 MOST_STEPS = 8

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from eth_abi.abi import decode
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.solidity import call_data
+from queries.contracts.abi import call_data
 from tests.builds import contract_of_tests
 from tests.queries.sequences.calls import Step
 from tests.queries.sequences.chains import CHAINS

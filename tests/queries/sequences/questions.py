@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from eth_abi.abi import decode
 
-from queries.chain.solidity import call_data, selector
+from queries.contracts.abi import call_data, selector
 from queries.proving.headers import FIELD_RULES, Header, HeaderField
 from queries.proving.registry_calls import HORIZON, leaf_of
 from tests.queries.sequences.chains import (

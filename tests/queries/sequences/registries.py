@@ -8,10 +8,9 @@ from eth_abi.abi import encode
 from hypothesis import strategies as st
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.solidity import call_data, load_artifact
+from queries.contracts.abi import call_data, load_artifact
 from queries.proving.headers import Header, header_from_json
 from queries.proving.registry_calls import HORIZON
-from tests.local_chain import Deployed
 from tests.queries.attacks.attestations import (
     FOREIGNER,
     OTHER_DESTINATION,
@@ -37,6 +36,7 @@ from tests.queries.sequences.chains import (
 from tests.queries.sequences.played import Played
 from tests.queries.sequences.proofs import proofs
 from tests.queries.sequences.questions import NUMBERS, Question, Truth, constant, kept, questions_of
+from tests.rigs.local_chain import Deployed
 
 BEACON_ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02"
 LAST = FIRST_NUMBER + len(TRUE.blocks) - 1

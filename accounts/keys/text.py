@@ -1,0 +1,42 @@
+"""What an API key looks like, and how its secret comes about. Nothing here is stored or asked.
+
+A key is `tct_`, ten characters that name it, `_`, and a secret of 160 bits. The secret is derived
+from the key's name and version with the server's SECRET_KEY, which is not in the database, and
+the database keeps only a digest of the whole. So the service can show a key again, but a reader of
+the database can neither use a key nor make one.
+"""
+
+import base64
+import hashlib
+import re
+
+from django.utils.crypto import get_random_string, salted_hmac
+
+# What every key of this service begins with, so that scanners and our own logs recognise one.
+KEY_PREFIX = "tct_"
+ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"  # of base32, without 0, 1, 8 and 9
+ID_LENGTH = 10
+SECRET_BYTES = 20
+KEY = re.compile(rf"{KEY_PREFIX}([{ALPHABET}]{{{ID_LENGTH}}})_[{ALPHABET}]{{32}}")
+
+
+def new_id() -> str:
+    return get_random_string(ID_LENGTH, ALPHABET)
+
+
+def key_text(key_id: str, version: int, server_secret: str) -> str:
+    """The whole key."""
+    derived = salted_hmac(
+        "accounts.keys.manage", f"{key_id}.{version}", secret=server_secret, algorithm="sha256"
+    ).digest()
+    return f"{KEY_PREFIX}{key_id}_{base64.b32encode(derived[:SECRET_BYTES]).decode().lower()}"
+
+
+def id_in(text: str) -> str | None:
+    """The name in what may be a key."""
+    match = KEY.fullmatch(text)
+    return match[1] if match else None
+
+
+def key_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

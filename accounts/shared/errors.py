@@ -1,0 +1,122 @@
+"""What is refused: one class, and a table of codes; `queries/refusals.py` has those of the work.
+
+Every refusal has one shape: a program reads `code` and `retryable`, and a person the sentence.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+
+from django.http import JsonResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A kind of refusal; the documentation shows its meaning."""
+
+    code: str
+    meaning: str
+    status: HTTPStatus = HTTPStatus.BAD_REQUEST
+    retryable: bool = False
+
+
+class Refusal(Exception):  # noqa: N818
+    """Raised where something is refused.
+
+    `path` names the value in the request that is at fault. `detail` says more where clients compare
+    the sentence as a whole.
+    """
+
+    def __init__(
+        self,
+        kind: Code,
+        sentence: str,
+        *,
+        path: str = "",
+        detail: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(sentence)
+        self.code, self.status, self.retryable = kind.code, kind.status, kind.retryable
+        self.sentence = sentence
+        self.path = path
+        self.detail = detail
+        self.headers = dict(headers or {})
+
+
+def answer_of(refusal: Refusal) -> JsonResponse:
+    content: dict[str, object] = {
+        "error": refusal.sentence,
+        "code": refusal.code,
+        "path": refusal.path,
+        "retryable": refusal.retryable,
+    }
+    if refusal.detail:
+        content["detail"] = refusal.detail
+    headers = {"Cache-Control": "no-store", **refusal.headers}
+    return JsonResponse(content, status=refusal.status, headers=headers)
+
+
+_unauthorized = partial(Code, status=HTTPStatus.UNAUTHORIZED)
+_forbidden = partial(Code, status=HTTPStatus.FORBIDDEN)
+used_up = partial(Code, status=HTTPStatus.TOO_MANY_REQUESTS, retryable=True)
+unavailable = partial(Code, status=HTTPStatus.SERVICE_UNAVAILABLE, retryable=True)
+
+# Any request
+BAD_REQUEST = Code("bad_request", "The request is not valid HTTP, or has too many parameters.")
+HOST_UNKNOWN = Code("host_unknown", "The Host header names none of this service's hosts.")
+HTTPS_NEEDED = _forbidden(
+    "https_needed", "The request came over plain http, where others can read the key."
+)
+NOT_ALLOWED = _forbidden("not_allowed", "You may not do this.")
+NOTHING_HERE = Code("nothing_here", "There is nothing at this address.", HTTPStatus.NOT_FOUND)
+METHOD_NOT_ALLOWED = Code(
+    "method_not_allowed", "The address does not accept this method.", HTTPStatus.METHOD_NOT_ALLOWED
+)
+BODY_TOO_LARGE = Code(
+    "body_too_large", "The body is larger than the limit.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+)
+CONTENT_TYPE_UNSUPPORTED = Code(
+    "content_type_unsupported",
+    "The body is declared as something other than JSON, or as compressed.",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+)
+FAULT_OF_OURS = Code(
+    "fault_of_ours",
+    "An error on our side. It is logged under the request's id.",
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    retryable=True,
+)
+UNAVAILABLE = unavailable("unavailable", "The service cannot reach its database.")
+
+# API keys
+KEY_MISSING = _unauthorized("key_missing", "The request has no API key.")
+KEY_UNKNOWN = _unauthorized("key_unknown", "This server did not issue the API key.")
+KEY_REVOKED = _unauthorized("key_revoked", "The API key was revoked.")
+KEY_OWNER_DISABLED = _unauthorized("account_disabled", "The operator disabled the account.")
+TOO_MANY_REQUESTS = used_up(
+    "too_many_requests", "The API key has used up its requests of this minute."
+)
+TOO_MANY_KEYS = Code("too_many_keys", "The account has the maximum number of keys.")
+TOO_MANY_KEY_CHANGES = used_up(
+    "too_many_key_changes", "The account has created or rotated its maximum of keys in this hour."
+)
+KEY_GONE = Code(
+    "key_gone", "The key belongs to another account, was revoked, or was rotated in another window."
+)
+
+# Signing in
+REQUEST_MALFORMED = Code("request_malformed", "A field that sign-in needs is missing or malformed.")
+WRONG_PLACE = Code(
+    "wrong_place", "The page was opened at an address that the operator has not configured."
+)
+MESSAGE_REFUSED = Code(
+    "message_refused",
+    "The message was not issued to this browser, was already used, or has expired.",
+    retryable=True,
+)
+SIGNATURE_REFUSED = Code("signature_refused", "The signature is not the wallet's.")
+WALLET_UNREACHABLE = unavailable("wallet_unreachable", "The contract wallet could not be queried.")
+ACCOUNT_DISABLED = _forbidden("account_disabled", "The operator has disabled the account.")
+TOO_MANY_ATTEMPTS = used_up("too_many_attempts", "Too many attempts to sign in.")

@@ -1,0 +1,98 @@
+"""The proof of a batch, to be checked without this service; see `queries/proving/bundles.py`."""
+
+from typing import Annotated
+
+from django.http import FileResponse, HttpRequest
+from pydantic import Field
+
+from accounts.models import ApiKey
+from queries.api.answers import Answer, BlockNumber, ChainId, Id
+from queries.config.routes import Routes
+from queries.proving.bundle_checks import KINDS
+from queries.proving.bundles import FORMAT, VERSION, FactKind
+from queries.reading.proof_file import proof_of
+
+Hash = Annotated[str, Field(pattern="^0x[0-9a-f]{64}$", examples=[f"0x{64 * '1'}"])]
+Address = Annotated[str, Field(pattern="^0x[0-9a-f]{40}$", examples=[f"0x{40 * '5'}"])]
+Hex = Annotated[str, Field(examples=["0xf90211a0…"])]
+Quantity = Annotated[str, Field(examples=["0xde0b6b3a7640000"])]
+
+
+class SlotProof(Answer):
+    key: Hash
+    proof: list[Hex]
+    value: Quantity
+
+
+class AccountProof(Answer):
+    """As eth_getProof answers, with the slots that were asked for."""
+
+    account_proof: list[Hex]
+    address: Address
+    balance: Quantity
+    code_hash: Hash
+    nonce: Quantity
+    storage_hash: Hash
+    storage_proof: list[SlotProof]
+
+
+class ProvenFact(Answer):
+    account: Address | None
+    kind: FactKind
+    name: str = Field(examples=["NONCE"])
+    word: Hash = Field(description="The value that the registry holds.")
+
+
+class ProofRegistry(Answer):
+    address: Address
+    arguments: str = Field(
+        description="The constructor's, as Solidity encodes them: the address follows from these "
+        "and the bytecode of the kind.",
+        examples=["0x"],
+    )
+    chain_id: ChainId
+    kind: Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
+
+
+class ProofTransaction(Answer):
+    block: BlockNumber
+    hash: Hash
+
+
+class ProofBlock(Answer):
+    accounts: list[AccountProof]
+    block: BlockNumber
+    block_hash: Hash
+    calls: list[Hex] = Field(
+        description="Calldata of prove(). Each stands alone; all of them prove the facts."
+    )
+    facts: list[ProvenFact]
+    header: Hex = Field(description="RLP.")
+    next_header: str | None = Field(
+        description="The next block's header, if a fact is about a time."
+    )
+    origin_chain_id: ChainId
+    registry: ProofRegistry = Field(description="Where the facts are.")
+    transactions: list[ProofTransaction] = Field(
+        description="The transactions with which the service proved the facts."
+    )
+
+
+class Proof(Answer):
+    """A proof file; `queries/proving/bundles.py` writes it in its one canonical form."""
+
+    batch: Id
+    blocks: list[ProofBlock] = Field(description="By source chain and number.")
+    destination_chain_id: ChainId
+    digest: Hash = Field(description="Detects damage, not forgery: a forger can compute it again.")
+    format: Annotated[str, Field(json_schema_extra={"enum": [FORMAT]})]
+    version: Annotated[int, Field(json_schema_extra={"enum": [VERSION]})] = Field(
+        description="Another version is another format."
+    )
+
+
+def batch_proof(_request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> FileResponse:
+    """Of any batch: its id is enough to read it."""
+    answer = FileResponse(proof_of(batch, routes), content_type="application/json")
+    answer["Cache-Control"] = "no-store"
+    return answer

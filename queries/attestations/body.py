@@ -1,0 +1,91 @@
+"""An attestation as it is sent: the body of a request, or a line of JSON."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ValidationError as BodyError
+from pydantic.alias_generators import to_camel
+
+from accounts.shared.errors import Refusal
+from queries.proving.attestations import Attested
+from queries.refusals import ATTESTATION_MALFORMED
+
+_NUMBER = "^([1-9][0-9]{0,17}|0)$"
+
+_Number = Annotated[str, Field(pattern=_NUMBER, examples=["5186021"])]
+
+_ChainId = Annotated[str, Field(pattern=_NUMBER, examples=["11155111"])]
+
+_DestinationId = Annotated[str, Field(pattern=_NUMBER, examples=["11155420"])]
+
+
+class AttestationBody(BaseModel):
+    """A signer's attestation of a block's hash.
+
+    `signature` is the signer's, of EIP-712 typed data: the domain's name is Tacitus block hashes,
+    its version 1, its chainId the destination's and its verifyingContract the registry; BlockHash
+    has uint256 sourceChainId, uint256 blockNumber and bytes32 blockHash.
+    """
+
+    model_config = ConfigDict(
+        strict=True, frozen=True, alias_generator=to_camel, validate_by_alias=True
+    )
+
+    origin_chain_id: _ChainId
+    destination_chain_id: _DestinationId
+    registry: str = Field(
+        pattern="^0x[0-9a-fA-F]{40}$", examples=["0x5FbDB2315678afecb367f032d93F642f64180aa3"]
+    )
+    block: _Number
+    block_hash: str = Field(pattern="^0x[0-9a-fA-F]{64}$", examples=[f"0x{64 * '1'}"])
+    signature: str = Field(pattern="^0x[0-9a-fA-F]{130}$", examples=[f"0x{128 * '2'}1b"])
+
+
+@dataclass(frozen=True, slots=True)
+class SignedAttestation:
+    """What a signer signed, with the signature: a line of JSON, or a body over HTTP."""
+
+    attested: Attested
+    signature: bytes
+
+    def content(self) -> dict[str, str]:
+        return {
+            "originChainId": str(self.attested.source),
+            "destinationChainId": str(self.attested.destination),
+            "registry": f"0x{self.attested.registry.hex()}",
+            "block": str(self.attested.block),
+            "blockHash": f"0x{self.attested.block_hash.hex()}",
+            "signature": f"0x{self.signature.hex()}",
+        }
+
+    def line(self) -> str:
+        return json.dumps(self.content())
+
+
+def read_line(line: str) -> SignedAttestation:
+    try:
+        return read_attestation(json.loads(line))
+    except (ValueError, RecursionError):
+        raise Refusal(ATTESTATION_MALFORMED, f"The line is no JSON. {_WANTED}") from None
+
+
+def read_attestation(content: object) -> SignedAttestation:
+    try:
+        body = AttestationBody.model_validate(content)
+    except BodyError as error:
+        path = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
+        wrong = f"Its {path} is missing or malformed." if path else "It is no JSON object."
+        raise Refusal(ATTESTATION_MALFORMED, f"{wrong} {_WANTED}", path=path) from None
+    attested = Attested(
+        int(body.origin_chain_id),
+        int(body.destination_chain_id),
+        bytes.fromhex(body.registry[2:]),
+        int(body.block),
+        bytes.fromhex(body.block_hash[2:]),
+    )
+    return SignedAttestation(attested, bytes.fromhex(body.signature[2:]))
+
+
+_WANTED = f"An attestation has {', '.join(map(to_camel, AttestationBody.model_fields))}."

@@ -1,0 +1,128 @@
+"""Public networks that `manage.py init` knows: what a routes file says of each, apart from nodes.
+
+Each fact's source: chain ids and explorers of Ethereum, Sepolia, OP Mainnet and OP Sepolia, and
+Ethereum's ENS registry, are those of ethereum-lists/chains; Hoodi's those of eth-clients/hoodi; the
+explorers of Base and Base Sepolia those of base/docs; Sepolia's ENS registry that of ENS's own
+documentation (deployments). AnchorStateRegistryProxy and block times of the OP-stack chains are
+those of ethereum-optimism/superchain-registry of August 2026. How long finality takes: the two
+epochs of Ethereum's consensus, and for L2 blocks the documentation of the OP stack.
+
+Gas cap and price of a slot are the product's defaults (Osaka): Ethereum, Sepolia and Hoodi have had
+them since Fusaka, OP Mainnet and OP Sepolia since Karst. Fee limits are our choice.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from queries.config.registries import Registry, RegistryKind, address_of
+
+FINAL_L1, FINAL_L2 = "13 to 20 minutes", "20 to 30 minutes"
+ENS = "0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e"
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """One network, by the name that `init` takes."""
+
+    name: str
+    chain: int
+    title: str
+    explorer: str
+    block_seconds: int
+    final_after: str
+    confirmations: int = 1
+    dearest_gas_gwei: str = "50"
+    most_a_day: str = "0.1"  # whole coins
+    ens_registry: str = ""
+    l1: int | None = None  # of an OP-stack chain, which sees it by the predeploy L1Block
+    # Left out where the dispute games are not of the kind that OutputRegistry reads. Those of Base
+    # (AggregateVerifier, since May 2026) have L2_CHAIN_ID() in place of l2ChainId().
+    anchor_state_registry: str = ""
+
+
+_ALL = (
+    Network(
+        "ethereum", 1, "Ethereum", "https://etherscan.io", 12, FINAL_L1,
+        confirmations=2, dearest_gas_gwei="30", most_a_day="0.05", ens_registry=ENS,
+    ),
+    Network(
+        "sepolia", 11_155_111, "Sepolia", "https://sepolia.etherscan.io", 12, FINAL_L1,
+        confirmations=2, ens_registry=ENS,
+    ),
+    Network(
+        "hoodi", 560_048, "Hoodi", "https://hoodi.etherscan.io", 12, FINAL_L1, confirmations=2
+    ),
+    Network(
+        "optimism", 10, "OP Mainnet", "https://optimistic.etherscan.io", 2, FINAL_L2,
+        dearest_gas_gwei="1", most_a_day="0.01", l1=1,
+        anchor_state_registry="0x23B2C62946350F4246f9f9D027e071f0264FD113",
+    ),
+    Network(
+        "base", 8453, "Base", "https://basescan.org", 2, FINAL_L2,
+        dearest_gas_gwei="1", most_a_day="0.01", l1=1,
+    ),
+    Network(
+        "optimism-sepolia", 11_155_420, "OP Sepolia", "https://sepolia-optimism.etherscan.io",
+        2, FINAL_L2, dearest_gas_gwei="1", l1=11_155_111,
+        anchor_state_registry="0xa1Cec548926eb5d69aa3B7B57d371EdBdD03e64b",
+    ),
+    Network(
+        "base-sepolia", 84_532, "Base Sepolia", "https://sepolia.basescan.org", 2, FINAL_L2,
+        dearest_gas_gwei="1", l1=11_155_111,
+    ),
+)  # fmt: skip
+NETWORKS: Mapping[str, Network] = {network.name: network for network in _ALL}
+
+
+def registry_of(source: Network, destination: Network, **attested: Any) -> Registry:
+    """Where this version's registry of the route is; `attested`: signers and their threshold."""
+    one = Registry(kind_of(source, destination), source.chain, destination.chain)
+    if one.kind is RegistryKind.OUTPUT:
+        one = replace(one, anchor_state_registry=source.anchor_state_registry)
+    elif one.kind is RegistryKind.ATTESTED:
+        one = replace(one, **attested)
+    return replace(one, address=address_of(one))
+
+
+def kind_of(source: Network, destination: Network) -> RegistryKind:
+    """How a registry on `destination` learns hashes of `source`, trusting the least."""
+    if source == destination:
+        return RegistryKind.NATIVE
+    if destination.l1 == source.chain:
+        return RegistryKind.OPTIMISM
+    if source.l1 == destination.chain and source.anchor_state_registry:
+        return RegistryKind.OUTPUT
+    return RegistryKind.ATTESTED
+
+
+def provable_after(source: Network, kind: RegistryKind) -> str:
+    """How long after a block was made its facts can be proven."""
+    match kind:
+        case RegistryKind.NATIVE:
+            return f"{2 * source.block_seconds} seconds"
+        case RegistryKind.OUTPUT:
+            return "about a week"
+        case RegistryKind.OPTIMISM | RegistryKind.ATTESTED:
+            return source.final_after
+
+
+def chain_lines(network: Network, nodes: Iterable[str], *, pays: bool) -> list[str]:
+    """The network's table of a routes file. `nodes`: TOML values; `pays`: facts are sent to it."""
+    lines = [
+        f"[chains.{network.chain}]",
+        f'name = "{network.title}"',
+        "nodes = [",
+        *(f"  {node}," for node in nodes),
+        "]",
+        f'explorer = "{network.explorer}"',
+    ]
+    if network.ens_registry:
+        lines.append(f'ens_registry = "{network.ens_registry}"')
+    if pays:
+        lines += [
+            f"confirmations = {network.confirmations}",
+            f"dearest_gas_gwei = {network.dearest_gas_gwei}",
+            f"most_a_day = {network.most_a_day}  # ETH that a day's transactions may cost",
+        ]
+    return lines

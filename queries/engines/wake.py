@@ -1,0 +1,20 @@
+"""The engine that is set: how provers are woken, and what a prover hears."""
+
+from django.conf import settings
+
+if settings.PROVER_ENGINE == "CELERY":
+    from queries.engines.celery import ALARM, LOOKS_EVERY, listen, wake
+else:
+    from queries.engines.alarm import Alarm
+
+    ALARM = Alarm()
+    LOOKS_EVERY = 0.1  # seconds
+
+    def wake(batch_id: str) -> None:
+        """Do nothing: provers of the embedded engine poll the database."""
+
+    def listen() -> None:
+        ALARM.until_stopped()
+
+
+__all__ = ["ALARM", "LOOKS_EVERY", "listen", "wake"]

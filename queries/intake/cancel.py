@@ -1,0 +1,34 @@
+"""The owner of a batch cancels it, as long as nothing of it was signed."""
+
+from django.db import transaction
+
+from accounts.models import Account
+from accounts.shared.errors import Refusal
+from queries import transitions
+from queries.ids import is_batch_id
+from queries.models import Batch, Query
+from queries.refusals import BATCH_ENDED, BATCH_SIGNED, no_such_batch
+from queries.statuses import ENDED
+
+CANCELLED = "cancelled"
+
+
+def cancel(owner: Account, batch_id: str) -> None:
+    """Reject the batch. Signing locks the same row and checks its status."""
+    with transaction.atomic():
+        own = Batch.objects.filter(owner=owner, pk=batch_id if is_batch_id(batch_id) else None)
+        batch = own.select_for_update().first()
+        if batch is None:
+            raise no_such_batch(batch_id, "batch")
+        if batch.status in ENDED:
+            raise Refusal(BATCH_ENDED, f"This batch is {batch.status} already.", path="batch")
+        if batch.shares.exists():
+            raise Refusal(
+                BATCH_SIGNED,
+                "A transaction for this batch is already signed, so the batch can no longer be "
+                "stopped.",
+                path="batch",
+            )
+        step = transitions.step_of(Query.objects.filter(batch=batch, ended=False))
+        failure = transitions.Failure(CANCELLED, "Its owner cancelled it.", step, retryable=False)
+        transitions.reject([batch.pk], failure)

@@ -1,0 +1,64 @@
+"""Look up what a request leaves open: blocks by their time, accounts by their ENS name."""
+
+from collections.abc import Iterable
+
+from accounts.shared.wording import spoken
+from queries.chain.ens import addresses
+from queries.chain.errors import ChainError
+from queries.chain.registry import FactRead
+from queries.facts import TIMESTAMP, account_fields, header_names
+from queries.models import Query
+from queries.planning.readers import ChainReaders
+from queries.proving.bundles import FactKind
+from queries.proving.headers import Header, HeaderField
+from queries.schema.batch_request import Address
+from queries.wait_reasons import Reason, WaitCode
+
+
+def reads_of(query: Query) -> dict[str, FactRead]:
+    """Each fact that the query wants, by the name its value goes by."""
+    block = query.block
+    if block is None:
+        raise ValueError("a query whose block is not settled wants nothing yet")
+    reads: dict[str, FactRead] = {}
+    if query.timestamp is not None:
+        reads[TIMESTAMP] = FactRead(FactKind.BLOCK_AT_TIME, query.timestamp)
+    for name in header_names(query.header_fields):
+        reads[name] = FactRead(FactKind.HEADER_FIELD, HeaderField[name], block)
+    if query.account:
+        account = bytes.fromhex(query.account[2:])
+        for prop in account_fields(query.props):
+            reads[prop.name] = FactRead(FactKind.ACCOUNT_FIELD, prop, block, account)
+        for slot in query.slots:
+            reads[slot] = FactRead(FactKind.STORAGE_SLOT, int(slot, 16), block, account)
+    return reads
+
+
+def block_at(chains: ChainReaders, source: int, seconds: int) -> tuple[int | None, Reason | None]:
+    """The last block at a time, or None; and why that block is not certain yet."""
+    head = chains.head(source)
+    if head.timestamp <= seconds:
+        sentence = f"Chain {source} has no block after {spoken(seconds)} yet."
+        return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
+    block, after = chains.source(source).last_block_at(seconds, head)
+    if after.number > head.final_number:
+        sentence = f"The block after {spoken(seconds)} on chain {source} is not final yet."
+        return block.number, Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
+    return block.number, None
+
+
+def find_accounts(chains: ChainReaders, header: Header, queries: Iterable[Query]) -> None:
+    """Give queries of one block their accounts, unsaved.
+
+    Stops at the first whose name has none: `EnsUnresolved`, `EnsOffChain`.
+    """
+    named = [query for query in queries if query.name and not query.account]
+    if not named:
+        return
+    names = list(dict.fromkeys(query.name for query in named))
+    found = dict(zip(names, addresses(chains.source(named[0].source), header, names), strict=True))
+    for query in named:
+        account = found[query.name]
+        if isinstance(account, ChainError):
+            raise account
+        query.account = Address(account).checksummed

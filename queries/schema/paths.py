@@ -1,0 +1,47 @@
+"""Where in a request a value stands, as the `path` of a refusal names it.
+
+data.11155111.block:5186021.accounts.0xd8da6bf26964af9d7eed9e03e53415d37aa96045.slots[3]
+"""
+
+from dataclasses import dataclass
+
+from accounts.shared.errors import Code, Refusal
+from accounts.shared.wording import legible, shortened
+
+MOST_PATH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The steps from the whole body to a value: an object's key, or a place in a list."""
+
+    steps: tuple[str | int, ...] = ()
+
+    def inside(self, step: str | int) -> "Place":
+        return Place((*self.steps, step))
+
+    @property
+    def holder(self) -> "Place":
+        """The object or list in which the value stands."""
+        return Place(self.steps[:-1])
+
+    @property
+    def path(self) -> str:
+        """Of bounded length, because the sender of a request chooses its keys."""
+        path = "".join(map(_written, self.steps))
+        return shortened(path.removeprefix("."), MOST_PATH)
+
+    def refusal(self, code: Code, sentence: str) -> Refusal:
+        return Refusal(code, sentence, path=self.path)
+
+    def __str__(self) -> str:
+        return self.path or "The body"
+
+
+WHOLE_BODY = Place()
+
+
+def _written(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{legible(step)}" if step else '.""'

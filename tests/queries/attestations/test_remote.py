@@ -1,0 +1,51 @@
+"""The installation that words are handed to is a stranger, whatever it answers."""
+
+import math
+import time
+from contextlib import suppress
+
+import pytest
+
+from queries.attestations.remote import Installation, NotTaken
+from queries.config.limits import Limits
+from queries.config.registries import Registry, RegistryKind
+from tests.rigs.lying_node import NO_ANSWERS, lying_node
+
+pytestmark = pytest.mark.no_database
+REGISTRY = Registry(RegistryKind.ATTESTED, 1, 2, f"0x{1:040x}")
+OURS: dict[str, object] = {
+    "originChainId": "1", "destinationChainId": "2", "registry": REGISTRY.address,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["a stall", "a body byte by byte", "an endless body", "no JSON"])
+def test_no_answer_is_waited_for_any_longer(kind: str) -> None:
+    begin = time.monotonic()
+    with lying_node(NO_ANSWERS[kind]) as address:
+        installation = Installation(address, Limits(request_timeout=0.5))
+        with suppress(NotTaken):  # some of what is no answer of a node is one of an installation
+            installation.give({"signature": "0x"})
+    assert time.monotonic() < begin + 15
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        1,
+        [1],
+        [{}],
+        [OURS],
+        [OURS | {"blocks": 1}],
+        [OURS | {"blocks": [{}]}],
+        [OURS | {"blocks": ["x"]}],
+        [OURS | {"blocks": [math.inf]}],
+    ],
+)
+def test_what_it_would_like_to_have_is_read_or_refused(
+    wanted: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's JSON has infinity, too."""
+    installation = Installation("http://127.0.0.1:1", Limits())
+    monkeypatch.setattr(installation, "_ask", lambda *_: {"wanted": wanted})
+    with pytest.raises(NotTaken):
+        installation.wanted(REGISTRY)

@@ -1,0 +1,54 @@
+"""The gas in `measured.json` is that of real transactions; `tests/bench/test_gas.py` has more."""
+
+from collections.abc import Callable
+
+import pytest
+from eth_abi.abi import encode
+
+from explorer.demo.local_node import LocalNode
+from queries.config.measured_costs import MEASURED
+from queries.config.registries import VALID_UNTIL
+from queries.contracts.abi import selector
+from queries.proving.registry_calls import HORIZON
+from tests.queries.attacks.attestations import SIGNERS, SOURCE_CHAIN, attest, signed_by
+from tests.queries.attacks.games import OUTPUT, Games, record_output
+from tests.queries.attacks.registry_attacks import move_on, put_predeploy
+from tests.rigs.local_chain import Deployed
+
+pytestmark = pytest.mark.no_database
+Deploy = Callable[..., Deployed]
+
+
+@pytest.fixture
+def deploy(shared_node: LocalNode) -> Deploy:
+    return lambda contract, arguments=b"": Deployed(shared_node, contract, arguments)
+
+
+def is_measured(name: str, registry: Deployed, call: bytes) -> None:
+    """Addresses and signatures have more zeros or fewer, whose calldata is cheaper."""
+    gas = pytest.approx(registry.send(call), rel=0.005)
+    assert MEASURED["gas"][name] == {"gas": gas, "bytes": len(call)}
+
+
+def test_an_l1_block_is_recorded(shared_node: LocalNode, deploy: Deploy) -> None:
+    put_predeploy(shared_node)
+    move_on(shared_node, 20_000_000, b"\xab" * 32)
+    is_measured("recordHash", deploy("OptimismRegistry"), selector("recordHash()"))
+
+
+def test_an_output_is_recorded(deploy: Deploy) -> None:
+    """The stand-in answers for less gas than a rollup's contracts."""
+    games = Games(deploy)
+    registry, game = games.registry(), games.propose(OUTPUT.root)
+    games.settle(game, valid=True)
+    is_measured("recordOutput", registry, record_output(game, OUTPUT))
+
+
+def test_a_block_is_attested(deploy: Deploy) -> None:
+    signers = [each.address for each in SIGNERS[:3]]
+    types = ["uint256", "uint256", "address[]", "uint256", "uint256"]
+    words = [HORIZON, SOURCE_CHAIN, signers, 2, VALID_UNTIL]
+    registry = deploy("AttestedRegistry", encode(types, words))
+    block_hash = b"\xab" * 32
+    signatures = signed_by(SIGNERS[:2], registry, 20_000_000, block_hash)
+    is_measured("attest", registry, attest(20_000_000, block_hash, signatures))

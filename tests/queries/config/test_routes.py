@@ -1,0 +1,346 @@
+"""The routes file: what it says, and the sentence where it says nothing that can be used."""
+
+import traceback
+from pathlib import Path
+
+import pytest
+
+from queries.config.limits import Limits
+from queries.config.registries import Registry, RegistryKind
+from queries.config.routes import Chain, NodeAddress, Routes, RoutesUnreadable, read_routes
+
+pytestmark = pytest.mark.no_database
+
+NODES = 'nodes = ["https://node.example/hunter2"]'
+CHAIN = f'[chains.1]\nname = "Ethereum"\n{NODES}'
+
+
+def _nodes(entries: str) -> str:
+    return f'[chains.1]\nname = "Ethereum"\nnodes = {entries}'
+
+
+def _with(line: str) -> str:
+    return f"{CHAIN}\n{line}"
+
+
+ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+OTHER = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
+TWO_CHAINS = f'{CHAIN}\n[chains.10]\nname = "OP"\n{NODES}'
+
+
+def _registry(*lines: str, **other: object) -> str:
+    """A registry's table, with other values than right ones, or without where they are None."""
+    right = {"kind": '"native"', "source": 1, "destination": 1, "address": f'"{ADDRESS}"'}
+    told = [f"{key} = {value}" for key, value in (right | other).items() if value is not None]
+    return "\n".join(["[[registries]]", *told, *lines])
+
+
+def _attested(lines: str) -> str:
+    return _registry(lines, kind='"attested"', source=10)
+
+
+def _registries(*tables: str) -> str:
+    return "\n".join([TWO_CHAINS, *tables])
+
+
+@pytest.fixture
+def routes_file(tmp_path: Path) -> Path:
+    (tmp_path / "secret").write_text("\nhttps://node.example/hunter2\n")
+    (tmp_path / "empty").write_text(" \n")
+    (tmp_path / "latin").write_bytes(b"https://node.example/hunter2\xe9")
+    (tmp_path / "text").write_text("hunter2")
+    (tmp_path / "lines").write_text("https://node.example/\nhunter2")
+    return tmp_path / "routes.toml"
+
+
+def _refusal(file: Path) -> str:
+    with pytest.raises(RoutesUnreadable) as refused:
+        read_routes(file)
+    assert "hunter2" not in "".join(traceback.format_exception(refused.value))
+    return str(refused.value)
+
+
+def test_without_a_file_there_are_no_chains() -> None:
+    assert read_routes(None) == Routes({})
+
+
+@pytest.mark.parametrize("content", ["", "[chains]"])
+def test_a_file_may_name_no_chains(routes_file: Path, content: str) -> None:
+    routes_file.write_text(content)
+    assert read_routes(routes_file) == Routes({})
+
+
+def test_chains_have_names_and_nodes(routes_file: Path) -> None:
+    secret = routes_file.parent / "secret"
+    routes_file.write_text(
+        f"""
+        [chains.1]
+        name = "Ethereum"
+        nodes = ["http://u:p@127.0.0.1:8545", {{ file = "secret" }}, "https://other.example/?k=v"]
+        [chains.9223372036854775807]
+        name = "Último"
+        nodes = [{{ file = "{secret}" }}]
+        """,
+        encoding="utf-8",
+    )
+    kept = NodeAddress("https://node.example/hunter2")
+    first = NodeAddress("http://u:p@127.0.0.1:8545")
+    third = NodeAddress("https://other.example/?k=v")
+    greatest = 2**63 - 1
+    assert read_routes(routes_file) == Routes(
+        {
+            1: Chain(1, "Ethereum", (first, kept, third)),
+            greatest: Chain(greatest, "Último", (kept,)),
+        }
+    )
+
+
+def test_a_chain_is_reported_in_full(routes_file: Path) -> None:
+    routes_file.write_text(
+        f"""
+        {CHAIN}
+        aliases = ["ETHEREUM", "mainnet-1"]
+        finality = 12
+        confirmations = 3
+        dearest_gas_gwei = 0.25
+        most_a_day = 0.05
+        free = true
+        gas_cap = 30000000
+        new_slot_gas = 100000
+        explorer = "https://explorer.example/chain/"
+        ens_registry = "{ADDRESS}"
+        currency = "xDAI"
+        [chains.10]
+        name = "OP"
+        {NODES}
+        finality = "finalized"
+        dearest_gas_gwei = 7
+        free = false
+        """
+    )
+    nodes = (NodeAddress("https://node.example/hunter2"),)
+    first = Chain(
+        1,
+        "Ethereum",
+        nodes,
+        aliases=("ETHEREUM", "mainnet-1"),
+        finality=12,
+        confirmations=3,
+        dearest_gas=250_000_000,
+        most_a_day=5 * 10**16,
+        free=True,
+        gas_cap=30_000_000,
+        new_slot_gas=100_000,
+        explorer="https://explorer.example/chain",
+        ens_registry=ADDRESS,
+        currency="xDAI",
+    )
+    second = Chain(10, "OP", nodes, finality=None, dearest_gas=7 * 10**9, free=False)
+    assert read_routes(routes_file) == Routes({1: first, 10: second})
+
+
+def test_registries_are_found_by_their_two_chains(routes_file: Path) -> None:
+    # A contract of the same address on another chain is another contract.
+    routes_file.write_text(
+        _registries(
+            _registry(),
+            _registry(kind='"optimism"', destination=10),
+            _registry(
+                f'signers = ["{OTHER}", "{ADDRESS}"]\nthreshold = 2',
+                kind='"attested"',
+                source=10,
+                address=f'"{OTHER}"',
+            ),
+            _registry(source=10, destination=10, address=f'"{OTHER}"'),
+        )
+    )
+    assert read_routes(routes_file).registries == {
+        (1, 1): Registry(RegistryKind.NATIVE, 1, 1, ADDRESS),
+        (1, 10): Registry(RegistryKind.OPTIMISM, 1, 10, ADDRESS),
+        (10, 1): Registry(RegistryKind.ATTESTED, 10, 1, OTHER, (OTHER, ADDRESS), 2),
+        (10, 10): Registry(RegistryKind.NATIVE, 10, 10, OTHER),
+    }
+
+
+def test_limits_have_defaults_that_a_table_overrides(routes_file: Path) -> None:
+    routes_file.write_text(f"{CHAIN}\n[limits]\nrequest_timeout = 20\nlag = 90.5\nrefusals = 5")
+    routes = read_routes(routes_file)
+    assert routes.limits == Limits(request_timeout=20.0, lag=90.5, refusals=5)
+    assert routes.chains[1].limits == routes.limits
+    routes_file.write_text(CHAIN)
+    assert read_routes(routes_file).limits == Limits()
+
+
+def test_a_nodes_address_does_not_show(routes_file: Path) -> None:
+    routes_file.write_text(CHAIN)
+    routes = read_routes(routes_file)
+    assert routes.chains[1].nodes[0].url == "https://node.example/hunter2"
+    assert "Ethereum" in str(routes)
+    assert "hunter2" not in f"{routes} {routes!r} {routes.chains[1].nodes[0]}"
+
+
+WRONG = [
+    ("chains = 1", "chains: it must be a table"),
+    ("chain = 1", "the file: chain is unknown; the keys are chains, limits, registries"),
+    ('"https://node.example/hunter2" = 1', "the file: a key there is unknown"),
+    ("[chains]\n1 = 2", "chains.1: it must be a table"),
+    ("[chains.01]", "chains: 01 is no chain id; a chain is named by its id from 1 to 92233720368"),
+    ('[chains."\\u0661"]', "chains: a key there is no chain id"),
+    ("[chains.9223372036854775808]", "chains: 9223372036854775808 is no chain id"),
+    ("limits = 1", "limits: it must be a table"),
+    ("[limits]\ntimeout = 1", "limits: timeout is unknown; the keys are abandoned_after, "),
+    (
+        "[limits]\nrequest_timeout = 0",
+        "limits.request_timeout: it must be a number from 0.1 to 120",
+    ),
+    ("[limits]\nrequest_timeout = nan", "limits.request_timeout: it must be a number from"),
+    ("[limits]\nrefusals = 2.0", "limits.refusals: it must be a whole number from 1 to 100"),
+    (
+        "[limits]\nretry_longest = 1\nretry_first = 2",
+        "limits.retry_first: it must not be more than",
+    ),
+    (
+        "[limits]\nrequest_timeout = 1",
+        "limits.head_timeout: it must not be more than request_timeout",
+    ),
+    ("[limits]\nresend_after = 61", "limits.resend_after: it must not be more than replace_after"),
+    ("[chains.ethereum]", "chains: ethereum is no chain id"),
+    (
+        f'{CHAIN}\nnodse = "hunter2"',
+        "chains.1: nodse is unknown; the keys are aliases, confirmations, currency, dearest_gas",
+    ),
+    (f"[chains.1]\n{NODES}", "chains.1.name: it must be a text"),
+    (f'[chains.1]\nname = ""\n{NODES}', "chains.1.name: it must be a text"),
+    (f'[chains.1]\nname = "a\\u0007b"\n{NODES}', "chains.1.name: it must be a text"),
+    (f'[chains.1]\nname = "{51 * "a"}"\n{NODES}', "chains.1.name: it must be a text of 1 to 50"),
+    (f'{CHAIN}\n[chains.2]\nname = "ethereum"\n{NODES}', "chains.1.name: another chain has the"),
+    ('[chains.1]\nname = "a"', "chains.1.nodes: it must list at least one node"),
+    (_nodes("[1]"), "chains.1.nodes, entry 1: it must be an address, or { file ="),
+    (_nodes('[["https://node.example/hunter2"]]'), "chains.1.nodes, entry 1: it must be an addr"),
+    (_nodes('["hunter2"]'), "chains.1.nodes, entry 1: it is no http or https address"),
+    (_nodes('["wss://node.example/hunter2"]'), "entry 1: it is no http or https address"),
+    (_nodes('["https://[hunter2"]'), "entry 1: it is no http or https address"),
+    (_nodes('["https://node.example:hunter2/"]'), "entry 1: it is no http or https address"),
+    (_nodes('["https://node.example/hunter2#a"]'), "entry 1: it is no http or https address"),
+    (_nodes('["https://nödé.example/hunter2"]'), "entry 1: it is no http or https address"),
+    (
+        _nodes('["https://node.example/hunter2", { file = "secret" }]'),
+        "chains.1.nodes: the same address stands there twice",
+    ),
+    (_nodes("[{}]"), "chains.1.nodes, entry 1: file must name a file"),
+    (_nodes('[{ file = "hunter2\\u0000" }]'), "entry 1: file must name a file"),
+    (_nodes('[{ url = "hunter2" }]'), "entry 1: url is unknown; the keys are file"),
+    (
+        _nodes('["https://node.example/", { file = "hunter2" }]'),
+        "chains.1.nodes, entry 2: the file it names cannot be read: No such file or directory",
+    ),
+    (_nodes('[{ file = "empty" }]'), "entry 1: the file it names is empty"),
+    (_nodes('[{ file = "latin" }]'), "entry 1: the file it names is not UTF-8 text"),
+    (_nodes('[{ file = "text" }]'), "entry 1: it is no http or https address"),
+]
+
+ALIAS_A = 'aliases = ["A"]'
+ALIAS = "chains.1.aliases: an alias is a letter"
+FINALITY = 'chains.1.finality: it must be "finalized" or a number of blocks from 0 to 100000'
+CONFIRMATIONS = "chains.1.confirmations: it must be a whole number from 0 to 100000"
+CURRENCY = "chains.1.currency: it must be a symbol of up to 10 letters and digits"
+MOST_A_DAY = "chains.1.most_a_day: it must be a number of whole coins, more than 0 and at most"
+DEAREST = "chains.1.dearest_gas_gwei: it must be a number of gwei, more than 0 and at most 1000000"
+EXPLORER = "chains.1.explorer: it must be an http or https address"
+WRONG_OPTIONS = [
+    (_with('aliases = "ETHEREUM"'), "chains.1.aliases: it must be a list of texts"),
+    (_with('aliases = ["10"]'), ALIAS),
+    (_with(f'aliases = ["{51 * "a"}"]'), ALIAS),
+    (_with('aliases = ["A", "A"]'), "chains.1.aliases: A stands in the file twice"),
+    (
+        f'{_with(ALIAS_A)}\n[chains.2]\nname = "b"\n{NODES}\naliases = ["B", "A"]',
+        "chains.1.aliases: A stands in the file twice",
+    ),
+    (_with('finality = "final"'), FINALITY),
+    (_with("finality = true"), FINALITY),
+    (_with("finality = 100001"), FINALITY),
+    (_with("confirmations = -1"), CONFIRMATIONS),
+    (_with("confirmations = 100001"), CONFIRMATIONS),
+    (_with("dearest_gas_gwei = 0"), DEAREST),
+    (_with("dearest_gas_gwei = 1000001"), DEAREST),
+    (_with("dearest_gas_gwei = 0.0000000001"), DEAREST),
+    (_with("most_a_day = 0"), MOST_A_DAY),
+    (_with("most_a_day = 1000001"), MOST_A_DAY),
+    (_with("dearest_gas_gwei = nan"), DEAREST),
+    (_with("free = 1"), "chains.1.free: it must be true or false"),
+    (_with('explorer = "etherscan.io"'), EXPLORER),
+    (_with('explorer = "javascript:hunter2"'), EXPLORER),
+    (_with('explorer = "https://u:hunter2@explorer.example"'), EXPLORER),
+    (_with('currency = "=1+1"'), CURRENCY),
+    (_with('ens_registry = "0x1"'), "chains.1.ens_registry: it must be an address with its check"),
+]
+PLACE = "registries, entry 1"
+CHECKSUM = "it must be an address with its checksum (EIP-55)"
+WRONG_REGISTRIES = [
+    (f"registries = 1\n{CHAIN}", "registries: each registry is a table of its own that begins"),
+    (f"{CHAIN}\n[registries]", "registries: each registry is a table of its own that begins"),
+    (_registries(_registry(kind='"Native"')), f"{PLACE}.kind: it must be one of native, optimis"),
+    (_registries(_registry(source=5)), f"{PLACE}.source: it must be the id of a chain in the fi"),
+    (_registries(_registry(destination=5)), "the id of a chain in the file (there: 1, 10)"),
+    (_registries(_registry(source=10)), f"{PLACE}: source and destination are equal"),
+    (_registries(_registry(kind='"optimism"')), f"{PLACE}: source and destination are equal"),
+    (_registries(_registry(kind='"attested"')), "for a native registry, and differ for others"),
+    (_registries(_registry(address=f'"{ADDRESS.lower()}"')), f"{PLACE}.address: {CHECKSUM}"),
+    (_registries(_registry(address='"hunter2"')), f"{PLACE}.address: {CHECKSUM}"),
+    (_registries(_registry("range = 1")), f"{PLACE}: range is unknown; the keys are address, "),
+    (_registries(_attested("")), "registries, entry 1.signers: an attested registry has a list"),
+    (_registries(_attested('signers = ["x"]')), f"registries, entry 1.signers: {CHECKSUM}"),
+    (_registries(_attested(f'signers = ["{OTHER}", "{OTHER}"]')), "one of them stands there twice"),
+    (_registries(_attested(f'signers = ["{OTHER}"]')), "a whole number from 1 to 1"),
+    (_registries(_attested(f'signers = ["{OTHER}"]\nthreshold = 2')), "number from 1 to 1"),
+    (_registries(_registry("threshold = 1")), f"{PLACE}: threshold is unknown"),
+    (
+        _registries(_registry(), _registry(address=f'"{OTHER}"')),
+        "registries, entry 2: another registry has the same source and destination",
+    ),
+    (
+        _registries(_registry(), _registry(kind='"optimism"', source=10)),
+        "registries, entry 2.address: another registry has the same one on this chain",
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "sentence"), [*WRONG, *WRONG_OPTIONS, *WRONG_REGISTRIES])
+def test_what_is_wrong_is_reported_by_its_place(
+    routes_file: Path, content: str, sentence: str
+) -> None:
+    routes_file.write_text(content, encoding="utf-8")
+    said = _refusal(routes_file)
+    assert said.startswith("ROUTES_FILE, ")
+    assert sentence in said
+    assert said.endswith(".")
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"[chains.1]\nhunter2\n", "ROUTES_FILE is not TOML: look at line 2, column 8."),
+        (b'hunter2 = "\n', "ROUTES_FILE is not TOML: look at line 1, column 12."),
+        (b"[hunter2]\n[hunter2]", "ROUTES_FILE is not TOML: look at line 2, column 9."),
+        (b"[hunter2", "ROUTES_FILE is not TOML: look at its end."),
+        (b'a = "hunter2\xe9"', "ROUTES_FILE is not UTF-8 text."),
+        (b"a = " + 5000 * b"9", "ROUTES_FILE holds a number that is too long."),
+        (b"a = " + 5000 * b"[", "ROUTES_FILE is nested too deeply."),
+    ],
+)
+def test_what_is_no_toml_is_reported_by_its_line(
+    routes_file: Path, content: bytes, sentence: str
+) -> None:
+    routes_file.write_bytes(content)
+    assert _refusal(routes_file) == sentence
+
+
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
+    said = _refusal(tmp_path / "hunter2")
+    assert said == (
+        "ROUTES_FILE cannot be read: No such file or directory. Set it to the file that names the "
+        "chains."
+    )
+    assert "relative to the working directory; use an absolute path" in _refusal(Path("hunter2"))
+    assert _refusal(tmp_path).startswith("ROUTES_FILE cannot be read: Is a directory. ")

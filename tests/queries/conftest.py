@@ -1,0 +1,31 @@
+"""Chains of a module's own, and the service on one of them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from explorer.demo.local_node import LocalNode, local_node
+from tests.queries.prover.service import Service, running_service
+from tests.queries.prover.two_chains import TwoChains, two_chains
+from tests.rigs.local_chain import a_day_ago
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1", *a_day_ago()) as running:
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    """Of which a test may stop the mining of what is sent: it goes on for the next one."""
+    with running_service(node) as running:
+        running.mine(12)
+        yield running
+        node.rpc.ask_many("evm_setAutomine", [(True,)])
+
+
+@pytest.fixture(scope="module")
+def chains() -> Iterator[TwoChains]:
+    with two_chains() as both:
+        yield both

@@ -1,0 +1,82 @@
+"""What a day has brought is counted once, in the transaction that brings it."""
+
+import pytest
+from django.db.models import Sum
+
+from queries import transitions
+from queries.database import daily_counts
+from queries.models import DailyCount, Query, SentTransaction
+from queries.statuses import StepName
+from queries.transactions.lane import reopen
+from queries.transactions.receipts import note_final
+from queries.transactions.shares import settle_costs
+from queries.transitions import Failure
+from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
+from tests.queries.api.worked_batches import run_steps, send_transaction
+
+FAILURE = Failure("out_of_reach", "Too far.", StepName.BLOCKHASH_AVAILABLE, retryable=False)
+OF_ROUTE = daily_counts.of_route(SEPOLIA, SEPOLIA)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
+
+
+def _submitted(accounts: int = 1) -> str:
+    people = {
+        f"0x{number + 1:040x}": {"props": ["BALANCE"], "slots": ["0x1"]}
+        for number in range(accounts)
+    }
+    data = {str(SEPOLIA): {"block:5186021": {"accounts": people}}}
+    content = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data}
+    return submitted(make_key(), content)
+
+
+def _queries(batch_id: str) -> list[int]:
+    return list(Query.objects.filter(batch=batch_id).order_by("pk").values_list("pk", flat=True))
+
+
+def _finish(keys: list[int]) -> None:
+    transitions.finish({key: {"BALANCE": "00", "01": "00"} for key in keys})
+
+
+def _counts() -> dict[str, int]:
+    """
+    Without how long it took, which no two runs take, and of all days: midnight may come between.
+    """
+    counted = DailyCount.objects.exclude(what=daily_counts.TOOK)
+    return dict(counted.values_list("what").annotate(Sum("amount")))
+
+
+def test_a_batch_and_its_facts_are_counted_when_it_is_done() -> None:
+    batch_id = _submitted(accounts=3)
+    first, *rest = _queries(batch_id)
+    _finish([first])
+    assert _counts() == {"facts": 2, OF_ROUTE: 2}
+    _finish([first, *rest])
+    assert _counts() == {"facts": 6, OF_ROUTE: 6, "batches_done": 1, "done_within_5": 1}
+    _finish([first, *rest])
+    transitions.reject([batch_id], FAILURE)
+    assert _counts() == {"facts": 6, OF_ROUTE: 6, "batches_done": 1, "done_within_5": 1}
+
+
+def test_a_rejected_batch_is_counted_once() -> None:
+    batch_id = _submitted()
+    for _ in range(2):
+        transitions.reject([batch_id], FAILURE)
+    _finish(_queries(batch_id))
+    assert _counts() == {"batches_rejected": 1}
+
+
+def test_gas_is_counted_once_when_a_transaction_can_no_longer_change() -> None:
+    """Not when it is settled: a reorg may still undo it."""
+    batch_id = _submitted()
+    run_steps(batch_id, StepName.INITIAL_STATE)
+    row = send_transaction(batch_id)
+    settle_costs(row, free=True)
+    reopen(row)
+    note_final(row)
+    assert _counts() == {}
+    row = SentTransaction.objects.get()
+    row.mined_block, row.gas_used = 6_000_000, 170_480
+    settle_costs(row, free=True)
+    for _ in range(2):
+        note_final(row)
+    assert _counts() == {"gas": 170_480}

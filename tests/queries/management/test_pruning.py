@@ -1,0 +1,162 @@
+"""`prune` deletes what nothing needs any more, and `forget` an account; facts on chain stay."""
+
+import sys
+from dataclasses import replace
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from eth_account import Account as Key
+
+from accounts.keys import manage
+from accounts.models import Account, ApiKey
+from accounts.sign_in.wallets import Wallet
+from queries.database.clock import shared_now
+from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookAttempt, WebhookDelivery
+from queries.prover.worker import work_once
+from queries.proving.witnesses import AccountField
+from tests.queries.prover.bundles import whole_proof
+from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, deliver_all
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
+
+OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
+BALANCE = AccountField.BALANCE
+OLD = timedelta(days=91)
+
+
+def run(*command: str) -> str:
+    out = StringIO()
+    call_command(*command, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def prune(*options: str) -> str:
+    return run("prune", "--older-than", "90d", *options)
+
+
+def proven(service: Service, block: int, account: str = HOLDER, **more: Any) -> str:
+    entry = {"accounts": {account: {"props": ["BALANCE"]}}}
+    batch = service.submit({str(CHAIN_ID): {f"block:{block}": entry}}, **more)
+    service.work(batch)
+    return batch
+
+
+def finalize(service: Service) -> None:
+    service.mine(70)
+    chains = service.chains()
+    while work_once(chains):
+        pass
+    chains.lane(CHAIN_ID).check_final()
+
+
+def age(*batches: str) -> None:
+    """As if these had ended, and everything had been signed, 91 days ago."""
+    then = shared_now() - OLD
+    Batch.objects.filter(pk__in=batches).update(ended=then)
+    SentTransaction.objects.update(signed=then)
+
+
+def is_there(service: Service, batch: str) -> bool:
+    answer = service.client.get(
+        "/batch-query-status", {"batchQueryId": batch}, headers={"api-key": service.key}
+    )
+    return bool(answer.status_code == 200)
+
+
+def counts() -> list[int]:
+    rows = (Batch, Query, WebhookDelivery, SentTransaction, BlockJob)
+    return [each.objects.count() for each in rows]
+
+
+def test_old_batches_go_with_what_only_they_needed(service: Service) -> None:
+    """A batch of the same block, and what proves it, stays; so does the last nonce."""
+    block = service.head() - 2
+    with_hook = {"url": "https://receiver.example/", "headers": {"X-Secret": "hunter2"}}
+    first = proven(service, block - 1, webhook=with_hook)
+    old, new = proven(service, block), proven(service, block, OTHER)
+    last = proven(service, block - 2)
+    waiting = service.submit(
+        {str(CHAIN_ID): {f"block:{service.head() + 200}": {"header": ["TIMESTAMP"]}}}
+    )
+    age(first, old, last)
+    nothing = "0 batches, 0 queries, 0 webhook deliveries, 0 transactions, 0 block jobs"
+    assert prune() == f"Deleted {nothing}.\n"  # a reorg may still remove their transactions
+    finalize(service)
+    assert "delete 2 batches with 2 queries" in prune("--dry-run")  # one's webhook is pending
+    deliver_all(service)
+    WebhookDelivery.objects.update(look_again=None)  # given up
+    before = counts()
+    assert "delete 3 batches with 3 queries" in prune("--dry-run")
+    assert counts() == before
+    highest = SentTransaction.objects.order_by("-nonce")[0]
+    said = "3 batches, 3 queries, 1 webhook delivery, 1 transaction, 1 block job"
+    assert prune() == f"Deleted {said}.\n"
+    assert prune() == f"Deleted {nothing}.\n"
+    assert not WebhookAttempt.objects.exists()
+    assert [is_there(service, each) for each in (first, old, last)] == [False, False, False]
+    assert SentTransaction.objects.filter(pk=highest.pk).exists()
+    assert whole_proof(service, new).blocks
+    for number in (block - 2, block - 1, block):
+        word = service.reads.account_field(bytes.fromhex(HOLDER[2:]), number, BALANCE)
+        assert word
+        assert int.from_bytes(word) == service.balance(HOLDER, number)
+    assert service.status(waiting)["queryStatus"] == "IN_PROGRESS"
+    again = proven(service, block - 1)  # its facts are there, and cost nothing
+    assert service.status(again)["queryStatus"] == "DONE"
+
+
+def test_a_block_job_that_is_pruned_while_a_batch_is_attached_to_it_is_made_again(
+    service: Service,
+) -> None:
+    block = service.head() - 2
+    proven(service, block)
+    entry = {"accounts": {OTHER: {"props": ["BALANCE"]}}}
+    batch = service.submit({str(CHAIN_ID): {f"block:{block}": entry}})
+    pruned = list[str]()
+
+    def prune_now(execute: Any, sql: str, *rest: Any) -> Any:
+        """As a `prune` whose transaction is committed after the job was found to exist."""
+        made = execute(sql, *rest)
+        if 'INTO "queries_blockjob"' in sql and not pruned:
+            pruned.append(sql)
+            with connection.cursor() as cursor:
+                cursor.execute("UPDATE queries_blockjob SET block = block + 1000")
+        return made
+
+    with connection.execute_wrapper(prune_now):
+        service.work(batch)
+    assert pruned
+    assert service.status(batch)["queryStatus"] == "DONE"
+
+
+def test_an_account_is_forgotten_once_nothing_of_it_can_change(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block, owner = service.head() - 2, Account.objects.get()
+    stranger, _ = Account.objects.of_wallet(Wallet(Key.create().address))
+    other = replace(service, key=manage.shown(manage.add_key(stranger, "Other")) or "")
+    with_hook = {"url": "https://receiver.example/", "headers": {"X-Secret": "hunter2"}}
+    proven(service, block, webhook=with_hook)
+    kept = proven(other, block)
+    future = {f"block:{service.head() + 200}": {"header": ["TIMESTAMP"]}}
+    service.submit({str(CHAIN_ID): future}, webhook=with_hook)
+    monkeypatch.setattr(sys, "stdin", StringIO("n\n"))
+    with pytest.raises(CommandError, match=r"^Nothing was deleted\.$"):
+        run("forget", owner.owner_name)
+    assert service.ask({str(CHAIN_ID): future}).status_code == 200
+    with pytest.raises(CommandError, match="1 batch must end first"):
+        run("forget", owner.owner_name, "--yes")
+    assert service.ask({str(CHAIN_ID): future}).status_code == 401
+    assert not WebhookDelivery.objects.exists()
+    assert "hunter2" not in str(list(Batch.objects.values_list("webhook_url", "webhook_headers")))
+    finalize(service)
+    assert run("forget", owner.owner_name, "--yes") == f"{owner} is forgotten.\n"
+    assert list(Account.objects.all()) == [stranger]
+    assert ApiKey.objects.get().owner == stranger
+    assert whole_proof(other, kept).blocks
+    with pytest.raises(CommandError, match=f"There is no account of {owner}"):
+        run("forget", owner.owner_name, "--yes")

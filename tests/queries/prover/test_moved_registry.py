@@ -1,0 +1,39 @@
+"""A route whose registry is another one by now: what the old one holds was never proven there."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from eth_utils.address import to_checksum_address
+
+from queries.config.routes import Routes
+from queries.contracts.abi import load_artifact
+from queries.models import SentTransaction
+from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, serving
+from tests.rigs.local_chain import HORIZON_WORD
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
+
+
+@contextmanager
+def _moved(service: Service) -> Iterator[Service]:
+    address = to_checksum_address(
+        service.node.deploy(load_artifact("NativeRegistry").bytecode, HORIZON_WORD)
+    )
+    registry = replace(service.registry, address=address)
+    routes = Routes(service.routes.chains, {(CHAIN_ID, CHAIN_ID): registry})
+    with serving(service.node, routes) as it:
+        yield it
+
+
+def test_facts_are_proven_to_the_new_one_as_well(service: Service) -> None:
+    """Although they were paid for, and the one node there is says that they are missing."""
+    block = service.head() - 2
+    service.work(service.ask_balance(HOLDER, block))
+    with _moved(service) as it:
+        batch = it.ask_balance(HOLDER, block)
+        it.work(batch)
+        assert it.status(batch)["queryStatus"] == "DONE"
+        assert it.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1) is not None
+    assert SentTransaction.objects.count() == 2

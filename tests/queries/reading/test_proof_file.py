@@ -1,0 +1,197 @@
+"""The proof of a batch is whole, whoever proved its facts, and whatever they are of."""
+
+import secrets
+import time
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from explorer.demo.local_node import LocalNode, local_node
+from queries.chain.signer import parts_of
+from queries.models import BlockJob, KeptProof, Query, SentTransaction
+from queries.proving.bundle_checks import check_bundle
+from queries.proving.call_reading import Shown, read_call
+from queries.proving.headers import decode_header
+from queries.proving.registry_calls import PROVE_SELECTOR, HeaderFlag
+from queries.reading.proof_file import proof_of
+from queries.statuses import BatchStatus
+from tests.queries.api.worked_batches import set_status
+from tests.queries.contracts.holder import SLOTS, compiled_holder
+from tests.queries.prover.bundles import asked_proof, proof_file, whole_proof
+from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
+from tests.rigs.local_chain import a_day_ago
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
+ALL = ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"]
+NEW = "0x00000000000000000000000000000000000000fF"
+NO_SIGNER = "0x000000000000000000000000000000000000dEaD"
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[LocalNode]:
+    with local_node("--slots-in-an-epoch", "1", *a_day_ago()) as running:
+        running.rpc.ask("anvil_setBalance", HOLDER, hex(7 * ETHER))
+        yield running
+
+
+@pytest.fixture
+def service(node: LocalNode) -> Iterator[Service]:
+    with running_service(node) as running:
+        running.mine(3)
+        yield running
+
+
+def everything(service: Service) -> dict[str, Any]:
+    """A contract with set and unset slots, an absent account, header fields, and a time."""
+    contract = service.node.deploy(compiled_holder())
+    service.mine(3)
+    block = service.head() - 1
+    accounts = {
+        contract: {"props": ALL, "slots": [f"0x{slot:x}" for slot in SLOTS]},
+        NO_SIGNER: {"props": ALL, "slots": ["0x0", "0x1"]},
+        HOLDER: {"props": ["BALANCE"]},
+    }
+    seconds = int(service.header(block - 1)["timestamp"], 16)
+    return {
+        str(CHAIN_ID): {
+            f"block:{block}": {"header": ["TIMESTAMP", "EXTRA_DATA", "LOGS_BLOOM"],
+                               "accounts": accounts},
+            f"timestamp:{seconds}": {"accounts": {HOLDER: {"props": ["BALANCE"]}}},
+        }
+    }  # fmt: skip
+
+
+def proven(service: Service, data: dict[str, Any]) -> str:
+    batch = service.submit(data)
+    service.work(batch)
+    assert service.status(batch)["queryStatus"] == "DONE"
+    return batch
+
+
+def test_its_calls_prove_it_to_another_registry(service: Service, node: LocalNode) -> None:
+    """Each alone, in any order."""
+    batch = proven(service, everything(service))
+    with running_service(node) as other:
+        bundle = whole_proof(service, batch)
+        for block in reversed(bundle.blocks):
+            for call in block.calls:
+                assert node.send(other.registry.address, call).gas_used
+        contract = bundle.blocks[-1].accounts
+        for request in contract:
+            address = request.proof.address or b""
+            number = bundle.blocks[-1].header.number
+            for slot in request.proof.slots:
+                assert other.reads.slot_value(address, number, slot.slot) == slot.value
+        timed = bundle.blocks[0]
+        for seconds in timed.timestamps:
+            assert other.reads.block_number_at(seconds) == timed.header.number
+
+
+def test_facts_that_a_stranger_proved(service: Service, node: LocalNode) -> None:
+    """Also where a part of them is new."""
+    data = everything(service)
+    first = proven(service, data)
+    with running_service(node) as other:
+        for block in whole_proof(service, first).blocks:
+            for call in block.calls:
+                node.send(other.registry.address, call)
+        # What proved them to the other registry is no longer on record.
+        Query.objects.all().delete()
+        SentTransaction.objects.all().delete()
+        data[str(CHAIN_ID)][next(iter(data[str(CHAIN_ID)]))]["accounts"][NEW] = {"props": ["NONCE"]}
+        batch = proven(other, data)
+        assert SentTransaction.objects.count() == 1
+        assert KeptProof.objects.count() == 2
+        whole_proof(other, batch)
+        again = proven(other, data)
+        assert KeptProof.objects.count() == 2
+        whole_proof(other, again)
+
+
+def test_what_was_read_back_and_is_another_block_by_now_is_said(service: Service) -> None:
+    batch = proven(service, {str(CHAIN_ID): {f"block:{service.head() - 1}": {
+        "accounts": {HOLDER: {"props": ["BALANCE"]}}}}})  # fmt: skip
+    Query.objects.update(values={"BALANCE": 64 * "1"})
+    answer = asked_proof(service, batch)
+    assert (answer.status_code, answer.json()["code"]) == (409, "proof_unavailable")
+    assert answer.json()["error"].endswith("the chain has another block there now.")
+
+
+def test_a_batch_without_a_proof_is_refused(service: Service) -> None:
+    batch = service.ask_balance(HOLDER, service.head() - 1)
+    answer = asked_proof(service, batch)
+    told = answer.json()
+    assert (answer.status_code, told["code"], told["retryable"]) == (409, "batch_not_done", True)
+    set_status(batch, BatchStatus.REJECTED, error_sentence="No.", error_retryable=True)
+    told = asked_proof(service, batch).json()
+    assert (told["code"], told["retryable"]) == ("batch_rejected", False)
+    assert told["error"] == "The batch was rejected, so it has no proof. No."
+    for unknown in ("x", "01J2VM6JSA6VKKZ0ENWGYYPR18"):
+        answer = asked_proof(service, unknown)
+        told = answer.json()
+        assert (answer.status_code, told["code"]) == (404, "batch_unknown")
+        assert (told["error"], told["path"]) == ("No query found", "batch")
+        assert service.client.get(f"/explorer/query/{unknown}/proof.json").status_code == 404
+    assert service.client.get(f"/batch-queries/{batch}/proof").status_code == 401
+
+
+def test_its_page_has_the_same_file_without_a_key(service: Service) -> None:
+    batch = service.ask_balance(HOLDER, service.head() - 1)
+    address = f"/explorer/query/{batch}/proof.json"
+    assert service.client.get(address).json()["code"] == "batch_not_done"
+    assert address not in service.client.get(f"/explorer/query/{batch}").text
+    service.work(batch)
+    answer = service.client.get(address)
+    assert answer.getvalue() == proof_file(service, batch)
+    assert answer["Content-Disposition"] == f'attachment; filename="tacitus-{batch}-proof.json"'
+    assert answer["Content-Type"] == "application/json"
+    assert address in service.client.get(f"/explorer/query/{batch}").text
+    head = service.client.head(address)
+    assert (head.status_code, head["Content-Length"]) == (200, answer["Content-Length"])
+    head.close()
+
+
+def test_a_thousand_accounts_take_little_memory(service: Service) -> None:
+    names = [f"0x{secrets.token_hex(20)}" for _ in range(1_000)]
+    accounts = {name: {"props": ["BALANCE"]} for name in names}
+    batch = service.submit({str(CHAIN_ID): {f"block:{service.head() - 1}": {"accounts": accounts}}})
+    service.work(batch, seconds=120)
+    tracemalloc.start()
+    began = time.monotonic()
+    with proof_of(batch, service.routes) as file:
+        took, (_, most) = time.monotonic() - began, tracemalloc.get_traced_memory()
+        content = file.read()
+    tracemalloc.stop()
+    assert took < 30
+    assert most < 64 * 2**20
+    assert len(check_bundle(content).blocks[0].facts) == 1_000
+
+
+BEACON_ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02"  # EIP-4788
+ANOTHER_ROOT = "0x60015f5260205ff3"  # code that answers every timestamp with it
+
+
+@pytest.mark.parametrize("knows_root", [True, False])
+def test_a_call_leaves_out_the_hashes_that_a_native_registry_finds(*, knows_root: bool) -> None:
+    """If that is cheaper, and a dry run shows that it finds them. The proof file has them."""
+    holders = [(f"0x{number:040x}", hex(ETHER)) for number in range(4096, 5120)]
+    with (
+        local_node("--slots-in-an-epoch", "1", *a_day_ago()) as node,
+        running_service(node, new_slot_gas=1) as service,
+    ):
+        node.rpc.ask_many("anvil_setBalance", holders)
+        if not knows_root:
+            node.rpc.ask("anvil_setCode", BEACON_ROOTS, ANOTHER_ROOT)
+        service.mine(9)
+        batch = service.ask_balance(holders[0][0], service.head() - 3)
+        service.work(batch)
+        block = decode_header(BlockJob.objects.get().header)
+        data, shown = parts_of(SentTransaction.objects.get().raw).data, Shown({block.number: block})
+        read_call(data, shown)
+        assert shown.children == {block.parent_hash: block}
+        flags = HeaderFlag(data[len(PROVE_SELECTOR) + 3])
+        both = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
+        assert flags & both == (both if knows_root else 0)
+        assert whole_proof(service, batch)

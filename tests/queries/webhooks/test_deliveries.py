@@ -1,0 +1,167 @@
+"""A batch's end is told: signed, once taken never again, and again and again until then."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.conf import LazySettings
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from explorer.demo.local_node import LocalNode
+from queries import transitions
+from queries.config.limits import Limits
+from queries.models import Query, WebhookAttempt, WebhookDelivery
+from queries.prover.worker import deliver_once
+from queries.webhooks import deliver, log, payload
+from tests.queries.prover.service import (
+    CHAIN_ID,
+    HOLDER,
+    Service,
+    deliver_all,
+    ended_batch,
+    running_service,
+)
+from tests.rigs.receiver import receiver
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def service(shared_node: LocalNode, settings: LazySettings) -> Iterator[Service]:
+    settings.WEBHOOKS_TO_PRIVATE = True
+    with running_service(shared_node) as running:
+        yield running
+
+
+class Killed(BaseException):
+    """Passes through whatever a worker does about faults, as its death does."""
+
+
+def test_a_worker_that_dies_while_it_sends_leaves_it_to_another(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(**_: object) -> None:
+        raise Killed
+
+    with receiver() as hook:
+        ended_batch(service, hook.url)
+        with monkeypatch.context() as dying:
+            dying.setattr(WebhookAttempt.objects, "create", die)
+            with pytest.raises(Killed):
+                deliver_once(Limits())
+        assert len(hook.got) == 1
+        assert not deliver_once(Limits())  # it is still its own
+        WebhookDelivery.objects.update(lease_until=datetime.now(UTC) - timedelta(seconds=1))
+        deliver_all(service)
+    (_, told, first), (_, told_again, again) = hook.got
+    assert first == again
+    assert told["webhook-id"] == told_again["webhook-id"]
+    assert WebhookDelivery.objects.get().delivered is not None
+
+
+def test_what_it_leaves_out_is_reported_where_it_is_to_be_had(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.mine(2)
+    block = f"block:{service.head() - 1}"
+    accounts = {f"0x{number:040x}": {"props": ["NONCE"]} for number in range(3)}
+    for most in (3, 2):
+        monkeypatch.setattr(payload, "MOST_FACTS", most)
+        with receiver() as hook:
+            service.chains().head(CHAIN_ID)
+            data = {str(CHAIN_ID): {block: {"accounts": accounts}}}
+            batch = service.submit(data, webhook={"url": hook.url})
+            service.work(batch)
+            deliver_all(service)
+        told = json.loads(hook.got[0][2])
+        assert len(told["facts"]) == most
+        rest = service.status(batch)["queries"][most:]
+        assert told["nextQuery"] == (most if rest else None)
+
+
+@pytest.mark.parametrize("is_attempted", [False, True])
+def test_what_was_not_delivered_before_a_correction_is_not_sent_after_it(
+    service: Service, *, is_attempted: bool
+) -> None:
+    with receiver(500, 200) if is_attempted else receiver() as hook:
+        ended_batch(service, hook.url)
+        if is_attempted:
+            deliver_all(service)
+        Query.objects.update(ended=False)  # as a reorg does
+        transitions.finish({Query.objects.get().pk: {"BALANCE": f"{7:064x}"}})
+        deliver_all(service)
+    *attempted, correction = [json.loads(body) for _, _, body in hook.got]
+    assert len(attempted) == is_attempted
+    assert correction["corrects"] == (attempted[0]["event"] if is_attempted else None)
+    assert int(correction["facts"][0]["values"]["BALANCE"], 16) == 7
+
+
+def test_receivers_have_time_to_change_their_secret(
+    service: Service, settings: LazySettings
+) -> None:
+    def secret() -> str:
+        told = service.client.get("/webhook-secret", headers={"api-key": service.key})
+        return str(told.json()["secret"])
+
+    former = secret()
+    settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+    settings.SECRET_KEY = 60 * "n"
+    assert secret() != former
+    with receiver() as hook:
+        ended_batch(service, hook.url)
+        deliver_all(service)
+    _, told, body = hook.got[0]
+    for each in (former, secret()):
+        Webhook(each).verify(body, told)
+    settings.SECRET_KEY = 60 * "o"
+    with pytest.raises(WebhookVerificationError):
+        Webhook(secret()).verify(body, told)
+
+
+def test_the_pauses_grow_to_a_day_and_end(service: Service) -> None:
+    with receiver(500) as hook:
+        ended_batch(service, hook.url)
+        pauses = []
+        for _ in range(len(deliver.PAUSES) + 3):
+            deliver_all(service)
+            row = WebhookDelivery.objects.get()
+            if row.look_again is not None:
+                pauses.append(row.look_again - datetime.now(UTC))
+    assert len(hook.got) == len(deliver.PAUSES) + 1
+    assert pauses == sorted(pauses)
+    assert timedelta(hours=20) < sum(deliver.PAUSES, timedelta()) < timedelta(hours=30)
+    assert WebhookDelivery.objects.get().delivered is None
+
+
+def test_a_rejected_batch_is_reported_with_its_cause(service: Service) -> None:
+    with receiver() as hook:
+        service.mine(2)
+        entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
+        data = {str(CHAIN_ID): {f"block:{service.head() - 1}": entry}}
+        batch = service.submit(data, webhook={"url": hook.url})
+        service.routes.registries.clear()  # type: ignore[attr-defined]
+        service.work(batch)
+        deliver_all(service)
+    told = json.loads(hook.got[0][2])
+    assert told["queryStatus"] == "REJECTED"
+    assert (told["error"]["code"], told["error"]["retryable"]) == ("route_unsupported", False)
+
+
+def test_its_owner_lists_them_in_pages_newest_first_with_few_attempts(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "ATTEMPTS_SHOWN", 2)
+    with receiver(500) as hook:
+        batches = [ended_batch(service, hook.url) for _ in range(3)]
+        for _ in range(3):
+            deliver_all(service)
+    key = {"api-key": service.key}
+    first = service.client.get("/webhook-deliveries", {"limit": 2}, headers=key).json()
+    more = {"limit": 2, "cursor": first["cursor"]}
+    rest = service.client.get("/webhook-deliveries", more, headers=key).json()
+    told = first["deliveries"] + rest["deliveries"]
+    assert [each["batchQueryId"] for each in told] == batches[::-1]
+    assert rest["cursor"] is None
+    assert [len(each["attempts"]) for each in told] == [2, 2, 2]
+    assert all(one["made"] > other["made"] for one, other in [each["attempts"] for each in told])

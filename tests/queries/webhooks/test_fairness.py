@@ -1,0 +1,110 @@
+"""Webhooks of one account keep nobody else's waiting, however many they are and where they go."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from django.conf import LazySettings
+from django.db import connection, transaction
+from ulid import ULID
+
+from accounts.models import Account
+from accounts.sign_in.wallets import Wallet
+from queries.config.routes import Routes
+from queries.database.clock import shared_now
+from queries.engines.alarm import Alarm
+from queries.models import Batch, WebhookDelivery
+from queries.prover import loop
+from queries.prover.context import Chains
+from queries.statuses import BatchStatus
+from queries.webhooks.deliver import claim_delivery
+from tests.queries.api.served_api import OTHER_WALLET, WALLET
+from tests.rigs.receiver import receiver
+from tests.rigs.slow_receivers import DRIPPING, slow_receiver
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def accounts(settings: LazySettings) -> tuple[Account, Account]:
+    settings.WEBHOOKS_TO_PRIVATE = True
+    (one, _), (other, _) = (
+        Account.objects.of_wallet(Wallet(each)) for each in (WALLET, OTHER_WALLET)
+    )
+    return one, other
+
+
+def _due(owner: Account, count: int, url: str = "http://127.0.0.1:9/") -> None:
+    now = shared_now()
+    for _ in range(count):
+        batch = Batch.objects.create(
+            id=str(ULID()), owner=owner, destination=1, fee=64 * "0", submitted=now,
+            status=BatchStatus.DONE, webhook_url=url,
+        )  # fmt: skip
+        WebhookDelivery.objects.create(
+            id=str(ULID()), batch=batch, owner=owner, created=now, look_again=now
+        )
+
+
+def test_an_account_has_one_webhook_sent_at_a_time(accounts: tuple[Account, Account]) -> None:
+    one, other = accounts
+    _due(one, 2)
+    _due(other, 1)
+    first, second = claim_delivery(), claim_delivery()
+    assert first
+    assert second
+    assert [first.row.owner_id, second.row.owner_id] == [one.pk, other.pk]
+    assert claim_delivery() is None
+    first.close()
+    third = claim_delivery()
+    assert third
+    assert third.row.owner_id == one.pk
+
+
+def test_two_provers_do_not_send_webhooks_of_one_account_at_once(
+    accounts: tuple[Account, Account],
+) -> None:
+    """The second one claims before the first one's claim is committed."""
+    _due(accounts[0], 2)
+
+    def claim() -> bool:
+        try:
+            return claim_delivery() is not None
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            assert claim_delivery()
+            other = pool.submit(claim)
+            time.sleep(0.5)
+        assert not other.result(20)
+
+
+@contextmanager
+def _delivering(looks_every: float) -> Iterator[None]:
+    alarm = Alarm()
+    threads = loop.run(lambda: Chains(Routes({})), 0, alarm, looks_every)
+    try:
+        yield
+    finally:
+        alarm.stop()
+        for thread in threads:
+            thread.join(20)
+
+
+def test_receivers_that_hang_keep_no_other_accounts_webhook_waiting(
+    accounts: tuple[Account, Account],
+) -> None:
+    stranger, other = accounts
+    with receiver() as hook, slow_receiver(*DRIPPING["a stall"]) as hanging:
+        _due(stranger, 2 * loop.WEBHOOKS_AT_ONCE, hanging)
+        with _delivering(0.01):
+            time.sleep(0.3)
+            _due(other, 1, hook.url)
+            until = time.monotonic() + 3
+            while not hook.got and time.monotonic() < until:
+                time.sleep(0.05)
+            assert len(hook.got) == 1

@@ -1,0 +1,182 @@
+"""A POST to an address that a stranger chose goes to the public internet, and there only."""
+
+import socket
+import threading
+import time
+from contextlib import ExitStack, nullcontext, suppress
+from typing import Any
+
+import pytest
+
+from queries.http.public_address import is_public
+from queries.webhooks.post import NotDelivered, post
+from tests.rigs.receiver import receiver
+from tests.rigs.slow_receivers import DRIPPING, drip, slow_receiver
+
+pytestmark = pytest.mark.no_database
+
+PRIVATE = [
+    "0.0.0.0",  # noqa: S104
+    "10.0.0.1", "100.64.0.1", "127.0.0.1", "127.8.8.8", "169.254.169.254",
+    "172.16.0.1", "192.0.0.1", "192.0.0.8", "192.0.0.192", "192.168.1.1", "198.18.0.1",
+    "224.0.0.1", "240.0.0.1",
+    "255.255.255.255", "::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd12::1", "ff02::1",
+    "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe",
+    "2002:7f00:1::", "2001:0:7f00:1::", "2001:db8::1", "3fff::1",
+    # Site-local, and IPv4 addresses in spellings that were given up, or are of one network alone.
+    "fec0::1", "::127.0.0.1", "::a00:1", "::ffff:0:127.0.0.1", "64:ff9b:1::7f00:1",
+    "64:ff9b:1::808:808", "::ffff:8.8.8.8", "5f00::1", "4000::1", "100::1",
+]  # fmt: skip
+PUBLIC = ["1.1.1.1", "8.8.8.8", "2606:4700:4700::1111", "64:ff9b::808:808"]
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_what_is_not_public_is_not_reached(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_what_is_public_may_be(address: str) -> None:
+    assert is_public(address)
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "[::1]", "0x7f.1", "2130706433", "127.1", "0"]
+)
+def test_loopback_is_refused_however_it_is_spelled(host: str) -> None:
+    with receiver() as kept:
+        with pytest.raises(NotDelivered, match=r"private network|not found|is none"):
+            post(f"http://{host}:{kept.port}/", {}, b"{}")
+        assert kept.got == []
+
+
+def test_one_private_address_among_public_ones_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a name stands for is its owner's choice, and no name here stands for two."""
+    both = [(0, 0, 0, "", (address, 80)) for address in ("1.1.1.1", "127.0.0.1")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
+    with pytest.raises(NotDelivered, match="private network"):
+        post("http://hook.example/", {}, b"{}")
+
+
+def test_the_connection_goes_to_the_address_that_was_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A name that is looked up a second time may stand for another address by then."""
+    with receiver() as kept:
+        real, asked = socket.getaddrinfo, []
+
+        def once(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
+            asked.append(host)
+            return real("127.0.0.1" if host == "hook.example" else host, port, *rest, **more)
+
+        monkeypatch.setattr(socket, "getaddrinfo", once)
+        url = f"http://hook.example:{kept.port}/x"
+        assert post(url, {}, b"{}", to_private=True) == 200
+        assert asked.count("hook.example") == 1
+        assert kept.got[0][1]["Host"] == f"hook.example:{kept.port}"
+
+
+@pytest.mark.parametrize(("accepts", "arrives"), [(False, True), (True, False)])
+def test_the_next_address_is_tried_unless_the_first_may_have_the_webhook(
+    monkeypatch: pytest.MonkeyPatch, *, accepts: bool, arrives: bool
+) -> None:
+    """The first one refuses connections, or accepts one and never answers."""
+    monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
+    real = socket.getaddrinfo
+
+    def look_up(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
+        found = ("127.0.0.2", "127.0.0.1") if host == "hook.example" else (host,)
+        return [entry for each in found for entry in real(each, port, *rest, **more)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with receiver() as kept, ExitStack() as silent:
+        if accepts:
+            silent.enter_context(socket.create_server(("127.0.0.2", kept.port)))
+        url = f"http://hook.example:{kept.port}/x"
+        with nullcontext() if arrives else pytest.raises(NotDelivered, match="Timeout"):
+            assert post(url, {}, b"{}", to_private=True) == 200
+        assert len(kept.got) == arrives
+
+
+def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each accepts no connection: its queue is full."""
+    monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
+    monkeypatch.setattr("queries.webhooks.post.CONNECT", 0.4)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, ExitStack() as waiting:
+        for _ in range(2):
+            client = waiting.enter_context(socket.socket())
+            client.settimeout(0.01)
+            with suppress(OSError):
+                client.connect(full.getsockname())
+        port = full.getsockname()[1]
+        same = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))] * 9
+        real = socket.getaddrinfo
+        monkeypatch.setattr(
+            socket,
+            "getaddrinfo",
+            lambda host, *rest, **more: same if host == "a.example" else real(host, *rest, **more),
+        )
+        begin = time.monotonic()
+        with pytest.raises(NotDelivered, match="ConnectTimeoutError"):
+            post(f"http://a.example:{port}/", {}, b"{}", to_private=True)
+    assert 0.9 < time.monotonic() - begin < 2
+
+
+def test_what_is_sent_arrives() -> None:
+    with receiver() as kept:
+        headers = {"Content-Type": "application/json", "X-Mine": "yes"}
+        assert post(kept.url, headers, b'{"a":1}', to_private=True) == 200
+        path, told, body = kept.got[0]
+        assert (path, body, told["X-Mine"]) == ("/hook?a=b", b'{"a":1}', "yes")
+
+
+def test_it_is_not_sent_on() -> None:
+    with receiver(307) as kept:
+        assert post(kept.url, {}, b"{}", to_private=True) == 307
+        assert len(kept.got) == 1
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://a.example/", "http:///x", "x", "http://[::1/", "http://a.example:99999/"]
+)
+def test_what_is_no_address_is_reported(url: str) -> None:
+    with pytest.raises(NotDelivered):
+        post(url, {}, b"{}", to_private=True)
+
+
+def test_nobody_there_is_reported_without_the_address() -> None:
+    with receiver() as kept:
+        url = kept.url
+    with pytest.raises(NotDelivered, match="The request failed") as told:
+        post(url, {}, b"{}", to_private=True)
+    assert "127.0.0.1" not in str(told.value)
+
+
+@pytest.mark.parametrize("slow", DRIPPING)
+def test_a_receiver_that_drips_is_left(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte comes soon enough for a socket's own timeout, which would never end."""
+    monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
+    with slow_receiver(*DRIPPING[slow]) as url:
+        begin = time.monotonic()
+        with pytest.raises(NotDelivered, match="The request failed"):
+            post(url, {}, 2**24 * b" " if slow == "never read" else b"{}", to_private=True)
+        assert 0.9 < time.monotonic() - begin < 4
+
+
+def test_a_body_that_drips_is_not_waited_for() -> None:
+    with slow_receiver("http", drip(b"HTTP/1.1 200 OK\r\n\r\n", b"a")) as url:
+        begin = time.monotonic()
+        assert post(url, {}, b"{}", to_private=True) == 200
+        assert time.monotonic() - begin < 4
+
+
+def test_a_name_that_nobody_answers_for_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No name server of ours can be made to keep silent here."""
+    ended = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [ended.wait(20)][:0])
+    monkeypatch.setattr("queries.webhooks.post.LOOKUP", 0.5)
+    begin = time.monotonic()
+    with pytest.raises(NotDelivered, match="no IP address"):
+        post("http://hook.example/", {}, b"{}")
+    assert time.monotonic() - begin < 4
+    ended.set()
