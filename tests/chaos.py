@@ -79,7 +79,10 @@ HEADER_FIELDS = {
     "BLOCK_NUMBER": ("number", 8),
     "TIMESTAMP": ("timestamp", 11),
 }
-ACCOUNT_PROVEN = f"0x{keccak(text='AccountProven(address,uint256)').hex()}"
+PROVEN = {
+    f"0x{keccak(text=event).hex()}"
+    for event in ("AccountProven(address,uint256,uint8)", "SlotProven(address,uint256,bytes32,bytes32)")
+}
 
 
 @dataclass(frozen=True)
@@ -590,7 +593,7 @@ class Checks:
                 continue
             named = {account for account in ACCOUNTS if account[2:].lower() in each["input"]}
             events = [log["topics"] for log in receipt["logs"]]
-            proven = {to_checksum_address(at[1][-40:]) for at in events if at[0] == ACCOUNT_PROVEN}
+            proven = {to_checksum_address(at[1][-40:]) for at in events if at[0] in PROVEN}
             if named - proven or not events:
                 yield f"nonce {nonce} on {chain.id} proves again what was proven: {each['hash']}"
 

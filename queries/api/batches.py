@@ -71,8 +71,12 @@ def batch_query_status(request: HttpRequest, _key: ApiKey, routes: Routes) -> Ht
 
 
 def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> HttpResponse:
-    """The same at an address of the batch's own, with the members that some clients read there."""
-    members, page = _status(request, routes, batch, "batch")
+    """The same at an address of the batch's own, with the members that some clients read there.
+
+    They know no pages, so without `fromQuery` it has all queries.
+    """
+    most = QUERIES_SHOWN if FROM_QUERY in request.GET else GREATEST_PLACE
+    members, page = _status(request, routes, batch, "batch", most)
     data, results = request_maps(page)
     beside = answers.BatchData(id=batch, status=members["query_status"], data=data)
     return answer(answers.BatchAnswer(**members, batch_query=beside, results=results))
@@ -92,7 +96,11 @@ def find_batch(batch_id: str, path: str) -> BatchView:
 
 
 def _status(
-    request: HttpRequest, routes: Routes, batch_id: str | None, path: str
+    request: HttpRequest,
+    routes: Routes,
+    batch_id: str | None,
+    path: str,
+    most: int = QUERIES_SHOWN,
 ) -> tuple[dict[str, Any], QueryPage]:
     """Of any batch: its id is enough to read it."""
     details = flag(request, DETAILS, default=True)
@@ -103,7 +111,7 @@ def _status(
     shown = find_batch(batch_id, path)
     members, page = batch_members(shown), QueryPage((), None)
     if details:
-        page = reading.queries_of(shown, first=first, most=QUERIES_SHOWN)
+        page = reading.queries_of(shown, first=first, most=most)
         members |= query_members(shown, page, routes)
     return members, page
 

@@ -71,8 +71,8 @@ DETAILS = Parameter(
 )
 FROM_QUERY = Parameter(
     batches.FROM_QUERY,
-    f"An answer has at most {batches.QUERIES_SHOWN:,} queries; send its `nextQuery` here to get "
-    "the next ones.",
+    f"A page has at most {batches.QUERIES_SHOWN:,} queries; send its `nextQuery` here to get the "
+    "next ones. Without it, a status has the first page and the address of a batch all queries.",
     {"type": "integer", "minimum": 0, "maximum": batches.GREATEST_PLACE, "default": 0},
 )
 

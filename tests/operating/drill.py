@@ -111,7 +111,7 @@ class Drill:
         chain, route = self._chain, (self._chain.id, self._chain.id)
         for block in self._blocks:
             assert self._client.field(HOLDER, block, BALANCE, route=route) == HELD
-            event = "AccountProven(address,uint256)"
+            event = "AccountProven(address,uint256,uint8)"
             assert len(self._client.events(event, int(HOLDER, 16), block, route=route)) == 1
         sent = chain.transactions_of(self._signer)
         assert [int(each["nonce"], 16) for each in sent] == list(range(len(sent)))

@@ -38,7 +38,7 @@ def reorganise(chain: Chain, depth: int) -> None:
 def proving_transaction(service: Service, block: int) -> str:
     """Check that the fact is there, proven by one transaction and no nonce is missing; its hash."""
     chain = service.chain
-    (event,) = service.events("AccountProven(address,uint256)", int(HOLDER, 16), block)
+    (event,) = service.events("AccountProven(address,uint256,uint8)", int(HOLDER, 16), block)
     assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
     nonces = [int(each["nonce"], 16) for each in chain.transactions_of(SIGNER)]
     assert nonces == list(range(len(nonces)))

@@ -92,7 +92,7 @@ def assert_proven_once(
     """By transactions after so many `before`, without a gap, which the batches have paid for."""
     chain = service.chain
     for account, block in facts:
-        proven = service.events("AccountProven(address,uint256)", int(account, 16), block)
+        proven = service.events("AccountProven(address,uint256,uint8)", int(account, 16), block)
         assert len(proven) == 1
         assert service.field(account, block, BALANCE) == chain.balance(account, block)
     sent = chain.transactions_of(SIGNER)[before:]

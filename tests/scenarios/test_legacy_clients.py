@@ -292,6 +292,9 @@ def test_who_reads_one_page_of_queries_misses_none(place: Place) -> None:
         found += [each["internal_id"] for each in some["queries"]]
         following = some["next_query"]
     assert found == [each["internal_id"] for each in whole["queries"]]
+    batch = f"/batch-queries/{answer.json()['request_id']}"
+    whole = place.ask("GET", batch, KeyPlace.HEADER).json()["batchQuery"]["data"]
+    assert whole == {"31337": {"block:2": many}}
 
 
 def test_the_second_generation_reads_through_the_router(place: Place) -> None:

@@ -135,7 +135,7 @@ FAULTS: dict[str, Callable[[Nodes], None]] = {
 def is_right(service: Service, block: int) -> None:
     """The fact is there, proven once, and no transaction was paid for that proved nothing."""
     chain = service.chain
-    proven = service.events("AccountProven(address,uint256)", int(HOLDER, 16), block)
+    proven = service.events("AccountProven(address,uint256,uint8)", int(HOLDER, 16), block)
     assert len(proven) == 1
     assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
     where = {"address": service.registries[31337, 31337], "fromBlock": "0x0"}

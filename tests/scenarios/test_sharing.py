@@ -21,7 +21,7 @@ def new_accounts(count: int) -> list[str]:
 
 def proven(service: Service, among: Collection[str]) -> Counter[tuple[str, int]]:
     """How often something new was proven of each of these accounts, by block."""
-    logs = service.events("AccountProven(address,uint256)")
+    logs = service.events("AccountProven(address,uint256,uint8)")
     read = ((to_checksum_address(log["topics"][1][-40:]), log["topics"][2]) for log in logs)
     return Counter((account, int(block, 16)) for account, block in read if account in among)
 
