@@ -79,10 +79,8 @@ HEADER_FIELDS = {
     "BLOCK_NUMBER": ("number", 8),
     "TIMESTAMP": ("timestamp", 11),
 }
-PROVEN = {
-    f"0x{keccak(text=event).hex()}"
-    for event in ("AccountProven(address,uint256,uint8)", "SlotProven(address,uint256,bytes32,bytes32)")
-}
+EVENTS = "AccountProven(address,uint256,uint8)", "SlotProven(address,uint256,bytes32,bytes32)"
+PROVEN = {f"0x{keccak(text=event).hex()}" for event in EVENTS}
 
 
 @dataclass(frozen=True)

@@ -96,11 +96,7 @@ def find_batch(batch_id: str, path: str) -> BatchView:
 
 
 def _status(
-    request: HttpRequest,
-    routes: Routes,
-    batch_id: str | None,
-    path: str,
-    most: int = QUERIES_SHOWN,
+    request: HttpRequest, routes: Routes, batch_id: str | None, path: str, most: int = QUERIES_SHOWN
 ) -> tuple[dict[str, Any], QueryPage]:
     """Of any batch: its id is enough to read it."""
     details = flag(request, DETAILS, default=True)
