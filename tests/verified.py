@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from eth_abi.abi import decode
+from eth_abi.abi import decode, encode
 
 from queries.contracts.abi import call_data, selector
 
@@ -15,7 +15,8 @@ _FACTS = (
 
 def verified_facts(returned: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Each fact's `try…` call and its word."""
-    ((accounts, slots, fields, times),) = decode([_FACTS], returned)
+    ((accounts, slots, fields, times),) = facts = decode([_FACTS], returned)
+    assert encode([_FACTS], facts) == returned  # as a compiler encodes it, without gaps
     for account, block, nonce, balance, *hashes in accounts:
         for field, word in enumerate((_word(nonce), _word(balance), *hashes)):
             yield call_data("tryAccountField(address,uint256,uint8)", account, block, field), word

@@ -269,10 +269,10 @@ class Route:
 
 # keccak256 of the creation code of this version's registries, before their constructors' arguments.
 CODE_HASHES = {
-    "native": "b9adea292a64a5f46f40375e3a2922940514034c5da59070a28d55f04d957cb4",
-    "optimism": "5fbddffac35f644c5ce97735eebc4e642f50e7e0562de9b71871a8d3f71b114a",
-    "output": "acab5b3c437615d947e04ac2d19f503a8bdedd724a86e66102bb43ecb0695086",
-    "attested": "bc4967ccbb8457750714c6b84f78d733a34701b49990f92e770e52a67e5868ad",
+    "native": "8a1b43f16c483609436c6ecec442c40b54c76fefd0c8602eb8722eaa82b3db43",
+    "optimism": "adde3383174c214b03357838e3c58397bbd242c1d0b4a3a593f83c2c0abdaef0",
+    "output": "742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527",
+    "attested": "e70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711",
 }
 NAME_THEIR_SOURCE = {"output", "attested"}  # by the second argument
 FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")

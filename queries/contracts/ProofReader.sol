@@ -47,9 +47,9 @@ abstract contract ProofReader is CompactHeader, TrieWitness {
     /// @param blockNumber The block from which the hop starts.
     /// @param slot The slot.
     error HopToNothing(uint256 blockNumber, uint256 slot);
-    /// @notice Evidence against a header's state root must be one section of headers, of which only two
-    /// have anything requested: the later one the witness of two slots of the history contract, and of
-    /// nothing else.
+    /// @notice Evidence against a header's state root must be one section of headers. Of those of which
+    /// anything is requested, the last two count: the later one must have a witness of two slots of the
+    /// history contract, and of nothing else.
     error EvidenceMalformed();
     /// @notice The two slots do not show that the header's state root is not that of the state after it.
     /// @param blockNumber The later header's number.

@@ -37,7 +37,7 @@ abstract contract ProvenFacts is ProofReader {
                 last.set(PREVIOUS, Header.unwrap(first));
                 (first, last) = (last, before);
             }
-            uint256 start = reserve(64 + 32 * 4);
+            uint256 start = reserve(32 + 32 * 4);
             putWord(start, 32); // where the struct begins
             uint256 facts = start + 32;
             lists.accounts = _openList(facts, 0, lists.accounts, ACCOUNT_FACT_WORDS);
