@@ -32,7 +32,9 @@ def code_of(site: str, guide: str, words: str) -> str:
 def run(language: str, code: str, folder: Path, *arguments: str, **variables: str) -> str:
     """What it prints; tacitus.py is beside it, as a reader has downloaded it."""
     (folder / FILES[language]).write_text(code)
-    (folder / "tacitus.py").write_bytes((REPOSITORY / "queries" / "tacitus.py").read_bytes())
+    (folder / "tacitus.py").write_bytes(
+        (REPOSITORY / "queries" / "client" / "tacitus.py").read_bytes()
+    )
     program = {"js": ["node"], "python": [sys.executable], "sh": ["sh", "-e"]}[language]
     path = ":".join(map(str, [Path(sys.executable).parent, *TOOLS, os.environ["PATH"]]))
     ended = subprocess.run(

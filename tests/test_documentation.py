@@ -123,7 +123,8 @@ FIGURES = {
         f"| {LIMITS.body_bytes / 2**20:.0f} MiB, chunked or not",
         f"| {LONGEST_BODY // 1024} KiB for sign-in, {LARGEST_FORM:,} bytes for a form,",
         f" {attestations.MOST_BYTES:,} bytes for an attestation |",
-        f"| {MOST_DEPTH} levels, numbers of at most {sys.int_info.default_max_str_digits:,} digits,",
+        f"| {MOST_DEPTH} levels, numbers of at most "
+        f"{sys.int_info.default_max_str_digits:,} digits,",
         f"| {settings.FACTS_PER_DAY:,} a day per account |",
         f"| {manage.KEYS_OF_AN_ACCOUNT} per account, {manage.CHANGES_AN_HOUR} changes an hour",
         f" {rate_limits.OF_A_BROWSER} attempts per browser, {rate_limits.OF_A_WALLET} per wallet",

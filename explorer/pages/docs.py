@@ -31,7 +31,7 @@ CONTRACT_FILES = {
 MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
 # What Grafana and Prometheus are given.
 MONITORING_FILES = {name: MONITORING / name for name in ("dashboard.json", "alerts.yml")}
-CLIENT_FILES = {"tacitus.py": settings.BASE_DIR / "queries" / "tacitus.py"}
+CLIENT_FILES = {"tacitus.py": settings.BASE_DIR / "queries" / "client" / "tacitus.py"}
 SERVED = {
     **{name: f"/{name}" for name in CLIENT_FILES},
     **{name: f"/contracts/{name}" for name in CONTRACT_FILES},
