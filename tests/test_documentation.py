@@ -115,7 +115,7 @@ def test_every_command_exists(repository: Path, text: str) -> None:
         assert "--help" in words or tacitus._parser().parse_args(words), arguments
 
 
-BOUNDS = Limits()
+BOUNDS, MAX_DIGITS = Limits(), sys.int_info.default_max_str_digits
 FIGURES = {
     "SECURITY.md": (
         f"| {settings.REQUESTS_PER_MINUTE} a minute per key,",
@@ -123,8 +123,7 @@ FIGURES = {
         f"| {LIMITS.body_bytes / 2**20:.0f} MiB, chunked or not",
         f"| {LONGEST_BODY // 1024} KiB for sign-in, {LARGEST_FORM:,} bytes for a form,",
         f" {attestations.MOST_BYTES:,} bytes for an attestation |",
-        f"| {MOST_DEPTH} levels, numbers of at most "
-        f"{sys.int_info.default_max_str_digits:,} digits,",
+        f"| {MOST_DEPTH} levels, numbers of at most {MAX_DIGITS:,} digits,",
         f"| {settings.FACTS_PER_DAY:,} a day per account |",
         f"| {manage.KEYS_OF_AN_ACCOUNT} per account, {manage.CHANGES_AN_HOUR} changes an hour",
         f" {rate_limits.OF_A_BROWSER} attempts per browser, {rate_limits.OF_A_WALLET} per wallet",
@@ -132,8 +131,8 @@ FIGURES = {
         f" of these {rate_limits.QUESTIONS_OF_A_NETWORK} with a contract wallet;",
         f" {rate_limits.PASSWORDS_OF_A_NETWORK} per IP address with a password |",
         f"| {sessions.SESSIONS_OF_AN_ACCOUNT} per account, {sessions.LONGEST.days} days |",
-        f"| {estimates.A_MINUTE} a minute per account, {estimates.SECONDS:.0f} seconds for an",
-        f" {estimates.SECONDS:.0f} seconds for a witness |",
+        f"| {estimates.A_MINUTE} a minute per account, {estimates.ESTIMATE_SECONDS:.0f} seconds for an",
+        f" {estimates.WITNESS_SECONDS:.0f} seconds for a witness |",
         f"| {facts.CHECKS} a minute per IP address |",
         f"| {attestations.A_MINUTE} requests a minute per IP address |",
         f"| {post.LOOKUP + post.WHOLE:.0f} seconds, one at a time per account,",

@@ -124,7 +124,7 @@ ENDPOINTS = (
         "facts and stores nothing, so there is no batch, fee or status. The body is that of "
         f"a batch with at most {estimates.MOST_BLOCKS} blocks, {estimates.MOST} accounts and "
         f"{estimates.MOST} slots; it needs no fee. Nodes are asked while you wait, for at most "
-        f"{estimates.SECONDS:.0f} seconds.",
+        f"{estimates.WITNESS_SECONDS:.0f} seconds.",
         body=EstimateRequest,
         own_refusals=(
             *OF_A_BATCH,

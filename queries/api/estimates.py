@@ -1,4 +1,4 @@
-"""POST /estimate: what a batch would take. It asks nodes, so it is bounded in time and in load."""
+"""POST /estimate and POST /witness. They ask nodes, so they are bounded in time and in load."""
 
 import time
 from collections.abc import Iterator
@@ -39,7 +39,8 @@ from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.batch_request import BatchRequest, selector_of
 
 A_MINUTE = 30  # for an account, whichever of its keys asks
-SECONDS = 10.0
+ESTIMATE_SECONDS, WITNESS_SECONDS = 10.0, 30.0
+MOST_BLOCKS, MOST = 5, 50  # of a witness; the latter accounts, and slots
 
 _asking: set[int] = set()  # the accounts whose estimates are being made
 _changing = Lock()
@@ -56,7 +57,7 @@ def estimated(
 ) -> answers.Estimate:
     """The same for the API and for a page."""
     asked = read_batch(content, routes, limits, needs_fee=False)
-    with asking_nodes(key, asked, routes, SECONDS) as (chains, queries):
+    with asking_nodes(key, asked, routes, ESTIMATE_SECONDS) as (chains, queries):
         found = planning.estimate(chains, asked.destination, queries)
     return _answer(asked, found, free=routes.chains[asked.destination].free)
 
@@ -141,10 +142,6 @@ def _block(shown: BlockEstimate) -> answers.BlockEstimate:
     )
 
 
-MOST_BLOCKS, MOST = 5, 50  # the latter accounts, and slots
-SECONDS = 30.0
-
-
 def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits) -> HttpResponse:
     few = replace(
         limits,
@@ -153,7 +150,7 @@ def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimi
         slots=min(limits.slots, MOST),
     )
     asked = read_batch(json_body(request, limits.body_bytes), routes, few, needs_fee=False)
-    with asking_nodes(key, asked, routes, SECONDS) as (chains, queries):
+    with asking_nodes(key, asked, routes, WITNESS_SECONDS) as (chains, queries):
         try:
             found = witnesses(chains, asked.destination, queries)
         except NotProvable as why:
