@@ -1,4 +1,4 @@
-"""Numbers and moments in words."""
+"""Numbers, moments and quoted texts in sentences for people."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime

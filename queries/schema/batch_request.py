@@ -1,4 +1,4 @@
-"""Who an account is: an address, or a name that stands for one."""
+"""A batch as it is requested, checked: blocks, and accounts by address or by ENS name."""
 
 import json
 import re
