@@ -131,8 +131,8 @@ FIGURES = {
         f" of these {rate_limits.QUESTIONS_OF_A_NETWORK} with a contract wallet;",
         f" {rate_limits.PASSWORDS_OF_A_NETWORK} per IP address with a password |",
         f"| {sessions.SESSIONS_OF_AN_ACCOUNT} per account, {sessions.LONGEST.days} days |",
-        f"| {estimates.A_MINUTE} a minute per account, "
-        + f"{estimates.ESTIMATE_SECONDS:.0f} seconds for an",
+        f"| {estimates.A_MINUTE} a minute per account,",
+        f" {estimates.ESTIMATE_SECONDS:.0f} seconds for an",
         f" {estimates.WITNESS_SECONDS:.0f} seconds for a witness |",
         f"| {facts.CHECKS} a minute per IP address |",
         f"| {attestations.A_MINUTE} requests a minute per IP address |",
