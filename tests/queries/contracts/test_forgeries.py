@@ -1,4 +1,4 @@
-"""No false fact, by any of the ways that the contracts' README names, is ever read.
+"""No false fact, by any of the ways that AUDIT.md of the contracts names, is ever read.
 
 Every check of the contracts is needed: without it, the attack it is there for gets through.
 """
@@ -217,8 +217,8 @@ def _refusals() -> Iterator[tuple[str, str, str]]:
                 yield file.removesuffix(".sol"), found[2] or found[3], error
 
 
-def test_each_invariant_in_the_readme_is_attacked(repository: Path) -> None:
-    text = (repository / "queries" / "contracts" / "README.md").read_text()
+def test_each_invariant_of_the_audit_is_attacked(repository: Path) -> None:
+    text = (repository / "queries" / "contracts" / "AUDIT.md").read_text()
     section = text.partition("## What soundness rests on")[2].partition("\n## ")[0]
     named = set(re.findall(r"`((?:point_\d+|an?|one|words|test)_\w+)`", section))
     tests = {

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.no_database
 
 WITNESS_AT = 4 + 1 + 8 + 8 + 32
 ALL, BALANCE = frozenset(AccountField), frozenset({AccountField.BALANCE})
-README = Path(__file__).parents[3] / "queries" / "contracts" / "README.md"
+AUDIT = Path(__file__).parents[3] / "queries" / "contracts" / "AUDIT.md"
 ROW = re.compile(r"^\| (\d+)(?: … \d+)? \| (`[^|]+) \|", re.MULTILINE)
 
 
@@ -49,7 +49,7 @@ def test_every_recorded_fact_comes_out(corpus_folder: Path) -> None:
 
 
 def test_the_readme_s_witness_is_as_its_table_says(corpus_folder: Path) -> None:
-    told = README.read_text().partition("## A witness, byte by byte")[2].partition("\n## ")[0]
+    told = AUDIT.read_text().partition("## A witness, byte by byte")[2].partition("\n## ")[0]
     accounts = recorded(corpus_folder, "mainnet_17654287").accounts
     (proof,) = [each for each in accounts if f"0x{(each.address or b'').hex()}" in told]
     slots = tuple(each for each in proof.slots if each.slot == 0)
