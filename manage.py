@@ -8,8 +8,6 @@ import os
 import re
 import sys
 
-from explorer.http.logs import log_what_python_says
-
 try:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import ManagementUtility
@@ -21,6 +19,7 @@ except ModuleNotFoundError as error:
         "python -m pip install --require-hashes -r requirements.txt"
     )
 
+from explorer.http.logs import log_what_python_says
 
 # These build, check, plan or sign and serve nobody, so what production needs is not asked of them.
 # A signer, or who checks a proof, may be on a machine that has no site.

@@ -66,7 +66,7 @@ def submitted(
 
 
 def batch_query_status(request: HttpRequest, _key: ApiKey, routes: Routes) -> HttpResponse:
-    members, _ = _status(request, routes, request.GET.get(BATCH_ID), BATCH_ID)
+    members, _ = _status(request, routes, request.GET.get(BATCH_ID), BATCH_ID, QUERIES_SHOWN)
     return answer(answers.StatusAnswer(**members))
 
 
@@ -96,7 +96,7 @@ def find_batch(batch_id: str, path: str) -> BatchView:
 
 
 def _status(
-    request: HttpRequest, routes: Routes, batch_id: str | None, path: str, most: int = QUERIES_SHOWN
+    request: HttpRequest, routes: Routes, batch_id: str | None, path: str, most: int
 ) -> tuple[dict[str, Any], QueryPage]:
     """Of any batch: its id is enough to read it."""
     details = flag(request, DETAILS, default=True)

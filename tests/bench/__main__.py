@@ -18,12 +18,12 @@ from django.conf import settings
 from django.db import connection
 
 from explorer.demo.processes import empty_folder
-from tests.bench import claiming, many_batches, one_block, polling, submitting
 from tests.bench.command import BenchFailed, run, set_up_django
-from tests.bench.rows import Bench, Row, Sizes, as_object, head, lines, missed
 
 set_up_django()
 
+from tests.bench import claiming, many_batches, one_block, polling, submitting  # noqa: E402
+from tests.bench.rows import Bench, Row, Sizes, as_object, head, lines, missed  # noqa: E402
 
 # The rows in the order of the table, with what measures them: those of a tuple share preparation.
 MEASURES: dict[tuple[str, ...], Callable[[Bench], Iterator[Row]]] = {

@@ -22,11 +22,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext, override_settings
 
 from tests.bench.command import BenchFailed, run, set_up_django
-from tests.bench.database import database_bytes, scratch_database
-from tests.bench.past import LARGEST, ROUTES, WIDE_SLOTS, add_wide_queries, fill
 
 set_up_django()
 
+from tests.bench.database import database_bytes, scratch_database  # noqa: E402
+from tests.bench.past import LARGEST, ROUTES, WIDE_SLOTS, add_wide_queries, fill  # noqa: E402
 
 MOST_MS = 50
 EXPECTED = {200, 204, 286, 302}

@@ -166,6 +166,8 @@ def test_a_registry_is_genuine_by_known_code_and_its_own_source_alone(kind: str)
             "kind": kind,
             "registry": tacitus.registry_address(made_of + given),
             "constructorArguments": f"0x{given.hex()}",
+            "horizon": "2100-01-01T00:00:00.000Z",
+            "stateHorizon": "2100-01-01T00:00:00.000Z",
         }
         answers = saying({"connections": [connection]}), saying({"bytecode": served.hex()})
         with odd_server(*answers) as odd:

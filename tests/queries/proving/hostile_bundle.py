@@ -5,13 +5,12 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
-from queries.proving.bundle_checks import VALUES_OF_A_MIB, check_bundle
-from queries.proving.bundles import FORMAT, VERSION
-from queries.proving.errors import BundleRefused
-
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[3]))
 
+from queries.proving.bundle_checks import VALUES_OF_A_MIB, check_bundle
+from queries.proving.bundles import FORMAT, VERSION
+from queries.proving.errors import BundleRefused
 
 MIB = 16
 
