@@ -34,11 +34,29 @@ EXPLAINED = (
         (
             "ProofReader._readWitness.walk",
             "ProofReader._readStorage.walk",
-            "ProvenFacts._factsOf.counts",
-            "ProvenFacts._factsOf.own",
+            "FactsRegistry.endedBy.hop",
+            "FactsRegistry.verify.hop",
         ),
         "A struct in memory begins as zeros. Those members that are to be others are set in the "
         "lines below, before the walk begins.",
+    ),
+    Explained(
+        "uninitialized-local",
+        "Medium",
+        ("FactStore._storeAccount.written",),
+        "It begins as false: nothing is written yet.",
+    ),
+    Explained(
+        "incorrect-exp",
+        "High",
+        ("ProofReader._checkContradiction",),
+        "An exclusive or is meant: of the offsets 0 and 32 it gives the other one.",
+    ),
+    Explained(
+        "cyclomatic-complexity",
+        "Informational",
+        ("FactStore._storeAccount",),
+        "An account's fields are stored in two ways each, and each way is one condition.",
     ),
     Explained(
         "calls-loop",
@@ -50,7 +68,7 @@ EXPLAINED = (
     Explained(
         "calls-loop",
         "Low",
-        ("NativeRegistry._ask", "OptimismRegistry._knownHash"),
+        ("OptimismRegistry._knownHash",),
         "A question to a contract of the chain itself, once for a section or header of a proof. It "
         "changes nothing, whoever asks pays for it, and if it fails the proof is refused.",
     ),
@@ -76,26 +94,27 @@ EXPLAINED = (
         "looked at, and what it failed with is passed on.",
     ),
     Explained(
-        "low-level-calls",
+        "assembly",
         "Informational",
         ("NativeRegistry._ask",),
         "The system contracts take a bare word and have no functions. Whether the call succeeded "
-        "and answered one word is looked at; a hash of zero is never known.",
+        "and answered one word is checked; a hash of zero is never known.",
     ),
     Explained(
         "assembly",
         "Informational",
         (
-            "CompactHeader._field",
+            "CompactHeader._fieldWord",
             "CompactHeader._insertBeaconRoot",
             "CompactHeader._integer",
             "CompactHeader._item",
             "CompactHeader._seal",
             "FactStore._key",
+            "FactsRegistry._bounds",
             "FactsRegistry.multicall",
-            "FactsRegistry.verify",
             "ProofReader._accountTrieKey",
             "ProofReader._slotTrieKey",
+            "ProvenFacts._returnFacts",
             "TrieWitness._key",
             "TrieWitness._other",
             "TrieWitness._root",
@@ -134,8 +153,8 @@ EXPLAINED = (
     Explained(
         "naming-convention",
         "Informational",
-        ("IFactsRegistry.HORIZON",),
-        "The registry's constant has this name.",
+        ("CompactHeader.HORIZON", "IFactsRegistry.HORIZON"),
+        "It never changes, and reads like a constant.",
     ),
     Explained(
         "timestamp",
