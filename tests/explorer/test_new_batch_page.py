@@ -28,7 +28,7 @@ HOSTILE = "<script>alert(1)</script>\u202ehunter2"
 @pytest.fixture(autouse=True)
 def _no_time_for_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The chains of these tests have none that answers."""
-    monkeypatch.setattr(estimates, "SECONDS", 0.0)
+    monkeypatch.setattr(estimates, "ESTIMATE_SECONDS", 0.0)
 
 
 def _json(answer: Any) -> Any:

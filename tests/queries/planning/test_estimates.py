@@ -131,7 +131,7 @@ def test_what_the_destination_does_not_know_yet_waits(service: Service) -> None:
 def test_nodes_that_keep_us_waiting_are_given_up(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimates, "SECONDS", 2.0)
+    monkeypatch.setattr(estimates, "ESTIMATE_SECONDS", 2.0)
     with lying_node(stall) as address:
         _served_by(service, address)
         begin = time.monotonic()
@@ -147,7 +147,7 @@ def test_few_are_made_at_once_and_one_of_an_account(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever has keys by the dozen, and asks what hangs, leaves others their place."""
-    monkeypatch.setattr(estimates, "SECONDS", 2.0)
+    monkeypatch.setattr(estimates, "ESTIMATE_SECONDS", 2.0)
     askers = [
         _with_another_key(service),
         _with_another_key(service),
