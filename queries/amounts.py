@@ -1,16 +1,16 @@
-"""Amounts of money for people."""
+"""Format amounts of money for people."""
 
 UNIT_DIGITS, GWEI_DIGITS = 18, 9
-MOST_DECIMALS = 6
+MAX_DECIMALS = 6
 
 
 def in_units(amount: int, digits: int, decimals: int | None = None) -> str:
-    """1,234.5; with an ellipsis where more decimals follow than are shown."""
+    """Such as `1,234.5`; an ellipsis stands for decimals beyond the limit."""
     whole, rest = divmod(amount, 10**digits)
-    shown = f"{rest:0{digits}}".rstrip("0")
-    if decimals is not None and len(shown) > decimals:
-        shown = f"{shown[:decimals]}…"
-    return f"{whole:,}.{shown}" if shown else f"{whole:,}"
+    fraction = f"{rest:0{digits}}".rstrip("0")
+    if decimals is not None and len(fraction) > decimals:
+        fraction = f"{fraction[:decimals]}…"
+    return f"{whole:,}.{fraction}" if fraction else f"{whole:,}"
 
 
 def gwei(wei: int) -> str:
@@ -24,7 +24,7 @@ def exact_amount(wei: int, currency: str) -> str:
 
 
 def short_amount(wei: int, currency: str) -> str:
-    """The same with at most six decimals; in wei, if it is less than these show."""
-    if 0 < wei < 10 ** (UNIT_DIGITS - MOST_DECIMALS):
+    """Such as `0.25 ETH`, with at most six decimals; in wei if six decimals would show zero."""
+    if 0 < wei < 10 ** (UNIT_DIGITS - MAX_DECIMALS):
         return f"{wei:,} wei"
-    return f"{in_units(wei, UNIT_DIGITS, MOST_DECIMALS)} {currency}"
+    return f"{in_units(wei, UNIT_DIGITS, MAX_DECIMALS)} {currency}"

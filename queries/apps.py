@@ -2,6 +2,6 @@ from django.apps import AppConfig
 
 
 class QueriesConfig(AppConfig):
-    """The work: batches, proofs, registries."""
+    """Batches, proofs and registries."""
 
     name = "queries"

@@ -1,4 +1,4 @@
-"""The names of facts. A query keeps its fields as a bit mask.
+"""The names of facts. A query stores its fields as a bit mask.
 
 Iterating the enum dominated the cost, so results are cached by bit mask.
 """
@@ -13,28 +13,28 @@ TIMESTAMP = "BLOCK_AT_TIMESTAMP"
 
 
 def shown_name(name: str) -> str:
-    """By its field's name, or by its slot with 0x."""
-    of_a_field = name in AccountField.__members__ or name in HeaderField.__members__
-    return name if of_a_field else f"0x{name}"
+    """A field's name as it is, a slot with 0x."""
+    is_field = name in AccountField.__members__ or name in HeaderField.__members__
+    return name if is_field else f"0x{name}"
 
 
-def shown_values(kept: Mapping[str, str]) -> dict[str, str]:
-    """Words of a query, which are kept as bare hex digits."""
-    return {shown_name(name): f"0x{word}" for name, word in kept.items()}
+def shown_values(words: Mapping[str, str]) -> dict[str, str]:
+    """A query's values with 0x; the database stores bare hex digits."""
+    return {shown_name(name): f"0x{word}" for name, word in words.items()}
 
 
-# PROPOSER names the same field as COINBASE; who asks for it by this name is answered by it.
-_HEADER_BITS = {**{each.name: each.value for each in HeaderField}, "PROPOSER": 30}
+# PROPOSER is another name of COINBASE. Answers use the name that the request used.
+_HEADER_BITS = {**{field.name: field.value for field in HeaderField}, "PROPOSER": 30}
 
-SETS = 1_024  # of those of headers, which a client may choose among
+_CACHED_HEADER_SETS = 1_024  # bounded, because clients choose the sets
 
 
 @lru_cache(1 << len(AccountField))
 def account_fields(bits: int) -> tuple[AccountField, ...]:
-    return tuple(each for each in AccountField if bits >> each & 1)
+    return tuple(field for field in AccountField if bits >> field & 1)
 
 
-@lru_cache(SETS)
+@lru_cache(_CACHED_HEADER_SETS)
 def header_names(bits: int) -> tuple[str, ...]:
     return tuple(name for name, bit in _HEADER_BITS.items() if bits >> bit & 1)
 

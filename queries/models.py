@@ -1,9 +1,9 @@
-"""What was asked, and how far it is.
+"""Batches, their queries, and the jobs and transactions that prove them.
 
-These rows are the queue: a worker claims a batch or a block job by a guarded UPDATE that writes a
-lease and a token, and what it writes afterwards carries the token. A lease that has run out is
-claimed again by anyone. A number of 256 bits is kept as 64 hex digits, because a database's own
-numbers are shorter or not exact.
+These rows are the queue. A worker claims a batch or a block job by a guarded UPDATE that writes a
+lease and a token, and its later writes carry the token. Any worker may claim a row whose lease has
+expired. Numbers of 256 bits are stored as 64 hex digits, because a database's own numbers are
+shorter or not exact.
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ from django.utils import timezone
 
 from queries.statuses import BatchStatus
 
-QUEUED = models.Q(look_again__isnull=False)  # of the indexes that claims are read from
+QUEUED = models.Q(look_again__isnull=False)  # condition of the indexes that claims use
 
 
 class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no types at run time
-    """It gives bytes, where Django leaves it to the database's driver to give a memoryview."""
+    """Returns bytes on every database; Django returns a memoryview on PostgreSQL."""
 
     if TYPE_CHECKING:
         _pyi_private_get_type: bytes
@@ -31,27 +31,27 @@ class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no type
 
 
 class Leased(models.Model):
-    """A row that one worker at a time works on."""
+    """A queue row. One worker at a time holds its lease."""
 
     lease_token = models.CharField(max_length=32, default="", editable=False)
     lease_until = models.DateTimeField(null=True, editable=False)
-    # When it is worth looking at again; null: nobody needs to.
+    # When a worker may claim it; null: not queued.
     look_again = models.DateTimeField(null=True, db_index=True, editable=False)
     waits_for = models.TextField(default="")  # a sentence for people
-    wait_code = models.CharField(max_length=40, default="")  # the same for programs
-    failures = models.PositiveIntegerField(default=0)  # in a row
-    failing_since = models.DateTimeField(null=True)  # since when it could be proven and was not
-    order: ClassVar[Combinable] = models.F("look_again")  # in which due rows are claimed
+    wait_code = models.CharField(max_length=40, default="")  # the code of that reason
+    failures = models.PositiveIntegerField(default=0)  # consecutive
+    failing_since = models.DateTimeField(null=True)  # it could be proven since then, and was not
+    order: ClassVar[Combinable] = models.F("look_again")  # of claims
 
     class Meta:
         abstract = True
 
 
 class InTurn(Leased):
-    """A row of which an account may have many: see `intake.next_turn`."""
+    """A queue row that is scheduled fairly between accounts: see `intake.next_turn`."""
 
     turn = models.DateTimeField(default=timezone.now)
-    # By the later of the two: a row that is due again and again goes behind others each time.
+    # By the later of both, so that a row which is retried often goes behind the others.
     order: ClassVar[Combinable] = Greatest("turn", "look_again")
 
     class Meta:
@@ -59,14 +59,14 @@ class InTurn(Leased):
 
 
 class Batch(InTurn):
-    """One request, as it was accepted."""
+    """One accepted request."""
 
     id = models.CharField(max_length=26, primary_key=True)  # a ULID
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         models.PROTECT,
         related_name="batches",
-        db_index=False,  # those below begin with it
+        db_index=False,  # the indexes below begin with it
     )
     destination = models.PositiveBigIntegerField()
     fee = models.CharField(max_length=64)
@@ -77,15 +77,15 @@ class Batch(InTurn):
     submitted = models.DateTimeField()
     ended = models.DateTimeField(null=True)
     warnings = models.JSONField(default=list)
-    # Null where none was sent: then nothing is compared.
+    # Null if the request had none; null is not compared.
     idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001
     request_digest = models.CharField(max_length=64)
     webhook_url = models.CharField(max_length=2_000, default="")
     webhook_headers = models.JSONField(default=list)
-    # Counted once: lists of batches show them.
+    # Stored, because lists of batches show them.
     asked_queries = models.PositiveIntegerField(default=0)
     asked_blocks = models.PositiveIntegerField(default=0)
-    # Why it was rejected.
+    # Of a rejected batch:
     error_code = models.CharField(max_length=60, default="")
     error_sentence = models.CharField(max_length=1_000, default="")
     error_step = models.CharField(max_length=20, default="")
@@ -105,7 +105,7 @@ class Batch(InTurn):
             models.Index(name="batches_to_by_status", fields=["destination", "status", "-id"]),
             models.Index(
                 name="open_batches_of_an_owner",
-                fields=["owner", "asked_queries"],  # which are summed
+                fields=["owner", "asked_queries"],  # `next_turn` sums these
                 condition=models.Q(ended=None),
             ),
             models.Index(InTurn.order, "id", name="queued_batches", condition=QUEUED),
@@ -119,17 +119,14 @@ class Batch(InTurn):
 
 
 class BlockJob(InTurn):
-    """One block of a source chain for a destination: the unit of work.
-
-    It serves every query that waits for the block, of all accounts.
-    """
+    """One block of a source chain to prove on a destination, for the queries of all accounts."""
 
     source = models.PositiveBigIntegerField()
     destination = models.PositiveBigIntegerField()
     block = models.PositiveBigIntegerField()
-    # Its RLP, once the block is final; and for good where something of it is proven.
+    # RLP. Stored once the block is final, and kept if anything of the block is proven.
     header = BytesField(default=b"")
-    block_hash = models.CharField(max_length=64, default="")  # of that header
+    block_hash = models.CharField(max_length=64, default="")
 
     class Meta:
         constraints: ClassVar = [
@@ -137,10 +134,9 @@ class BlockJob(InTurn):
                 name="one_job_a_block", fields=["source", "destination", "block"]
             )
         ]
-        # For searches by block hash.
         indexes: ClassVar = [
             models.Index(name="jobs_of_a_block", fields=["source", "block"]),
-            models.Index(
+            models.Index(  # for searches
                 name="jobs_by_hash", fields=["block_hash"], condition=~models.Q(block_hash="")
             ),
             models.Index(InTurn.order, "id", name="queued_jobs", condition=QUEUED),
@@ -154,36 +150,36 @@ class BlockJob(InTurn):
 
 
 class SentTransaction(models.Model):
-    """A signed transaction. It is stored before it is sent, and sent again as it is stored."""
+    """A signed transaction. It is stored before it is sent; the same bytes are sent again."""
 
     jobs = models.ManyToManyField(BlockJob, through="TransactionOfJob", related_name="transactions")
     chain = models.PositiveBigIntegerField()
     sender = models.CharField(max_length=42)
     nonce = models.PositiveBigIntegerField()
     to = models.CharField(max_length=42, default="")  # checksummed
-    raw = BytesField()  # signed; the newest where it was replaced
-    hashes = models.JSONField(default=list)  # of all that were sent under this nonce
-    max_fee = models.CharField(max_length=64)  # wei for each gas
+    raw = BytesField()  # signed bytes, of the latest replacement
+    hashes = models.JSONField(default=list)  # of the first version and all replacements
+    max_fee = models.CharField(max_length=64)  # wei per gas
     gas_limit = models.PositiveBigIntegerField()
     most = models.CharField(max_length=64)  # wei that it may cost
-    # Brings the registry a hash, or hops down to a block, and proves nothing that was asked for.
+    # It records a hash in the registry or hops to a block, and proves no requested fact.
     prepares = models.BooleanField(default=False)
-    hops = models.PositiveSmallIntegerField(default=0)  # to earlier blocks
+    hops = models.PositiveSmallIntegerField(default=0)
     signed = models.DateTimeField()
-    replaced = models.DateTimeField(null=True)  # signed again, last time
+    replaced = models.DateTimeField(null=True)  # last time
     sent = models.DateTimeField(null=True)  # last time
-    # Block of the chain at which its nonce was first seen used, and none of its hashes mined.
+    # The block at which its nonce was first seen used although none of its hashes was mined.
     nonce_used = models.PositiveBigIntegerField(null=True)
-    # Once it is mined:
+    # The receipt:
     mined_hash = models.CharField(max_length=66, default="")
     mined_block = models.PositiveBigIntegerField(null=True)
     succeeded = models.BooleanField(null=True)
     gas_used = models.PositiveBigIntegerField(null=True)
     gas_price = models.CharField(max_length=64, default="")
-    data_fee = models.CharField(max_length=64, default="")  # of an OP-stack chain, for its L1
-    # Mined, and deep enough to count; or its nonce was used for something else.
+    data_fee = models.CharField(max_length=64, default="")  # for the L1 of an OP-stack chain
+    # Mined and deep enough to count; or its nonce was used for something else.
     settled = models.BooleanField(default=False)
-    final = models.BooleanField(default=False)  # looked at again when its block was final
+    final = models.BooleanField(default=False)  # checked again after its block was final
     last_final_check = models.DateTimeField(null=True)  # null: never checked
 
     class Meta:
@@ -211,13 +207,13 @@ class SentTransaction(models.Model):
 
 
 class Share(models.Model):
-    """What a batch pays of a transaction; written again when that is settled again."""
+    """A batch's share of a transaction's cost. A reorg makes it be written again."""
 
     transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="shares")
     batch = models.ForeignKey(Batch, models.CASCADE, related_name="shares")
-    # Wei: its part of what the transaction may cost. Parts of the receipt are in proportion to it.
+    # Wei: its share of what the transaction may cost. The actual cost is split in proportion.
     most = models.CharField(max_length=64)
-    paid = models.CharField(max_length=64, default="")  # wei, since it was settled first
+    paid = models.CharField(max_length=64, default="")  # wei, once the transaction counts
 
     class Meta:
         constraints: ClassVar = [
@@ -229,7 +225,7 @@ class Share(models.Model):
 
 
 class SentHash(models.Model):
-    """A hash that a transaction was sent under: how one is found by any of them."""
+    """One hash of a transaction, for lookups: each replacement has another."""
 
     transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="sent_hashes")
     hash = models.CharField(max_length=66)
@@ -244,13 +240,13 @@ class SentHash(models.Model):
 
 
 class TransactionOfJob(models.Model):
-    """A transaction may serve several jobs, and a job may take several transactions."""
+    """Links a transaction to a job that it serves. Both may have several."""
 
     job = models.ForeignKey(BlockJob, models.PROTECT, related_name="+")
     transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="for_jobs")
     proves_header = models.BooleanField(default=False)
-    pieces = models.CharField(max_length=64, default="")  # digest of what it proves of the job
-    # Until the transaction is settled or replaced by an empty one.
+    pieces = models.CharField(max_length=64, default="")  # digest of what it proves for the job
+    # False once the transaction counts, or is replaced by an empty one.
     open = models.BooleanField(default=True)
 
     class Meta:
@@ -268,41 +264,41 @@ class TransactionOfJob(models.Model):
 
 
 class KeptProof(models.Model):
-    """What no transaction of ours shows of a job's facts, because others had proven them before.
+    """Calldata that would prove facts of a job. It was not sent, because others proved them first.
 
-    It is the calldata that would prove them, and was never sent.
+    The proof file needs it.
     """
 
     job = models.ForeignKey(BlockJob, models.CASCADE, related_name="kept_proofs")
     call = BytesField()
 
     def __str__(self) -> str:
-        return f"of {self.job_id}"
+        return f"for {self.job_id}"
 
 
 class Query(models.Model):
-    """One account of one block, or one block's header fields, and its four steps.
+    """One account of one block, or one block's header fields, with its four steps.
 
-    A step that has not begun has no time; one that failed has a beginning and no completion.
+    A step that has not begun has no times. A failed one has begun and is not completed.
     """
 
     batch = models.ForeignKey(
         Batch,
         models.CASCADE,
         related_name="queries",
-        db_index=False,  # the constraint below has one
+        db_index=False,  # the constraint below has an index
     )
     job = models.ForeignKey(BlockJob, models.PROTECT, null=True, related_name="queries")
     place = models.PositiveIntegerField()  # in the request
     source = models.PositiveBigIntegerField()
-    timestamp = models.PositiveBigIntegerField(null=True)  # where the block was named so
-    block = models.PositiveBigIntegerField(null=True)  # null until a timestamp is settled
+    timestamp = models.PositiveBigIntegerField(null=True)  # if the request named a time
+    block = models.PositiveBigIntegerField(null=True)  # null until the timestamp is resolved
     account = models.CharField(max_length=42, default="")  # checksummed; empty: header fields
-    name = models.CharField(max_length=255, default="")  # ENS, where the account was named so
-    props = models.PositiveSmallIntegerField(default=0)  # a bit for each AccountField
-    slot_count = models.PositiveIntegerField(default=0)  # how many those below are
-    header_fields = models.PositiveIntegerField(default=0)  # a bit for each HeaderField
-    # What was proven of fields and read back: name → word in hex. Null: nothing is proven yet.
+    name = models.CharField(max_length=255, default="")  # ENS, if the request named the account so
+    props = models.PositiveSmallIntegerField(default=0)  # one bit per AccountField
+    slot_count = models.PositiveIntegerField(default=0)  # the length of `slots`
+    header_fields = models.PositiveIntegerField(default=0)  # one bit per HeaderField
+    # Fields that were proven and read back: name → word in hex. Null: nothing is proven yet.
     values = models.JSONField(null=True)
 
     initial_state_began = models.DateTimeField()
@@ -313,9 +309,9 @@ class Query(models.Model):
     header_accumulated_completed = models.DateTimeField(null=True)
     account_accumulated_began = models.DateTimeField(null=True)
     account_accumulated_completed = models.DateTimeField(null=True)
-    ended = models.BooleanField(default=False)  # done, or its batch is rejected
-    failed = models.BooleanField(default=False)  # it is why its batch is rejected
-    # Of each step, the last one sent.
+    ended = models.BooleanField(default=False)  # it is done, or its batch is rejected
+    failed = models.BooleanField(default=False)  # the reason why its batch is rejected
+    # The last transaction of each step.
     blockhash_transaction = models.ForeignKey(
         SentTransaction, models.PROTECT, null=True, related_name="+"
     )
@@ -325,14 +321,14 @@ class Query(models.Model):
     account_transaction = models.ForeignKey(
         SentTransaction, models.PROTECT, null=True, related_name="+"
     )
-    # Wei: its part of what its batch has spent. Empty: no transaction for its block is settled.
+    # Wei: its share of what its batch has spent. Empty: no transaction for its block counts yet.
     cost = models.CharField(max_length=64, default="")
-    # Thousands of slots are a megabyte. These columns are the table's last ones, because SQLite
-    # goes through what stands in a row before the column that it is asked for.
-    slots = models.JSONField(default=list)  # 64 hex digits each
-    slot_values = models.JSONField(null=True)  # as `values`
-    # The source chain's key in the request, and by the account's keys there its slots as they are
-    # spelled there, or null: they are as above. Null: all is as these columns spell it.
+    # Thousands of slots take a megabyte. These columns come last, because SQLite reads a row up to
+    # the requested column.
+    slots = models.JSONField(default=list)  # of 64 hex digits
+    slot_values = models.JSONField(null=True)  # like `values`
+    # How the request spelled the query: the source chain's key, and the slots by account key (null:
+    # as in `slots`). Null: as in these columns.
     spelling = models.JSONField(null=True)
 
     class Meta:
@@ -360,20 +356,20 @@ class Query(models.Model):
 
     @property
     def words(self) -> dict[str, str]:
-        """All that is proven, by name; empty before that."""
+        """All proven values by name."""
         return {**(self.values or {}), **(self.slot_values or {})}
 
     def keep(self, words: Mapping[str, str]) -> None:
-        """All that was read back, which proves it."""
+        """Set all values; they were read back from the registry."""
         slots = set(self.slots)
         self.values = {name: word for name, word in words.items() if name not in slots}
         self.slot_values = {name: word for name, word in words.items() if name in slots}
 
 
 class Attestation(models.Model):
-    """One signer's word that a block has this hash, until enough of them can be brought.
+    """A signer's attestation of a block's hash, stored until enough signers agree.
 
-    It is signed for one registry; where another takes its place, signers speak again.
+    It is valid for one registry only.
     """
 
     source = models.PositiveBigIntegerField()
@@ -398,19 +394,19 @@ class Attestation(models.Model):
 
 
 class WebhookDelivery(Leased):
-    """The webhook of a batch's end: sent until the receiver accepts it, for about a day."""
+    """The webhook of a batch's end. It is retried for about a day."""
 
-    id = models.CharField(max_length=26, primary_key=True)  # a ULID, which every attempt carries
+    id = models.CharField(max_length=26, primary_key=True)  # a ULID, the same for all attempts
     batch = models.ForeignKey(Batch, models.CASCADE, related_name="deliveries")
-    # A copy of the batch's, so that an owner's few are found among millions of batches.
+    # A copy of the batch's owner, for the index.
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", db_index=False
     )
     created = models.DateTimeField()
     delivered = models.DateTimeField(null=True)
-    # The event before, which was sent with facts that a reorg has changed since.
+    # The earlier event with facts that a reorg has changed since.
     corrects = models.OneToOneField("self", models.CASCADE, null=True, related_name="correction")
-    # Empty until the first attempt; all attempts send these bytes, whatever facts become.
+    # Written at the first attempt. All attempts send the same bytes, even if facts change.
     body = BytesField(default=b"")
 
     class Meta:
@@ -428,7 +424,7 @@ class WebhookDelivery(Leased):
 
 
 class WebhookAttempt(models.Model):
-    """One try, for the log that its owner sees."""
+    """One attempt, for the log on the owner's dashboard."""
 
     delivery = models.ForeignKey(WebhookDelivery, models.CASCADE, related_name="attempts")
     made = models.DateTimeField()
@@ -441,7 +437,7 @@ class WebhookAttempt(models.Model):
 
 
 class DailyCount(models.Model):
-    """How much of something a day (UTC) has brought; see counters.py."""
+    """A counter of one day (UTC); see `database/daily_counts`."""
 
     day = models.DateField()
     what = models.CharField(max_length=60)
@@ -457,13 +453,13 @@ class DailyCount(models.Model):
 
 
 class ChainRecord(models.Model):
-    """What provers saw of a chain lately."""
+    """What provers last saw of a chain."""
 
     chain = models.PositiveBigIntegerField(primary_key=True)
     looked_at = models.DateTimeField(null=True)  # last poll of its nodes, by any prover
-    checked = models.DateTimeField(null=True)  # last check of what changes seldom
-    # Its last head, with which submissions are compared:
-    recorded = models.DateTimeField(null=True)  # null: none was seen yet
+    checked = models.DateTimeField(null=True)  # last check of what seldom changes
+    # Its head, which submissions are compared with:
+    recorded = models.DateTimeField(null=True)  # null: no head yet
     number = models.PositiveBigIntegerField(default=0)
     timestamp = models.PositiveBigIntegerField(default=0)
     final_number = models.PositiveBigIntegerField(default=0)
@@ -479,19 +475,19 @@ class ChainRecord(models.Model):
 
 
 class NodeRecord(models.Model):
-    """The same of one of its nodes, by its place in the routes file: its address may hold a key."""
+    """What provers last saw of a node. It has a position and no address, which may hold a key."""
 
     chain = models.PositiveBigIntegerField()
-    place = models.PositiveSmallIntegerField()
+    place = models.PositiveSmallIntegerField()  # in the routes file, from 1
     recorded = models.DateTimeField()
-    fault = models.CharField(max_length=60, default="")  # the code of what it failed with
-    number = models.PositiveBigIntegerField(null=True)  # of its newest block; null: it failed
+    fault = models.CharField(max_length=60, default="")  # error code
+    number = models.PositiveBigIntegerField(null=True)  # of its latest block; null: it failed
     lag = models.PositiveBigIntegerField(null=True)  # blocks behind the furthest node
-    # Says in time what the chain's ENS registry holds; null: it has none, or the node failed.
+    # Whether it can resolve ENS names; null: the chain has no ENS, or the node failed.
     answers_for_names = models.BooleanField(null=True)
-    # How many blocks back it proves; -1: not even its newest one.
+    # How many blocks back it proves; -1: not even its latest block.
     proof_window = models.BigIntegerField(null=True)
-    measured = models.DateTimeField(null=True)  # that window; null: at the next check
+    measured = models.DateTimeField(null=True)  # null: measure the window at the next check
 
     class Meta:
         constraints: ClassVar = [
@@ -503,7 +499,7 @@ class NodeRecord(models.Model):
 
 
 class ChainCost(models.Model):
-    """What transactions to a chain have cost, counted when they can no longer change."""
+    """What all transactions to a chain have cost, counted once their blocks are final."""
 
     chain = models.PositiveBigIntegerField(primary_key=True)
     transactions = models.PositiveBigIntegerField(default=0)

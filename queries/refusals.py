@@ -1,6 +1,6 @@
 """The API's error codes, besides those of `accounts/shared/errors.py`.
 
-The sentence for a person is written where the fault is found, and names the field.
+The code that finds a fault writes the sentence for people, and names the field.
 """
 
 from functools import partial
@@ -32,7 +32,7 @@ ROUTE_UNSUPPORTED = Code(
 )
 FEE_MISSING = Code(
     "fee_missing",
-    "Requests without a fee are accepted only where proving is free or has a daily budget.",
+    "Requests without a fee are accepted only if proving is free or has a daily budget.",
 )
 FEE_MALFORMED = Code("fee_malformed", "The fee is not an amount in wei.")
 FEE_TOO_LOW = Code("fee_too_low", "The fee is lower than what proving on the destination costs.")
@@ -52,7 +52,7 @@ SLOT_MALFORMED = Code("slot_malformed", "A storage slot is not 0x and 1 to 64 he
 WEBHOOK_MALFORMED = Code(
     "webhook_malformed", "The webhook's address or one of its headers cannot be used."
 )
-NOTHING_ASKED = Code("nothing_asked", "The batch, a block or an account asks for nothing.")
+NOTHING_ASKED = Code("nothing_asked", "The batch, a block or an account requests no fact.")
 TOO_MANY_BLOCKS = Code("too_many_blocks", "The batch has more blocks than allowed.")
 TOO_MANY_ACCOUNTS = Code(
     "too_many_accounts", "The batch has more accounts, over all its blocks, than allowed."
@@ -151,6 +151,6 @@ def busy(kind: Code, why: str) -> Refusal:
 
 
 def no_such_batch(batch_id: str, path: str) -> Refusal:
-    """Clients compare this sentence as a whole."""
-    said = f"There is no batch with the id {quoted(batch_id)}."
-    return Refusal(BATCH_UNKNOWN, "No query found", path=path, detail=said)
+    """Existing clients compare the sentence `No query found`."""
+    detail = f"There is no batch with the id {quoted(batch_id)}."
+    return Refusal(BATCH_UNKNOWN, "No query found", path=path, detail=detail)

@@ -11,7 +11,7 @@ class BatchStatus(TextChoices):
     REJECTED = "REJECTED"
 
 
-# A batch that has ended moves no more.
+# Final: a batch never leaves these.
 ENDED = (BatchStatus.DONE, BatchStatus.REJECTED)
 
 
@@ -21,7 +21,7 @@ class StepStatus(TextChoices):
 
 
 class StepName(TextChoices):
-    """In their order. A query of header fields alone ends with the third."""
+    """In order. A query of header fields alone ends with HEADER_ACCUMULATED."""
 
     INITIAL_STATE = "INITIAL_STATE"
     BLOCKHASH_AVAILABLE = "BLOCKHASH_AVAILABLE"
@@ -30,7 +30,7 @@ class StepName(TextChoices):
 
     @property
     def began(self) -> str:
-        """The column of `Query` that says when it began."""
+        """The column of `Query` with the time when the step began."""
         return f"{self.value.lower()}_began"
 
     @property

@@ -22,7 +22,7 @@ from queries.statuses import ENDED, BatchStatus, StepName
 
 log = logging.getLogger("tacitus.prover")
 
-ORDER = list(StepName)
+STEPS = list(StepName)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +42,18 @@ def accept(batches: QuerySet[Batch]) -> None:
 def reject(
     batches: Iterable[str], failure: Failure, failing: Iterable[Query] | None = None
 ) -> None:
-    """End these batches; their queries are no longer worked on.
+    """End these batches as REJECTED, with their queries.
 
     `failing`: the queries that cannot be proven; by default, all open ones. A batch that has ended
-    keeps its status, and facts of it that a reorg removed are not proven again.
+    keeps its status, but facts of it that a reorg removed are not proven again.
     """
     with transaction.atomic():
-        named = list(batches)
-        chosen = Batch.objects.filter(pk__in=named).exclude(status__in=ENDED)
-        # Locked in the order of their keys, as everywhere, because of deadlocks.
-        keys = list(chosen.order_by("pk").select_for_update().values_list("pk", flat=True))
-        theirs = Query.objects.filter(batch__in=named, ended=False).order_by("pk")
-        list(theirs.select_for_update().values_list("pk", flat=True))
+        ids = list(batches)
+        rejected = Batch.objects.filter(pk__in=ids).exclude(status__in=ENDED)
+        # Rows are locked in the order of their keys, as everywhere, to avoid deadlocks.
+        keys = list(rejected.order_by("pk").select_for_update().values_list("pk", flat=True))
+        unproven = Query.objects.filter(batch__in=ids, ended=False)
+        list(unproven.order_by("pk").select_for_update().values_list("pk", flat=True))
         now = shared_now()
         Batch.objects.filter(pk__in=keys).update(
             status=BatchStatus.REJECTED,
@@ -64,96 +64,94 @@ def reject(
             error_retryable=failure.retryable,
             look_again=None,
         )
-        unproven = Query.objects.filter(batch__in=named, ended=False)
         if failing is not None:
             unproven = unproven.filter(pk__in=[query.pk for query in failing])
         unproven.filter(batch__in=keys).update(failed=True)
         if unproven.exclude(batch__in=keys).update(ended=True):
             log.error("Facts of a DONE batch are not proven again: %s", failure.sentence)
         Query.objects.filter(batch__in=keys).update(ended=True)
-        _announce(keys)
+        _create_webhooks(keys)
         count(now, {REJECTED: len(keys)})
 
 
 def begin(queries: QuerySet[Query], step: StepName) -> None:
-    """Begin the step where it has not begun. Batches that are ACCEPTED become IN_PROGRESS."""
-    unbegun = queries.filter(**{f"{step.began}__isnull": True}, ended=False)
-    batches = list(unbegun.values_list("batch", flat=True).distinct())
-    unbegun.update(**{step.began: shared_now()})
+    """Begin the step unless it has begun. ACCEPTED batches become IN_PROGRESS."""
+    rows = queries.filter(**{f"{step.began}__isnull": True}, ended=False)
+    batches = list(rows.values_list("batch", flat=True).distinct())
+    rows.update(**{step.began: shared_now()})
     Batch.objects.filter(pk__in=batches, status=BatchStatus.ACCEPTED).update(
         status=BatchStatus.IN_PROGRESS
     )
 
 
-def complete(queries: QuerySet[Query], step: StepName, at: SentTransaction | None = None) -> None:
-    """Complete the step, and any before it that is not completed yet. Nothing begins here."""
+def complete(
+    queries: QuerySet[Query], step: StepName, header_transaction: SentTransaction | None = None
+) -> None:
+    """Complete the step, and the steps before it if they are not completed yet."""
     now = shared_now()
-    uncompleted = queries.filter(**{f"{step.completed}__isnull": True}, ended=False)
-    times: dict[str, object] = {}
-    for each in ORDER[: ORDER.index(step) + 1]:
-        for column in (each.began, each.completed):
-            times[column] = Coalesce(F(column), now)
-    if at is not None and step is StepName.HEADER_ACCUMULATED:
-        times["header_transaction"] = at
-    uncompleted.update(**times)
+    changes: dict[str, object] = {}
+    for step_name in STEPS[: STEPS.index(step) + 1]:
+        for column in (step_name.began, step_name.completed):
+            changes[column] = Coalesce(F(column), now)
+    if header_transaction is not None:
+        changes["header_transaction"] = header_transaction
+    queries.filter(**{f"{step.completed}__isnull": True}, ended=False).update(**changes)
 
 
 def finish(values: Mapping[int, Mapping[str, str]]) -> None:
-    """End these queries with the words that were read back, and batches that have no other open."""
+    """End these queries with the values that were read back, and batches without open queries."""
     with transaction.atomic():
         rows = Query.objects.filter(pk__in=values, ended=False).select_for_update(of=("self",))
-        # Batches are locked before their queries, as in `reject`. The lock also keeps two jobs that
-        # end a batch's last two queries at once from each finding the other's query still open.
+        # Batches are locked before their queries, as in `reject`. Without the lock, two jobs that
+        # end a batch's last two queries at once would both see an open query and not end the batch.
         batches = Batch.objects.filter(queries__in=values).distinct().values("pk")
-        locked = Batch.objects.filter(pk__in=batches).order_by("pk").select_for_update()
-        destinations = {batch.pk: batch.destination for batch in locked}
+        batches = Batch.objects.filter(pk__in=batches).order_by("pk")
+        destinations = {batch.pk: batch.destination for batch in batches.select_for_update()}
         queries = list(rows.order_by("pk"))
         facts: Counter[str] = Counter()
         corrected = {row.batch_id for row in queries if row.words and row.words != values[row.pk]}
         for query in queries:
-            if query.values is None:  # what is proven again after a reorg was counted
-                read = len(values[query.pk])
+            if query.values is None:  # otherwise a reorg undid it, and it was counted before
+                added = len(values[query.pk])
                 route = of_route(query.source, destinations[query.batch_id])
-                facts.update({FACTS: read, route: read})
+                facts.update({FACTS: added, route: added})
             query.keep(values[query.pk])
         bulk_sql.update(queries, ["values", "slot_values"])
-        for of_account, last in (
-            (True, StepName.ACCOUNT_ACCUMULATED),
-            (False, StepName.HEADER_ACCUMULATED),
-        ):
-            keys = [query.pk for query in queries if bool(query.account) is of_account]
-            complete(Query.objects.filter(pk__in=keys), last)
+        last_steps = {True: StepName.ACCOUNT_ACCUMULATED, False: StepName.HEADER_ACCUMULATED}
+        for has_account, last_step in last_steps.items():
+            keys = [query.pk for query in queries if bool(query.account) is has_account]
+            complete(Query.objects.filter(pk__in=keys), last_step)
             Query.objects.filter(pk__in=keys).update(ended=True)
         now = shared_now()
         durations = _end_batches({query.batch_id for query in queries}, now)
-        # Those whose body is stored and may have arrived; any other is sent as the facts are now.
-        sent = WebhookDelivery.objects.filter(batch__in=corrected, correction=None)
-        _create_deliveries(sent.exclude(body=b"").values_list("batch", "owner", "pk"))
+        # A webhook without a body was not sent yet, and will be sent with the new facts.
+        outdated = WebhookDelivery.objects.filter(batch__in=corrected, correction=None)
+        _create_deliveries(outdated.exclude(body=b"").values_list("batch", "owner", "pk"))
         count(now, {**facts, **of_done_batches(durations)})
 
 
 def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
     """End batches without open queries as DONE. Returns how long each of them took."""
-    open_ones = Query.objects.filter(batch__in=keys, ended=False).values("batch")
-    done = Batch.objects.filter(~Q(pk__in=open_ones), pk__in=keys).exclude(status__in=ENDED)
+    unfinished = Query.objects.filter(batch__in=keys, ended=False).values("batch")
+    done = Batch.objects.filter(~Q(pk__in=unfinished), pk__in=keys).exclude(status__in=ENDED)
     ended = dict(done.values_list("pk", "submitted"))
     Batch.objects.filter(pk__in=ended).update(
         status=BatchStatus.DONE, ended=moment, look_again=None
     )
-    _announce(list(ended))
+    _create_webhooks(list(ended))
     return [moment - submitted for submitted in ended.values()]
 
 
-def _announce(ended: list[str]) -> None:
-    """Store their webhook deliveries in the database transaction that ends them."""
-    with_webhook = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
-    _create_deliveries((*ids, None) for ids in with_webhook.values_list("pk", "owner"))
+def _create_webhooks(ended: list[str]) -> None:
+    """Create webhook deliveries in the database transaction that ends these batches."""
+    batches = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
+    _create_deliveries((*ids, None) for ids in batches.values_list("pk", "owner"))
     for batch in ended:
         log.info("Batch %s has ended.", batch)
 
 
 def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:
-    """Create a delivery for each (batch, owner, event that it corrects)."""
+    """Create a delivery for each tuple of batch, owner and the event that it corrects."""
     now = shared_now()
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(
@@ -165,19 +163,19 @@ def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:
 
 
 def attach(batches: Sequence[str], destination: int) -> None:
-    """Attach each open query that has a block to the job for that block."""
+    """Attach open queries whose block is known to the jobs for these blocks."""
     jobs = BlockJob.objects.filter(
         source=OuterRef("source"), destination=destination, block=OuterRef("block")
     )
-    unattached = Query.objects.filter(batch__in=batches, job=None, ended=False)
-    unattached.exclude(block=None).update(job=Subquery(jobs.values("pk")[:1]))
+    queries = Query.objects.filter(batch__in=batches, job=None, ended=False)
+    queries.exclude(block=None).update(job=Subquery(jobs.values("pk")[:1]))
 
 
-def step_of(queries: QuerySet[Query]) -> StepName:
+def first_open_step(queries: QuerySet[Query]) -> StepName:
     """The first step that at least one of these queries has not completed."""
     return next(
-        (step for step in ORDER if queries.filter(**{f"{step.completed}__isnull": True}).exists()),
-        ORDER[-1],
+        (step for step in STEPS if queries.filter(**{f"{step.completed}__isnull": True}).exists()),
+        STEPS[-1],
     )
 
 

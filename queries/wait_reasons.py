@@ -1,7 +1,7 @@
-"""Why something waits: a sentence for people, and a code that says the same to programs.
+"""Why a batch or job waits: a sentence for people and a code for programs.
 
-A batch that waits because nodes fail has the code of that failure, as a rejection for it would.
-The API description lists all codes; a test compares the two.
+A batch that waits because nodes fail has the code of that failure, as a rejection would. A test
+compares these codes with the API description.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Self
 
 
 class WaitCode(StrEnum):
-    """Why something waits although no node is at fault, and the sentence that says so."""
+    """Why a batch waits although no node is at fault. The API guide shows `meaning`."""
 
     meaning: str
 
@@ -23,9 +23,9 @@ class WaitCode(StrEnum):
     # A prover
     NOT_TAKEN = "not_taken", "No prover has taken the batch yet."
     NO_PROVER = "no_prover", "No prover has run for some time; the operator has to start one."
-    PRICE_ASKED_AGAIN = (
+    FEE_BELOW_GAS_PRICE = (
         "price_asked_again",
-        "Proving costs more than the fee right now; a batch with a higher fee is sent sooner.",
+        "Proving costs more than the fee right now. A batch with a higher fee is sent sooner.",
     )
     FAULT_OF_OURS = "fault_of_ours", "A prover failed; its log says why."
     # The source chain
@@ -49,41 +49,35 @@ class WaitCode(StrEnum):
         "The dispute games that cover the block do not count, although they should by now.",
     )
     NOT_ATTESTED = "not_attested", "Too few signers have attested a block at or above this one."
-    HASH_ON_ITS_WAY = (
+    HASH_PENDING = (
         "hash_on_its_way",
         "A transaction that records a block's hash in the registry is not mined yet.",
     )
-    HOPS_ON_THEIR_WAY = (
-        "hops_on_their_way",
-        "A transaction with hops that lead down to the block is not mined yet.",
-    )
+    HOPS_PENDING = ("hops_on_their_way", "A transaction with hops to the block is not mined yet.")
     HORIZON_PENDING = (
         "horizon_pending",
-        "A transaction that proves to the registry that the header lacks its state is not mined.",
+        "A transaction that proves to the registry that headers lack their state is not mined yet.",
     )
     # The transaction
-    TRANSACTION_ON_ITS_WAY = (
-        "transaction_on_its_way",
-        "The transaction is on its way: it is sent, but not mined yet.",
-    )
-    LANE_BUSY = "lane_busy", "Another prover is working on the same block or batch."
-    FEE_HELD_BACK = (
+    TRANSACTION_PENDING = ("transaction_on_its_way", "The transaction is sent, but not mined yet.")
+    CONCURRENT_PROVER = "lane_busy", "Another prover is working on the same block or batch."
+    FEE_RESERVED = (
         "fee_held_back",
         "The batch's fee is reserved until the cost of an earlier transaction is known.",
     )
-    DAY_SPENT = (
+    DAILY_BUDGET_SPENT = (
         "day_spent",
-        "The operator's daily budget is spent. Proving goes on as costs get older than 24 hours.",
+        "The operator's daily budget is spent. Proving continues as costs get older than 24 hours.",
     )
-    # Until it counts
+    # Confirmation
     CONFIRMING = "confirming", "The transaction is mined and waits for more confirmations."
     OTHER_NODE_BEHIND = (
         "other_node_behind",
-        "One node of the destination is some blocks behind: others have the facts already.",
+        "One node of the destination is some blocks behind. Others have the facts already.",
     )
-    ANOTHER_BLOCK_SUSPECTED = (
+    REGISTRY_CONFLICT = (
         "another_block_suspected",
-        "The service checks whether the registry holds another header of this block.",
+        "The service checks whether the registry holds a different header of this block.",
     )
     REGISTRY_REFUSES = (
         "registry_refuses",
@@ -105,7 +99,7 @@ NOT_PROVABLE_YET = frozenset(
         WaitCode.OUTPUT_NOT_RECORDED,
         WaitCode.NO_VALID_OUTPUT,
         WaitCode.NOT_ATTESTED,
-        WaitCode.DAY_SPENT,
+        WaitCode.DAILY_BUDGET_SPENT,
     }
 )
 

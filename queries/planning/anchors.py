@@ -91,7 +91,7 @@ class Preparation:
     call: bytes
     leads_to: int  # a block from which the way goes on
     sentence: str = "A block's hash is recorded in the registry first."
-    on_its_way: Reason = WaitCode.HASH_ON_ITS_WAY.reason
+    on_its_way: Reason = WaitCode.HASH_PENDING.reason
     hops: int = 0  # how many lead to that block, which the last of them accumulates
     in_call: int = 0  # how many of them fit into the call, from the top down
     way: bytes = b""  # the sections that show these
@@ -358,7 +358,7 @@ class AnchorSearch:
             call,
             stops[-1],
             f"The block is far below the nearest one that the registry knows: {count} first.",
-            Reason(WaitCode.HOPS_ON_THEIR_WAY, f"The way down to its block is sent: {count}."),
+            Reason(WaitCode.HOPS_PENDING, f"The way down to its block is sent: {count}."),
             hops=len(stops),
             in_call=len(hops),
             way=way,

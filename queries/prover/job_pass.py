@@ -92,7 +92,7 @@ def _go_on(work: Work, header: Header, *, on_its_way: bool) -> Ready | Outcome:
     if known.whole:
         return wait or _until_settled(work.job, work.newest)
     if on_its_way:
-        return Snooze(WaitCode.TRANSACTION_ON_ITS_WAY.reason, since=work.newest.hash)
+        return Snooze(WaitCode.TRANSACTION_PENDING.reason, since=work.newest.hash)
     if known.of_another_block:
         return settle_contradiction(work, header)
     work = replace(work, queries=[each for each in work.queries if each not in proven])

@@ -100,7 +100,7 @@ def prove(ready: Sequence[Ready]) -> dict[int, Outcome]:
         if not isinstance(need, Need)
     }
     if not refused:
-        return _send(ready, needs, WaitCode.TRANSACTION_ON_ITS_WAY.reason)
+        return _send(ready, needs, WaitCode.TRANSACTION_PENDING.reason)
     outcomes = prove([each for each in ready if each.work.job.pk not in refused])
     for each in ready:
         if each.work.job.pk in refused:
@@ -180,7 +180,7 @@ def _fee_too_low(
     payers = {each.work.job.pk: each.payers for each in ready}
     if poor.waits:
         return {
-            each.work.job.pk: Snooze(WaitCode.FEE_HELD_BACK.reason, each.work.pause)
+            each.work.job.pk: Snooze(WaitCode.FEE_RESERVED.reason, each.work.pause)
             for each in ready
         }
     work = ready[0].work
@@ -210,8 +210,8 @@ def _fee_too_low(
         step = StepName.HEADER_ACCUMULATED
         transitions.reject([batch], Failure("fee_too_low", sentence, step, retryable=False))
     if named:
-        return dict.fromkeys(payers, Snooze(WaitCode.PRICE_ASKED_AGAIN.reason))
-    return {each.work.job.pk: each.work.failed(WaitCode.PRICE_ASKED_AGAIN.reason) for each in ready}
+        return dict.fromkeys(payers, Snooze(WaitCode.FEE_BELOW_GAS_PRICE.reason))
+    return {each.work.job.pk: each.work.failed(WaitCode.FEE_BELOW_GAS_PRICE.reason) for each in ready}
 
 
 def wait_for_the_day(work: Work) -> Snooze:
@@ -220,7 +220,7 @@ def wait_for_the_day(work: Work) -> Snooze:
     bound = short_amount(chain.most_a_day or 0, chain.currency)
     sentence = f"The 24-hour budget of {bound} on {chain.name} is spent or reserved."
     pause = None if unsettled(work.job) else work.pause
-    return Snooze(Reason(WaitCode.DAY_SPENT, sentence), pause)
+    return Snooze(Reason(WaitCode.DAILY_BUDGET_SPENT, sentence), pause)
 
 
 def failed_transactions(work: Work) -> list[str]:

@@ -66,12 +66,12 @@ def settle_contradiction(work: Work, header: Header) -> Outcome:
     destination = work.chains.destination(work.job.destination)
     leaf = destination.quorum(leaf_by, ("leaf", registry.address, number))
     if leaf in {UNKNOWN, leaf_of(header)}:
-        return work.failed(WaitCode.ANOTHER_BLOCK_SUSPECTED.reason)
+        return work.failed(WaitCode.REGISTRY_CONFLICT.reason)
     source = work.chains.source(work.job.source)
     theirs = source.quorum(lambda one: one.header(number), ("header", number))
     if leaf_of(theirs) == leaf:
         pin_header(work, theirs)
-        return Snooze(WaitCode.ANOTHER_BLOCK_SUSPECTED.reason)
+        return Snooze(WaitCode.REGISTRY_CONFLICT.reason)
     certain = AnotherBlockAccumulated.of(destination.chain.name, why=f": block {number:,}")
     step = StepName.HEADER_ACCUMULATED
     return work.reject(Failure(certain.code, certain.sentence, step, retryable=False))
@@ -83,7 +83,7 @@ def pin_header(work: Work, header: Header) -> None:
 
 
 SENT_AGAIN = Reason(
-    WaitCode.TRANSACTION_ON_ITS_WAY, "A reorg removed its transaction; it is sent again."
+    WaitCode.TRANSACTION_PENDING, "A reorg removed its transaction; it is sent again."
 )
 
 

@@ -112,7 +112,7 @@ def _answered_for(leases: Sequence[Claimed], limits: Limits) -> Iterator[None]:
         yield
     except (LeaseLost, LaneBusy):  # another worker goes on with one of them
         for lease in leases:
-            _then(lease, Snooze(WaitCode.LANE_BUSY.reason), limits)
+            _then(lease, Snooze(WaitCode.CONCURRENT_PROVER.reason), limits)
     except (ChainError, ProofError) as fault:
         log.warning("%s: %s", _named(leases), fault)
         code = fault.code if isinstance(fault, ChainError) else NodesLie.code
@@ -166,7 +166,7 @@ def _reject_the_old(row: Leased, why: Reason, limits: Limits) -> None:
     old = old.filter(~Exists(unsettled_shares))
     if isinstance(row, BlockJob):
         old = old.filter(pk__in=queries_of_pass(row))
-        step = transitions.step_of(old)
+        step = transitions.first_open_step(old)
     elif isinstance(row, Batch):
         old, step = old.filter(batch=row, job=None), StepName.INITIAL_STATE
     failing = list(old) if step else []

@@ -33,7 +33,7 @@ def test_after_an_outage_a_transaction_is_replaced_once(service: Service) -> Non
     """The next replacement is due a while after it, however long the outage was."""
     service.node.rpc.ask_many("evm_setAutomine", [(False,)])
     batch = service.ask_balance(HOLDER, service.head() - 2)
-    service.work_until_it_says("on its way", batch)
+    service.work_until_it_says("not mined yet", batch)
     SentTransaction.objects.update(signed=F("signed") - timedelta(hours=1))
     for _ in range(3):
         SentTransaction.objects.update(sent=F("sent") - timedelta(minutes=1))
@@ -51,7 +51,7 @@ def test_a_nonce_that_was_given_up_and_is_free_again_takes_an_empty_transfer(
     """As where a former key is used again: its pieces are in a later transaction by now."""
     service.node.rpc.ask_many("evm_setAutomine", [(False,)])
     batch = service.ask_balance(HOLDER, service.head() - 2)
-    service.work_until_it_says("on its way", batch)
+    service.work_until_it_says("not mined yet", batch)
     first = SentTransaction.objects.get()
     service.node.rpc.ask("anvil_dropTransaction", first.hashes[-1])
     first.succeeded = False
