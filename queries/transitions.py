@@ -104,9 +104,9 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         rows = Query.objects.filter(pk__in=values, ended=False).select_for_update(of=("self",))
         # Batches are locked before their queries, as in `reject`. Without the lock, two jobs that
         # end a batch's last two queries at once would both see an open query and not end the batch.
-        batches = Batch.objects.filter(queries__in=values).distinct().values("pk")
-        batches = Batch.objects.filter(pk__in=batches).order_by("pk")
-        destinations = {batch.pk: batch.destination for batch in batches.select_for_update()}
+        keys = Batch.objects.filter(queries__in=values).distinct().values("pk")
+        batches = Batch.objects.filter(pk__in=keys).order_by("pk").select_for_update()
+        destinations = {batch.pk: batch.destination for batch in batches}
         queries = list(rows.order_by("pk"))
         facts: Counter[str] = Counter()
         corrected = {row.batch_id for row in queries if row.words and row.words != values[row.pk]}
@@ -119,9 +119,9 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         bulk_sql.update(queries, ["values", "slot_values"])
         last_steps = {True: StepName.ACCOUNT_ACCUMULATED, False: StepName.HEADER_ACCUMULATED}
         for has_account, last_step in last_steps.items():
-            keys = [query.pk for query in queries if bool(query.account) is has_account]
-            complete(Query.objects.filter(pk__in=keys), last_step)
-            Query.objects.filter(pk__in=keys).update(ended=True)
+            ids = [query.pk for query in queries if bool(query.account) is has_account]
+            complete(Query.objects.filter(pk__in=ids), last_step)
+            Query.objects.filter(pk__in=ids).update(ended=True)
         now = shared_now()
         durations = _end_batches({query.batch_id for query in queries}, now)
         # A webhook without a body was not sent yet, and will be sent with the new facts.

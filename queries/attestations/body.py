@@ -1,4 +1,4 @@
-"""An attestation as it is sent: the body of a request, or a line of JSON."""
+"""The JSON form of an attestation: the body of a request, or a line."""
 
 import json
 from dataclasses import dataclass
@@ -15,9 +15,7 @@ from queries.refusals import ATTESTATION_MALFORMED
 _NUMBER = "^([1-9][0-9]{0,17}|0)$"
 
 _Number = Annotated[str, Field(pattern=_NUMBER, examples=["5186021"])]
-
 _ChainId = Annotated[str, Field(pattern=_NUMBER, examples=["11155111"])]
-
 _DestinationId = Annotated[str, Field(pattern=_NUMBER, examples=["11155420"])]
 
 
@@ -43,9 +41,12 @@ class AttestationBody(BaseModel):
     signature: str = Field(pattern="^0x[0-9a-fA-F]{130}$", examples=[f"0x{128 * '2'}1b"])
 
 
+_MEMBERS = f"An attestation has {', '.join(map(to_camel, AttestationBody.model_fields))}."
+
+
 @dataclass(frozen=True, slots=True)
 class SignedAttestation:
-    """What a signer signed, with the signature: a line of JSON, or a body over HTTP."""
+    """An attestation with its signature."""
 
     attested: Attested
     signature: bytes
@@ -68,7 +69,7 @@ def read_line(line: str) -> SignedAttestation:
     try:
         return read_attestation(json.loads(line))
     except (ValueError, RecursionError):
-        raise Refusal(ATTESTATION_MALFORMED, f"The line is no JSON. {_WANTED}") from None
+        raise Refusal(ATTESTATION_MALFORMED, f"The line is not JSON. {_MEMBERS}") from None
 
 
 def read_attestation(content: object) -> SignedAttestation:
@@ -76,8 +77,8 @@ def read_attestation(content: object) -> SignedAttestation:
         body = AttestationBody.model_validate(content)
     except BodyError as error:
         path = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
-        wrong = f"Its {path} is missing or malformed." if path else "It is no JSON object."
-        raise Refusal(ATTESTATION_MALFORMED, f"{wrong} {_WANTED}", path=path) from None
+        wrong = f"Its {path} is missing or malformed." if path else "It is not a JSON object."
+        raise Refusal(ATTESTATION_MALFORMED, f"{wrong} {_MEMBERS}", path=path) from None
     attested = Attested(
         int(body.origin_chain_id),
         int(body.destination_chain_id),
@@ -86,6 +87,3 @@ def read_attestation(content: object) -> SignedAttestation:
         bytes.fromhex(body.block_hash[2:]),
     )
     return SignedAttestation(attested, bytes.fromhex(body.signature[2:]))
-
-
-_WANTED = f"An attestation has {', '.join(map(to_camel, AttestationBody.model_fields))}."

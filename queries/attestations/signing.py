@@ -16,11 +16,13 @@ from queries.config.routes import Routes
 from queries.proving.attestations import Attested
 from queries.refusals import BLOCK_BEYOND_HEAD
 
+SIGNATURE_BYTES = 65  # r, s and v
+
 
 def recover_signer(digest: bytes, signature: bytes) -> str | None:
-    """The signer's checksummed address, or None where the registry refuses such a signature."""
+    """The signer's checksummed address, or None if the registry refuses such a signature."""
     is_canonical = (
-        len(signature) == 65  # noqa: PLR2004  (r, s and v)
+        len(signature) == SIGNATURE_BYTES
         and signature[64] in {27, 28}
         and int.from_bytes(signature[32:64]) <= SECPK1_N // 2
     )
@@ -34,11 +36,8 @@ def recover_signer(digest: bytes, signature: bytes) -> str | None:
     return str(key.to_checksum_address())
 
 
-# Signing
-
-
 class Attester:
-    """A signer of an attested registry, with nodes of its own. For one thread.
+    """A signer of an attested registry, with its own nodes. For one thread.
 
     It signs final blocks only, because the registry keeps the first hash for ever.
     """
@@ -57,16 +56,16 @@ class Attester:
         return self._sign(block)
 
     def sign_final(self, blocks: Iterable[int]) -> list[SignedAttestation]:
-        """Attestations of those that are final by now."""
+        """Sign attestations of the blocks that are final by now."""
         final = self._source.head().final_number
         return [self._sign(block) for block in sorted(blocks) if block <= final]
 
     def _sign(self, block: int) -> SignedAttestation:
-        attested = Attested(
+        attestation = Attested(
             self.registry.source,
             self.registry.destination,
             bytes.fromhex(self.registry.address[2:]),
             block,
             self._source.header(block).hash,
         )
-        return SignedAttestation(attested, self.signer.sign_digest(attested.digest))
+        return SignedAttestation(attestation, self.signer.sign_digest(attestation.digest))

@@ -1,4 +1,4 @@
-"""The owner of a batch cancels it, as long as nothing of it was signed."""
+"""Cancel a batch, until a transaction for it is signed."""
 
 from django.db import transaction
 
@@ -29,6 +29,6 @@ def cancel(owner: Account, batch_id: str) -> None:
                 "stopped.",
                 path="batch",
             )
-        step = transitions.step_of(Query.objects.filter(batch=batch, ended=False))
+        step = transitions.first_open_step(Query.objects.filter(batch=batch, ended=False))
         failure = transitions.Failure(CANCELLED, "Its owner cancelled it.", step, retryable=False)
         transitions.reject([batch.pk], failure)

@@ -1,7 +1,7 @@
-"""Stores a valid request as rows, all of them or none.
+"""Store a valid request as a batch and its queries.
 
-No node is asked here. A block is compared with the last head that a worker saw; if that does not
-decide, it is accepted and checked later.
+No node is asked here. A block is compared with the head that a prover stored lately. Without one it
+is accepted, and checked later.
 """
 
 import hashlib
@@ -46,9 +46,8 @@ from queries.schema.batch_request import (
 IDEMPOTENCY_KEY = "Idempotency-Key"
 LONGEST_KEY = 255
 _KEY = re.compile(rf"[\x21-\x7e]{{1,{LONGEST_KEY}}}")
-# A head that is older than this many poll intervals is ignored.
-HEAD_COUNTS_FOR = 5
-_GREATEST = 2**63 - 1  # the largest number that a database column holds
+MAX_HEAD_AGE = 5  # poll intervals after which a stored head is ignored
+_MAX_NUMBER = 2**63 - 1  # the largest number that a database column holds
 
 
 def accept(
@@ -57,25 +56,25 @@ def accept(
     """Store the batch, or return the one that the same idempotency key stored before."""
     _check_key(idempotency_key)
     digest = hashlib.sha256(canonical(request)).hexdigest()
-    earlier = _earlier(owner, idempotency_key, digest)
+    earlier = _earlier_batch(owner, idempotency_key, digest)
     if earlier:
         return earlier
     _check_fee(request, free=routes.chains[request.destination].free)
     check_heads(request.blocks, routes.limits)
-    batch = _batch(owner, request, idempotency_key, digest)
+    batch = _new_batch(owner, request, idempotency_key, digest)
     queries = list(queries_of(batch, request.blocks))
     batch.asked_queries = len(queries)
     batch.turn = next_turn(owner, batch.submitted, len(queries))
-    facts = _facts(queries)
-    store = ready_to_insert(queries)
+    facts = _count_facts(queries)
+    insert_queries = ready_to_insert(queries)
     try:
         with durably():
             batch.save(force_insert=True)
-            _count(facts, owner)  # rolled back with the batch
-            store()
+            _spend_daily_limit(facts, owner)  # rolled back with the batch
+            insert_queries()
     except IntegrityError:
-        # Two requests with one key at once: the first has stored it, and this one finds it now.
-        earlier = _earlier(owner, idempotency_key, digest)
+        # A concurrent request with the same key has stored the batch.
+        earlier = _earlier_batch(owner, idempotency_key, digest)
         if not earlier:
             raise
         return earlier
@@ -83,26 +82,26 @@ def accept(
     return batch
 
 
-def _facts(queries: Iterable[Query]) -> int:
-    """How many facts the queries ask for; refused if above an account's daily limit."""
-    asked = sum(
-        each.props.bit_count() + each.header_fields.bit_count() + len(each.slots)
-        for each in queries
+def _count_facts(queries: Iterable[Query]) -> int:
+    """How many facts the queries request; refused if above an account's daily limit."""
+    facts = sum(
+        query.props.bit_count() + query.header_fields.bit_count() + len(query.slots)
+        for query in queries
     )
-    most = settings.FACTS_PER_DAY
-    if asked > most:
+    limit = settings.FACTS_PER_DAY
+    if facts > limit:
         raise Refusal(
             MORE_FACTS_THAN_A_DAY,
-            f"This batch asks for {counted(asked, 'fact')}, and no account may ask for more than "
-            f"{most:,} in a day here. Split it into smaller batches and submit them over "
+            f"This batch asks for {counted(facts, 'fact')}, and no account may ask for more than "
+            f"{limit:,} in a day here. Split it into smaller batches and submit them over "
             "several days.",
             path="data",
         )
-    return asked
+    return facts
 
 
-def _count(facts: int, owner: Account) -> None:
-    """Limit the facts of a day: each is stored, proven or not, at no cost to the account."""
+def _spend_daily_limit(facts: int, owner: Account) -> None:
+    """Limit the facts of a day, because storing them costs the account nothing."""
     spent = spend(f"facts of {owner.pk}", settings.FACTS_PER_DAY, DAY, facts)
     refuse_above(
         spent,
@@ -122,7 +121,7 @@ def _check_key(key: str | None) -> None:
         )
 
 
-def _earlier(owner: Account, key: str | None, digest: str) -> Batch | None:
+def _earlier_batch(owner: Account, key: str | None, digest: str) -> Batch | None:
     if key is None:
         return None
     batch = Batch.objects.filter(owner=owner, idempotency_key=key).first()
@@ -148,7 +147,7 @@ def _check_fee(request: BatchRequest, *, free: bool) -> None:
 
 def check_heads(blocks: Iterable[BlockRequest], limits: Limits) -> None:
     """Refuse a block too far above the head that a prover recorded lately."""
-    since = timezone.now() - timedelta(seconds=HEAD_COUNTS_FOR * limits.poll_interval)
+    since = timezone.now() - timedelta(seconds=MAX_HEAD_AGE * limits.poll_interval)
     recent = ChainRecord.objects.filter(recorded__gt=since)
     heads = recent.in_bulk({block.source for block in blocks})
     for block in blocks:
@@ -158,22 +157,22 @@ def check_heads(blocks: Iterable[BlockRequest], limits: Limits) -> None:
 def _check_head(block: BlockRequest, head: ChainRecord | None, limits: Limits) -> None:
     ahead: float = 0
     if head is None:
-        last = _GREATEST
+        last = _MAX_NUMBER
     elif block.selector.is_time:
         last, ahead = head.timestamp, limits.seconds_ahead
     else:
         last, ahead = head.number, limits.blocks_ahead
     if block.selector.number > last + ahead:
-        latest = replace(block.selector, number=last)
-        seen = "the newest one seen is" if head else "the maximum is"
+        bound = replace(block.selector, number=last)
+        bound_name = "the newest one seen is" if head else "the maximum is"
         raise Refusal(
             BLOCK_BEYOND_HEAD,
-            f"{block.selector} is not on chain {block.source} yet: {seen} {latest}.",
+            f"{block.selector} is not on chain {block.source} yet: {bound_name} {bound}.",
             path=block.path,
         )
 
 
-def _batch(owner: Account, request: BatchRequest, key: str | None, digest: str) -> Batch:
+def _new_batch(owner: Account, request: BatchRequest, key: str | None, digest: str) -> Batch:
     now = timezone.now()
     webhook = request.webhook
     return Batch(
@@ -183,69 +182,71 @@ def _batch(owner: Account, request: BatchRequest, key: str | None, digest: str) 
         fee=f"{request.fee:064x}",
         submitted=now,
         look_again=now,
-        warnings=[{"sentence": each.sentence, "path": each.path} for each in request.warnings],
+        warnings=[
+            {"sentence": warning.sentence, "path": warning.path} for warning in request.warnings
+        ],
         idempotency_key=key,
         request_digest=digest,
         webhook_url=webhook.url if webhook else "",
-        webhook_headers=[list(each) for each in webhook.headers.items()] if webhook else [],
+        webhook_headers=list(map(list, webhook.headers.items())) if webhook else [],
         asked_blocks=len(request.blocks),
     )
 
 
 def queries_of(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Query]:
-    """Rows that are not stored yet."""
-    parts = ((block, part) for block in blocks for part in _parts(block))
+    """Build the rows of the queries, unsaved."""
+    parts = ((block, account) for block in blocks for account in _accounts_or_header(block))
     for place, (block, account) in enumerate(parts):
-        query = _query(block, batch.submitted)
+        query = _new_query(block, batch.submitted)
         query.batch, query.place = batch, place
         if account is None:
             query.header_fields = header_bits(block.header_fields)
         else:
-            _write_account(query, account)
+            _set_account(query, account)
         query.spelling = _spelling(query, block.chain, account.spellings if account else {})
         yield query
 
 
-def _parts(block: BlockRequest) -> Iterator[AccountRequest | None]:
-    """None if the block's header is asked for; then its accounts."""
+def _accounts_or_header(block: BlockRequest) -> Iterator[AccountRequest | None]:
+    """None for the block's header fields, if requested; then its accounts."""
     if block.header_fields:
         yield None
     yield from block.accounts
 
 
-def _query(block: BlockRequest, began: datetime) -> Query:
+def _new_query(block: BlockRequest, began: datetime) -> Query:
     number = block.selector.number
     if block.selector.is_time:
         return Query(source=block.source, timestamp=number, initial_state_began=began)
     return Query(source=block.source, block=number, initial_state_began=began)
 
 
-def _write_account(query: Query, asked: AccountRequest) -> None:
-    if isinstance(asked.account, Address):
-        query.account = asked.account.checksummed
+def _set_account(query: Query, request: AccountRequest) -> None:
+    if isinstance(request.account, Address):
+        query.account = request.account.checksummed
     else:
-        query.name = asked.account.name
-    query.props = sum(1 << prop for prop in asked.props)
-    query.slots = [slot.hex() for slot in asked.slots]
+        query.name = request.account.name
+    query.props = sum(1 << prop for prop in request.props)
+    query.slots = [slot.hex() for slot in request.slots]
     query.slot_count = len(query.slots)
 
 
 def _spelling(query: Query, chain: str, accounts: Mapping[str, Sequence[str]]) -> object:
-    """How the request spells the query, for clients that look it up so; None if as we do."""
-    own = [f"0x{slot}" for slot in query.slots]
-    spelled = {key: None if slots == own else slots for key, slots in accounts.items()}
+    """How the request spelled the query: clients look it up by that. None if as we spell it."""
+    default_slots = [f"0x{slot}" for slot in query.slots]
+    spellings = {key: None if slots == default_slots else slots for key, slots in accounts.items()}
     default = dict.fromkeys(filter(None, [query.name or query.account]))
-    return None if (chain, spelled) == (str(query.source), default) else [chain, spelled]
+    return None if (chain, spellings) == (str(query.source), default) else [chain, spellings]
 
 
-# Longer than a prover takes (proving one account takes a node about 20 ms and a prover about 15):
+# Longer than proving takes (one account takes a node about 20 ms and a prover about 15 ms):
 # otherwise a very large old batch would come before all new ones.
-OF_A_BATCH, OF_A_QUERY = timedelta(milliseconds=200), timedelta(milliseconds=50)
+TURN_PER_BATCH, TURN_PER_QUERY = timedelta(milliseconds=200), timedelta(milliseconds=50)
 
 
-def next_turn(owner: Account, now: datetime, own: int) -> datetime:
-    """The queue time of a batch with `own` queries: after its owner's open batches."""
-    waiting = Batch.objects.filter(owner=owner, ended=None)
-    found = waiting.aggregate(batches=Count("*"), queries=Sum("asked_queries"))
-    batches, queries = int(found["batches"]), int(found["queries"] or 0) + own
-    return now + batches * OF_A_BATCH + queries * OF_A_QUERY
+def next_turn(owner: Account, now: datetime, queries: int) -> datetime:
+    """The queue time of a batch with so many queries: after its owner's open batches."""
+    open_batches = Batch.objects.filter(owner=owner, ended=None)
+    sums = open_batches.aggregate(batches=Count("*"), queries=Sum("asked_queries"))
+    before = int(sums["batches"]) * TURN_PER_BATCH + int(sums["queries"] or 0) * TURN_PER_QUERY
+    return now + before + queries * TURN_PER_QUERY

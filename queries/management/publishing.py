@@ -172,7 +172,7 @@ def _why_not(
             "valid dispute game (recordOutput), and call this again."
         )
     more = "" if has_source else f" A newer one may be known: {_name_a_node(registry.source)}"
-    return f"{found.why.sentence}{more}"
+    return f"{found.reason.sentence}{more}"
 
 
 @dataclass(frozen=True, slots=True)

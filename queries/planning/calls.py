@@ -1,6 +1,6 @@
-"""What is proven of one block, in pieces that each fit a transaction, and pieces joined into calls.
+"""Cut the facts of a block into pieces that fit a transaction, and join pieces into calls.
 
-Each piece shows the header itself, so that none waits for another. If many headers lead down to the
+Each piece shows the header itself, so that no piece waits for another. If many headers lead to the
 block, the block is proven first, and the rest once it is accumulated. Joined pieces save the 21,000
 gas of another transaction, and show shared headers once.
 """
@@ -25,24 +25,24 @@ from queries.proving.registry_calls import (
 )
 from queries.proving.witnesses import AccountRequest, build_witness
 
-LOOK_UPS = 18_000  # gas of both hashes' look-ups, and what the rough table leaves out
+LOOKUP_GAS = 18_000  # of looking up both hashes, and what the rough table leaves out
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """How the registry knows the block: by the headers above it. It knows the last of these, or a
-    hop leads to it.
+    """How the registry can know a block: it knows the last of the headers above it, or a hop leads
+    to that header.
     """
 
     header: Header
-    accumulated: bool  # its four words are kept: headers above are shown only to prove a time
+    accumulated: bool  # then headers above are shown only to prove a time
     above: tuple[Header, ...] = ()  # child after child
     hop: bytes = b""  # a section
-    hop_from: int = 0
+    hop_from: int = 0  # the block that the hop starts from
     fills_hashes: bool = False  # the registry can look up the parent's hash and the beacon root
 
     @property
-    def known(self) -> int:
+    def known_block(self) -> int:
         """The block that the registry has to know."""
         return self.hop_from if self.hop else (self.header, *self.above)[-1].number
 
@@ -60,8 +60,8 @@ class Piece:
     rules: GasRules = OSAKA
 
     @property
-    def by_words(self) -> bool:
-        """An accumulated block is named by four words, unless something of its header is asked."""
+    def uses_stored_header(self) -> bool:
+        """Whether four stored words stand for the header. Not if header facts are proven."""
         return self.anchor.accumulated and not self.fields and not self.timestamps
 
     @cached_property
@@ -70,7 +70,7 @@ class Piece:
 
     @property
     def steps(self) -> list[HeaderStep]:
-        """The block's header, and those above it up to one that the registry knows."""
+        """The block's header, and the headers above it up to one that the registry knows."""
         header, *above = self.headers
         steps = [HeaderStep(header, self.witness, self.accumulate, self.fields)]
         steps += map(HeaderStep, above)
@@ -84,73 +84,73 @@ class Piece:
 
     @cached_property
     def section(self) -> bytes:
-        if self.by_words:
+        if self.uses_stored_header:
             header = self.anchor.header
             words = (header.number, header.timestamp, header.hash)
             return accumulated_section(*words, self.witness)
         return self.anchor.hop + headers_section(self.steps)
 
     @property
-    def stored(self) -> int:
-        """How many slots it takes to store what is asked of the header."""
+    def new_header_slots(self) -> int:
+        """How many slots the registry writes for facts of the header."""
         return self.accumulate + len(self.fields) + len(self.timestamps)
 
     @property
     def gas(self) -> int:
-        """Roughly, without its calldata: see the table in proving/packing.py."""
-        return self.stored * self.rules.new_slot + sum(
-            gas_of(each, self.rules) for each in self.requests
+        """Roughly, without calldata: see the table in proving/packing.py."""
+        return self.new_header_slots * self.rules.new_slot + sum(
+            gas_of(request, self.rules) for request in self.requests
         )
 
     @property
     def facts(self) -> str:
-        """All that it has the registry store: the same for pieces that prove the same."""
-        fields = sorted(map(int, self.fields))
-        stored = (self.anchor.header.hash, self.accumulate, fields, self.timestamps, self.witness)
-        return repr(stored)
+        """What the registry stores for it; equal for pieces that prove the same."""
+        header_fields = sorted(map(int, self.fields))
+        block_hash = self.anchor.header.hash
+        return repr((block_hash, self.accumulate, header_fields, self.timestamps, self.witness))
 
     @property
     def weight(self) -> int:
-        """For its part of a call's cost: roughly its gas in a transaction of its own."""
+        """Its weight in sharing a call's cost: roughly its gas in a transaction of its own."""
         return BASE_GAS + self.gas + BYTE * len(self.section)
 
     def weights(self, queries: Sequence[Query]) -> list[int]:
-        """How much the piece proves for each: its witness bytes, and new slots as their gas."""
-        by_account = {each.proof.address: each for each in self.requests}
+        """How much the piece proves for each query: its witness bytes, and new slots as gas."""
+        requests = {request.proof.address: request for request in self.requests}
         return [
-            self._weight(query, by_account.get(bytes.fromhex(query.account[2:])))
+            self._query_weight(query, requests.get(bytes.fromhex(query.account[2:])))
             for query in queries
         ]
 
-    def _weight(self, query: Query, request: AccountRequest | None) -> int:
+    def _query_weight(self, query: Query, request: AccountRequest | None) -> int:
         if not query.account:
-            shown = () if self.by_words else self.headers
-            return BYTE * sum(len(header.encoded) for header in shown)
+            headers = () if self.uses_stored_header else self.headers
+            return BYTE * sum(len(header.encoded) for header in headers)
         if request is None:
             return 0
-        asked = {int(slot, 16) for slot in query.slots}
-        slots = tuple(each for each in request.proof.slots if each.slot in asked)
+        numbers = {int(slot, 16) for slot in query.slots}
+        slots = tuple(proof for proof in request.proof.slots if proof.slot in numbers)
         fields = request.fields.intersection(account_fields(query.props))
         if not slots and not fields:
             return 0
-        own = AccountRequest(replace(request.proof, slots=slots), fields)
-        return gas_of(own, self.rules) + BYTE * len(build_witness([own]))
+        part = AccountRequest(replace(request.proof, slots=slots), fields)
+        return gas_of(part, self.rules) + BYTE * len(build_witness([part]))
 
     def halves(self) -> tuple["Piece", ...]:
-        """Two pieces that prove the same together; none where it holds one account's fields or one
-        slot. What is stored of the header stays with the first one.
+        """Two pieces that prove the same together; none if the piece has only one slot or one
+        account's fields. Header facts stay with the first one.
         """
         middle = len(self.requests) // 2
         first, second = self.requests[:middle], self.requests[middle:]
-        if len(self.requests) == 1 and (parts := _halved(*self.requests)):
+        if len(self.requests) == 1 and (parts := _halve(*self.requests)):
             first, second = parts[:1], parts[1:]
-        if not first and not (second and self.stored):
+        if not first and not (second and self.new_header_slots):
             return ()
         rest = replace(self, accumulate=False, fields=frozenset(), timestamps=())
         return replace(self, requests=first), replace(rest, requests=second)
 
 
-def _halved(request: AccountRequest) -> tuple[AccountRequest, ...]:
+def _halve(request: AccountRequest) -> tuple[AccountRequest, ...]:
     slots, middle = request.proof.slots, len(request.proof.slots) // 2
     if not slots[1:] and not (slots and request.fields):
         return ()
@@ -166,9 +166,8 @@ def pieces_of(
     proofs: Sequence[AccountProof],
     rules: GasRules = OSAKA,
 ) -> list[Piece]:
-    """Cut what is missing into pieces; there is at least one, even for the header alone."""
+    """Cut the missing facts into pieces; at least one, even for the header alone."""
     requests = requests_of(missing, proofs)
-
     whole = Piece(
         job, anchor, not anchor.accumulated, missing.header_fields, missing.timestamps, rules=rules
     )
@@ -178,50 +177,52 @@ def pieces_of(
         return replace(whole if first else rest, requests=tuple(group))
 
     groups = portions(requests, lambda group: Call.of([piece(group, first=True)]).data, rules)
-    above = len(anchor.hop) + sum(len(header.encoded) for header in anchor.above)
-    if BYTE * above * (len(groups) - 1) > BASE_GAS:  # a transaction for the block alone is cheaper
-        groups = []  # then its four words stand for all that is shown above it
-    return [piece(group, first=place == 0) for place, group in enumerate(groups or [[]])]
+    size_above = len(anchor.hop) + sum(len(header.encoded) for header in anchor.above)
+    if BYTE * size_above * (len(groups) - 1) > BASE_GAS:
+        groups = []  # proving the block first is cheaper than showing these headers in each piece
+    return [piece(group, first=index == 0) for index, group in enumerate(groups or [[]])]
 
 
 def requests_of(missing: Missing, proofs: Sequence[AccountProof]) -> tuple[AccountRequest, ...]:
     requests = []
     for proof in proofs:
         fields, slots = missing.accounts[proof.address or b""]
-        wanted = set(slots)
-        lacking = tuple(each for each in proof.slots if each.slot in wanted)
+        numbers = set(slots)
+        lacking = tuple(slot_proof for slot_proof in proof.slots if slot_proof.slot in numbers)
         requests.append(AccountRequest(replace(proof, slots=lacking), fields))
     return tuple(requests)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One transaction's calldata, and what it shows."""
+    """One transaction's calldata, and the pieces in it."""
 
     data: bytes
-    pieces: tuple[Piece, ...] = ()  # none: it prepares for others
+    pieces: tuple[Piece, ...] = ()  # none: it is a preparation
     hops: int = 0
     is_short: bool = False  # leaves out the hashes that the registry can look up
 
     @classmethod
     def of(cls, pieces: Sequence[Piece]) -> "Call":
         hops = sum(bool(piece.anchor.hop) for piece in pieces)
-        return cls(_data(pieces), tuple(pieces), hops)
+        return cls(_calldata(pieces), tuple(pieces), hops)
 
     @classmethod
-    def shortest(cls, pieces: Sequence[Piece]) -> "Call":
-        """Short if that costs less: the calldata floor sets the total, and leaves enough room."""
+    def cheapest(cls, pieces: Sequence[Piece]) -> "Call":
+        """Leave out hashes that the registry can look up if that costs less: the calldata floor
+        determines the cost, and leaves enough gas for the lookups.
+        """
         call, (piece, *others) = cls.of(pieces), pieces
         room = (BYTE - BYTE_GAS) * len(call.data) - piece.gas
-        if others or not piece.anchor.fills_hashes or room < LOOK_UPS:
+        if others or not piece.anchor.fills_hashes or room < LOOKUP_GAS:
             return call
-        own, *above = piece.steps
-        steps = [replace(own, parent_known=True, beacon_known=True), *above]
+        first, *rest = piece.steps
+        steps = [replace(first, parent_known=True, beacon_known=True), *rest]
         return replace(call, data=prove_call([headers_section(steps)]), is_short=True)
 
     def halves(self) -> tuple["Call", ...]:
-        """Two calls that prove the same together; none if the call cannot be split. A short one is
-        made whole instead.
+        """Two calls that prove the same together; none if the call cannot be split. Instead of a
+        short call, the full one.
         """
         if self.is_short:
             return (Call.of(self.pieces),)
@@ -232,55 +233,57 @@ class Call:
 
 
 def join(pieces: Sequence[Piece]) -> list[Call]:
-    """Put the pieces, in the order of their blocks, each into the first call that has room."""
+    """Put the pieces, in the order of their blocks, into the first call that has room."""
     groups: list[list[Piece]] = []
-    for piece in sorted(pieces, key=lambda each: each.anchor.header.number):
+    for piece in sorted(pieces, key=lambda piece: piece.anchor.header.number):
         for group in groups:
-            more = [*group, piece]
-            fits = sum(each.gas for each in more) <= piece.rules.room
-            if fits and len(_data(more)) <= CALLDATA_BYTES:
+            longer = [*group, piece]
+            fits = sum(member.gas for member in longer) <= piece.rules.room
+            if fits and len(_calldata(longer)) <= CALLDATA_BYTES:
                 group.append(piece)
                 break
         else:
             groups.append([piece])
-    return [Call.shortest(group) for group in groups]
+    return [Call.cheapest(group) for group in groups]
 
 
-def _data(group: Sequence[Piece]) -> bytes:
-    apart = [piece for piece in group if piece.by_words or piece.anchor.hop]
-    ranges = _ranges([piece for piece in group if piece not in apart])
-    return prove_call([*(piece.section for piece in apart), *map(headers_section, ranges)])
+def _calldata(group: Sequence[Piece]) -> bytes:
+    separate = [piece for piece in group if piece.uses_stored_header or piece.anchor.hop]
+    ranges = _header_ranges([piece for piece in group if piece not in separate])
+    return prove_call([*(piece.section for piece in separate), *map(headers_section, ranges)])
 
 
-def _ranges(pieces: Sequence[Piece]) -> list[list[HeaderStep]]:
-    """The pieces' chains of headers, joined where they meet. `pieces` are in block order."""
+def _header_ranges(pieces: Sequence[Piece]) -> list[list[HeaderStep]]:
+    """The pieces' headers, joined where they overlap. `pieces` are in block order."""
     ranges: list[list[HeaderStep]] = []
     for piece in pieces:
-        for place, lower in enumerate(ranges):
-            if (joined := _joined(lower, piece.steps)) is not None:
-                ranges[place] = joined
+        for index, lower in enumerate(ranges):
+            if (joined := _join_ranges(lower, piece.steps)) is not None:
+                ranges[index] = joined
                 break
         else:
             ranges.append(piece.steps)
     return ranges
 
 
-def _joined(lower: Sequence[HeaderStep], upper: Sequence[HeaderStep]) -> list[HeaderStep] | None:
+def _join_ranges(
+    lower: Sequence[HeaderStep], upper: Sequence[HeaderStep]
+) -> list[HeaderStep] | None:
     meet = upper[0].header.number - lower[0].header.number
     if not 0 <= meet < len(lower):
         return None
-    both = [[step for step in pair if step] for pair in zip_longest(lower[meet:], upper)]
-    if not all(_can_be_one(steps) for steps in both):
+    pairs = [[step for step in pair if step] for pair in zip_longest(lower[meet:], upper)]
+    if not all(_can_merge(steps) for steps in pairs):
         return None
-    return [*lower[:meet], *map(_one, both)]
+    return [*lower[:meet], *map(_merge, pairs)]
 
 
-def _can_be_one(steps: Sequence[HeaderStep]) -> bool:
+def _can_merge(steps: Sequence[HeaderStep]) -> bool:
     same = len({step.header.hash for step in steps}) == 1
     return same and sum(bool(step.witness) for step in steps) <= 1
 
 
-def _one(steps: Sequence[HeaderStep]) -> HeaderStep:
+def _merge(steps: Sequence[HeaderStep]) -> HeaderStep:
     first, *_ = steps
     return replace(
         first,

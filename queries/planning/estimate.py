@@ -1,4 +1,4 @@
-"""What it would take to prove a batch now. Nothing is sent or stored."""
+"""Estimate what proving a batch costs now. Sends and stores nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from queries.config.registries import Registry
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, OutOfReach, Preparation
 from queries.planning.calls import Anchor, Call, Piece, join, pieces_of
-from queries.planning.lookups import block_at, find_accounts, reads_of
+from queries.planning.lookups import find_accounts, find_block, reads_of
 from queries.planning.pricing import Need, refusal_of
 from queries.planning.readers import ChainReaders
 from queries.proving.headers import Header
@@ -19,24 +19,24 @@ from queries.proving.registry_calls import leaf_of
 from queries.wait_reasons import WaitCode
 
 HEADER_FIRST = "The header is sent first, and the accounts in transactions after it."
-UNPRICED = (QuestionRefused, MethodMissing, CallReverted)  # what a state override may lead to
+OVERRIDE_REFUSED = (QuestionRefused, MethodMissing, CallReverted)  # errors of state overrides
 NOT_PRICED = "That cannot be tried out beforehand, so the fee given here does not include it."
 
 
 class Readiness(StrEnum):
-    """Whether what is asked of a block could be proven now."""
+    """Whether the facts of a block could be proven now."""
 
     PROVEN = "PROVEN"
     READY = "READY"
     NOT_FINAL = "NOT_FINAL"
-    NOT_KNOWN = "NOT_KNOWN"  # by the destination, which will learn of it
+    NOT_KNOWN = "NOT_KNOWN"  # the destination will learn the block
     OUT_OF_REACH = "OUT_OF_REACH"
     FAILS = "FAILS"
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What would be sent. `cost` is in wei, at the dearest gas that would be paid."""
+    """What would be sent. `cost` is in wei, at the highest gas price that would be paid."""
 
     transactions: int = 0
     bytes: int = 0
@@ -53,29 +53,29 @@ class Price:
             self.cost + other.cost,
         )
 
-    def times(self, factor: float) -> "Price":
+    def scaled(self, factor: float) -> "Price":
         counts = self.transactions, self.bytes, self.gas, self.cost
-        transactions, size, gas, cost = (ceil(each * factor) for each in counts)
+        transactions, size, gas, cost = (ceil(count * factor) for count in counts)
         return Price(transactions, size, gas, self.gas_price, cost)
 
 
 @dataclass(frozen=True, slots=True)
 class BlockEstimate:
-    """One block: what its job would do."""
+    """What the job for a block would send."""
 
     source: int
     queries: tuple[Query, ...]
     last_final: int
     readiness: Readiness = Readiness.READY
     sentence: str = ""  # why it waits or fails
-    code: str = ""  # of what fails
-    distance: int | None = None  # of what is out of reach
-    proven: tuple[tuple[str, ...], ...] = ()  # of each query, the facts that are there already
-    hops: int = 0  # that lead down to it
-    own: Price | None = None  # of its facts; None: unknown
-    way: Mapping[object, Price] = field(default_factory=dict)  # of what is sent before, by its key
-    leaves: Mapping[int, bytes] = field(default_factory=dict)  # that the registry has after that
-    pieces: tuple[Piece, ...] = ()  # what may share transactions with other blocks
+    code: str = ""  # if it fails
+    distance: int | None = None  # if it is out of reach
+    proven: tuple[tuple[str, ...], ...] = ()  # by query, the facts in the registry
+    hops: int = 0
+    facts_price: Price | None = None  # None: unknown
+    preparations: Mapping[object, Price] = field(default_factory=dict)  # by call; all hops as one
+    leaves: Mapping[int, bytes] = field(default_factory=dict)  # in the registry after that
+    pieces: tuple[Piece, ...] = ()  # that may share transactions with other blocks
 
     @property
     def block(self) -> int | None:
@@ -83,17 +83,16 @@ class BlockEstimate:
 
     @property
     def price(self) -> Price | None:
-        """Alone."""
-        return self.own and sum(self.way.values(), self.own)
+        """The price without other blocks."""
+        return self.facts_price and sum(self.preparations.values(), self.facts_price)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a batch would take.
+    """What a batch would cost.
 
-    Blocks that are ready together share transactions: `together` is their price. Otherwise each
-    costs what it costs alone: `needed`, the fee to offer, is the sum of these. The way to several
-    blocks is sent once.
+    `together` is the price if all blocks are ready at once and share transactions. `needed`, the
+    fee to offer, also covers blocks that are proven one by one. Hops are counted once per source.
     """
 
     blocks: tuple[BlockEstimate, ...]
@@ -101,99 +100,97 @@ class Estimate:
 
     @property
     def needed(self) -> int:
-        return _ways(self.blocks).cost + sum(each.own.cost for each in self.blocks if each.own)
+        prices = (block.facts_price for block in self.blocks if block.facts_price)
+        return sum((price.cost for price in prices), _preparation_price(self.blocks).cost)
 
     @property
     def complete(self) -> bool:
-        """Whether all of it is priced, and nothing waits."""
+        """Whether all blocks are priced and none waits."""
         ready = {Readiness.PROVEN, Readiness.READY}
-        return all(each.price and each.readiness in ready for each in self.blocks)
+        return all(block.price and block.readiness in ready for block in self.blocks)
 
 
 def estimate(chains: ChainReaders, destination: int, queries: Sequence[Query]) -> Estimate:
-    """`ChainError` where another try may help, such as where no node answers.
-
-    The queries are of one batch; nothing is stored.
-    """
-    blocks = tuple(_blocks(chains, destination, queries))
-    alone = (each.own for each in blocks if each.own and not each.pieces)
-    together = sum(alone, _ways(blocks))
-    for source in {each.source for each in blocks}:
-        here = [each for each in blocks if each.source == source and each.pieces]
-        if here:
-            leaves = {block: leaf for each in here for block, leaf in each.leaves.items()}
+    """Estimate unsaved queries of one batch. Raises `ChainError` if a retry may help."""
+    blocks = tuple(_estimate_blocks(chains, destination, queries))
+    separate = (block.facts_price for block in blocks if block.facts_price and not block.pieces)
+    together = sum(separate, _preparation_price(blocks))
+    for source in {block.source for block in blocks}:
+        ready = [block for block in blocks if block.source == source and block.pieces]
+        if ready:
+            leaves = {number: leaf for block in ready for number, leaf in block.leaves.items()}
             trial = _Trial(chains, chains.routes.registries[source, destination], leaves)
-            pieces = [piece for each in here for piece in each.pieces]
+            pieces = [piece for block in ready for piece in block.pieces]
             together += trial.price(join(pieces)) or Price()
     return Estimate(blocks, together)
 
 
-def _ways(blocks: Sequence[BlockEstimate]) -> Price:
-    """Count one way down for each source: the longest passes where the others end."""
-    ways: dict[tuple[int, object], Price] = {}
+def _preparation_price(blocks: Sequence[BlockEstimate]) -> Price:
+    """The preparations of all blocks. Per source, the longest chain of hops serves all blocks."""
+    prices: dict[tuple[int, object], Price] = {}
     for block in blocks:
-        for key, price in block.way.items():
-            known = ways.setdefault((block.source, key), price)
-            ways[block.source, key] = max(known, price, key=lambda each: each.cost)
-    return sum(ways.values(), Price())
+        for key, price in block.preparations.items():
+            other = prices.setdefault((block.source, key), price)
+            prices[block.source, key] = max(other, price, key=lambda price: price.cost)
+    return sum(prices.values(), Price())
 
 
-def _blocks(
+def _estimate_blocks(
     chains: ChainReaders, destination: int, queries: Sequence[Query]
 ) -> Iterator[BlockEstimate]:
-    yield from _find_times(chains, queries)
+    yield from _find_blocks(chains, queries)
     jobs: dict[tuple[int, int], list[Query]] = {}
     for query in queries:
         if query.block is not None:
             jobs.setdefault((query.source, query.block), []).append(query)
-    for (source, _), named in jobs.items():
+    for (source, _), own in jobs.items():
         registry = chains.routes.registries[source, destination]
-        job = BlockEstimate(source, tuple(named), chains.provable_head(registry).final_number)
+        job = BlockEstimate(source, tuple(own), chains.provable_head(registry).final_number)
         try:
-            yield _tried(chains, registry, job)
-        except ChainError as fault:
-            yield _failed(job, fault)
+            yield _estimate_block(chains, registry, job)
+        except ChainError as error:
+            yield _failed_estimate(job, error)
 
 
-def _find_times(chains: ChainReaders, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
-    """Set the blocks of queries that name a time, and return those that have none yet."""
+def _find_blocks(chains: ChainReaders, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
+    """Set the blocks of queries that name a time. Yields estimates of times without a block."""
     times: dict[tuple[int, int], list[Query]] = {}
     for query in queries:
         if query.timestamp is not None:
             times.setdefault((query.source, query.timestamp), []).append(query)
-    for (source, seconds), named in times.items():
-        job = BlockEstimate(source, tuple(named), chains.head(source).final_number)
+    for (source, seconds), own in times.items():
+        job = BlockEstimate(source, tuple(own), chains.head(source).final_number)
         try:
-            block, waits_for = block_at(chains, source, seconds)
-        except ChainError as fault:
-            yield _failed(job, fault)
+            block, reason = find_block(chains, source, seconds)
+        except ChainError as error:
+            yield _failed_estimate(job, error)
             continue
-        for query in named:
+        for query in own:
             query.block = block
         if block is None:
-            sentence = waits_for.sentence if waits_for else ""
+            sentence = reason.sentence if reason else ""
             yield replace(job, readiness=Readiness.NOT_FINAL, sentence=sentence)
 
 
-def _failed(job: BlockEstimate, fault: ChainError) -> BlockEstimate:
-    if fault.retryable:
-        raise fault
-    code, sentence = fault.code, fault.sentence
-    if type(fault) is CallReverted:
-        code, sentence = WaitCode.REGISTRY_REFUSES.value, refusal_of(fault)
+def _failed_estimate(job: BlockEstimate, error: ChainError) -> BlockEstimate:
+    if error.retryable:
+        raise error
+    code, sentence = error.code, error.sentence
+    if type(error) is CallReverted:
+        code, sentence = WaitCode.REGISTRY_REFUSES.value, refusal_of(error)
     return replace(job, readiness=Readiness.FAILS, code=code, sentence=sentence)
 
 
-def _tried(chains: ChainReaders, registry: Registry, job: BlockEstimate) -> BlockEstimate:
+def _estimate_block(chains: ChainReaders, registry: Registry, job: BlockEstimate) -> BlockEstimate:
     head, source = chains.provable_head(registry), chains.source(job.source)
-    if any(query.timestamp is not None or query.name for query in job.queries):
-        # What a batch finds is stored for good: it waits until the chain calls the block final.
+    has_time = any(query.timestamp is not None for query in job.queries)
+    if has_time or any(query.name for query in job.queries):
+        # Blocks and accounts that are looked up are stored for good: they wait for a final block.
         head = chains.head(job.source)
         job = replace(job, last_final=head.final_number)
-    # The block after it is shown where it is named by its time.
-    last = (job.block or 0) + any(query.timestamp is not None for query in job.queries)
-    if wait := head.waits_for(last):
-        job = replace(job, readiness=Readiness.NOT_FINAL, sentence=wait.sentence)
+    last = (job.block or 0) + has_time  # a time is proven with the header after the block's
+    if reason := head.waits_for(last):
+        job = replace(job, readiness=Readiness.NOT_FINAL, sentence=reason.sentence)
     if last > head.number:
         return job
     header = source.header(job.block or 0)
@@ -201,12 +198,11 @@ def _tried(chains: ChainReaders, registry: Registry, job: BlockEstimate) -> Bloc
     reads = [reads_of(query) for query in job.queries]
     known = chains.facts(registry).known(header, reads)
     proven = tuple(
-        tuple(name for name, read in named.items() if known.words[read] is not None)
-        for named in reads
+        tuple(name for name, read in own.items() if known.words[read] is not None) for own in reads
     )
     job = replace(job, proven=proven)
     if known.whole:
-        return replace(job, readiness=Readiness.PROVEN, sentence="", own=Price())
+        return replace(job, readiness=Readiness.PROVEN, sentence="", facts_price=Price())
     search, trial = AnchorSearch.of(chains, registry), _Trial(chains, registry, {})
     anchor = search.find(header, known)
     while isinstance(anchor, Preparation):
@@ -214,73 +210,74 @@ def _tried(chains: ChainReaders, registry: Registry, job: BlockEstimate) -> Bloc
         price = trial.price([Call(anchor.call)])
         if price is None:
             return replace(job, sentence=f"{anchor.sentence} {NOT_PRICED}")
-        whole = price.times(anchor.hops / anchor.in_call) if anchor.hops else price
-        job = replace(job, way={**job.way, "hops" if anchor.hops else anchor.call: whole})
-        trial.accumulate(source.header(anchor.leads_to))
+        price = price.scaled(anchor.hops / anchor.hops_in_call) if anchor.hops else price
+        key = "hops" if anchor.hops else anchor.call
+        job = replace(job, preparations={**job.preparations, key: price})
+        trial.accumulate(source.header(anchor.next_start))
         anchor = replace(search, after=anchor).find(header, known)
     if isinstance(anchor, Anchor):
-        return trial.priced(job, anchor, missing(known.unproven))
+        return trial.estimate_facts(job, anchor, missing(known.unproven))
     if isinstance(anchor, OutOfReach):
         sentence, distance = anchor.sentence(header.number), anchor.distance
         job = replace(job, code=anchor.code, sentence=sentence, distance=distance)
         return replace(job, readiness=Readiness.OUT_OF_REACH)
     if job.readiness is not Readiness.NOT_FINAL:
-        job = replace(job, readiness=Readiness.NOT_KNOWN, sentence=anchor.why.sentence)
+        job = replace(job, readiness=Readiness.NOT_KNOWN, sentence=anchor.reason.sentence)
     return job
 
 
 class _Trial:
-    """What calls to a registry would cost, after those that are sent before them."""
+    """Prices calls to a registry in which some blocks are assumed to be accumulated."""
 
     def __init__(
         self, chains: ChainReaders, registry: Registry, leaves: Mapping[int, bytes]
     ) -> None:
         self._chains, self._registry = chains, registry
-        self._leaves = dict(leaves)  # of blocks that it knows by then
+        self._leaves = dict(leaves)
 
     def accumulate(self, header: Header) -> None:
         self._leaves[header.number] = leaf_of(header)
 
     def price(self, calls: Sequence[Call]) -> Price | None:
-        """What the calls would cost, or None where that cannot be tried out.
+        """What the calls would cost, or None if that cannot be tried out.
 
-        If other transactions have to be mined first, the calls are tried with a state override in
-        which their blocks are accumulated; some nodes refuse overrides.
+        Calls after other transactions are tried with a state override in which their blocks are
+        accumulated; some nodes refuse overrides.
         """
         pricing, price = self._chains.pricing(self._registry), Price()
-        as_if = as_if_accumulated(self._registry.address, self._leaves) if self._leaves else None
+        override = as_if_accumulated(self._registry.address, self._leaves) if self._leaves else None
         try:
-            needs = pricing.fit(calls, as_if)
+            needs = pricing.fit(calls, override)
             fees = pricing.destination.fees()
             for call, need in needs.items():
                 if not isinstance(need, Need):
                     raise need
                 price += Price(1, len(call.data), need.gas, fees.dearest, need.most(fees))
-        except UNPRICED:
+        except OVERRIDE_REFUSED:
             if not self._leaves:
                 raise
             return None
         return price
 
-    def priced(self, job: BlockEstimate, anchor: Anchor, lacking: Missing) -> BlockEstimate:
+    def estimate_facts(self, job: BlockEstimate, anchor: Anchor, lacking: Missing) -> BlockEstimate:
         header = anchor.header
-        pieces = self._pieces(anchor, lacking)
+        pieces = self._fetch_pieces(anchor, lacking)
         is_whole = any(piece.requests for piece in pieces) or not lacking.accounts
         sentence = job.sentence or ("" if is_whole else HEADER_FIRST)
         job = replace(job, hops=job.hops + bool(anchor.hop), sentence=sentence)
         price = self.price(join(pieces))
         if price and is_whole:
-            return replace(job, own=price, leaves=self._leaves, pieces=tuple(pieces))
+            return replace(job, facts_price=price, leaves=self._leaves, pieces=tuple(pieces))
         if price:
             self.accumulate(header)
             rest = replace(lacking, header_fields=frozenset(), timestamps=())
-            then = Anchor(header, accumulated=True)
-            pieces = self._pieces(then, rest)
-            others = self.price(join(pieces))
-            price = others and price + others
-        return replace(job, own=price, sentence=sentence if price else f"{sentence} {NOT_PRICED}")
+            rest_pieces = self._fetch_pieces(Anchor(header, accumulated=True), rest)
+            rest_price = self.price(join(rest_pieces))
+            price = rest_price and price + rest_price
+        sentence = sentence if price else f"{sentence} {NOT_PRICED}"
+        return replace(job, facts_price=price, sentence=sentence)
 
-    def _pieces(self, anchor: Anchor, lacking: Missing) -> list[Piece]:
+    def _fetch_pieces(self, anchor: Anchor, lacking: Missing) -> list[Piece]:
         header, rules = anchor.header, self._chains.chain(self._registry.destination).gas_rules
         proofs = self._chains.source(self._registry.source).account_proofs(header, lacking.asked)
         return pieces_of(header.number, anchor, lacking, proofs, rules)

@@ -1,4 +1,4 @@
-"""Look up what a request leaves open: blocks by their time, accounts by their ENS name."""
+"""Look up blocks by their time and accounts by their ENS names."""
 
 from collections.abc import Iterable
 
@@ -16,10 +16,10 @@ from queries.wait_reasons import Reason, WaitCode
 
 
 def reads_of(query: Query) -> dict[str, FactRead]:
-    """Each fact that the query wants, by the name its value goes by."""
+    """The facts that a query requests, by the names of their values."""
     block = query.block
     if block is None:
-        raise ValueError("a query whose block is not settled wants nothing yet")
+        raise ValueError("the query's block is not resolved yet")
     reads: dict[str, FactRead] = {}
     if query.timestamp is not None:
         reads[TIMESTAMP] = FactRead(FactKind.BLOCK_AT_TIME, query.timestamp)
@@ -34,31 +34,32 @@ def reads_of(query: Query) -> dict[str, FactRead]:
     return reads
 
 
-def block_at(chains: ChainReaders, source: int, seconds: int) -> tuple[int | None, Reason | None]:
-    """The last block at a time, or None; and why that block is not certain yet."""
+def find_block(chains: ChainReaders, source: int, seconds: int) -> tuple[int | None, Reason | None]:
+    """The last block at a time, or None; and what that block still waits for."""
     head = chains.head(source)
     if head.timestamp <= seconds:
         sentence = f"Chain {source} has no block after {spoken(seconds)} yet."
         return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
-    block, after = chains.source(source).last_block_at(seconds, head)
-    if after.number > head.final_number:
+    block, child = chains.source(source).last_block_at(seconds, head)
+    if child.number > head.final_number:
         sentence = f"The block after {spoken(seconds)} on chain {source} is not final yet."
         return block.number, Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
     return block.number, None
 
 
 def find_accounts(chains: ChainReaders, header: Header, queries: Iterable[Query]) -> None:
-    """Give queries of one block their accounts, unsaved.
+    """Set the accounts of queries of one block by their ENS names, unsaved.
 
-    Stops at the first whose name has none: `EnsUnresolved`, `EnsOffChain`.
+    Raises `EnsUnresolved` or `EnsOffChain` at the first name without an address.
     """
-    named = [query for query in queries if query.name and not query.account]
-    if not named:
+    nameless = [query for query in queries if query.name and not query.account]
+    if not nameless:
         return
-    names = list(dict.fromkeys(query.name for query in named))
-    found = dict(zip(names, addresses(chains.source(named[0].source), header, names), strict=True))
-    for query in named:
-        account = found[query.name]
+    names = list(dict.fromkeys(query.name for query in nameless))
+    source = chains.source(nameless[0].source)
+    accounts = dict(zip(names, addresses(source, header, names), strict=True))
+    for query in nameless:
+        account = accounts[query.name]
         if isinstance(account, ChainError):
             raise account
         query.account = Address(account).checksummed

@@ -1,4 +1,4 @@
-"""Connections to the chains of the routes file, with heads that are read once for a moment."""
+"""Connections to the chains of the routes file, with briefly cached heads."""
 
 import math
 import time
@@ -18,19 +18,21 @@ from queries.proving.keccak import keccak256
 
 Value = TypeVar("Value")
 
-# An address without funds: nodes check no balance when a call names no gas price.
+# An address without funds: nodes do not check the balance if a call names no gas price.
 NO_SIGNER = f"0x{keccak256(b'Tacitus asks what a proof would cost')[-20:].hex()}"
 
 
 @dataclass
 class ChainReaders:
-    """For one thread: its connections are not shared. Nothing is sent, and nothing is stored."""
+    """Reads chains, for one thread. Sends and stores nothing."""
 
     routes: Routes
-    until: float = field(default=math.inf, kw_only=True)  # monotonic: nothing is asked after it
-    head_age: float = field(default=0.0, kw_only=True)  # seconds; 0: the limit of that name
-    _open: dict[int, Destination] = field(default_factory=dict, init=False)
-    _known: dict[tuple[str, int], tuple[float, object]] = field(default_factory=dict, init=False)
+    until: float = field(
+        default=math.inf, kw_only=True
+    )  # monotonic time after which no node is asked
+    head_age: float = field(default=0.0, kw_only=True)  # in seconds; 0: the limit of this name
+    _connections: dict[int, Destination] = field(default_factory=dict, init=False)
+    _cache: dict[tuple[str, int], tuple[float, object]] = field(default_factory=dict, init=False)
 
     @property
     def limits(self) -> Limits:
@@ -40,7 +42,7 @@ class ChainReaders:
         return self.routes.chains[chain_id]
 
     def depth(self, chain_id: int) -> int:
-        """How many blocks deep a fact must be to count; its own block is the first."""
+        """How many blocks deep a fact must be to count; its own block is 1 deep."""
         return max(self.chain(chain_id).confirmations, 1)
 
     def registry(self, source: int, destination: int) -> Registry | None:
@@ -50,9 +52,9 @@ class ChainReaders:
         return self.destination(chain_id)
 
     def destination(self, chain_id: int) -> Destination:
-        if chain_id not in self._open:
-            self._open[chain_id] = Destination(self.chain(chain_id), until=self.until)
-        return self._open[chain_id]
+        if chain_id not in self._connections:
+            self._connections[chain_id] = Destination(self.chain(chain_id), until=self.until)
+        return self._connections[chain_id]
 
     @property
     def sender(self) -> str:
@@ -66,39 +68,39 @@ class ChainReaders:
         return Pricing(self.destination(registry.destination), registry.address, self.sender)
 
     def head(self, chain_id: int) -> ChainHead:
-        """The chain's head, which submissions are compared with as well."""
-        return self._recent(("head", chain_id), partial(self._read_head, chain_id))
+        """The chain's head, cached."""
+        return self._cached(("head", chain_id), partial(self._read_head, chain_id))
 
     def _read_head(self, chain_id: int) -> ChainHead:
         return self.source(chain_id).head()
 
-    def newest(self, chain_id: int) -> ChainHead:
-        """The newest block. Its final number is not asked for."""
-        one = self.destination(chain_id)
-        return self._recent(("newest", chain_id), partial(one.head, known_final=0))
+    def latest(self, chain_id: int) -> ChainHead:
+        """The latest block, cached. Saves the request for the final number, which is left out."""
+        read = partial(self.destination(chain_id).head, known_final=0)
+        return self._cached(("latest", chain_id), read)
 
-    def _recent(self, key: tuple[str, int], read: Callable[[], Value]) -> Value:
-        """What `read` returns, or what it returned less than `head_age` ago."""
-        since, known = self._known.get(key, (-math.inf, None))
-        if known is None or time.monotonic() > since + (self.head_age or self.limits.head_age):
-            known = read()
-            self._known[key] = time.monotonic(), known
-        return cast("Value", known)
+    def _cached(self, key: tuple[str, int], read: Callable[[], Value]) -> Value:
+        """The result of `read`, cached for `head_age`."""
+        read_at, value = self._cache.get(key, (-math.inf, None))
+        if value is None or time.monotonic() > read_at + (self.head_age or self.limits.head_age):
+            value = read()
+            self._cache[key] = time.monotonic(), value
+        return cast("Value", value)
 
     def ask_first(self, attempt: int, *chain_ids: int) -> None:
-        """Attempt n asks the operator's n-th node of each chain first, from 0 and round robin."""
-        for each in chain_ids:
-            if self.destination(each).ask_first(attempt):
-                self._known.pop(("head", each), None)
-                self._known.pop(("newest", each), None)
+        """Attempt n asks each chain's n-th node first, counted from 0 and round robin."""
+        for chain_id in chain_ids:
+            if self.destination(chain_id).ask_first(attempt):
+                self._cache.pop(("head", chain_id), None)
+                self._cache.pop(("latest", chain_id), None)
 
     def provable_head(self, registry: Registry) -> ChainHead:
-        """The head. Its final block is the newest one that may be proven to this registry."""
+        """The head. Its final number is the newest block that may be proven to this registry."""
         head = self.head(registry.source)
         if registry.kind is not RegistryKind.NATIVE:
             return head
         return replace(head, final_number=head.number - self.chain(registry.source).native_finality)
 
     def close(self) -> None:
-        for each in self._open.values():
-            each.close()
+        for connection in self._connections.values():
+            connection.close()

@@ -1,6 +1,6 @@
 """Proofs that a reader's contract passes to a registry's `verify` in its own transaction.
 
-Nothing is sent or stored, and no fact is taken from the registry.
+Sends and stores nothing. Facts in the registry are proven again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, NotKnownYet, OutOfReach, Preparation
 from queries.planning.calls import Anchor, Call, Piece, requests_of
-from queries.planning.lookups import block_at, find_accounts, reads_of
+from queries.planning.lookups import find_accounts, find_block, reads_of
 from queries.planning.readers import ChainReaders
 from queries.proving.bundles import FactKind
 from queries.proving.headers import Header
@@ -23,8 +23,8 @@ from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES
 from queries.proving.registry_calls import PROVE_SELECTOR
 
-Fact = tuple[Query, str, bytes]  # its query, its name there, and its word
-Place = tuple[int, bool, int, bytes, bytes]
+WitnessFact = tuple[Query, str, bytes]  # its query, its name there, and its word
+FactPosition = tuple[int, bool, int, bytes, bytes]
 
 
 class NotProvable(Exception):  # noqa: N818
@@ -41,102 +41,109 @@ class Witness:
 
     registry: Registry
     proof: bytes  # the parameter of `verify`
-    facts: tuple[Fact, ...]
+    facts: tuple[WitnessFact, ...]
     gas: int  # of a transaction that does nothing else
     valid_until: int | None  # the destination's block after which it reverts; None: it stays valid
 
 
 def witnesses(chains: ChainReaders, destination: int, queries: Sequence[Query]) -> list[Witness]:
-    """Raises `NotProvable` or `ChainError`. The queries are of one batch."""
+    """Make the witnesses for queries of one batch. Raises `NotProvable` or `ChainError`."""
     for query in queries:
         if query.timestamp is not None:
-            query.block, waits_for = block_at(chains, query.source, query.timestamp)
-            if waits_for:
-                raise NotProvable(waits_for.sentence)
+            query.block, reason = find_block(chains, query.source, query.timestamp)
+            if reason:
+                raise NotProvable(reason.sentence)
     sources = dict.fromkeys(query.source for query in queries)
     return [
-        _witness(chains, chains.routes.registries[each, destination], queries) for each in sources
+        _make_witness(chains, chains.routes.registries[source, destination], queries)
+        for source in sources
     ]
 
 
-def _witness(chains: ChainReaders, registry: Registry, queries: Sequence[Query]) -> Witness:
-    own = sorted((query for query in queries if query.source == registry.source), key=_block)
-    shown = [_of_block(chains, registry, *each) for each in groupby(own, _block)]
-    pieces = [piece for piece, _ in shown]
+def _make_witness(chains: ChainReaders, registry: Registry, queries: Sequence[Query]) -> Witness:
+    own = sorted((query for query in queries if query.source == registry.source), key=_block_number)
+    blocks = [_prove_block(chains, registry, *group) for group in groupby(own, _block_number)]
+    pieces = [piece for piece, _ in blocks]
     call = Call.of(pieces)
     if len(call.data) > CALLDATA_BYTES:
         too_large = "The proof does not fit into one transaction. Ask for less, or submit a batch."
         raise NotProvable(too_large, is_final=True)
     proof = call.data[len(PROVE_SELECTOR) :]
-    to = chains.destination(registry.destination)
-    gas = to.gas_needed(chains.sender, registry.address, call_data("verify(bytes)", proof))
-    until = _valid_until(chains, registry, [piece.anchor for piece in pieces])
-    placed = sorted((each for _, facts in shown for each in facts), key=itemgetter(0))
-    return Witness(registry, proof, tuple(fact for _, fact in placed), gas, until)
+    node = chains.destination(registry.destination)
+    gas = node.gas_needed(chains.sender, registry.address, call_data("verify(bytes)", proof))
+    last_valid = _last_valid_block(chains, registry, [piece.anchor for piece in pieces])
+    positioned = sorted((fact for _, facts in blocks for fact in facts), key=itemgetter(0))
+    return Witness(registry, proof, tuple(fact for _, fact in positioned), gas, last_valid)
 
 
-def _block(query: Query) -> int:
+def _block_number(query: Query) -> int:
     return query.block or 0
 
 
-def _of_block(
-    chains: ChainReaders, registry: Registry, block: int, named: Iterable[Query]
-) -> tuple[Piece, list[tuple[Place, Fact]]]:
-    if wait := chains.provable_head(registry).waits_for(block):
-        raise NotProvable(wait.sentence)
+def _prove_block(
+    chains: ChainReaders, registry: Registry, block: int, block_queries: Iterable[Query]
+) -> tuple[Piece, list[tuple[FactPosition, WitnessFact]]]:
+    if reason := chains.provable_head(registry).waits_for(block):
+        raise NotProvable(reason.sentence)
     source = chains.source(registry.source)
     header = source.header(block)
-    queries = list(named)
+    queries = list(block_queries)
     find_accounts(chains, header, queries)
     reads = [(query, name, read) for query in queries for name, read in reads_of(query).items()]
-    nothing_known = dict.fromkeys(read for *_, read in reads)
-    known = replace(chains.facts(registry).known(header, []), words=nothing_known)
-    found = _anchor(chains, registry, header, known)
+    unproven = dict.fromkeys(read for *_, read in reads)
+    known = replace(chains.facts(registry).known(header, []), words=unproven)
     lacking = missing(known.words)
+    anchor = _find_anchor(chains, registry, header, known)
     proofs = source.account_proofs(header, lacking.asked)
     piece = Piece(
         job=0,
-        anchor=found,
+        anchor=anchor,
         fields=lacking.header_fields,
         timestamps=lacking.timestamps,
         requests=requests_of(lacking, proofs),
     )
     words = lacking.words(header, proofs)
-    return piece, [(_place(piece, read), (query, name, words[read])) for query, name, read in reads]
+    return piece, [
+        (_fact_position(piece, read), (query, name, words[read])) for query, name, read in reads
+    ]
 
 
-def _place(piece: Piece, read: FactRead) -> Place:
+def _fact_position(piece: Piece, read: FactRead) -> FactPosition:
     """Where `verify` returns the fact: its list, then the order of sections, and of hashes."""
     anchor, key = piece.anchor, read.key.to_bytes(32)
-    joins = not (piece.by_words or anchor.hop)
+    is_joined = not (piece.uses_stored_header or anchor.hop)
     name = keccak256(key) if read.kind is FactKind.STORAGE_SLOT else key
     account = keccak256(read.account)
-    return list(FactKind).index(read.kind), joins, anchor.header.number, account, name
+    return list(FactKind).index(read.kind), is_joined, anchor.header.number, account, name
 
 
-def _anchor(chains: ChainReaders, registry: Registry, header: Header, known: Known) -> Anchor:
+def _find_anchor(chains: ChainReaders, registry: Registry, header: Header, known: Known) -> Anchor:
     """Hops that a batch would send first are part of the proof, if they fit."""
-    search, way, start = AnchorSearch.of(chains, registry), b"", 0
-    found = search.find(header, known)
-    if isinstance(found, Preparation) and found.way and found.hops == found.in_call:
-        way, start = found.way, found.start
-        # As if known: this proof cannot rely on what it accumulates, but on what it hops to.
-        found = replace(search, after=replace(found, hops=0)).find(header, known)
-    if isinstance(found, OutOfReach):
-        raise NotProvable(found.sentence(header.number), is_final=True)
-    if isinstance(found, NotKnownYet):
-        raise NotProvable(found.why.sentence)
-    if isinstance(found, Preparation):
-        raise NotProvable(f"{found.sentence} A batch does that.")
-    return replace(found, hop=way + found.hop, hop_from=start) if way else found
+    search, hop_sections, start = AnchorSearch.of(chains, registry), b"", 0
+    result = search.find(header, known)
+    if isinstance(result, Preparation) and result.hops and result.hops == result.hops_in_call:
+        hop_sections, start = result.hop_sections, result.start
+        # Treat the hop's target as known; a proof cannot use what it accumulates itself.
+        result = replace(search, after=replace(result, hops=0)).find(header, known)
+    if isinstance(result, OutOfReach):
+        raise NotProvable(result.sentence(header.number), is_final=True)
+    if isinstance(result, NotKnownYet):
+        raise NotProvable(result.reason.sentence)
+    if isinstance(result, Preparation):
+        raise NotProvable(f"{result.sentence} A batch does that.")
+    if not hop_sections:
+        return result
+    return replace(result, hop=hop_sections + result.hop, hop_from=start)
 
 
-def _valid_until(chains: ChainReaders, registry: Registry, anchors: Sequence[Anchor]) -> int | None:
-    """A chain forgets its own hashes; what is recorded or accumulated stays."""
+def _last_valid_block(
+    chains: ChainReaders, registry: Registry, anchors: Sequence[Anchor]
+) -> int | None:
+    """A chain forgets its own hashes; recorded hashes and accumulated blocks stay."""
     if registry.kind is not RegistryKind.NATIVE:
         return None
-    known = {anchor.known for anchor in anchors if not anchor.accumulated or anchor.above}
-    leaving = known.difference(chains.facts(registry).accumulated(sorted(known)))
-    if not leaving:
+    blocks = {anchor.known_block for anchor in anchors if not anchor.accumulated or anchor.above}
+    temporary = blocks.difference(chains.facts(registry).accumulated(sorted(blocks)))
+    if not temporary:
         return None
-    return min(leaving) + own_hashes(chains.destination(registry.destination))
+    return min(temporary) + own_hashes(chains.destination(registry.destination))

@@ -1,6 +1,4 @@
-"""What a pass over a job has at hand: the thread's chains, with the heads and budgets that it has
-just read, and the job itself.
-"""
+"""What a pass over a job works with: the job, and the chains with cached heads and budgets."""
 
 import time
 from collections.abc import Mapping
@@ -12,7 +10,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from queries import transitions
-from queries.chain.reader import ChainHead
+from queries.chain.reader import ChainHead, SourceChain
 from queries.chain.registry import FactRead, RegistryFacts
 from queries.chain.sender import Destination
 from queries.chain.signer import Signer
@@ -22,9 +20,10 @@ from queries.database.clock import shared_now
 from queries.database.leases import Lease, Outcome, Retry, pause_of
 from queries.models import BlockJob, ChainRecord, Query, SentTransaction
 from queries.planning.lookups import reads_of
+from queries.planning.pricing import Pricing
 from queries.planning.readers import ChainReaders
 from queries.statuses import StepName
-from queries.transactions.budget import is_spent
+from queries.transactions.budget import is_budget_spent
 from queries.transactions.lane import Lane
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
@@ -32,11 +31,11 @@ from queries.wait_reasons import Reason
 
 @dataclass
 class Chains(ChainReaders):
-    """A thread's chains with the signer, whose heads are recorded for submissions."""
+    """A prover thread's chains and its signer. The heads that it reads are stored."""
 
     signer: Signer | None = None
-    # By job: the destination's newest block, and when the job began to wait for another one. All
-    # threads of a process share it, because any of them may look at the job next.
+    # By job: the destination's latest block, and since when the job waits for the next one. All
+    # threads of a process share it, because any of them may take the job next.
     unchanged: dict[int, tuple[bytes, float]] = field(default_factory=dict)
 
     @property
@@ -51,34 +50,34 @@ class Chains(ChainReaders):
 
     def lane(self, chain_id: int) -> Lane:
         if self.signer is None:
-            raise RuntimeError("without a signer nothing is sent")
+            raise RuntimeError("there is no signer")
         return Lane(self.destination(chain_id), self.signer, self.routes.limits)
 
-    def day_is_spent(self, chain_id: int) -> bool:
-        """Whether the daily budget is spent; it is added up again before anything is signed."""
-        read = partial(is_spent, self.chain(chain_id), self.lane(chain_id).ours)
-        return self._recent(("day", chain_id), read)
+    def is_budget_spent(self, chain_id: int) -> bool:
+        """Whether the daily budget is spent. Cached; signing checks the budget again."""
+        read = partial(is_budget_spent, self.chain(chain_id), self.lane(chain_id).own_rows)
+        return self._cached(("budget", chain_id), read)
 
-    def pause_until_a_block(self, job: int, newest: bytes) -> timedelta:
-        """How long this job waits before it looks for a newer block than this one."""
+    def pause_until_a_block(self, job: int, block_hash: bytes) -> timedelta:
+        """How long the job waits before it looks for a successor of this block."""
         now, limits = time.monotonic(), self.limits
-        block, began = self.unchanged.get(job, (b"", now))
-        began = began if block == newest else now
-        for each, (_, noted) in list(self.unchanged.items()):
-            if noted < now - limits.resend_after:
-                self.unchanged.pop(each, None)
-        self.unchanged[job] = newest, began
+        last_hash, began = self.unchanged.get(job, (b"", now))
+        began = began if block_hash == last_hash else now
+        for other, (_, since) in list(self.unchanged.items()):
+            if since < now - limits.resend_after:
+                self.unchanged.pop(other, None)
+        self.unchanged[job] = block_hash, began
         return timedelta(seconds=max((now - began) / limits.wait_fraction, limits.head_age))
 
 
 @dataclass(frozen=True)
-class Work:
-    """One job in one worker's hands."""
+class JobPass:
+    """One pass of a worker over a block job."""
 
     lease: Lease[BlockJob]
-    chains: Chains
+    context: Chains
     registry: Registry
-    newest: ChainHead  # of the destination, read before everything else
+    latest: ChainHead  # of the destination, read before everything else
     queries: list[Query]
 
     @property
@@ -87,42 +86,54 @@ class Work:
 
     @property
     def limits(self) -> Limits:
-        return self.chains.routes.limits
+        return self.context.limits
+
+    @property
+    def source(self) -> SourceChain:
+        return self.context.source(self.job.source)
+
+    @property
+    def destination(self) -> Destination:
+        return self.context.destination(self.job.destination)
 
     @cached_property
     def reads(self) -> Mapping[int, Mapping[str, FactRead]]:
-        """By query, by the name of its value."""
+        """The facts of each query, by the names of their values."""
         return {query.pk: reads_of(query) for query in self.queries}
 
     @property
     def facts(self) -> RegistryFacts:
-        return self.chains.facts(self.registry)
+        return self.context.facts(self.registry)
 
-    def sent(self, **conditions: Any) -> QuerySet[SentTransaction]:
-        """The job's transactions, without those to a registry that the route had before."""
+    @property
+    def pricing(self) -> Pricing:
+        return self.context.pricing(self.registry)
+
+    def transactions(self, **conditions: Any) -> QuerySet[SentTransaction]:
+        """The job's transactions to the route's present registry."""
         return self.job.transactions.filter(to=self.registry.address, **conditions)
 
-    def deep_block(self, one: Destination) -> int:
+    def deep_block(self, node: Destination) -> int:
         """The newest block that is deep enough to count, by this node's head or ours if lower."""
-        head = min(one.head(known_final=0).number, self.newest.number)
-        return max(head - self.chains.depth(self.job.destination) + 1, 0)
+        head = min(node.head(known_final=0).number, self.latest.number)
+        return max(head - self.context.depth(self.job.destination) + 1, 0)
 
     @property
     def pause(self) -> timedelta:
-        """The pause before a pass that may read thousands of words; it grows with the wait."""
-        began = (each.blockhash_available_began for each in self.queries)
-        last = max((moment or shared_now() for moment in began), default=shared_now())
+        """The pause before a pass that may read thousands of values; it grows with the wait."""
+        times = (query.blockhash_available_began for query in self.queries)
+        last = max((began or shared_now() for began in times), default=shared_now())
         return pause_of(last, self.limits)
 
-    def failed(self, why: Reason) -> Retry:
-        """One more failure in a row for this reason."""
-        same = self.job.wait_code == why.code
-        return Retry(why, self.job.failures + 1 if same else 1)
+    def retry(self, reason: Reason) -> Retry:
+        """Count one more consecutive failure for this reason."""
+        is_same = self.job.wait_code == reason.code
+        return Retry(reason, self.job.failures + 1 if is_same else 1)
 
     def reject(self, failure: Failure) -> Outcome:
         """Reject all batches of this pass. The job stays due if others wait for it."""
-        self.lease.keep()  # another worker may have signed a transaction for them meanwhile
-        transitions.reject({each.batch_id for each in self.queries}, failure, self.queries)
+        self.lease.keep()  # fails if another worker has the job and may have signed for them
+        transitions.reject({query.batch_id for query in self.queries}, failure, self.queries)
         return None
 
 
@@ -134,15 +145,15 @@ def route_removed(source: int, destination: int) -> Failure:
 
 def record_head(chain_id: int, head: ChainHead) -> None:
     """Store the head that submissions are compared with."""
-    seen = {
+    columns = {
         "recorded": shared_now(),
         "number": head.number,
         "timestamp": head.timestamp,
         "final_number": head.final_number,
     }
     ChainRecord.objects.bulk_create(
-        [ChainRecord(chain=chain_id, **seen)],
+        [ChainRecord(chain=chain_id, **columns)],
         update_conflicts=True,
         unique_fields=["chain"],
-        update_fields=list(seen),
+        update_fields=list(columns),
     )

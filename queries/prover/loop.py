@@ -20,55 +20,55 @@ from queries.prover.worker import OnClaim, deliver_once, work_once
 log = logging.getLogger("tacitus.prover")
 
 # Seconds.
-AFTER_A_FAULT = 2.0
-DELIVERS_EVERY = 1.0
+PAUSE_AFTER_ERROR = 2.0
+WEBHOOK_POLL_INTERVAL = 1.0
 WEBHOOKS_AT_ONCE = 4
 
 
 def run(
-    new_chains: Callable[[], Chains], threads: int, alarm: Alarm, looks_every: float
+    new_context: Callable[[], Chains], threads: int, alarm: Alarm, poll_interval: float
 ) -> list[threading.Thread]:
-    """Begin to work, until the alarm is stopped; what is in hand then is finished.
+    """Start the threads. When the alarm is stopped, they finish their work and end.
 
-    Provers look every `looks_every` seconds, or when something is due or the alarm rings.
-    Webhooks have threads of their own, because their receivers may be slow. Of each kind one thread
-    looks at a time.
+    Provers poll at this interval, or when something is due or the alarm rings. Webhooks have
+    threads of their own, because receivers may be slow. Of each kind, one thread polls at a time.
     """
-    limits = new_chains().routes.limits
-    provers, senders = threading.Lock(), threading.Lock()
+    limits = new_context().limits
+    prover_lock, webhook_lock = threading.Lock(), threading.Lock()
     unchanged: dict[int, tuple[bytes, float]] = {}
 
     def prove() -> None:
-        once = partial(work_once, replace(new_chains(), unchanged=unchanged))
-        _work(once, lambda: next_look(Batch, BlockJob), alarm, looks_every, provers)
+        step = partial(work_once, replace(new_context(), unchanged=unchanged))
+        _work(step, lambda: seconds_until_due(Batch, BlockJob), alarm, poll_interval, prover_lock)
 
     def deliver() -> None:
-        _work(partial(deliver_once, limits), lambda: None, alarm, DELIVERS_EVERY, senders)
+        step = partial(deliver_once, limits)
+        _work(step, lambda: None, alarm, WEBHOOK_POLL_INTERVAL, webhook_lock)
 
     def watch() -> None:
-        chains = new_chains()
-        watch = Watch(chains, lambda: alarm.stopped)
+        context = new_context()
+        watch = Watch(context, lambda: alarm.stopped)
         while not alarm.stopped:
-            with _outlived(alarm):
-                watch.once()
+            with _log_errors(alarm):
+                watch.poll_once()
                 alarm.sleep(limits.poll_interval / 8)
-        chains.close()
+        context.close()
 
-    named = {f"prover-{each}": prove for each in range(threads)}
-    named |= {f"webhooks-{each}": deliver for each in range(WEBHOOKS_AT_ONCE)}
-    named["watch"] = watch
-    workers = [threading.Thread(target=target, name=name) for name, target in named.items()]
+    targets = {f"prover-{n}": prove for n in range(threads)}
+    targets |= {f"webhooks-{n}": deliver for n in range(WEBHOOKS_AT_ONCE)}
+    targets["watch"] = watch
+    workers = [threading.Thread(target=target, name=name) for name, target in targets.items()]
     for worker in workers:
         worker.start()
     return workers
 
 
-def next_look(*kinds: type[Leased]) -> float | None:
-    """Seconds until something of these kinds is due that no worker has in hand, or None."""
+def seconds_until_due(*models: type[Leased]) -> float | None:
+    """Seconds until a row of these models that has no lease is due, or None."""
     now = shared_now()
     seconds: list[float] = []
-    for kind in kinds:
-        rows = kind._default_manager.filter(free(now), look_again__isnull=False)  # noqa: SLF001
+    for model in models:
+        rows = model._default_manager.filter(free(now), look_again__isnull=False)  # noqa: SLF001
         due = rows.order_by("look_again").values_list("look_again", flat=True).first()
         if due:
             seconds.append((due - now).total_seconds())
@@ -76,54 +76,54 @@ def next_look(*kinds: type[Leased]) -> float | None:
 
 
 def _work(
-    once: Callable[[OnClaim], bool],
-    next_one: Callable[[], float | None],
+    step: Callable[[OnClaim], bool],
+    until_due: Callable[[], float | None],
     alarm: Alarm,
-    looks_every: float,
-    looking: threading.Lock,
+    poll_interval: float,
+    polling: threading.Lock,
 ) -> None:
-    """Wait to be the thread that is `looking`, look until something is found, and do that.
+    """Take the lock, poll until a row is claimed, release the lock and work on the row.
 
-    The next thread looks as soon as it is found. One that waits has no database connection.
+    The next thread polls as soon as a row is claimed. Waiting threads have no database connection.
     """
-    is_looking = False
+    has_lock = False
 
-    def found() -> None:
-        nonlocal is_looking
-        if is_looking:
-            is_looking = False
-            looking.release()
+    def on_claim() -> None:
+        nonlocal has_lock
+        if has_lock:
+            has_lock = False
+            polling.release()
 
     while not alarm.stopped:
-        if not looking.acquire(timeout=looks_every):
+        if not polling.acquire(timeout=poll_interval):
             connections.close_all()
-            looking.acquire()
-        is_looking = True
-        with ExitStack() as turn, _outlived(alarm):
-            turn.callback(found)
-            while is_looking and not alarm.stopped:
+            polling.acquire()
+        has_lock = True
+        with ExitStack() as stack, _log_errors(alarm):
+            stack.callback(on_claim)
+            while has_lock and not alarm.stopped:
                 heard = alarm.heard()
-                if once(found):
+                if step(on_claim):
                     break
-                due = next_one()
-                pause = looks_every if due is None else min(max(due, 0.01), looks_every)
+                due = until_due()
+                pause = poll_interval if due is None else min(max(due, 0.01), poll_interval)
                 alarm.sleep(pause, heard)
                 close_old_connections()
-        alarm.ring()  # what came of it may be due before the thread that sleeps would look
+        alarm.ring()  # its result may be due before the polling thread wakes
     connections.close_all()
 
 
 @contextmanager
-def _outlived(alarm: Alarm) -> Iterator[None]:
-    """What goes wrong inside is logged: a thread that ended would leave a prover without it."""
+def _log_errors(alarm: Alarm) -> Iterator[None]:
+    """Log what fails inside, so that the thread goes on."""
     try:
         yield
-    except (OperationalError, InterfaceError) as fault:
+    except (OperationalError, InterfaceError) as error:
         # The database is gone, locked or full: a traceback of our code would not help.
-        log.error("The database cannot be used: %s", " ".join(str(fault).split()))  # noqa: TRY400
-        alarm.sleep(AFTER_A_FAULT)
+        log.error("The database cannot be used: %s", " ".join(str(error).split()))  # noqa: TRY400
+        alarm.sleep(PAUSE_AFTER_ERROR)
     except Exception:
-        log.exception("A fault of ours, beside any piece of work.")
-        alarm.sleep(AFTER_A_FAULT)
+        log.exception("Unexpected error in the worker loop.")
+        alarm.sleep(PAUSE_AFTER_ERROR)
     finally:
         close_old_connections()

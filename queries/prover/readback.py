@@ -1,6 +1,6 @@
-"""Reads facts back from a registry, by quorum, and compares them with the source's own proofs.
+"""Read facts back from a registry, by quorum, and compare them with the source's own proofs.
 
-Where others had proven the facts, the calldata that would prove them is kept for the proof file.
+If others had proven the facts, the calldata that would prove them is stored for the proof file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from queries.chain.sender import Destination
 from queries.database.leases import Snooze, Wait
 from queries.facts import TIMESTAMP
 from queries.models import KeptProof, Share
-from queries.prover.context import Work
+from queries.prover.context import JobPass
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HeaderStep, headers_section, leaf_of, prove_call
@@ -26,69 +26,71 @@ from queries.reading.stored_calls import proofs_in, shown_of
 from queries.wait_reasons import Reason, WaitCode
 
 
-def read_back(work: Work, header: Header) -> Wait | None:
+def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     """Finish the queries whose facts a quorum holds, each node at its own confirmation depth.
 
     Returns what the others wait for. A batch also waits until the transactions that it pays for are
-    settled, because their cost is not known before; they were followed up to the newest block.
+    confirmed, because their cost is not known before; they were followed up to the latest block.
     """
-    depth = work.chains.depth(work.job.destination)
+    depth = job_pass.context.depth(job_pass.job.destination)
     verb = "is" if depth == 1 else "are"
     sentence = f"Proven; {counted(depth, 'block')} {verb} to confirm it."
-    to_be_confirmed = Reason(WaitCode.CONFIRMING, sentence)
-    unsettled = work.job.transactions.filter(settled=False, succeeded=True)
-    paying = set(Share.objects.filter(transaction__in=unsettled).values_list("batch", flat=True))
-    waiting = any(query.batch_id in paying for query in work.queries)
-    work = replace(work, queries=[each for each in work.queries if each.batch_id not in paying])
-    if not work.queries:
-        return Snooze(to_be_confirmed, since=work.newest.hash)
-    wanted = list({read: None for reads in work.reads.values() for read in reads.values()})
+    confirming = Reason(WaitCode.CONFIRMING, sentence)
+    open_rows = job_pass.job.transactions.filter(settled=False, succeeded=True)
+    paying = set(Share.objects.filter(transaction__in=open_rows).values_list("batch", flat=True))
+    queries = [query for query in job_pass.queries if query.batch_id not in paying]
+    has_paying = len(queries) < len(job_pass.queries)
+    job_pass = replace(job_pass, queries=queries)
+    if not queries:
+        return Snooze(confirming, since=job_pass.latest.hash)
+    wanted = list({read: None for reads in job_pass.reads.values() for read in reads.values()})
 
-    def read_by(one: Destination) -> tuple[tuple[bytes | None, ...], bytes]:
-        facts, deep = RegistryFacts(one, work.registry), work.deep_block(one)
+    def read(node: Destination) -> tuple[tuple[bytes | None, ...], bytes]:
+        facts, block = RegistryFacts(node, job_pass.registry), job_pass.deep_block(node)
         try:
-            return tuple(facts.words(wanted, deep)), facts.leaves([header.number], deep)[0]
-        except RegistryAbsent:  # it was deployed since
+            return tuple(facts.words(wanted, block)), facts.leaves([header.number], block)[0]
+        except RegistryAbsent:  # it was deployed after that block
             return (None,) * len(wanted), b""
 
-    destination = work.chains.destination(work.job.destination)
-    found, leaf = destination.quorum(read_by, ("facts", work.job.pk))
-    held = {read: word for read, word in zip(wanted, found, strict=True) if word is not None}
+    words, leaf = job_pass.destination.quorum(read, ("facts", job_pass.job.pk))
+    known = {read: word for read, word in zip(wanted, words, strict=True) if word is not None}
     values = {
-        query: {name: held[read].hex() for name, read in reads.items() if name != TIMESTAMP}
-        for query, reads in work.reads.items()
-        if leaf == leaf_of(header) and held.keys() >= set(reads.values())
+        query: {name: known[read].hex() for name, read in reads.items() if name != TIMESTAMP}
+        for query, reads in job_pass.reads.items()
+        if leaf == leaf_of(header) and known.keys() >= set(reads.values())
     }
-    proven = {read: held[read] for query in values for read in work.reads[query].values()}
-    call = _check(work, header, proven)
-    work.lease.keep()
+    proven = {read: known[read] for query in values for read in job_pass.reads[query].values()}
+    call = _check_values(job_pass, header, proven)
+    job_pass.lease.keep()
     with transaction.atomic():
         if call:
-            KeptProof.objects.create(job=work.job, call=call)
+            KeptProof.objects.create(job=job_pass.job, call=call)
         transitions.finish(values)
-    if len(values) < len(work.queries):  # too few blocks deep yet, or only one node shows it
-        return work.failed(to_be_confirmed)
-    return Snooze(to_be_confirmed, since=work.newest.hash) if waiting else None
+    if len(values) < len(queries):  # not deep enough yet, or only one node shows it
+        return job_pass.retry(confirming)
+    return Snooze(confirming, since=job_pass.latest.hash) if has_paying else None
 
 
-def _check(work: Work, header: Header, held: Mapping[FactRead, bytes]) -> bytes | None:
-    """`RegistryMisread` if the registry holds something else than the source proves.
+def _check_values(
+    job_pass: JobPass, header: Header, words: Mapping[FactRead, bytes]
+) -> bytes | None:
+    """Raises `RegistryMisread` if a value differs from what the source proves.
 
     The proofs are taken from the job's own calls. For facts that others have proven, proofs are
     fetched, and the calldata that would prove them is returned.
     """
-    wanted, shown = missing(held), shown_of(work.job, held, work.lease.keep)
-    proofs, unshown = proofs_in(shown, header, wanted)
-    fetched = _proofs(work, header, unshown)
-    truth = wanted.words(header, [*proofs, *fetched])
-    for read, word in held.items():
-        if truth.get(read, word) != word:
+    facts, shown = missing(words), shown_of(job_pass.job, words, job_pass.lease.keep)
+    own_proofs, unshown = proofs_in(shown, header, facts)
+    fetched = _fetch_proofs(job_pass, header, unshown)
+    source_words = facts.words(header, [*own_proofs, *fetched])
+    for read, word in words.items():
+        if source_words.get(read, word) != word:
             raise RegistryMisread(
-                f"A node says that the registry holds 0x{word.hex()} where 0x{truth[read].hex()} "
-                f"was proven, for block {header.number:,}."
+                f"A node says that the registry holds 0x{word.hex()}, but "
+                f"0x{source_words[read].hex()} was proven, for block {header.number:,}."
             )
-    is_child_shown = not wanted.timestamps or header.hash in shown.children
-    child = [] if is_child_shown else _child(work, header)
+    needs_child = facts.timestamps and header.hash not in shown.children
+    child = _child_step(job_pass, header) if needs_child else []
     if not fetched and not child:
         return None
     requests = [AccountRequest(proof, frozenset()) for proof in fetched]
@@ -96,18 +98,20 @@ def _check(work: Work, header: Header, held: Mapping[FactRead, bytes]) -> bytes 
     return prove_call([headers_section([step, *child])])
 
 
-def _proofs(work: Work, header: Header, asked: Sequence[Asked]) -> list[AccountProof]:
+def _fetch_proofs(
+    job_pass: JobPass, header: Header, accounts: Sequence[Asked]
+) -> list[AccountProof]:
     """Empty if the source no longer has that state: then we trust what the registry verified."""
     try:
-        source = work.chains.source(work.job.source)
-        return source.account_proofs(header, asked, work.lease.keep) if asked else []
+        source, keep_lease = job_pass.source, job_pass.lease.keep
+        return source.account_proofs(header, accounts, keep_lease) if accounts else []
     except TOO_OLD:
         return []
 
 
-def _child(work: Work, header: Header) -> list[HeaderStep]:
+def _child_step(job_pass: JobPass, header: Header) -> list[HeaderStep]:
     try:
-        child = work.chains.source(work.job.source).header(header.number + 1)
+        child = job_pass.source.header(header.number + 1)
     except BlockUnknown:
         return []
     return [HeaderStep(child)] if child.parent_hash == header.hash else []

@@ -1,7 +1,8 @@
-"""Polls each node's head and checks settled transactions until they are final; at longer intervals,
-what changes seldom: finality, ENS, funds and how far back a node proves.
+"""Poll all nodes' heads, and check transactions until they are final.
 
-It records them for submissions, pages and `/metrics`. All provers on one database share the polls.
+At longer intervals, check what seldom changes: finality, ENS, funds, and how far back a node
+proves. The results are stored for submissions, pages and `/metrics`. Provers on one database share
+the polls.
 """
 
 import logging
@@ -19,71 +20,72 @@ from queries.config.routes import Chain
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import Chains, record_head
+from queries.transactions.destination_reorgs import check_final, reopen_undone
 from queries.transactions.lane import Lane
 
 log = logging.getLogger("tacitus.prover")
 
 
 class Watch:
-    """For one thread, whose `chains` it polls."""
+    """Polls the chains of the routes, for one thread."""
 
-    def __init__(self, chains: Chains, stopped: Callable[[], bool] = lambda: False) -> None:
-        self._chains, self._stopped = chains, stopped
+    def __init__(self, context: Chains, is_stopped: Callable[[], bool] = lambda: False) -> None:
+        self._context, self._is_stopped = context, is_stopped
         self._is_new = True
-        registries = chains.routes.registries
+        registries = context.routes.registries
         self._sources = {source for source, _ in registries}
         self._destinations = {destination for _, destination in registries}
 
-    def once(self) -> None:
+    def poll_once(self) -> None:
         """Poll the chains that are due."""
-        if self._is_new and self._sources:  # the routes file may name other nodes by now
+        if self._is_new and self._sources:  # the routes file may name other nodes now
             NodeRecord.objects.update(measured=None)
             self._is_new = False
         for chain_id in sorted(self._sources | self._destinations):
-            record = None if self._stopped() else self._claim(chain_id)
+            record = None if self._is_stopped() else self._claim(chain_id)
             if record:
                 is_check = record.checked == record.looked_at
-                self._poll(self._chains.chain(chain_id), record, is_check=is_check)
-                if self._chains.signer and chain_id in self._destinations:
-                    self._check_sent(self._chains.lane(chain_id), is_check=is_check)
+                self._poll(self._context.chain(chain_id), record, is_check=is_check)
+                if self._context.signer and chain_id in self._destinations:
+                    self._check_sent(self._context.lane(chain_id), is_check=is_check)
 
     def _claim(self, chain_id: int) -> ChainRecord | None:
         """Claim a poll that is due; a check is due as well if `checked` equals `looked_at`."""
-        now, limits = shared_now(), self._chains.limits
+        now, limits = shared_now(), self._context.limits
         poll = timedelta(seconds=limits.poll_interval)
         check = timedelta(seconds=limits.check_interval)
         record, _ = ChainRecord.objects.get_or_create(chain=chain_id)
-        before = record.looked_at
-        if before and now < before + poll:
+        last_poll = record.looked_at
+        if last_poll and now < last_poll + poll:
             return None
         # The first check comes with the second poll, because a new prover works first.
-        last = record.checked or now - check + poll
-        record.looked_at, record.checked = now, now if now >= last + check else last
-        unclaimed = ChainRecord.objects.filter(chain=chain_id, looked_at=before)
+        last_check = record.checked or now - check + poll
+        record.looked_at, record.checked = now, now if now >= last_check + check else last_check
+        unclaimed = ChainRecord.objects.filter(chain=chain_id, looked_at=last_poll)
         return record if unclaimed.update(looked_at=now, checked=record.checked) else None
 
     def _poll(self, chain: Chain, record: ChainRecord, *, is_check: bool) -> None:
         known_final = record.final_number if record.recorded and not is_check else None
-        pool = self._chains.destination(chain.id)
+        pool = self._context.destination(chain.id)
         nodes = {place: pool.of_node(place) for place, _ in enumerate(chain.nodes, 1)}
-        heads = {place: _head(node, known_final) for place, node in nodes.items()}
-        answered = {place: head for place, head in heads.items() if isinstance(head, ChainHead)}
-        furthest = max(answered.values(), key=lambda head: head.number, default=None)
+        heads = {place: _read_head(node, known_final) for place, node in nodes.items()}
+        known = {place: head for place, head in heads.items() if isinstance(head, ChainHead)}
+        highest = max(known.values(), key=lambda head: head.number, default=None)
         for place, head in heads.items():
-            _note_node(chain.id, place, head, furthest)
+            _store_node(chain.id, place, head, highest)
         NodeRecord.objects.filter(chain=chain.id, place__gt=len(nodes)).delete()
-        if furthest is None:
+        if highest is None:
             return
-        record_head(chain.id, furthest)
+        record_head(chain.id, highest)
         if is_check and chain.id in self._sources:
-            needed = self._needed_window(chain, furthest)
-            ChainRecord.objects.filter(chain=chain.id).update(needed_window=needed)
-            for place, head in answered.items():
-                if not self._stopped():
+            window = self._needed_window(chain, highest)
+            ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
+            for place, head in known.items():
+                if not self._is_stopped():
                     _check_node(nodes[place], place, head)
 
     def _check_sent(self, lane: Lane, *, is_check: bool) -> None:
-        """Find transactions that a reorg undid after they were settled; note the signer's funds."""
+        """Reopen transactions that a reorg undid, and store the signer's funds."""
         chain_id, signer = lane.chain_id, lane.signer.address
         try:
             if is_check:
@@ -91,37 +93,40 @@ class Watch:
                 record = ChainRecord.objects.filter(chain=chain_id)
                 record.update(signer=signer, balance=balance)
                 record.update(state_horizons=self._state_horizons(chain_id))
-            with suppress(NoQuorum):  # the others are checked nevertheless
-                lane.check_settled()
-            lane.check_final()
-        except ChainError as fault:
-            log.warning("%s", fault)
+            with suppress(NoQuorum):  # then check those that are final
+                reopen_undone(lane)
+            check_final(lane)
+        except ChainError as error:
+            log.warning("%s", error)
 
     def _state_horizons(self, chain_id: int) -> dict[str, int]:
-        routes = self._chains.routes.registries.values()
-        here = [each for each in routes if each.destination == chain_id]
-        return {each.address: self._chains.facts(each).state_horizon() for each in here}
+        return {
+            registry.address: self._context.facts(registry).state_horizon()
+            for registry in self._context.routes.registries.values()
+            if registry.destination == chain_id
+        }
 
     def _needed_window(self, chain: Chain, head: ChainHead) -> int:
         """How many blocks back the routes of this source need proofs."""
-        registries = self._chains.routes.registries.values()
-        if {each.kind for each in registries if each.source == chain.id} == {RegistryKind.NATIVE}:
+        registries = self._context.routes.registries.values()
+        kinds = {registry.kind for registry in registries if registry.source == chain.id}
+        if kinds == {RegistryKind.NATIVE}:
             return chain.native_finality
         return head.number - head.final_number
 
 
-def _head(node: SourceChain, known_final: int | None) -> ChainHead | ChainError:
+def _read_head(node: SourceChain, known_final: int | None) -> ChainHead | ChainError:
     try:
         return node.head(known_final)
-    except ChainError as fault:
-        return fault
+    except ChainError as error:
+        return error
 
 
 def _check_node(node: SourceChain, place: int, head: ChainHead) -> None:
-    """Whether the node answers for ENS names, and how far back it proves.
+    """Store whether the node resolves ENS names, and how far back it proves.
 
-    The latter takes some dozens of requests, so it is seldom measured; and stored only if the node
-    answered all of them.
+    The latter takes dozens of requests. It is seldom measured, and stored only if the node answered
+    all of them.
     """
     chain, now = node.chain, shared_now()
     row = NodeRecord.objects.filter(chain=chain.id, place=place)
@@ -130,24 +135,24 @@ def _check_node(node: SourceChain, place: int, head: ChainHead) -> None:
     if row.filter(measured__gt=now - timedelta(seconds=chain.limits.chain_id_age)).exists():
         return
     try:
-        proven = proof_window(node, head, most=HISTORY_WINDOW)
-    except (NodesUnreachable, NodesLimited) as fault:
-        log.warning("%s", fault)
+        window = proof_window(node, head, most=HISTORY_WINDOW)
+    except (NodesUnreachable, NodesLimited) as error:
+        log.warning("%s", error)
         return
     except ChainError:
-        proven = -1
-    row.update(proof_window=proven, measured=now)
+        window = -1
+    row.update(proof_window=window, measured=now)
 
 
-def _note_node(
-    chain_id: int, place: int, head: ChainHead | ChainError, furthest: ChainHead | None
+def _store_node(
+    chain_id: int, place: int, head: ChainHead | ChainError, highest: ChainHead | None
 ) -> None:
-    known: dict[str, object] = {"recorded": shared_now()}
+    columns: dict[str, object] = {"recorded": shared_now()}
     if isinstance(head, ChainError):
-        known |= {"fault": head.code, "number": None, "lag": None, "answers_for_names": None}
+        columns |= {"fault": head.code, "number": None, "lag": None, "answers_for_names": None}
         if not isinstance(head, NodesLimited):
-            known["measured"] = None  # another node may come back in its place
+            columns["measured"] = None  # another node may come back at its address
     else:
-        lag = furthest.number - head.number if furthest else None
-        known |= {"fault": "", "number": head.number, "lag": lag}
-    NodeRecord.objects.update_or_create(chain=chain_id, place=place, defaults=known)
+        lag = highest.number - head.number if highest else None
+        columns |= {"fault": "", "number": head.number, "lag": lag}
+    NodeRecord.objects.update_or_create(chain=chain_id, place=place, defaults=columns)

@@ -10,40 +10,36 @@ from queries.config.routes import Chain
 from queries.database.clock import shared_now
 from queries.models import SentTransaction
 from queries.transactions.offers import Offer
-from queries.transactions.receipts import price_of
-
-# The daily budget
+from queries.transactions.receipts import cost_of
 
 
-class DaySpent(Exception):  # noqa: N818
-    """The daily budget is spent: nothing is signed for now."""
+class DailyBudgetSpentError(Exception):
+    """The daily budget is spent: sign nothing for now."""
 
 
-def within_the_day(
-    chain: Chain, ours: QuerySet[SentTransaction], offers: Sequence[Offer]
+def fit_to_daily_budget(
+    chain: Chain, own_rows: QuerySet[SentTransaction], offers: Sequence[Offer]
 ) -> Sequence[Offer]:
-    """The first offers, up to the one that reaches the budget. `DaySpent` if none may go.
+    """The first offers, up to the one that reaches the budget.
 
-    `ours` are the signer's on this chain.
+    `own_rows`: the signer's transactions on this chain.
     """
-    if chain.most_a_day is None:
+    budget = chain.most_a_day
+    if budget is None:
         return offers
-    gone = accumulate((offer.most for offer in offers), initial=gone_in_a_day(ours))
-    going = [
-        offer for offer, before in zip(offers, gone, strict=False) if before < chain.most_a_day
-    ]
-    if offers and not going:
-        raise DaySpent
-    return going
+    sums = accumulate((offer.most for offer in offers), initial=gone_in_a_day(own_rows))
+    fitting = [offer for offer, spent in zip(offers, sums, strict=False) if spent < budget]
+    if offers and not fitting:
+        raise DailyBudgetSpentError
+    return fitting
 
 
-def is_spent(chain: Chain, ours: QuerySet[SentTransaction]) -> bool:
-    return chain.most_a_day is not None and gone_in_a_day(ours) >= chain.most_a_day
+def is_budget_spent(chain: Chain, own_rows: QuerySet[SentTransaction]) -> bool:
+    return chain.most_a_day is not None and gone_in_a_day(own_rows) >= chain.most_a_day
 
 
-def gone_in_a_day(ours: QuerySet[SentTransaction]) -> int:
-    """Wei: what transactions signed within a day have cost, and what unsettled ones may cost."""
-    a_day_ago = shared_now() - timedelta(days=1)
-    rows = ours.filter(Q(settled=False) | Q(signed__gte=a_day_ago))
-    found = rows.only("settled", "most", "gas_used", "gas_price", "data_fee")
-    return sum(price_of(row) if row.settled else int(row.most, 16) for row in found)
+def gone_in_a_day(own_rows: QuerySet[SentTransaction]) -> int:
+    """Wei: the cost of transactions signed in 24 hours, and the reserve of unconfirmed ones."""
+    yesterday = shared_now() - timedelta(days=1)
+    rows = own_rows.filter(Q(settled=False) | Q(signed__gte=yesterday)).defer("raw", "hashes")
+    return sum(cost_of(row) if row.settled else int(row.most, 16) for row in rows)

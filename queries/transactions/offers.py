@@ -9,12 +9,12 @@ from queries.chain.signer import Fees
 from queries.models import Batch, Query, Share
 from queries.planning.calls import Call
 from queries.planning.pricing import Need
-from queries.transactions.shares import remaining_fees, shares_of
+from queries.transactions.shares import remaining_fees, split_among_batches
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A call that may be signed, what is paid for its gas, and by which batches."""
+    """A call that may be signed, its fees, and the batches that pay for it."""
 
     call: Call
     gas: int
@@ -24,45 +24,49 @@ class Offer:
     shares: Mapping[str, int]  # by batch, wei that it may have to pay
 
     @property
-    def held(self) -> int:
-        """Wei that a pool wants the signer to have: for the whole gas limit."""
+    def funds_needed(self) -> int:
+        """Wei: pools require funds for the whole gas limit."""
         return self.most + (self.gas_limit - self.gas) * self.fees.dearest
 
 
-def offers_of(
+def make_offers(
     destination: Destination, needs: Mapping[Call, Need], payers: Mapping[int, Sequence[Query]]
 ) -> list[Offer]:
-    """The calls at the current price; `payers` are the queries of each job."""
+    """Offer the calls at the current price; `payers` are the queries of each job."""
     fees, offers = destination.fees(), list[Offer]()
     for call, need in needs.items():
-        limit, most = destination.gas_limit(need.gas), need.most(fees)
-        offers.append(Offer(call, need.gas, limit, fees, most, shares_of(call, most, payers)))
+        limit, cost = destination.gas_limit(need.gas), need.most(fees)
+        shares = split_among_batches(call, cost, payers)
+        offers.append(Offer(call, need.gas, limit, fees, cost, shares))
     return offers
 
 
 @dataclass(eq=False)
-class FeeTooLow(Exception):  # noqa: N818
-    """These batches have less left of their fees than is needed."""
+class FeeTooLowError(Exception):
+    """The fees of these batches no longer cover the calls."""
 
-    needed: Mapping[str, int]
-    waits: bool  # more may be left once it is known what their other transactions cost
+    fees_needed: Mapping[str, int]  # by batch
+    waits: bool  # more may be left once the cost of their other transactions is known
 
 
 def check_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> None:
-    """`FeeTooLow` unless the batches' fees cover the next block's price. The operator bears what
-    the transactions cost beyond the fees.
+    """Raises `FeeTooLowError` unless the batches' fees cover the next block's price. The operator
+    pays what the transactions cost beyond the fees.
     """
-    asked: dict[str, int] = defaultdict(int)
-    enough: dict[str, int] = defaultdict(int)
+    reserves: dict[str, int] = defaultdict(int)
+    next_block_costs: dict[str, int] = defaultdict(int)
     for offer in offers:
         for batch, wei in offer.shares.items():
-            asked[batch] += wei
-            enough[batch] += -(-wei * offer.fees.enough // offer.fees.dearest)
-    left = remaining_fees(payers)
-    poor = {batch for batch, wei in enough.items() if left[batch] < wei}
-    if poor:
-        unsettled = Share.objects.filter(batch__in=poor, paid="")
-        waiting = poor.intersection(unsettled.values_list("batch", flat=True))
-        fee = {batch.pk: int(batch.fee, 16) for batch in payers}
-        needed = {each: fee[each] - left[each] + asked[each] for each in poor - waiting or poor}
-        raise FeeTooLow(needed, waits=poor == waiting)
+            reserves[batch] += wei
+            next_block_costs[batch] += -(-wei * offer.fees.enough // offer.fees.dearest)
+    remaining = remaining_fees(payers)
+    underfunded = {batch for batch, wei in next_block_costs.items() if remaining[batch] < wei}
+    if not underfunded:
+        return
+    open_shares = Share.objects.filter(batch__in=underfunded, paid="")
+    waiting = underfunded.intersection(open_shares.values_list("batch", flat=True))
+    spent = {batch.pk: int(batch.fee, 16) - remaining[batch.pk] for batch in payers}
+    fees_needed = {
+        batch: spent[batch] + reserves[batch] for batch in underfunded - waiting or underfunded
+    }
+    raise FeeTooLowError(fees_needed, waits=underfunded == waiting)

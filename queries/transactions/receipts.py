@@ -1,4 +1,4 @@
-"""Store what receipts say of transactions, and what transactions have cost once they are final."""
+"""Store receipts of transactions, and their costs once they are final."""
 
 from collections.abc import Mapping
 
@@ -8,23 +8,20 @@ from queries.database.clock import shared_now
 from queries.database.daily_counts import GAS, count
 from queries.models import ChainCost, SentTransaction
 
-# The receipt's columns of a row that is not mined.
+# The receipt columns of a transaction that is not mined.
 NOT_MINED: Mapping[str, object] = {
     "mined_hash": "", "mined_block": None, "succeeded": None,
     "gas_used": None, "gas_price": "", "data_fee": "",
 }  # fmt: skip
 
 
-# What transactions have cost
-
-
 def note_receipt(row: SentTransaction, *, settled: bool = False) -> bool:
-    """Store what its receipt says, or that it has none. If another worker has settled or replaced
-    it since the row was read, read it again and return False.
+    """Store the row's receipt columns. If another worker has confirmed or replaced the transaction
+    since the row was read, read it again and return False.
     """
-    as_it_was = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
-    seen = {name: getattr(row, name) for name in (*NOT_MINED, "nonce_used", "sent")}
-    if as_it_was.update(settled=settled, **seen):
+    unchanged = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
+    columns = {name: getattr(row, name) for name in (*NOT_MINED, "nonce_used", "sent")}
+    if unchanged.update(settled=settled, **columns):
         row.settled = settled
         return True
     row.refresh_from_db()
@@ -32,31 +29,32 @@ def note_receipt(row: SentTransaction, *, settled: bool = False) -> bool:
 
 
 def lock_costs(chain: int) -> ChainCost:
-    """Lock the chain's costs until the database transaction ends; before all other locks."""
-    cost, _ = ChainCost.objects.select_for_update().get_or_create(chain=chain)
-    return cost
+    """Lock the chain's costs until the database transaction ends. Call it before other locks."""
+    costs, _ = ChainCost.objects.select_for_update().get_or_create(chain=chain)
+    return costs
 
 
 def note_final(row: SentTransaction) -> None:
-    """Its block is final: count what it has cost. Databases do not add amounts of 256 bits."""
+    """Count what the transaction has cost, because its block is final."""
     with transaction.atomic():
-        whole = lock_costs(row.chain)
-        # Not if it was undone meanwhile, or a replacement was mined instead.
+        costs = lock_costs(row.chain)
+        # Not if a reorg has undone it, or a replacement was mined instead.
         rows = SentTransaction.objects.filter(pk=row.pk, mined_hash=row.mined_hash, settled=True)
         if not rows.filter(final=False).update(final=True):
             return
-        whole.transactions += 1
-        whole.gas += row.gas_used or 0
-        whole.spent = f"{int(whole.spent, 16) + price_of(row):064x}"
-        whole.save()
+        costs.transactions += 1
+        costs.gas += row.gas_used or 0
+        # Added here, because databases do not add numbers of 256 bits.
+        costs.spent = f"{int(costs.spent, 16) + cost_of(row):064x}"
+        costs.save()
         count(shared_now(), {GAS: row.gas_used or 0})
 
 
-def price_of(row: SentTransaction) -> int:
-    """Wei; nothing of one that was never mined.
+def cost_of(row: SentTransaction) -> int:
+    """Wei; 0 if it was never mined.
 
-    The L1 data fee is not part of the signed transaction. So a node's figure counts only up to
-    the row's `most`; otherwise one lie could spend a whole day's budget.
+    The L1 data fee is not part of the signed transaction. A node's figure counts only up to the
+    reserve, because otherwise one lie could spend the budget of a day.
     """
-    for_its_l1 = min(int(row.data_fee or "0", 16), int(row.most, 16))
-    return (row.gas_used or 0) * int(row.gas_price or "0", 16) + for_its_l1
+    data_fee = min(int(row.data_fee or "0", 16), int(row.most, 16))
+    return (row.gas_used or 0) * int(row.gas_price or "0", 16) + data_fee

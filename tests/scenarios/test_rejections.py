@@ -115,7 +115,7 @@ def test_what_a_rejection_says_helps_to_ask_better(rejected: Rejected) -> None:
     began = int(service.chain.header(0)["timestamp"], 16)
     assert str(began) in message["a time before the first block"]
     too_far = message["a block too far below known ones"]
-    assert "lies 295 blocks below" in too_far
+    assert "is 295 blocks before" in too_far
     estimate = service.post("/estimate", request({L1: {5: accounts(HOLDER)}})).json()
     (shown,) = estimate["blocks"]
     assert (shown["readiness"], shown["distance"]) == ("OUT_OF_REACH", "295")

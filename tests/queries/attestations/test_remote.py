@@ -46,6 +46,6 @@ def test_what_it_would_like_to_have_is_read_or_refused(
 ) -> None:
     """Python's JSON has infinity, too."""
     installation = Installation("http://127.0.0.1:1", Limits())
-    monkeypatch.setattr(installation, "_ask", lambda *_: {"wanted": wanted})
+    monkeypatch.setattr(installation, "_request", lambda *_: {"wanted": wanted})
     with pytest.raises(NotTaken):
         installation.wanted(REGISTRY)

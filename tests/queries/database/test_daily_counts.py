@@ -7,7 +7,7 @@ from queries import transitions
 from queries.database import daily_counts
 from queries.models import DailyCount, Query, SentTransaction
 from queries.statuses import StepName
-from queries.transactions.lane import reopen
+from queries.transactions.destination_reorgs import reopen
 from queries.transactions.receipts import note_final
 from queries.transactions.shares import settle_costs
 from queries.transitions import Failure

@@ -18,6 +18,7 @@ from queries.database.clock import shared_now
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookAttempt, WebhookDelivery
 from queries.prover.worker import work_once
 from queries.proving.witnesses import AccountField
+from queries.transactions.destination_reorgs import check_final
 from tests.queries.prover.bundles import whole_proof
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, deliver_all
 
@@ -50,7 +51,7 @@ def finalize(service: Service) -> None:
     chains = service.chains()
     while work_once(chains):
         pass
-    chains.lane(CHAIN_ID).check_final()
+    check_final(chains.lane(CHAIN_ID))
 
 
 def age(*batches: str) -> None:

@@ -27,7 +27,7 @@ from queries.contracts.abi import load_artifact
 from queries.database.clock import shared_now
 from queries.models import Batch, BlockJob, WebhookDelivery
 from queries.prover.context import Chains
-from queries.prover.loop import next_look
+from queries.prover.loop import seconds_until_due
 from queries.prover.worker import deliver_once, work_once
 from queries.schema.batch_checks import BatchLimits
 from tests.rigs.local_chain import CHAIN_ID, ETHER, HOLDER, HORIZON_WORD, SIGNER_KEY
@@ -116,7 +116,7 @@ class Service:
                 jobs = BlockJob.objects.values("block", "waits_for", "failures")
                 raise AssertionError(f"not done in {seconds} s: {list(rows)}, {list(jobs)}")
             if not work_once(held):
-                time.sleep(min(max(next_look(Batch, BlockJob) or 0.01, 0.01), 0.1))
+                time.sleep(min(max(seconds_until_due(Batch, BlockJob) or 0.01, 0.01), 0.1))
 
     def work_until_it_waits(self, batch: str, code: str, chains: Chains | None = None) -> str:
         """As one prover does, until the batch waits for this; what it then says.

@@ -108,7 +108,7 @@ def test_signers_elsewhere_post_their_words(
     to = ("--post", f"{live_server.url}/")
     printed = _attest(settings, "0x" + 32 * "01", "--block", str(block), *to)
     assert read_line(printed).attested.block == block
-    with pytest.raises(CommandError, match="No query waits for block 1, or for one at most 8,191"):
+    with pytest.raises(CommandError, match="No query waits for block 1, or for one of the 8,191"):
         _attest(settings, "0x" + 32 * "01", "--block", "1", *to)
 
     def end(_: float) -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.no_database
             "The database cannot be used: connection to server at h failed: refused",
             False,
         ),
-        (RuntimeError("ours"), "A fault of ours, beside any piece of work.", True),
+        (RuntimeError("ours"), "Unexpected error in the worker loop.", True),
     ],
 )
 def test_a_prover_outlives_what_goes_wrong(
@@ -44,8 +44,8 @@ def test_a_prover_outlives_what_goes_wrong(
 
     monkeypatch.setattr(loop, "work_once", work)
     monkeypatch.setattr(loop, "deliver_once", lambda *_: False)
-    monkeypatch.setattr(loop, "next_look", lambda *_, **__: None)
-    monkeypatch.setattr(loop, "AFTER_A_FAULT", 0.01)
+    monkeypatch.setattr(loop, "seconds_until_due", lambda *_, **__: None)
+    monkeypatch.setattr(loop, "PAUSE_AFTER_ERROR", 0.01)
     alarm = Alarm()
     with caplog.at_level(logging.INFO):
         threads = loop.run(lambda: Chains(Routes({})), 1, alarm, 0.01)
@@ -70,7 +70,7 @@ def test_a_receiver_that_hangs_keeps_no_proof_waiting(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(loop, "deliver_once", hang)
     monkeypatch.setattr(loop, "work_once", work)
-    monkeypatch.setattr(loop, "next_look", lambda *_, **__: None)
+    monkeypatch.setattr(loop, "seconds_until_due", lambda *_, **__: None)
     alarm = Alarm()
     threads = loop.run(lambda: Chains(Routes({})), 1, alarm, 0.01)
     try:

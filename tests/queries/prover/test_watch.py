@@ -66,7 +66,7 @@ def test_nodes_and_funds_are_seen(service: Service, monkeypatch: pytest.MonkeyPa
     routes = _routes(service, NO_SIGNER, service.node.url)
     assert exposed().keys().isdisjoint({"tacitus_node_up", "tacitus_signer_balance_wei"})
     watch = _watch(routes)
-    watch.once()
+    watch.poll_once()
     seen = _seen(monkeypatch, routes)
     assert seen["tacitus_node_up"] == {(CHAIN, "1"): 0, (CHAIN, "2"): 1}
     assert seen["tacitus_node_head_number"] == {(CHAIN, "2"): service.head()}
@@ -103,7 +103,7 @@ def test_the_proof_window_of_another_node_in_its_place_is_measured(
 
     def window() -> float:
         _later()
-        watch.once()
+        watch.poll_once()
         (found,) = _seen(monkeypatch, routes)["tacitus_node_proof_window_blocks"].values()
         return found
 
@@ -116,7 +116,7 @@ def test_the_proof_window_of_another_node_in_its_place_is_measured(
         assert window() == kept < whole
         is_gone = True
         _later()
-        watch.once()
+        watch.poll_once()
         is_gone, kept = False, 3
         time.sleep(1.5)  # its cool-down
         assert window() == kept
@@ -126,7 +126,7 @@ def test_no_address_of_a_node_is_reported(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     routes = _routes(service, NO_SIGNER)
-    _watch(routes).once()
+    _watch(routes).poll_once()
     told = repr(_seen(monkeypatch, routes)) + repr(list(NodeRecord.objects.values()))
     assert "hunter2" not in told
     assert "127.0.0.1" not in told
@@ -144,7 +144,7 @@ def test_a_node_that_is_behind_lags(service: Service, monkeypatch: pytest.Monkey
 
     with between(service.node.url, ten_behind) as (behind, _):
         routes = _routes(service, service.node.url, behind)
-        _watch(routes).once()
+        _watch(routes).poll_once()
     assert _seen(monkeypatch, routes)["tacitus_node_lag_blocks"] == {
         (CHAIN, "1"): 0,
         (CHAIN, "2"): 10,
@@ -155,9 +155,9 @@ def test_what_is_no_longer_configured_is_no_longer_reported(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch = _watch(_routes(service, service.node.url, service.node.url))
-    watch.once()
+    watch.poll_once()
     _later()
     fewer = _routes(service, service.node.url)
-    _watch(fewer).once()
+    _watch(fewer).poll_once()
     assert set(_seen(monkeypatch, fewer)["tacitus_node_up"]) == {(CHAIN, "1")}
     assert "tacitus_node_up" not in _seen(monkeypatch, Routes({}))

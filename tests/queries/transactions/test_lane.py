@@ -19,6 +19,7 @@ from queries.prover import prove, worker
 from queries.prover.context import Chains
 from queries.prover.worker import work_once
 from queries.statuses import StepName
+from queries.transactions.destination_reorgs import check_final
 from queries.transactions.shares import settle_costs
 from queries.transitions import Failure
 from tests.queries.prover.between import between, retold
@@ -117,7 +118,7 @@ def test_transactions_without_a_quorum_hold_up_no_others(service: Service) -> No
         nodes = replace(other.routes.chains[CHAIN_ID], limits=limits)
         lane = Chains(Routes({CHAIN_ID: nodes}, limits=limits), Signer(SIGNER_KEY)).lane(CHAIN_ID)
         for _ in range(3):
-            lane.check_final()
+            check_final(lane)
     assert list(SentTransaction.objects.filter(final=True)) == [second]
 
 

@@ -1,0 +1,111 @@
+"""Hops: proofs of an older block's hash in the state of a newer block.
+
+A block's state holds the hashes of the 8,191 blocks before it (EIP-2935). For older blocks several
+hops follow one another.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Max
+
+from accounts.shared.wording import counted
+from queries.chain.errors import TOO_OLD, BlockUnknown, HistoryMissing
+from queries.chain.reader import Asked
+from queries.chain.registry import HASH_HISTORY
+from queries.config.registries import Registry
+from queries.models import NodeRecord
+from queries.proving.accounts import AccountProof
+from queries.proving.headers import Header
+from queries.proving.packing import BYTE, CALLDATA_BYTES, GasRules
+from queries.proving.registry_calls import (
+    HISTORY_RING,
+    HeaderStep,
+    accumulated_section,
+    headers_section,
+    prove_call,
+    slot_of_hop,
+)
+from queries.proving.witnesses import AccountRequest, build_witness
+
+HISTORY = bytes.fromhex(HASH_HISTORY[2:])
+NO_PROOF = (BlockUnknown, *TOO_OLD)
+
+# From one block to another, child after child.
+Headers = Callable[[int, int], Sequence[Header]]
+# The state of accounts at a block.
+Proofs = Callable[[Header, Sequence[Asked]], Sequence[AccountProof]]
+
+
+@dataclass(frozen=True, slots=True)
+class HopChain:
+    """Several hops from one block to an older one."""
+
+    start: int
+    end: int  # it is accumulated
+    length: int
+    sections: tuple[bytes, ...]  # the first hops, as many as fit into one transaction
+    call: bytes  # these hops
+
+
+@dataclass(frozen=True, slots=True)
+class HopBuilder:
+    """Builds hops on the chain of this registry's source."""
+
+    registry: Registry
+    headers: Headers
+    proofs: Proofs
+    use_own_records: bool  # whether error sentences name the proof windows that provers measured
+
+    def section(
+        self, start: Header, target: Header, *, accumulated: bool, accumulate: bool = False
+    ) -> bytes:
+        """The section that shows a block, and the hash of an older one in its state."""
+        try:
+            (proof,) = self.proofs(start, [(HISTORY, [slot_of_hop(target.number)])])
+        except NO_PROOF as error:
+            raise type(error)(
+                f"Block {target.number:,} is reached by a hop from block {start.number:,}, and no "
+                f"node of chain {self.registry.source} proves the state of that one."
+                f"{self._proof_window()}"
+            ) from None
+        if proof.slots[0].value != int.from_bytes(target.hash):
+            raise HistoryMissing(
+                f"The state of block {start.number:,} of chain {self.registry.source} does not "
+                f"hold the hash of block {target.number:,} (EIP-2935)."
+            )
+        witness = build_witness([AccountRequest(proof, frozenset())])
+        if accumulated:
+            words = start.number, start.timestamp, start.hash
+            return accumulated_section(*words, witness, is_hop=True)
+        return headers_section([HeaderStep(start, witness, accumulate, is_hop=True)])
+
+    def chain(self, start: int, target: int, *, accumulated: bool, rules: GasRules) -> HopChain:
+        """Hops from `start` towards the target. They stop at blocks whose numbers are multiples of
+        8,191, so that proofs of all older blocks can start there.
+        """
+        stops = range((start - 1) // HISTORY_RING * HISTORY_RING, target - 1, -HISTORY_RING)
+        sections, call, header = list[bytes](), b"", self._header(start)
+        for number in stops:
+            stop, is_first = self._header(number), not sections
+            section = self.section(
+                header, stop, accumulated=accumulated and is_first, accumulate=not is_first
+            )
+            arrival = headers_section([HeaderStep(stop, accumulate=True)])
+            longer_call = prove_call([*sections, section, arrival])
+            gas = BYTE * len(longer_call) + rules.new_slot * (len(sections) + 1)
+            if sections and (len(longer_call) > CALLDATA_BYTES or gas > rules.room):
+                break
+            header, call = stop, longer_call
+            sections.append(section)
+        return HopChain(start, stops[-1], len(stops), tuple(sections), call)
+
+    def _header(self, number: int) -> Header:
+        return self.headers(number, number)[0]
+
+    def _proof_window(self) -> str:
+        if not self.use_own_records:
+            return ""
+        nodes = NodeRecord.objects.filter(chain=self.registry.source, proof_window__gte=0)
+        window = nodes.aggregate(max=Max("proof_window"))["max"]
+        return "" if window is None else f" They prove the last {counted(window, 'block')}."

@@ -1,0 +1,100 @@
+"""Notice reorgs of the destination: reopen transactions that it undid before they were final."""
+
+import logging
+from contextlib import suppress
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef
+
+from queries.chain.errors import NoQuorum
+from queries.chain.sender import Destination
+from queries.database.clock import shared_now
+from queries.database.leases import look_in_turn
+from queries.models import BlockJob, Query, SentTransaction, TransactionOfJob
+from queries.statuses import BatchStatus
+from queries.transactions.lane import Lane
+from queries.transactions.receipts import NOT_MINED, note_final
+
+log = logging.getLogger("tacitus.prover")
+
+Receipt = tuple[int, bool, int]  # block, whether it succeeded, gas
+
+
+def reopen_undone(lane: Lane) -> None:
+    """Reopen confirmed transactions that a reorg undid before their blocks were final.
+
+    Nonces are mined in order: if the last one has its receipt, those before it have theirs.
+    """
+    rows = lane.own_rows.filter(settled=True, final=False).exclude(mined_block=None)
+    for row in rows.order_by("-nonce").defer("raw")[: lane.limits.batch_questions]:
+        mined = lane.destination.mined(row.mined_hash)
+        if (mined and mined.succeeded == row.succeeded) or not is_undone(lane, row):
+            return
+        reopen(row)
+
+
+def check_final(lane: Lane) -> None:
+    """Check confirmed transactions whose blocks are final by now. Reopen those that were undone."""
+    rows = SentTransaction.objects.filter(chain=lane.chain_id, settled=True, final=False)
+    if not rows.exclude(mined_block=None).exists():
+        return
+    due = rows.filter(mined_block__lte=lane.destination.head().final_number)
+    order = F("last_final_check").asc(nulls_first=True), "mined_block"
+    checked = list(due.order_by(*order).defer("raw")[: lane.limits.batch_questions])
+    last = max((row.mined_block or 0 for row in checked), default=0)
+    if not checked or not lane.destination.quorum(
+        lambda node: node.head().final_number >= last, ("final", lane.chain_id)
+    ):
+        return
+    for row in checked:
+        # Stored first: a row that cannot be checked goes behind the others.
+        rows.filter(pk=row.pk).update(last_final_check=shared_now())
+        with suppress(NoQuorum):  # about this transaction: check the others
+            if is_undone(lane, row):
+                reopen(row)
+            else:
+                note_final(row)
+
+
+def is_undone(lane: Lane, row: SentTransaction) -> bool:
+    """By quorum: it is no longer mined, or its status has changed."""
+    receipt = receipt_by_quorum(lane, row)
+    return receipt is None or receipt[1] != row.succeeded
+
+
+def receipt_by_quorum(lane: Lane, row: SentTransaction, depth: int = 0) -> Receipt | None:
+    """The receipt, if it is at least `depth` blocks deep for each node's own head."""
+    transaction_hash = row.mined_hash
+
+    def read(node: Destination) -> Receipt | None:
+        mined = node.mined(transaction_hash)
+        if mined is None:
+            return None
+        if depth and mined.block + depth - 1 > node.head(known_final=0).number:
+            return None
+        return mined.block, mined.succeeded, mined.gas_used
+
+    return lane.destination.quorum(read, ("receipt", transaction_hash, depth))
+
+
+def reopen(row: SentTransaction) -> None:
+    """Mark it as not sent, so that it is sent again. Reopen its jobs' queries that were proven."""
+    cause = f"undid transaction {row.mined_hash}" if row.mined_hash else "has not used it"
+    log.error("Nonce %s of chain %s is open again: the chain %s.", row.nonce, row.chain, cause)
+    with transaction.atomic():
+        jobs = BlockJob.objects.filter(pk__in=row.jobs.values("pk"))
+        list(jobs.order_by("pk").select_for_update().values_list("pk", flat=True))
+        SentTransaction.objects.filter(pk=row.pk, settled=True).update(
+            settled=False, final=False, sent=None, nonce_used=None, **NOT_MINED
+        )
+        # Pieces that a later transaction has by now stay with that one.
+        later = TransactionOfJob.objects.filter(
+            job=OuterRef("job"), pieces=OuterRef("pieces"), open=True
+        )
+        row.for_jobs.filter(~Exists(later)).update(open=True)
+        if row.mined_hash:  # otherwise it was given up, and had proven nothing
+            proven = Query.objects.filter(job__in=jobs, values__isnull=False)
+            proven = proven.exclude(batch__status=BatchStatus.REJECTED)
+            list(proven.order_by("pk").select_for_update().values_list("pk", flat=True))
+            proven.update(ended=False)
+        look_in_turn(jobs)

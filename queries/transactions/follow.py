@@ -1,0 +1,124 @@
+"""Follow sent transactions: send them again, and read their receipts until they are confirmed."""
+
+import logging
+from collections.abc import Iterable
+from datetime import timedelta
+
+from queries.chain.errors import NodesRefuse, NoQuorum
+from queries.chain.sender import Destination
+from queries.chain.signer import parts_of
+from queries.database.clock import shared_now
+from queries.models import BlockJob, SentTransaction
+from queries.transactions.destination_reorgs import receipt_by_quorum
+from queries.transactions.lane import REFUSED, Lane
+from queries.transactions.receipts import NOT_MINED, note_receipt
+from queries.transactions.replacements import cancel, replace_or_fill_gap
+from queries.transactions.shares import settle_costs
+
+log = logging.getLogger("tacitus.prover")
+
+
+def unconfirmed(job: BlockJob) -> list[SentTransaction]:
+    return list(job.transactions.filter(settled=False).order_by("nonce"))
+
+
+def follow(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -> bool:
+    """Follow these transactions up to block `head`. True if any of them is pending.
+
+    A failed one is pending until it is confirmed: otherwise its proofs would be sent again on one
+    node's answer.
+    """
+    is_pending, errors = False, list[Exception]()
+    for row in rows:
+        before = row.mined_block
+        try:
+            _read_receipt(lane, row, head)
+            if row.mined_block is None:
+                _rebroadcast(lane, row, is_undone=before is not None)
+            # One node may make up a receipt. If its block changes, do not wait for the depth.
+            elif before not in {None, row.mined_block} or row.mined_block + depth - 1 <= head:
+                _confirm(lane, row, depth)
+        except (NoQuorum, *REFUSED) as error:  # about this transaction: follow the others
+            errors.append(error)
+        is_pending = is_pending or not (row.settled or row.succeeded)
+    if errors:
+        raise errors[0]
+    return is_pending
+
+
+def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> None:
+    """Store the receipt of any of its hashes, or that none has one."""
+    before = row.mined_hash, row.mined_block, row.succeeded
+    for transaction_hash in row.hashes:
+        mined = lane.destination.mined(transaction_hash)
+        if mined and mined.block > head:
+            return  # this node is ahead of the one that reported the head
+        if mined and mined.gas_used <= row.gas_limit:
+            row.mined_hash, row.mined_block = transaction_hash, mined.block
+            row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
+            # At most what was signed, whatever one node says.
+            row.gas_price = f"{min(mined.gas_price, int(row.max_fee, 16)):064x}"
+            row.data_fee = f"{mined.data_fee:064x}"
+            row.nonce_used = None
+            break
+    else:
+        for name, value in NOT_MINED.items():
+            setattr(row, name, value)
+    if before != (row.mined_hash, row.mined_block, row.succeeded):
+        note_receipt(row)
+
+
+def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
+    """Send an unmined transaction to all nodes again, at a higher fee if it is stuck.
+
+    At once if a reorg undid it.
+    """
+    now, limits = shared_now(), lane.limits
+    resend_after = timedelta(seconds=limits.resend_after)
+    if row.sent is not None and now < row.sent + resend_after and not is_undone:
+        return
+    waited = (now - (row.replaced or row.signed)).total_seconds()
+    is_own = row.sender == lane.signer.address
+    is_stuck = is_own and waited >= limits.replace_after
+    if not is_own and waited >= limits.abandoned_after:
+        log.error("Nonce %s of former signer %s is abandoned.", row.nonce, row.sender)
+        lane.give_up(row)
+        return
+    was_accepted = row.sent is not None
+    if is_stuck and was_accepted:
+        replace_or_fill_gap(lane, row)
+        if row.settled:
+            return
+    lane.destination.send_to_each(row.raw)  # the first node may not have passed it on
+    try:
+        lane.send(row)
+    except REFUSED as refused:
+        is_outage = was_accepted and isinstance(refused, NodesRefuse)
+        is_empty = not parts_of(row.raw).data
+        if is_outage or is_empty or not is_stuck or not _is_refused(lane, row):
+            raise
+        cancel(lane, row, str(refused))
+
+
+def _is_refused(lane: Lane, row: SentTransaction) -> bool:
+    """By quorum: one node alone may be wrong about it."""
+
+    def refuses(node: Destination) -> bool:
+        try:
+            node.send(row.raw)
+        except REFUSED:
+            return True
+        return False
+
+    return lane.destination.quorum(refuses, ("refused", row.hashes[-1]))
+
+
+def _confirm(lane: Lane, row: SentTransaction, depth: int) -> None:
+    """Confirm it if a quorum sees it deep enough; its cost and its proofs count from then on.
+
+    Prices are left out, because honest nodes of an OP-stack chain disagree about them.
+    """
+    known = row.mined_block, row.succeeded, row.gas_used
+    if receipt_by_quorum(lane, row, depth) != known:
+        raise NoQuorum.of(lane.destination.chain.name)  # the retry asks another node first
+    settle_costs(row, free=lane.destination.chain.free)

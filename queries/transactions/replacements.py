@@ -1,0 +1,118 @@
+"""Replace stuck transactions.
+
+A replacement has the same nonce and a higher fee, so only one of both is mined. A transaction that
+nodes refuse is replaced by an empty transfer, because all later nonces wait for its own.
+"""
+
+import logging
+from dataclasses import replace
+
+from django.db import IntegrityError
+
+from queries.chain.errors import FeesTooHigh, NoQuorum
+from queries.chain.signer import Fees, UnsignedTransaction, parts_of
+from queries.database.clock import shared_now
+from queries.database.durable import durably
+from queries.models import SentHash, SentTransaction
+from queries.transactions.destination_reorgs import reopen
+from queries.transactions.lane import Lane
+
+log = logging.getLogger("tacitus.prover")
+
+
+def replace_or_fill_gap(lane: Lane, row: SentTransaction) -> None:
+    """Replace the transaction if its nonce is the next one; later ones only wait for that nonce."""
+    try:
+        used = lane.transaction_count_by_quorum()
+    except NoQuorum:
+        return  # send it again unchanged
+    if used == row.nonce:
+        _raise_fee(lane, row)
+    elif used < row.nonce:
+        _fill_gap(lane, used, row)
+    else:  # the node shows no receipt, but accepted the transaction again
+        lane.check_used_nonce(row)
+
+
+def _raise_fee(lane: Lane, row: SentTransaction) -> None:
+    """Sign the same call at a higher fee, within the operator's maximum. The operator pays what the
+    fees of its batches do not cover.
+    """
+    call = parts_of(row.raw)
+    try:
+        fees = _raised_fees(call.fees, lane.destination.fees())
+    except FeesTooHigh:
+        return  # wait until gas is cheaper
+    if fees.dearest <= lane.destination.chain.dearest_gas:
+        _sign_again(lane, row, replace(call, fees=fees))
+
+
+def cancel(lane: Lane, row: SentTransaction, cause: str) -> None:
+    """Replace it by an empty transfer. Another transaction will prove its pieces."""
+    log.error("Cancelling nonce %s: %s", row.nonce, cause)
+    bound, fees = lane.destination.chain.dearest_gas, parts_of(row.raw).fees
+    fees = _raised_fees(fees, Fees(0, 0))
+    fees = Fees(min(fees.dearest, bound), min(fees.priority, bound))
+    call = _empty_transfer(lane, row.nonce, fees)
+    with durably():
+        if _sign_again(lane, row, call):
+            row.for_jobs.update(proves_header=False, open=False)
+
+
+def _fill_gap(lane: Lane, nonce: int, later: SentTransaction) -> None:
+    """Use the next nonce: by an empty transfer if no row has it; otherwise reopen its row if that
+    was confirmed or given up.
+    """
+    row = lane.own_rows.filter(nonce=nonce).first()
+    if row is not None:
+        if row.settled:
+            was_given_up = not row.mined_hash
+            reopen(row)
+            if was_given_up:  # other transactions have proven its pieces since
+                row.refresh_from_db()
+                cancel(lane, row, "it was given up")
+        return
+    log.error("Nonce %s was skipped. An empty transfer fills the gap.", nonce)
+    max_fee = int(later.max_fee, 16)
+    call = _empty_transfer(lane, nonce, Fees(max_fee, max_fee // 8))
+    try:
+        with durably():
+            filler = lane.store_row(call, call.gas_limit * max_fee)
+            filler.jobs.set(later.jobs.order_by("pk"))
+    except IntegrityError:  # another worker has taken the nonce
+        return
+    lane.send(filler)
+
+
+def _empty_transfer(lane: Lane, nonce: int, fees: Fees) -> UnsignedTransaction:
+    me = lane.signer.address
+    gas = lane.destination.gas_needed(me, me, b"")
+    return UnsignedTransaction(lane.chain_id, nonce, me, b"", gas, fees)
+
+
+def _sign_again(lane: Lane, row: SentTransaction, call: UnsignedTransaction) -> bool:
+    """False if another worker has just replaced or confirmed it."""
+    signed, max_fee = lane.signer.sign(call), call.fees.dearest
+    cost = int(row.most, 16) * max_fee // max(int(row.max_fee, 16), 1)
+    with durably():
+        unchanged = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
+        is_stored = unchanged.update(
+            to=call.to,
+            raw=signed.raw,
+            hashes=[*row.hashes, signed.hash],
+            gas_limit=max(row.gas_limit, call.gas_limit),  # either may be mined
+            max_fee=f"{max_fee:064x}",
+            most=f"{cost:064x}",
+            replaced=shared_now(),
+        )
+        if is_stored:
+            SentHash.objects.create(transaction=row, hash=signed.hash)
+    row.refresh_from_db()
+    return bool(is_stored)
+
+
+def _raised_fees(signed: Fees, current: Fees) -> Fees:
+    """Fees that pools accept for a replacement: both at least an eighth higher."""
+    max_fee = max(current.dearest, signed.dearest * 9 // 8 + 1)
+    tip = max(current.priority, signed.priority * 9 // 8 + 1, max_fee // 8)
+    return Fees(max_fee, min(tip, max_fee))
