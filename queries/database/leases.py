@@ -90,7 +90,7 @@ class Lease(Generic[Row]):
         if not self.held().update(lease_until=_lease_end(shared_now())):
             raise LeaseLost
 
-    def look_again(
+    def reschedule(
         self,
         after: timedelta,
         why: Reason | None = None,
@@ -131,7 +131,7 @@ class Lease(Generic[Row]):
                 )
                 rows = rows.filter(~Exists(waiting), ~Exists(changing))
             if not rows.update(**NOT_DUE):
-                self.look_again(timedelta(0))
+                self.reschedule(timedelta(0))
             elif isinstance(self.row, BlockJob):
                 # Forget the header, because the chain may still replace the block; but keep it if
                 # something of the block was proven, because the proof file needs it.
