@@ -1,4 +1,4 @@
-"""The installation that words are handed to is a stranger, whatever it answers."""
+"""The server that attestations are posted to may answer anything."""
 
 import math
 import time
@@ -19,11 +19,11 @@ OURS: dict[str, object] = {
 
 
 @pytest.mark.parametrize("kind", ["a stall", "a body byte by byte", "an endless body", "no JSON"])
-def test_no_answer_is_waited_for_any_longer(kind: str) -> None:
+def test_a_server_that_does_not_answer_properly_is_given_up_in_time(kind: str) -> None:
     begin = time.monotonic()
     with lying_node(NO_ANSWERS[kind]) as address:
         installation = Installation(address, Limits(request_timeout=0.5))
-        with suppress(NotTaken):  # some of what is no answer of a node is one of an installation
+        with suppress(NotTaken):  # some of these answers are accepted
             installation.give({"signature": "0x"})
     assert time.monotonic() < begin + 15
 
@@ -41,10 +41,9 @@ def test_no_answer_is_waited_for_any_longer(kind: str) -> None:
         [OURS | {"blocks": [math.inf]}],
     ],
 )
-def test_what_it_would_like_to_have_is_read_or_refused(
+def test_a_malformed_list_of_wanted_blocks_is_an_error(
     wanted: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Python's JSON has infinity, too."""
     installation = Installation("http://127.0.0.1:1", Limits())
     monkeypatch.setattr(installation, "_request", lambda *_: {"wanted": wanted})
     with pytest.raises(NotTaken):

@@ -1,4 +1,4 @@
-"""What an account may ask for in a day, because all of it is kept."""
+"""The daily limit of facts per account."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def _three_facts(key: str, **headers: str) -> Any:
     return submit(key, account_batch({"props": ["NONCE", "BALANCE"], "slots": ["0x1"]}), **headers)
 
 
-def test_an_account_has_so_many_in_a_day(settings: LazySettings) -> None:
+def test_an_account_may_request_so_many_facts_a_day(settings: LazySettings) -> None:
     settings.FACTS_PER_DAY = 6
     key = make_key()
     assert [_three_facts(key).status_code for _ in range(2)] == [200, 200]
@@ -29,19 +29,19 @@ def test_an_account_has_so_many_in_a_day(settings: LazySettings) -> None:
         "This batch asks for 3 facts. An account may ask for 6 a day here"
     )
     assert _three_facts(make_key(OTHER_WALLET)).status_code == 200
-    assert _three_facts(make_key(WALLET)).status_code == 429  # whichever of its keys it shows
+    assert _three_facts(make_key(WALLET)).status_code == 429  # another key of the same account
     assert (Batch.objects.count(), Query.objects.count()) == (3, 3)
 
 
 def test_a_batch_larger_than_the_daily_limit_is_refused(settings: LazySettings) -> None:
-    """And not to come again, which some would do for ever."""
+    """And the refusal is not retryable."""
     settings.FACTS_PER_DAY = 2
     refused = _three_facts(make_key())
-    told = refused.json()
-    assert (refused.status_code, told["code"]) == (400, "more_facts_than_a_day")
-    assert (told["retryable"], told["path"]) == (False, "data")
+    error = refused.json()
+    assert (refused.status_code, error["code"]) == (400, "more_facts_than_a_day")
+    assert (error["retryable"], error["path"]) == (False, "data")
     assert "Retry-After" not in refused
-    assert told["error"] == (
+    assert error["error"] == (
         "This batch asks for 3 facts, and no account may ask for more than 2 in a day here. "
         "Split it into smaller batches and submit them over several days."
     )
@@ -49,10 +49,10 @@ def test_a_batch_larger_than_the_daily_limit_is_refused(settings: LazySettings) 
     assert not Allowance.objects.filter(subject__startswith="facts of ").exists()
 
 
-def test_the_next_day_has_as_many(settings: LazySettings) -> None:
+def test_the_daily_limit_starts_again_the_next_day(settings: LazySettings) -> None:
     settings.FACTS_PER_DAY = 3
     key = make_key()
     assert [_three_facts(key).status_code for _ in range(2)] == [200, 429]
-    held = Allowance.objects.get(subject__startswith="facts of ")
-    Allowance.objects.filter(pk=held.pk).update(window_began=held.window_began - 86_400)
+    row = Allowance.objects.get(subject__startswith="facts of ")
+    Allowance.objects.filter(pk=row.pk).update(window_began=row.window_began - 86_400)
     assert [_three_facts(key).status_code for _ in range(2)] == [200, 429]

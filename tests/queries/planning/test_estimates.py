@@ -1,4 +1,4 @@
-"""What a batch would take is told before it is submitted, and submitting then takes just that."""
+"""Estimates: what a batch would cost, and what its blocks wait for."""
 
 import time
 from collections.abc import Iterator
@@ -46,121 +46,126 @@ def service(node: LocalNode) -> Iterator[Service]:
         yield running
 
 
-def _at(*selectors: str) -> dict[str, Any]:
+def _request(*selectors: str) -> dict[str, Any]:
     return {str(CHAIN_ID): dict.fromkeys(selectors, BALANCE)}
 
 
-def _estimated(service: Service, data: dict[str, Any]) -> dict[str, Any]:
+def _estimate(service: Service, data: dict[str, Any]) -> dict[str, Any]:
     answer = service.estimate(data)
     assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()
+    estimate: dict[str, Any] = answer.json()
     document = service.client.get("/openapi.json").json()
-    assert Schemas(document).faults(told, document["components"]["schemas"]["Estimate"]) == []
-    return told
+    assert Schemas(document).faults(estimate, document["components"]["schemas"]["Estimate"]) == []
+    return estimate
 
 
-def test_nothing_is_written_and_no_key_is_needed_to_sign(service: Service) -> None:
+def _estimate_block(service: Service, selector: str, entry: Any = None) -> dict[str, Any]:
+    (block,) = _estimate(service, {str(CHAIN_ID): {selector: entry or BALANCE}})["blocks"]
+    return dict(block)
+
+
+def test_an_estimate_stores_and_sends_nothing(service: Service) -> None:
     service.mine(2)
     before = int(service.node.rpc.ask("eth_blockNumber"), 16)
-    _estimated(service, _at(f"block:{before - 1}", "timestamp:1"))
+    _estimate(service, _request(f"block:{before - 1}", "timestamp:1"))
     for model in (Batch, Query, BlockJob, ChainRecord, SentTransaction):
         assert not model._default_manager.exists()
     assert service.head() == before
 
 
-def test_what_is_proven_is_named_and_costs_nothing(service: Service) -> None:
+def test_facts_in_the_registry_are_listed_and_cost_nothing(service: Service) -> None:
     service.mine(2)
-    block = service.head() - 1
-    first = _estimated(service, _at(f"block:{block}"))
-    service.work(service.submit(_at(f"block:{block}"), fee=first["feeNeeded"]))
-    (told,) = _estimated(service, _at(f"block:{block}"))["blocks"]
-    assert (told["readiness"], told["price"]["cost"]) == ("PROVEN", "0")
-    assert told["proven"] == [{"account": HOLDER, "name": None, "facts": ["BALANCE"]}]
+    selector = f"block:{service.head() - 1}"
+    first = _estimate(service, _request(selector))
+    service.work(service.submit(_request(selector), fee=first["feeNeeded"]))
+    block = _estimate_block(service, selector)
+    assert (block["readiness"], block["price"]["cost"]) == ("PROVEN", "0")
+    assert block["proven"] == [{"account": HOLDER, "name": None, "facts": ["BALANCE"]}]
     more = {"accounts": {HOLDER: {"props": ["BALANCE", "NONCE"], "slots": ["0x5"]}}}
-    (told,) = _estimated(service, {str(CHAIN_ID): {f"block:{block}": more}})["blocks"]
-    assert (told["readiness"], told["price"]["transactions"]) == ("READY", 1)
-    assert told["proven"] == [{"account": HOLDER, "name": None, "facts": ["NONCE", "BALANCE"]}]
+    block = _estimate_block(service, selector, more)
+    assert (block["readiness"], block["price"]["transactions"]) == ("READY", 1)
+    assert block["proven"] == [{"account": HOLDER, "name": None, "facts": ["NONCE", "BALANCE"]}]
 
 
-def test_what_is_not_final_is_reported_with_the_last_one_that_is(node: LocalNode) -> None:
+def test_a_block_that_is_not_final_is_reported_with_the_last_final_block(node: LocalNode) -> None:
     with running_service(node, finality=5) as service:
         service.mine(8)
         head = service.head()
         seconds = int(service.header(head)["timestamp"], 16)
-        names = [f"block:{head}", f"block:{head + 9}", "timestamp:9999999999"]
-        told = _estimated(service, _at(*names))
-        there, beyond, late = sorted(told["blocks"], key=lambda each: int(each["block"] or 10**9))
-        for each in (there, beyond, late):
-            assert each["readiness"] == "NOT_FINAL"
-            assert each["lastFinalBlock"] == str(head - 5)
-        assert there["waitsFor"].startswith(f"Block {head:,} is not final yet")
-        assert int(there["price"]["gas"]) > 50_000
+        selectors = [f"block:{head}", f"block:{head + 9}", "timestamp:9999999999"]
+        estimate = _estimate(service, _request(*selectors))
+        blocks = sorted(estimate["blocks"], key=lambda block: int(block["block"] or 10**9))
+        assert {block["readiness"] for block in blocks} == {"NOT_FINAL"}
+        assert {block["lastFinalBlock"] for block in blocks} == {str(head - 5)}
+        newest, beyond, late = blocks
+        assert newest["waitsFor"].startswith(f"Block {head:,} is not final yet")
+        assert int(newest["price"]["gas"]) > 50_000
         assert beyond["price"] is late["price"] is None
-        assert (told["complete"], told["free"], told["feeNeeded"]) == (False, True, "0")
-        # The block after it has to be final as well, where it is named by its time.
+        assert (estimate["complete"], estimate["free"]) == (False, True)
+        assert estimate["feeNeeded"] == "0"
+        # For a time, the block after it has to be final as well.
         parent = int(service.header(head - 5)["timestamp"], 16)
         assert seconds > parent
-        (told,) = _estimated(service, _at(f"timestamp:{parent}"))["blocks"]
-        assert (told["block"], told["readiness"]) == (str(head - 5), "NOT_FINAL")
+        block = _estimate_block(service, f"timestamp:{parent}")
+        assert (block["block"], block["readiness"]) == (str(head - 5), "NOT_FINAL")
 
 
-def test_a_native_route_waits_for_finality_only_where_a_block_is_found_by_its_time(
-    node: LocalNode,
-) -> None:
+def test_a_native_route_waits_for_finality_only_for_times(node: LocalNode) -> None:
     with running_service(node, finality=None) as service:
         service.mine(8)
-        block = service.head() - 2  # which the node calls final, and not the one after it
+        block = service.head() - 2  # the last final block of the node
         seconds = int(service.header(block)["timestamp"], 16)
-        for name, readiness in ((f"block:{block}", "READY"), (f"timestamp:{seconds}", "NOT_FINAL")):
-            (told,) = _estimated(service, _at(name))["blocks"]
-            assert (told["block"], told["readiness"]) == (str(block), readiness)
+        for selector, readiness in {
+            f"block:{block}": "READY",
+            f"timestamp:{seconds}": "NOT_FINAL",
+        }.items():
+            estimate = _estimate_block(service, selector)
+            assert (estimate["block"], estimate["readiness"]) == (str(block), readiness)
 
 
-def test_what_the_destination_does_not_know_yet_waits(service: Service) -> None:
+def test_a_block_that_the_destination_does_not_know_waits(service: Service) -> None:
     words = [HORIZON, CHAIN_ID, [HOLDER], 1, VALID_UNTIL]
     arguments = encode(["uint256", "uint256", "address[]", "uint256", "uint256"], words)
     code = load_artifact("AttestedRegistry").bytecode
     address = to_checksum_address(service.node.deploy(code, arguments))
     attested = Registry(RegistryKind.ATTESTED, CHAIN_ID, CHAIN_ID, address)
     service.routes.registries[CHAIN_ID, CHAIN_ID] = attested  # type: ignore[index]
-    (told,) = _estimated(service, _at(f"block:{service.head()}"))["blocks"]
-    assert (told["readiness"], told["price"], told["code"]) == ("NOT_KNOWN", None, None)
-    assert told["waitsFor"].startswith("Too few signers have attested a block")
+    block = _estimate_block(service, f"block:{service.head()}")
+    assert (block["readiness"], block["price"], block["code"]) == ("NOT_KNOWN", None, None)
+    assert block["waitsFor"].startswith("Too few signers have attested a block")
 
 
-def test_nodes_that_keep_us_waiting_are_given_up(
+def test_an_estimate_times_out_if_nodes_do_not_answer(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(estimates, "ESTIMATE_SECONDS", 2.0)
     with lying_node(stall) as address:
-        _served_by(service, address)
+        _use_node(service, address)
         begin = time.monotonic()
-        answer = service.estimate(_at("block:1", "block:2"))
+        answer = service.estimate(_request("block:1", "block:2"))
         assert time.monotonic() - begin < 4
-    told = answer.json()
-    assert (answer.status_code, told["code"], told["retryable"]) == (503, "chain_unavailable", True)
-    assert answer["Retry-After"] == "5"
-    assert told["error"].startswith("No node of Local answers (time-out).")
+    error = answer.json()
+    assert (answer.status_code, error["code"]) == (503, "chain_unavailable")
+    assert (error["retryable"], answer["Retry-After"]) == (True, "5")
+    assert error["error"].startswith("No node of Local answers (time-out).")
 
 
-def test_few_are_made_at_once_and_one_of_an_account(
+def test_estimates_are_limited_in_all_and_to_one_per_account(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever has keys by the dozen, and asks what hangs, leaves others their place."""
+    """An account with many keys that causes slow estimates does not block others."""
     monkeypatch.setattr(estimates, "ESTIMATE_SECONDS", 2.0)
-    askers = [
-        _with_another_key(service),
-        _with_another_key(service),
-        *(_another(service, n) for n in range(4)),
-    ]
+    owner = ApiKey.objects.get(pk=id_in(service.key)).owner
+    accounts = [owner, owner, *map(_account, range(4))]
+    keys = [_new_key(account) for account in accounts]
     codes: dict[int, str] = {}
 
     def ask(number: int) -> None:
-        one = replace(askers[number], client=Client())
-        codes[number] = one.estimate(_at("block:1")).json()["code"]
+        caller = replace(service, key=keys[number], client=Client())
+        codes[number] = caller.estimate(_request("block:1")).json()["code"]
 
     with lying_node(stall) as address:
-        _served_by(service, address)
+        _use_node(service, address)
         all_at_once(ask, 2)
         assert sorted(codes.values()) == ["chain_unavailable", "estimates_busy"]
         codes.clear()
@@ -168,14 +173,9 @@ def test_few_are_made_at_once_and_one_of_an_account(
     assert sorted(codes.values()) == 3 * ["chain_unavailable"] + ["estimates_busy"]
 
 
-def _another(service: Service, number: int) -> Service:
+def _account(number: int) -> Account:
     account, _ = Account.objects.of_wallet(Wallet(to_checksum_address(f"0x{number + 1:040x}")))
-    return replace(service, key=_new_key(account))
-
-
-def _with_another_key(service: Service) -> Service:
-    owner = ApiKey.objects.get(pk=id_in(service.key)).owner
-    return replace(service, key=_new_key(owner))
+    return account
 
 
 def _new_key(owner: Account) -> str:
@@ -184,6 +184,6 @@ def _new_key(owner: Account) -> str:
     return key
 
 
-def _served_by(service: Service, address: str) -> None:
+def _use_node(service: Service, address: str) -> None:
     chain = replace(service.routes.chains[CHAIN_ID], nodes=(NodeAddress(address),))
     service.routes.chains[CHAIN_ID] = chain  # type: ignore[index]

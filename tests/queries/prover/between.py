@@ -1,71 +1,44 @@
-"""A real server between a prover and its node, that passes on what it is told to and how."""
+"""A real HTTP server between a prover and its node that can change requests and answers."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import requests
 
 from tests.rigs.lying_node import LyingNode, lying_node
 
-# What happens at a question: `pass_on` asks the node, and returns what it answers.
+# Handles a request; `PassOn` sends it to the node, and returns the answer.
 PassOn = Callable[[], bytes]
 Handle = Callable[[LyingNode, Any, PassOn], None]
-# Makes of one answer, as it is passed on, what is told: of the question, and the answer itself.
+# Changes the answer to one call.
 Change = Callable[[Any, Any], None]
 
 
-@dataclass
-class Between:
-    """Counts what is asked; `handle` decides what comes of it."""
-
-    node: str
-    handle: Handle
-    asked: list[str] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def say(self, connection: LyingNode, question: Any) -> None:
-        with self.lock:
-            self.asked += methods(question)
-
-        def pass_on() -> bytes:
-            return requests.post(self.node, json=question, timeout=30).content
-
-        self.handle(connection, question, pass_on)
+def calls_of(body: Any) -> list[Any]:
+    """The calls of a request, which may be a batch."""
+    return body if isinstance(body, list) else [body]
 
 
-def methods(question: Any) -> list[str]:
-    return [each["method"] for each in (question if isinstance(question, list) else [question])]
+def changing(change: Change) -> Handle:
+    """Pass everything on, and change the answers."""
 
+    def handle(connection: LyingNode, body: Any, pass_on: PassOn) -> None:
+        answer = json.loads(pass_on())
+        for call, result in zip(calls_of(body), calls_of(answer), strict=True):
+            change(call, result)
+        connection.answer(json.dumps(answer).encode())
 
-def passed_on(connection: LyingNode, _question: Any, pass_on: Callable[[], bytes]) -> None:
-    connection.answer(pass_on())
-
-
-def called(asked: Any) -> str:
-    """The data of a call to a contract, and nothing of any other question."""
-    return str(asked["params"][0].get("data", "")) if asked["method"] == "eth_call" else ""
-
-
-def retold(change: Change) -> Handle:
-    """All is passed on, and each answer is changed before it is told."""
-
-    def tell(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
-        told = json.loads(pass_on())
-        asked, answers = (each if isinstance(each, list) else [each] for each in (question, told))
-        for one, answer in zip(asked, answers, strict=True):
-            change(one, answer)
-        connection.answer(json.dumps(told).encode())
-
-    return tell
+    return handle
 
 
 @contextmanager
-def between(node: str, handle: Handle = passed_on) -> Iterator[tuple[str, Between]]:
-    """Its address, and what it counts."""
-    proxy = Between(node, handle)
-    with lying_node(proxy.say) as address:
-        yield address, proxy
+def proxy(node: str, handle: Handle) -> Iterator[str]:
+    """The proxy's address."""
+
+    def respond(connection: LyingNode, body: Any) -> None:
+        handle(connection, body, lambda: requests.post(node, json=body, timeout=30).content)
+
+    with lying_node(respond) as address:
+        yield address

@@ -1,4 +1,4 @@
-"""Proofs as a client of the service gets them."""
+"""Proof files as a client of the service gets them."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tests.queries.prover.service import Service
 
 
 def asked_proof(service: Service, batch: str) -> Any:
-    """The answer, which may be a refusal."""
+    """The response, which may be an error."""
     return service.client.get(f"/batch-queries/{batch}/proof", headers={"api-key": service.key})
 
 
@@ -21,25 +21,25 @@ def proof_file(service: Service, batch: str) -> bytes:
 
 
 def whole_proof(service: Service, batch: str) -> Bundle:
-    """Checked, and holding every value that the batch's status tells, and no other."""
+    """The checked proof file. It has exactly the values of the batch's status."""
     bundle = check_bundle(proof_file(service, batch))
-    told = service.status(batch)
-    assert (bundle.batch, str(bundle.destination)) == (batch, told["destinationChainId"])
-    held = {
+    status = service.status(batch)
+    assert (bundle.batch, str(bundle.destination)) == (batch, status["destinationChainId"])
+    proven = {
         (str(block.chain), str(block.header.number), fact.account, fact.name): fact.word
         for block in bundle.blocks
         for fact in block.facts
         if fact.kind is not FactKind.BLOCK_AT_TIME
     }
-    wanted = {
+    expected = {
         (
             query["originChainId"],
             query["block"],
             bytes.fromhex(query["account"][2:]) if query["account"] else None,
             name,
         ): bytes.fromhex(word[2:])
-        for query in told["queries"]
+        for query in status["queries"]
         for name, word in query["values"].items()
     }
-    assert held == wanted
+    assert proven == expected
     return bundle

@@ -1,10 +1,10 @@
-"""The whole service in one process: a chain, its registry, a prover, and someone who asks."""
+"""The whole service in one process: a chain, its registry, a prover, and a client."""
 
 import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from types import ModuleType
 from typing import Any
@@ -34,13 +34,13 @@ from tests.rigs.local_chain import CHAIN_ID, ETHER, HOLDER, HORIZON_WORD, SIGNER
 from tests.rigs.registry_reads import RegistryReads
 
 __all__ = ["CHAIN_ID", "ETHER", "HOLDER", "SIGNER_KEY", "Service", "running_service"]
-MORE_LOOKS = 2
-NOTHING = Routes({})
+EXTRA_PASSES = 2
+NO_ROUTES = Routes({})
 
 
 @dataclass
 class Service:
-    """What a client and an operator hold in their hands."""
+    """What a client and an operator have."""
 
     node: LocalNode
     routes: Routes
@@ -59,7 +59,6 @@ class Service:
         return Chains(self.routes, Signer(SIGNER_KEY))
 
     def ask(self, data: dict[str, Any], **more: Any) -> Any:
-        """The answer to a submission."""
         content = {"destinationChainId": str(CHAIN_ID), "fee": "0", "data": data, **more}
         return self.client.post(
             "/submit-batch-query", content, content_type="application/json",
@@ -82,76 +81,81 @@ class Service:
         return self.submit({str(CHAIN_ID): {f"block:{block}": entry}})
 
     def status(self, batch: str) -> dict[str, Any]:
-        told = self.client.get(
+        answer = self.client.get(
             "/batch-query-status", {"batchQueryId": batch}, headers={"api-key": self.key}
         )
-        assert told.status_code == 200, told.content
-        content: dict[str, Any] = told.json()
+        assert answer.status_code == 200, answer.content
+        content: dict[str, Any] = answer.json()
         if rejection := content.get("rejection"):
             content |= rejection | {"error": rejection["message"]}
         return content
 
-    def waits(self, batch: str) -> str:
-        """The code of what it waits for; its queries that have their blocks say the same."""
-        told = self.status(batch)
-        assert told["queryStatus"] == "IN_PROGRESS", told
-        assert re.fullmatch(r"[A-Z].*\.", told["waitsFor"])
-        of_queries = {(query["waitCode"], query["waitsFor"]) for query in told["queries"]}
-        assert of_queries <= {(told["waitCode"], told["waitsFor"]), (None, None)}
-        return str(told["waitCode"])
+    def wait_code(self, batch: str) -> str:
+        """The batch's wait code. Its queries whose blocks are known have the same."""
+        status = self.status(batch)
+        assert status["queryStatus"] == "IN_PROGRESS", status
+        assert re.fullmatch(r"[A-Z].*\.", status["waitsFor"])
+        reasons = {(query["waitCode"], query["waitsFor"]) for query in status["queries"]}
+        assert reasons <= {(status["waitCode"], status["waitsFor"]), (None, None)}
+        return str(status["waitCode"])
+
+    def with_nodes(self, *addresses: str) -> "Service":
+        """The same service with a prover that has only these nodes."""
+        nodes = tuple(NodeAddress(address) for address in addresses)
+        chain = replace(self.routes.chains[CHAIN_ID], nodes=nodes)
+        return replace(self, routes=replace(self.routes, chains={CHAIN_ID: chain}))
+
+    def with_limits(self, **limits: Any) -> "Service":
+        return replace(
+            self, routes=replace(self.routes, limits=replace(self.routes.limits, **limits))
+        )
 
     def work(self, *batches: str, seconds: float = 30, chains: Chains | None = None) -> None:
-        """As one prover does, until these batches have ended."""
+        """Work like one prover until these batches have ended."""
         batches_left = Batch.objects.filter(pk__in=batches, ended=None)
         self.work_until(lambda: not batches_left.exists(), seconds, chains)
 
     def work_until(
-        self, ready: Callable[[], bool], seconds: float = 30, chains: Chains | None = None
+        self, is_ready: Callable[[], bool], seconds: float = 30, chains: Chains | None = None
     ) -> None:
-        held = chains or self.chains()
-        until = time.monotonic() + seconds
-        while not ready():
-            if time.monotonic() > until:
+        chains = chains or self.chains()
+        deadline = time.monotonic() + seconds
+        while not is_ready():
+            if time.monotonic() > deadline:
                 rows = Batch.objects.values("pk", "status", "waits_for")
                 jobs = BlockJob.objects.values("block", "waits_for", "failures")
                 raise AssertionError(f"not done in {seconds} s: {list(rows)}, {list(jobs)}")
-            if not work_once(held):
+            if not work_once(chains):
                 time.sleep(min(max(seconds_until_due(Batch, BlockJob) or 0.01, 0.01), 0.1))
 
-    def work_until_it_waits(self, batch: str, code: str, chains: Chains | None = None) -> str:
-        """As one prover does, until the batch waits for this; what it then says.
+    def work_until_code(self, batch: str, code: str, chains: Chains | None = None) -> None:
+        """Work like one prover until the batch has this wait code, also after further passes."""
+        chains = chains or self.chains()
+        self.work_until(lambda: self.status(batch)["waitCode"] == code, chains=chains)
+        for _ in range(EXTRA_PASSES):
+            self.make_all_due()
+            # If resolving batches took long, one pass is for jobs alone.
+            assert any(work_once(chains) for _ in range(2)), "nothing is due"
+        assert self.wait_code(batch) == code
 
-        It still waits for it after more looks, which come at once and not after their pauses.
+    def work_until_sentence(self, text: str, batch: str, chains: Chains | None = None) -> None:
+        """Work like one prover until a row waits for this. The batch is open then, also after
+        further passes.
         """
-        held = chains or self.chains()
-        self.work_until(lambda: self.status(batch)["waitCode"] == code, chains=held)
-        for _ in range(MORE_LOOKS):
-            self.look_now()
-            # Where batches took long to settle, one turn is for jobs alone.
-            assert any(work_once(held) for _ in range(2)), "nobody looks at it again"
-        assert self.waits(batch) == code
-        return str(self.status(batch)["waitsFor"])
+        chains = chains or self.chains()
+        queues = [model.objects.filter(waits_for__contains=text) for model in (Batch, BlockJob)]
+        self.work_until(lambda: any(rows.exists() for rows in queues), chains=chains)
+        for _ in range(EXTRA_PASSES):
+            self.make_all_due()
+            work_once(chains)
+        assert Batch.objects.get(pk=batch).ended is None
 
-    def work_until_it_says(self, said: str, *batches: str, chains: Chains | None = None) -> None:
-        """As one prover does, until something waits for this; none of these has ended then, nor
-        after more looks.
-        """
-        held = chains or self.chains()
-        rows = (Batch.objects, BlockJob.objects)
-        waiting = [each.filter(waits_for__contains=said) for each in rows]
-        self.work_until(lambda: any(each.exists() for each in waiting), chains=held)
-        for _ in range(MORE_LOOKS):
-            self.look_now()
-            work_once(held)
-        assert not Batch.objects.filter(pk__in=batches).exclude(ended=None).exists()
-
-    def look_now(self) -> None:
-        """Whatever waits for another look is due, however long its pause."""
+    def make_all_due(self) -> None:
         for rows in (Batch.objects, BlockJob.objects):
             rows.exclude(look_again=None).update(look_again=shared_now())
 
     def balance(self, account: str, block: int) -> int:
-        """What the source node says."""
+        """According to the source node."""
         return int(self.node.rpc.ask("eth_getBalance", account, hex(block)), 16)
 
     def header(self, block: int) -> dict[str, str]:
@@ -167,23 +171,23 @@ class Service:
 
 
 def deliver_all(service: Service) -> None:
-    """All webhooks that are still to be sent, whatever they wait for."""
+    """Attempt all pending webhooks, even if they are not due."""
     chains = service.chains()
     while work_once(chains):
         pass
     pending = WebhookDelivery.objects.exclude(look_again=None)
     keys = list(pending.values_list("pk", flat=True))
     now = shared_now() - timedelta(seconds=1)
-    for key in keys:  # a failure puts off those of the same account
+    for key in keys:  # a failure delays others of the same account
         WebhookDelivery.objects.filter(pk__in=keys).update(look_again=now + timedelta(days=1))
         WebhookDelivery.objects.filter(pk=key).update(look_again=now)
         deliver_once(Limits())
 
 
 def ended_batch(service: Service, url: str) -> str:
-    """A balance that is proven, with a webhook that is not sent yet."""
+    """A DONE batch whose webhook is not sent yet."""
     service.mine(2)
-    service.chains().head(CHAIN_ID)  # seen, or the block would be one that nobody knows of
+    service.chains().head(CHAIN_ID)  # stored: otherwise the block would be refused
     entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
     batch = service.submit(
         {str(CHAIN_ID): {f"block:{service.head() - 1}": entry}},
@@ -195,9 +199,13 @@ def ended_batch(service: Service, url: str) -> str:
 
 @contextmanager
 def running_service(
-    node: LocalNode, *, beside: Routes = NOTHING, limits: BatchLimits = wiring.LIMITS, **chain: Any
+    node: LocalNode,
+    *,
+    beside: Routes = NO_ROUTES,
+    limits: BatchLimits = wiring.LIMITS,
+    **chain: Any,
 ) -> Iterator[Service]:
-    """A native registry on `node`, and the routes that the web pages then know, `beside` others."""
+    """Serve a native registry on `node`, `beside` other routes."""
     signer = Key.from_key(SIGNER_KEY)
     node.rpc.ask("anvil_setBalance", signer.address, hex(1_000 * ETHER))
     address = to_checksum_address(
@@ -209,7 +217,7 @@ def running_service(
     routes = Routes(
         {**beside.chains, CHAIN_ID: here},
         {**beside.registries, (CHAIN_ID, CHAIN_ID): registry},
-        # Jobs that are due together go together, however busy the machine is.
+        # Gather all due jobs, even if the machine is busy.
         limits=Limits(work_slice=60),
     )
     with serving(node, routes, limits) as running:
@@ -220,16 +228,15 @@ def running_service(
 def serving(
     node: LocalNode, routes: Routes, limits: BatchLimits = wiring.LIMITS
 ) -> Iterator[Service]:
-    """These routes, with an owner of a key; `node` is the destination's."""
+    """Serve these routes to the owner of an API key. `node` is the destination's."""
     owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
     text = manage.shown(manage.add_key(owner, "Tests"))
     assert text is not None
-    with override_settings(ROOT_URLCONF=_addresses(routes, limits)):
+    with override_settings(ROOT_URLCONF=_urls(routes, limits)):
         yield Service(node, routes, text)
 
 
-def _addresses(routes: Routes, limits: BatchLimits) -> ModuleType:
-    """Those of the house, with these routes."""
+def _urls(routes: Routes, limits: BatchLimits) -> ModuleType:
     module = ModuleType("urls_of_the_test")
     vars(module)["urlpatterns"] = [
         *api.addresses(routes, limits),

@@ -1,7 +1,7 @@
-"""A worker that dies before any of its writes: what it had written already loses nothing.
+"""A worker that dies before any of its database writes loses nothing.
 
-In this process, because there are many such places: from its death on nothing that it says
-reaches the database, and a transaction that it had begun is rolled back, as when it is killed.
+The worker runs in this process, because there are many such writes. After its death no statement
+reaches the database, and its open transaction is rolled back, as if it had been killed.
 """
 
 from collections.abc import Callable
@@ -14,22 +14,21 @@ from django.db import connection
 
 from explorer.demo.local_node import LocalNode
 from queries.database.clock import shared_now
-from queries.models import Batch, BlockJob
+from queries.models import Batch, BlockJob, SentTransaction
 from queries.prover.worker import work_once
-from tests.queries.prover.proven_once import assert_nothing_is_twice
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 WRITES = ("INSERT", "UPDATE", "DELETE")
-PARTS = 4  # that the writes are tried in, each by a test
+PARTS = 4  # the writes are split into so many tests
 
 
 class Killed(BaseException):
-    """Nothing of ours catches it."""
+    """No handler of ours catches it."""
 
 
 class Death:
-    """Comes before the write that follows on so many others."""
+    """Kills the worker before the write that follows this number of writes."""
 
     def __init__(self, writes: int) -> None:
         self.left = writes
@@ -47,46 +46,52 @@ class Death:
 @pytest.mark.parametrize("first", range(PARTS))
 def test_a_worker_that_dies_before_any_write_loses_nothing(node: LocalNode, first: int) -> None:
     with running_service(node) as service:
-        some = count(first, PARTS)
-        places = next(writes for writes in some if not _dies_after(writes, service))
-        assert places > 20
-        assert_nothing_is_twice(service)
+        writes = next(n for n in count(first, PARTS) if not _dies_after(n, service))
+        assert writes > 20
+        _assert_proven_once(service)
 
 
 def _dies_after(writes: int, service: Service) -> bool:
     service.mine(4)
-    service.chains().head(CHAIN_ID)  # seen, or these blocks would be ones that nobody knows of
+    service.chains().head(CHAIN_ID)  # stored: otherwise the blocks would be refused
     block = service.head() - 1
-    batches = [_by_time_and_number(service, block)]
-    batches += [service.ask_balance(HOLDER, block) for _ in range(2)]  # settled together
+    batches = [_submit_time_and_number(service, block)]
+    batches += [service.ask_balance(HOLDER, block) for _ in range(2)]  # resolved together
     death = Death(writes)
     with suppress(Killed):
         _work(service, batches, death)
     assert not connection.in_atomic_block
-    _let_leases_run_out()
+    for model in (Batch, BlockJob):
+        model.objects.exclude(lease_until=None).update(lease_until=shared_now())
     _work(service, batches)
-    # Not by the API, which has a limit a minute.
-    ended = Batch.objects.filter(pk__in=batches)
-    assert set(ended.values_list("status", flat=True)) == {"DONE"}
+    # Not over the API, which limits requests per minute.
+    rows = Batch.objects.filter(pk__in=batches)
+    assert set(rows.values_list("status", flat=True)) == {"DONE"}
     return death.came
 
 
 def _work(service: Service, batches: list[str], death: Death | None = None) -> None:
-    """Until these have ended, without the pauses: there are many places."""
+    """Work without pauses until these batches have ended."""
     chains = service.chains()
     while Batch.objects.filter(pk__in=batches, ended=None).exists():
         with connection.execute_wrapper(death) if death else nullcontext():
-            assert work_once(chains), "nobody looks at what is not done"
-        for rows in (Batch.objects, BlockJob.objects):
-            rows.exclude(look_again=None).update(look_again=shared_now())
+            assert work_once(chains), "nothing is due"
+        service.make_all_due()
 
 
-def _by_time_and_number(service: Service, block: int) -> str:
+def _submit_time_and_number(service: Service, block: int) -> str:
     entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
     seconds = int(service.header(block - 2)["timestamp"], 16)
     return service.submit({str(CHAIN_ID): {f"timestamp:{seconds}": entry, f"block:{block}": entry}})
 
 
-def _let_leases_run_out() -> None:
-    for rows in (Batch.objects, BlockJob.objects):
-        rows.exclude(lease_until=None).update(lease_until=shared_now())
+def _assert_proven_once(service: Service) -> None:
+    """Each fact was proven by one transaction, each nonce used once, none skipped."""
+    logs = service.node.rpc.ask(
+        "eth_getLogs", {"address": service.registry.address, "fromBlock": "0x0"}
+    )
+    assert len({tuple(log["topics"]) for log in logs}) == len(logs)
+    proving = {log["transactionHash"] for log in logs}
+    rows = list(SentTransaction.objects.order_by("nonce"))
+    assert len(rows) == len(proving)
+    assert [row.nonce for row in rows] == list(range(rows[0].nonce, rows[0].nonce + len(rows)))

@@ -1,7 +1,9 @@
-"""The loop that looks for work goes on, and a database that is gone is told in one line."""
+"""The worker threads survive errors, and webhooks do not hold up proofs."""
 
 import logging
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 from django.db import OperationalError
@@ -14,8 +16,26 @@ from queries.prover.context import Chains
 pytestmark = pytest.mark.no_database
 
 
+@contextmanager
+def _running_loop(
+    monkeypatch: pytest.MonkeyPatch, work: Callable[..., bool], deliver: Callable[..., bool]
+) -> Iterator[None]:
+    monkeypatch.setattr(loop, "work_once", work)
+    monkeypatch.setattr(loop, "deliver_once", deliver)
+    monkeypatch.setattr(loop, "seconds_until_due", lambda *_, **__: None)
+    monkeypatch.setattr(loop, "PAUSE_AFTER_ERROR", 0.01)
+    alarm = Alarm()
+    threads = loop.run(lambda: Chains(Routes({})), 1, alarm, 0.01)
+    try:
+        yield
+    finally:
+        alarm.stop()
+        for thread in threads:
+            thread.join(10)
+
+
 @pytest.mark.parametrize(
-    ("fault", "said", "traced"),
+    ("error", "line", "has_traceback"),
     [
         (
             OperationalError("connection to server at\n h failed: refused"),
@@ -25,60 +45,39 @@ pytestmark = pytest.mark.no_database
         (RuntimeError("ours"), "Unexpected error in the worker loop.", True),
     ],
 )
-def test_a_prover_outlives_what_goes_wrong(
+def test_a_prover_survives_an_error_and_logs_one_line(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    fault: Exception,
-    said: str,
+    error: Exception,
+    line: str,
     *,
-    traced: bool,
+    has_traceback: bool,
 ) -> None:
-    looked, back = threading.Event(), threading.Event()
+    failed, continued = threading.Event(), threading.Event()
 
     def work(*_: object) -> bool:
-        if looked.is_set():
-            back.set()
+        if failed.is_set():
+            continued.set()
             return False
-        looked.set()
-        raise fault
+        failed.set()
+        raise error
 
-    monkeypatch.setattr(loop, "work_once", work)
-    monkeypatch.setattr(loop, "deliver_once", lambda *_: False)
-    monkeypatch.setattr(loop, "seconds_until_due", lambda *_, **__: None)
-    monkeypatch.setattr(loop, "PAUSE_AFTER_ERROR", 0.01)
-    alarm = Alarm()
-    with caplog.at_level(logging.INFO):
-        threads = loop.run(lambda: Chains(Routes({})), 1, alarm, 0.01)
-        assert back.wait(10)
-        alarm.stop()
-        for thread in threads:
-            thread.join(10)
-    (told,) = [record for record in caplog.records if record.name == "tacitus.prover"]
-    assert told.getMessage() == said
-    assert bool(told.exc_info) is traced
+    with caplog.at_level(logging.INFO), _running_loop(monkeypatch, work, lambda *_: False):
+        assert continued.wait(10)
+    (record,) = [record for record in caplog.records if record.name == "tacitus.prover"]
+    assert record.getMessage() == line
+    assert bool(record.exc_info) is has_traceback
 
 
-def test_a_receiver_that_hangs_keeps_no_proof_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_webhook_receiver_does_not_delay_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
     proven, answered = threading.Event(), threading.Event()
-
-    def hang(*_: object) -> bool:
-        return answered.wait(10)
 
     def work(*_: object) -> bool:
         proven.set()
         return False
 
-    monkeypatch.setattr(loop, "deliver_once", hang)
-    monkeypatch.setattr(loop, "work_once", work)
-    monkeypatch.setattr(loop, "seconds_until_due", lambda *_, **__: None)
-    alarm = Alarm()
-    threads = loop.run(lambda: Chains(Routes({})), 1, alarm, 0.01)
-    try:
+    with _running_loop(monkeypatch, work, lambda *_: answered.wait(10)):
         for _ in range(3):
             proven.clear()
             assert proven.wait(5)
-    finally:
         answered.set()
-        alarm.stop()
-        for thread in threads:
-            thread.join(10)

@@ -1,4 +1,4 @@
-"""A route whose registry is another one by now: what the old one holds was never proven there."""
+"""A route that gets a new registry."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,17 +23,16 @@ def _moved(service: Service) -> Iterator[Service]:
     )
     registry = replace(service.registry, address=address)
     routes = Routes(service.routes.chains, {(CHAIN_ID, CHAIN_ID): registry})
-    with serving(service.node, routes) as it:
-        yield it
+    with serving(service.node, routes) as moved:
+        yield moved
 
 
-def test_facts_are_proven_to_the_new_one_as_well(service: Service) -> None:
-    """Although they were paid for, and the one node there is says that they are missing."""
+def test_facts_of_the_old_registry_are_proven_to_the_new_one(service: Service) -> None:
     block = service.head() - 2
     service.work(service.ask_balance(HOLDER, block))
-    with _moved(service) as it:
-        batch = it.ask_balance(HOLDER, block)
-        it.work(batch)
-        assert it.status(batch)["queryStatus"] == "DONE"
-        assert it.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1) is not None
+    with _moved(service) as moved:
+        batch = moved.ask_balance(HOLDER, block)
+        moved.work(batch)
+        assert moved.status(batch)["queryStatus"] == "DONE"
+        assert moved.reads.account_field(bytes.fromhex(HOLDER[2:]), block, 1) is not None
     assert SentTransaction.objects.count() == 2

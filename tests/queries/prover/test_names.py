@@ -1,4 +1,4 @@
-"""An account by its ENS name is the one that it meant at the proven block, as two nodes say."""
+"""ENS names of accounts are resolved at the proven block."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -34,48 +34,49 @@ def _data(block: int, *names: str) -> dict[str, Any]:
     return {str(CHAIN_ID): {f"block:{block}": {"accounts": accounts}}}
 
 
-def _proven(service: Service, block: int, *names: str) -> dict[str, Any]:
+def _prove(service: Service, block: int, *names: str) -> dict[str, Any]:
     service.chains().head(CHAIN_ID)
     batch = service.submit(_data(block, *names))
     service.work(batch)
     return service.status(batch)
 
 
-def _rejected(service: Service, block: int, *names: str) -> dict[str, Any]:
-    sent = SentTransaction.objects.count()
-    (told,) = service.estimate(_data(block, *names)).json()["blocks"]
-    assert told["readiness"] == "FAILS"
-    status = _proven(service, block, *names)
+def _expect_rejection(service: Service, block: int, *names: str) -> dict[str, Any]:
+    (estimate,) = service.estimate(_data(block, *names)).json()["blocks"]
+    assert estimate["readiness"] == "FAILS"
+    status = _prove(service, block, *names)
     assert (status["queryStatus"], status["step"]) == ("REJECTED", "INITIAL_STATE")
-    assert (status["code"], status["error"]) == (told["code"], told["error"])
-    assert SentTransaction.objects.count() == sent
+    assert (status["code"], status["error"]) == (estimate["code"], estimate["error"])
+    assert not SentTransaction.objects.exists()
     return status
 
 
 @pytest.mark.parametrize(
-    ("name", "mark"),
+    ("name", "node"),
     [
         ("eth", "93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae"),
         ("foo.eth", "de9b09fd7c5f901e23a3f19fecc54828e9c848539801e86591bd9801b019f84f"),
         ("vitalik.eth", "ee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"),
     ],
 )
-def test_a_names_place_is_the_standards(name: str, mark: str) -> None:
-    assert name_hash(name).hex() == mark
+def test_name_hashes_follow_the_standard(name: str, node: str) -> None:
+    assert name_hash(name).hex() == node
 
 
-def test_the_interface_of_resolvers_of_whole_names_is_the_standards() -> None:
+def test_wildcard_resolution_follows_the_standard() -> None:
     assert TAKES_WHOLE_NAMES.hex() == "9061b923"
     assert dns_name("foo.eth") == b"\x03foo\x03eth\x00"
 
 
-ANSWERS_20_KB = "0x614e206000f3"  # more than is read of an answer
+ANSWERS_20_KB = "0x614e206000f3"  # code of a contract; more than is read of an answer
 
 
 @pytest.mark.parametrize(
     "kind", ["no resolver", "no address", "no contract", "another contract", "a long answer"]
 )
-def test_a_name_that_means_nobody_is_named(service: Service, ens: LocalEns, kind: str) -> None:
+def test_a_name_without_an_address_is_rejected_by_name(
+    service: Service, ens: LocalEns, kind: str
+) -> None:
     resolvers = {
         "no resolver": NO_SIGNER,
         "no address": ens.resolver,
@@ -88,14 +89,15 @@ def test_a_name_that_means_nobody_is_named(service: Service, ens: LocalEns, kind
     ens.set_address(NAME, HOLDER)
     ens.set_resolver(name, resolvers[kind])
     service.mine(2)
-    told = _rejected(service, service.head() - 1, NAME, name)
-    assert (told["code"], told["retryable"]) == ("ens_unresolved", False)
-    assert told["error"].startswith(f"{name} stands for no address at block ")
-    failing = [each["name"] for each in told["queries"] if any(s["error"] for s in each["steps"])]
+    status = _expect_rejection(service, service.head() - 1, NAME, name)
+    assert (status["code"], status["retryable"]) == ("ens_unresolved", False)
+    assert status["error"].startswith(f"{name} stands for no address at block ")
+    queries = status["queries"]
+    failing = [query["name"] for query in queries if any(s["error"] for s in query["steps"])]
     assert failing == [name]
 
 
-def test_a_name_without_a_resolver_has_that_of_a_name_above_it(
+def test_a_name_without_a_resolver_uses_its_parents_wildcard_resolver(
     service: Service, ens: LocalEns
 ) -> None:
     names = ["a.wild.eth", "b.c.wild.eth", f"{'x.' * 100}wild.eth", "wild.eth"]
@@ -103,19 +105,19 @@ def test_a_name_without_a_resolver_has_that_of_a_name_above_it(
         ens.set_below("wild.eth", name, HOLDER)
     ens.set_address("own.wild.eth", HOLDER)
     service.mine(2)
-    told = _proven(service, service.head() - 1, *names, "own.wild.eth")
-    assert told["queryStatus"] == "DONE"
-    assert [(each["name"], each["account"]) for each in told["queries"]] == [
+    status = _prove(service, service.head() - 1, *names, "own.wild.eth")
+    assert status["queryStatus"] == "DONE"
+    assert [(query["name"], query["account"]) for query in status["queries"]] == [
         (name, HOLDER) for name in (*names, "own.wild.eth")
     ]
 
 
-def test_a_resolver_that_takes_no_whole_names_is_not_asked_for_those_below(
+def test_a_resolver_without_wildcards_is_not_asked_for_subnames(
     service: Service, ens: LocalEns
 ) -> None:
     ens.set_address("plain.eth", HOLDER)
     ens.set_address("below.plain.eth", HOLDER)
     ens.set_resolver("below.plain.eth", NO_SIGNER)
     service.mine(2)
-    told = _rejected(service, service.head() - 1, "below.plain.eth")
-    assert told["code"] == "ens_unresolved"
+    status = _expect_rejection(service, service.head() - 1, "below.plain.eth")
+    assert status["code"] == "ens_unresolved"

@@ -1,18 +1,11 @@
-"""Proofs of facts that come from another chain, or from several."""
-
-from collections.abc import Iterator
-from dataclasses import replace
+"""Proof files of facts of another chain."""
 
 import pytest
-from eth_utils.address import to_checksum_address
 
 from queries.attestations.records import take
-from queries.config.registries import Registry, RegistryKind
-from queries.contracts.abi import load_artifact
 from tests.queries.prover.bundles import whole_proof
-from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, serving
+from tests.queries.prover.service import CHAIN_ID, HOLDER
 from tests.queries.prover.two_chains import SIGNERS, SOURCE, TwoChains, word_of
-from tests.rigs.local_chain import HORIZON_WORD
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 ENTRY = {
@@ -21,8 +14,9 @@ ENTRY = {
 }
 
 
-def test_of_an_l1_on_its_l2(chains: TwoChains) -> None:
-    """The call that brought the hash shows nothing, and headers lead down from it."""
+def test_a_proof_file_of_an_optimism_route_has_the_headers_and_no_preparation(
+    chains: TwoChains,
+) -> None:
     block = chains.final_block()
     chains.final_block()
     with chains.serving_optimism() as service:
@@ -35,7 +29,7 @@ def test_of_an_l1_on_its_l2(chains: TwoChains) -> None:
     assert len(proven.transactions) == 1
 
 
-def test_on_signers_word(chains: TwoChains) -> None:
+def test_a_proof_file_of_an_attested_route_has_the_header_after_a_time(chains: TwoChains) -> None:
     block = chains.final_block()
     seconds = int(chains.header(block - 1)["timestamp"], 16)
     with chains.serving_attested() as service:
@@ -48,20 +42,3 @@ def test_on_signers_word(chains: TwoChains) -> None:
     assert (proven.registry.kind, proven.header.hash) == ("attested", chains.hash_of(block))
     assert timed.timestamps == (seconds,)
     assert timed.rests_on == proven.header
-
-
-@pytest.fixture
-def both(chains: TwoChains) -> Iterator[Service]:
-    """Two source chains with one destination, one of which is itself."""
-    native = Registry(
-        RegistryKind.NATIVE,
-        CHAIN_ID,
-        CHAIN_ID,
-        to_checksum_address(
-            chains.destination.deploy(load_artifact("NativeRegistry").bytecode, HORIZON_WORD)
-        ),
-    )
-    routes = chains.routes(chains.attested_registry())
-    registries = {**routes.registries, (CHAIN_ID, CHAIN_ID): native}
-    with serving(chains.destination, replace(routes, registries=registries)) as running:
-        yield running

@@ -1,71 +1,60 @@
-"""Facts are read back deep by each node's own head, and do not wait for others of their block."""
+"""Facts are read back at the confirmation depth by each node's own head."""
 
-import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from eth_account import Account as Key
 
 from explorer.demo.local_node import LocalNode
-from queries.config.routes import NodeAddress
 from queries.models import BlockJob, SentTransaction
-from tests.queries.prover.between import PassOn, between
+from tests.queries.prover.between import PassOn, calls_of, changing, proxy
 from tests.queries.prover.service import Service, running_service
-from tests.rigs.local_chain import CHAIN_ID, HOLDER
+from tests.rigs.local_chain import HOLDER
 from tests.rigs.lying_node import LyingNode
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 
-def test_a_query_whose_state_was_dropped_holds_up_no_fact_that_is_proven(service: Service) -> None:
-    block, gone = service.head() - 2, Key.create().address
+def test_a_query_whose_state_was_dropped_delays_no_proven_fact(service: Service) -> None:
+    block, dropped = service.head() - 2, Key.create().address
     service.work(service.ask_balance(HOLDER, block))
 
-    def prune(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
-        asked = question if isinstance(question, list) else [question]
-        answers = json.loads(pass_on())
-        for each, answer in zip(asked, answers if asked is question else [answers], strict=True):
-            if each["method"] == "eth_getProof" and gone.lower() in str(each["params"]).lower():
-                del answer["result"]
-                answer["error"] = {"code": -32000, "message": "missing trie node"}
-        connection.answer(json.dumps(answers).encode())
+    def drop_state(call: Any, answer: Any) -> None:
+        if call["method"] == "eth_getProof" and dropped.lower() in str(call["params"]).lower():
+            del answer["result"]
+            answer["error"] = {"code": -32000, "message": "missing trie node"}
 
-    with between(service.node.url, prune) as (address, _):
-        chain = replace(service.routes.chains[CHAIN_ID], nodes=(NodeAddress(address),))
-        pruned = replace(service, routes=replace(service.routes, chains={CHAIN_ID: chain}))
-        waiting = service.ask_balance(gone, block)
+    with proxy(service.node.url, changing(drop_state)) as address:
+        waiting = service.ask_balance(dropped, block)
         proven = service.ask_balance(HOLDER, block)
-        chains = pruned.chains()
+        chains = service.with_nodes(address).chains()
         service.work(proven, chains=chains)
-        job = BlockJob.objects.get(block=block)
-        service.work_until(lambda: bool(BlockJob.objects.get(pk=job.pk).failures), chains=chains)
+        jobs = BlockJob.objects.filter(block=block, failures__gt=0)
+        service.work_until(jobs.exists, chains=chains)
     assert service.status(proven)["queryStatus"] == "DONE"
-    assert service.waits(waiting) == "state_not_available"
+    assert service.wait_code(waiting) == "state_not_available"
 
 
 def test_a_fact_is_done_when_it_is_deep_enough_for_each_of_two_nodes(node: LocalNode) -> None:
-    behind = [3]
+    lag = 3
 
-    def lag(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
-        for each in question if isinstance(question, list) else [question]:
-            if each["method"] == "eth_getBlockByNumber" and each["params"][0] == "latest":
-                each["params"][0] = hex(service.head() - behind[0])
+    def serve_older_head(connection: LyingNode, body: Any, pass_on: PassOn) -> None:
+        for call in calls_of(body):
+            if call["method"] == "eth_getBlockByNumber" and call["params"][0] == "latest":
+                call["params"][0] = hex(service.head() - lag)
         connection.answer(pass_on())
 
     with (
         running_service(node, confirmations=3) as service,
-        between(service.node.url, lag) as (address, _),
+        proxy(service.node.url, serve_older_head) as address,
     ):
         service.mine(12)
-        nodes = (NodeAddress(service.node.url), NodeAddress(address))
-        chain = replace(service.routes.chains[CHAIN_ID], nodes=nodes)
-        two = replace(service, routes=replace(service.routes, chains={CHAIN_ID: chain}))
-        batch, chains = service.ask_balance(HOLDER, service.head() - 8), two.chains()
+        chains = service.with_nodes(service.node.url, address).chains()
+        batch = service.ask_balance(HOLDER, service.head() - 8)
         mined = SentTransaction.objects.exclude(mined_block=None)
         service.work_until(mined.exists, chains=chains)
         service.mine(2)
-        service.work_until_it_says("do not agree", batch, chains=chains)
+        service.work_until_sentence("do not agree", batch, chains=chains)
         service.mine(3)
         service.work(batch, chains=chains)
     assert service.status(batch)["queryStatus"] == "DONE"

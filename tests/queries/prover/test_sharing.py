@@ -1,4 +1,4 @@
-"""Jobs that are ready together share transactions, and nobody pays more for that than alone."""
+"""Jobs that are ready together share transactions, and no batch pays more than it would alone."""
 
 import time
 from collections.abc import Iterator
@@ -18,8 +18,6 @@ from queries.chain.signer import parts_of
 from queries.database.clock import shared_now
 from queries.database.leases import due
 from queries.models import Batch, BlockJob, InTurn, Query, SentTransaction
-from queries.prover.context import Chains
-from queries.prover.worker import work_once
 from queries.proving.packing import CALLDATA_BYTES
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 from tests.rigs.local_chain import a_day_ago
@@ -44,9 +42,8 @@ def service(node: LocalNode) -> Iterator[Service]:
 
 
 def _blocks(service: Service, count: int, entry: Any = None) -> dict[str, Any]:
-    newest = service.head() - 1
-    entry = BALANCE if entry is None else entry
-    return {str(CHAIN_ID): {f"block:{newest - number}": entry for number in range(count)}}
+    last = service.head() - 1
+    return {str(CHAIN_ID): {f"block:{last - n}": entry or BALANCE for n in range(count)}}
 
 
 def _price(row: SentTransaction) -> int:
@@ -57,7 +54,7 @@ def _calldata(row: SentTransaction) -> bytes:
     return parts_of(row.raw).data
 
 
-def test_blocks_of_one_batch_go_in_one_transaction_whose_cost_they_share(service: Service) -> None:
+def test_blocks_of_one_batch_share_a_transaction_and_its_cost(service: Service) -> None:
     alone = service.submit(_blocks(service, 1), fee=str(ETHER))
     service.work(alone)
     single = SentTransaction.objects.get()
@@ -68,66 +65,52 @@ def test_blocks_of_one_batch_go_in_one_transaction_whose_cost_they_share(service
     assert service.status(batch)["queryStatus"] == "DONE"
     row = SentTransaction.objects.exclude(pk=single.pk).get()
     assert row.jobs.count() == 5
-    # Four times the 21,000 of a transaction are spared.
+    # It saves four times the 21,000 gas of a transaction.
     assert (row.gas_used or 0) < 5 * (single.gas_used or 0) - 4 * 20_000
-    told = service.status(batch)
-    assert int(told["spent"]) == _price(row)
+    assert int(service.status(batch)["spent"]) == _price(row)
     shares = [int(query.cost, 16) for query in Query.objects.filter(batch=batch)]
     assert sum(shares) == _price(row)
     assert max(shares) - min(shares) < max(shares) // 20
 
 
-def test_batches_of_two_people_share_and_pay_less_than_alone(service: Service) -> None:
-    """One shows much and stores little, the other stores much: neither pays for the other."""
-    newest = service.head() - 1
-    many = {Key.create().address: {"slots": [hex(n) for n in range(60)]}}
-    dear = {str(CHAIN_ID): {f"block:{newest}": {"accounts": many}}}
-    cheap = {str(CHAIN_ID): {f"block:{newest - 1}": BALANCE}}
-    told = [service.estimate(data).json() for data in (dear, cheap)]
-    batches = [
-        service.submit(data, fee=estimate["feeNeeded"])
-        for data, estimate in zip((dear, cheap), told, strict=True)
-    ]
-    service.work(*batches)
-    row = SentTransaction.objects.get()
-    spent = [int(service.status(batch)["spent"]) for batch in batches]
-    assert sum(spent) == _price(row)
-    for paid, estimate in zip(spent, told, strict=True):
-        assert 0 < paid < int(estimate["gas"]) * int(row.gas_price, 16)
-
-
-def test_who_asks_little_of_an_account_does_not_pay_for_who_asks_much_of_it(
-    service: Service,
+@pytest.mark.parametrize("same_account", [False, True])
+def test_a_small_batch_does_not_pay_for_a_large_one(
+    service: Service, *, same_account: bool
 ) -> None:
-    """One block, one account: else any stranger could use up a fee that was enough."""
-    block = f"block:{service.head() - 1}"
-    cheap = {str(CHAIN_ID): {block: BALANCE}}
-    slots = {HOLDER: {"props": ["NONCE"], "slots": [hex(n) for n in range(80)]}}
-    dear = {str(CHAIN_ID): {block: {"accounts": slots}}}
-    told = [service.estimate(data).json() for data in (cheap, dear)]
+    """Otherwise a stranger could use up a fee that was enough."""
+    last = service.head() - 1
+    slots = [hex(n) for n in range(60)]
+    if same_account:
+        block, accounts = last, {HOLDER: {"props": ["NONCE"], "slots": slots}}
+    else:
+        block, accounts = last - 1, {Key.create().address: {"slots": slots}}
+    small = {str(CHAIN_ID): {f"block:{last}": BALANCE}}
+    large = {str(CHAIN_ID): {f"block:{block}": {"accounts": accounts}}}
+    estimates = [service.estimate(data).json() for data in (small, large)]
     batches = [
         service.submit(data, fee=estimate["feeNeeded"])
-        for data, estimate in zip((cheap, dear), told, strict=True)
+        for data, estimate in zip((small, large), estimates, strict=True)
     ]
     service.work(*batches)
-    assert [service.status(batch)["queryStatus"] for batch in batches] == ["DONE", "DONE"]
+    statuses = [service.status(batch) for batch in batches]
+    assert [status["queryStatus"] for status in statuses] == ["DONE", "DONE"]
     row = SentTransaction.objects.get()
-    spent = [int(service.status(batch)["spent"]) for batch in batches]
+    spent = [int(status["spent"]) for status in statuses]
     assert sum(spent) == _price(row)
-    for paid, estimate in zip(spent, told, strict=True):
+    for paid, estimate in zip(spent, estimates, strict=True):
         assert 0 < paid < int(estimate["gas"]) * int(row.gas_price, 16)
 
 
 def test_the_reported_fee_covers_the_whole_batch(service: Service) -> None:
     data = _blocks(service, 4, {"header": ["STATE_ROOT"], **BALANCE})
-    told = service.estimate(data).json()
-    assert told["transactions"] == 1
-    assert int(told["feeNeeded"]) > int(told["cost"])  # each block may have to go alone
-    batch = service.submit(data, fee=told["feeNeeded"])
+    estimate = service.estimate(data).json()
+    assert estimate["transactions"] == 1
+    assert int(estimate["feeNeeded"]) > int(estimate["cost"])  # blocks may have to go alone
+    batch = service.submit(data, fee=estimate["feeNeeded"])
     service.work(batch)
     row = SentTransaction.objects.get()
-    assert told["bytes"] == len(_calldata(row))
-    assert 0 <= int(told["gas"]) - (row.gas_used or 0) < 5_000
+    assert estimate["bytes"] == len(_calldata(row))
+    assert 0 <= int(estimate["gas"]) - (row.gas_used or 0) < 5_000
 
 
 def test_an_account_with_thousands_of_slots_takes_several_transactions(service: Service) -> None:
@@ -143,23 +126,22 @@ def test_an_account_with_thousands_of_slots_takes_several_transactions(service: 
         assert len(_calldata(row)) <= CALLDATA_BYTES
 
 
-def test_what_was_mined_and_failed_is_borne_as_well(
+def test_a_batch_pays_for_failed_transactions_too(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    estimated: Any = Destination.gas_needed_by_each
+    estimate_gas: Any = Destination.gas_needed_by_each
 
     def too_little(*arguments: Any, **more: Any) -> list[Any]:
-        return [gas * 8 // 10 for gas in estimated(*arguments, **more)]
+        return [gas * 8 // 10 for gas in estimate_gas(*arguments, **more)]
 
     monkeypatch.setattr(Destination, "gas_needed_by_each", too_little)
     batch = service.submit(_blocks(service, 2), fee=str(ETHER))
-    chains = service.chains()
-    _until(chains, SentTransaction.objects.all())
-    monkeypatch.setattr(Destination, "gas_needed_by_each", estimated)
+    service.work_until(SentTransaction.objects.exists)
+    monkeypatch.setattr(Destination, "gas_needed_by_each", estimate_gas)
     service.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
     rows = list(SentTransaction.objects.order_by("nonce"))
-    # What failed together is tried again apart.
+    # Blocks that failed together are tried again separately.
     assert [row.succeeded for row in rows] == [False, True, True]
     paid = sum(map(_price, rows))
     assert int(service.status(batch)["spent"]) == paid
@@ -168,15 +150,15 @@ def test_what_was_mined_and_failed_is_borne_as_well(
         assert step["transactionHash"] != rows[0].mined_hash
 
 
-def test_an_op_stack_chains_fee_for_its_data_is_reported_and_held_back(service: Service) -> None:
-    fee = 77 * 10**14  # beside which it hardly matters what gas costs a moment later
-    code = bytes((0x66, *fee.to_bytes(7), 0x5F, 0x52, 0x60, 0x20, 0x5F, 0xF3))  # answers the fee
+def test_the_l1_data_fee_of_an_op_stack_chain_is_estimated_and_reserved(service: Service) -> None:
+    fee = 77 * 10**14  # so much that gas prices hardly matter
+    code = bytes((0x66, *fee.to_bytes(7), 0x5F, 0x52, 0x60, 0x20, 0x5F, 0xF3))  # returns the fee
     service.node.rpc.ask("anvil_setCode", GAS_PRICE_ORACLE, f"0x{code.hex()}")
     service.mine(2)
     try:
-        told = service.estimate(_blocks(service, 1)).json()
-        gas = int(told["gas"]) * int(told["gasPrice"])
-        assert int(told["feeNeeded"]) == int(told["cost"]) == gas + 2 * fee
+        estimate = service.estimate(_blocks(service, 1)).json()
+        gas = int(estimate["gas"]) * int(estimate["gasPrice"])
+        assert int(estimate["feeNeeded"]) == int(estimate["cost"]) == gas + 2 * fee
         batch = service.submit(_blocks(service, 1), fee=str(gas + fee))
         service.work(batch)
         assert service.status(batch)["code"] == "fee_too_low"
@@ -185,16 +167,8 @@ def test_an_op_stack_chains_fee_for_its_data_is_reported_and_held_back(service: 
         service.mine(1)
 
 
-def _until(chains: Chains, there: QuerySet[Any]) -> None:
-    until = time.monotonic() + 20
-    while not there.exists():
-        assert time.monotonic() < until
-        if not work_once(chains):
-            time.sleep(0.05)
-
-
-def test_the_next_row_is_found_as_fast_in_a_long_queue_as_in_a_short_one() -> None:
-    """Beside 20,000 due rows; it took 30 times as long when all of them were sorted."""
+def test_finding_the_next_row_takes_as_long_in_a_long_queue_as_in_a_short_one() -> None:
+    """Among 20,000 due rows. Sorting all of them took 30 times as long."""
     owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
     now = shared_now()
     turns = [now + timedelta(milliseconds=number) for number in range(MANY)]
@@ -219,10 +193,10 @@ def test_the_next_row_is_found_as_fast_in_a_long_queue_as_in_a_short_one() -> No
 
 
 def _seconds_to_find_next(queue: QuerySet[InTurn]) -> float:
-    """The least of twenty times, because other programs use the machine as well."""
+    """The fastest of twenty runs, because other programs use the machine as well."""
     times = []
     for _ in range(20):
-        found, begin = due(queue, shared_now())[:1], time.perf_counter()
-        assert list(found)
+        rows, begin = due(queue, shared_now())[:1], time.perf_counter()
+        assert list(rows)
         times.append(time.perf_counter() - begin)
     return min(times)

@@ -1,8 +1,7 @@
-"""What provers note of nodes and of the signer's funds, and that `/metrics` tells it."""
+"""Provers poll nodes and the signer's funds, and `/metrics` reports them."""
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,13 +12,13 @@ from eth_account import Account as Key
 from explorer.demo.local_node import LocalNode
 from explorer.http import metrics
 from queries.chain.signer import Signer
-from queries.config.routes import NodeAddress, Routes
+from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import Chains
 from queries.prover.watch import Watch
 from tests.explorer.monitoring.exposed import Samples, exposed
-from tests.queries.prover.between import PassOn, between
+from tests.queries.prover.between import PassOn, calls_of, proxy
 from tests.queries.prover.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
 from tests.rigs.lying_node import LyingNode, as_json
 
@@ -33,17 +32,11 @@ def service(shared_node: LocalNode) -> Iterator[Service]:
 
 
 CHAIN = str(CHAIN_ID)
-NO_SIGNER = "http://127.0.0.1:1/hunter2"
-
-
-def _routes(service: Service, *nodes: str) -> Routes:
-    addresses = tuple(NodeAddress(each) for each in nodes)
-    chain = replace(service.routes.chains[CHAIN_ID], nodes=addresses)
-    return replace(service.routes, chains={CHAIN_ID: chain})
+NO_NODE = "http://127.0.0.1:1/hunter2"
 
 
 def _watch(routes: Routes) -> Watch:
-    """Of a prover that does not begin with its first check."""
+    """Of a prover that has checked all chains before."""
     for chain in routes.chains:
         long_ago = shared_now() - timedelta(days=1)
         old = {"looked_at": long_ago, "checked": long_ago}
@@ -51,113 +44,103 @@ def _watch(routes: Routes) -> Watch:
     return Watch(Chains(routes, Signer(SIGNER_KEY)))
 
 
-def _seen(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
+def _samples(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
     monkeypatch.setattr(metrics, "ROUTES", routes)
     return exposed()
 
 
-def _later(seconds: timedelta = timedelta(minutes=5)) -> None:
+def _let_time_pass(seconds: timedelta = timedelta(minutes=5)) -> None:
     ChainRecord.objects.update(looked_at=F("looked_at") - seconds, checked=F("checked") - seconds)
     NodeRecord.objects.update(measured=F("measured") - seconds)
 
 
-def test_nodes_and_funds_are_seen(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_show_nodes_and_funds(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service.mine(20)
-    routes = _routes(service, NO_SIGNER, service.node.url)
+    routes = service.with_nodes(NO_NODE, service.node.url).routes
     assert exposed().keys().isdisjoint({"tacitus_node_up", "tacitus_signer_balance_wei"})
-    watch = _watch(routes)
-    watch.poll_once()
-    seen = _seen(monkeypatch, routes)
-    assert seen["tacitus_node_up"] == {(CHAIN, "1"): 0, (CHAIN, "2"): 1}
-    assert seen["tacitus_node_head_number"] == {(CHAIN, "2"): service.head()}
-    assert seen["tacitus_node_lag_blocks"] == {(CHAIN, "2"): 0}
-    # Other tests have changed balances of blocks, whose states are then not those of their headers.
-    (window,) = seen["tacitus_node_proof_window_blocks"].values()
+    _watch(routes).poll_once()
+    samples = _samples(monkeypatch, routes)
+    assert samples["tacitus_node_up"] == {(CHAIN, "1"): 0, (CHAIN, "2"): 1}
+    assert samples["tacitus_node_head_number"] == {(CHAIN, "2"): service.head()}
+    assert samples["tacitus_node_lag_blocks"] == {(CHAIN, "2"): 0}
+    # Other tests have changed balances in mined blocks, whose states no longer match their headers.
+    (window,) = samples["tacitus_node_proof_window_blocks"].values()
     assert 0 < window < service.head()
-    assert seen["tacitus_chain_proof_window_needed_blocks"] == {(CHAIN,): 0}
+    assert samples["tacitus_chain_proof_window_needed_blocks"] == {(CHAIN,): 0}
     signer = Key.from_key(SIGNER_KEY).address
-    balance = seen["tacitus_signer_balance_wei"][CHAIN, signer]
+    balance = samples["tacitus_signer_balance_wei"][CHAIN, signer]
     assert balance == service.balance(signer, service.head())
     assert 999 * ETHER < balance <= 1_000 * ETHER
+    shown = repr(samples) + repr(list(NodeRecord.objects.values()))
+    assert "hunter2" not in shown
+    assert "127.0.0.1" not in shown
 
 
-def test_the_proof_window_of_another_node_in_its_place_is_measured(
+def test_the_proof_window_is_measured_again_for_another_node(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a restart with other nodes, and after a time in which the node did not answer."""
+    """After a restart with other nodes, and after an outage of the node."""
     service.mine(20)
-    head, is_gone, kept, block = service.head(), False, 5, 0
+    head, is_down, window, block = service.head(), False, 5, 0
 
-    def tell(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
+    def handle(connection: LyingNode, body: Any, pass_on: PassOn) -> None:
         nonlocal block
-        (asked,) = question if isinstance(question, list) else [question]
-        if asked["method"] == "eth_getBlockByNumber" and asked["params"][0].startswith("0x"):
-            block = int(asked["params"][0], 16)  # whose proof is asked for next
-        if is_gone:
+        (call,) = calls_of(body)
+        if call["method"] == "eth_getBlockByNumber" and call["params"][0].startswith("0x"):
+            block = int(call["params"][0], 16)  # its proof is requested next
+        if is_down:
             connection.close_connection = True
-        elif asked["method"] == "eth_getProof" and block < head - kept:
+        elif call["method"] == "eth_getProof" and block < head - window:
             refusal = {"error": {"code": -32000, "message": "missing trie node"}}
-            connection.answer(as_json({"id": asked["id"], **refusal}))
+            connection.answer(as_json({"id": call["id"], **refusal}))
         else:
             connection.answer(pass_on())
 
-    def window() -> float:
-        _later()
+    def measured_window() -> float:
+        _let_time_pass()
         watch.poll_once()
-        (found,) = _seen(monkeypatch, routes)["tacitus_node_proof_window_blocks"].values()
-        return found
+        (blocks,) = _samples(monkeypatch, routes)["tacitus_node_proof_window_blocks"].values()
+        return blocks
 
-    routes = _routes(service, service.node.url)
+    routes = service.with_nodes(service.node.url).routes
     watch = _watch(routes)
-    whole = window()
-    with between(service.node.url, tell) as (other, _):
-        routes = _routes(service, other)
+    full_window = measured_window()
+    with proxy(service.node.url, handle) as address:
+        routes = service.with_nodes(address).routes
         watch = _watch(routes)
-        assert window() == kept < whole
-        is_gone = True
-        _later()
+        assert measured_window() == window < full_window
+        is_down = True
+        _let_time_pass()
         watch.poll_once()
-        is_gone, kept = False, 3
+        is_down, window = False, 3
         time.sleep(1.5)  # its cool-down
-        assert window() == kept
+        assert measured_window() == window
 
 
-def test_no_address_of_a_node_is_reported(
+def test_metrics_show_how_far_a_node_is_behind(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    routes = _routes(service, NO_SIGNER)
-    _watch(routes).poll_once()
-    told = repr(_seen(monkeypatch, routes)) + repr(list(NodeRecord.objects.values()))
-    assert "hunter2" not in told
-    assert "127.0.0.1" not in told
-
-
-def test_a_node_that_is_behind_lags(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service.mine(30)
 
-    def ten_behind(connection: LyingNode, question: Any, pass_on: PassOn) -> None:
-        asked = question if isinstance(question, list) else [question]
-        for each in asked:
-            if each["method"] == "eth_getBlockByNumber" and each["params"][0] == "latest":
-                each["params"][0] = hex(service.head() - 10)
+    def lag_by_ten(connection: LyingNode, body: Any, pass_on: PassOn) -> None:
+        for call in calls_of(body):
+            if call["method"] == "eth_getBlockByNumber" and call["params"][0] == "latest":
+                call["params"][0] = hex(service.head() - 10)
         connection.answer(pass_on())
 
-    with between(service.node.url, ten_behind) as (behind, _):
-        routes = _routes(service, service.node.url, behind)
+    with proxy(service.node.url, lag_by_ten) as address:
+        routes = service.with_nodes(service.node.url, address).routes
         _watch(routes).poll_once()
-    assert _seen(monkeypatch, routes)["tacitus_node_lag_blocks"] == {
-        (CHAIN, "1"): 0,
-        (CHAIN, "2"): 10,
-    }
+    lags = _samples(monkeypatch, routes)["tacitus_node_lag_blocks"]
+    assert lags == {(CHAIN, "1"): 0, (CHAIN, "2"): 10}
 
 
-def test_what_is_no_longer_configured_is_no_longer_reported(
+def test_metrics_leave_out_nodes_that_are_no_longer_configured(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watch = _watch(_routes(service, service.node.url, service.node.url))
-    watch.poll_once()
-    _later()
-    fewer = _routes(service, service.node.url)
+    _watch(service.with_nodes(service.node.url, service.node.url).routes).poll_once()
+    _let_time_pass()
+    fewer = service.with_nodes(service.node.url).routes
     _watch(fewer).poll_once()
-    assert set(_seen(monkeypatch, fewer)["tacitus_node_up"]) == {(CHAIN, "1")}
-    assert "tacitus_node_up" not in _seen(monkeypatch, Routes({}))
+    assert set(_samples(monkeypatch, fewer)["tacitus_node_up"]) == {(CHAIN, "1")}
+    assert "tacitus_node_up" not in _samples(monkeypatch, Routes({}))

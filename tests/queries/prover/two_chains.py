@@ -1,9 +1,8 @@
-"""A source and a destination, which know of each other by an L2's word or by signers'."""
+"""A source and a destination chain with an Optimism or an attested route."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from eth_abi.abi import encode
 from eth_account import Account as Key
@@ -30,7 +29,7 @@ SIGNERS = sorted(
 
 @dataclass(frozen=True)
 class TwoChains:
-    """A source and a destination, and who holds what on the first."""
+    """A source and a destination chain."""
 
     source: LocalNode
     destination: LocalNode
@@ -103,12 +102,10 @@ def two_chains() -> Iterator[TwoChains]:
         yield TwoChains(source, destination)
 
 
-def word_of(
-    service: Service, chains: TwoChains, signer: Signer, block: int, **other: Any
-) -> SignedAttestation:
+def word_of(service: Service, chains: TwoChains, signer: Signer, block: int) -> SignedAttestation:
     registry = bytes.fromhex(service.routes.registries[SOURCE, CHAIN_ID].address[2:])
-    told = Attested(SOURCE, CHAIN_ID, registry, block, chains.hash_of(block))
-    return SignedAttestation(told, signer.sign_digest(replace(told, **other).digest))
+    attestation = Attested(SOURCE, CHAIN_ID, registry, block, chains.hash_of(block))
+    return SignedAttestation(attestation, signer.sign_digest(attestation.digest))
 
 
 def ask_balance(service: Service, block: int) -> str:
@@ -116,7 +113,7 @@ def ask_balance(service: Service, block: int) -> str:
     return service.submit({str(SOURCE): {f"block:{block}": entry}})
 
 
-def is_right(service: Service, chains: TwoChains, batch: str, block: int) -> None:
+def assert_proven(service: Service, chains: TwoChains, batch: str, block: int) -> None:
     assert service.status(batch)["queryStatus"] == "DONE"
     registry = service.routes.registries[SOURCE, CHAIN_ID].address
     reads = RegistryReads(lambda data: chains.destination.call(registry, data))

@@ -1,4 +1,4 @@
-"""What a signed transaction waits for, and when it is replaced."""
+"""When transactions are sent again, replaced, confirmed and final."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,23 +22,21 @@ from queries.statuses import StepName
 from queries.transactions.destination_reorgs import check_final
 from queries.transactions.shares import settle_costs
 from queries.transitions import Failure
-from tests.queries.prover.between import between, retold
-from tests.queries.prover.provers import through
+from tests.queries.prover.between import changing, proxy
 from tests.queries.prover.service import CHAIN_ID, HOLDER, SIGNER_KEY, Service, running_service
 from tests.queries.prover.two_chains import TwoChains, ask_balance
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_after_an_outage_a_transaction_is_replaced_once(service: Service) -> None:
-    """The next replacement is due a while after it, however long the outage was."""
+def test_a_transaction_is_replaced_only_once_after_a_long_outage(service: Service) -> None:
     service.node.rpc.ask_many("evm_setAutomine", [(False,)])
     batch = service.ask_balance(HOLDER, service.head() - 2)
-    service.work_until_it_says("not mined yet", batch)
+    service.work_until_sentence("not mined yet", batch)
     SentTransaction.objects.update(signed=F("signed") - timedelta(hours=1))
     for _ in range(3):
         SentTransaction.objects.update(sent=F("sent") - timedelta(minutes=1))
-        service.look_now()
+        service.make_all_due()
         assert work_once(service.chains())
     assert len(SentTransaction.objects.get().hashes) == 2
     service.mine()
@@ -46,22 +44,22 @@ def test_after_an_outage_a_transaction_is_replaced_once(service: Service) -> Non
     assert SentTransaction.objects.get().succeeded
 
 
-def test_a_nonce_that_was_given_up_and_is_free_again_takes_an_empty_transfer(
+def test_a_given_up_nonce_that_is_free_after_all_is_filled_by_an_empty_transfer(
     service: Service,
 ) -> None:
-    """As where a former key is used again: its pieces are in a later transaction by now."""
+    """A later transaction has proven its pieces."""
     service.node.rpc.ask_many("evm_setAutomine", [(False,)])
     batch = service.ask_balance(HOLDER, service.head() - 2)
-    service.work_until_it_says("not mined yet", batch)
+    service.work_until_sentence("not mined yet", batch)
     first = SentTransaction.objects.get()
     service.node.rpc.ask("anvil_dropTransaction", first.hashes[-1])
     first.succeeded = False
     settle_costs(first, free=True)
-    service.look_now()
+    service.make_all_due()
     service.work_until(lambda: SentTransaction.objects.count() == 2)
     minutes = timedelta(minutes=5)
     SentTransaction.objects.update(signed=F("signed") - minutes, sent=F("sent") - minutes)
-    service.look_now()
+    service.make_all_due()
     assert work_once(service.chains())
     first.refresh_from_db()
     assert parts_of(first.raw).data == b""
@@ -73,48 +71,49 @@ def test_a_nonce_that_was_given_up_and_is_free_again_takes_an_empty_transfer(
     assert SentTransaction.objects.filter(succeeded=True).count() == 2
 
 
-def test_each_node_of_a_quorum_finds_a_receipt_deep_enough_for_itself(node: LocalNode) -> None:
-    behind = 5
+def test_a_receipt_must_be_deep_enough_for_each_node_of_the_quorum(node: LocalNode) -> None:
+    lag = 5
 
-    def tell_an_older_head(asked: Any, answer: Any) -> None:
-        if asked["method"] == "eth_getBlockByNumber" and asked["params"][0] == "latest":
-            number = int(answer["result"]["number"], 16) - behind
+    def answer_older_head(call: Any, answer: Any) -> None:
+        if call["method"] == "eth_getBlockByNumber" and call["params"][0] == "latest":
+            number = int(answer["result"]["number"], 16) - lag
             questions = [(hex(number), False)]
             (answer["result"],) = node.rpc.ask_many("eth_getBlockByNumber", questions)
 
     with (
         running_service(node, confirmations=3) as running,
-        between(node.url, retold(tell_an_older_head)) as (address, _),
+        proxy(node.url, changing(answer_older_head)) as address,
     ):
         running.mine(12)
-        service = through(running, node.url, address)
+        service = running.with_nodes(node.url, address)
         batch = service.ask_balance(HOLDER, service.head() - 8)
-        service.work_until_it_waits(batch, "confirming")
+        service.work_until_code(batch, "confirming")
         service.mine(3)
         chains = service.chains()
         for _ in range(4):
-            service.look_now()
+            service.make_all_due()
             work_once(chains)
         assert not SentTransaction.objects.get().settled
-        behind = 0
+        lag = 0
         service.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
 
 
-def test_transactions_without_a_quorum_hold_up_no_others(service: Service) -> None:
-    """As many of them as are checked at once: one, here."""
-    for behind in (4, 3):
-        service.work(service.ask_balance(HOLDER, service.head() - behind))
+def test_a_transaction_without_a_quorum_does_not_block_the_check_of_others(
+    service: Service,
+) -> None:
+    for distance in (4, 3):
+        service.work(service.ask_balance(HOLDER, service.head() - distance))
     first, second = SentTransaction.objects.order_by("mined_block")
     service.mine(4)
 
-    def hide_the_first(asked: Any, answer: Any) -> None:
-        if asked["params"][:1] == [first.mined_hash]:
+    def hide_first(call: Any, answer: Any) -> None:
+        if call["params"][:1] == [first.mined_hash]:
             answer["result"] = None
 
-    with between(service.node.url, retold(hide_the_first)) as (address, _):
-        other = through(service, service.node.url, address)
-        limits = replace(other.routes.limits, batch_questions=1)
+    with proxy(service.node.url, changing(hide_first)) as address:
+        other = service.with_nodes(service.node.url, address)
+        limits = replace(other.routes.limits, batch_questions=1)  # check one at a time
         nodes = replace(other.routes.chains[CHAIN_ID], limits=limits)
         lane = Chains(Routes({CHAIN_ID: nodes}, limits=limits), Signer(SIGNER_KEY)).lane(CHAIN_ID)
         for _ in range(3):
@@ -123,29 +122,28 @@ def test_transactions_without_a_quorum_hold_up_no_others(service: Service) -> No
 
 
 @pytest.mark.parametrize("case", ["at depth", "not deep enough", "no query is open"])
-def test_a_node_that_makes_up_receipts_keeps_no_transaction_from_being_replaced(
+def test_made_up_receipts_of_one_node_do_not_prevent_a_replacement(
     node: LocalNode, case: str
 ) -> None:
-    """One of three, asked first; its receipt's block changes if the node claims a recent one."""
+    """One of three nodes, asked first. Its receipt's block changes if it claims a recent one."""
     claims, is_deep = count(), case == "at depth"
 
-    def make_up_receipt(asked: Any, answer: Any) -> None:
-        if asked["method"] == "eth_getTransactionReceipt" and answer["result"] is None:
+    def make_up_receipt(call: Any, answer: Any) -> None:
+        if call["method"] == "eth_getTransactionReceipt" and answer["result"] is None:
             block = running.head() - (6 if is_deep else next(claims) % 2)
             answer["result"] = {
-                "transactionHash": asked["params"][0], "blockNumber": hex(block),
+                "transactionHash": call["params"][0], "blockNumber": hex(block),
                 "status": "0x1", "gasUsed": "0x186a0", "effectiveGasPrice": "0x1",
             }  # fmt: skip
 
     with (
         running_service(node, confirmations=3) as running,
-        between(node.url, retold(make_up_receipt)) as (liar, _),
+        proxy(node.url, changing(make_up_receipt)) as liar,
     ):
         running.mine(12)
         node.rpc.ask_many("evm_setAutomine", [(False,)])
-        service = through(running, liar, node.url, node.url)
-        limits = replace(service.routes.limits, resend_after=0.2, replace_after=0.4)
-        service = replace(service, routes=replace(service.routes, limits=limits))
+        service = running.with_nodes(liar, node.url, node.url)
+        service = service.with_limits(resend_after=0.2, replace_after=0.4)
         batch, chains = service.ask_balance(HOLDER, service.head() - 8), service.chains()
         service.work_until(SentTransaction.objects.exclude(sent=None).exists, chains=chains)
         if case == "no query is open":
@@ -158,34 +156,32 @@ def test_a_node_that_makes_up_receipts_keeps_no_transaction_from_being_replaced(
         assert SentTransaction.objects.get().succeeded
 
 
-def test_a_transaction_of_another_batch_is_waited_for_as_long_as_a_batch_may_wait(
+def test_waiting_for_a_transaction_of_another_batch_counts_towards_batch_max_age(
     chains: TwoChains,
 ) -> None:
-    """It records a hash that both need. The batch that has sent it goes on waiting."""
+    """It records a hash that both need. The batch that pays for it is not rejected."""
     block = chains.final_block()
     chains.final_block()
     with chains.serving_optimism() as running:
-        limits = replace(running.routes.limits, batch_max_age=1)
-        service = replace(running, routes=replace(running.routes, limits=limits))
+        service = running.with_limits(batch_max_age=1)
         chains.tell_the_l2(block + 3)
         service.node.rpc.ask_many("evm_setAutomine", [(False,)])
         first = ask_balance(service, block)
         service.work_until(SentTransaction.objects.filter(prepares=True).exists)
         second = ask_balance(service, block - 1)
         service.work(second)
-        told = service.status(second)
-        assert (told["queryStatus"], told["code"]) == ("REJECTED", "hash_on_its_way")
-        assert told["retryable"]
+        status = service.status(second)
+        assert (status["queryStatus"], status["code"]) == ("REJECTED", "hash_on_its_way")
+        assert status["retryable"]
         service.node.rpc.ask_many("evm_setAutomine", [(True,)])
         service.mine()
         service.work(first)
         assert service.status(first)["queryStatus"] == "DONE"
 
 
-def test_a_batch_that_was_rejected_meanwhile_does_not_pay(
+def test_a_batch_that_is_rejected_between_proof_and_signature_does_not_pay(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the proof and the signature."""
     block = service.head() - 2
     rejected, other = (service.ask_balance(HOLDER, block) for _ in range(2))
 
