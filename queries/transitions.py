@@ -49,9 +49,9 @@ def reject(
     """
     with transaction.atomic():
         ids = list(batches)
-        rejected = Batch.objects.filter(pk__in=ids).exclude(status__in=ENDED)
+        open_batches = Batch.objects.filter(pk__in=ids).exclude(status__in=ENDED)
         # Rows are locked in the order of their keys, as everywhere, to avoid deadlocks.
-        keys = list(rejected.order_by("pk").select_for_update().values_list("pk", flat=True))
+        keys = list(open_batches.order_by("pk").select_for_update().values_list("pk", flat=True))
         unproven = Query.objects.filter(batch__in=ids, ended=False)
         list(unproven.order_by("pk").select_for_update().values_list("pk", flat=True))
         now = shared_now()

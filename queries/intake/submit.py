@@ -147,8 +147,8 @@ def _check_fee(request: BatchRequest, *, free: bool) -> None:
 
 def check_heads(blocks: Iterable[BlockRequest], limits: Limits) -> None:
     """Refuse a block too far above the head that a prover recorded lately."""
-    since = timezone.now() - timedelta(seconds=MAX_HEAD_AGE * limits.poll_interval)
-    recent = ChainRecord.objects.filter(recorded__gt=since)
+    earliest = timezone.now() - timedelta(seconds=MAX_HEAD_AGE * limits.poll_interval)
+    recent = ChainRecord.objects.filter(recorded__gt=earliest)
     heads = recent.in_bulk({block.source for block in blocks})
     for block in blocks:
         _check_head(block, heads.get(block.source), limits)
@@ -248,5 +248,5 @@ def next_turn(owner: Account, now: datetime, queries: int) -> datetime:
     """The queue time of a batch with so many queries: after its owner's open batches."""
     open_batches = Batch.objects.filter(owner=owner, ended=None)
     sums = open_batches.aggregate(batches=Count("*"), queries=Sum("asked_queries"))
-    before = int(sums["batches"]) * TURN_PER_BATCH + int(sums["queries"] or 0) * TURN_PER_QUERY
-    return now + before + queries * TURN_PER_QUERY
+    queries += int(sums["queries"] or 0)
+    return now + int(sums["batches"]) * TURN_PER_BATCH + queries * TURN_PER_QUERY

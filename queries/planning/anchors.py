@@ -91,7 +91,7 @@ class AnchorSearch:
     headers: Headers
     proofs: Proofs
     source_head: int  # no block above it is known; on a native route the destination's may be
-    after: Preparation | None = None  # search as if this preparation were mined
+    assumed_mined: Preparation | None = None  # search as if this preparation were mined
     ours: bool = True  # whether this server's jobs and attestations count
 
     @classmethod
@@ -113,16 +113,16 @@ class AnchorSearch:
     def hop_builder(self) -> HopBuilder:
         return HopBuilder(self.registry, self.headers, self.proofs, self.ours)
 
-    def find(self, header: Header, known: Known) -> AnchorResult:
+    def find(self, header: Header, state: Known) -> AnchorResult:
         """How the missing facts of the block can be proven now, or why they cannot be yet."""
-        if known.of_another_block:
+        if state.of_another_block:
             chain = self.destination.chain.name
             raise AnotherBlockAccumulated.of(chain, why=f": block {header.number:,}")
-        if known.accumulated and not known.needs_child:
+        if state.accumulated and not state.needs_child:
             return Anchor(header, accumulated=True)
-        newer = self._newer_headers(header, header.number + int(known.needs_child))
-        anchor = Anchor(header, known.accumulated, newer)
-        target = newer[-1] if newer else header  # the registry has to know this block
+        newer_headers = self._newer_headers(header, header.number + int(state.needs_child))
+        anchor = Anchor(header, state.accumulated, newer_headers)
+        target = newer_headers[-1] if newer_headers else header  # the registry must know it
         window = self._hash_window(target)
         anchor = replace(anchor, fills_hashes=self._fills_hashes(header, window))
         if window and target.number >= window.stop:
@@ -135,7 +135,7 @@ class AnchorSearch:
         near = range(target.number, min(target.number + max_headers, last_known) + 1)
         nearest = self._nearest_known(near, window)
         if nearest is not None:
-            return replace(anchor, above=self._newer_headers(header, nearest))
+            return replace(anchor, newer_headers=self._newer_headers(header, nearest))
         if preparation := self._record_hash(target, near):
             return preparation
         if has_history:
@@ -144,14 +144,16 @@ class AnchorSearch:
 
     def _find_hops(self, anchor: Anchor, target: Header, window: range) -> AnchorResult:
         starts = self._hop_starts(target, window)
-        within_one_hop = [start for start in starts if start <= target.number + HISTORY_RING]
-        if within_one_hop:
-            start = max(within_one_hop)  # more nodes have the state of newer blocks
-            hop = self.hop_builder.section(self._header(start), target, accumulated=starts[start])
+        near_starts = [start for start in starts if start <= target.number + HISTORY_RING]
+        if near_starts:
+            start = max(near_starts)  # more nodes have the state of newer blocks
+            hop = self.hop_builder.section(
+                self._header(start), target, is_accumulated=starts[start]
+            )
             return replace(anchor, hop=hop, hop_from=start)
         if starts:
             start = min(starts)
-            return self._hop_chain(start, target.number, accumulated=starts[start])
+            return self._hop_chain(start, target.number, is_accumulated=starts[start])
         later = range(target.number, self.source_head + 1)
         return self._record_hash(target, later) or self._not_known(target)
 
@@ -162,20 +164,20 @@ class AnchorSearch:
         """The headers after the block, up to the last one."""
         if last == header.number:
             return ()
-        same, *newer = self.headers(header.number, last)
+        same, *newer_headers = self.headers(header.number, last)
         if same.hash != header.hash:
             raise SourceReorganises(SourceReorganises.says)
-        return tuple(newer)
+        return tuple(newer_headers)
 
     def _hash_window(self, target: Header) -> range:
         """The blocks whose hashes the registry can know without a mapping by number.
 
         On a native route these are the chain's latest blocks. On an output route it is the block
-        whose hash was recorded from a game, because games name no numbers. With `after` it is the
-        block that the preparation records.
+        whose hash was recorded from a game, because games name no numbers. With `assumed_mined` it
+        is the block that this preparation records.
         """
-        if self.after and not self.after.hops:
-            return range(self.after.next_start, self.after.next_start + 1)
+        if self.assumed_mined and not self.assumed_mined.hops:
+            return range(self.assumed_mined.next_start, self.assumed_mined.next_start + 1)
         if self.registry.kind is RegistryKind.OUTPUT:
             return self._recorded_output(target)
         if self.registry.kind is not RegistryKind.NATIVE:
@@ -211,8 +213,8 @@ class AnchorSearch:
 
     def _hop_starts(self, target: Header, window: range) -> dict[int, bool]:
         """Known blocks from which hops can lead to the target, and whether they are accumulated."""
-        if self.after:
-            return {self.after.next_start: bool(self.after.hops)}
+        if self.assumed_mined:
+            return {self.assumed_mined.next_start: bool(self.assumed_mined.hops)}
         first, limit = target.number, self.destination.chain.limits.batch_questions
         candidates = set(_own_blocks(self.registry, first, limit)) if self.ours else set()
         if self.registry.kind is RegistryKind.OPTIMISM:
@@ -233,8 +235,8 @@ class AnchorSearch:
     def _record_hash(self, target: Header, blocks: range) -> Preparation | None:
         """A transaction that makes one of these blocks known."""
         if self.registry.kind is RegistryKind.ATTESTED and self.ours:
-            attested = find_attest_call(self.registry, blocks)
-            return Preparation(*attested) if attested else None
+            attest_call = find_attest_call(self.registry, blocks)
+            return Preparation(*attest_call) if attest_call else None
         if self.registry.kind is RegistryKind.OUTPUT:
             game = self.games.valid(target)
             return self._record_output(game) if game and game.block in blocks else None
@@ -253,9 +255,9 @@ class AnchorSearch:
         call = call_data("recordOutput(address,bytes32,bytes32,bytes32)", game.address, *words)
         return Preparation(call, game.block)
 
-    def _hop_chain(self, start: int, target: int, *, accumulated: bool) -> Preparation:
+    def _hop_chain(self, start: int, target: int, *, is_accumulated: bool) -> Preparation:
         rules = self.destination.chain.gas_rules
-        hops = self.hop_builder.chain(start, target, accumulated=accumulated, rules=rules)
+        hops = self.hop_builder.chain(start, target, is_accumulated=is_accumulated, rules=rules)
         count = counted(hops.length, "hop")
         return Preparation(
             hops.call,
@@ -304,6 +306,6 @@ def _own_blocks(registry: Registry, first: int, limit: int) -> list[int]:
     route = {"source": registry.source, "destination": registry.destination}
     jobs = BlockJob.objects.filter(**route, block__range=(first, first + HISTORY_RING))
     jobs = jobs.exclude(header=b"").order_by("-block")
-    attested = Attestation.objects.filter(**route, registry=registry.address, block__gte=first)
-    proven_blocks = jobs.values_list("block", flat=True)[:limit]
-    return [*proven_blocks, *attested.order_by("block").values_list("block", flat=True)[:limit]]
+    rows = Attestation.objects.filter(**route, registry=registry.address, block__gte=first)
+    attested = rows.order_by("block").values_list("block", flat=True)
+    return [*jobs.values_list("block", flat=True)[:limit], *attested[:limit]]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
+from typing import Self
 
 from queries.chain.registry import Missing
 from queries.chain.sender import BASE_GAS, BYTE_GAS
@@ -36,7 +37,7 @@ class Anchor:
 
     header: Header
     accumulated: bool  # then headers above are shown only to prove a time
-    above: tuple[Header, ...] = ()  # child after child
+    newer_headers: tuple[Header, ...] = ()  # child after child
     hop: bytes = b""  # a section
     hop_from: int = 0  # the block that the hop starts from
     fills_hashes: bool = False  # the registry can look up the parent's hash and the beacon root
@@ -44,7 +45,7 @@ class Anchor:
     @property
     def known_block(self) -> int:
         """The block that the registry has to know."""
-        return self.hop_from if self.hop else (self.header, *self.above)[-1].number
+        return self.hop_from if self.hop else (self.header, *self.newer_headers)[-1].number
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,16 +72,16 @@ class Piece:
     @property
     def steps(self) -> list[HeaderStep]:
         """The block's header, and the headers above it up to one that the registry knows."""
-        header, *above = self.headers
+        header, *newer_headers = self.headers
         steps = [HeaderStep(header, self.witness, self.accumulate, self.fields)]
-        steps += map(HeaderStep, above)
+        steps += map(HeaderStep, newer_headers)
         if self.timestamps:
             steps[1] = replace(steps[1], timestamps=self.timestamps)
         return steps
 
     @property
     def headers(self) -> tuple[Header, ...]:
-        return (self.anchor.header, *self.anchor.above)
+        return (self.anchor.header, *self.anchor.newer_headers)
 
     @cached_property
     def section(self) -> bytes:
@@ -136,7 +137,7 @@ class Piece:
         part = AccountRequest(replace(request.proof, slots=slots), fields)
         return gas_of(part, self.rules) + BYTE * len(build_witness([part]))
 
-    def halves(self) -> tuple["Piece", ...]:
+    def halves(self) -> tuple[Self, ...]:
         """Two pieces that prove the same together; none if the piece has only one slot or one
         account's fields. Header facts stay with the first one.
         """
@@ -177,7 +178,7 @@ def pieces_of(
         return replace(whole if first else rest, requests=tuple(group))
 
     groups = portions(requests, lambda group: Call.of([piece(group, first=True)]).data, rules)
-    size_above = len(anchor.hop) + sum(len(header.encoded) for header in anchor.above)
+    size_above = len(anchor.hop) + sum(len(header.encoded) for header in anchor.newer_headers)
     if BYTE * size_above * (len(groups) - 1) > BASE_GAS:
         groups = []  # proving the block first is cheaper than showing these headers in each piece
     return [piece(group, first=index == 0) for index, group in enumerate(groups or [[]])]
@@ -203,12 +204,12 @@ class Call:
     is_short: bool = False  # leaves out the hashes that the registry can look up
 
     @classmethod
-    def of(cls, pieces: Sequence[Piece]) -> "Call":
+    def of(cls, pieces: Sequence[Piece]) -> Self:
         hops = sum(bool(piece.anchor.hop) for piece in pieces)
         return cls(_calldata(pieces), tuple(pieces), hops)
 
     @classmethod
-    def cheapest(cls, pieces: Sequence[Piece]) -> "Call":
+    def optimize(cls, pieces: Sequence[Piece]) -> Self:
         """Leave out hashes that the registry can look up if that costs less: the calldata floor
         determines the cost, and leaves enough gas for the lookups.
         """
@@ -220,16 +221,16 @@ class Call:
         steps = [replace(first, parent_known=True, beacon_known=True), *rest]
         return replace(call, data=prove_call([headers_section(steps)]), is_short=True)
 
-    def halves(self) -> tuple["Call", ...]:
+    def halves(self) -> tuple[Self, ...]:
         """Two calls that prove the same together; none if the call cannot be split. Instead of a
         short call, the full one.
         """
         if self.is_short:
-            return (Call.of(self.pieces),)
+            return (self.of(self.pieces),)
         if len(self.pieces) > 1:
             middle = len(self.pieces) // 2
-            return Call.of(self.pieces[:middle]), Call.of(self.pieces[middle:])
-        return tuple(Call.of([half]) for piece in self.pieces for half in piece.halves())
+            return self.of(self.pieces[:middle]), self.of(self.pieces[middle:])
+        return tuple(self.of([half]) for piece in self.pieces for half in piece.halves())
 
 
 def join(pieces: Sequence[Piece]) -> list[Call]:
@@ -244,7 +245,7 @@ def join(pieces: Sequence[Piece]) -> list[Call]:
                 break
         else:
             groups.append([piece])
-    return [Call.cheapest(group) for group in groups]
+    return [Call.optimize(group) for group in groups]
 
 
 def _calldata(group: Sequence[Piece]) -> bytes:

@@ -53,7 +53,7 @@ class Price:
             self.cost + other.cost,
         )
 
-    def scaled(self, factor: float) -> "Price":
+    def scale(self, factor: float) -> "Price":
         counts = self.transactions, self.bytes, self.gas, self.cost
         transactions, size, gas, cost = (ceil(count * factor) for count in counts)
         return Price(transactions, size, gas, self.gas_price, cost)
@@ -196,27 +196,27 @@ def _estimate_block(chains: ChainReaders, registry: Registry, job: BlockEstimate
     header = source.header(job.block or 0)
     find_accounts(chains, header, job.queries)
     reads = [reads_of(query) for query in job.queries]
-    known = chains.facts(registry).known(header, reads)
+    state = chains.facts(registry).known(header, reads)
     proven = tuple(
-        tuple(name for name, read in own.items() if known.words[read] is not None) for own in reads
+        tuple(name for name, read in own.items() if state.words[read] is not None) for own in reads
     )
     job = replace(job, proven=proven)
-    if known.whole:
+    if state.whole:
         return replace(job, readiness=Readiness.PROVEN, sentence="", facts_price=Price())
     search, trial = AnchorSearch.of(chains, registry), _Trial(chains, registry, {})
-    anchor = search.find(header, known)
+    anchor = search.find(header, state)
     while isinstance(anchor, Preparation):
         job = replace(job, hops=job.hops + anchor.hops, sentence=job.sentence or anchor.sentence)
         price = trial.price([Call(anchor.call)])
         if price is None:
             return replace(job, sentence=f"{anchor.sentence} {NOT_PRICED}")
-        price = price.scaled(anchor.hops / anchor.hops_in_call) if anchor.hops else price
+        price = price.scale(anchor.hops / anchor.hops_in_call) if anchor.hops else price
         key = "hops" if anchor.hops else anchor.call
         job = replace(job, preparations={**job.preparations, key: price})
         trial.accumulate(source.header(anchor.next_start))
-        anchor = replace(search, after=anchor).find(header, known)
+        anchor = replace(search, assumed_mined=anchor).find(header, state)
     if isinstance(anchor, Anchor):
-        return trial.estimate_facts(job, anchor, missing(known.unproven))
+        return trial.estimate_facts(job, anchor, missing(state.unproven))
     if isinstance(anchor, OutOfReach):
         sentence, distance = anchor.sentence(header.number), anchor.distance
         job = replace(job, code=anchor.code, sentence=sentence, distance=distance)

@@ -58,7 +58,7 @@ class HopBuilder:
     use_own_records: bool  # whether error sentences name the proof windows that provers measured
 
     def section(
-        self, start: Header, target: Header, *, accumulated: bool, accumulate: bool = False
+        self, start: Header, target: Header, *, is_accumulated: bool, accumulate: bool = False
     ) -> bytes:
         """The section that shows a block, and the hash of an older one in its state."""
         try:
@@ -75,12 +75,12 @@ class HopBuilder:
                 f"hold the hash of block {target.number:,} (EIP-2935)."
             )
         witness = build_witness([AccountRequest(proof, frozenset())])
-        if accumulated:
+        if is_accumulated:
             words = start.number, start.timestamp, start.hash
             return accumulated_section(*words, witness, is_hop=True)
         return headers_section([HeaderStep(start, witness, accumulate, is_hop=True)])
 
-    def chain(self, start: int, target: int, *, accumulated: bool, rules: GasRules) -> HopChain:
+    def chain(self, start: int, target: int, *, is_accumulated: bool, rules: GasRules) -> HopChain:
         """Hops from `start` towards the target. They stop at blocks whose numbers are multiples of
         8,191, so that proofs of all older blocks can start there.
         """
@@ -89,7 +89,7 @@ class HopBuilder:
         for number in stops:
             stop, is_first = self._header(number), not sections
             section = self.section(
-                header, stop, accumulated=accumulated and is_first, accumulate=not is_first
+                header, stop, is_accumulated=is_accumulated and is_first, accumulate=not is_first
             )
             arrival = headers_section([HeaderStep(stop, accumulate=True)])
             longer_call = prove_call([*sections, section, arrival])

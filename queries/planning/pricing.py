@@ -34,7 +34,7 @@ class Pricing:
     sender: str
 
     def fit(
-        self, calls: Sequence[Call], as_if: AsIf | None = None
+        self, calls: Sequence[Call], override: AsIf | None = None
     ) -> dict[Call, Need | CallRefusal]:
         """What the calls need, or why they are refused.
 
@@ -42,16 +42,16 @@ class Pricing:
         is halved down to single pieces, with all hashes.
         """
         results: dict[Call, Need | CallRefusal] = {}
-        needs = self._needs([call.data for call in calls], as_if)
+        needs = self._needs([call.data for call in calls], override)
         for call, need in zip(calls, needs, strict=True):
             smaller = call.halves() if _may_fit_in_parts(call, need) else ()
-            results |= self.fit(smaller, as_if) if smaller else {call: need}
+            results |= self.fit(smaller, override) if smaller else {call: need}
         return results
 
-    def _needs(self, calls: Sequence[bytes], as_if: AsIf | None) -> list[Need | CallRefusal]:
+    def _needs(self, calls: Sequence[bytes], override: AsIf | None) -> list[Need | CallRefusal]:
         cap, name = self.destination.chain.gas_cap, self.destination.chain.name
         results: list[Need | CallRefusal] = []
-        gas = self.destination.gas_needed_by_each(self.sender, self.registry, calls, as_if)
+        gas = self.destination.gas_needed_by_each(self.sender, self.registry, calls, override)
         for result, data_fee in zip(gas, self.destination.data_fees(calls), strict=True):
             if not isinstance(result, int):
                 results.append(result)
@@ -72,8 +72,8 @@ def _may_fit_in_parts(call: Call, need: Need | CallRefusal) -> bool:
     return isinstance(need, TooMuchGas) or (has_parts and not isinstance(need, Need))
 
 
-def refusal_of(reverted: CallReverted) -> str:
+def refusal_of(error: CallReverted) -> str:
     """A sentence on why the registry refuses a call."""
-    if isinstance(reverted, BeyondHorizonError):
-        return reverted.sentence.rstrip(".")
-    return f"The registry refuses the proof: 0x{beginning(reverted.data.hex())}"
+    if isinstance(error, BeyondHorizonError):
+        return error.sentence.rstrip(".")
+    return f"The registry refuses the proof: 0x{beginning(error.data.hex())}"

@@ -72,8 +72,8 @@ def _make_witness(chains: ChainReaders, registry: Registry, queries: Sequence[Qu
     node = chains.destination(registry.destination)
     gas = node.gas_needed(chains.sender, registry.address, call_data("verify(bytes)", proof))
     last_valid = _last_valid_block(chains, registry, [piece.anchor for piece in pieces])
-    positioned = sorted((fact for _, facts in blocks for fact in facts), key=itemgetter(0))
-    return Witness(registry, proof, tuple(fact for _, fact in positioned), gas, last_valid)
+    ordered_facts = sorted((fact for _, facts in blocks for fact in facts), key=itemgetter(0))
+    return Witness(registry, proof, tuple(fact for _, fact in ordered_facts), gas, last_valid)
 
 
 def _block_number(query: Query) -> int:
@@ -91,9 +91,9 @@ def _prove_block(
     find_accounts(chains, header, queries)
     reads = [(query, name, read) for query in queries for name, read in reads_of(query).items()]
     unproven = dict.fromkeys(read for *_, read in reads)
-    known = replace(chains.facts(registry).known(header, []), words=unproven)
-    lacking = missing(known.words)
-    anchor = _find_anchor(chains, registry, header, known)
+    state = replace(chains.facts(registry).known(header, []), words=unproven)
+    lacking = missing(state.words)
+    anchor = _find_anchor(chains, registry, header, state)
     proofs = source.account_proofs(header, lacking.asked)
     piece = Piece(
         job=0,
@@ -117,14 +117,14 @@ def _fact_position(piece: Piece, read: FactRead) -> FactPosition:
     return list(FactKind).index(read.kind), is_joined, anchor.header.number, account, name
 
 
-def _find_anchor(chains: ChainReaders, registry: Registry, header: Header, known: Known) -> Anchor:
+def _find_anchor(chains: ChainReaders, registry: Registry, header: Header, state: Known) -> Anchor:
     """Hops that a batch would send first are part of the proof, if they fit."""
     search, hop_sections, start = AnchorSearch.of(chains, registry), b"", 0
-    result = search.find(header, known)
+    result = search.find(header, state)
     if isinstance(result, Preparation) and result.hops and result.hops == result.hops_in_call:
         hop_sections, start = result.hop_sections, result.start
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
-        result = replace(search, after=replace(result, hops=0)).find(header, known)
+        result = replace(search, assumed_mined=replace(result, hops=0)).find(header, state)
     if isinstance(result, OutOfReach):
         raise NotProvable(result.sentence(header.number), is_final=True)
     if isinstance(result, NotKnownYet):
@@ -142,7 +142,8 @@ def _last_valid_block(
     """A chain forgets its own hashes; recorded hashes and accumulated blocks stay."""
     if registry.kind is not RegistryKind.NATIVE:
         return None
-    blocks = {anchor.known_block for anchor in anchors if not anchor.accumulated or anchor.above}
+    uses_hash = [anchor for anchor in anchors if not anchor.accumulated or anchor.newer_headers]
+    blocks = {anchor.known_block for anchor in uses_hash}
     temporary = blocks.difference(chains.facts(registry).accumulated(sorted(blocks)))
     if not temporary:
         return None

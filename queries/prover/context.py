@@ -36,7 +36,7 @@ class Chains(ChainReaders):
     signer: Signer | None = None
     # By job: the destination's latest block, and since when the job waits for the next one. All
     # threads of a process share it, because any of them may take the job next.
-    unchanged: dict[int, tuple[bytes, float]] = field(default_factory=dict)
+    block_waits: dict[int, tuple[bytes, float]] = field(default_factory=dict)
 
     @property
     def sender(self) -> str:
@@ -61,12 +61,12 @@ class Chains(ChainReaders):
     def pause_until_a_block(self, job: int, block_hash: bytes) -> timedelta:
         """How long the job waits before it looks for a successor of this block."""
         now, limits = time.monotonic(), self.limits
-        last_hash, began = self.unchanged.get(job, (b"", now))
+        last_hash, began = self.block_waits.get(job, (b"", now))
         began = began if block_hash == last_hash else now
-        for other, (_, since) in list(self.unchanged.items()):
+        for other, (_, since) in list(self.block_waits.items()):
             if since < now - limits.resend_after:
-                self.unchanged.pop(other, None)
-        self.unchanged[job] = block_hash, began
+                self.block_waits.pop(other, None)
+        self.block_waits[job] = block_hash, began
         return timedelta(seconds=max((now - began) / limits.wait_fraction, limits.head_age))
 
 

@@ -32,7 +32,7 @@ from queries.prover.readback import read_back
 from queries.prover.reorgs import confirm_missing, pin_header, pinned_header, resolve_conflict
 from queries.proving.headers import Header
 from queries.statuses import StepName
-from queries.transactions.follow import follow, unconfirmed
+from queries.transactions.follow import follow, unconfirmed_transactions
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
@@ -44,19 +44,19 @@ def run_pass(lease: Lease[BlockJob], context: Chains) -> Ready | Outcome:
     is skipped until there is one, or until its transactions may have to be sent again.
     """
     job = lease.row
-    block_hash, began = context.unchanged.get(job.pk, (b"", -math.inf))
+    block_hash, began = context.block_waits.get(job.pk, (b"", -math.inf))
     is_early = time.monotonic() < began + context.limits.resend_after
     if job.wait_code and is_early and context.latest(job.destination).hash == block_hash:
         return Snooze(Reason(job.wait_code, job.waits_for), since=block_hash)
-    context.unchanged.pop(job.pk, None)
+    context.block_waits.pop(job.pk, None)
     return _run(lease, context)
 
 
 def _run(lease: Lease[BlockJob], context: Chains) -> Ready | Outcome:
     job = lease.row
     # Prefetched, so that a batch is read once and not for each of its queries.
-    rows = transitions.open_queries(job).filter(pk__in=queries_of_pass(job)).order_by("pk")
-    queries = list(rows.prefetch_related("batch"))
+    open_queries = transitions.open_queries(job).filter(pk__in=queries_of_pass(job))
+    queries = list(open_queries.order_by("pk").prefetch_related("batch"))
     registry = context.registry(job.source, job.destination)
     if registry is None and queries:
         failure = route_removed(job.source, job.destination)
@@ -69,8 +69,8 @@ def _run(lease: Lease[BlockJob], context: Chains) -> Ready | Outcome:
     context.ask_first(job.failures, *chains.keys() & {job.source, job.destination})
     latest = context.latest(job.destination)
     # Transactions come first, because all else relies on their receipts, and a node may have lied.
-    sent, depth = unconfirmed(job), context.depth(job.destination)
-    is_pending = bool(sent) and follow(context.lane(job.destination), sent, depth, latest.number)
+    rows, depth = unconfirmed_transactions(job), context.depth(job.destination)
+    is_pending = bool(rows) and follow(context.lane(job.destination), rows, depth, latest.number)
     if registry is None or not queries:
         return _wait_for_transactions(job, latest.hash)
     job_pass = JobPass(lease, context, registry, latest, queries)
@@ -82,7 +82,8 @@ def _run(lease: Lease[BlockJob], context: Chains) -> Ready | Outcome:
 
 def _wait_for_transactions(job: BlockJob, block_hash: bytes) -> Outcome:
     """Transactions are followed even if no query waits for them."""
-    return Snooze(WaitCode.CONFIRMING.reason, since=block_hash) if unconfirmed(job) else None
+    has_open = bool(unconfirmed_transactions(job))
+    return Snooze(WaitCode.CONFIRMING.reason, since=block_hash) if has_open else None
 
 
 def _read_back_or_prove(job_pass: JobPass, header: Header, *, is_pending: bool) -> Ready | Outcome:
@@ -90,21 +91,21 @@ def _read_back_or_prove(job_pass: JobPass, header: Header, *, is_pending: bool) 
     waiting = transitions.open_queries(job_pass.job)
     transitions.complete(waiting, StepName.INITIAL_STATE)
     transitions.begin(waiting, StepName.BLOCKHASH_AVAILABLE)
-    known = job_pass.facts.known(header, job_pass.reads.values())
-    if known.accumulated:
+    state = job_pass.facts.known(header, job_pass.reads.values())
+    if state.accumulated:
         _complete_header_step(job_pass)
     reads = job_pass.reads
-    proven = [query for query in job_pass.queries if known.holds(reads[query.pk].values())]
+    proven = [query for query in job_pass.queries if state.holds(reads[query.pk].values())]
     wait = read_back(replace(job_pass, queries=proven), header) if proven else None
-    if known.whole:
+    if state.whole:
         return wait or _wait_for_transactions(job_pass.job, job_pass.latest.hash)
     if is_pending:
         return Snooze(WaitCode.TRANSACTION_PENDING.reason, since=job_pass.latest.hash)
-    if known.of_another_block:
+    if state.of_another_block:
         return resolve_conflict(job_pass, header)
     unproven = [query for query in job_pass.queries if query not in proven]
     job_pass = replace(job_pass, queries=unproven)
-    return confirm_missing(job_pass, header, known) or _prove(job_pass, header, known)
+    return confirm_missing(job_pass, header, state) or _prove(job_pass, header, state)
 
 
 def _complete_header_step(job_pass: JobPass) -> None:
@@ -116,9 +117,9 @@ def _complete_header_step(job_pass: JobPass) -> None:
     transitions.begin(waiting, StepName.ACCOUNT_ACCUMULATED)
 
 
-def _prove(job_pass: JobPass, header: Header, known: Known) -> Ready | Outcome:
+def _prove(job_pass: JobPass, header: Header, state: Known) -> Ready | Outcome:
     def find(node: Destination | None = None) -> AnchorResult:
-        return AnchorSearch.of(job_pass.context, job_pass.registry, node).find(header, known)
+        return AnchorSearch.of(job_pass.context, job_pass.registry, node).find(header, state)
 
     anchor = find()
     if isinstance(anchor, NotKnownYet):
@@ -130,17 +131,18 @@ def _prove(job_pass: JobPass, header: Header, known: Known) -> Ready | Outcome:
         transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
         transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
     job_pass.lease.keep()
-    failed = prove.failed_transactions(job_pass)
-    if len(failed) >= job_pass.limits.failed_transactions:  # they have cost gas
-        sentence = f"{len(failed)} transactions were mined and failed, the last one {failed[-1]}."
+    failed_hashes = prove.failed_transactions(job_pass)
+    if len(failed_hashes) >= job_pass.limits.failed_transactions:  # they have cost gas
+        count, last = len(failed_hashes), failed_hashes[-1]
+        sentence = f"{count} transactions were mined and failed, the last one {last}."
         step = StepName.HEADER_ACCUMULATED
         return job_pass.reject(Failure(prove.TRANSACTION_FAILED, sentence, step, retryable=True))
     if job_pass.context.is_budget_spent(job_pass.job.destination):
         return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent
     if isinstance(anchor, Preparation):
         return prove.prepare(job_pass, anchor, lambda node: isinstance(find(node), Preparation))
-    alone = bool(failed) or job_pass.job.failures >= job_pass.limits.refusals
-    return prove.fetch_proofs(job_pass, anchor, missing(known.unproven), alone=alone)
+    alone = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.refusals
+    return prove.fetch_proofs(job_pass, anchor, missing(state.unproven), alone=alone)
 
 
 def _wait_for_hash(job_pass: JobPass, reason: Reason) -> Outcome:

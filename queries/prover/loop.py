@@ -35,10 +35,10 @@ def run(
     """
     limits = new_context().limits
     prover_lock, webhook_lock = threading.Lock(), threading.Lock()
-    unchanged: dict[int, tuple[bytes, float]] = {}
+    block_waits: dict[int, tuple[bytes, float]] = {}
 
     def prove() -> None:
-        step = partial(work_once, replace(new_context(), unchanged=unchanged))
+        step = partial(work_once, replace(new_context(), block_waits=block_waits))
         _work(step, lambda: seconds_until_due(Batch, BlockJob), alarm, poll_interval, prover_lock)
 
     def deliver() -> None:
@@ -77,7 +77,7 @@ def seconds_until_due(*models: type[Leased]) -> float | None:
 
 def _work(
     step: Callable[[OnClaim], bool],
-    until_due: Callable[[], float | None],
+    seconds_to_due: Callable[[], float | None],
     alarm: Alarm,
     poll_interval: float,
     polling: threading.Lock,
@@ -105,7 +105,7 @@ def _work(
                 heard = alarm.heard()
                 if step(on_claim):
                     break
-                due = until_due()
+                due = seconds_to_due()
                 pause = poll_interval if due is None else min(max(due, 0.01), poll_interval)
                 alarm.sleep(pause, heard)
                 close_old_connections()

@@ -25,7 +25,7 @@ from queries.prover.context import JobPass
 from queries.prover.reorgs import wait_for_effect
 from queries.statuses import ENDED, StepName
 from queries.transactions.budget import DailyBudgetSpentError
-from queries.transactions.follow import unconfirmed
+from queries.transactions.follow import unconfirmed_transactions
 from queries.transactions.offers import FeeTooLowError, make_offers
 from queries.transactions.shares import split_among_batches, underfunded_batches
 from queries.transitions import Failure
@@ -77,7 +77,8 @@ def fetch_proofs(
     source, header = job_pass.source, anchor.header
     history = history_request(header) if lacking.accounts else []
     proofs = source.account_proofs(header, [*lacking.asked, *history], job_pass.lease.keep)
-    call = horizon_evidence(source, (header, *anchor.above), proofs.pop()) if history else None
+    headers = header, *anchor.newer_headers
+    call = horizon_evidence(source, headers, proofs.pop()) if history else None
 
     def has_later_horizon(node: Destination) -> bool:
         return RegistryFacts(node, job_pass.registry).state_horizon() > header.timestamp
@@ -104,18 +105,18 @@ def prove(ready: Sequence[Ready]) -> dict[int, Outcome]:
         job.job_pass.lease.keep()
     results = ready[0].job_pass.pricing.fit(join([piece for job in ready for piece in job.pieces]))
     needs: dict[Call, Need] = {}
-    refused: dict[int, tuple[Call, CallRefusal]] = {}
+    refusals: dict[int, tuple[Call, CallRefusal]] = {}
     for call, result in results.items():
         if isinstance(result, Need):
             needs[call] = result
         else:
-            refused[call.pieces[0].job] = call, result
-    if not refused:
+            refusals[call.pieces[0].job] = call, result
+    if not refusals:
         return _send(ready, needs, WaitCode.TRANSACTION_PENDING.reason)
-    outcomes = prove([job for job in ready if job.key not in refused])
+    outcomes = prove([job for job in ready if job.key not in refusals])
     for job in ready:
-        if job.key in refused:
-            outcomes[job.key] = _reject_or_retry(job.job_pass, *refused[job.key])
+        if job.key in refusals:
+            outcomes[job.key] = _reject_or_retry(job.job_pass, *refusals[job.key])
     return outcomes
 
 
@@ -172,11 +173,11 @@ def _send(
         return {job.key: wait_for_budget(job.job_pass) for job in ready}
     except FeeTooLowError as error:
         batch = min(error.fees_needed)
-        own = [job for job in ready if batch in {query.batch_id for query in job.payers}]
-        if len(own) == len(ready):
+        own_jobs = [job for job in ready if batch in {query.batch_id for query in job.payers}]
+        if len(own_jobs) == len(ready):
             return _wait_or_reject_underfunded(ready, needs, error)
         # Alone it may cost more, and a rejection has to name that price.
-        return prove([job for job in ready if job not in own]) | prove(own)
+        return prove([job for job in ready if job not in own_jobs]) | prove(own_jobs)
     return dict.fromkeys(payers, Snooze(reason, since=latest.hash))
 
 
@@ -195,7 +196,7 @@ def _wait_or_reject_underfunded(
     first = ready[0].job_pass
     pricing, fees_needed = first.pricing, error.fees_needed
 
-    def underfunded(node: Destination) -> frozenset[str]:
+    def find_underfunded(node: Destination) -> frozenset[str]:
         fees, costs = node.fees_at(block), Counter[str]()
         for call, need in replace(pricing, destination=node).fit(list(calls)).items():
             if not isinstance(need, Need):
@@ -205,10 +206,11 @@ def _wait_or_reject_underfunded(
 
     try:
         block = first.context.latest(first.job.destination).number
-        rejected = pricing.destination.quorum(underfunded, ("fee", tuple(sorted(fees_needed))))
+        about = "fee", tuple(sorted(fees_needed))
+        rejected_batches = pricing.destination.quorum(find_underfunded, about)
     except ChainError:  # such as `NoQuorum`: other transactions may have changed the answer
-        rejected = frozenset()
-    for batch in sorted(rejected):
+        rejected_batches = frozenset()
+    for batch in sorted(rejected_batches):
         price = fees_needed[batch]
         others = Query.objects.filter(batch=batch, ended=False).exclude(job__in=payers)
         more = ", and more for its other blocks" if others.exists() else ""
@@ -219,7 +221,7 @@ def _wait_or_reject_underfunded(
         step = StepName.HEADER_ACCUMULATED
         transitions.reject([batch], Failure("fee_too_low", sentence, step, retryable=False))
     reason = WaitCode.FEE_BELOW_GAS_PRICE.reason
-    if rejected:
+    if rejected_batches:
         return dict.fromkeys(payers, Snooze(reason))
     return {job.key: job.job_pass.retry(reason) for job in ready}
 
@@ -229,17 +231,17 @@ def wait_for_budget(job_pass: JobPass) -> Snooze:
     chain = job_pass.destination.chain
     budget = short_amount(chain.most_a_day or 0, chain.currency)
     sentence = f"The 24-hour budget of {budget} on {chain.name} is spent or reserved."
-    pause = None if unconfirmed(job_pass.job) else job_pass.pause
+    pause = None if unconfirmed_transactions(job_pass.job) else job_pass.pause
     return Snooze(Reason(WaitCode.DAILY_BUDGET_SPENT, sentence), pause)
 
 
 def failed_transactions(job_pass: JobPass) -> list[str]:
     """Hashes of transactions that failed since the first waiting batch was submitted."""
     begin = min(query.batch.submitted for query in job_pass.queries)
-    failed = job_pass.transactions(
+    failed_rows = job_pass.transactions(
         succeeded=False, gas_used__isnull=False, settled=True, signed__gte=begin
     )
-    return list(failed.order_by("pk").values_list("mined_hash", flat=True))
+    return list(failed_rows.order_by("pk").values_list("mined_hash", flat=True))
 
 
 def _reject_or_retry(job_pass: JobPass, call: Call, refusal: CallRefusal) -> Outcome:

@@ -43,23 +43,23 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     job_pass = replace(job_pass, queries=queries)
     if not queries:
         return Snooze(confirming, since=job_pass.latest.hash)
-    wanted = list({read: None for reads in job_pass.reads.values() for read in reads.values()})
+    all_reads = list({read: None for reads in job_pass.reads.values() for read in reads.values()})
 
     def read(node: Destination) -> tuple[tuple[bytes | None, ...], bytes]:
         facts, block = RegistryFacts(node, job_pass.registry), job_pass.deep_block(node)
         try:
-            return tuple(facts.words(wanted, block)), facts.leaves([header.number], block)[0]
+            return tuple(facts.words(all_reads, block)), facts.leaves([header.number], block)[0]
         except RegistryAbsent:  # it was deployed after that block
-            return (None,) * len(wanted), b""
+            return (None,) * len(all_reads), b""
 
     words, leaf = job_pass.destination.quorum(read, ("facts", job_pass.job.pk))
-    known = {read: word for read, word in zip(wanted, words, strict=True) if word is not None}
+    found = {read: word for read, word in zip(all_reads, words, strict=True) if word is not None}
     values = {
-        query: {name: known[read].hex() for name, read in reads.items() if name != TIMESTAMP}
+        query: {name: found[read].hex() for name, read in reads.items() if name != TIMESTAMP}
         for query, reads in job_pass.reads.items()
-        if leaf == leaf_of(header) and known.keys() >= set(reads.values())
+        if leaf == leaf_of(header) and found.keys() >= set(reads.values())
     }
-    proven = {read: known[read] for query in values for read in job_pass.reads[query].values()}
+    proven = {read: found[read] for query in values for read in job_pass.reads[query].values()}
     call = _check_values(job_pass, header, proven)
     job_pass.lease.keep()
     with transaction.atomic():
@@ -79,21 +79,21 @@ def _check_values(
     The proofs are taken from the job's own calls. For facts that others have proven, proofs are
     fetched, and the calldata that would prove them is returned.
     """
-    facts, shown = missing(words), shown_of(job_pass.job, words, job_pass.lease.keep)
-    own_proofs, unshown = proofs_in(shown, header, facts)
-    fetched = _fetch_proofs(job_pass, header, unshown)
-    source_words = facts.words(header, [*own_proofs, *fetched])
+    facts, stored_calls = missing(words), shown_of(job_pass.job, words, job_pass.lease.keep)
+    own_proofs, accounts_to_fetch = proofs_in(stored_calls, header, facts)
+    fetched_proofs = _fetch_proofs(job_pass, header, accounts_to_fetch)
+    source_words = facts.words(header, [*own_proofs, *fetched_proofs])
     for read, word in words.items():
         if source_words.get(read, word) != word:
             raise RegistryMisread(
                 f"A node says that the registry holds 0x{word.hex()}, but "
                 f"0x{source_words[read].hex()} was proven, for block {header.number:,}."
             )
-    needs_child = facts.timestamps and header.hash not in shown.children
+    needs_child = facts.timestamps and header.hash not in stored_calls.children
     child = _child_step(job_pass, header) if needs_child else []
-    if not fetched and not child:
+    if not fetched_proofs and not child:
         return None
-    requests = [AccountRequest(proof, frozenset()) for proof in fetched]
+    requests = [AccountRequest(proof, frozenset()) for proof in fetched_proofs]
     step = HeaderStep(header, build_witness(requests) if requests else b"")
     return prove_call([headers_section([step, *child])])
 

@@ -27,17 +27,17 @@ def pinned_header(job_pass: JobPass) -> Header | Outcome:
     After a failure it is read again, because the source may have replaced it.
     """
     job = job_pass.job
-    pinned = decode_header(job.header) if job.header else None
-    if pinned and not job.failures:
-        return _check_state_root(job_pass, pinned)
+    stored_header = decode_header(job.header) if job.header else None
+    if stored_header and not job.failures:
+        return _check_state_root(job_pass, stored_header)
     head = job_pass.context.provable_head(job_pass.registry)
     if reason := head.waits_for(job.block):
         last_submitted = max(query.batch.submitted for query in job_pass.queries)
         return Snooze(reason, pause_of(last_submitted, job_pass.limits))
     header = job_pass.source.header(job.block)
-    if pinned is None or pinned.hash != header.hash:
+    if stored_header is None or stored_header.hash != header.hash:
         # An accumulated header stays, because other facts were proven from it.
-        if pinned and job_pass.facts.leaves([job.block]) == [leaf_of(pinned)]:
+        if stored_header and job_pass.facts.leaves([job.block]) == [leaf_of(stored_header)]:
             return resolve_conflict(job_pass, header)
         pin_header(job_pass, header)
     return _check_state_root(job_pass, header)
@@ -91,21 +91,21 @@ RESENT_AFTER_REORG = Reason(
 )
 
 
-def confirm_missing(job_pass: JobPass, header: Header, known: Known) -> Wait | None:
+def confirm_missing(job_pass: JobPass, header: Header, state: Known) -> Wait | None:
     """Returns None if the facts have to be proven. If a transaction of the job was mined lately, a
     quorum must find all of them missing at its block as well: the first node may be behind.
     """
-    mined = job_pass.transactions(prepares=False, succeeded=True, final=False)
-    rows = list(mined.order_by("mined_block"))
+    mined_rows = job_pass.transactions(prepares=False, succeeded=True, final=False)
+    rows = list(mined_rows.order_by("mined_block"))
     if not rows:
         return None
     block = rows[-1].mined_block
 
     def is_missing(node: Destination) -> bool:
         facts = RegistryFacts(node, job_pass.registry)
-        if not known.accumulated and facts.leaves([header.number], block) == [known.of_header]:
+        if not state.accumulated and facts.leaves([header.number], block) == [state.of_header]:
             return False
-        return all(word is None for word in facts.words(known.unproven, block))
+        return all(word is None for word in facts.words(state.unproven, block))
 
     return wait_for_effect(job_pass, rows, is_missing, ("missing", job_pass.job.pk, block))
 

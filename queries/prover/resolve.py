@@ -194,9 +194,9 @@ def _claim_similar(first: Lease[Batch], source: int, head: int) -> list[Lease[Ba
         if room < 0:
             break
         keys.append(key)
-    known = Q(~NAMELESS, source=source, timestamp=None, block__lte=head)
-    unknown = Query.objects.filter(~known | Q(block=None), batch=OuterRef("pk"), ended=False)
-    return claim(Batch.objects.filter(~Exists(unknown), pk__in=keys), limit)
+    is_plain = Q(~NAMELESS, source=source, timestamp=None, block__lte=head)
+    unresolved = Query.objects.filter(~is_plain | Q(block=None), batch=OuterRef("pk"), ended=False)
+    return claim(Batch.objects.filter(~Exists(unresolved), pk__in=keys), limit)
 
 
 def attach(leases: Sequence[Lease[Batch]]) -> None:
@@ -207,8 +207,8 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
     destination, keys = leases[0].row.destination, [lease.row.pk for lease in leases]
     batches = Batch.objects.filter(pk__in=keys, lease_token__in={lease.token for lease in leases})
     with transaction.atomic():
-        locked = [batch.pk for batch in batches.order_by("pk").select_for_update()]
-        queries = Query.objects.filter(batch__in=locked, ended=False)
+        locked_ids = [batch.pk for batch in batches.order_by("pk").select_for_update()]
+        queries = Query.objects.filter(batch__in=locked_ids, ended=False)
         pairs = queries.values_list("source", "block").order_by("source", "block").distinct()
         blocks = [(source, block) for source, block in pairs if block is not None]
         BlockJob.objects.bulk_create(
@@ -224,7 +224,7 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
         if not set(blocks) <= set(rows.values_list("source", "block")):
             raise LeaseLost  # pruning has just deleted a job: the next pass creates it again
         list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
-        transitions.attach(locked, destination)
+        transitions.attach(locked_ids, destination)
         # For all of their jobs: a worker that died here may have attached some already.
         look_in_turn(jobs.filter(Exists(queries.filter(job=OuterRef("pk")))))
         transitions.accept(batches)

@@ -61,26 +61,26 @@ class Watch:
         # The first check comes with the second poll, because a new prover works first.
         last_check = record.checked or now - check + poll
         record.looked_at, record.checked = now, now if now >= last_check + check else last_check
-        unclaimed = ChainRecord.objects.filter(chain=chain_id, looked_at=last_poll)
-        return record if unclaimed.update(looked_at=now, checked=record.checked) else None
+        rows = ChainRecord.objects.filter(chain=chain_id, looked_at=last_poll)
+        return record if rows.update(looked_at=now, checked=record.checked) else None
 
     def _poll(self, chain: Chain, record: ChainRecord, *, is_check: bool) -> None:
         known_final = record.final_number if record.recorded and not is_check else None
         pool = self._context.destination(chain.id)
         nodes = {place: pool.of_node(place) for place, _ in enumerate(chain.nodes, 1)}
         heads = {place: _read_head(node, known_final) for place, node in nodes.items()}
-        known = {place: head for place, head in heads.items() if isinstance(head, ChainHead)}
-        highest = max(known.values(), key=lambda head: head.number, default=None)
+        known_heads = {place: head for place, head in heads.items() if isinstance(head, ChainHead)}
+        best_head = max(known_heads.values(), key=lambda head: head.number, default=None)
         for place, head in heads.items():
-            _store_node(chain.id, place, head, highest)
+            _store_node(chain.id, place, head, best_head)
         NodeRecord.objects.filter(chain=chain.id, place__gt=len(nodes)).delete()
-        if highest is None:
+        if best_head is None:
             return
-        record_head(chain.id, highest)
+        record_head(chain.id, best_head)
         if is_check and chain.id in self._sources:
-            window = self._needed_window(chain, highest)
+            window = self._needed_window(chain, best_head)
             ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
-            for place, head in known.items():
+            for place, head in known_heads.items():
                 if not self._is_stopped():
                     _check_node(nodes[place], place, head)
 
@@ -145,7 +145,7 @@ def _check_node(node: SourceChain, place: int, head: ChainHead) -> None:
 
 
 def _store_node(
-    chain_id: int, place: int, head: ChainHead | ChainError, highest: ChainHead | None
+    chain_id: int, place: int, head: ChainHead | ChainError, best_head: ChainHead | None
 ) -> None:
     columns: dict[str, object] = {"recorded": shared_now()}
     if isinstance(head, ChainError):
@@ -153,6 +153,6 @@ def _store_node(
         if not isinstance(head, NodesLimited):
             columns["measured"] = None  # another node may come back at its address
     else:
-        lag = highest.number - head.number if highest else None
+        lag = best_head.number - head.number if best_head else None
         columns |= {"fault": "", "number": head.number, "lag": lag}
     NodeRecord.objects.update_or_create(chain=chain_id, place=place, defaults=columns)

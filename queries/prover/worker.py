@@ -83,25 +83,25 @@ def _gather_ready(first: Lease[BlockJob], context: Chains) -> list[Ready]:
     """Jobs to prove together: enough to fill a transaction, or those ready within `work_slice`."""
     limits = context.limits
     soon, deadline = timedelta(seconds=limits.retry_first), time.monotonic() + limits.work_slice
-    gathered: list[Ready] = []
-    job, seen = first.row, set[int]()  # a job that waits is due again soon
+    ready_jobs: list[Ready] = []
+    job, seen_jobs = first.row, set[int]()  # a job that waits is due again soon
     same_route = BlockJob.objects.filter(source=job.source, destination=job.destination)
     lease: Lease[BlockJob] | None = first
     while lease is not None:
-        seen.add(lease.row.pk)
+        seen_jobs.add(lease.row.pk)
         with _reschedule_on_error([lease], limits):
             result = run_pass(lease, context)
             if isinstance(result, Ready):
-                gathered.append(result)
+                ready_jobs.append(result)
             else:
                 _release_after_block(lease, result, context)
-        if not gathered or time.monotonic() > deadline:
+        if not ready_jobs or time.monotonic() > deadline:
             break
         room = context.chain(job.destination).gas_rules.room
-        if sum(ready.gas for ready in gathered) > room:
+        if sum(ready.gas for ready in ready_jobs) > room:
             break
-        lease = claim_one(same_route.exclude(pk__in=seen), early=soon)
-    return gathered
+        lease = claim_one(same_route.exclude(pk__in=seen_jobs), early=soon)
+    return ready_jobs
 
 
 @contextmanager

@@ -40,13 +40,13 @@ def check_final(lane: Lane) -> None:
         return
     due = rows.filter(mined_block__lte=lane.destination.head().final_number)
     order = F("last_final_check").asc(nulls_first=True), "mined_block"
-    checked = list(due.order_by(*order).defer("raw")[: lane.limits.batch_questions])
-    last = max((row.mined_block or 0 for row in checked), default=0)
-    if not checked or not lane.destination.quorum(
+    rows_to_check = list(due.order_by(*order).defer("raw")[: lane.limits.batch_questions])
+    last = max((row.mined_block or 0 for row in rows_to_check), default=0)
+    if not rows_to_check or not lane.destination.quorum(
         lambda node: node.head().final_number >= last, ("final", lane.chain_id)
     ):
         return
-    for row in checked:
+    for row in rows_to_check:
         # Stored first: a row that cannot be checked goes behind the others.
         rows.filter(pk=row.pk).update(last_final_check=shared_now())
         with suppress(NoQuorum):  # about this transaction: check the others
@@ -93,8 +93,8 @@ def reopen(row: SentTransaction) -> None:
         )
         row.for_jobs.filter(~Exists(later)).update(open=True)
         if row.mined_hash:  # otherwise it was given up, and had proven nothing
-            proven = Query.objects.filter(job__in=jobs, values__isnull=False)
-            proven = proven.exclude(batch__status=BatchStatus.REJECTED)
-            list(proven.order_by("pk").select_for_update().values_list("pk", flat=True))
-            proven.update(ended=False)
+            proven_queries = Query.objects.filter(job__in=jobs, values__isnull=False)
+            proven_queries = proven_queries.exclude(batch__status=BatchStatus.REJECTED)
+            list(proven_queries.order_by("pk").select_for_update().values_list("pk", flat=True))
+            proven_queries.update(ended=False)
         look_in_turn(jobs)

@@ -10,7 +10,7 @@ from queries.chain.signer import parts_of
 from queries.database.clock import shared_now
 from queries.models import BlockJob, SentTransaction
 from queries.transactions.destination_reorgs import receipt_by_quorum
-from queries.transactions.lane import REFUSED, Lane
+from queries.transactions.lane import REFUSALS, Lane
 from queries.transactions.receipts import NOT_MINED, note_receipt
 from queries.transactions.replacements import cancel, replace_or_fill_gap
 from queries.transactions.shares import settle_costs
@@ -18,7 +18,7 @@ from queries.transactions.shares import settle_costs
 log = logging.getLogger("tacitus.prover")
 
 
-def unconfirmed(job: BlockJob) -> list[SentTransaction]:
+def unconfirmed_transactions(job: BlockJob) -> list[SentTransaction]:
     return list(job.transactions.filter(settled=False).order_by("nonce"))
 
 
@@ -30,15 +30,15 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -
     """
     is_pending, errors = False, list[Exception]()
     for row in rows:
-        before = row.mined_block
+        previous = row.mined_block
         try:
             _read_receipt(lane, row, head)
             if row.mined_block is None:
-                _rebroadcast(lane, row, is_undone=before is not None)
+                _rebroadcast(lane, row, is_undone=previous is not None)
             # One node may make up a receipt. If its block changes, do not wait for the depth.
-            elif before not in {None, row.mined_block} or row.mined_block + depth - 1 <= head:
+            elif previous not in {None, row.mined_block} or row.mined_block + depth - 1 <= head:
                 _confirm(lane, row, depth)
-        except (NoQuorum, *REFUSED) as error:  # about this transaction: follow the others
+        except (NoQuorum, *REFUSALS) as error:  # about this transaction: follow the others
             errors.append(error)
         is_pending = is_pending or not (row.settled or row.succeeded)
     if errors:
@@ -48,7 +48,7 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -
 
 def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> None:
     """Store the receipt of any of its hashes, or that none has one."""
-    before = row.mined_hash, row.mined_block, row.succeeded
+    previous = row.mined_hash, row.mined_block, row.succeeded
     for transaction_hash in row.hashes:
         mined = lane.destination.mined(transaction_hash)
         if mined and mined.block > head:
@@ -64,7 +64,7 @@ def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> None:
     else:
         for name, value in NOT_MINED.items():
             setattr(row, name, value)
-    if before != (row.mined_hash, row.mined_block, row.succeeded):
+    if previous != (row.mined_hash, row.mined_block, row.succeeded):
         note_receipt(row)
 
 
@@ -77,10 +77,10 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     resend_after = timedelta(seconds=limits.resend_after)
     if row.sent is not None and now < row.sent + resend_after and not is_undone:
         return
-    waited = (now - (row.replaced or row.signed)).total_seconds()
+    seconds_waited = (now - (row.replaced or row.signed)).total_seconds()
     is_own = row.sender == lane.signer.address
-    is_stuck = is_own and waited >= limits.replace_after
-    if not is_own and waited >= limits.abandoned_after:
+    is_stuck = is_own and seconds_waited >= limits.replace_after
+    if not is_own and seconds_waited >= limits.abandoned_after:
         log.error("Nonce %s of former signer %s is abandoned.", row.nonce, row.sender)
         lane.give_up(row)
         return
@@ -92,7 +92,7 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     lane.destination.send_to_each(row.raw)  # the first node may not have passed it on
     try:
         lane.send(row)
-    except REFUSED as refused:
+    except REFUSALS as refused:
         is_outage = was_accepted and isinstance(refused, NodesRefuse)
         is_empty = not parts_of(row.raw).data
         if is_outage or is_empty or not is_stuck or not _is_refused(lane, row):
@@ -106,7 +106,7 @@ def _is_refused(lane: Lane, row: SentTransaction) -> bool:
     def refuses(node: Destination) -> bool:
         try:
             node.send(row.raw)
-        except REFUSED:
+        except REFUSALS:
             return True
         return False
 
@@ -118,7 +118,7 @@ def _confirm(lane: Lane, row: SentTransaction, depth: int) -> None:
 
     Prices are left out, because honest nodes of an OP-stack chain disagree about them.
     """
-    known = row.mined_block, row.succeeded, row.gas_used
-    if receipt_by_quorum(lane, row, depth) != known:
+    stored = row.mined_block, row.succeeded, row.gas_used
+    if receipt_by_quorum(lane, row, depth) != stored:
         raise NoQuorum.of(lane.destination.chain.name)  # the retry asks another node first
     settle_costs(row, free=lane.destination.chain.free)

@@ -43,7 +43,7 @@ log = logging.getLogger("tacitus.prover")
 
 # Without `InsufficientFunds`, because the operator may send funds. `NodesRefuse` is for unknown
 # texts.
-REFUSED = (TransactionRefused, CallReverted, NodesRefuse)
+REFUSALS = (TransactionRefused, CallReverted, NodesRefuse)
 
 
 class ConcurrentProverError(Exception):
@@ -78,7 +78,7 @@ class Lane:
         `is_obsolete`: whether another transaction does the same; called under the chain's lock.
         """
         chain, me = self.destination.chain, self.signer.address
-        funds, used = self.destination.balance(me), self._transaction_count()
+        funds, nonce_count = self.destination.balance(me), self._transaction_count()
         try:
             with durably():
                 lock_costs(chain.id)  # no two workers may use the same nonce or budget
@@ -96,7 +96,7 @@ class Lane:
                     lease.keep()
                 queries = Query.objects.filter(job__in=list(leases), ended=False).order_by("pk")
                 list(queries.select_for_update().values_list("pk", flat=True))
-                first = max(used, self._next_nonce())
+                first = max(nonce_count, self._next_nonce())
                 rows = [
                     self._store(leases, nonce, to, offer)
                     for nonce, offer in enumerate(offers, first)
@@ -135,8 +135,9 @@ class Lane:
         """The chain's transaction count. By quorum if it is above the nonces in the database, or if
         there are none: the key was used elsewhere, or the database is an older backup.
         """
-        following, used = self._next_nonce(), self.destination.nonce(self.signer.address)
-        return used if following and used <= following else self.transaction_count_by_quorum()
+        next_nonce, count = self._next_nonce(), self.destination.nonce(self.signer.address)
+        is_plausible = next_nonce and count <= next_nonce
+        return count if is_plausible else self.transaction_count_by_quorum()
 
     def transaction_count_by_quorum(self) -> int:
         me = self.signer.address

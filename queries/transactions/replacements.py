@@ -23,13 +23,13 @@ log = logging.getLogger("tacitus.prover")
 def replace_or_fill_gap(lane: Lane, row: SentTransaction) -> None:
     """Replace the transaction if its nonce is the next one; later ones only wait for that nonce."""
     try:
-        used = lane.transaction_count_by_quorum()
+        nonce_count = lane.transaction_count_by_quorum()
     except NoQuorum:
         return  # send it again unchanged
-    if used == row.nonce:
+    if nonce_count == row.nonce:
         _raise_fee(lane, row)
-    elif used < row.nonce:
-        _fill_gap(lane, used, row)
+    elif nonce_count < row.nonce:
+        _fill_gap(lane, nonce_count, row)
     else:  # the node shows no receipt, but accepted the transaction again
         lane.check_used_nonce(row)
 
