@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from django.db import InterfaceError, OperationalError, close_old_connections, connections
+from django.db.models import QuerySet
 
 from queries.database.clock import shared_now
 from queries.database.leases import free
 from queries.engines.alarm import Alarm
-from queries.models import Batch, BlockJob, Leased
+from queries.models import Batch, BlockJob
 from queries.prover.context import Chains
 from queries.prover.watch import Watch
 from queries.prover.worker import OnClaim, deliver_once, work_once
@@ -35,11 +37,12 @@ def run(
     """
     limits = new_context().limits
     prover_lock, webhook_lock = threading.Lock(), threading.Lock()
+    queues = Batch.objects.all(), BlockJob.objects.all()
     block_waits: dict[int, tuple[bytes, float]] = {}
 
     def prove() -> None:
         step = partial(work_once, replace(new_context(), block_waits=block_waits))
-        _work(step, lambda: seconds_until_due(Batch, BlockJob), alarm, poll_interval, prover_lock)
+        _work(step, lambda: seconds_until_due(*queues), alarm, poll_interval, prover_lock)
 
     def deliver() -> None:
         step = partial(deliver_once, limits)
@@ -63,16 +66,13 @@ def run(
     return workers
 
 
-def seconds_until_due(*models: type[Leased]) -> float | None:
-    """Seconds until a row of these models that has no lease is due, or None."""
+def seconds_until_due(*queues: QuerySet[Any]) -> float | None:
+    """Seconds until a row of these queues that has no lease is due, or None."""
     now = shared_now()
-    seconds: list[float] = []
-    for model in models:
-        rows = model._default_manager.filter(free(now), look_again__isnull=False)  # noqa: SLF001
-        due = rows.order_by("look_again").values_list("look_again", flat=True).first()
-        if due:
-            seconds.append((due - now).total_seconds())
-    return min(seconds, default=None)
+    # Not `Min`: SQLite would read all rows that are not queued.
+    rows = (queue.filter(free(now), look_again__isnull=False) for queue in queues)
+    next_rows = filter(None, (queue.order_by("look_again").first() for queue in rows))
+    return min(((row.look_again - now).total_seconds() for row in next_rows), default=None)
 
 
 def _work(

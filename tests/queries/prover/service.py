@@ -126,7 +126,8 @@ class Service:
                 jobs = BlockJob.objects.values("block", "waits_for", "failures")
                 raise AssertionError(f"not done in {seconds} s: {list(rows)}, {list(jobs)}")
             if not work_once(chains):
-                time.sleep(min(max(seconds_until_due(Batch, BlockJob) or 0.01, 0.01), 0.1))
+                due = seconds_until_due(Batch.objects.all(), BlockJob.objects.all())
+                time.sleep(min(max(due or 0, 0.01), 0.1))
 
     def work_until_code(self, batch: str, code: str, chains: Chains | None = None) -> None:
         """Work like one prover until the batch has this wait code, also after further passes."""
