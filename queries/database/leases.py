@@ -175,7 +175,7 @@ def look_in_turn(jobs: QuerySet[BlockJob]) -> None:
     """Make these jobs due, each with the earliest turn of the batches that wait for it."""
     waiting = Query.objects.filter(job=OuterRef("pk"), ended=False).order_by().values("job")
     first = waiting.annotate(first=Min("batch__turn")).values("first")
-    # What they waited for is cleared, so that `job.advance` does not skip them (`Snooze.since`).
+    # What they waited for is cleared, so that `run_pass` does not skip them (`Snooze.since`).
     now = {"look_again": shared_now(), "wait_code": "", "waits_for": ""}
     jobs.update(**now, turn=Coalesce(Subquery(first), "turn"))
 

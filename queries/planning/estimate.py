@@ -91,8 +91,8 @@ class BlockEstimate:
 class Estimate:
     """What a batch would cost.
 
-    `together` is the price if all blocks are ready at once and share transactions. `needed`, the
-    fee to offer, also covers blocks that are proven one by one. Hops are counted once per source.
+    The price is for blocks that are ready at once and share transactions. The fee to offer also
+    covers blocks that are proven separately. Hops are counted once per source.
     """
 
     blocks: tuple[BlockEstimate, ...]

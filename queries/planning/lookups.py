@@ -50,7 +50,7 @@ def find_block(chains: ChainReaders, source: int, seconds: int) -> tuple[int | N
 def find_accounts(chains: ChainReaders, header: Header, queries: Iterable[Query]) -> None:
     """Set the accounts of queries of one block by their ENS names, unsaved.
 
-    Raises `EnsUnresolved` or `EnsOffChain` at the first name without an address.
+    Raises `EnsUnresolvedError` or `EnsOffChainError` at the first name without an address.
     """
     nameless = [query for query in queries if query.name and not query.account]
     if not nameless:

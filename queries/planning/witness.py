@@ -47,7 +47,7 @@ class Witness:
 
 
 def witnesses(chains: ChainReaders, destination: int, queries: Sequence[Query]) -> list[Witness]:
-    """Make the witnesses for queries of one batch. Raises `NotProvable` or `ChainError`."""
+    """Make the witnesses for queries of one batch. Raises `NotProvableError` or `ChainError`."""
     for query in queries:
         if query.timestamp is not None:
             query.block, reason = find_block(chains, query.source, query.timestamp)

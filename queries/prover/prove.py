@@ -208,7 +208,7 @@ def _wait_or_reject_underfunded(
         block = first.context.latest(first.job.destination).number
         about = "fee", tuple(sorted(fees_needed))
         rejected_batches = pricing.destination.quorum(find_underfunded, about)
-    except ChainError:  # such as `NoQuorum`: other transactions may have changed the answer
+    except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
         rejected_batches = frozenset()
     for batch in sorted(rejected_batches):
         price = fees_needed[batch]

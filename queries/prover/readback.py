@@ -74,7 +74,7 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
 def _check_values(
     job_pass: JobPass, header: Header, words: Mapping[FactRead, bytes]
 ) -> bytes | None:
-    """Raises `RegistryMisread` if a value differs from what the source proves.
+    """Raises `RegistryMisreadError` if a value differs from what the source proves.
 
     The proofs are taken from the job's own calls. For facts that others have proven, proofs are
     fetched, and the calldata that would prove them is returned.

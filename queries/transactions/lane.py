@@ -41,8 +41,7 @@ from queries.transactions.shares import lock_batches, settle_costs
 
 log = logging.getLogger("tacitus.prover")
 
-# Without `InsufficientFunds`, because the operator may send funds. `NodesRefuse` is for unknown
-# texts.
+# Not for lack of funds, because the operator may send some. `NodesRefuseError` has unknown texts.
 REFUSALS = (TransactionRefused, CallReverted, NodesRefuse)
 
 
@@ -113,7 +112,7 @@ class Lane:
     def _affordable_offers(self, offers: Sequence[Offer], funds: int) -> list[Offer]:
         """The first offers that the funds cover, after the unmined transactions.
 
-        `InsufficientFunds` if there are none.
+        Raises `InsufficientFundsError` if there are none.
         """
         unmined = self.own_rows.filter(settled=False, mined_block=None).only("gas_limit", "max_fee")
         cost, affordable = sum(row.gas_limit * int(row.max_fee, 16) for row in unmined), []
@@ -203,9 +202,10 @@ class Lane:
         log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
 
     def check_used_nonce(self, row: SentTransaction) -> None:
-        """Either one of the row's hashes was mined, or the key was used elsewhere. The row is given
-        up once the block at which this was first seen is final. Until then `NoQuorum` is raised, so
-        that the next attempt asks another node, which may have the receipt.
+        """Either one of the row's hashes was mined, or the key was used elsewhere.
+
+        The row is given up once the block at which this was first seen is final. Until then
+        `NoQuorumError` is raised: the next attempt asks another node, which may have the receipt.
         """
         head = self.destination.head()
         if row.nonce_used is None:
