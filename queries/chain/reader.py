@@ -23,9 +23,14 @@ from queries.chain.errors import (
     StateRootEmptyError,
     TimeTooEarly,
 )
-from queries.chain.node_pool import BLOCK, LATEST, NodePool
+from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK, NodePool
 from queries.proving.accounts import AccountProof, check_account_proof, root_of_answer
-from queries.proving.errors import AnswerMalformed, NodeHashMismatch, NodeSurplus, ProofError
+from queries.proving.errors import (
+    AnswerMalformedError,
+    NodeHashMismatchError,
+    NodeSurplusError,
+    ProofError,
+)
 from queries.proving.headers import Header, header_from_json
 from queries.proving.json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES
@@ -69,15 +74,15 @@ class SourceChain(NodePool):
         newest: ChainHead
         if finality is None and known_final is None:
             try:
-                newest, final_block = self.checked_many(
-                    BLOCK, [LATEST, ("finalized", False)], [_block, _final_block]
+                newest, final_block = self.fetch_many(
+                    GET_BLOCK, [LATEST_BLOCK, ("finalized", False)], [_block, _final_block]
                 )
             except (BlockUnknown, QuestionRefused):
                 # The node has finalized nothing yet, or does not know the tag.
                 return self.head(known_final=0)
             final = final_block.number
         else:
-            newest = self.checked(BLOCK, LATEST, _block)
+            newest = self.fetch(GET_BLOCK, LATEST_BLOCK, _block)
         if finality is not None:
             final = newest.number - finality
         # Two nodes may have answered, and the one with the final block may be ahead.
@@ -91,7 +96,7 @@ class SourceChain(NodePool):
     def header_of(self, block_hash: bytes) -> Header:
         """The block of this hash."""
         asked = (f"0x{block_hash.hex()}", False)
-        return self.checked("eth_getBlockByHash", asked, partial(_header, expected_hash=block_hash))
+        return self.fetch("eth_getBlockByHash", asked, partial(_header, expected_hash=block_hash))
 
     def headers(self, first: int, last: int) -> list[Header]:
         """The blocks of these numbers, each the parent of the next."""
@@ -151,7 +156,7 @@ class SourceChain(NodePool):
         checked, proofs = CheckedNodes(), list[AccountProof]()
         for request in _requests([part for each in parts for part in each], most):
             meanwhile()
-            proofs += self.checked_many(
+            proofs += self.fetch_many(
                 "eth_getProof",
                 [
                     (f"0x{account.hex()}", [f"0x{slot:064x}" for slot in slots], block)
@@ -162,17 +167,17 @@ class SourceChain(NodePool):
         rest = iter(proofs)
         return [_joined([next(rest) for _ in each]) for each in parts]
 
-    def call_each(
+    def call_contracts(
         self, calls: Sequence[Call], block: object = "latest", gas: int | None = None
     ) -> list[bytes | CallReverted]:
         """What each contract answers at this block."""
         limit = {} if gas is None else {"gas": hex(gas)}
         questions = [({"to": to, "data": f"0x{data.hex()}", **limit}, block) for to, data in calls]
-        return self.checked_many("eth_call", questions, any_bytes, CallReverted)
+        return self.fetch_many("eth_call", questions, any_bytes, CallReverted)
 
     def _numbered(self, numbers: Sequence[int]) -> list[Header]:
-        return self.checked_many(
-            BLOCK,
+        return self.fetch_many(
+            GET_BLOCK,
             [(hex(number), False) for number in numbers],
             [partial(_header, expected_number=number) for number in numbers],
         )
@@ -188,7 +193,7 @@ def _block(answer: object) -> ChainHead:
     number = read_quantity(block.get("number"), "number")
     timestamp = read_quantity(block.get("timestamp"), "timestamp")
     if max(number, timestamp) >= 2**63:
-        raise AnswerMalformed("a block's number and timestamp stay below 2^63")
+        raise AnswerMalformedError("a block's number and timestamp stay below 2^63")
     block_hash = read_fixed_bytes(block.get("hash"), "hash", HASH_BYTES)
     return ChainHead(number, timestamp, block_hash, final_number=0)
 
@@ -205,7 +210,7 @@ def _header(
         raise NodeFault(BlockUnknown)
     header = header_from_json(answer, expected_hash)
     if expected_number is not None and header.number != expected_number:
-        raise AnswerMalformed(
+        raise AnswerMalformedError(
             f"block {expected_number} was asked for, and block {header.number} answered"
         )
     return header
@@ -229,11 +234,11 @@ def _joined(parts: Sequence[AccountProof]) -> AccountProof:
 def _proof(state_root: bytes, asked: Asked, checked: CheckedNodes, answer: Any) -> AccountProof:
     try:
         return check_account_proof(answer, state_root, *asked, checked)
-    except NodeSurplus:
+    except NodeSurplusError:
         if state_root == EMPTY_TRIE_ROOT:
             raise NodeFault(StateRootEmptyError) from None
         raise
-    except NodeHashMismatch:
+    except NodeHashMismatchError:
         # A whole proof of another root: mostly of today's, from a node that keeps no older state.
         try:
             check_account_proof(answer, root_of_answer(answer), *asked)

@@ -214,7 +214,7 @@ class RegistryFacts:
     def _ask(
         self, calls: Sequence[bytes], length: int, block: int | None, l1_block: str | None = None
     ) -> list[bytes]:
-        answers = self._destination.call_many(l1_block or self._registry.address, calls, block)
+        answers = self._destination.call_contract(l1_block or self._registry.address, calls, block)
         words = [each for each in answers if isinstance(each, bytes) and len(each) == length]
         if len(words) < len(answers):
             raise self._absent(l1_block)
@@ -232,7 +232,7 @@ def read_now(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, byt
 
     `ChainError` where the nodes do not answer within `visitor_timeout`.
     """
-    with Destination.for_visitor(chain) as destination:
+    with Destination.open_for_visitor(chain) as destination:
         block = destination.head().number
         (word,) = RegistryFacts(destination, registry).words([read], block)
         return block, word

@@ -7,7 +7,7 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
 from queries.chain.errors import BlockUnknown, CallReverted
-from queries.chain.games import OUT
+from queries.chain.games import INVALID_STATES
 from queries.chain.reader import SourceChain, any_bytes
 from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryFacts
 from queries.chain.sender import Destination
@@ -40,7 +40,7 @@ def is_as_built(kind: RegistryKind, deployed: bytes) -> bool:
 def as_deployed(destination: Destination, registry: Registry) -> Registry:
     """The registry with the constructor arguments, such as its source, that the contract names."""
     views = CONSTRUCTORS[registry.kind]
-    answers = destination.call_many(registry.address, [call_data(view) for *_, view in views])
+    answers = destination.call_contract(registry.address, [call_data(view) for *_, view in views])
     try:
         words = [
             decode([kind], b"" if isinstance(answer, CallReverted) else answer)[0]
@@ -98,7 +98,7 @@ def newest_game(registry: Registry, destination: Destination) -> str | None:
     anchors = registry.anchor_state_registry
 
     def ask(contract: str, call: bytes) -> bytes:
-        (answer,) = destination.call_many(contract, [call])
+        (answer,) = destination.call_contract(contract, [call])
         if not isinstance(answer, bytes) or len(answer) != HASH_BYTES:
             raise Unfit(
                 f"At {anchors} on {destination.chain.name} is no AnchorStateRegistry whose games a "
@@ -113,7 +113,7 @@ def newest_game(registry: Registry, destination: Destination) -> str | None:
     if not any(ask(anchors, call_data("isGameClaimValid(address)", newest))):
         states = [
             state
-            for name, state in OUT.items()
+            for name, state in INVALID_STATES.items()
             if any(ask(anchors, call_data(f"{name}(address)", newest)))
         ]
         raise Unfit(
@@ -128,7 +128,10 @@ def newest_game(registry: Registry, destination: Destination) -> str | None:
 
 def l1_seen_now(registry: Registry, source: Chain, destination: Chain) -> int:
     """As `l1_seen`, for a visitor: `ChainError` where no node answers within `visitor_timeout`."""
-    with SourceChain.for_visitor(source) as of, Destination.for_visitor(destination) as on:
+    with (
+        SourceChain.open_for_visitor(source) as of,
+        Destination.open_for_visitor(destination) as on,
+    ):
         return l1_seen(registry, of, on)
 
 
@@ -146,10 +149,10 @@ def own_hashes(destination: Destination) -> int:
     program = b"\x7f" + number.to_bytes(32, "big") + bytes.fromhex("40" + "60015260215ff3")
     try:
         call = {"data": f"0x{program.hex()}"}
-        seen = destination.checked("eth_call", (call, "latest"), any_bytes)
+        seen = destination.fetch("eth_call", (call, "latest"), any_bytes)
     except CallReverted:
         return 0  # a chain without PUSH0, where no registry of ours runs
     if seen != b"\0" + expected:
         return 0
-    (kept,) = destination.call_many(HASH_HISTORY, [number.to_bytes(32, "big")])
+    (kept,) = destination.call_contract(HASH_HISTORY, [number.to_bytes(32, "big")])
     return HISTORY_WINDOW if kept == expected else BLOCKHASH_WINDOW

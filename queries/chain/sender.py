@@ -11,7 +11,7 @@ from functools import partial
 
 from queries.amounts import gwei, short_amount
 from queries.chain.errors import (
-    AlreadyKnown,
+    AlreadyKnownError,
     BlockUnknown,
     CallReverted,
     FeesTooHigh,
@@ -21,7 +21,7 @@ from queries.chain.errors import (
 from queries.chain.reader import SourceChain, any_bytes
 from queries.chain.signer import Fees, Signer, UnsignedTransaction
 from queries.contracts.abi import AsIf, call_data
-from queries.proving.errors import AnswerMalformed
+from queries.proving.errors import AnswerMalformedError
 from queries.proving.json_values import read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256
 
@@ -53,28 +53,28 @@ class Destination(SourceChain):
 
     # Reading
 
-    def call_many(
+    def call_contract(
         self, to: str, calls: Sequence[bytes], block: int | None = None
     ) -> list[bytes | CallReverted]:
         """The contract's answer to each call, at the newest block or the named one."""
         at = "latest" if block is None else hex(block)
-        return self.call_each([(to, call) for call in calls], at)
+        return self.call_contracts([(to, call) for call in calls], at)
 
     def code(self, address: str) -> bytes:
         """The contract's code; empty where there is no contract."""
-        return self.checked("eth_getCode", (address, "latest"), any_bytes)
+        return self.fetch("eth_getCode", (address, "latest"), any_bytes)
 
     def balance(self, address: str) -> int:
         """In wei."""
-        return self.checked("eth_getBalance", (address, "latest"), _number)
+        return self.fetch("eth_getBalance", (address, "latest"), _number)
 
     def nonce(self, sender: str) -> int:
         """How many transactions of the sender are mined."""
-        return self.checked("eth_getTransactionCount", (sender, "latest"), _count)
+        return self.fetch("eth_getTransactionCount", (sender, "latest"), _count)
 
     def pending(self, sender: str) -> int:
         """How many transactions of the sender a node holds that are not mined."""
-        known = self.checked("eth_getTransactionCount", (sender, "pending"), _count)
+        known = self.fetch("eth_getTransactionCount", (sender, "pending"), _count)
         return max(known - self.nonce(sender), 0)
 
     # Costs
@@ -82,7 +82,7 @@ class Destination(SourceChain):
     def gas_needed(self, sender: str, to: str, data: bytes) -> int:
         """The estimated gas of this transaction."""
         call = {"from": sender, "to": to, "data": _hex(data)}
-        return self.checked("eth_estimateGas", (call,), partial(_gas_for, data))
+        return self.fetch("eth_estimateGas", (call,), partial(_gas_for, data))
 
     def gas_needed_by_each(
         self, sender: str, to: str, many: Sequence[bytes], as_if: AsIf | None = None
@@ -92,7 +92,7 @@ class Destination(SourceChain):
         questions = [({"from": sender, "to": to, "data": _hex(data)}, *override) for data in many]
         checks = [partial(_gas_for, data) for data in many]
         expected = CallReverted | TransactionRefused
-        return self.checked_many("eth_estimateGas", questions, checks, expected)
+        return self.fetch_many("eth_estimateGas", questions, checks, expected)
 
     def gas_limit(self, needed: int) -> int:
         """More than is needed now: the state may change before the transaction is mined."""
@@ -123,31 +123,31 @@ class Destination(SourceChain):
             return [0] * len(many)
         calls = [call_data("getL1Fee(bytes)", data + bytes(REST_OF_TRANSACTION)) for data in many]
         questions = [({"to": GAS_PRICE_ORACLE, "data": _hex(call)}, "latest") for call in calls]
-        fees = self.checked_many("eth_call", questions, _data_fee, CallReverted)
+        fees = self.fetch_many("eth_call", questions, _data_fee, CallReverted)
         return [0 if isinstance(fee, CallReverted) else fee for fee in fees]
 
     def _base_fee(self, block: str) -> int:
-        return self.checked("eth_getBlockByNumber", (block, False), _base_fee_of)
+        return self.fetch("eth_getBlockByNumber", (block, False), _base_fee_of)
 
     def _tip(self) -> int:
-        return self.checked("eth_maxPriorityFeePerGas", (), _number)
+        return self.fetch("eth_maxPriorityFeePerGas", (), _number)
 
     # Sending
 
     def send(self, raw: bytes) -> None:
         """Send a signed transaction. A node that has it already counts as success."""
         check = partial(_same_hash, keccak256(raw))
-        with suppress(AlreadyKnown):
-            self.checked("eth_sendRawTransaction", (_hex(raw),), check)
+        with suppress(AlreadyKnownError):
+            self.fetch("eth_sendRawTransaction", (_hex(raw),), check)
 
     def send_to_each(self, raw: bytes) -> None:
         """Send it to every node and ignore their answers."""
-        self.ask_each("eth_sendRawTransaction", (_hex(raw),))
+        self.ask_all("eth_sendRawTransaction", (_hex(raw),))
 
     def mined(self, transaction_hash: str) -> Mined | None:
         """The transaction's receipt, or None where the node has none."""
         check = partial(_receipt, transaction_hash)
-        return self.checked("eth_getTransactionReceipt", (transaction_hash,), check)
+        return self.fetch("eth_getTransactionReceipt", (transaction_hash,), check)
 
 
 def _hex(some: bytes) -> str:
@@ -169,7 +169,7 @@ def _number(answer: object) -> int:
 def _below(bound: int, value: object, name: str = "the answer") -> int:
     number = read_quantity(value, name)
     if number >= bound:
-        raise AnswerMalformed(f"{name} is larger than any that there is")
+        raise AnswerMalformedError(f"{name} is larger than any that there is")
     return number
 
 
@@ -190,7 +190,7 @@ def _gas_for(data: bytes, answer: object) -> int:
     gas, zeros = _number(answer), data.count(0)
     others = len(data) - zeros
     if gas < BASE_GAS + ZERO_BYTE_GAS * zeros + BYTE_GAS * others:
-        raise AnswerMalformed("a transaction takes more gas than that for its bytes alone")
+        raise AnswerMalformedError("a transaction takes more gas than that for its bytes alone")
     return max(gas, BASE_GAS + ZERO_BYTE_FLOOR * zeros + BYTE_FLOOR * others)
 
 
@@ -202,7 +202,7 @@ def _base_fee_of(answer: object) -> int:
 
 def _same_hash(expected: bytes, answer: object) -> None:
     if read_fixed_bytes(answer, "the answer", HASH_BYTES) != expected:
-        raise AnswerMalformed("the answer is the hash of another transaction than was sent")
+        raise AnswerMalformedError("the answer is the hash of another transaction than was sent")
 
 
 def _receipt(transaction_hash: str, answer: object) -> Mined | None:
@@ -211,7 +211,7 @@ def _receipt(transaction_hash: str, answer: object) -> Mined | None:
     receipt = read_object(answer, "a receipt")
     stated = read_fixed_bytes(receipt.get("transactionHash"), "transactionHash", HASH_BYTES)
     if _hex(stated) != transaction_hash.lower():
-        raise AnswerMalformed("the receipt is another transaction's")
+        raise AnswerMalformedError("the receipt is another transaction's")
     return Mined(
         block=_count(receipt.get("blockNumber"), "blockNumber"),
         succeeded=_below(2, receipt.get("status"), "status") == 1,

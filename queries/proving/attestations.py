@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from queries.proving.errors import ArgumentMalformed
+from queries.proving.errors import ArgumentMalformedError
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word
 
 ADDRESS_BYTES = 20
@@ -29,7 +29,7 @@ class Attested:
     def digest(self) -> bytes:
         """What is signed; the registry's `attestationDigest` makes the same."""
         if len(self.registry) != ADDRESS_BYTES or len(self.block_hash) != HASH_BYTES:
-            raise ArgumentMalformed("a registry has 20 bytes, and a block's hash 32")
+            raise ArgumentMalformedError("a registry has 20 bytes, and a block's hash 32")
         registry = self.registry.rjust(HASH_BYTES, b"\0")
         where = (_DOMAIN_TYPE, _NAME, _VERSION, number_word(self.destination), registry)
         block = (number_word(self.source), number_word(self.block), self.block_hash)

@@ -29,12 +29,12 @@ from queries.proving.bundles import (
 from queries.proving.errors import BundleRefused, BundleTooLarge, ProofError
 from queries.proving.headers import MAX_HEADER_BYTES, Header, HeaderField, decode_header
 from queries.proving.json_values import (
+    describe,
     has_too_many_values,
     read_bytes,
     read_fixed_bytes,
     read_list,
     read_object,
-    shown,
 )
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.tries import CheckedNodes
@@ -61,7 +61,7 @@ def check_bundle(content: bytes, most_mib: int = MOST_MIB) -> Bundle:
     """What the file proves; `BundleRefused`, which names the place, where it does not."""
     top = _members(_parsed(content, most_mib), "the proof", _TOP)
     if top["format"] != FORMAT:
-        _refuse("format", f"is {shown(top['format'])}, and a proof's is {FORMAT}")
+        _refuse("format", f"is {describe(top['format'])}, and a proof's is {FORMAT}")
     if type(top["version"]) is not int or top["version"] != VERSION:
         _refuse("version", f"is not {VERSION}, the one that is known here")
     rest = {key: value for key, value in top.items() if key != "digest"}
@@ -70,7 +70,7 @@ def check_bundle(content: bytes, most_mib: int = MOST_MIB) -> Bundle:
         _refuse("digest", "is of another content: the file was changed or damaged on its way")
     batch = _text(top["batch"], "batch")
     if not _ID.fullmatch(batch):
-        _refuse("batch", f"is {shown(batch)}, which is no id of a batch")
+        _refuse("batch", f"is {describe(batch)}, which is no id of a batch")
     destination = _number(top["destinationChainId"], "destinationChainId")
     with _at("blocks"):
         items = read_list(top["blocks"], "the list", _MANY)
@@ -164,7 +164,7 @@ def _asked(content: object, place: str) -> Asked:
                 account = read_fixed_bytes(fact["account"], "the address", ADDRESS_BYTES)
             fields[account].add(AccountField[name])
         elif kind != FactKind.STORAGE_SLOT:
-            _refuse(here, f"is of {shown(kind)} {shown(name)}, which no registry keeps")
+            _refuse(here, f"is of {describe(kind)} {describe(name)}, which no registry keeps")
     if len(times) > _MOST_TIMES:
         _refuse(place, f"are of {len(times)} times; one call proves {_MOST_TIMES}")
     found = {account: frozenset(each) for account, each in fields.items()}
@@ -198,7 +198,7 @@ def _accounts(
 def _registry(content: object, place: str) -> ClaimedRegistry:
     members = _members(content, place, ("address", "arguments", "chainId", "kind"))
     if members["kind"] not in KINDS:
-        _refuse(f"{place}.kind", f"is {shown(members['kind'])}, which is no kind of registry")
+        _refuse(f"{place}.kind", f"is {describe(members['kind'])}, which is no kind of registry")
     with _at(f"{place}.address"):
         address = read_fixed_bytes(members["address"], "the address", ADDRESS_BYTES)
     with _at(f"{place}.arguments"):
@@ -242,33 +242,33 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(members) < len(pairs):
         count = Counter(name for name, _ in pairs)
         twice = next(name for name in count if count[name] > 1)
-        raise BundleRefused(f"One object has the key {shown(twice)} twice.")
+        raise BundleRefused(f"One object has the key {describe(twice)} twice.")
     return members
 
 
 def _members(content: object, place: str, names: tuple[str, ...]) -> dict[str, object]:
     """An object with these keys and no other."""
     if not isinstance(content, dict):
-        _refuse(place, f"must be an object, not {shown(content)}")
+        _refuse(place, f"must be an object, not {describe(content)}")
     for name in names:
         if name not in content:
             _refuse(place, f"has no {name}")
     for name in content:
         if name not in names:
-            _refuse(place, f"has {shown(name)}, which is not known")
+            _refuse(place, f"has {describe(name)}, which is not known")
     return content
 
 
 def _text(value: object, place: str) -> str:
     if not isinstance(value, str):
-        _refuse(place, f"must be text, not {shown(value)}")
+        _refuse(place, f"must be text, not {describe(value)}")
     return value
 
 
 def _number(value: object, place: str) -> int:
     text = _text(value, place)
     if not _NUMBER.fullmatch(text):
-        _refuse(place, f"is {shown(text)}, and should be a number in decimal text")
+        _refuse(place, f"is {describe(text)}, and should be a number in decimal text")
     return int(text)
 
 
@@ -289,7 +289,7 @@ def _compare(given: object, derived: object, place: str) -> None:
     elif isinstance(given, list) and isinstance(derived, list):
         _refuse(place, f"has a length of {len(given)}; from what is proven follows {len(derived)}")
     elif type(given) is not type(derived) or given != derived:
-        _refuse(place, f"is {shown(given)}; from what is proven follows {shown(derived)}")
+        _refuse(place, f"is {describe(given)}; from what is proven follows {describe(derived)}")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from queries.proving.accounts import (
     decode_account,
     decode_slot_value,
 )
-from queries.proving.errors import CallMalformed, NodeMissing
+from queries.proving.errors import CallMalformedError, NodeMissing
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.keccak import (
     EMPTY_TRIE_ROOT,
@@ -75,40 +75,40 @@ class Shown:
     stored: list[Stored] = field(default_factory=list)
 
 
-def read_call(data: bytes, shown: Shown) -> None:
+def read_call(data: bytes, recovered: Shown) -> None:
     """Add what the call shows; `ProofError` where it is none that the registry would take."""
     if not data.startswith(PROVE_SELECTOR):
-        raise CallMalformed("the calldata is not that of prove()")
+        raise CallMalformedError("the calldata is not that of prove()")
     source = WitnessBytes(data, len(PROVE_SELECTOR))
     while source.position < len(data):
         kind = source.number(1)
         if kind in {SectionKind.ACCUMULATED_BLOCK, SectionKind.ACCUMULATED_HOP}:
             block = source.number(8)
             source.take(8 + HASH_BYTES)
-            accounts = _read_witness(source, shown).accounts
+            accounts = _read_witness(source, recovered).accounts
             if kind == SectionKind.ACCUMULATED_BLOCK:
-                shown.stored.append(Stored(block, accounts))
+                recovered.stored.append(Stored(block, accounts))
         elif kind == SectionKind.HEADERS:
-            _read_headers(source, shown)
+            _read_headers(source, recovered)
         else:
-            raise CallMalformed(f"{kind} is no kind of section")
+            raise CallMalformedError(f"{kind} is no kind of section")
 
 
-def _read_witness(source: WitnessBytes, shown: Shown) -> WitnessReading:
-    reading = read_witness(source.content, source.position, rebuilt=shown.nodes)
+def _read_witness(source: WitnessBytes, recovered: Shown) -> WitnessReading:
+    reading = read_witness(source.content, source.position, rebuilt=recovered.nodes)
     source.position = reading.end
     return reading
 
 
-def _read_headers(source: WitnessBytes, shown: Shown) -> None:
+def _read_headers(source: WitnessBytes, recovered: Shown) -> None:
     parent: bytes | None = None
     for _ in range(source.number(2)):
-        header = _read_header(source, parent, shown)
-        shown.children[header.parent_hash] = header
+        header = _read_header(source, parent, recovered)
+        recovered.children[header.parent_hash] = header
         parent = header.hash
 
 
-def _read_header(source: WitnessBytes, parent: bytes | None, shown: Shown) -> Header:
+def _read_header(source: WitnessBytes, parent: bytes | None, recovered: Shown) -> Header:
     flags = HeaderFlag(source.number(1))
     is_sent = parent is None and not flags & HeaderFlag.PARENT_KNOWN
     parent_hash = source.take(HASH_BYTES) if is_sent else parent or b""
@@ -119,14 +119,14 @@ def _read_header(source: WitnessBytes, parent: bytes | None, shown: Shown) -> He
     roots = [source.take(HASH_BYTES), source.take(HASH_BYTES), source.take(_BLOOM_BYTES)]
     tail = source.take(source.number(2))
     if flags & _LEFT_OUT:
-        own = _known_header(tail, shown)
+        own = _known_header(tail, recovered)
         parent_hash = parent_hash or own.parent_hash
         if flags & HeaderFlag.BEACON_KNOWN:
             place, root = source.number(1), own.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)
             tail = tail[:place] + encode_string(root) + tail[place:]
     accounts: tuple[WitnessedAccount, ...] = ()
     if flags & (HeaderFlag.WITNESS | HeaderFlag.HOP):
-        reading = _read_witness(source, shown)
+        reading = _read_witness(source, recovered)
         state_root = reading.state_root
         accounts = () if flags & HeaderFlag.HOP else reading.accounts
     fields = source.number(4) if flags & HeaderFlag.FIELDS else 0
@@ -134,16 +134,16 @@ def _read_header(source: WitnessBytes, parent: bytes | None, shown: Shown) -> He
     timestamps = tuple(source.number(8) for _ in range(count))
     payloads = [parent_hash, uncles, coinbase, state_root, *roots]
     header = decode_header(encode_list([*map(encode_string, payloads), tail]))
-    shown.stored.append(Stored(header.number, accounts, fields, timestamps))
+    recovered.stored.append(Stored(header.number, accounts, fields, timestamps))
     return header
 
 
-def _known_header(tail: bytes, shown: Shown) -> Header:
+def _known_header(tail: bytes, recovered: Shown) -> Header:
     """The header to which these fields, from the difficulty on, belong."""
     _, number, *_ = split_list(encode_list([tail]))
-    known = shown.headers.get(read_integer(read_string(number)))
+    known = recovered.headers.get(read_integer(read_string(number)))
     if known is None:
-        raise CallMalformed("a header leaves out what only its destination keeps")
+        raise CallMalformedError("a header leaves out what only its destination keeps")
     return known
 
 

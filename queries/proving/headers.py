@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 
 from queries.proving.errors import (
-    HeaderFieldMissing,
-    HeaderHashMismatch,
+    HeaderFieldMissingError,
+    HeaderHashMismatchError,
     HeaderMalformed,
-    RlpMalformed,
-    RlpNotCanonical,
+    RlpMalformedError,
+    RlpNotCanonicalError,
 )
 from queries.proving.json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256
@@ -84,7 +84,7 @@ class FieldRule:
         if self.form is Form.INTEGER:
             try:
                 read_integer(payload)
-            except RlpNotCanonical as fault:
+            except RlpNotCanonicalError as fault:
                 raise HeaderMalformed(f"{self.json_key}: {fault}") from fault
 
     def word(self, payload: bytes) -> bytes:
@@ -171,7 +171,7 @@ class Header:
     def payload(self, field: HeaderField) -> bytes:
         """The field's bytes as they are in the RLP: an integer without leading zeros."""
         if not self.has(field):
-            raise HeaderFieldMissing(
+            raise HeaderFieldMissingError(
                 f"the header 0x{self.hash.hex()} is of a fork without {field.name}"
             )
         return self.payloads[field]
@@ -192,7 +192,7 @@ def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
     try:
         items = split_list(encoded)
         payloads = tuple(read_string(item) for item in items[: len(FIELD_RULES)])
-    except RlpMalformed as fault:
+    except RlpMalformedError as fault:
         raise HeaderMalformed(f"a header is not RLP as it should be: {fault}") from fault
     if len(items) <= len(FIELD_RULES) and len(items) not in FORK_FIELD_COUNTS:
         raise HeaderMalformed(f"no fork has headers of {len(items)} fields")
@@ -200,7 +200,7 @@ def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
         rule.check(payload)
     found = keccak256(encoded)
     if expected_hash is not None and found != expected_hash:
-        raise HeaderHashMismatch(
+        raise HeaderHashMismatchError(
             f"the header hashes to 0x{found.hex()}, not to 0x{expected_hash.hex()}"
         )
     return Header(encoded, found, payloads, tuple(items[len(FIELD_RULES) :]))
@@ -214,11 +214,11 @@ def header_from_json(block: object, expected_hash: bytes | None = None) -> Heade
     """
     fields = read_object(block, "a block")
     if fields.get("hash") is None:
-        raise HeaderFieldMissing("the block has no hash: it is pending, or not a block")
+        raise HeaderFieldMissingError("the block has no hash: it is pending, or not a block")
     stated_hash = read_fixed_bytes(fields["hash"], "hash", HASH_BYTES)
     header = decode_header(encode_list(_items_from_json(fields)), stated_hash)
     if expected_hash is not None and header.hash != expected_hash:
-        raise HeaderHashMismatch(
+        raise HeaderHashMismatchError(
             f"the node answers with block 0x{header.hash.hex()}, not 0x{expected_hash.hex()}"
         )
     return header
@@ -234,7 +234,7 @@ def _items_from_json(fields: dict[str, object]) -> Iterator[bytes]:
     needed = next(fork for fork in FORK_FIELD_COUNTS if fork >= count)
     for rule in rules[:needed]:
         if fields.get(rule.json_key) is None:
-            raise HeaderFieldMissing(f"the block has no {rule.json_key}")
+            raise HeaderFieldMissingError(f"the block has no {rule.json_key}")
         yield _encode_field(rule, fields[rule.json_key])
 
 

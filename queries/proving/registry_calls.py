@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from itertools import pairwise
 
-from queries.proving.errors import ArgumentMalformed
+from queries.proving.errors import ArgumentMalformedError
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import EMPTY_UNCLES_HASH, keccak256, number_word
 from queries.proving.rlp_items import split_list
@@ -82,7 +82,7 @@ def headers_section(steps: Sequence[HeaderStep]) -> bytes:
     """Prove a chain of headers, the oldest first, up to one that the registry knows."""
     for parent, child in pairwise(steps):
         if child.header.parent_hash != parent.header.hash:
-            raise ArgumentMalformed(
+            raise ArgumentMalformedError(
                 f"header {child.header.number} is not the child of header {parent.header.number}"
             )
     parts = [_header(step, first=index == 0) for index, step in enumerate(steps)]
@@ -152,7 +152,7 @@ def _tail(step: HeaderStep) -> tuple[bytes, bytes]:
     beacon = HeaderField.PARENT_BEACON_BLOCK_ROOT - HeaderField.DIFFICULTY
     before, behind = b"".join(items[:beacon]), b"".join(items[beacon + 1 :])
     if len(before) > MAX_BEACON_PLACE:
-        raise ArgumentMalformed(f"{len(before)} bytes before the beacon root; at most 255 fit")
+        raise ArgumentMalformedError(f"{len(before)} bytes before the beacon root; at most 255 fit")
     return before + behind, bytes((len(before),))
 
 

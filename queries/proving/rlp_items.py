@@ -8,7 +8,7 @@ Every item that is read has exactly one encoding; each other one is refused.
 
 from collections.abc import Iterable
 
-from queries.proving.errors import RlpMalformed, RlpNotCanonical
+from queries.proving.errors import RlpMalformedError, RlpNotCanonicalError
 
 EMPTY_STRING = b"\x80"
 _SHORT_LIMIT = 56
@@ -31,10 +31,10 @@ def split_list(encoded: bytes) -> list[bytes]:
     Inner lists are delimited, not looked into.
     """
     if not is_list(encoded):
-        raise RlpMalformed(f"a list was expected, not {_shown(encoded)}")
+        raise RlpMalformedError(f"a list was expected, not {_shown(encoded)}")
     position, end = _payload(encoded, 0, len(encoded))
     if end != len(encoded):
-        raise RlpMalformed(f"{len(encoded) - end} bytes follow the list {_shown(encoded)}")
+        raise RlpMalformedError(f"{len(encoded) - end} bytes follow the list {_shown(encoded)}")
     items = []
     while position < end:
         first = encoded[position]
@@ -53,17 +53,17 @@ def split_list(encoded: bytes) -> list[bytes]:
 def read_string(encoded: bytes) -> bytes:
     """Read one encoded string that takes up all the bytes given."""
     if is_list(encoded):
-        raise RlpMalformed(f"a string was expected, not the list {_shown(encoded)}")
+        raise RlpMalformedError(f"a string was expected, not the list {_shown(encoded)}")
     start, end = _payload(encoded, 0, len(encoded))
     if end != len(encoded):
-        raise RlpMalformed(f"{len(encoded) - end} bytes follow the string {_shown(encoded)}")
+        raise RlpMalformedError(f"{len(encoded) - end} bytes follow the string {_shown(encoded)}")
     return encoded[start:end]
 
 
 def read_integer(payload: bytes) -> int:
     """Read a string's payload as an integer: big-endian, without leading zeros."""
     if payload[:1] == b"\x00":
-        raise RlpNotCanonical(f"the integer {_shown(payload)} has leading zeros")
+        raise RlpNotCanonicalError(f"the integer {_shown(payload)} has leading zeros")
     return int.from_bytes(payload, "big")
 
 
@@ -95,7 +95,7 @@ def _prefix(length: int, short: int, long: int) -> bytes:
 def _payload(encoded: bytes, position: int, end: int) -> tuple[int, int]:
     """Where the payload of the item at `position` begins and ends, which is before `end`."""
     if position >= end:
-        raise RlpMalformed("an item was expected, and there are no bytes left")
+        raise RlpMalformedError("an item was expected, and there are no bytes left")
     first = encoded[position]
     if first < _STRING:
         return position, position + 1
@@ -108,11 +108,11 @@ def _payload(encoded: bytes, position: int, end: int) -> tuple[int, int]:
         digits = encoded[position + 1 : min(start, end)]
         length = int.from_bytes(digits, "big")
         if digits[:1] == b"\x00" or length < _SHORT_LIMIT:
-            raise RlpNotCanonical(f"the length {_shown(digits)} has a shorter form")
+            raise RlpNotCanonicalError(f"the length {_shown(digits)} has a shorter form")
     if start + length > end:
-        raise RlpMalformed(f"an item of {length} bytes is cut off after {max(end - start, 0)}")
+        raise RlpMalformedError(f"an item of {length} bytes is cut off after {max(end - start, 0)}")
     if first == _STRING + 1 and encoded[start] < _STRING:
-        raise RlpNotCanonical(f"the byte {encoded[start]:#04x} is its own encoding")
+        raise RlpNotCanonicalError(f"the byte {encoded[start]:#04x} is its own encoding")
     return start, start + length
 
 

@@ -21,15 +21,15 @@ from struct import Struct
 from typing import TypeAlias
 
 from queries.proving.errors import (
-    ArgumentMalformed,
-    NodeHashMismatch,
-    NodeMalformed,
+    ArgumentMalformedError,
+    NodeHashMismatchError,
+    NodeMalformedError,
     NodeMissing,
-    NodeNotCanonical,
-    NodeOutOfOrder,
-    NodeSurplus,
-    RlpMalformed,
-    RlpNotCanonical,
+    NodeNotCanonicalError,
+    NodeOutOfOrderError,
+    NodeSurplusError,
+    RlpMalformedError,
+    RlpNotCanonicalError,
 )
 from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES, keccak256
 from queries.proving.rlp_items import (
@@ -118,21 +118,21 @@ def decode_node(encoded: bytes) -> Node:
             return _decode_branch(items)
         if len(items) == _PAIR_ITEMS:
             return _decode_pair(*items)
-    except RlpNotCanonical as fault:
-        raise NodeNotCanonical(f"a trie node is not canonical RLP: {fault}") from fault
-    except RlpMalformed as fault:
-        raise NodeMalformed(f"a trie node is not RLP: {fault}") from fault
-    raise NodeMalformed(f"a trie node has 2 or 17 items, not {len(items)}")
+    except RlpNotCanonicalError as fault:
+        raise NodeNotCanonicalError(f"a trie node is not canonical RLP: {fault}") from fault
+    except RlpMalformedError as fault:
+        raise NodeMalformedError(f"a trie node is not RLP: {fault}") from fault
+    raise NodeMalformedError(f"a trie node has 2 or 17 items, not {len(items)}")
 
 
 def _decode_branch(items: list[bytes]) -> Branch:
     value = items.pop()
     if value != EMPTY_STRING:
-        raise NodeMalformed(f"a branch holds the value 0x{value[:40].hex()}; no key ends there")
+        raise NodeMalformedError(f"a branch holds the value 0x{value[:40].hex()}")
     children = tuple(map(_decode_reference, items))
     present = BRANCH_WIDTH - children.count(NO_CHILD)
     if present < 2:  # noqa: PLR2004
-        raise NodeNotCanonical(f"a branch has {present} children; with one it would not exist")
+        raise NodeNotCanonicalError(f"a branch has {present} children; with one it would not exist")
     return Branch(children)
 
 
@@ -141,15 +141,15 @@ def _decode_pair(path_item: bytes, second: bytes) -> Extension | Leaf:
     if is_leaf:
         value = read_string(second)
         if not value:
-            raise NodeNotCanonical("a leaf holds the empty value, which would remove it")
+            raise NodeNotCanonicalError("a leaf holds the empty value, which would remove it")
         return Leaf(path, value)
     if not path:
-        raise NodeNotCanonical("an extension has no path")
+        raise NodeNotCanonicalError("an extension has no path")
     child = _decode_reference(second)
     if child == NO_CHILD:
-        raise NodeMalformed(f"the extension {path} has no child")
+        raise NodeMalformedError(f"the extension {path} has no child")
     if len(child) < HASH_BYTES and not isinstance(decode_node(child), Branch):
-        raise NodeNotCanonical(f"the child of the extension {path} is not a branch")
+        raise NodeNotCanonicalError(f"the child of the extension {path} is not a branch")
     return Extension(path, child)
 
 
@@ -160,10 +160,10 @@ def _decode_reference(item: bytes) -> bytes:
         return item[1:]
     if is_list(item):
         if len(item) >= HASH_BYTES:
-            raise NodeNotCanonical(f"a node of {len(item)} bytes is embedded, not hashed")
+            raise NodeNotCanonicalError(f"a node of {len(item)} bytes is embedded, not hashed")
         decode_node(item)
         return item
-    raise NodeMalformed(f"a reference has {len(read_string(item))} bytes; a hash has {HASH_BYTES}")
+    raise NodeMalformedError(f"a reference has {len(read_string(item))} bytes, not {HASH_BYTES}")
 
 
 def _encode_reference(reference: bytes) -> bytes:
@@ -176,12 +176,12 @@ def _decode_path(hex_prefix: bytes) -> tuple[str, bool]:
     """Read the hex-prefix form: two flags, a zero where the rest would be half a byte, nibbles."""
     nibbles = hex_prefix.hex()
     if not nibbles or nibbles[0] not in "0123":
-        raise NodeMalformed(f"the path 0x{nibbles} has no flags of a leaf or an extension")
+        raise NodeMalformedError(f"the path 0x{nibbles} has no flags of a leaf or an extension")
     flags = int(nibbles[0])
     if flags & _ODD_FLAG:
         return nibbles[1:], flags >= _LEAF_FLAG
     if nibbles[1] != "0":
-        raise NodeNotCanonical(f"the path 0x{nibbles} is padded with {nibbles[1]}, not 0")
+        raise NodeNotCanonicalError(f"the path 0x{nibbles} is padded with {nibbles[1]}, not 0")
     return nibbles[2:], flags >= _LEAF_FLAG
 
 
@@ -220,7 +220,7 @@ def check_proof(
 ) -> ProvenPath:
     """Follow the hashed key from the root through the proof's nodes to its value or its absence."""
     if len(root) != HASH_BYTES or len(key) != HASH_BYTES:
-        raise ArgumentMalformed(
+        raise ArgumentMalformedError(
             f"a root of {len(root)} and a key of {len(key)} bytes; both have 32"
         )
     if root == EMPTY_TRIE_ROOT:
@@ -242,7 +242,7 @@ def check_proof(
             if listed < len(proof) and proof[listed] == reference:
                 listed += 1
         if nodes and isinstance(nodes[-1], Extension) and not isinstance(node, Branch):
-            raise NodeNotCanonical(f"the child of the extension {nodes[-1].path} is not a branch")
+            raise NodeNotCanonicalError(f"the child of extension {nodes[-1].path} is not a branch")
         nodes.append(node)
         reference, depth, value = follow(node, path, depth)
     _refuse_surplus(proof, listed)
@@ -255,15 +255,15 @@ def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]
     """
     if isinstance(node, Branch):
         if depth == KEY_DIGITS:
-            raise NodeMalformed("a branch is below the last nibble of the key")
+            raise NodeMalformedError("a branch is below the last nibble of the key")
         return node.children[int(path[depth], 16)], depth + 1, None
     below = depth + len(node.path)
     if isinstance(node, Extension):
         if below >= KEY_DIGITS:
-            raise NodeMalformed(f"the extension {node.path} reaches past the key's nibbles")
+            raise NodeMalformedError(f"the extension {node.path} reaches past the key's nibbles")
         return (node.child if path.startswith(node.path, depth) else NO_CHILD), below, None
     if below != KEY_DIGITS:
-        raise NodeMalformed(f"the leaf {node.path} at depth {depth} has no key of 32 bytes")
+        raise NodeMalformedError(f"the leaf {node.path} at depth {depth} has no key of 32 bytes")
     return NO_CHILD, below, (node.value if path.endswith(node.path) else None)
 
 
@@ -283,14 +283,14 @@ def _node_of_hash(
     if found != reference:
         sentence = f"node {listed} has the hash 0x{found.hex()}, not 0x{reference.hex()}"
         if reference not in map(keccak256, proof):
-            raise NodeHashMismatch(sentence)
+            raise NodeHashMismatchError(sentence)
         # It comes later, so the one before it is repeated, or of no path shown here, or moved.
         if encoded in proof[:listed] or not any(found in node for node in proof):
-            raise NodeSurplus(f"{sentence}, which a later node of the proof has")
-        raise NodeOutOfOrder(f"{sentence}, which another node of the proof has")
+            raise NodeSurplusError(f"{sentence}, which a later node of the proof has")
+        raise NodeOutOfOrderError(f"{sentence}, which another node of the proof has")
     # Only a root is hashed however short it is.
     if len(encoded) < HASH_BYTES and listed:
-        raise NodeNotCanonical(f"node {listed} has {len(encoded)} bytes, and is not embedded")
+        raise NodeNotCanonicalError(f"node {listed} has {len(encoded)} bytes, and is not embedded")
     node = decode_node(encoded)
     known[reference] = (encoded, node)
     return node
@@ -298,4 +298,4 @@ def _node_of_hash(
 
 def _refuse_surplus(proof: Sequence[bytes], listed: int) -> None:
     if len(proof) > listed:
-        raise NodeSurplus(f"the path ends after {listed} of the proof's {len(proof)} nodes")
+        raise NodeSurplusError(f"the path ends after {listed} of the proof's {len(proof)} nodes")

@@ -68,12 +68,12 @@ def read_witness(
     source = WitnessBytes(content, position)
     asked = [_read_asked(source, by_hash=by_hash) for _ in range(source.number(2))]
     _refuse_disorder([account.path for account in asked])
-    shown: dict[str, WitnessedAccount] = {}
+    accounts: dict[str, WitnessedAccount] = {}
 
     def present(index: int) -> bytes:
         account = asked[index]
         state, slots = _read_account(source, account.slots, rebuilt, slots_by_hash=slots_by_hash)
-        shown[account.path] = WitnessedAccount(
+        accounts[account.path] = WitnessedAccount(
             account.name, account.mask, exists=True, state=state, slots=slots
         )
         return encode_account(state)
@@ -81,13 +81,13 @@ def read_witness(
     def absent(index: int) -> None:
         account = asked[index]
         zeros = dict.fromkeys(account.slots, 0)
-        shown[account.path] = WitnessedAccount(
+        accounts[account.path] = WitnessedAccount(
             account.name, account.mask, exists=False, state=ABSENT_ACCOUNT, slots=zeros
         )
 
     walk = _Walk(source, [account.path for account in asked], present, absent, rebuilt)
     root = walk.root()
-    return WitnessReading(root, tuple(shown[account.path] for account in asked), source.position)
+    return WitnessReading(root, tuple(accounts[account.path] for account in asked), source.position)
 
 
 def _read_asked(source: WitnessBytes, *, by_hash: bool) -> _Asked:

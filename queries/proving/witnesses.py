@@ -18,7 +18,7 @@ from enum import IntEnum
 from itertools import groupby
 
 from queries.proving.accounts import AccountProof, AccountState, SlotProof
-from queries.proving.errors import ArgumentMalformed, WitnessMalformed
+from queries.proving.errors import ArgumentMalformedError, WitnessMalformed
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, number_word
 from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf, Node
 
@@ -117,13 +117,13 @@ class _Key:
 def build_witness(requests: Sequence[AccountRequest]) -> bytes:
     """The witness of all these accounts and their slots, which share one state root."""
     if not requests:
-        raise ArgumentMalformed("a witness of no accounts")
+        raise ArgumentMalformedError("a witness of no accounts")
     if len({request.proof.state_root for request in requests}) > 1:
-        raise ArgumentMalformed("the proofs given to a witness are of different state roots")
+        raise ArgumentMalformedError("the proofs given to a witness are of different state roots")
     ordered = sorted(requests, key=lambda request: request.proof.address_hash)
     hashes = [request.proof.address_hash for request in ordered]
     if len(set(hashes)) != len(hashes):
-        raise ArgumentMalformed("an account is asked for twice in one witness")
+        raise ArgumentMalformedError("an account is asked for twice in one witness")
     keys = [
         _Key(hash_.hex(), request.proof.path.nodes, lambda r=request: _account_value(r.proof))  # type: ignore[misc]
         for hash_, request in zip(hashes, ordered, strict=True)
@@ -279,5 +279,5 @@ def _counted(content: bytes) -> bytes:
 
 def _count(number: int) -> bytes:
     if number > _MAX_COUNT:
-        raise ArgumentMalformed(f"{number} accounts or slots in one witness; it holds 65535")
+        raise ArgumentMalformedError(f"{number} accounts or slots in one witness; it holds 65535")
     return number.to_bytes(2, "big")

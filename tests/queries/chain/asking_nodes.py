@@ -10,7 +10,7 @@ from queries.chain.errors import ChainError
 from queries.chain.node_pool import NodePool
 from queries.config.limits import Limits
 from queries.config.routes import Chain
-from queries.proving.errors import AnswerMalformed
+from queries.proving.errors import AnswerMalformedError
 
 NO_SIGNER = "http://127.0.0.1:1/hunter2"
 SHOWN_ERRORS = ("{", "hunter2", "http", "127.0.0.1")
@@ -23,7 +23,7 @@ def impatient(chain: Chain) -> NodePool:
 
 def ask(nodes: NodePool, method: str, *params: object) -> Any:
     """The answer as a node gives it."""
-    return nodes.checked(method, params, lambda answer: answer)
+    return nodes.fetch(method, params, lambda answer: answer)
 
 
 def failure(nodes: NodePool, method: str = "eth_blockNumber", *params: object) -> ChainError:
@@ -38,7 +38,7 @@ def failure(nodes: NodePool, method: str = "eth_blockNumber", *params: object) -
 
 def number(answer: Any) -> int:
     if not isinstance(answer, str):
-        raise AnswerMalformed("no number")
+        raise AnswerMalformedError("no number")
     return int(answer, 16)
 
 

@@ -21,7 +21,7 @@ def as_it_is(answer: Any) -> Any:
 def test_a_revert_stands_in_its_place(shared_node: LocalNode) -> None:
     nodes = NodePool(chain_of(shared_node.url))
     codes = ["0x5f5ffd", "0x60aa5f5260205ff3", "0x60bb5f5260205ffd"]
-    answers = nodes.checked_many(
+    answers = nodes.fetch_many(
         "eth_call", [[{"data": code}, "latest"] for code in codes], as_it_is, CallReverted
     )
     nodes.close()
@@ -54,7 +54,7 @@ def test_a_node_that_takes_few_at_once_is_asked_few(shared_node: LocalNode, way:
 
     with relay(shared_node.url, asked=asked, first=at_most_ten) as address:
         nodes = NodePool(chain_of(address))
-        blocks = nodes.checked_many("eth_getBlockByNumber", [[hex(0), False]] * 100, as_it_is)
+        blocks = nodes.fetch_many("eth_getBlockByNumber", [[hex(0), False]] * 100, as_it_is)
         nodes.close()
     assert [number_of(block) for block in blocks] == 100 * [0]
     assert [len(request) for request in asked.requests[:6]] == [1, 100, 50, 25, 12, 6]
@@ -68,5 +68,5 @@ def test_a_node_that_takes_no_batches_is_asked_one_by_one(shared_node: LocalNode
 
     with relay(shared_node.url, first=never) as address:
         nodes = NodePool(chain_of(address))
-        assert len(nodes.checked_many("eth_getBlockByNumber", [[hex(0), False]] * 9, as_it_is)) == 9
+        assert len(nodes.fetch_many("eth_getBlockByNumber", [[hex(0), False]] * 9, as_it_is)) == 9
         nodes.close()

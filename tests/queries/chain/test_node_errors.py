@@ -3,8 +3,8 @@
 import pytest
 
 from queries.chain.errors import (
-    AlreadyKnown,
-    BatchTooLarge,
+    AlreadyKnownError,
+    BatchTooLargeError,
     BlockUnknown,
     CallReverted,
     ChainError,
@@ -20,8 +20,8 @@ from queries.chain.errors import (
     TooMuchGas,
     TransactionRefused,
     Underpriced,
-    meaning,
-    quotable,
+    classify_node_error,
+    redact,
     revert_data,
 )
 from queries.chain.json_rpc import NodeRefused
@@ -40,7 +40,7 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (BlockUnknown, -32000, "hash 0xabc is not currently canonical"),
     (BlockUnknown, -39001, "finalized block not found"),
     (NonceUsed, -32000, "nonce too low: next nonce 5, tx nonce 4"),
-    (AlreadyKnown, -32000, "already known"),
+    (AlreadyKnownError, -32000, "already known"),
     (Underpriced, -32000, "replacement transaction underpriced"),
     (Underpriced, -32000, "transaction underpriced: gas tip cap 0, minimum needed 1"),
     (Underpriced, -32000, "max fee per gas less than block base fee: address 0x0, maxFeePerGas: 1"),
@@ -62,7 +62,7 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (CallReverted, -32000, "invalid opcode: INVALID"),
     (MethodMissing, -32601, "the method eth_getProof does not exist/is not available"),
     (QuestionRefused, -32602, "invalid argument 2: json: cannot unmarshal object into Go value"),
-    (BatchTooLarge, -32600, "batch too large"),
+    (BatchTooLargeError, -32600, "batch too large"),
     # reth
     (ProofWindowExceeded, -32602, "distance to target block exceeds maximum proof window"),
     (StateNotAvailable, -32000, "state at block #100 is pruned"),
@@ -77,7 +77,7 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (StateNotAvailable, -32002, "No state available for block 0xabc"),
     (BlockUnknown, -32001, "0x5 could not be found"),
     (NonceUsed, -32010, "OldNonce, Current nonce: 5, nonce of rejected tx: 4"),
-    (AlreadyKnown, -32010, "AlreadyKnown"),
+    (AlreadyKnownError, -32010, "AlreadyKnown"),
     (Underpriced, -32010, "FeeTooLow, MaxFeePerGas too low. MaxFeePerGas: 1, BaseFee: 7"),
     (Underpriced, -32010, "FeeTooLowToCompete"),
     (Underpriced, -32010, "ReplacementNotAllowed"),
@@ -92,13 +92,13 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     ),
     (ProofWindowExceeded, -32000, "proofs are available only for the 'latest' block"),
     (StateNotAvailable, -32000, "old data not available due to pruning"),
-    (AlreadyKnown, -32000, "INTERNAL_ERROR: existing tx with same hash"),
+    (AlreadyKnownError, -32000, "INTERNAL_ERROR: existing tx with same hash"),
     (Underpriced, -32000, "could not replace existing tx"),
     (NonceUsed, -32000, "nonce too low"),
     # besu
     (StateNotAvailable, -32000, "World state unavailable"),
     (BlockUnknown, -32000, "Block not found"),
-    (AlreadyKnown, -32000, "Known transaction"),
+    (AlreadyKnownError, -32000, "Known transaction"),
     (NonceUsed, -32001, "Nonce too low"),
     (NonceUsed, -32001, "Transaction nonce 4 below sender account nonce 5"),
     (Underpriced, -32009, "Gas price below configured minimum gas price"),
@@ -107,7 +107,7 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     # anvil
     (BlockUnknown, -32602, "BlockOutOfRangeError: block height is 10 but requested was 153"),
     (BlockUnknown, -32001, "Resource not found"),
-    (AlreadyKnown, -32003, "transaction already imported"),
+    (AlreadyKnownError, -32003, "transaction already imported"),
     (Underpriced, -32003, "max fee per gas less than block base fee"),
     (InsufficientFunds, -32003, "Insufficient funds for gas * price + value"),
     (TransactionRefused, -32003, "intrinsic gas too low"),
@@ -121,9 +121,9 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (NodesLimited, -32000, "monthly quota reached"),
     (StateNotAvailable, -32000, "Archive requests require a paid plan"),
     (MethodMissing, -32000, "method eth_getProof is not whitelisted"),
-    (BatchTooLarge, -32000, "Batch of more than 3 requests are not allowed"),
-    (BatchTooLarge, -32000, "maximum batch size exceeded"),
-    (BatchTooLarge, -32000, "too many requests in one batch"),
+    (BatchTooLargeError, -32000, "Batch of more than 3 requests are not allowed"),
+    (BatchTooLargeError, -32000, "maximum batch size exceeded"),
+    (BatchTooLargeError, -32000, "too many requests in one batch"),
     (MethodMissing, -32000, "Unsupported method: eth_getProof"),
     (QuestionRefused, -32000, "failed to parse request"),
     # by their code alone
@@ -143,7 +143,7 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
 
 @pytest.mark.parametrize(("kind", "code", "message"), SAYINGS)
 def test_a_nodes_words_mean(kind: type[ChainError], code: int, message: str) -> None:
-    assert meaning("eth_call", message, code) is kind
+    assert classify_node_error("eth_call", message, code) is kind
 
 
 @pytest.mark.parametrize(
@@ -180,4 +180,4 @@ def test_what_a_contract_reverted_with(data: object, bytes_: bytes) -> None:
     ],
 )
 def test_only_plain_words_and_numbers_are_quoted(message: str, shown: str) -> None:
-    assert quotable(message) == shown
+    assert redact(message) == shown

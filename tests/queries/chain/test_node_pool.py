@@ -18,7 +18,7 @@ from queries.chain.node_pool import NodePool
 from queries.chain.reader import SourceChain
 from queries.config.limits import Limits
 from queries.config.routes import Chain
-from queries.proving.errors import AnswerMalformed
+from queries.proving.errors import AnswerMalformedError
 from tests.queries.chain.asking_nodes import NO_SIGNER, ask, failure, impatient, number
 from tests.rigs.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node
 from tests.rigs.relay import Asked, NotMine, chain_of, refusal, relay
@@ -176,7 +176,7 @@ def test_a_refusal_in_unknown_words_is_reported_without_what_could_be_a_key(
 
 def honest_number(answer: Any) -> int:
     if number(answer) > 1_000_000:
-        raise AnswerMalformed(f"{answer} hunter2")
+        raise AnswerMalformedError(f"{answer} hunter2")
     return number(answer)
 
 
@@ -186,7 +186,7 @@ def test_where_one_node_lies_another_is_asked(shared_node: LocalNode) -> None:
 
     with relay(shared_node.url, change) as liar:
         nodes = NodePool(chain_of(liar, shared_node.url))
-        assert nodes.checked("eth_blockNumber", [], honest_number) < 1_000_000
+        assert nodes.fetch("eth_blockNumber", [], honest_number) < 1_000_000
         nodes.close()
 
 
@@ -197,10 +197,10 @@ def test_where_all_lie_it_is_reported(shared_node: LocalNode) -> None:
     with relay(shared_node.url, change) as liar:
         nodes = NodePool(chain_of(liar, NO_SIGNER))
         with pytest.raises(NodesLie) as lie:
-            nodes.checked("eth_blockNumber", [], honest_number)
+            nodes.fetch("eth_blockNumber", [], honest_number)
         nodes.close()
     assert lie.value.retryable
     assert lie.value.sentence == (
         "No node of Local gives a valid answer to eth_blockNumber. "
-        "A node's JSON has not the shape of such an answer."
+        "A node's JSON does not have the shape of such an answer."
     )

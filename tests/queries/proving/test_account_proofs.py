@@ -16,15 +16,15 @@ from queries.proving.accounts import (
     encode_account,
 )
 from queries.proving.errors import (
-    AccountMismatch,
-    AnswerMalformed,
-    AnswerTooLarge,
-    NodeHashMismatch,
+    AccountMismatchError,
+    AnswerMalformedError,
+    AnswerTooLargeError,
+    NodeHashMismatchError,
     NodeMissing,
-    NodeSurplus,
+    NodeSurplusError,
     ProofError,
-    SlotMismatch,
-    ValueNotCanonical,
+    SlotMismatchError,
+    ValueNotCanonicalError,
 )
 from queries.proving.keccak import keccak256
 from queries.proving.tries import CheckedNodes
@@ -142,7 +142,7 @@ def test_slots_of_an_account_that_does_not_exist_are_zero() -> None:
     proof = check_account_proof(answer, STATE_ROOT, NO_SIGNER, [0, 5])
     assert [slot.value for slot in proof.slots] == [0, 0]
     answer["storageProof"][0]["proof"] = contract_answer([0])["storageProof"][0]["proof"]
-    with pytest.raises(NodeSurplus):
+    with pytest.raises(NodeSurplusError):
         check_account_proof(answer, STATE_ROOT, NO_SIGNER, [0, 5])
 
 
@@ -157,33 +157,33 @@ def test_slots_of_an_account_that_does_not_exist_are_zero() -> None:
     ],
 )
 def test_a_node_that_misstates_an_absent_account(stated: dict[str, object]) -> None:
-    with pytest.raises(AccountMismatch):
+    with pytest.raises(AccountMismatchError):
         check_account_proof(nobody_answer([], **stated), STATE_ROOT, NO_SIGNER)
 
 
 @pytest.mark.parametrize(
     ("key", "stated", "fault"),
     [
-        ("nonce", "0x1", AccountMismatch),
-        ("balance", "0x0", AccountMismatch),
-        ("storageHash", f"0x{ABSENT_ACCOUNT.storage_root.hex()}", AccountMismatch),
-        ("codeHash", f"0x{ABSENT_ACCOUNT.code_hash.hex()}", AccountMismatch),
-        ("codeHash", f"0x{0:064x}", AccountMismatch),
-        ("codeHash", "0x0", AnswerMalformed),
-        ("address", f"0x{NO_SIGNER.hex()}", AccountMismatch),
-        ("address", "0x12", AnswerMalformed),
-        ("nonce", None, AnswerMalformed),
-        ("accountProof", None, AnswerMalformed),
+        ("nonce", "0x1", AccountMismatchError),
+        ("balance", "0x0", AccountMismatchError),
+        ("storageHash", f"0x{ABSENT_ACCOUNT.storage_root.hex()}", AccountMismatchError),
+        ("codeHash", f"0x{ABSENT_ACCOUNT.code_hash.hex()}", AccountMismatchError),
+        ("codeHash", f"0x{0:064x}", AccountMismatchError),
+        ("codeHash", "0x0", AnswerMalformedError),
+        ("address", f"0x{NO_SIGNER.hex()}", AccountMismatchError),
+        ("address", "0x12", AnswerMalformedError),
+        ("nonce", None, AnswerMalformedError),
+        ("accountProof", None, AnswerMalformedError),
         ("accountProof", [], NodeMissing),
-        ("accountProof", ["0x"], NodeHashMismatch),
-        ("accountProof", [1], AnswerMalformed),
-        ("accountProof", ["0x80"] * 66, AnswerTooLarge),
-        ("accountProof", [f"0x{'00' * 533}"], AnswerTooLarge),
-        ("storageProof", [], SlotMismatch),
-        ("storageProof", None, SlotMismatch),
-        ("storageProof", [{}, {}], AnswerTooLarge),
-        ("storageProof", [None], AnswerMalformed),
-        ("storageProof", {}, AnswerMalformed),
+        ("accountProof", ["0x"], NodeHashMismatchError),
+        ("accountProof", [1], AnswerMalformedError),
+        ("accountProof", ["0x80"] * 66, AnswerTooLargeError),
+        ("accountProof", [f"0x{'00' * 533}"], AnswerTooLargeError),
+        ("storageProof", [], SlotMismatchError),
+        ("storageProof", None, SlotMismatchError),
+        ("storageProof", [{}, {}], AnswerTooLargeError),
+        ("storageProof", [None], AnswerMalformedError),
+        ("storageProof", {}, AnswerMalformedError),
     ],
 )
 def test_a_node_that_answers_wrongly(key: str, stated: object, fault: type[ProofError]) -> None:
@@ -195,15 +195,15 @@ def test_a_node_that_answers_wrongly(key: str, stated: object, fault: type[Proof
 @pytest.mark.parametrize(
     ("key", "stated", "fault"),
     [
-        ("key", "0x1", SlotMismatch),
-        ("key", f"0x1{0:064x}", AnswerMalformed),
-        ("key", None, AnswerMalformed),
-        ("value", "0x2", SlotMismatch),
-        ("value", "0x0", SlotMismatch),
-        ("value", None, AnswerMalformed),
-        ("value", "0x1" + "0" * 64, AnswerMalformed),
+        ("key", "0x1", SlotMismatchError),
+        ("key", f"0x1{0:064x}", AnswerMalformedError),
+        ("key", None, AnswerMalformedError),
+        ("value", "0x2", SlotMismatchError),
+        ("value", "0x0", SlotMismatchError),
+        ("value", None, AnswerMalformedError),
+        ("value", "0x1" + "0" * 64, AnswerMalformedError),
         ("proof", [], NodeMissing),
-        ("proof", None, AnswerMalformed),
+        ("proof", None, AnswerMalformedError),
     ],
 )
 def test_a_node_that_answers_a_slot_wrongly(
@@ -219,7 +219,7 @@ def test_a_node_that_answers_a_slot_wrongly(
 def test_a_leaf_that_is_no_account_or_no_slot() -> None:
     accounts = secure_trie({CONTRACT: b"no account"})
     answer = {**contract_answer([]), "accountProof": hex_proof(accounts, CONTRACT)}
-    with pytest.raises(ValueNotCanonical):
+    with pytest.raises(ValueNotCanonicalError):
         check_account_proof(answer, bytes(accounts.root_hash), CONTRACT)
     storage = secure_trie({bytes(32): b"\x82\x00\x01"})
     state = AccountState(0, 0, bytes(storage.root_hash), CODE_HASH)
@@ -232,7 +232,7 @@ def test_a_leaf_that_is_no_account_or_no_slot() -> None:
         "storageHash": f"0x{state.storage_root.hex()}",
     }
     answer["storageProof"][0] |= {"proof": hex_proof(storage, bytes(32)), "value": "0x1"}
-    with pytest.raises(ValueNotCanonical):
+    with pytest.raises(ValueNotCanonicalError):
         check_account_proof(answer, bytes(accounts.root_hash), CONTRACT, [0])
 
 

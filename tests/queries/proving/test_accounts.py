@@ -11,7 +11,7 @@ from queries.proving.accounts import (
     encode_account,
     encode_slot_value,
 )
-from queries.proving.errors import ValueNotCanonical
+from queries.proving.errors import ValueNotCanonicalError
 
 pytestmark = pytest.mark.no_database
 
@@ -53,14 +53,14 @@ ROOT, CODE = ABSENT_ACCOUNT.storage_root, ABSENT_ACCOUNT.code_hash
     ],
 )
 def test_what_is_no_account_is_refused(items: list[object]) -> None:
-    with pytest.raises(ValueNotCanonical):
+    with pytest.raises(ValueNotCanonicalError):
         decode_account(rlp.encode(items))
 
 
 def test_an_account_is_one_list() -> None:
     encoded = encode_account(ABSENT_ACCOUNT)
     for broken in (b"", b"\x80", encoded[:-1], encoded + b"\x00", b"\xf9\x00" + encoded[1:]):
-        with pytest.raises(ValueNotCanonical):
+        with pytest.raises(ValueNotCanonicalError):
             decode_account(broken)
 
 
@@ -70,7 +70,7 @@ def test_an_account_is_one_list() -> None:
      "0101", f"a0{'01' * 31}"],
 )  # fmt: skip
 def test_what_is_no_slot_value_is_refused(leaf_value: str) -> None:
-    with pytest.raises(ValueNotCanonical):
+    with pytest.raises(ValueNotCanonicalError):
         decode_slot_value(bytes.fromhex(leaf_value))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from queries.proving.call_reading import Shown, read_call, rebuilt_account_proof
-from queries.proving.errors import CallMalformed, NodeMissing, ProofError, WitnessMalformed
+from queries.proving.errors import CallMalformedError, NodeMissing, ProofError, WitnessMalformed
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import (
     HeaderStep,
@@ -86,10 +86,10 @@ def test_what_is_no_call_of_prove_is_refused(block: RecordedBlock) -> None:
     told = HeaderStep(block.header)
     whole = prove_call([headers_section([told])])
     for data in (b"", b"\0\0\0\0" + whole[4:], prove_call([b"\x04"])):
-        with pytest.raises(CallMalformed):
+        with pytest.raises(CallMalformedError):
             read_call(data, Shown())
     left_out = prove_call([headers_section([replace(told, parent_known=True)])])
-    with pytest.raises(CallMalformed, match="leaves out what only its destination keeps"):
+    with pytest.raises(CallMalformedError, match="leaves out what only its destination keeps"):
         read_call(left_out, Shown())
     for length in range(5, len(whole)):
         with pytest.raises(ProofError):

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.proving.errors import (
-    AnswerMalformed,
-    HeaderFieldMissing,
-    HeaderHashMismatch,
+    AnswerMalformedError,
+    HeaderFieldMissingError,
+    HeaderHashMismatchError,
     HeaderMalformed,
     ProofError,
 )
@@ -88,7 +88,7 @@ def test_the_first_block_of_ethereum() -> None:
     assert (header.number, header.timestamp, header.parent_hash) == (0, 0, bytes(32))
     kept = {key: value for key, value in GENESIS.items() if key not in ("size", "uncles")}
     assert header_to_json(header) == kept
-    with pytest.raises(HeaderFieldMissing, match="BASE_FEE_PER_GAS"):
+    with pytest.raises(HeaderFieldMissingError, match="BASE_FEE_PER_GAS"):
         header.word(HeaderField.BASE_FEE_PER_GAS)
 
 
@@ -144,7 +144,7 @@ def test_what_is_not_a_header_is_refused() -> None:
             decode_header(broken)
     with pytest.raises(HeaderMalformed, match="at most"):
         decode_header(rlp.encode([*rlp.decode(encoded), bytes(MAX_HEADER_BYTES)]))
-    with pytest.raises(HeaderHashMismatch):
+    with pytest.raises(HeaderHashMismatchError):
         decode_header(encoded, bytes(32))
 
 
@@ -153,28 +153,28 @@ def test_no_changed_byte_keeps_the_hash(at: int, change: int) -> None:
     encoded = example_header(21)
     at %= len(encoded)
     changed = encoded[:at] + bytes([encoded[at] ^ change]) + encoded[at + 1 :]
-    with pytest.raises((HeaderMalformed, HeaderHashMismatch)):
+    with pytest.raises((HeaderMalformed, HeaderHashMismatchError)):
         decode_header(changed, keccak256(encoded))
 
 
 @pytest.mark.parametrize(
     ("changed", "fault"),
     [
-        ({"hash": None}, HeaderFieldMissing),
-        ({"hash": "0x12"}, AnswerMalformed),
-        ({"hash": f"0x{1:064x}"}, HeaderHashMismatch),
-        ({"number": "0x1"}, HeaderHashMismatch),
-        ({"number": 0}, AnswerMalformed),
-        ({"number": "0x"}, AnswerMalformed),
-        ({"number": "0x1_0"}, AnswerMalformed),
+        ({"hash": None}, HeaderFieldMissingError),
+        ({"hash": "0x12"}, AnswerMalformedError),
+        ({"hash": f"0x{1:064x}"}, HeaderHashMismatchError),
+        ({"number": "0x1"}, HeaderHashMismatchError),
+        ({"number": 0}, AnswerMalformedError),
+        ({"number": "0x"}, AnswerMalformedError),
+        ({"number": "0x1_0"}, AnswerMalformedError),
         ({"number": "0x10000000000000000"}, HeaderMalformed),
-        ({"miner": "0x00"}, AnswerMalformed),
-        ({"miner": f"0x{0:042x}"}, AnswerMalformed),
-        ({"extraData": "0x1"}, AnswerMalformed),
-        ({"extraData": f"0x{'00' * 9000}"}, AnswerMalformed),
-        ({"stateRoot": None}, HeaderFieldMissing),
-        ({"withdrawalsRoot": f"0x{1:064x}"}, HeaderFieldMissing),
-        ({"baseFeePerGas": "0x1"}, HeaderHashMismatch),
+        ({"miner": "0x00"}, AnswerMalformedError),
+        ({"miner": f"0x{0:042x}"}, AnswerMalformedError),
+        ({"extraData": "0x1"}, AnswerMalformedError),
+        ({"extraData": f"0x{'00' * 9000}"}, AnswerMalformedError),
+        ({"stateRoot": None}, HeaderFieldMissingError),
+        ({"withdrawalsRoot": f"0x{1:064x}"}, HeaderFieldMissingError),
+        ({"baseFeePerGas": "0x1"}, HeaderHashMismatchError),
     ],
 )
 def test_a_block_that_is_not_the_one_it_says(
@@ -185,7 +185,7 @@ def test_a_block_that_is_not_the_one_it_says(
 
 
 def test_a_block_that_is_not_the_one_expected() -> None:
-    with pytest.raises(HeaderHashMismatch, match="answers with block"):
+    with pytest.raises(HeaderHashMismatchError, match="answers with block"):
         header_from_json(GENESIS, bytes(32))
     no_blocks: list[object] = [None, [], "0x", {}, 5]
     for no_block in no_blocks:

@@ -3,7 +3,7 @@
 import pytest
 import rlp
 
-from queries.proving.errors import ArgumentMalformed, HeaderFieldMissing
+from queries.proving.errors import ArgumentMalformedError, HeaderFieldMissingError
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.keccak import EMPTY_UNCLES_HASH
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
@@ -37,14 +37,14 @@ def test_a_call_is_the_selector_and_its_sections() -> None:
 
 
 def test_headers_that_are_no_chain_are_refused() -> None:
-    with pytest.raises(ArgumentMalformed, match="is not the child of header"):
+    with pytest.raises(ArgumentMalformedError, match="is not the child of header"):
         headers_section([HeaderStep(header()), HeaderStep(header())])
 
 
 def test_a_beacon_root_is_left_out_only_where_there_is_one() -> None:
-    with pytest.raises(HeaderFieldMissing, match="PARENT_BEACON_BLOCK_ROOT"):
+    with pytest.raises(HeaderFieldMissingError, match="PARENT_BEACON_BLOCK_ROOT"):
         headers_section([HeaderStep(header(17), beacon_known=True)])
     far = header(EXTRA_DATA=bytes(97))
     assert headers_section([HeaderStep(far)])
-    with pytest.raises(ArgumentMalformed, match="bytes before the beacon root"):
+    with pytest.raises(ArgumentMalformedError, match="bytes before the beacon root"):
         headers_section([HeaderStep(header(EXTRA_DATA=bytes(200)), beacon_known=True)])

@@ -3,7 +3,7 @@ import rlp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from queries.proving.errors import RlpMalformed, RlpNotCanonical
+from queries.proving.errors import RlpMalformedError, RlpNotCanonicalError
 from queries.proving.rlp_items import (
     encode_integer,
     encode_list,
@@ -48,12 +48,12 @@ def test_lists_are_written_and_split_as_by_the_rlp_library(items: list[object]) 
 def test_bytes_are_read_exactly_where_they_are_their_own_encoding(encoded: bytes) -> None:
     try:
         assert encode_list(split_list(encoded)) == encoded
-    except RlpMalformed:
+    except RlpMalformedError:
         with pytest.raises((rlp.DecodingError, AssertionError, IndexError)):
             assert isinstance(rlp.decode(encoded), list)
     try:
         assert encode_string(read_string(encoded)) == encoded
-    except RlpMalformed:
+    except RlpMalformedError:
         with pytest.raises((rlp.DecodingError, AssertionError, IndexError)):
             assert isinstance(rlp.decode(encoded), bytes)
 
@@ -69,15 +69,15 @@ def test_bytes_are_read_exactly_where_they_are_their_own_encoding(encoded: bytes
     ],
 )
 def test_strings_with_a_shorter_encoding_are_refused(encoded: str) -> None:
-    with pytest.raises(RlpNotCanonical):
+    with pytest.raises(RlpNotCanonicalError):
         read_string(bytes.fromhex(encoded))
-    with pytest.raises(RlpNotCanonical):
+    with pytest.raises(RlpNotCanonicalError):
         split_list(encode_list([bytes.fromhex(encoded)]))
 
 
 @pytest.mark.parametrize("encoded", ["f800", "f80180", f"f837{'80' * 55}", f"f90038{'80' * 56}"])
 def test_lists_with_a_shorter_encoding_are_refused(encoded: str) -> None:
-    with pytest.raises(RlpNotCanonical):
+    with pytest.raises(RlpNotCanonicalError):
         split_list(bytes.fromhex(encoded))
 
 
@@ -97,18 +97,18 @@ def test_lists_with_a_shorter_encoding_are_refused(encoded: str) -> None:
     ],
 )
 def test_what_is_not_one_whole_list_is_refused(encoded: str) -> None:
-    with pytest.raises(RlpMalformed):
+    with pytest.raises(RlpMalformedError):
         split_list(bytes.fromhex(encoded))
 
 
 @pytest.mark.parametrize("encoded", ["", "c0", "8080", "82", "8261", "b8", "bfffffffffffffffff"])
 def test_what_is_not_one_whole_string_is_refused(encoded: str) -> None:
-    with pytest.raises(RlpMalformed):
+    with pytest.raises(RlpMalformedError):
         read_string(bytes.fromhex(encoded))
 
 
 def test_integers_with_leading_zeros_are_refused() -> None:
     assert read_integer(b"") == 0
     for payload in (b"\x00", b"\x00\x01"):
-        with pytest.raises(RlpNotCanonical):
+        with pytest.raises(RlpNotCanonicalError):
             read_integer(payload)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from queries.proving.errors import NodeMalformed, NodeNotCanonical
+from queries.proving.errors import NodeMalformedError, NodeNotCanonicalError
 from queries.proving.keccak import keccak256
 from queries.proving.rlp_items import encode_list, encode_string
 from queries.proving.tries import (
@@ -60,7 +60,7 @@ def test_only_the_trie_s_own_encoding_is_read(node: Node, data: st.DataObject) -
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
     try:
         read = decode_node(bytes(changed))
-    except NodeMalformed:
+    except NodeMalformedError:
         return
     assert read.encode() == changed
 
@@ -71,7 +71,7 @@ def test_only_the_trie_s_own_encoding_is_read(node: Node, data: st.DataObject) -
 def test_any_bytes_are_a_node_or_our_error(encoded: bytes) -> None:
     try:
         assert decode_node(encoded).encode() == encoded
-    except NodeMalformed:
+    except NodeMalformedError:
         return
 
 
@@ -108,9 +108,9 @@ def pair(hex_prefix: str, second: bytes) -> bytes:
     ],
 )
 def test_what_is_no_node_of_these_tries_is_refused(encoded: bytes, sentence: str) -> None:
-    with pytest.raises(NodeMalformed, match=sentence) as caught:
+    with pytest.raises(NodeMalformedError, match=sentence) as caught:
         decode_node(encoded)
-    assert caught.type is NodeMalformed
+    assert caught.type is NodeMalformedError
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_what_is_no_node_of_these_tries_is_refused(encoded: bytes, sentence: str
     ],
 )
 def test_what_a_trie_would_write_otherwise_is_refused(encoded: bytes, sentence: str) -> None:
-    with pytest.raises(NodeNotCanonical, match=sentence):
+    with pytest.raises(NodeNotCanonicalError, match=sentence):
         decode_node(encoded)
 
 
@@ -139,7 +139,7 @@ def test_an_embedded_sibling_must_be_a_node_whole_and_alone() -> None:
     leaf = Leaf("12", b"\x01").encode()
     assert decode_node(branch(HASH_ITEM, leaf)) == Branch((HASH, leaf, *[NO_CHILD] * 14))
     for broken in (b"\xc3\xc2\x20\x01", b"\xc0", leaf[:-1], pair("00", HASH_ITEM[:20])):
-        with pytest.raises(NodeMalformed):
+        with pytest.raises(NodeMalformedError):
             decode_node(branch(HASH_ITEM, broken))
 
 

@@ -6,12 +6,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from queries.proving.errors import (
-    NodeHashMismatch,
-    NodeMalformed,
+    NodeHashMismatchError,
+    NodeMalformedError,
     NodeMissing,
-    NodeNotCanonical,
-    NodeOutOfOrder,
-    NodeSurplus,
+    NodeNotCanonicalError,
+    NodeOutOfOrderError,
+    NodeSurplusError,
     ProofError,
 )
 from queries.proving.keccak import EMPTY_TRIE_ROOT, keccak256
@@ -124,7 +124,7 @@ def test_no_flipped_byte_of_a_recorded_proof_is_accepted(recorded_answers: list[
         for at in range(len(node)):
             flipped = node[:at] + bytes([node[at] ^ (1 + at % 255)]) + node[at + 1 :]
             tampered = [*proof[:place], flipped, *proof[place + 1 :]]
-            with pytest.raises(NodeHashMismatch):
+            with pytest.raises(NodeHashMismatchError):
                 check_proof(recorded.state_root, key, tampered, checked)
 
 
@@ -172,32 +172,32 @@ def test_faults_of_the_list() -> None:
     assert check_proof(root, KEY, proof).value == VALUE
     with pytest.raises(NodeMissing, match="after 1 nodes"):
         check_proof(root, KEY, proof[:1])
-    with pytest.raises(NodeSurplus, match="after 2 of the proof's 3"):
+    with pytest.raises(NodeSurplusError, match="after 2 of the proof's 3"):
         check_proof(root, KEY, [*proof, leaf])
     for place in (0, 1):
         for stray in (b"\xc0", Leaf(PATH[2:], b"of another path").encode()):
-            with pytest.raises(NodeSurplus, match=f"node {place} has the hash"):
+            with pytest.raises(NodeSurplusError, match=f"node {place} has the hash"):
                 check_proof(root, KEY, [*proof[:place], stray, *proof[place:]])
-    with pytest.raises(NodeSurplus, match="node 1 has the hash"):
+    with pytest.raises(NodeSurplusError, match="node 1 has the hash"):
         check_proof(root, KEY, [proof[0], *proof])
-    with pytest.raises(NodeOutOfOrder, match="which another node"):
+    with pytest.raises(NodeOutOfOrderError, match="which another node"):
         check_proof(root, KEY, proof[::-1])
-    with pytest.raises(NodeHashMismatch) as caught:
+    with pytest.raises(NodeHashMismatchError) as caught:
         check_proof(root, KEY, proof[1:])
-    assert caught.type is NodeHashMismatch
+    assert caught.type is NodeHashMismatchError
 
 
 def test_nodes_that_no_trie_of_hashed_keys_has() -> None:
     short_leaf = Leaf(PATH[3:], VALUE).encode()
-    with pytest.raises(NodeMalformed, match="no key of 32 bytes"):
+    with pytest.raises(NodeMalformedError, match="no key of 32 bytes"):
         check_proof(*with_key(proof_of_two_nodes(short_leaf)))
     too_far = Extension(PATH[1:], SIBLING).encode()
-    with pytest.raises(NodeMalformed, match="past the key's nibbles"):
+    with pytest.raises(NodeMalformedError, match="past the key's nibbles"):
         check_proof(*with_key(proof_of_two_nodes(too_far)))
     below = branch_with("1", SIBLING)
     last = branch_with(PATH[-1], keccak256(below))
     top = Extension(PATH[: KEY_DIGITS - 1], keccak256(last)).encode()
-    with pytest.raises(NodeMalformed, match="below the last nibble"):
+    with pytest.raises(NodeMalformedError, match="below the last nibble"):
         check_proof(keccak256(top), KEY, [top, last, below])
 
 
@@ -205,13 +205,13 @@ def test_nodes_that_are_not_canonical() -> None:
     for child in (Leaf(PATH[2:], VALUE), Extension(PATH[2], SIBLING)):
         encoded = child.encode()
         above = Extension(PATH[:2], keccak256(encoded)).encode()
-        with pytest.raises(NodeNotCanonical, match="not a branch"):
+        with pytest.raises(NodeNotCanonicalError, match="not a branch"):
             check_proof(keccak256(above), KEY, [above, encoded])
     hashed_though_short = Leaf(PATH[-1:], b"\x01").encode()
     last = branch_with(PATH[-2], keccak256(hashed_though_short))
     top = Extension(PATH[: KEY_DIGITS - 2], keccak256(last)).encode()
-    with pytest.raises(NodeNotCanonical, match="not embedded"):
+    with pytest.raises(NodeNotCanonicalError, match="not embedded"):
         check_proof(keccak256(top), KEY, [top, last, hashed_though_short])
     long_form = encode_list([b"\xb8\x21" + b"\x20" + KEY, b"\x01"])
-    with pytest.raises(NodeNotCanonical):
+    with pytest.raises(NodeNotCanonicalError):
         check_proof(keccak256(long_form), KEY, [long_form])

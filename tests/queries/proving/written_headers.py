@@ -1,6 +1,6 @@
 """Headers as a node writes them."""
 
-from queries.proving.errors import HeaderFieldMissing
+from queries.proving.errors import HeaderFieldMissingError
 from queries.proving.headers import FIELD_RULES, LATER_FIELD_RULES, Form, Header
 from queries.proving.rlp_items import read_string
 
@@ -10,7 +10,7 @@ def header_to_json(header: Header) -> dict[str, str]:
     rules = FIELD_RULES + LATER_FIELD_RULES
     payloads = [*header.payloads, *map(read_string, header.later_items)]
     if len(payloads) > len(rules):
-        raise HeaderFieldMissing(
+        raise HeaderFieldMissingError(
             f"the header 0x{header.hash.hex()} has {len(payloads)} fields; {len(rules)} are known"
         )
     written = {"hash": f"0x{header.hash.hex()}"}
