@@ -247,17 +247,17 @@ class Node:
 
 
 class NodePool:
-    """The nodes of a chain, for one thread. Requests end at `deadline` (monotonic)."""
+    """The nodes of a chain, for one thread. Requests end at `until` (monotonic)."""
 
-    def __init__(self, chain: Chain, *, deadline: float = math.inf) -> None:
+    def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
         self.chain = chain
-        self._nodes = [Node(chain, address, deadline) for address in chain.nodes]
+        self._nodes = [Node(chain, address, until) for address in chain.nodes]
         self._first = 0  # index of the node to ask first
 
     @classmethod
     def open_for_visitor(cls, chain: Chain) -> AbstractContextManager[Self]:
         """Open a pool whose requests all end after `visitor_timeout`."""
-        return closing(cls(chain, deadline=time.monotonic() + chain.limits.visitor_timeout))
+        return closing(cls(chain, until=time.monotonic() + chain.limits.visitor_timeout))
 
     def fetch(self, method: str, params: Params, check: Check[Value]) -> Value:
         """Return what `check` returns for the answer.
@@ -302,8 +302,8 @@ class NodePool:
                     continue
             node.health.record_success()
         if len(answers) < len(params_list):
-            fault = min(faults, key=lambda fault: _rank(fault.kind))
-            raise fault.kind.of(self.chain.name, method, fault.why)
+            worst = min(faults, key=lambda fault: _rank(fault.kind))
+            raise worst.kind.of(self.chain.name, method, worst.why)
         for answer in answers:
             if isinstance(answer, ChainAnswer) and not isinstance(answer, expected):
                 raise answer

@@ -124,7 +124,7 @@ def test_a_registry_may_refuse_headers_sooner(setup: LocalSetup, node: LocalNode
 def test_an_output_registry_names_the_rollup_s_contract(setup: LocalSetup, node: LocalNode) -> None:
     """The contract must be there, before anything is paid for."""
     said = setup.run("deploy_registry", *OUTPUT)
-    assert f"FAILED: At {GAMES} on Local is no AnchorStateRegistry whose games" in said
+    assert f"FAILED: {GAMES} on Local is not an AnchorStateRegistry whose games" in said
     games = load_artifact("DisputeGamesStandIn").deployed_bytecode
     node.rpc.ask("anvil_setCode", GAMES, f"0x{games.hex()}")
     address = deployed(setup, setup.run("deploy_registry", *OUTPUT))
