@@ -11,7 +11,13 @@ from queries.chain.games import INVALID_STATES
 from queries.chain.reader import SourceChain, read_hex
 from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryFacts
 from queries.chain.sender import Destination
-from queries.config.registries import CONSTRUCTORS, Registry, RegistryKind, artifact_of, with_words
+from queries.config.registries import (
+    CONSTRUCTORS,
+    Registry,
+    RegistryKind,
+    artifact_of,
+    registry_with_values,
+)
 from queries.config.routes import Chain
 from queries.contracts.abi import call_data
 from queries.proving.keccak import HASH_BYTES
@@ -49,7 +55,7 @@ def as_deployed(destination: Destination, registry: Registry) -> Registry:
         ]
     except DecodingError:
         raise Unfit("It does not return its constructor's arguments.") from None
-    return with_words(registry, words)
+    return registry_with_values(registry, words)
 
 
 def check_chain(destination: Destination, kind: RegistryKind) -> int:

@@ -589,7 +589,7 @@ def test_no_chain_and_a_broken_file_are_reported(setup: LocalSetup) -> None:
         == "FAILED: ROUTES_FILE names no chains: there is nothing to prove."
     )
     setup.add("[chains]", "x = 1")
-    assert setup.run("check_setup").startswith("FAILED: ROUTES_FILE, chains: x is no chain id")
+    assert setup.run("check_setup").startswith("FAILED: ROUTES_FILE, chains: x is not a chain id")
 
 
 def test_the_exit_code_says_it_too(

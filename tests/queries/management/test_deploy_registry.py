@@ -234,7 +234,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--source", "7", *NATIVE[2:]], "the id of a chain in the file (there: 31337, 5)."),
+        (["--source", "7", *NATIVE[2:]], "the id of a chain in the file (31337, 5)."),
         ([*NATIVE[:2], "--destination", "7", *NATIVE[4:]], "the new registry.destination: it must"),
         (["--source", "5", *NATIVE[2:]], "source and destination are equal for a native"),
         ([*NATIVE[:4], "--kind", "optimism"], "source and destination are equal for a native"),
@@ -247,7 +247,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
             [*ATTESTED, "--signers", TWO.lower(), "--threshold", "1"],
             "the new registry.signers: it must be an address with its checksum (EIP-55).",
         ),
-        ([*ATTESTED, "--signers", f"{TWO},{TWO}", "--threshold", "1"], "stands there twice"),
+        ([*ATTESTED, "--signers", f"{TWO},{TWO}", "--threshold", "1"], "listed twice"),
         ([*NATIVE, "--valid-until", "2027-01-01"], "valid_until is unknown"),
         (
             [*ATTESTED, "--signers", TWO, "--threshold", "1", "--valid-until", "soon"],
