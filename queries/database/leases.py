@@ -1,8 +1,8 @@
-"""The database as the queue: a worker claims rows for a time, with a token.
+"""The database as a queue: a worker leases rows, and every write carries the lease's token.
 
 If a worker dies, its lease expires and another worker claims the row. A worker that lost its lease
-writes nothing any more, because its token is no longer the row's. Leases go by the database's clock
-where it has one, because the clocks of machines differ.
+cannot write any more, because the row has another token. Leases use the database server's clock,
+because the clocks of machines differ.
 """
 
 import secrets
@@ -36,24 +36,22 @@ NOT_DUE: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Snooze:
-    """Nothing failed, and nothing more can be done before `after`; by default, `retry_first`.
-
-    If `since` is given, the worker sets the pause (`Chains.pause_until_a_block`).
-    """
+    """Nothing failed; try again after a delay, by default `retry_first`."""
 
     why: Reason | None = None
     after: timedelta | None = None
-    # Hash of the destination's newest block, if only another block can change anything.
+    # The hash of the destination's head, if only a new block can change anything. The worker then
+    # sets the delay (`Chains.pause_until_a_block`).
     since: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """This attempt failed. The next one asks the next node, after a back-off."""
+    """The attempt failed; the next one uses the next node, after a back-off."""
 
     why: Reason | None
-    attempts: int  # failed ones in a row, this one included
-    after: timedelta | None = None  # by default, a pause that doubles with each attempt
+    attempts: int  # consecutive failures, including this one
+    after: timedelta | None = None  # by default `Limits.back_off`
 
 
 Wait = Snooze | Retry
@@ -61,36 +59,36 @@ Wait = Snooze | Retry
 Outcome = Wait | None  # None: nothing is left to do
 
 
-def pause_of(since: datetime, limits: Limits) -> timedelta:
-    """A fraction of the wait since then: a row is read often at first, and seldom later."""
-    waited = (shared_now() - since).total_seconds() / limits.wait_fraction
-    return timedelta(seconds=min(max(waited, limits.retry_first), limits.retry_longest))
+def pause_of(start: datetime, limits: Limits) -> timedelta:
+    """A polling interval that grows with the time waited."""
+    seconds = (shared_now() - start).total_seconds() / limits.wait_fraction
+    return timedelta(seconds=min(max(seconds, limits.retry_first), limits.retry_longest))
 
 
 class LeaseLost(Exception):  # noqa: N818
-    """Another worker has the row now: this one must do and write nothing more."""
+    """Another worker has the row now, so this one must stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease(Generic[Row]):
-    """A claimed row, and the token that every write to it carries."""
+    """A claimed row, and the token of the lease."""
 
     row: Row
     token: str
 
     def held(self) -> QuerySet[Row]:
-        """The row, as long as it is ours."""
+        """A queryset of the row; empty once the lease is lost."""
         rows: QuerySet[Row] = type(self.row)._default_manager.filter(  # noqa: SLF001
             pk=self.row.pk, lease_token=self.token
         )
         return rows
 
     def keep(self) -> None:
-        """Extend the lease; call it before each step that others can see. Raises `LeaseLost`."""
+        """Extend the lease, before each step with outside effects. Raises `LeaseLost`."""
         if not self.held().update(lease_until=_lease_end(shared_now())):
             raise LeaseLost
 
-    def look_again(
+    def reschedule(
         self,
         after: timedelta,
         why: Reason | None = None,
@@ -100,8 +98,8 @@ class Lease(Generic[Row]):
     ) -> None:
         """Release the row until `after` has passed.
 
-        `failures`: consecutive ones, this one included; 0: it only waits. `is_provable`: the wait
-        counts towards `batch_max_age`.
+        `failures` is the number of consecutive failures, 0 if the row only waits. With
+        `is_provable` the wait counts towards `batch_max_age`.
         """
         now = shared_now()
         self.held().update(
@@ -117,11 +115,11 @@ class Lease(Generic[Row]):
     def close(self) -> None:
         """Release the row for good.
 
-        A job stays due if a query was added meanwhile, or while a transaction of it may change:
-        one that is dropped and not sent again would hold up all higher nonces.
+        A job stays due if a query was added in the meantime, or if one of its transactions is not
+        settled: dropping a transaction without a resend would block all higher nonces.
         """
         with transaction.atomic():
-            # Locked first: a worker that adds a query now makes the job due after it is closed.
+            # Lock first, so that a worker that adds a query makes the job due after the release.
             self.held().select_for_update().first()
             rows = self.held()
             if isinstance(self.row, BlockJob):
@@ -131,13 +129,13 @@ class Lease(Generic[Row]):
                 )
                 rows = rows.filter(~Exists(waiting), ~Exists(changing))
             if not rows.update(**NOT_DUE):
-                self.look_again(timedelta(0))
+                self.reschedule(timedelta(0))
             elif isinstance(self.row, BlockJob):
-                # Forget the header, because the chain may still replace the block; but keep it if
-                # something of the block was proven, because the proof file needs it.
+                # Clear the header, because the chain may still replace the block. A block with
+                # proven facts keeps it for the proof file.
                 proven = Query.objects.filter(job=OuterRef("pk"), values__isnull=False)
-                closed = BlockJob.objects.filter(~Exists(proven), pk=self.row.pk, look_again=None)
-                closed.exclude(header=b"", block_hash="").update(header=b"", block_hash="")
+                jobs = BlockJob.objects.filter(~Exists(proven), pk=self.row.pk, look_again=None)
+                jobs.exclude(header=b"", block_hash="").update(header=b"", block_hash="")
 
 
 def free(now: datetime) -> Q:
@@ -145,25 +143,25 @@ def free(now: datetime) -> Q:
 
 
 def due(rows: QuerySet[Row], now: datetime, early: timedelta = timedelta(0)) -> QuerySet[Row]:
-    """In the order in which they are claimed."""
+    """The rows that are due, in the order of claims."""
     return rows.filter(free(now), look_again__lte=now + early).order_by(rows.model.order, "pk")
 
 
 def claim(
-    rows: QuerySet[Row], most: int = 1, *, early: timedelta = timedelta(0)
+    rows: QuerySet[Row], limit: int = 1, *, early: timedelta = timedelta(0)
 ) -> list[Lease[Row]]:
-    """Lease up to `most` of these rows that are due now, or will be within `early`."""
+    """Lease up to `limit` of these rows that are due now, or will be within `early`."""
     now = shared_now()
-    found = due(rows, now, early)
-    if not found.exists():  # without SQLite's write lock
+    candidates = due(rows, now, early)
+    if not candidates.exists():  # without SQLite's write lock
         return []
     token = secrets.token_hex(16)
     with transaction.atomic():
-        claimed = list(found.select_for_update(skip_locked=True)[:most])
-        named = rows.model._default_manager.filter(pk__in=[row.pk for row in claimed])  # noqa: SLF001
-        # Due from now on: if the lease expires, rows that have waited longer are claimed first.
-        named.update(lease_token=token, lease_until=_lease_end(now), look_again=now)
-    return [Lease(row, token) for row in claimed]
+        free_rows = list(candidates.select_for_update(skip_locked=True)[:limit])
+        leased = rows.model._default_manager.filter(pk__in=[row.pk for row in free_rows])  # noqa: SLF001
+        # Due from now: if the lease expires, rows that have waited longer are claimed first.
+        leased.update(lease_token=token, lease_until=_lease_end(now), look_again=now)
+    return [Lease(row, token) for row in free_rows]
 
 
 def claim_one(rows: QuerySet[Row], *, early: timedelta = timedelta(0)) -> Lease[Row] | None:
@@ -172,10 +170,10 @@ def claim_one(rows: QuerySet[Row], *, early: timedelta = timedelta(0)) -> Lease[
 
 
 def look_in_turn(jobs: QuerySet[BlockJob]) -> None:
-    """Make these jobs due, each with the earliest turn of the batches that wait for it."""
+    """Make these jobs due, with the lowest turn of the batches that wait for each job."""
     waiting = Query.objects.filter(job=OuterRef("pk"), ended=False).order_by().values("job")
     first = waiting.annotate(first=Min("batch__turn")).values("first")
-    # What they waited for is cleared, so that `job.advance` does not skip them (`Snooze.since`).
+    # Clear the wait, so that the next pass does not skip them (`Snooze.since`).
     now = {"look_again": shared_now(), "wait_code": "", "waits_for": ""}
     jobs.update(**now, turn=Coalesce(Subquery(first), "turn"))
 
@@ -184,12 +182,12 @@ def _lease_end(now: datetime) -> datetime:
     return now + timedelta(seconds=settings.PROVER_LEASE_SECONDS)
 
 
-OF_A_QUERY = len(AccountField)  # facts beside its slots; the header's are few
+OF_A_QUERY = len(AccountField)  # plus its slots; header fields are few
 
 
 def queries_of_pass(job: BlockJob) -> list[int]:
-    """The keys of the queries of one pass: about as many facts as the largest batch has."""
-    # One account more than the largest batch has, because it may ask for its header as well.
+    """The keys of the queries of a pass: about as many facts as the largest batch has."""
+    # One account more than the largest batch, which may also request header fields.
     room = (settings.BATCH_ACCOUNTS + 1) * OF_A_QUERY + settings.BATCH_SLOTS
     rows = Query.objects.filter(job=job, ended=False).order_by("batch__turn", "pk")
     keys: list[int] = []

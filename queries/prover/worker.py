@@ -144,7 +144,7 @@ def _then(lease: Claimed, outcome: Outcome, limits: Limits) -> None:
     row, why = lease.row, outcome.why
     has_sent = isinstance(row, BlockJob) and row.transactions.filter(settled=False).exists()
     is_provable = not has_sent and (why is None or why.code not in NOT_PROVABLE_YET)
-    lease.look_again(after, why, failures=attempts, is_provable=is_provable)
+    lease.reschedule(after, why, failures=attempts, is_provable=is_provable)
     if is_provable and why:
         _reject_the_old(row, why, limits)
 

@@ -69,7 +69,7 @@ def test_jobs_and_transactions_are_reported_by_how_far_they_are() -> None:
     lease = claim_one(BlockJob.objects.all())
     assert lease
     why = Reason("nodes_unreachable", "Nobody answers.")
-    lease.look_again(timedelta(minutes=1), why, failures=1)
+    lease.reschedule(timedelta(minutes=1), why, failures=1)
     assert exposed()["tacitus_queue_rows"]["block_jobs", "failing"] == 1
     sent.mined_block, sent.gas_used = 6_000_000, 170_480
     sent.gas_price, sent.data_fee = f"{10**10:064x}", f"{5:064x}"

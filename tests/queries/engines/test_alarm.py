@@ -22,7 +22,7 @@ def take_it():
     time.sleep(30)
 
 threading.Thread(target=take_it, daemon=True).start()
-alarm.until_stopped()
+alarm.wait_until_stopped()
 """
 
 
