@@ -11,7 +11,7 @@ from queries.proving.bundles import (
     BlockProof,
     ClaimedRegistry,
     ClaimedTransaction,
-    canonical,
+    canonical_json,
     written,
 )
 from queries.proving.headers import Header, HeaderField, decode_header
@@ -68,5 +68,5 @@ def file_of(*blocks: BlockProof, batch: str = BATCH) -> bytes:
 def with_digest(told: dict[str, Any]) -> bytes:
     """As a forger writes it."""
     rest = {key: value for key, value in told.items() if key != "digest"}
-    digest = f"0x{sha256(canonical(rest).encode()).hexdigest()}"
-    return f"{canonical(rest | {'digest': digest})}\n".encode()
+    digest = f"0x{sha256(canonical_json(rest).encode()).hexdigest()}"
+    return f"{canonical_json(rest | {'digest': digest})}\n".encode()

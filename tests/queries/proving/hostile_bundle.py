@@ -8,7 +8,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from queries.proving.bundle_checks import VALUES_OF_A_MIB, check_bundle
+from queries.proving.bundle_checks import VALUES_PER_MIB, check_bundle
 from queries.proving.bundles import FORMAT, VERSION
 from queries.proving.errors import BundleRefused
 
@@ -17,7 +17,7 @@ MIB = 16
 
 def costliest() -> bytes:
     """As many bytes and values as are read, and a digest that is right, so that it is made anew."""
-    objects = MIB * VALUES_OF_A_MIB // 2 - 20
+    objects = MIB * VALUES_PER_MIB // 2 - 20
     text = "b" * (MIB * 2**20 // objects - 12)
     batch = ",".join([f'{{"a":"{text}"}}'] * objects)
     end = f'"format":"{FORMAT}","version":{VERSION}}}'

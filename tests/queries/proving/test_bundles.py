@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from queries.proving.bundle_checks import VALUES_OF_A_MIB, check_bundle
+from queries.proving.bundle_checks import VALUES_PER_MIB, check_bundle
 from queries.proving.bundles import BlockProof, Bundle, FactKind
 from queries.proving.call_reading import Shown, read_call
 from queries.proving.errors import BundleRefused, BundleTooLarge
@@ -259,15 +259,15 @@ def test_nothing_is_asked_or_shown_for_nothing(blocks: tuple[BlockProof, BlockPr
 
 def test_too_many_values_are_refused_before_they_are_read() -> None:
     with pytest.raises(BundleRefused, match="The file has more than 131,072 values"):
-        check_bundle(b"[" + b"[]," * (16 * 2**20 // 3 - 1) + b"[]]", most_mib=16)
+        check_bundle(b"[" + b"[]," * (16 * 2**20 // 3 - 1) + b"[]]", max_mib=16)
 
 
-@pytest.mark.parametrize("too_large", [b"0" * 2**20 + b" ", b"," * (VALUES_OF_A_MIB + 1)])
+@pytest.mark.parametrize("too_large", [b"0" * 2**20 + b" ", b"," * (VALUES_PER_MIB + 1)])
 def test_a_file_is_as_large_as_whoever_checks_it_allows(too_large: bytes) -> None:
     with pytest.raises(BundleTooLarge):
-        check_bundle(too_large, most_mib=1)
+        check_bundle(too_large, max_mib=1)
     with pytest.raises(BundleRefused, match="The file") as read:
-        check_bundle(too_large, most_mib=2)
+        check_bundle(too_large, max_mib=2)
     assert not isinstance(read.value, BundleTooLarge)
 
 

@@ -45,7 +45,7 @@ def test_headers_and_proofs_come_out_as_they_went_in(block: RecordedBlock) -> No
     shown = Shown()
     read_call(prove_call([headers_section([step, above])]), shown)
     assert shown.children == {block.header.parent_hash: block.header, block.header.hash: child}
-    of_block, of_child = shown.stored
+    of_block, of_child = shown.stored_blocks
     number = block.header.number
     assert (of_block.block, of_block.fields, of_block.timestamps) == (
         number,
@@ -68,7 +68,7 @@ def test_headers_and_proofs_come_out_as_they_went_in(block: RecordedBlock) -> No
 def test_the_words_of_an_accumulated_block_show_as_much(block: RecordedBlock) -> None:
     shown = Shown()
     read_call(prove_call([accumulated_section(1, 2, bytes(32), witness_of(block))]), shown)
-    (stored,) = shown.stored
+    (stored,) = shown.stored_blocks
     assert (stored.block, len(stored.accounts)) == (1, len(block.accounts))
     (proof, *_) = block.accounts
     assert proof.address
@@ -77,7 +77,7 @@ def test_the_words_of_an_accumulated_block_show_as_much(block: RecordedBlock) ->
         block.state_root, proof.address, slots, shown.nodes, CheckedNodes()
     )
     assert found == proof
-    with pytest.raises(NodeMissing, match="is not at hand"):
+    with pytest.raises(NodeMissing, match="is missing"):
         rebuilt_account_proof(block.state_root, bytes(20), (), shown.nodes, CheckedNodes())
 
 
@@ -89,7 +89,7 @@ def test_what_is_no_call_of_prove_is_refused(block: RecordedBlock) -> None:
         with pytest.raises(CallMalformedError):
             read_call(data, Shown())
     left_out = prove_call([headers_section([replace(told, parent_known=True)])])
-    with pytest.raises(CallMalformedError, match="leaves out what only its destination keeps"):
+    with pytest.raises(CallMalformedError, match="leaves out hashes that only its destination"):
         read_call(left_out, Shown())
     for length in range(5, len(whole)):
         with pytest.raises(ProofError):
