@@ -371,7 +371,7 @@ class NodePool:
 
     def _view(self, node: Node) -> Self:
         view = copy(self)
-        view._nodes, view._first = [node], 0  # noqa: SLF001
+        vars(view).update(_nodes=[node], _first=0)
         return view
 
 

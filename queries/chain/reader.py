@@ -137,35 +137,32 @@ class SourceChain(NodePool):
         return headers[child.number - 1], child
 
     def account_proofs(
-        self,
-        header: Header,
-        requested: Sequence[Asked],
-        before_request: Callable[[], object] = nothing,
+        self, header: Header, requested: Sequence[Asked], heartbeat: Callable[[], object] = nothing
     ) -> list[AccountProof]:
         """The accounts' states at this block, proven under its state root.
 
-        An account with many slots is requested in parts. `before_request` is called before each
+        An account with many slots is requested in parts. `heartbeat` is called before each
         request, because all of them may take long.
         """
         # By hash, so that a node fails after a reorg instead of answering for another block.
         by_hash = {"blockHash": f"0x{header.hash.hex()}"}
         try:
-            return self._fetch_proofs(header, requested, by_hash, before_request)
+            return self._fetch_proofs(header, requested, by_hash, heartbeat)
         except QuestionRefused:  # older nodes take a number only
-            return self._fetch_proofs(header, requested, hex(header.number), before_request)
+            return self._fetch_proofs(header, requested, hex(header.number), heartbeat)
 
     def _fetch_proofs(
         self,
         header: Header,
         requested: Sequence[Asked],
         block: object,
-        before_request: Callable[[], object],
+        heartbeat: Callable[[], object],
     ) -> list[AccountProof]:
         limit = self.chain.limits.batch_questions
         parts = [_split_slots(account, slots, limit) for account, slots in requested]
         checked, proofs = CheckedNodes(), list[AccountProof]()
         for request in _group_requests(list(chain.from_iterable(parts)), limit):
-            before_request()
+            heartbeat()
             proofs += self.fetch_many(
                 "eth_getProof",
                 [

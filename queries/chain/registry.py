@@ -146,7 +146,7 @@ class RegistryFacts:
 
     def known(self, header: Header, reads: Iterable[Mapping[str, FactRead]]) -> Known:
         """What the registry holds of the block and of these facts; the names are ignored."""
-        distinct = list({read: None for by_name in reads for read in by_name.values()})
+        distinct = list({read: None for named in reads for read in named.values()})
         words = dict(zip(distinct, self.words(distinct), strict=True))
         (leaf,) = self.leaves([header.number])
         return Known(words, leaf, leaf_of(header))

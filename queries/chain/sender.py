@@ -81,7 +81,7 @@ class Destination(SourceChain):
 
     def gas_needed(self, sender: str, to: str, data: bytes) -> int:
         """The estimated gas of this transaction."""
-        call = {"from": sender, "to": to, "data": _to_hex(data)}
+        call = {"from": sender, "to": to, "data": encode_hex(data)}
         return self.fetch("eth_estimateGas", (call,), partial(_read_gas_estimate, data))
 
     def gas_needed_by_each(
@@ -90,7 +90,7 @@ class Destination(SourceChain):
         """The estimated gas of each call on its own, with this state override."""
         options = () if override is None else ("latest", override)
         params_list = [
-            ({"from": sender, "to": to, "data": _to_hex(data)}, *options) for data in payloads
+            ({"from": sender, "to": to, "data": encode_hex(data)}, *options) for data in payloads
         ]
         checks = [partial(_read_gas_estimate, data) for data in payloads]
         expected = CallReverted | TransactionRefused
@@ -127,7 +127,7 @@ class Destination(SourceChain):
         ]
         fees = self.fetch_many(
             "eth_call",
-            [({"to": GAS_PRICE_ORACLE, "data": _to_hex(call)}, "latest") for call in calls],
+            [({"to": GAS_PRICE_ORACLE, "data": encode_hex(call)}, "latest") for call in calls],
             _read_data_fee,
             CallReverted,
         )
@@ -145,11 +145,11 @@ class Destination(SourceChain):
         """Send a signed transaction. Succeeds as well if a node has it already."""
         check = partial(_check_hash, keccak256(raw))
         with suppress(AlreadyKnownError):
-            self.fetch("eth_sendRawTransaction", (_to_hex(raw),), check)
+            self.fetch("eth_sendRawTransaction", (encode_hex(raw),), check)
 
     def send_to_each(self, raw: bytes) -> None:
         """Send it to every node and ignore the answers."""
-        self.ask_all("eth_sendRawTransaction", (_to_hex(raw),))
+        self.ask_all("eth_sendRawTransaction", (encode_hex(raw),))
 
     def mined(self, transaction_hash: str) -> TransactionReceipt | None:
         """The transaction's receipt, or None if the node has none."""
@@ -157,7 +157,7 @@ class Destination(SourceChain):
         return self.fetch("eth_getTransactionReceipt", (transaction_hash,), check)
 
 
-def _to_hex(content: bytes) -> str:
+def encode_hex(content: bytes) -> str:
     return f"0x{content.hex()}"
 
 
@@ -221,7 +221,7 @@ def _read_receipt(transaction_hash: str, answer: object) -> TransactionReceipt |
         return None
     receipt = read_object(answer, "a receipt")
     stated = read_fixed_bytes(receipt.get("transactionHash"), "transactionHash", HASH_BYTES)
-    if _to_hex(stated) != transaction_hash.lower():
+    if encode_hex(stated) != transaction_hash.lower():
         raise AnswerMalformedError("the receipt is another transaction's")
     return TransactionReceipt(
         block=_read_count(receipt.get("blockNumber"), "blockNumber"),

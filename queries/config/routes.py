@@ -34,7 +34,7 @@ __all__ = ["Chain", "NodeAddress", "Routes", "RoutesUnreadable", "read_registry"
 
 MAX_BLOCKS = 100_000  # of finality or confirmations
 GWEI, COIN = 10**9, 10**18
-MAX_GWEI = MAX_COINS = 10**6
+MAX_AMOUNT = 10**6  # of gwei, and of coins
 MIN_GAS, MAX_GAS = 21_000, 2**40  # of a transaction
 REGISTRY_KEYS = {"kind", "source", "destination", "address", "horizon"}
 KEYS_OF_KIND: Mapping[object, set[str]] = {
@@ -152,8 +152,7 @@ def _read_aliases(place: str, value: object) -> tuple[str, ...]:
     aliases = read_texts(place, value)
     if not all(re.fullmatch(ALIAS, alias) for alias in aliases):
         refuse(
-            place,
-            "an alias is a letter, then up to 49 letters, digits, underscores, dots or hyphens",
+            place, "an alias is a letter and up to 49 letters, digits, underscores, dots, hyphens"
         )
     return tuple(aliases)
 
@@ -172,26 +171,16 @@ def _read_finality(place: str, value: object) -> int | None:
     return value
 
 
-def _read_gas_price(place: str, value: object) -> int:
-    sentence = f"it must be a number of gwei, more than 0 and at most {MAX_GWEI}"
-    return _read_wei(place, value, GWEI, MAX_GWEI, sentence)
-
-
-def _read_daily_budget(place: str, value: object) -> int:
-    sentence = f"it must be a number of whole coins, more than 0 and at most {MAX_COINS}"
-    return _read_wei(place, value, COIN, MAX_COINS, sentence)
-
-
-def _read_wei(place: str, value: object, unit: int, max_value: int, sentence: str) -> int:
+def _read_wei(place: str, value: object, *, unit: int, units: str) -> int:
     if type(value) is int:
         value = Decimal(value)
     if (
         not isinstance(value, Decimal)
         or not value.is_finite()
-        or not 0 < value <= max_value
+        or not 0 < value <= MAX_AMOUNT
         or value * unit % 1
     ):
-        refuse(place, sentence)
+        refuse(place, f"it must be a number of {units}, more than 0 and at most {MAX_AMOUNT}")
     return int(value * unit)
 
 
@@ -199,15 +188,12 @@ def _read_wei(place: str, value: object, unit: int, max_value: int, sentence: st
 CHAIN_READERS: Mapping[str, tuple[str, Callable[[str, object], Any]]] = {
     "aliases": ("aliases", _read_aliases),
     "finality": ("finality", _read_finality),
-    "confirmations": (
-        "confirmations",
-        partial(read_whole_number, min_value=0, max_value=MAX_BLOCKS),
-    ),
-    "dearest_gas_gwei": ("dearest_gas", _read_gas_price),
-    "most_a_day": ("most_a_day", _read_daily_budget),
+    "confirmations": ("confirmations", partial(read_whole_number, max_value=MAX_BLOCKS)),
+    "dearest_gas_gwei": ("dearest_gas", partial(_read_wei, unit=GWEI, units="gwei")),
+    "most_a_day": ("most_a_day", partial(_read_wei, unit=COIN, units="whole coins")),
     "free": ("free", read_flag),
-    "gas_cap": ("gas_cap", partial(read_whole_number, min_value=MIN_GAS, max_value=MAX_GAS)),
-    "new_slot_gas": ("new_slot_gas", partial(read_whole_number, min_value=1, max_value=MAX_GAS)),
+    "gas_cap": ("gas_cap", partial(read_whole_number, max_value=MAX_GAS, min_value=MIN_GAS)),
+    "new_slot_gas": ("new_slot_gas", partial(read_whole_number, max_value=MAX_GAS, min_value=1)),
     "explorer": ("explorer", read_site_address),
     "ens_registry": ("ens_registry", read_contract_address),
     "currency": ("currency", _read_currency),
@@ -224,9 +210,7 @@ def _check_unique_names(chains: Mapping[int, Chain]) -> None:
             refuse(f"chains.{chain.id}.name", "another chain has the same name")
         for alias in chain.aliases:
             if aliases.count(alias) > 1:
-                refuse(
-                    f"chains.{chain.id}.aliases", f"{redact_key(alias)} is used twice in the file"
-                )
+                refuse(f"chains.{chain.id}.aliases", f"{redact_key(alias)} is used twice")
 
 
 def _read_registries(
@@ -259,9 +243,7 @@ def read_registry(place: str, table: Mapping[str, object], chains: Mapping[int, 
         for end in ("source", "destination")
     )
     if (kind == RegistryKind.NATIVE) != (source == destination):
-        refuse(
-            place, "source and destination are equal for a native registry, and differ for others"
-        )
+        refuse(place, "source and destination are equal for native registries only")
     horizon = read_time(f"{place}.horizon", table.get("horizon", HORIZON))
     registry = Registry(RegistryKind(kind), source, destination, horizon=horizon)
     if kind == RegistryKind.ATTESTED:
@@ -282,12 +264,11 @@ def _read_signers(registry: Registry, place: str, table: Mapping[str, object]) -
     signers = tuple(read_contract_address(f"{place}.signers", signer) for signer in entries)
     if len(set(signers)) < len(signers):
         refuse(f"{place}.signers", "an address is listed twice")
+    threshold = table.get("threshold", 0)
     return replace(
         registry,
         signers=signers,
-        threshold=read_whole_number(
-            f"{place}.threshold", table.get("threshold", 0), 1, len(signers)
-        ),
+        threshold=read_whole_number(f"{place}.threshold", threshold, len(signers), min_value=1),
         valid_until=read_time(f"{place}.valid_until", table.get("valid_until", VALID_UNTIL)),
     )
 

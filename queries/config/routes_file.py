@@ -86,7 +86,7 @@ def _read_secret(place: str, name: object, folder: Path) -> str:
     return content
 
 
-def read_whole_number(place: str, value: object, min_value: int, max_value: int) -> int:
+def read_whole_number(place: str, value: object, max_value: int, min_value: int = 0) -> int:
     if type(value) is not int or not min_value <= value <= max_value:
         refuse(place, f"it must be a whole number from {min_value} to {max_value}")
     return value

@@ -133,8 +133,10 @@ class Lease(Generic[Row]):
             elif isinstance(self.row, BlockJob):
                 # Clear the header, because the chain may still replace the block. A block with
                 # proven facts keeps it for the proof file.
-                proven = Query.objects.filter(job=OuterRef("pk"), values__isnull=False)
-                jobs = BlockJob.objects.filter(~Exists(proven), pk=self.row.pk, look_again=None)
+                proven_queries = Query.objects.filter(job=OuterRef("pk"), values__isnull=False)
+                jobs = BlockJob.objects.filter(
+                    ~Exists(proven_queries), pk=self.row.pk, look_again=None
+                )
                 jobs.exclude(header=b"", block_hash="").update(header=b"", block_hash="")
 
 

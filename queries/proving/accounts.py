@@ -173,8 +173,8 @@ def check_account_proof(
     exists = path.value is not None
     state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)
     _compare_state(fields, state, exists=exists)
-    proven_slots = _check_slots(fields, state.storage_root, slots)
-    return AccountProof(state_root, address, address_hash, exists, state, path, proven_slots)
+    slot_proofs = _check_slots(fields, state.storage_root, slots)
+    return AccountProof(state_root, address, address_hash, exists, state, path, slot_proofs)
 
 
 def root_of_answer(answer: object) -> bytes:
@@ -237,9 +237,11 @@ def _compare_state(fields: dict[str, object], state: AccountState, *, exists: bo
         stated_number = read_quantity(fields.get(key), key)
         if stated_number != number:
             raise AccountMismatchError(f"{key} is stated as {stated_number}, proven as {number}")
-    for key, proven in (("storageHash", state.storage_root), ("codeHash", state.code_hash)):
+    for key, value_hash in (("storageHash", state.storage_root), ("codeHash", state.code_hash)):
         stated = fields.get(key)
         if not exists and isinstance(stated, str) and _ZERO_HASH.fullmatch(stated):
             continue
-        if read_fixed_bytes(stated, key, HASH_BYTES) != proven:
-            raise AccountMismatchError(f"{key} is stated as {stated}, proven as 0x{proven.hex()}")
+        if read_fixed_bytes(stated, key, HASH_BYTES) != value_hash:
+            raise AccountMismatchError(
+                f"{key} is stated as {stated}, proven as 0x{value_hash.hex()}"
+            )

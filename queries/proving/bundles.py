@@ -141,11 +141,11 @@ def account_members(proof: AccountProof) -> dict[str, object]:
     state = proof.state
     return {
         "accountProof": _nodes(proof.path),
-        "address": _to_hex(proof.address or b""),
+        "address": encode_hex(proof.address or b""),
         "balance": hex(state.balance),
-        "codeHash": _to_hex(state.code_hash),
+        "codeHash": encode_hex(state.code_hash),
         "nonce": hex(state.nonce),
-        "storageHash": _to_hex(state.storage_root),
+        "storageHash": encode_hex(state.storage_root),
         "storageProof": [
             {"key": f"0x{slot.slot:064x}", "proof": _nodes(slot.path), "value": hex(slot.value)}
             for slot in proof.slots
@@ -157,28 +157,28 @@ def block_members(block: BlockProof) -> dict[str, object]:
     """All members of a block except `accounts`, whose key comes first."""
     return {
         "block": str(block.header.number),
-        "blockHash": _to_hex(block.header.hash),
-        "calls": [_to_hex(call) for call in block.calls],
+        "blockHash": encode_hex(block.header.hash),
+        "calls": [encode_hex(call) for call in block.calls],
         "facts": [
             {
-                "account": None if fact.account is None else _to_hex(fact.account),
+                "account": None if fact.account is None else encode_hex(fact.account),
                 "kind": fact.kind.value,
                 "name": fact.name,
-                "word": _to_hex(fact.word),
+                "word": encode_hex(fact.word),
             }
             for fact in block.facts
         ],
-        "header": _to_hex(block.header.encoded),
-        "nextHeader": None if block.next_header is None else _to_hex(block.next_header.encoded),
+        "header": encode_hex(block.header.encoded),
+        "nextHeader": None if block.next_header is None else encode_hex(block.next_header.encoded),
         "originChainId": str(block.chain),
         "registry": {
-            "address": _to_hex(block.registry.address),
-            "arguments": _to_hex(block.registry.arguments),
+            "address": encode_hex(block.registry.address),
+            "arguments": encode_hex(block.registry.arguments),
             "chainId": str(block.destination),
             "kind": block.registry.kind,
         },
         "transactions": [
-            {"block": str(sent.block), "hash": _to_hex(sent.hash)} for sent in block.transactions
+            {"block": str(sent.block), "hash": encode_hex(sent.hash)} for sent in block.transactions
         ],
     }
 
@@ -225,8 +225,10 @@ def account_word(proof: AccountProof, field: AccountField) -> bytes:
 def _nodes(path: ProvenPath) -> list[str]:
     """The proof nodes without embedded ones, which are part of their parents."""
     encodings = [node.encode() for node in path.nodes]
-    return [_to_hex(code) for i, code in enumerate(encodings) if i == 0 or len(code) >= HASH_BYTES]
+    return [
+        encode_hex(code) for i, code in enumerate(encodings) if i == 0 or len(code) >= HASH_BYTES
+    ]
 
 
-def _to_hex(content: bytes) -> str:
+def encode_hex(content: bytes) -> str:
     return f"0x{content.hex()}"

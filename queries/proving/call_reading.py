@@ -158,9 +158,9 @@ def rebuilt_account_proof(
     address_hash = keccak256(address)
     path = _check_path(state_root, address_hash, nodes, checked)
     state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)
-    proven = tuple(_slot_proof(state.storage_root, slot, nodes, checked) for slot in slots)
+    slot_proofs = tuple(_slot_proof(state.storage_root, slot, nodes, checked) for slot in slots)
     exists = path.value is not None
-    return AccountProof(state_root, address, address_hash, exists, state, path, proven)
+    return AccountProof(state_root, address, address_hash, exists, state, path, slot_proofs)
 
 
 def nodes_along(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[bytes]:

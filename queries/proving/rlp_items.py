@@ -17,6 +17,7 @@ _LIST = 0xC0
 _LONG_LIST = 0xF7
 _HASH = 0xA0
 _HASH_ITEM_BYTES = 33
+_QUOTED_BYTES = 40  # in sentences
 
 
 def is_list(item: bytes) -> bool:
@@ -118,4 +119,4 @@ def _payload_range(encoding: bytes, position: int, end: int) -> tuple[int, int]:
 
 def _abbreviate(content: bytes) -> str:
     """Abbreviate bytes for a sentence."""
-    return f"0x{content[:40].hex()}" + ("…" if len(content) > 40 else "")  # noqa: PLR2004
+    return f"0x{content[:_QUOTED_BYTES].hex()}" + ("…" if len(content) > _QUOTED_BYTES else "")

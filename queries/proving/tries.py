@@ -48,6 +48,7 @@ MAX_NODE_BYTES = 532
 _HASH_ITEM = b"\xa0"
 _BRANCH_ITEMS = BRANCH_WIDTH + 1
 _PAIR_ITEMS = 2
+_MIN_CHILDREN = 2
 _FULL_BRANCH_PREFIX = b"\xf9\x02\x11"
 _FULL_BRANCH_HASHES = Struct("3x" + "x32s" * BRANCH_WIDTH + "x")
 _LEAF_FLAG = 2
@@ -130,7 +131,7 @@ def _decode_branch(items: list[bytes]) -> Branch:
         raise NodeMalformedError(f"a branch holds the value 0x{value[:40].hex()}")
     children = tuple(map(_decode_reference, items))
     present = BRANCH_WIDTH - children.count(NO_CHILD)
-    if present < 2:  # noqa: PLR2004
+    if present < _MIN_CHILDREN:
         raise NodeNotCanonicalError(f"a branch has {present} children; with one it would not exist")
     return Branch(children)
 

@@ -29,6 +29,7 @@ from queries.proving.witnesses import (
 ADDRESS_BYTES = 20
 _LENGTH_BITS = 0x3F
 _NONCE_BYTES = 8
+_LIST_PREFIX = 0xC0  # of RLP
 _MAX_DEPTH = 64  # recursion levels of the contract, for accounts and slots; a chain is one level
 
 RebuiltNodes = dict[bytes, bytes]  # encodings by hash
@@ -324,10 +325,11 @@ class _Walk:
         return path
 
     def _read_embedded(self) -> bytes:
-        first = self.source.number(1)
-        if not 0xC0 < first <= 0xDE:  # noqa: PLR2004
+        prefix = self.source.number(1)
+        length = prefix - _LIST_PREFIX
+        if not 0 < length < HASH_BYTES - 1:
             raise WitnessMalformed("an embedded node is not a list of less than 32 bytes")
-        return bytes((first,)) + self.source.take(first - 0xC0)
+        return bytes((prefix,)) + self.source.take(length)
 
     def _mark_absent(self, keys: range) -> None:
         for key in keys:

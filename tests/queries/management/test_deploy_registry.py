@@ -236,8 +236,8 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
     [
         (["--source", "7", *NATIVE[2:]], "the id of a chain in the file (31337, 5)."),
         ([*NATIVE[:2], "--destination", "7", *NATIVE[4:]], "the new registry.destination: it must"),
-        (["--source", "5", *NATIVE[2:]], "source and destination are equal for a native"),
-        ([*NATIVE[:4], "--kind", "optimism"], "source and destination are equal for a native"),
+        (["--source", "5", *NATIVE[2:]], "source and destination are equal for native"),
+        ([*NATIVE[:4], "--kind", "optimism"], "source and destination are equal for native"),
         ([*NATIVE, "--threshold", "1"], "the new registry: threshold is unknown; the keys are "),
         ([*OPTIMISM, "--signers", TWO], "the new registry: signers is unknown"),
         ([*ATTESTED], "an attested registry has a list of signers' addresses"),
