@@ -5,8 +5,9 @@ measure them again.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from queries.config.limits import Limits
 from queries.config.registries import RegistryKind
@@ -25,11 +26,11 @@ class Work:
     gas: float
     bytes: float
 
-    def __add__(self, other: "Work") -> "Work":
-        return Work(self.gas + other.gas, self.bytes + other.bytes)
+    def __add__(self, other: Self) -> Self:
+        return replace(self, gas=self.gas + other.gas, bytes=self.bytes + other.bytes)
 
-    def __truediv__(self, count: int) -> "Work":
-        return Work(self.gas / count, self.bytes / count)
+    def __truediv__(self, count: int) -> Self:
+        return replace(self, gas=self.gas / count, bytes=self.bytes / count)
 
 
 def _measured_gas(name: str) -> Work:

@@ -22,7 +22,7 @@ from tests.bench.corpus import RecordedBlock, read_recorded_block
 BATCH = "01J2VM6JSA6VKKZ0ENWGYYPR18"
 DESTINATION = 10
 REGISTRY = ClaimedRegistry("attested", bytes(19) + b"\x07")
-TRANSACTION = ClaimedTransaction(bytes(31) + b"\x09", 12)
+SENT = ClaimedTransaction(bytes(31) + b"\x09", 12)
 
 
 def recorded(folder: Path, name: str) -> RecordedBlock:
@@ -52,7 +52,7 @@ def block_proof(block: RecordedBlock, chain: int = 1) -> BlockProof:
             sorted(map(_account, block.accounts), key=lambda account: account.proof.address or b"")
         ),
         REGISTRY,
-        (TRANSACTION,),
+        (SENT,),
     )
 
 
