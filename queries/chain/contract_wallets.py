@@ -30,7 +30,7 @@ def ask_wallet(
 ) -> WalletAnswer:
     """Ask the wallet at `address`, 0x and 40 hex digits, if it accepts the digest's signature.
 
-    Anyone can send an invented signature, so `place_to_wait` bounds how many threads wait here, and
+    Anyone can send an invented signature, so `thread_slot` bounds how many threads wait here, and
     `visitor_timeout` for how long. `spend` is called before a node is asked, and may raise.
     """
     arguments = [bytes.fromhex(address.removeprefix("0x")), digest, signature]

@@ -83,7 +83,7 @@ class StateRootEmptyError(ChainAnswer):
     """A node has accounts of a block, mostly a genesis, whose header commits to none."""
 
     code = "state_root_empty"
-    says = "The block's header has an empty state root: no account of {chain} can be proven there."
+    says = "The block's header has an empty state root, so no account of {chain} can be proven."
     retryable = False
 
 
@@ -143,7 +143,7 @@ class NoQuorum(ChainError):
     """No two nodes have given the same answer yet; the question has to be retried."""
 
     code = "no_quorum"
-    says = "The nodes of {chain} do not agree, or do not all answer; they will be asked again."
+    says = "The nodes of {chain} do not agree, or not all answer; they will be asked again."
 
 
 class NodesOfAnotherChain(ChainError):
@@ -246,7 +246,7 @@ class AnotherBlockAccumulated(ChainError):
 
 class EnsUnresolved(ChainError):
     code = "ens_unresolved"
-    says = "Neither the name's own resolver nor that of a parent name has an address for it."
+    says = "Neither the name's own resolver nor a parent's has an address for it."
     retryable = False
 
 
@@ -337,7 +337,7 @@ class NodeFault(Exception):
 
 
 def classify_node_error(method: str, message: str, code: int) -> type[ChainError]:
-    """Map a node's error to a class; to a `ChainAnswer` only for `EXECUTION_METHODS`."""
+    """Map a node's error to a class; to a `ChainRefusalError` only for `EXECUTION_METHODS`."""
     for pattern, kind in NODE_ERRORS:
         if pattern == code or (
             isinstance(pattern, str) and re.search(pattern, message, re.IGNORECASE)

@@ -1,6 +1,6 @@
 """JSON-RPC to one node, over web3's HTTP provider, bounded in size and in total time.
 
-Answers are returned as they are; every failure is a `NodeFault`.
+Answers are returned as they are; every failure is a `NodeError`.
 """
 
 import itertools
@@ -76,7 +76,7 @@ class JsonRpc:
         self._provider = _provider(url, self._session)
 
     def ask(self, method: str, *params: object) -> Any:
-        """Return the answer, or raise `NodeRefused` or `NodeUnreachable`."""
+        """Return the answer, or raise `JsonRpcError` or `NodeTransportError`."""
         (answer,) = self.ask_many(method, [params])
         if isinstance(answer, NodeRefused):
             raise answer

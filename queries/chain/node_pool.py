@@ -155,7 +155,7 @@ class Node:
         self.rpc = JsonRpc(address.url, chain.limits, deadline)
 
     def ask(self, method: str, params_list: Sequence[Params]) -> list[Any | NodeRefused]:
-        """Return an answer or error for each call, or raise `NodeFault`."""
+        """Return an answer or error for each call, or raise `NodeError`."""
         health = self.health
         if not health.allow_request():
             raise NodeFault(health.fault or NodesUnreachable)
@@ -174,7 +174,7 @@ class Node:
     def read(
         self, method: str, params: Params, answer: object, check: Check[Value]
     ) -> Value | ChainAnswer:
-        """Return what `check` returns, or the chain's own error; or raise `NodeFault`."""
+        """Return what `check` returns, or the chain's own error; or raise `NodeError`."""
         if isinstance(answer, NodeRefused):
             if not issubclass(answer.kind, ChainAnswer):
                 raise answer
@@ -202,7 +202,7 @@ class Node:
                 self.health.record_failure(kind)
 
     def _record_head(self, block: object) -> None:
-        """Record the head's time; raise `NodeFault` if that is in the future."""
+        """Record the head's time; raise `NodeError` if that is in the future."""
         timestamp = read_quantity(read_object(block, "a block").get("timestamp"), "timestamp")
         max_timestamp = time.time() + self._chain.limits.lag
         # With only one node, this machine's clock may be the one that is wrong.
@@ -247,7 +247,7 @@ class Node:
 
 
 class NodePool:
-    """The nodes of a chain, for one thread. Requests end at `until` (monotonic)."""
+    """The nodes of a chain, for one thread. Requests end at `deadline` (monotonic)."""
 
     def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
         self.chain = chain
@@ -262,8 +262,8 @@ class NodePool:
     def fetch(self, method: str, params: Params, check: Check[Value]) -> Value:
         """Return what `check` returns for the answer.
 
-        `check` raises `ProofError` if the answer is wrong, or `NodeFault`; the next node is asked
-        then. Raises `NodesLie` if all answers are wrong.
+        `check` raises `ProofError` if the answer is wrong, or `NodeError`; the next node is asked
+        then. Raises `NodesLieError` if all answers are wrong.
         """
         answers: list[Value] = self.fetch_many(method, [params], check)
         return answers[0]
@@ -310,7 +310,7 @@ class NodePool:
         return answers
 
     def quorum(self, question: Callable[[Self], Answer], about: Hashable) -> Answer:
-        """Return the answer that two nodes give, or raise `NoQuorum`, which calls for a retry.
+        """Return the answer that two nodes give, or raise `NoQuorumError`, which calls for a retry.
 
         `question` is called with a view of a single node. `about` identifies the question and its
         block. A single answer counts if there is only one node, or if for `quorum_wait` every other

@@ -14,10 +14,10 @@ def proof_window(
     most: float = math.inf,
     answered: bool = True,
 ) -> int:
-    """Search for the largest distance from the head, up to `most`, at which an account is proven.
+    """Search for the largest distance from the head at which the node proves an account.
 
     Raises the error of `first` if that distance cannot be proven. If the node becomes unreachable
-    later, raises that error, or without `answered` returns the distance found so far.
+    later, raises that error, or without `must_answer` returns the distance found so far.
     """
     limit, any_account = int(min(oldest_distance(head), most)), bytes(20)
     distance, provable, unprovable = first, -1, limit + 1

@@ -119,7 +119,7 @@ class SourceChain(NodePool):
             """Treat blocks that nodes have dropped (EIP-4444) as earlier than any time."""
             try:
                 headers[number] = self.header(number)
-            except (BlockUnknown, StateNotAvailable):  # some nodes report the latter for these
+            except (BlockUnknown, StateNotAvailable):  # nodes differ
                 return -1
             return headers[number].timestamp
 

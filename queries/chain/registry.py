@@ -1,6 +1,6 @@
 """Read facts, accumulated blocks and block hashes from a registry.
 
-`read_now` is for visitors' live checks; provers use `RegistryFacts`.
+`read_live_fact` is for visitors' live checks; provers use `RegistryFacts`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

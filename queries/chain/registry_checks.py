@@ -61,7 +61,7 @@ def as_deployed(destination: Destination, registry: Registry) -> Registry:
 def check_chain(destination: Destination, kind: RegistryKind) -> int:
     """How many of the chain's own hashes a native registry can read; 0 for other kinds.
 
-    Raises `Unfit` if a registry of this kind cannot work on the chain.
+    Raises `SetupError` if a registry of this kind cannot work on the chain.
     """
     chain = destination.chain.name
     if kind is RegistryKind.OPTIMISM and not destination.code(L1_BLOCK):
@@ -81,8 +81,8 @@ def check_chain(destination: Destination, kind: RegistryKind) -> int:
 def l1_seen(registry: Registry, source: SourceChain, destination: Destination) -> int:
     """The newest L1 block that an OP-stack chain sees.
 
-    Raises `Unfit` if the source has another block of that number. No optimism registry knows which
-    chain its L1 is, so the hash has to be compared.
+    Raises `SetupError` if the source has another block of that number. No optimism registry knows
+    which chain its L1 is, so the hash has to be compared.
     """
     number, block_hash = RegistryFacts(destination, registry).newest_l1_block()
     try:
@@ -110,7 +110,7 @@ def l1_seen_now(registry: Registry, source: Chain, destination: Chain) -> int:
 def newest_game(registry: Registry, destination: Destination) -> str | None:
     """The anchor game of the AnchorStateRegistry that an output registry asks, if there is one.
 
-    Raises `Unfit` if the contract has no such games, or they are about another chain.
+    Raises `SetupError` if the contract has no such games, or they are about another chain.
     """
     anchors = registry.anchor_state_registry
 

@@ -41,7 +41,7 @@ class Snooze:
     why: Reason | None = None
     after: timedelta | None = None
     # The hash of the destination's head, if only a new block can change anything. The worker then
-    # sets the delay (`Chains.pause_until_a_block`).
+    # sets the delay (`ProverContext.pause_until_a_block`).
     since: bytes | None = None
 
 
@@ -84,7 +84,7 @@ class Lease(Generic[Row]):
         return rows
 
     def keep(self) -> None:
-        """Extend the lease, before each step with outside effects. Raises `LeaseLost`."""
+        """Extend the lease, before each step with outside effects. Raises `LeaseLostError`."""
         if not self.held().update(lease_until=_lease_end(shared_now())):
             raise LeaseLost
 
@@ -96,7 +96,7 @@ class Lease(Generic[Row]):
         failures: int = 0,
         is_provable: bool = False,
     ) -> None:
-        """Release the row until `after` has passed.
+        """Release the row until `delay` has passed.
 
         `failures` is the number of consecutive failures, 0 if the row only waits. With
         `is_provable` the wait counts towards `batch_max_age`.
@@ -146,7 +146,8 @@ def free(now: datetime) -> Q:
 
 def due(rows: QuerySet[Row], now: datetime, early: timedelta = timedelta(0)) -> QuerySet[Row]:
     """The rows that are due, in the order of claims."""
-    return rows.filter(free(now), look_again__lte=now + early).order_by(rows.model.order, "pk")
+    available = rows.filter(free(now), look_again__lte=now + early)
+    return available.order_by(rows.model.order, "pk")
 
 
 def claim(
@@ -175,7 +176,7 @@ def look_in_turn(jobs: QuerySet[BlockJob]) -> None:
     """Make these jobs due, with the lowest turn of the batches that wait for each job."""
     waiting = Query.objects.filter(job=OuterRef("pk"), ended=False).order_by().values("job")
     first = waiting.annotate(first=Min("batch__turn")).values("first")
-    # Clear the wait, so that the next pass does not skip them (`Snooze.since`).
+    # Clear the wait, so that the next pass does not skip them (`Snooze.head_hash`).
     now = {"look_again": shared_now(), "wait_code": "", "waits_for": ""}
     jobs.update(**now, turn=Coalesce(Subquery(first), "turn"))
 

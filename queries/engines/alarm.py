@@ -27,10 +27,10 @@ class Alarm:
             return self._ring_count
 
     def sleep(self, seconds: float, heard: int | None = None) -> None:
-        """Sleep until the count differs from `heard`; without `heard`, until stopped."""
+        """Sleep until the count differs from `ring_count`; without `ring_count`, until stopped."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self.stopped or (heard is not None and self._ring_count != heard), seconds
+                lambda: self.stopped or heard not in {None, self._ring_count}, seconds
             )
 
     def wait_until_stopped(self) -> None:

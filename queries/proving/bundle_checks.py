@@ -58,7 +58,7 @@ _BLOCK = (
 
 
 def check_bundle(content: bytes, max_mib: int = MOST_MIB) -> Bundle:
-    """Return the checked content, or raise `BundleRefused`, which names the place."""
+    """Return the checked content, or raise `BundleRefusedError`, which names the place."""
     top = _read_members(_parse_json(content, max_mib), "the proof", _TOP)
     if top["format"] != FORMAT:
         _refuse("format", f"is {describe(top['format'])}, and a proof's is {FORMAT}")

@@ -98,7 +98,7 @@ class BlockProof:
 
     @property
     def calls(self) -> list[bytes]:
-        """The calls that prove the facts, given the hash of `rests_on`."""
+        """The calls that prove the facts, given the hash of `trusted_header`."""
 
         def build(group: Sequence[AccountRequest]) -> bytes:
             witness = build_witness(group) if group else b""

@@ -1,7 +1,7 @@
 """Recover proofs from the calldata of `prove()`: headers, trie nodes, and what it stores.
 
 The inverse of `registry_calls`. The result holds for the block with the resulting hash, which the
-caller has to compare with a known one. `rebuilt_account_proof` turns nodes into an account proof.
+caller has to compare with a known one. `rebuild_account_proof` turns nodes into an account proof.
 """
 
 from collections.abc import Mapping, Sequence
@@ -154,7 +154,7 @@ def rebuilt_account_proof(
     nodes: Mapping[bytes, bytes],
     checked: CheckedNodes,
 ) -> AccountProof:
-    """Raises `NodeMissing` if nodes of a path are missing. `checked` belongs to a state root."""
+    """Raises `NodeMissingError` if nodes of a path are missing."""
     address_hash = keccak256(address)
     path = _check_path(state_root, address_hash, nodes, checked)
     state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)

@@ -75,7 +75,7 @@ class FieldRule:
     width: int
 
     def check(self, payload: bytes) -> None:
-        """Raise `HeaderMalformed` if no header can have these bytes in the field."""
+        """Raise `HeaderMalformedError` if no header can have these bytes in the field."""
         width = len(payload)
         if width > self.width or (self.form is Form.FIXED and width != self.width):
             bound = "exactly" if self.form is Form.FIXED else "at most"

@@ -91,7 +91,8 @@ def test_a_json_rpc_error_counts_more_than_the_http_status(shared_node: LocalNod
     log = Asked()
     with relay(shared_node.url, asked=log, first=refuse) as address:
         nodes = NodePool(chain_of(address))
-        assert type(failure(nodes, "eth_getBalance", NO_ACCOUNT, "latest")) is StateNotAvailable
+        error = failure(nodes, "eth_getBalance", NO_ACCOUNT, "latest")
+        assert type(error) is StateNotAvailable
         assert number(ask(nodes, "eth_blockNumber")) >= 0
 
 
