@@ -40,8 +40,8 @@ class Limits:
         60.0,
         1,
         3600,
-        "A node lags when its head is this much older than another node's; a head this far in the "
-        "future is a failure.",
+        "A node lags if its head is this much older than another; heads so far in the "
+        "future are invalid.",
     )
     head_max_age: float = _limit(
         3600.0, 60, DAY, "A node whose newest block is older is reported by check_setup."
@@ -60,17 +60,11 @@ class Limits:
     answer_mebibytes: int = _limit(64, 1, 1024, "Maximum size of a node's answer, in MiB.")
     gas_reserve: float = _limit(0.1, 0, 1, "Share of the gas estimate that is added as a reserve.")
     retry_first: float = _limit(
-        0.25,
-        0.05,
-        60,
-        "Pause before the first retry of a failed job; it doubles with each attempt.",
+        0.25, 0.05, 60, "Pause before the first retry of a job; it doubles with each attempt."
     )
     retry_longest: float = _limit(60.0, 0.1, 3600, "Maximum pause before a retry.")
     wait_fraction: float = _limit(
-        16,
-        1,
-        1000,
-        "A job that has waited t seconds is checked again after t divided by this number.",
+        16, 1, 1000, "A job that has waited t seconds is checked again after t / this number."
     )
     work_slice: float = _limit(1.5, 0, 60, "Time to gather jobs for one transaction.")
     batch_max_age: float = _limit(
@@ -94,9 +88,7 @@ class Limits:
     abandoned_after: float = _limit(
         DAY, 1, 365 * DAY, "Time for which transactions of a former signer are rebroadcast."
     )
-    blocks_ahead: int = _limit(
-        300, 0, 10**6, "How many blocks above the newest one a request may name."
-    )
+    blocks_ahead: int = _limit(300, 0, 10**6, "Blocks above the newest one that requests may name.")
     seconds_ahead: float = _limit(
         3600.0, 0, 365 * DAY, "How far after the newest block's time a request may name a time."
     )

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.errors import ArgumentMalformedError
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word
 
-ADDRESS_BYTES = 20
 _DOMAIN_TYPE = keccak256(
     b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from queries.proving.accounts import (
     ABSENT_ACCOUNT,
+    ADDRESS_BYTES,
     AccountProof,
     SlotProof,
     decode_account,
@@ -39,12 +40,7 @@ from queries.proving.tries import (
     decode_node,
     follow,
 )
-from queries.proving.witness_reading import (
-    ADDRESS_BYTES,
-    RebuiltNodes,
-    WitnessReading,
-    read_witness,
-)
+from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_witness
 from queries.proving.witnesses import WitnessBytes, WitnessedAccount
 
 _BLOOM_BYTES = 256

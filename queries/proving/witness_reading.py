@@ -8,7 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from queries.proving.accounts import ABSENT_ACCOUNT, AccountState, encode_account, encode_slot_value
+from queries.proving.accounts import (
+    ABSENT_ACCOUNT,
+    ADDRESS_BYTES,
+    AccountState,
+    encode_account,
+    encode_slot_value,
+)
 from queries.proving.errors import WitnessMalformed
 from queries.proving.keccak import (
     EMPTY_CODE_HASH,
@@ -26,7 +32,6 @@ from queries.proving.witnesses import (
     WitnessedAccount,
 )
 
-ADDRESS_BYTES = 20
 _LENGTH_BITS = 0x3F
 _NONCE_BYTES = 8
 _LIST_PREFIX = 0xC0  # of RLP
