@@ -80,7 +80,7 @@ class TooMuchGas(TransactionRefused):
 
 
 class StateRootEmptyError(ChainAnswer):
-    """A node has accounts of a block, mostly a genesis, whose header commits to none."""
+    """A node returns accounts of a block, often the genesis, whose header has an empty root."""
 
     code = "state_root_empty"
     says = "The block's header has an empty state root, so no account of {chain} can be proven."

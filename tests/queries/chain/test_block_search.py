@@ -2,6 +2,7 @@
 
 import random
 from itertools import accumulate
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -16,14 +17,6 @@ BLOCKS = 300_000
 BEGIN = 1_438_269_988  # mainnet's second block; its first has no time
 
 
-class _FakeBlock:
-    def __init__(self, number: int, timestamp: int) -> None:
-        self.number = number
-        self.timestamp = timestamp
-        self.hash = number.to_bytes(32, "big")
-        self.parent_hash = max(number - 1, 0).to_bytes(32, "big")
-
-
 class _CountingChain(SourceChain):
     """A chain with these block times that counts requests."""
 
@@ -34,14 +27,10 @@ class _CountingChain(SourceChain):
 
     def header(self, number: int) -> Header:
         self.requests += 1
-        return cast("Header", _FakeBlock(number, self.times[number]))
+        return cast("Header", SimpleNamespace(number=number, timestamp=self.times[number]))
 
     def header_of(self, block_hash: bytes) -> Header:
-        return self.header(int.from_bytes(block_hash, "big"))
-
-    def head(self, _known_final: int | None = None) -> ChainHead:
-        last = len(self.times) - 1
-        return ChainHead(last, self.times[last], last.to_bytes(32, "big"), last)
+        return self.header(int.from_bytes(block_hash))
 
 
 @pytest.mark.parametrize(
@@ -51,10 +40,12 @@ def test_the_block_search_needs_few_requests(step: int) -> None:
     rng = random.Random(step)  # noqa: S311
     steps = (step or 100 * (rng.random() < 0.3) for _ in range(BLOCKS))
     times = [0, *accumulate(steps, initial=BEGIN)]
+    last_number = len(times) - 1
+    head = ChainHead(last_number, times[-1], last_number.to_bytes(32), last_number)
     for _ in range(50):
         chain = _CountingChain(times)
         seconds = rng.choice((rng.randrange(BEGIN, times[-1]), rng.choice(times[1:-200])))
-        last, child = chain.last_block_at(seconds, chain.head())
+        last, child = chain.last_block_at(seconds, head)
         assert last.timestamp <= seconds < child.timestamp
         assert child.number == last.number + 1
         assert chain.requests <= 21

@@ -125,7 +125,7 @@ def test_headers_of_every_fork_are_decoded(fields: int) -> None:
     assert header_from_json(header_to_json(header)) == header
 
 
-def test_knownof_future_forks_are_kept() -> None:
+def test_fields_of_future_forks_are_kept() -> None:
     known = rlp.decode(example_header(21))
     encoded = rlp.encode([*known, b"\x07" * 32, b"", [b"a", [b"list"]]])
     header = decode_header(encoded, keccak256(encoded))
@@ -149,7 +149,7 @@ def test_knownof_future_forks_are_kept() -> None:
         ("REQUESTS_HASH", b""),
     ],
 )
-def test_knownwith_wrong_widths_are_refused(name: str, payload: bytes) -> None:
+def test_fields_with_wrong_widths_are_refused(name: str, payload: bytes) -> None:
     with pytest.raises(HeaderMalformed):
         decode_header(example_header(21, **{name: payload}))
 
