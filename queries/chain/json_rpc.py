@@ -1,6 +1,6 @@
-"""Questions to one node over JSON-RPC, by web3's HTTP provider, bounded in size and in total time.
+"""JSON-RPC to one node, over web3's HTTP provider, bounded in size and in total time.
 
-What the node answers comes back as it is; any failure is a `NodeFault`.
+Answers are returned as they are; every failure is a `NodeError`.
 """
 
 import itertools
@@ -17,30 +17,30 @@ import requests
 
 from accounts.shared.wording import beginning
 from queries.chain.errors import (
-    BatchTooLarge,
+    BatchTooLargeError,
     ChainError,
     NodeFault,
     NodesLimited,
     NodesUnreachable,
-    meaning,
-    quotable,
+    classify_node_error,
+    redact,
 )
 from queries.config.limits import Limits
 from queries.http.bounded import FAULTS, AnswerTooLarge, BoundedSession
 from queries.proving.json_values import has_too_many_values
 
-# A node answers so, without JSON, to more questions than it takes in one request.
-TOO_MANY = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
-NOT_SERVED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS}
+# Statuses, without JSON, of a node that rejects a JSON-RPC batch as too large.
+BATCH_REJECTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
+ACCESS_REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS}
 
-Question = Sequence[object]
+Params = Sequence[object]
 
 
 class NodeUnreachable(NodeFault):
-    """The node did not answer in JSON-RPC, or not in time, or with more than we take.
+    """The node did not answer with JSON-RPC, or not in time, or with too many bytes.
 
-    `cause`: in a word or two, for people. `is_down`: it could not be reached, or refuses access.
-    Otherwise it may only fail to answer this question.
+    `cause` is for people, in a word or two. With `is_down` the node could not be reached or refuses
+    access; without it, it may answer other requests.
     """
 
     def __init__(
@@ -62,49 +62,47 @@ class NodeRefused(NodeFault):
         self.message = message
         self.data = data if isinstance(data, str) else ""
         self.code = code if isinstance(code, int) else 0
-        kind = meaning(method, message, self.code)
-        super().__init__(kind, f": {quotable(message)}", f"{method}: {message}")
+        kind = classify_node_error(method, message, self.code)
+        super().__init__(kind, f": {redact(message)}", f"{method}: {message}")
 
 
 class JsonRpc:
-    """A connection to one node, for one thread. Nothing is asked or waited for after `until`, by
-    the monotonic clock.
-    """
+    """A connection to one node, for one thread. Requests end at `deadline` (monotonic clock)."""
 
-    def __init__(self, url: str, limits: Limits | None = None, until: float = math.inf) -> None:
+    def __init__(self, url: str, limits: Limits | None = None, deadline: float = math.inf) -> None:
         self._limits = limits or Limits()
-        self.until = until
+        self.deadline = deadline
         self._session = BoundedSession(url, self._limits)
         self._provider = _provider(url, self._session)
 
-    def ask(self, method: str, *parameters: object) -> Any:
-        """The answer, or `NodeRefused` or `NodeUnreachable`."""
-        (answer,) = self.ask_many(method, [parameters])
+    def ask(self, method: str, *params: object) -> Any:
+        """Return the answer, or raise `JsonRpcError` or `NodeTransportError`."""
+        (answer,) = self.ask_many(method, [params])
         if isinstance(answer, NodeRefused):
             raise answer
         return answer
 
     def ask_many(
-        self, method: str, questions: Sequence[Question], timeout: float = math.inf
+        self, method: str, params_list: Sequence[Params], timeout: float = math.inf
     ) -> list[Any | NodeRefused]:
-        """The same method for many parameters, in one request; an error stands in its place."""
-        seconds = min(timeout, self._limits.request_timeout, self.until - time.monotonic())
+        """Call the method with each parameter list, in one request; errors are list entries."""
+        seconds = min(timeout, self._limits.request_timeout, self.deadline - time.monotonic())
         if seconds <= 0:
             raise NodeUnreachable(f"{method}: there is no time left to ask")
-        several = len(questions) > 1
+        is_batch = len(params_list) > 1
         try:
             self._session.timeout = seconds
             provider = self._provider
             provider.request_counter = itertools.count(1)
-            if several:
-                answers = provider.make_batch_request([(method, each) for each in questions])
+            if is_batch:
+                answers = provider.make_batch_request([(method, params) for params in params_list])
             else:
-                answers = [provider.make_request(method, questions[0])]
-        # No error repeats the text of a fault: it holds the node's address.
+                answers = [provider.make_request(method, params_list[0])]
+        # No sentence repeats a fault's own text, which contains the node's address.
         except requests.HTTPError as fault:
-            answers = _errors_in(fault.response, method, several=several)
+            answers = _read_errors(fault.response, method, is_batch=is_batch)
         except AnswerTooLarge:
-            kind = BatchTooLarge if several else NodesUnreachable
+            kind = BatchTooLargeError if is_batch else NodesUnreachable
             raise NodeUnreachable(f"{method}: the node's answer is too large", kind) from None
         except FAULTS as fault:
             is_down = isinstance(fault, requests.ConnectionError)
@@ -114,17 +112,17 @@ class JsonRpc:
             reason = f"{method}: the node does not answer ({cause})"
             raise NodeUnreachable(reason, cause=cause, is_down=is_down) from None
         if isinstance(answers, dict) and answers.get("error") is not None:
-            return [_refusal("", answers["error"])] * len(questions)  # of all of them together
-        if not isinstance(answers, list) or len(answers) != len(questions):
-            raise NodeUnreachable(f"{method}: the node does not answer all", BatchTooLarge)
-        return [_result(method, answer, own) for own, answer in enumerate(answers, 1)]
+            return [_json_rpc_error("", answers["error"])] * len(params_list)  # one for the batch
+        if not isinstance(answers, list) or len(answers) != len(params_list):
+            raise NodeUnreachable(f"{method}: the node does not answer all", BatchTooLargeError)
+        return [_result(method, answer, request_id) for request_id, answer in enumerate(answers, 1)]
 
     def close(self) -> None:
         self._session.close()
 
 
 def _provider(url: str, session: BoundedSession) -> Any:
-    # Imported with the first connection: web3 takes longer to load than the rest of a command.
+    # Imported at the first connection, because web3 loads more slowly than a whole command.
     from web3.providers.rpc import HTTPProvider  # noqa: PLC0415
 
     headers = {"Content-Type": "application/json"}
@@ -132,55 +130,55 @@ def _provider(url: str, session: BoundedSession) -> Any:
         url, {"headers": headers}, session=session, exception_retry_configuration=None
     )
     provider.global_ccip_read_enabled = False
-    provider.decode_rpc_response = _decoded
+    provider.decode_rpc_response = _decode_response
     provider.logger = logging.Logger("web3", logging.WARNING)  # noqa: LOG001  (DEBUG shows the URL)
     return provider
 
 
-def _decoded(content: bytes) -> Any:
-    """Several answers in the order of their ids, or None where these are not whole numbers."""
+def _decode_response(content: bytes) -> Any:
+    """Parse JSON; a batch is sorted by its ids, or None if an id is not a whole number."""
     if has_too_many_values(content):
         raise AnswerTooLarge("the answer has too many values")
     decoded = json.loads(content)
     if not isinstance(decoded, list):
         return decoded
-    if not all(isinstance(each, dict) and type(each.get("id")) is int for each in decoded):
+    if not all(isinstance(entry, dict) and type(entry.get("id")) is int for entry in decoded):
         return None
-    return sorted(decoded, key=lambda each: each["id"])
+    return sorted(decoded, key=lambda entry: entry["id"])
 
 
-def _errors_in(response: requests.Response, method: str, *, several: bool) -> Any:
-    """The JSON-RPC errors in an answer of 4xx or 5xx; without one its status decides."""
+def _read_errors(response: requests.Response, method: str, *, is_batch: bool) -> Any:
+    """The JSON-RPC errors in a 4xx or 5xx response; without any, raise by its status."""
     with suppress(*FAULTS):
-        answer = _decoded(response.content)
+        answer = _decode_response(response.content)
         if isinstance(answer, list):
             return answer
         if isinstance(answer, dict) and isinstance(answer.get("error"), dict):
-            return answer if several else [answer]
+            return answer if is_batch else [answer]
     status = response.status_code
     kind: type[ChainError] = NodesUnreachable
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         kind = NodesLimited
-    elif several and status in TOO_MANY:
-        kind = BatchTooLarge
-    is_down = status in NOT_SERVED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    elif is_batch and status in BATCH_REJECTED:
+        kind = BatchTooLargeError
+    is_down = status in ACCESS_REFUSED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     sentence = f"{method}: the node answers with status {status}"
     raise NodeUnreachable(sentence, kind, f"HTTP status {status}", is_down=is_down) from None
 
 
-def _result(method: str, answer: object, asked: int) -> Any | NodeRefused:
+def _result(method: str, answer: object, request_id: int) -> Any | NodeRefused:
     if isinstance(answer, dict):
-        error, said = answer.get("error"), answer.get("id")
-        # A node that could not read the question refuses it without its id.
-        if str(said) == str(asked) or (said is None and error is not None):
+        error, answer_id = answer.get("error"), answer.get("id")
+        # A node that could not parse the request answers without its id.
+        if str(answer_id) == str(request_id) or (answer_id is None and error is not None):
             if error is not None:
-                return _refusal(method, error)
+                return _json_rpc_error(method, error)
             if "result" in answer:
                 return answer["result"]
-    raise NodeUnreachable(f"{method}: the node does not answer this question")
+    raise NodeUnreachable(f"{method}: the node does not answer this request")
 
 
-def _refusal(method: str, error: object) -> NodeRefused:
+def _json_rpc_error(method: str, error: object) -> NodeRefused:
     parts = error if isinstance(error, dict) else {}
     message = beginning(str(parts.get("message", "no reason given")))
     return NodeRefused(method, message, parts.get("data"), parts.get("code"))

@@ -14,27 +14,28 @@ def proof_window(
     most: float = math.inf,
     answered: bool = True,
 ) -> int:
-    """How many blocks back the node proves an account.
+    """Search for the largest distance from the head at which the node proves an account.
 
-    Raises the error of `first` if that cannot be proven. If the node cannot be asked later on, it
-    raises that error too, unless `answered` is False: then the distance found so far is returned.
+    Raises the error of `first` if that distance cannot be proven. If the node becomes unreachable
+    later, raises that error, or without `must_answer` returns the distance found so far.
     """
     limit, any_account = int(min(oldest_distance(head), most)), bytes(20)
-    distance, proven, refused = first, -1, limit + 1
-    while proven + 1 < refused:
+    distance, provable, unprovable = first, -1, limit + 1
+    while provable + 1 < unprovable:
         try:
             source.account_proofs(source.header(head.number - distance), [(any_account, ())])
         except ChainError as fault:
-            is_asked = not isinstance(fault, NodesUnreachable | NodesLimited)
-            if proven < 0 or (answered and not is_asked):
+            is_answer = not isinstance(fault, NodesUnreachable | NodesLimited)
+            if provable < 0 or (answered and not is_answer):
                 raise
-            if not is_asked:
+            if not is_answer:
                 break
-            refused = distance
+            unprovable = distance
         else:
-            proven = distance
-        distance = (proven + refused) // 2 if refused <= limit else min(2 * distance + 1, limit)
-    return proven
+            provable = distance
+        middle = (provable + unprovable) // 2
+        distance = middle if unprovable <= limit else min(2 * distance + 1, limit)
+    return provable
 
 
 def oldest_distance(head: ChainHead) -> int:

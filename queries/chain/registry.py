@@ -1,6 +1,6 @@
-"""The facts, accumulated blocks and block hashes that a registry holds, and what it lacks.
+"""Read facts, accumulated blocks and block hashes from a registry.
 
-`read_now` is for visitors' live checks; provers use `RegistryFacts`.
+`read_live_fact` is for visitors' live checks; provers use `RegistryFacts`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,16 +22,16 @@ from queries.proving.witnesses import AccountField
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain
 UNKNOWN = bytes(32)
-ACCUMULATED = 3  # the mapping's slot in FactsRegistry.sol
+ACCUMULATED_SLOT = 3  # the mapping's slot in FactsRegistry.sol
 
 
 @dataclass(frozen=True, slots=True)
 class FactRead:
-    """A fact that a registry is asked for. `key`: the field's number, the slot, or the seconds."""
+    """A fact to read from a registry."""
 
     kind: FactKind
-    key: int
-    block: int = 0  # none of a time
+    key: int  # a field's number, a slot, or seconds
+    block: int = 0  # not used for times
     account: bytes = b""
 
     def call(self) -> bytes:
@@ -50,7 +50,7 @@ class FactRead:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Facts grouped by account and kind, each once: those to prove, or those to check."""
+    """Distinct facts grouped by account and kind."""
 
     accounts: Mapping[bytes, tuple[frozenset[AccountField], tuple[int, ...]]]
     header_fields: frozenset[HeaderField]
@@ -58,23 +58,23 @@ class Missing:
 
     @property
     def asked(self) -> list[Asked]:
-        """What a node is asked to prove."""
+        """The accounts and slots to request proofs for."""
         return [(account, slots) for account, (_, slots) in self.accounts.items()]
 
     def words(self, header: Header, proofs: Iterable[AccountProof]) -> dict[FactRead, bytes]:
-        """What the header and these proofs say of them."""
+        """The facts' words according to the header and these proofs."""
         block = header.number
         words = {
             FactRead(FactKind.HEADER_FIELD, field, block): header.word(field)
             for field in self.header_fields
         }
-        for second in self.timestamps:
-            words[FactRead(FactKind.BLOCK_AT_TIME, second)] = block.to_bytes(32)
+        for seconds in self.timestamps:
+            words[FactRead(FactKind.BLOCK_AT_TIME, seconds)] = block.to_bytes(32)
         for proof in proofs:
             account = proof.address or b""
-            for prop in self.accounts[account][0]:
-                read = FactRead(FactKind.ACCOUNT_FIELD, prop, block, account)
-                words[read] = account_word(proof, prop)
+            for field in self.accounts[account][0]:
+                read = FactRead(FactKind.ACCOUNT_FIELD, field, block, account)
+                words[read] = account_word(proof, field)
             for slot in proof.slots:
                 read = FactRead(FactKind.STORAGE_SLOT, slot.slot, block, account)
                 words[read] = slot.value.to_bytes(32)
@@ -105,11 +105,11 @@ def missing(reads: Iterable[FactRead]) -> Missing:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Each fact's word in a registry or None, the block's leaf there, and that of our header."""
+    """What a registry holds of a block."""
 
-    words: Mapping[FactRead, bytes | None]
+    words: Mapping[FactRead, bytes | None]  # None: not proven yet
     leaf: bytes
-    of_header: bytes
+    of_header: bytes  # the leaf of our header
 
     @property
     def accumulated(self) -> bool:
@@ -125,12 +125,12 @@ class Known:
 
     @property
     def needs_child(self) -> bool:
-        """A time is proven with the header after the block's."""
+        """Whether the next header is needed, to prove a time."""
         return any(read.kind is FactKind.BLOCK_AT_TIME for read in self.unproven)
 
     @property
     def whole(self) -> bool:
-        """The block is accumulated and all facts are there: nothing has to be sent."""
+        """Whether the block is accumulated and has all facts, so that nothing has to be sent."""
         return self.holds(self.words)
 
     def holds(self, reads: Iterable[FactRead]) -> bool:
@@ -138,40 +138,40 @@ class Known:
 
 
 class RegistryFacts:
-    """For one thread."""
+    """Reads from a registry, for one thread."""
 
     def __init__(self, destination: Destination, registry: Registry) -> None:
         self._destination = destination
         self._registry = registry
 
     def known(self, header: Header, reads: Iterable[Mapping[str, FactRead]]) -> Known:
-        """What it holds of the block and of these facts; their names do not matter."""
-        wanted = list({read: None for named in reads for read in named.values()})
-        words = dict(zip(wanted, self.words(wanted), strict=True))
+        """What the registry holds of the block and of these facts; the names are ignored."""
+        distinct = list({read: None for named in reads for read in named.values()})
+        words = dict(zip(distinct, self.words(distinct), strict=True))
         (leaf,) = self.leaves([header.number])
         return Known(words, leaf, leaf_of(header))
 
     def words(self, reads: Sequence[FactRead], block: int | None = None) -> list[bytes | None]:
-        """The word of each fact, or None where it is not proven."""
+        """The word of each fact, or None if it is not proven."""
         answers = self._ask([read.call() for read in reads], 64, block)
-        return [self._proven(answer) for answer in answers]
+        return [self._decode_word(answer) for answer in answers]
 
     def leaves(self, blocks: Sequence[int], block: int | None = None) -> list[bytes]:
-        """The leaves of accumulated blocks; 32 zeros where one is not."""
+        """The leaf of each block; 32 zeros if it is not accumulated."""
         calls = [call_data("accumulated(uint256)", number) for number in blocks]
         return self._ask(calls, 32, block)
 
     def is_recorded(self, block_hash: bytes) -> bool:
-        """Of an output registry: whether it knows this hash."""
+        """Whether an output registry knows this hash."""
         (word,) = self._ask([call_data("recorded(bytes32)", block_hash)], 32, None)
         return word != UNKNOWN
 
     def state_horizon(self) -> int:
-        """From which time on, in seconds, it takes no accounts and slots."""
+        """The time, in seconds, from which on the registry accepts no accounts and slots."""
         return int.from_bytes(self._ask([call_data("stateHorizon()")], 32, None)[0])
 
     def newest_l1_block(self) -> tuple[int, bytes]:
-        """On an OP-stack chain: the L1 block that `recordHash()` would keep now."""
+        """The L1 block that `recordHash()` would record now, on an OP-stack chain."""
         calls = [call_data("number()"), call_data("hash()")]
         number, block_hash = self._ask(calls, 32, None, L1_BLOCK)
         return int.from_bytes(number, "big"), block_hash
@@ -181,46 +181,46 @@ class RegistryFacts:
         return bool(self._destination.code(HASH_HISTORY))
 
     def accumulated(self, blocks: Sequence[int]) -> list[int]:
-        """Those of the blocks that are accumulated."""
+        """The blocks among these that are accumulated."""
         leaves = self.leaves(blocks)
         return [block for block, leaf in zip(blocks, leaves, strict=True) if leaf != UNKNOWN]
 
     def anchored(self, blocks: Sequence[int]) -> dict[int, bool]:
-        """Those of the blocks that are accumulated (True) or known by their hash (False).
+        """The blocks among these that are accumulated (True) or known by their hash (False).
 
-        It reads both mappings: the registry's events cannot be filtered by a range of blocks.
+        Reads both mappings, because the registry's events cannot be filtered by a range of blocks.
         """
-        leaves, hashes = self.leaves(blocks), self._hashes(blocks)
+        leaves, hashes = self.leaves(blocks), self._recorded_hashes(blocks)
         return {
             block: leaf != UNKNOWN
             for block, leaf, block_hash in zip(blocks, leaves, hashes, strict=True)
             if not leaf == block_hash == UNKNOWN
         }
 
-    def _hashes(self, blocks: Sequence[int]) -> list[bytes]:
-        """Of recorded or attested blocks."""
+    def _recorded_hashes(self, blocks: Sequence[int]) -> list[bytes]:
+        """The recorded or attested hash of each block."""
         if self._registry.kind in {RegistryKind.NATIVE, RegistryKind.OUTPUT}:
             return [UNKNOWN] * len(blocks)
-        optimism = self._registry.kind is RegistryKind.OPTIMISM
-        view = "recorded(uint256)" if optimism else "attested(uint256)"
+        is_optimism = self._registry.kind is RegistryKind.OPTIMISM
+        view = "recorded(uint256)" if is_optimism else "attested(uint256)"
         return self._ask([call_data(view, number) for number in blocks], 32, None)
 
-    def _proven(self, answer: bytes) -> bytes | None:
-        proven = int.from_bytes(answer[:32], "big")
-        if proven > 1:
-            raise self._absent()
-        return answer[32:] if proven else None
+    def _decode_word(self, answer: bytes) -> bytes | None:
+        is_proven = int.from_bytes(answer[:32], "big")
+        if is_proven > 1:
+            raise self._absent_error()
+        return answer[32:] if is_proven else None
 
     def _ask(
         self, calls: Sequence[bytes], length: int, block: int | None, l1_block: str | None = None
     ) -> list[bytes]:
-        answers = self._destination.call_many(l1_block or self._registry.address, calls, block)
-        words = [each for each in answers if isinstance(each, bytes) and len(each) == length]
+        answers = self._destination.call_contract(l1_block or self._registry.address, calls, block)
+        words = [word for word in answers if isinstance(word, bytes) and len(word) == length]
         if len(words) < len(answers):
-            raise self._absent(l1_block)
+            raise self._absent_error(l1_block)
         return words
 
-    def _absent(self, l1_block: str | None = None) -> ChainError:
+    def _absent_error(self, l1_block: str | None = None) -> ChainError:
         chain = self._destination.chain.name
         if l1_block:
             return RegistryAbsent(f"At {l1_block} on {chain} there is no L1Block contract.")
@@ -228,18 +228,18 @@ class RegistryFacts:
 
 
 def read_now(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, bytes | None]:
-    """The newest block, and the fact's word there or None where it is not proven.
+    """Return the newest block, and the fact's word there or None if it is not proven.
 
-    `ChainError` where the nodes do not answer within `visitor_timeout`.
+    Raises `ChainError` if the nodes do not answer within `visitor_timeout`.
     """
-    with Destination.for_visitor(chain) as destination:
+    with Destination.open_for_visitor(chain) as destination:
         block = destination.head().number
         (word,) = RegistryFacts(destination, registry).words([read], block)
         return block, word
 
 
 def as_if_accumulated(registry: str, leaves: Mapping[int, bytes]) -> AsIf:
-    """The state override in which these blocks are accumulated; `leaves` by block number."""
+    """A state override in which these blocks are accumulated; `leaves` by block number."""
     slots = {
         f"0x{slot_of_accumulated(block).hex()}": f"0x{leaf.hex()}" for block, leaf in leaves.items()
     }
@@ -247,5 +247,5 @@ def as_if_accumulated(registry: str, leaves: Mapping[int, bytes]) -> AsIf:
 
 
 def slot_of_accumulated(block: int) -> bytes:
-    """Where Solidity keeps the block's value of the mapping."""
-    return keccak256(block.to_bytes(32, "big") + ACCUMULATED.to_bytes(32, "big"))
+    """The storage slot of the block's entry in the mapping."""
+    return keccak256(block.to_bytes(32, "big") + ACCUMULATED_SLOT.to_bytes(32, "big"))

@@ -1,21 +1,22 @@
-"""What proving costs, from figures that were measured; `measured.json` holds them.
+"""What proving costs, from measurements in `measured.json`.
 
-The gas is that of recorded proofs of mainnet (`make gas`), the calls are those of a local chain.
-Tests measure each of them again.
+Gas is of recorded proofs of mainnet (`make gas`), JSON-RPC calls are of a local chain. Tests
+measure them again.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from queries.config.limits import Limits
 from queries.config.registries import RegistryKind
 
 MEASURED = json.loads((Path(__file__).parent / "measured.json").read_text())
 
-TOGETHER = (1, 10, 100)  # accounts of one block that were measured
+TOGETHER = (1, 10, 100)  # accounts of a block that were measured together
 
-MEASURING = 20  # calls with which provers find out how far back a node proves
+WINDOW_CALLS = 20  # calls that measure a node's proof window
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,41 +26,41 @@ class Work:
     gas: float
     bytes: float
 
-    def __add__(self, other: "Work") -> "Work":
-        return Work(self.gas + other.gas, self.bytes + other.bytes)
+    def __add__(self, other: Self) -> Self:
+        return replace(self, gas=self.gas + other.gas, bytes=self.bytes + other.bytes)
 
-    def shared(self, by: int) -> "Work":
-        return Work(self.gas / by, self.bytes / by)
+    def __truediv__(self, count: int) -> Self:
+        return replace(self, gas=self.gas / count, bytes=self.bytes / count)
 
 
-def _measured(name: str) -> Work:
+def _measured_gas(name: str) -> Work:
     return Work(**MEASURED["gas"][name])
 
 
 def of_a_block(kind: RegistryKind) -> Work:
-    """What a block takes before accounts are proven, however many."""
+    """The cost of a block without its accounts."""
     match kind:
         case RegistryKind.NATIVE:
-            return _measured("native-header")
+            return _measured_gas("native-header")
         case RegistryKind.ATTESTED:
-            return _measured("attest") + _measured("header")
-        case RegistryKind.OPTIMISM:  # at most: the block recorded may be the one that is asked for
-            return _measured("recordHash") + _measured("hop")
+            return _measured_gas("attest") + _measured_gas("header")
+        case RegistryKind.OPTIMISM:  # an upper bound: a recorded block needs no hop
+            return _measured_gas("recordHash") + _measured_gas("hop")
         case RegistryKind.OUTPUT:
-            return _measured("recordOutput") + _measured("hop")
+            return _measured_gas("recordOutput") + _measured_gas("hop")
 
 
 def of_a_balance(kind: RegistryKind, together: int) -> Work:
-    """One of so many accounts of a block."""
-    return _measured(f"accounts-{together}") + of_a_block(kind).shared(together)
+    """The cost per account, if this many of a block are proven together."""
+    return _measured_gas(f"accounts-{together}") + of_a_block(kind) / together
 
 
 def calls_of_a_fact(together: int) -> float:
-    """JSON-RPC calls, to all chains, from the submission to DONE."""
+    """JSON-RPC calls per account to all chains, from the submission to DONE."""
     return float(MEASURED["calls"][f"accounts-{together}"])
 
 
 def idle_calls(limits: Limits, seconds: int) -> float:
-    """Calls to each node while nothing is proven: `tests/scenarios/test_idle.py` counts them."""
-    checks = 4 / limits.check_interval + MEASURING / limits.chain_id_age
+    """Calls to each node while nothing is proven; `tests/scenarios/test_idle.py` counts them."""
+    checks = 4 / limits.check_interval + WINDOW_CALLS / limits.chain_id_age
     return seconds * (1 / limits.poll_interval + checks)

@@ -1,6 +1,6 @@
-"""Public networks that `manage.py init` knows: what a routes file says of each, apart from nodes.
+"""Public networks that `manage.py init` knows, with their entries of a routes file.
 
-Each fact's source: chain ids and explorers of Ethereum, Sepolia, OP Mainnet and OP Sepolia, and
+Sources: chain ids and explorers of Ethereum, Sepolia, OP Mainnet and OP Sepolia, and
 Ethereum's ENS registry, are those of ethereum-lists/chains; Hoodi's those of eth-clients/hoodi; the
 explorers of Base and Base Sepolia those of base/docs; Sepolia's ENS registry that of ENS's own
 documentation (deployments). AnchorStateRegistryProxy and block times of the OP-stack chains are
@@ -23,7 +23,7 @@ ENS = "0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e"
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """One network, by the name that `init` takes."""
+    """A network, by the name that `init` accepts."""
 
     name: str
     chain: int
@@ -35,13 +35,13 @@ class Network:
     dearest_gas_gwei: str = "50"
     most_a_day: str = "0.1"  # whole coins
     ens_registry: str = ""
-    l1: int | None = None  # of an OP-stack chain, which sees it by the predeploy L1Block
-    # Left out where the dispute games are not of the kind that OutputRegistry reads. Those of Base
-    # (AggregateVerifier, since May 2026) have L2_CHAIN_ID() in place of l2ChainId().
+    l1: int | None = None  # of an OP-stack chain, which has the predeploy L1Block
+    # Empty if OutputRegistry cannot read the chain's dispute games. Those of Base
+    # (AggregateVerifier, since May 2026) have L2_CHAIN_ID() instead of l2ChainId().
     anchor_state_registry: str = ""
 
 
-_ALL = (
+_NETWORKS = (
     Network(
         "ethereum", 1, "Ethereum", "https://etherscan.io", 12, FINAL_L1,
         confirmations=2, dearest_gas_gwei="30", most_a_day="0.05", ens_registry=ENS,
@@ -72,21 +72,21 @@ _ALL = (
         dearest_gas_gwei="1", l1=11_155_111,
     ),
 )  # fmt: skip
-NETWORKS: Mapping[str, Network] = {network.name: network for network in _ALL}
+NETWORKS: Mapping[str, Network] = {network.name: network for network in _NETWORKS}
 
 
-def registry_of(source: Network, destination: Network, **attested: Any) -> Registry:
-    """Where this version's registry of the route is; `attested`: signers and their threshold."""
-    one = Registry(kind_of(source, destination), source.chain, destination.chain)
-    if one.kind is RegistryKind.OUTPUT:
-        one = replace(one, anchor_state_registry=source.anchor_state_registry)
-    elif one.kind is RegistryKind.ATTESTED:
-        one = replace(one, **attested)
-    return replace(one, address=address_of(one))
+def registry_of(source: Network, destination: Network, **options: Any) -> Registry:
+    """This version's registry of the route; `options` are the signers and their threshold."""
+    registry = Registry(kind_of(source, destination), source.chain, destination.chain)
+    if registry.kind is RegistryKind.OUTPUT:
+        registry = replace(registry, anchor_state_registry=source.anchor_state_registry)
+    elif registry.kind is RegistryKind.ATTESTED:
+        registry = replace(registry, **options)
+    return replace(registry, address=address_of(registry))
 
 
 def kind_of(source: Network, destination: Network) -> RegistryKind:
-    """How a registry on `destination` learns hashes of `source`, trusting the least."""
+    """The registry kind of the route that needs the least trust."""
     if source == destination:
         return RegistryKind.NATIVE
     if destination.l1 == source.chain:
@@ -97,7 +97,7 @@ def kind_of(source: Network, destination: Network) -> RegistryKind:
 
 
 def provable_after(source: Network, kind: RegistryKind) -> str:
-    """How long after a block was made its facts can be proven."""
+    """How long after a block its facts can be proven."""
     match kind:
         case RegistryKind.NATIVE:
             return f"{2 * source.block_seconds} seconds"
@@ -108,7 +108,7 @@ def provable_after(source: Network, kind: RegistryKind) -> str:
 
 
 def chain_lines(network: Network, nodes: Iterable[str], *, pays: bool) -> list[str]:
-    """The network's table of a routes file. `nodes`: TOML values; `pays`: facts are sent to it."""
+    """The network's table in a routes file; `nodes` are TOML values."""
     lines = [
         f"[chains.{network.chain}]",
         f'name = "{network.title}"',

@@ -1,4 +1,4 @@
-"""Reads the file that ROUTES_FILE names: chains, their nodes, and registries by route."""
+"""Read the file at ROUTES_FILE: chains, their nodes, and registries by route."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -13,29 +13,29 @@ from queries.config.limits import Limits, read_limits
 from queries.config.registries import VALID_UNTIL, Registry, RegistryKind, address_of
 from queries.config.routes_file import (
     RoutesUnreadable,
-    contract_address,
-    flag,
-    moment,
-    name_in,
+    check_keys,
     node_address,
-    only,
-    parsed,
-    quotable,
+    parse_toml,
+    read_contract_address,
+    read_flag,
+    read_name,
+    read_site_address,
+    read_table,
+    read_texts,
+    read_time,
+    read_whole_number,
+    redact_key,
     refuse,
-    site_address,
-    table_in,
-    texts,
-    whole_number,
 )
 from queries.proving.packing import OSAKA, GasRules
 from queries.proving.registry_calls import HORIZON
 
 __all__ = ["Chain", "NodeAddress", "Routes", "RoutesUnreadable", "read_registry", "read_routes"]
 
-MOST_BLOCKS = 100_000  # on top of another
+MAX_BLOCKS = 100_000  # of finality or confirmations
 GWEI, COIN = 10**9, 10**18
-DEAREST_GWEI = MOST_COINS = 10**6
-LEAST_GAS, MOST_GAS = 21_000, 2**40  # of a transaction
+MAX_AMOUNT = 10**6  # of gwei, and of coins
+MIN_GAS, MAX_GAS = 21_000, 2**40  # of a transaction
 REGISTRY_KEYS = {"kind", "source", "destination", "address", "horizon"}
 KEYS_OF_KIND: Mapping[object, set[str]] = {
     RegistryKind.ATTESTED: {"signers", "threshold", "valid_until"},
@@ -47,7 +47,7 @@ CURRENCY = "[A-Za-z][A-Za-z0-9.]{0,9}"
 
 @dataclass(frozen=True, slots=True)
 class NodeAddress:
-    """Where a node answers. It may hold a key, so it shows only where it is asked for."""
+    """A node's URL, which may hold a key."""
 
     url: str = field(repr=False)
     number: int = field(default=1, compare=False)  # its position in the chain's `nodes`
@@ -55,31 +55,31 @@ class NodeAddress:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A chain, the nodes that are asked about it, and how it is dealt with."""
+    """A chain, its nodes, and how to treat it."""
 
     id: int
     name: str
     nodes: tuple[NodeAddress, ...]
-    aliases: tuple[str, ...] = ()  # what requests may call it beside its id
-    # As a source: how many blocks on top make one final; None: the nodes' `finalized` tag decides.
+    aliases: tuple[str, ...] = ()  # names that requests may use besides the id
+    # As a source: blocks on top of a final block; None: the nodes' `finalized` tag decides.
     finality: int | None = None
-    # As a destination: how many blocks deep a fact must be to count, the dearest gas that is paid
-    # (wei), and whether batches that offer no fee are taken.
-    confirmations: int = 1
-    dearest_gas: int = 100 * 10**9
+    # As a destination:
+    confirmations: int = 1  # blocks, including a fact's own, until it counts
+    dearest_gas: int = 100 * 10**9  # wei
     most_a_day: int | None = None  # wei that transactions of 24 hours may cost
-    free: bool = False
+    free: bool = False  # whether batches without a fee are accepted
     gas_cap: int = OSAKA.cap  # of a transaction
     new_slot_gas: int = OSAKA.new_slot
     explorer: str = ""  # such as https://etherscan.io, for links
     ens_registry: str = ""
-    currency: str = "ETH"  # what 10^18 of its smallest unit are called
+    currency: str = "ETH"  # the symbol of 10^18 wei
     limits: Limits = field(default_factory=Limits, repr=False)
 
     @property
     def native_finality(self) -> int:
-        """Blocks on top of a provable one on a native route: source and destination reorganise
-        together, so one is enough unless the operator names another number.
+        """Blocks on top of a provable block on a native route.
+
+        By default one: source and destination reorganise together.
         """
         return 1 if self.finality is None else self.finality
 
@@ -90,7 +90,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """All chains of this installation by their ids, and its registries by (source, destination)."""
+    """The installation's chains by id, and its registries by (source, destination)."""
 
     chains: Mapping[int, Chain]
     registries: Mapping[tuple[int, int], Registry] = field(default_factory=dict)
@@ -98,120 +98,111 @@ class Routes:
 
 
 def read_routes(path: Path | None) -> Routes:
-    """What the file says; without a file there are no chains."""
+    """Read the file; without a file there are no chains."""
     if path is None:
         return Routes({})
-    content = table_in("the file", parsed(path))
-    only("the file", content, {"chains", "limits", "registries"})
+    content = read_table("the file", parse_toml(path))
+    check_keys("the file", content, {"chains", "limits", "registries"})
     limits = read_limits(content.get("limits", {}))
-    tables = table_in("chains", content.get("chains", {}))
+    tables = read_table("chains", content.get("chains", {}))
     chains = {
         chain.id: chain
-        for chain in (_chain(name, table, path.parent, limits) for name, table in tables.items())
+        for chain in (
+            _read_chain(name, table, path.parent, limits) for name, table in tables.items()
+        )
     }
-    _refuse_ambiguity(chains)
-    return Routes(chains, _registries(content.get("registries", []), chains), limits)
+    _check_unique_names(chains)
+    return Routes(chains, _read_registries(content.get("registries", []), chains), limits)
 
 
-def _chain(name: str, content: object, folder: Path, limits: Limits) -> Chain:
+def _read_chain(name: str, content: object, folder: Path, limits: Limits) -> Chain:
     if not re.fullmatch("[1-9][0-9]{0,18}", name) or int(name) > GREATEST_CHAIN_ID:
-        wanted = f"a chain is named by its id from 1 to {GREATEST_CHAIN_ID}, such as [chains.1]"
-        refuse("chains", f"{quotable(name)} is no chain id; {wanted}")
+        hint = f"use an id from 1 to {GREATEST_CHAIN_ID}, such as [chains.1]"
+        refuse("chains", f"{redact_key(name)} is not a chain id; {hint}")
     place = f"chains.{name}"
-    table = table_in(place, content)
-    only(place, table, CHAIN_KEYS)
+    table = read_table(place, content)
+    check_keys(place, table, CHAIN_KEYS)
     return Chain(
         id=int(name),
-        name=name_in(f"{place}.name", table.get("name")),
-        nodes=_nodes(f"{place}.nodes", table.get("nodes"), folder),
+        name=read_name(f"{place}.name", table.get("name")),
+        nodes=_read_nodes(f"{place}.nodes", table.get("nodes"), folder),
         limits=limits,
         **{
             member: read(f"{place}.{key}", table[key])
-            for key, (member, read) in CHAIN_OPTIONS.items()
+            for key, (member, read) in CHAIN_READERS.items()
             if key in table
         },
     )
 
 
-def _nodes(place: str, entries: object, folder: Path) -> tuple[NodeAddress, ...]:
+def _read_nodes(place: str, entries: object, folder: Path) -> tuple[NodeAddress, ...]:
     if not isinstance(entries, list) or not entries:
         refuse(place, 'it must list at least one node, such as ["https://node.example/"]')
     nodes = tuple(
         NodeAddress(node_address(f"{place}, entry {number}", entry, folder), number)
         for number, entry in enumerate(entries, 1)
     )
-    # Two nodes are asked so that one alone cannot lie; the same one twice would agree with itself.
+    # A quorum of two must not be one node that agrees with itself.
     if len(set(nodes)) < len(nodes):
-        refuse(place, "the same address stands there twice")
+        refuse(place, "the same address is listed twice")
     return nodes
 
 
-def _aliases(place: str, value: object) -> tuple[str, ...]:
-    aliases = texts(place, value)
+def _read_aliases(place: str, value: object) -> tuple[str, ...]:
+    aliases = read_texts(place, value)
     if not all(re.fullmatch(ALIAS, alias) for alias in aliases):
         refuse(
-            place,
-            "an alias is a letter, then up to 49 letters, digits, underscores, dots or hyphens",
+            place, "an alias is a letter and up to 49 letters, digits, underscores, dots, hyphens"
         )
     return tuple(aliases)
 
 
-def _currency(place: str, value: object) -> str:
+def _read_currency(place: str, value: object) -> str:
     if not isinstance(value, str) or not re.fullmatch(CURRENCY, value):
         refuse(place, 'it must be a symbol of up to 10 letters and digits, such as "ETH"')
     return value
 
 
-def _finality(place: str, value: object) -> int | None:
+def _read_finality(place: str, value: object) -> int | None:
     if value == "finalized":
         return None
-    if type(value) is not int or not 0 <= value <= MOST_BLOCKS:
-        refuse(place, f'it must be "finalized" or a number of blocks from 0 to {MOST_BLOCKS}')
+    if type(value) is not int or not 0 <= value <= MAX_BLOCKS:
+        refuse(place, f'it must be "finalized" or a number of blocks from 0 to {MAX_BLOCKS}')
     return value
 
 
-def _dearest_gas(place: str, value: object) -> int:
-    said = f"it must be a number of gwei, more than 0 and at most {DEAREST_GWEI}"
-    return _wei(place, value, GWEI, DEAREST_GWEI, said)
-
-
-def _most_a_day(place: str, value: object) -> int:
-    said = f"it must be a number of whole coins, more than 0 and at most {MOST_COINS}"
-    return _wei(place, value, COIN, MOST_COINS, said)
-
-
-def _wei(place: str, value: object, unit: int, greatest: int, said: str) -> int:
+def _read_wei(place: str, value: object, *, unit: int, units: str) -> int:
     if type(value) is int:
         value = Decimal(value)
     if (
         not isinstance(value, Decimal)
         or not value.is_finite()
-        or not 0 < value <= greatest
+        or not 0 < value <= MAX_AMOUNT
         or value * unit % 1
     ):
-        refuse(place, said)
+        refuse(place, f"it must be a number of {units}, more than 0 and at most {MAX_AMOUNT}")
     return int(value * unit)
 
 
-# What a chain's table may say beside its name and nodes: the member of Chain, and how it is read.
-CHAIN_OPTIONS: Mapping[str, tuple[str, Callable[[str, object], Any]]] = {
-    "aliases": ("aliases", _aliases),
-    "finality": ("finality", _finality),
-    "confirmations": ("confirmations", partial(whole_number, least=0, greatest=MOST_BLOCKS)),
-    "dearest_gas_gwei": ("dearest_gas", _dearest_gas),
-    "most_a_day": ("most_a_day", _most_a_day),
-    "free": ("free", flag),
-    "gas_cap": ("gas_cap", partial(whole_number, least=LEAST_GAS, greatest=MOST_GAS)),
-    "new_slot_gas": ("new_slot_gas", partial(whole_number, least=1, greatest=MOST_GAS)),
-    "explorer": ("explorer", site_address),
-    "ens_registry": ("ens_registry", contract_address),
-    "currency": ("currency", _currency),
+# The optional keys of a chain's table: the field of Chain, and the function that reads the value.
+CHAIN_READERS: Mapping[str, tuple[str, Callable[[str, object], Any]]] = {
+    "aliases": ("aliases", _read_aliases),
+    "finality": ("finality", _read_finality),
+    "confirmations": ("confirmations", partial(read_whole_number, max_value=MAX_BLOCKS)),
+    "dearest_gas_gwei": ("dearest_gas", partial(_read_wei, unit=GWEI, units="gwei")),
+    "most_a_day": ("most_a_day", partial(_read_wei, unit=COIN, units="whole coins")),
+    "free": ("free", read_flag),
+    "gas_cap": ("gas_cap", partial(read_whole_number, max_value=MAX_GAS, min_value=MIN_GAS)),
+    "new_slot_gas": ("new_slot_gas", partial(read_whole_number, max_value=MAX_GAS, min_value=1)),
+    "explorer": ("explorer", read_site_address),
+    "ens_registry": ("ens_registry", read_contract_address),
+    "currency": ("currency", _read_currency),
 }
 
-CHAIN_KEYS = {"name", "nodes", *CHAIN_OPTIONS}
+CHAIN_KEYS = {"name", "nodes", *CHAIN_READERS}
 
 
-def _refuse_ambiguity(chains: Mapping[int, Chain]) -> None:
+def _check_unique_names(chains: Mapping[int, Chain]) -> None:
     names = [chain.name.casefold() for chain in chains.values()]
     aliases = [alias for chain in chains.values() for alias in chain.aliases]
     for chain in chains.values():
@@ -219,69 +210,71 @@ def _refuse_ambiguity(chains: Mapping[int, Chain]) -> None:
             refuse(f"chains.{chain.id}.name", "another chain has the same name")
         for alias in chain.aliases:
             if aliases.count(alias) > 1:
-                refuse(f"chains.{chain.id}.aliases", f"{quotable(alias)} stands in the file twice")
+                refuse(f"chains.{chain.id}.aliases", f"{redact_key(alias)} is used twice")
 
 
-def _registries(entries: object, chains: Mapping[int, Chain]) -> dict[tuple[int, int], Registry]:
+def _read_registries(
+    entries: object, chains: Mapping[int, Chain]
+) -> dict[tuple[int, int], Registry]:
     if not isinstance(entries, list):
-        refuse("registries", "each registry is a table of its own that begins with [[registries]]")
-    found: dict[tuple[int, int], Registry] = {}
+        refuse("registries", "each registry is a table that begins with [[registries]]")
+    registries: dict[tuple[int, int], Registry] = {}
     for number, entry in enumerate(entries, 1):
         place = f"registries, entry {number}"
-        registry = read_registry(place, table_in(place, entry), chains)
-        for other in found.values():
+        registry = read_registry(place, read_table(place, entry), chains)
+        for other in registries.values():
             if (other.source, other.destination) == (registry.source, registry.destination):
                 refuse(place, "another registry has the same source and destination")
             if (other.destination, other.address) == (registry.destination, registry.address):
                 refuse(f"{place}.address", "another registry has the same one on this chain")
-        found[registry.source, registry.destination] = registry
-    return found
+        registries[registry.source, registry.destination] = registry
+    return registries
 
 
 def read_registry(place: str, table: Mapping[str, object], chains: Mapping[int, Chain]) -> Registry:
-    """One table of the file's `[[registries]]`."""
+    """Read a table of the file's `[[registries]]`."""
     kinds = [kind.value for kind in RegistryKind]
     kind = table.get("kind")
     if not isinstance(kind, str) or kind not in kinds:
         refuse(f"{place}.kind", f"it must be one of {', '.join(kinds)}")
-    only(place, table, REGISTRY_KEYS | KEYS_OF_KIND.get(kind, set()))
+    check_keys(place, table, REGISTRY_KEYS | KEYS_OF_KIND.get(kind, set()))
     source, destination = (
-        _chain_id(f"{place}.{end}", table.get(end), chains) for end in ("source", "destination")
+        _read_chain_id(f"{place}.{end}", table.get(end), chains)
+        for end in ("source", "destination")
     )
     if (kind == RegistryKind.NATIVE) != (source == destination):
-        refuse(
-            place, "source and destination are equal for a native registry, and differ for others"
-        )
-    horizon = moment(f"{place}.horizon", table.get("horizon", HORIZON))
+        refuse(place, "source and destination are equal for native registries only")
+    horizon = read_time(f"{place}.horizon", table.get("horizon", HORIZON))
     registry = Registry(RegistryKind(kind), source, destination, horizon=horizon)
     if kind == RegistryKind.ATTESTED:
-        registry = _with_signers(registry, place, table)
+        registry = _read_signers(registry, place, table)
     if kind == RegistryKind.OUTPUT:
         key = "anchor_state_registry"
-        asked = contract_address(f"{place}.{key}", table.get(key))
-        registry = replace(registry, anchor_state_registry=asked)
+        anchors = read_contract_address(f"{place}.{key}", table.get(key))
+        registry = replace(registry, anchor_state_registry=anchors)
     if "address" not in table:
         return replace(registry, address=address_of(registry))
-    return replace(registry, address=contract_address(f"{place}.address", table["address"]))
+    return replace(registry, address=read_contract_address(f"{place}.address", table["address"]))
 
 
-def _with_signers(registry: Registry, place: str, table: Mapping[str, object]) -> Registry:
-    listed = table.get("signers")
-    if not isinstance(listed, list) or not listed:
+def _read_signers(registry: Registry, place: str, table: Mapping[str, object]) -> Registry:
+    entries = table.get("signers")
+    if not isinstance(entries, list) or not entries:
         refuse(f"{place}.signers", "an attested registry has a list of signers' addresses")
-    signers = tuple(contract_address(f"{place}.signers", each) for each in listed)
+    signers = tuple(read_contract_address(f"{place}.signers", signer) for signer in entries)
     if len(set(signers)) < len(signers):
-        refuse(f"{place}.signers", "one of them stands there twice")
+        refuse(f"{place}.signers", "an address is listed twice")
+    threshold = table.get("threshold", 0)
     return replace(
         registry,
         signers=signers,
-        threshold=whole_number(f"{place}.threshold", table.get("threshold", 0), 1, len(signers)),
-        valid_until=moment(f"{place}.valid_until", table.get("valid_until", VALID_UNTIL)),
+        threshold=read_whole_number(f"{place}.threshold", threshold, len(signers), min_value=1),
+        valid_until=read_time(f"{place}.valid_until", table.get("valid_until", VALID_UNTIL)),
     )
 
 
-def _chain_id(place: str, value: object, chains: Mapping[int, Chain]) -> int:
+def _read_chain_id(place: str, value: object, chains: Mapping[int, Chain]) -> int:
     if type(value) is not int or value not in chains:
-        listed = ", ".join(map(str, chains)) or "none"
-        refuse(place, f"it must be the id of a chain in the file (there: {listed})")
+        ids = ", ".join(map(str, chains)) or "none"
+        refuse(place, f"it must be the id of a chain in the file ({ids})")
     return value

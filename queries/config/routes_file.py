@@ -1,7 +1,7 @@
-"""A file that an operator writes in TOML, read strictly.
+"""Read the operator's TOML file strictly.
 
-Each fault is one sentence that names its place. None repeats a node's address, which may
-hold a key, nor the name of a secret file, which may be the secret itself by mistake.
+Each error is a sentence that names the place. No sentence repeats a node's address, which may hold
+a key, or the name of a secret file, which may be the secret itself by mistake.
 """
 
 import re
@@ -22,7 +22,7 @@ class RoutesUnreadable(Exception):  # noqa: N818
     """The routes file is missing or wrong; the sentence says where."""
 
 
-def parsed(path: Path) -> object:
+def parse_toml(path: Path) -> object:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
     except OSError as error:
@@ -33,7 +33,7 @@ def parsed(path: Path) -> object:
         )
         raise RoutesUnreadable(f"ROUTES_FILE cannot be read: {error.strerror}. {where}") from None
     except tomllib.TOMLDecodeError as error:
-        # Its place alone: the rest of the parser's sentence may repeat what stands there.
+        # Only the position, because the parser's message may quote the file.
         place = re.search(r"line \d+, column \d+", str(error))
         where = place[0] if place else "its end"
         raise RoutesUnreadable(f"ROUTES_FILE is not TOML: look at {where}.") from None
@@ -45,7 +45,7 @@ def parsed(path: Path) -> object:
         raise RoutesUnreadable("ROUTES_FILE holds a number that is too long.") from None
 
 
-def name_in(place: str, name: object) -> str:
+def read_name(place: str, name: object) -> str:
     if (
         not isinstance(name, str)
         or not name.isprintable()
@@ -58,21 +58,21 @@ def name_in(place: str, name: object) -> str:
 
 def node_address(place: str, entry: object, folder: Path) -> str:
     if isinstance(entry, dict):
-        only(place, entry, {"file"})
-        entry = _secret(place, entry.get("file"), folder)
+        check_keys(place, entry, {"file"})
+        entry = _read_secret(place, entry.get("file"), folder)
     if not isinstance(entry, str):
         refuse(place, 'it must be an address, or { file = "…" } that names a file with one')
     try:
         parts = urlsplit(entry)
-        whole = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        is_complete = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        whole = False
-    if not whole or not re.fullmatch("[!-~]+", entry) or parts.fragment:
-        refuse(place, "it is no http or https address")
+        is_complete = False
+    if not is_complete or not re.fullmatch("[!-~]+", entry) or parts.fragment:
+        refuse(place, "it is not an http or https address")
     return entry
 
 
-def _secret(place: str, name: object, folder: Path) -> str:
+def _read_secret(place: str, name: object, folder: Path) -> str:
     if not isinstance(name, str) or not name or "\0" in name:
         refuse(place, "file must name a file")
     try:
@@ -86,13 +86,13 @@ def _secret(place: str, name: object, folder: Path) -> str:
     return content
 
 
-def whole_number(place: str, value: object, least: int, greatest: int) -> int:
-    if type(value) is not int or not least <= value <= greatest:
-        refuse(place, f"it must be a whole number from {least} to {greatest}")
+def read_whole_number(place: str, value: object, max_value: int, min_value: int = 0) -> int:
+    if type(value) is not int or not min_value <= value <= max_value:
+        refuse(place, f"it must be a whole number from {min_value} to {max_value}")
     return value
 
 
-def moment(place: str, value: object) -> int:
+def read_time(place: str, value: object) -> int:
     """A day or a time in TOML, such as 2027-12-31T00:00:00Z, or a number of seconds."""
     if type(value) is date:
         value = datetime.combine(value, time(), UTC)
@@ -103,46 +103,48 @@ def moment(place: str, value: object) -> int:
     return value
 
 
-def flag(place: str, value: object) -> bool:
+def read_flag(place: str, value: object) -> bool:
     if not isinstance(value, bool):
         refuse(place, "it must be true or false")
     return value
 
 
-def texts(place: str, value: object) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+def read_texts(place: str, value: object) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         refuse(place, "it must be a list of texts")
     return value
 
 
-def contract_address(place: str, value: object) -> str:
-    """With its checksum, because in another spelling a mistyped one would go unnoticed."""
+def read_contract_address(place: str, value: object) -> str:
+    """Read a checksummed address, so that a mistyped one is noticed."""
     if not isinstance(value, str) or not is_checksum_address(value):
         refuse(place, "it must be an address with its checksum (EIP-55)")
     return value
 
 
-def site_address(place: str, value: object) -> str:
-    """An address that pages link to, without a slash at its end."""
+def read_site_address(place: str, value: object) -> str:
+    """Read an address for links, without a slash at its end."""
     if not isinstance(value, str) or not re.fullmatch("https?://[A-Za-z0-9.:/_~-]+", value):
         refuse(place, "it must be an http or https address, such as https://etherscan.io")
     return value.rstrip("/")
 
 
-def table_in(place: str, content: object) -> dict[str, Any]:
+def read_table(place: str, content: object) -> dict[str, Any]:
     if not isinstance(content, dict):
         refuse(place, "it must be a table")
     return content
 
 
-def only(place: str, table: Mapping[str, object], known: Collection[str]) -> None:
+def check_keys(place: str, table: Mapping[str, object], allowed: Collection[str]) -> None:
     for key in table:
-        if key not in known:
-            refuse(place, f"{quotable(key)} is unknown; the keys are {', '.join(sorted(known))}")
+        if key not in allowed:
+            refuse(
+                place, f"{redact_key(key)} is unknown; the keys are {', '.join(sorted(allowed))}"
+            )
 
 
-def quotable(key: str) -> str:
-    """A key as a sentence may repeat it: an address put in a key's place is not shown."""
+def redact_key(key: str) -> str:
+    """Hide a key that could be a node's address."""
     return key if re.fullmatch("[A-Za-z0-9_-]{1,24}", key) else "a key there"
 
 

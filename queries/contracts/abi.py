@@ -1,4 +1,4 @@
-"""Calldata, and the contracts' committed build output."""
+"""Encode calldata, and read the contracts' committed build output."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from eth_abi.abi import encode
 
 from queries.proving.keccak import keccak256
 
-AsIf = Mapping[str, object]  # a state override, the last parameter of eth_call and eth_estimateGas
+AsIf = Mapping[str, object]  # the last parameter of eth_call and eth_estimateGas
 BUILD = Path(__file__).parent / "build"
 
 
@@ -28,7 +28,7 @@ def call_data(signature: str, *arguments: Any) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One contract's build output."""
+    """A contract's build output."""
 
     name: str
     abi: tuple[dict[str, Any], ...]
@@ -38,7 +38,6 @@ class Artifact:
 
 @cache
 def load_artifact(name: str) -> Artifact:
-    """The committed build output."""
-    built = json.loads((BUILD / f"{name}.json").read_text())
-    code, deployed = (bytes.fromhex(built[each]) for each in ("bytecode", "deployedBytecode"))
-    return Artifact(name, tuple(built["abi"]), code, deployed)
+    output = json.loads((BUILD / f"{name}.json").read_text())
+    code, runtime = (bytes.fromhex(output[key]) for key in ("bytecode", "deployedBytecode"))
+    return Artifact(name, tuple(output["abi"]), code, runtime)

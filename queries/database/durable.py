@@ -1,4 +1,4 @@
-"""What must be on the disk before anything else happens, such as the bytes that are then sent."""
+"""Transactions that are on the disk before the program continues, for example before it sends."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,16 +8,16 @@ from django.db import connection, transaction
 
 @contextmanager
 def durably() -> Iterator[None]:
-    """A transaction that even a power failure does not undo once it is committed.
+    """A transaction that survives a power failure once it is committed.
 
-    SQLite is set not to wait for the disk elsewhere; see explorer/settings/database.py.
+    Other transactions on SQLite do not wait for the disk; see explorer/settings/database.py.
     """
-    with _synchronously(), transaction.atomic(durable=not connection.in_atomic_block):
+    with _full_sync(), transaction.atomic(durable=not connection.in_atomic_block):
         yield
 
 
 @contextmanager
-def _synchronously() -> Iterator[None]:
+def _full_sync() -> Iterator[None]:
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         yield
         return

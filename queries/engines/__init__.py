@@ -1,1 +1,1 @@
-"""What wakes workers. Losing a wake-up loses nothing, because workers also look."""
+"""Wake sleeping workers. A lost wake-up is harmless, because workers also poll the database."""

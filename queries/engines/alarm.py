@@ -1,41 +1,39 @@
-"""What wakes sleeping workers of this process."""
+"""An alarm that wakes sleeping threads of this process."""
 
 import threading
 
 
 class Alarm:
-    """Rung once, it wakes every worker that sleeps; one that works looks again by itself."""
+    """Ringing wakes all threads in `sleep()`."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._rung = 0
+        self._ring_count = 0
         self.stopped = False
 
     def ring(self) -> None:
         with self._changed:
-            self._rung += 1
+            self._ring_count += 1
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """For good: each thread that wakes finds `stopped` set. Safe in signal handlers."""
+        """Set `stopped` and wake all threads. Safe in signal handlers."""
         self.stopped = True
         threading.Thread(target=self.ring).start()
 
     def heard(self) -> int:
-        """Ask before looking: what rings from then on is not slept through."""
+        """Read this before looking for work; `sleep()` then returns at once if the alarm rang."""
         with self._changed:
-            return self._rung
+            return self._ring_count
 
     def sleep(self, seconds: float, heard: int | None = None) -> None:
-        """Until it rings again; with nothing `heard`, until it is stopped."""
+        """Sleep until the count differs from `ring_count`; without `ring_count`, until stopped."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self.stopped or (heard is not None and self._rung != heard), seconds
+                lambda: self.stopped or heard not in {None, self._ring_count}, seconds
             )
 
-    def until_stopped(self) -> None:
-        """A second at a time: an order that comes as the main thread goes to wait, or by another
-        thread, is handled only when that wait is over.
-        """
+    def wait_until_stopped(self) -> None:
+        """Wait in steps of a second, because Python runs signal handlers only between waits."""
         while not self.stopped:
             self.sleep(1)

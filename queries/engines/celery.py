@@ -1,7 +1,7 @@
-"""Celery as an alarm clock: a message that something came wakes the workers that hear it.
+"""Celery as an alarm clock: messages wake provers when a batch arrives.
 
-The work itself is in the database. So a message that is lost or comes twice is harmless, and
-workers look every few seconds all the same.
+The work itself is in the database, which provers poll as well. So lost and repeated messages are
+harmless.
 """
 
 import logging
@@ -20,60 +20,60 @@ log = logging.getLogger("tacitus.prover")
 LOOKS_EVERY = 5.0  # seconds
 
 
-class _Alarm(Alarm):
+class CeleryAlarm(Alarm):
     def stop(self) -> None:
         super().stop()
-        # For a signal that comes before Celery's own handlers are there.
+        # For a signal before Celery has installed its own handlers.
         state.should_stop = os.EX_OK
 
 
-ALARM: Alarm = _Alarm()  # of the prover that this process is
+ALARM: Alarm = CeleryAlarm()  # of this process
 
-# What neither library asks of a broker's certificate by itself: that it is one, and of that name.
-CERTIFICATE_CHECKED = {
-    "amqps": {"server_hostname": None},  # the address's
+# Check the broker's certificate and host name, which neither library does by default.
+TLS_OPTIONS = {
+    "amqps": {"server_hostname": None},  # the URL's host
     "rediss": {"ssl_cert_reqs": "required", "ssl_check_hostname": True},
 }
 
 
 def app_with(broker: str) -> Celery:
-    made = Celery("tacitus", broker=broker)
-    made.conf.update(
-        broker_use_ssl=CERTIFICATE_CHECKED.get(urlsplit(broker).scheme),
+    app = Celery("tacitus", broker=broker)
+    app.conf.update(
+        broker_use_ssl=TLS_OPTIONS.get(urlsplit(broker).scheme),
         task_default_queue="tacitus",
         task_ignore_result=True,
         task_publish_retry=False,
         broker_connection_timeout=2,
         broker_connection_retry_on_startup=True,
-        broker_connection_max_retries=None,  # meanwhile provers work, as often as they look
+        broker_connection_max_retries=None,  # provers poll while the broker is away
         worker_prefetch_multiplier=1,
         worker_hijack_root_logger=False,
-        # Its queue has the name of the machine, and one worker alone may have it.
+        # Remote control uses a queue per host name, which only one worker may have.
         worker_enable_remote_control=False,
         broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30},
     )
-    return made
+    return app
 
 
 app = app_with(settings.CELERY_BROKER)
 
 
 @app.task(name="tacitus.wake")  # type: ignore[untyped-decorator]
-def woken(batch_id: str) -> None:
+def wake_task(batch_id: str) -> None:
     log.debug("Woken for batch %s.", batch_id)
     ALARM.ring()
 
 
 def wake(batch_id: str) -> None:
-    """Without a broker the batch waits for the next poll; no request is refused."""
+    """Send a wake-up. Without a broker, the batch waits for the next poll."""
     try:
-        woken.apply_async(args=[batch_id], expires=60)
+        wake_task.apply_async(args=[batch_id], expires=60)
     except (OperationalError, OSError):
-        log.warning("The broker does not answer; provers find batch %s when they look.", batch_id)
+        log.warning("The broker does not answer; batch %s waits for the next poll.", batch_id)
 
 
 def listen() -> None:
-    """Until the process is stopped."""
+    """Receive wake-ups until the process is stopped."""
     worker = app.Worker(
         pool="solo",
         concurrency=1,

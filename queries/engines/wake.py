@@ -1,4 +1,4 @@
-"""The engine that is set: how provers are woken, and what a prover hears."""
+"""The configured engine: how provers are woken."""
 
 from django.conf import settings
 
@@ -11,10 +11,10 @@ else:
     LOOKS_EVERY = 0.1  # seconds
 
     def wake(batch_id: str) -> None:
-        """Do nothing: provers of the embedded engine poll the database."""
+        """Do nothing, because provers of the embedded engine poll the database."""
 
     def listen() -> None:
-        ALARM.until_stopped()
+        ALARM.wait_until_stopped()
 
 
 __all__ = ["ALARM", "LOOKS_EVERY", "listen", "wake"]

@@ -1,5 +1,5 @@
-"""What is proved: headers, tries, accounts and witnesses, from bytes alone.
+"""Check and build proofs of headers, tries and accounts, from bytes alone.
 
-Nothing here knows Django, a network or a clock, and nothing of ours is imported: an audit of what
-Tacitus calls proven reads this folder and two small libraries.
+This package imports neither Django nor other packages of Tacitus, and uses no network or clock. An
+audit of what Tacitus calls proven reads this folder and two small libraries.
 """

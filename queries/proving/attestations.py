@@ -1,11 +1,11 @@
-"""What a signer of an attested registry signs: EIP-712, bound to the registry and its chain."""
+"""The EIP-712 message that signers of an attested registry sign."""
 
 from dataclasses import dataclass
 
-from queries.proving.errors import ArgumentMalformed
+from queries.proving.accounts import ADDRESS_BYTES
+from queries.proving.errors import ArgumentMalformedError
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word
 
-ADDRESS_BYTES = 20
 _DOMAIN_TYPE = keccak256(
     b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
 )
@@ -17,7 +17,7 @@ _NAME, _VERSION = keccak256(b"Tacitus block hashes"), keccak256(b"1")
 
 @dataclass(frozen=True, slots=True)
 class Attested:
-    """A block's hash, as signers attest it to a registry on another chain."""
+    """A block hash that signers attest to a registry on another chain."""
 
     source: int
     destination: int
@@ -27,11 +27,14 @@ class Attested:
 
     @property
     def digest(self) -> bytes:
-        """What is signed; the registry's `attestationDigest` makes the same."""
+        """The digest to sign, the same as the registry's `attestationDigest`."""
         if len(self.registry) != ADDRESS_BYTES or len(self.block_hash) != HASH_BYTES:
-            raise ArgumentMalformed("a registry has 20 bytes, and a block's hash 32")
+            raise ArgumentMalformedError("a registry has 20 bytes, and a block's hash 32")
         registry = self.registry.rjust(HASH_BYTES, b"\0")
-        where = (_DOMAIN_TYPE, _NAME, _VERSION, number_word(self.destination), registry)
+        domain_parts = (_DOMAIN_TYPE, _NAME, _VERSION, number_word(self.destination), registry)
         block = (number_word(self.source), number_word(self.block), self.block_hash)
-        domain, content = keccak256(b"".join(where)), keccak256(_ATTESTATION_TYPE + b"".join(block))
-        return keccak256(b"\x19\x01" + domain + content)
+        domain, message = (
+            keccak256(b"".join(domain_parts)),
+            keccak256(_ATTESTATION_TYPE + b"".join(block)),
+        )
+        return keccak256(b"\x19\x01" + domain + message)

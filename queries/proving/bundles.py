@@ -3,21 +3,21 @@
     format, version      "tacitus-proof", 1
     batch                the batch's id
     destinationChainId   where its facts can be read
-    blocks               by source chain and number, each:
+    blocks               ascending by source chain and number:
       originChainId, block, blockHash
       header             its RLP
-      nextHeader         that of the block after it, where a time is proven to be its own; or null
+      nextHeader         the RLP of the next header if a time is proven, or null
       registry           address, arguments (of its constructor, encoded), chainId, kind
-      accounts           by address, each as eth_getProof answers it
-      facts              kind, account (or null), name, word: as the registry holds it
-      calls              calldata of prove() for a registry that knows the hash of the last header:
-                         each works alone and in any order; together they prove these facts
-      transactions       hash and block of those that the service proved them with
+      accounts           ascending by address, in the format of eth_getProof
+      facts              kind, account (or null), name, word (as the registry stores it)
+      calls              calldata of prove() for a registry that knows the hash of the last header;
+                         the calls are independent, and together they prove these facts
+      transactions       hash and block of the service's transactions that proved the facts
     digest               SHA-256 of the file without it, against accidents, not against forgers
 
-Its bytes follow from headers, nodes, what was asked, and what the service says of chains,
-registries and transactions: keys in their order, no white space, hex in lower case, numbers of a
-chain in decimal text. `jq -cS` writes so; `jq -cjS 'del(.digest)' | sha256sum` gives the digest.
+The same content always gives the same bytes: sorted keys, no white space, hex in lower case, and
+decimal text for chain numbers, like `jq -cS`. `jq -cjS 'del(.digest)' | sha256sum` gives the
+digest.
 """
 
 import json
@@ -38,7 +38,7 @@ FORMAT, VERSION = "tacitus-proof", 1
 
 
 class FactKind(StrEnum):
-    """What a registry is asked for it with."""
+    """The kinds of facts, as the names of the API and the file."""
 
     ACCOUNT_FIELD = "ACCOUNT_FIELD"
     STORAGE_SLOT = "STORAGE_SLOT"
@@ -48,7 +48,7 @@ class FactKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A word that a registry keeps, and of what: a field, a slot, or a time in seconds."""
+    """A word that a registry stores; `name` is a field, a slot, or a time in seconds."""
 
     kind: FactKind
     account: bytes | None
@@ -58,7 +58,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedRegistry:
-    """Where the service says that the facts are."""
+    """The registry that has the facts, according to the service."""
 
     kind: str
     address: bytes
@@ -67,7 +67,7 @@ class ClaimedRegistry:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedTransaction:
-    """By which the service says that it proved them."""
+    """A transaction that proved facts, according to the service."""
 
     hash: bytes
     block: int
@@ -75,12 +75,12 @@ class ClaimedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class BlockProof:
-    """One block, and what is proven of it; accounts ascend, as do the slots of each."""
+    """A block and what is proven of it. Accounts ascend, and so do the slots of an account."""
 
     chain: int
     destination: int
     header: Header
-    next_header: Header | None  # there where `timestamps` are
+    next_header: Header | None  # present if `timestamps` are
     header_fields: frozenset[HeaderField]
     timestamps: tuple[int, ...]
     accounts: tuple[AccountRequest, ...]
@@ -89,33 +89,31 @@ class BlockProof:
 
     @property
     def rests_on(self) -> Header:
-        """The one whose hash must be known: all else follows from it."""
+        """The header whose hash must be known; everything else follows from it."""
         return self.next_header or self.header
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        return tuple(_facts(self))
+        return tuple(_block_facts(self))
 
     @property
     def calls(self) -> list[bytes]:
-        """Those that prove the facts from `rests_on`."""
+        """The calls that prove the facts, given the hash of `trusted_header`."""
 
         def build(group: Sequence[AccountRequest]) -> bytes:
             witness = build_witness(group) if group else b""
             step = HeaderStep(self.header, witness, accumulate=True, fields=self.header_fields)
-            above = (
-                [HeaderStep(self.next_header, timestamps=self.timestamps)]
-                if self.next_header
-                else []
-            )
-            return prove_call([headers_section([step, *above])])
+            steps = [step]
+            if self.next_header:
+                steps.append(HeaderStep(self.next_header, timestamps=self.timestamps))
+            return prove_call([headers_section(steps)])
 
         return [build(group) for group in portions(self.accounts, build) or [[]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What a file holds that was checked."""
+    """The content of a checked file."""
 
     batch: str
     destination: int
@@ -123,9 +121,9 @@ class Bundle:
 
 
 def written(batch: str, destination: int, blocks: Iterable[BlockProof]) -> Iterator[str]:
-    """The file, account by account: no more than a block's proofs is held at once."""
+    """The file in pieces, so that only the proofs of a single block are in memory."""
     digest = sha256()
-    for piece in _before_digest(batch, destination, blocks):
+    for piece in _pieces_before_digest(batch, destination, blocks):
         digest.update(piece.encode())
         yield piece
     rest = f'"format":"{FORMAT}","version":{VERSION}}}'
@@ -133,69 +131,71 @@ def written(batch: str, destination: int, blocks: Iterable[BlockProof]) -> Itera
     yield f'"digest":"0x{digest.hexdigest()}",{rest}\n'
 
 
-def canonical(content: object) -> str:
-    """The one way in which a bundle's JSON is written."""
+def canonical_json(content: object) -> str:
+    """Encode JSON in the only form that a bundle may have."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 
 def account_members(proof: AccountProof) -> dict[str, object]:
-    """As `eth_getProof` answers."""
+    """The account in the format of `eth_getProof`."""
     state = proof.state
     return {
         "accountProof": _nodes(proof.path),
-        "address": _hex(proof.address or b""),
+        "address": encode_hex(proof.address or b""),
         "balance": hex(state.balance),
-        "codeHash": _hex(state.code_hash),
+        "codeHash": encode_hex(state.code_hash),
         "nonce": hex(state.nonce),
-        "storageHash": _hex(state.storage_root),
+        "storageHash": encode_hex(state.storage_root),
         "storageProof": [
-            {"key": f"0x{each.slot:064x}", "proof": _nodes(each.path), "value": hex(each.value)}
-            for each in proof.slots
+            {"key": f"0x{slot.slot:064x}", "proof": _nodes(slot.path), "value": hex(slot.value)}
+            for slot in proof.slots
         ],
     }
 
 
-def other_members(block: BlockProof) -> dict[str, object]:
-    """All that the file says of a block but its accounts, whose key is the first."""
+def block_members(block: BlockProof) -> dict[str, object]:
+    """All members of a block except `accounts`, whose key comes first."""
     return {
         "block": str(block.header.number),
-        "blockHash": _hex(block.header.hash),
-        "calls": [_hex(call) for call in block.calls],
+        "blockHash": encode_hex(block.header.hash),
+        "calls": [encode_hex(call) for call in block.calls],
         "facts": [
             {
-                "account": None if each.account is None else _hex(each.account),
-                "kind": each.kind.value,
-                "name": each.name,
-                "word": _hex(each.word),
+                "account": None if fact.account is None else encode_hex(fact.account),
+                "kind": fact.kind.value,
+                "name": fact.name,
+                "word": encode_hex(fact.word),
             }
-            for each in block.facts
+            for fact in block.facts
         ],
-        "header": _hex(block.header.encoded),
-        "nextHeader": None if block.next_header is None else _hex(block.next_header.encoded),
+        "header": encode_hex(block.header.encoded),
+        "nextHeader": None if block.next_header is None else encode_hex(block.next_header.encoded),
         "originChainId": str(block.chain),
         "registry": {
-            "address": _hex(block.registry.address),
-            "arguments": _hex(block.registry.arguments),
+            "address": encode_hex(block.registry.address),
+            "arguments": encode_hex(block.registry.arguments),
             "chainId": str(block.destination),
             "kind": block.registry.kind,
         },
         "transactions": [
-            {"block": str(each.block), "hash": _hex(each.hash)} for each in block.transactions
+            {"block": str(sent.block), "hash": encode_hex(sent.hash)} for sent in block.transactions
         ],
     }
 
 
-def _before_digest(batch: str, destination: int, blocks: Iterable[BlockProof]) -> Iterator[str]:
-    yield f'{{"batch":{canonical(batch)},"blocks":['
-    for place, block in enumerate(blocks):
-        yield ',{"accounts":[' if place else '{"accounts":['
-        for number, each in enumerate(block.accounts):
-            yield ("," if number else "") + canonical(account_members(each.proof))
-        yield f"],{canonical(other_members(block))[1:]}"
+def _pieces_before_digest(
+    batch: str, destination: int, blocks: Iterable[BlockProof]
+) -> Iterator[str]:
+    yield f'{{"batch":{canonical_json(batch)},"blocks":['
+    for block_index, block in enumerate(blocks):
+        yield ',{"accounts":[' if block_index else '{"accounts":['
+        for index, account in enumerate(block.accounts):
+            yield ("," if index else "") + canonical_json(account_members(account.proof))
+        yield f"],{canonical_json(block_members(block))[1:]}"
     yield f'],"destinationChainId":"{destination}",'
 
 
-def _facts(block: BlockProof) -> Iterator[Fact]:
+def _block_facts(block: BlockProof) -> Iterator[Fact]:
     header = block.header
     for field in sorted(block.header_fields):
         yield Fact(FactKind.HEADER_FIELD, None, field.name, header.word(field))
@@ -203,16 +203,16 @@ def _facts(block: BlockProof) -> Iterator[Fact]:
         yield Fact(FactKind.BLOCK_AT_TIME, None, str(seconds), number_word(header.number))
     for request in block.accounts:
         proof, account = request.proof, request.proof.address
-        for prop in sorted(request.fields):
-            word = account_word(proof, prop)
-            yield Fact(FactKind.ACCOUNT_FIELD, account, prop.name, word)
+        for account_field in sorted(request.fields):
+            word = account_word(proof, account_field)
+            yield Fact(FactKind.ACCOUNT_FIELD, account, account_field.name, word)
         for slot in proof.slots:
             name = f"0x{slot.slot:064x}"
             yield Fact(FactKind.STORAGE_SLOT, account, name, number_word(slot.value))
 
 
 def account_word(proof: AccountProof, field: AccountField) -> bytes:
-    """What a registry keeps of it."""
+    """The word that a registry stores for the field."""
     state = proof.state
     return {
         AccountField.NONCE: number_word(state.nonce),
@@ -223,10 +223,12 @@ def account_word(proof: AccountProof, field: AccountField) -> bytes:
 
 
 def _nodes(path: ProvenPath) -> list[str]:
-    """As most nodes list them: without embedded ones, which are in the node above."""
-    encoded = [node.encode() for node in path.nodes]
-    return [_hex(each) for at, each in enumerate(encoded) if at == 0 or len(each) >= HASH_BYTES]
+    """The proof nodes without embedded ones, which are part of their parents."""
+    encodings = [node.encode() for node in path.nodes]
+    return [
+        encode_hex(code) for i, code in enumerate(encodings) if i == 0 or len(code) >= HASH_BYTES
+    ]
 
 
-def _hex(some: bytes) -> str:
-    return f"0x{some.hex()}"
+def encode_hex(content: bytes) -> str:
+    return f"0x{content.hex()}"

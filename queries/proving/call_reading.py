@@ -1,8 +1,7 @@
-"""Reads the calldata of `prove()`: its headers, the nodes that it leaves out, and what it stores.
+"""Recover proofs from the calldata of `prove()`: headers, trie nodes, and what it stores.
 
-The mirror of `registry_calls`. What is read is true of the block with the resulting hash; the
-caller compares that hash with a known one. `rebuilt_account_proof` makes a proof in the form of
-`eth_getProof` from the nodes.
+The inverse of `registry_calls`. The result holds for the block with the resulting hash, which the
+caller has to compare with a known one. `rebuild_account_proof` turns nodes into an account proof.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +9,13 @@ from dataclasses import dataclass, field
 
 from queries.proving.accounts import (
     ABSENT_ACCOUNT,
+    ADDRESS_BYTES,
     AccountProof,
     SlotProof,
     decode_account,
     decode_slot_value,
 )
-from queries.proving.errors import CallMalformed, NodeMissing
+from queries.proving.errors import CallMalformedError, NodeMissing
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.keccak import (
     EMPTY_TRIE_ROOT,
@@ -40,93 +40,89 @@ from queries.proving.tries import (
     decode_node,
     follow,
 )
-from queries.proving.witness_reading import (
-    ADDRESS_BYTES,
-    RebuiltNodes,
-    WitnessReading,
-    read_witness,
-)
+from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_witness
 from queries.proving.witnesses import WitnessBytes, WitnessedAccount
 
 _BLOOM_BYTES = 256
-_LEFT_OUT = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
+_OMITTED_HASHES = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """What a call has the registry keep of one block, beside its leaf."""
+class StoredBlock:
+    """What a call makes the registry store of a block, besides its leaf."""
 
     block: int
     accounts: tuple[WitnessedAccount, ...]
-    fields: int = 0  # of its header, a bit for each
-    timestamps: tuple[int, ...] = ()  # at which the block before was the last one
+    fields: int = 0  # a bit mask of header fields
+    timestamps: tuple[int, ...] = ()  # at which the parent was the last block
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What calls have shown, by hashes; and what each had stored.
+    """Headers and nodes that were recovered from calls, and what the calls store.
 
-    `headers`, by number: blocks whose headers may leave out hashes.
+    `headers`, by number, are those that calls may have abbreviated.
     """
 
     headers: Mapping[int, Header] = field(default_factory=dict)
     nodes: RebuiltNodes = field(default_factory=dict)
     children: dict[bytes, Header] = field(default_factory=dict)  # by their parent's hash
-    stored: list[Stored] = field(default_factory=list)
+    stored_blocks: list[StoredBlock] = field(default_factory=list)
 
 
-def read_call(data: bytes, shown: Shown) -> None:
-    """Add what the call shows; `ProofError` where it is none that the registry would take."""
+def read_call(data: bytes, recovered: Shown) -> None:
+    """Add what the call contains; raises `ProofError` if the registry would refuse it."""
     if not data.startswith(PROVE_SELECTOR):
-        raise CallMalformed("the calldata is not that of prove()")
+        raise CallMalformedError("the calldata is not that of prove()")
     source = WitnessBytes(data, len(PROVE_SELECTOR))
     while source.position < len(data):
         kind = source.number(1)
         if kind in {SectionKind.ACCUMULATED_BLOCK, SectionKind.ACCUMULATED_HOP}:
             block = source.number(8)
             source.take(8 + HASH_BYTES)
-            accounts = _read_witness(source, shown).accounts
+            accounts = _read_witness(source, recovered).accounts
             if kind == SectionKind.ACCUMULATED_BLOCK:
-                shown.stored.append(Stored(block, accounts))
+                recovered.stored_blocks.append(StoredBlock(block, accounts))
         elif kind == SectionKind.HEADERS:
-            _read_headers(source, shown)
+            _read_headers(source, recovered)
         else:
-            raise CallMalformed(f"{kind} is no kind of section")
+            raise CallMalformedError(f"{kind} is not a kind of section")
 
 
-def _read_witness(source: WitnessBytes, shown: Shown) -> WitnessReading:
-    reading = read_witness(source.content, source.position, rebuilt=shown.nodes)
+def _read_witness(source: WitnessBytes, recovered: Shown) -> WitnessReading:
+    reading = read_witness(source.content, source.position, rebuilt=recovered.nodes)
     source.position = reading.end
     return reading
 
 
-def _read_headers(source: WitnessBytes, shown: Shown) -> None:
+def _read_headers(source: WitnessBytes, recovered: Shown) -> None:
     parent: bytes | None = None
     for _ in range(source.number(2)):
-        header = _read_header(source, parent, shown)
-        shown.children[header.parent_hash] = header
+        header = _read_header(source, parent, recovered)
+        recovered.children[header.parent_hash] = header
         parent = header.hash
 
 
-def _read_header(source: WitnessBytes, parent: bytes | None, shown: Shown) -> Header:
+def _read_header(source: WitnessBytes, parent: bytes | None, recovered: Shown) -> Header:
     flags = HeaderFlag(source.number(1))
     is_sent = parent is None and not flags & HeaderFlag.PARENT_KNOWN
     parent_hash = source.take(HASH_BYTES) if is_sent else parent or b""
-    known = flags & HeaderFlag.NO_UNCLES
-    uncles = EMPTY_UNCLES_HASH if known else source.take(HASH_BYTES)
+    has_no_uncles = flags & HeaderFlag.NO_UNCLES
+    uncles = EMPTY_UNCLES_HASH if has_no_uncles else source.take(HASH_BYTES)
     coinbase = source.take(ADDRESS_BYTES)
     state_root = b"" if flags & HeaderFlag.WITNESS else source.take(HASH_BYTES)
     roots = [source.take(HASH_BYTES), source.take(HASH_BYTES), source.take(_BLOOM_BYTES)]
     tail = source.take(source.number(2))
-    if flags & _LEFT_OUT:
-        own = _known_header(tail, shown)
-        parent_hash = parent_hash or own.parent_hash
+    if flags & _OMITTED_HASHES:
+        full_header = _full_header(tail, recovered)
+        parent_hash = parent_hash or full_header.parent_hash
         if flags & HeaderFlag.BEACON_KNOWN:
-            place, root = source.number(1), own.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)
+            place = source.number(1)
+            root = full_header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)
             tail = tail[:place] + encode_string(root) + tail[place:]
     accounts: tuple[WitnessedAccount, ...] = ()
     if flags & (HeaderFlag.WITNESS | HeaderFlag.HOP):
-        reading = _read_witness(source, shown)
+        reading = _read_witness(source, recovered)
         state_root = reading.state_root
         accounts = () if flags & HeaderFlag.HOP else reading.accounts
     fields = source.number(4) if flags & HeaderFlag.FIELDS else 0
@@ -134,17 +130,17 @@ def _read_header(source: WitnessBytes, parent: bytes | None, shown: Shown) -> He
     timestamps = tuple(source.number(8) for _ in range(count))
     payloads = [parent_hash, uncles, coinbase, state_root, *roots]
     header = decode_header(encode_list([*map(encode_string, payloads), tail]))
-    shown.stored.append(Stored(header.number, accounts, fields, timestamps))
+    recovered.stored_blocks.append(StoredBlock(header.number, accounts, fields, timestamps))
     return header
 
 
-def _known_header(tail: bytes, shown: Shown) -> Header:
-    """The header to which these fields, from the difficulty on, belong."""
+def _full_header(tail: bytes, recovered: Shown) -> Header:
+    """The complete header to which these fields, from the difficulty on, belong."""
     _, number, *_ = split_list(encode_list([tail]))
-    known = shown.headers.get(read_integer(read_string(number)))
-    if known is None:
-        raise CallMalformed("a header leaves out what only its destination keeps")
-    return known
+    header = recovered.headers.get(read_integer(read_string(number)))
+    if header is None:
+        raise CallMalformedError("a header leaves out hashes that only its destination has")
+    return header
 
 
 def rebuilt_account_proof(
@@ -154,41 +150,41 @@ def rebuilt_account_proof(
     nodes: Mapping[bytes, bytes],
     checked: CheckedNodes,
 ) -> AccountProof:
-    """`NodeMissing` where they do not lead to the end of a path. `checked` is of one state root."""
+    """Raises `NodeMissingError` if nodes of a path are missing."""
     address_hash = keccak256(address)
-    path = _path(state_root, address_hash, nodes, checked)
+    path = _check_path(state_root, address_hash, nodes, checked)
     state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)
-    proven = tuple(_slot(state.storage_root, slot, nodes, checked) for slot in slots)
+    slot_proofs = tuple(_slot_proof(state.storage_root, slot, nodes, checked) for slot in slots)
     exists = path.value is not None
-    return AccountProof(state_root, address, address_hash, exists, state, path, proven)
+    return AccountProof(state_root, address, address_hash, exists, state, path, slot_proofs)
 
 
 def nodes_along(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[bytes]:
-    """The nodes on a key's path that are not embedded in the one before, root first."""
-    along: list[bytes] = []
+    """The nodes on a key's path, root first, without embedded ones."""
+    encodings: list[bytes] = []
     reference, depth, path = root, 0, key.hex()
     if root == EMPTY_TRIE_ROOT:
-        return along
+        return encodings
     while reference != NO_CHILD:
-        encoded = reference
+        encoding = reference
         if len(reference) == HASH_BYTES:
             if reference not in nodes:
-                raise NodeMissing(f"the node 0x{reference.hex()} is not at hand")
-            encoded = nodes[reference]
-            along.append(encoded)
-        reference, depth, _ = follow(decode_node(encoded), path, depth)
-    return along
+                raise NodeMissing(f"the node 0x{reference.hex()} is missing")
+            encoding = nodes[reference]
+            encodings.append(encoding)
+        reference, depth, _ = follow(decode_node(encoding), path, depth)
+    return encodings
 
 
-def _path(
+def _check_path(
     root: bytes, key: bytes, nodes: Mapping[bytes, bytes], checked: CheckedNodes
 ) -> ProvenPath:
     return check_proof(root, key, nodes_along(root, key, nodes), checked)
 
 
-def _slot(
+def _slot_proof(
     storage_root: bytes, slot: int, nodes: Mapping[bytes, bytes], checked: CheckedNodes
 ) -> SlotProof:
     key = keccak256(number_word(slot))
-    path = _path(storage_root, key, nodes, checked)
+    path = _check_path(storage_root, key, nodes, checked)
     return SlotProof(slot, 0 if path.value is None else decode_slot_value(path.value), path)

@@ -1,107 +1,109 @@
-"""One tree of everything that can be wrong with a proof.
+"""What can be wrong with a proof: a class per kind of fault.
 
-A class per kind of fault, so that a caller decides by class and a person reads the sentence,
-which is written where the fault is found and names the values. Except for `ArgumentMalformed`,
-which is our own mistake, and those of calls and bundles, each one says that a node answered
-wrongly: another node may do better.
+The sentence is written where the fault is found and names the values. `summary` repeats nothing of
+a node's answer, so logs and users may see it. `ArgumentMalformedError` is a mistake of our own.
+All other errors, except those of calls and bundles, mean that a node answered wrongly; another node
+may do better.
 """
 
-# The classes are faults of proofs and are named as such: `NodeMissing` reads better where it is
-# raised than `NodeMissingError`.
 # ruff: noqa: N818
+
+from typing import ClassVar
 
 
 class ProofError(Exception):
-    """What was shown does not prove what it should."""
+    """What was given does not prove what it should."""
 
-    @classmethod
-    def meaning(cls) -> str:
-        """Names the kind of fault, without the node's own text."""
-        return (cls.__doc__ or "").partition("\n")[0]
+    summary: ClassVar[str]
 
 
-class ArgumentMalformed(ProofError):
-    """A caller of ours asked for something that cannot exist, such as a key of 31 bytes."""
+class ArgumentMalformedError(ProofError):
+    """A caller passed a value that cannot exist, such as a key of 31 bytes."""
+
+    summary = "Our own request is malformed."
 
 
-class AnswerMalformed(ProofError):
-    """A node's JSON has not the shape of such an answer."""
+class AnswerMalformedError(ProofError):
+    summary = "A node's JSON does not have the shape of such an answer."
 
 
-class AnswerTooLarge(AnswerMalformed):
-    """A node's answer is larger than any honest one."""
+class AnswerTooLargeError(AnswerMalformedError):
+    summary = "A node's answer is larger than any honest one."
 
 
-class RlpMalformed(ProofError):
-    """The bytes are not one RLP item of the kind expected: truncated, trailing, wrong kind."""
+class RlpMalformedError(ProofError):
+    summary = "The bytes are not an RLP item of the expected kind: truncated, too long, or another."
 
 
-class RlpNotCanonical(RlpMalformed):
-    """The bytes can be read, but the same item has a shorter encoding."""
+class RlpNotCanonicalError(RlpMalformedError):
+    summary = "The bytes can be read, but the same item has a shorter encoding."
 
 
-class NodeMalformed(ProofError):
-    """The bytes are not a trie node, or not one of a trie with keys of 32 bytes."""
+class NodeMalformedError(ProofError):
+    summary = "The bytes are not a node of a trie with keys of 32 bytes."
 
 
-class NodeNotCanonical(NodeMalformed):
-    """The bytes can be read as a node, but the trie would never have built it this way."""
+class NodeNotCanonicalError(NodeMalformedError):
+    summary = "The bytes can be read as a node, but no trie encodes a node like this."
 
 
 class NodeMissing(ProofError):
-    """The proof ends before the path does.
+    """The proof ends too early. A gap before its end is a `NodeHashMismatchError`."""
 
-    A gap further up shows as a `NodeHashMismatch`: another node in its place looks the same.
-    """
-
-
-class NodeSurplus(ProofError):
-    """The proof shows a node that is not on the path: behind its end, or between others."""
+    summary = "The proof ends before the path does."
 
 
-class NodeHashMismatch(ProofError):
-    """A node is not the one its parent, or the root, refers to."""
+class NodeSurplusError(ProofError):
+    summary = "The proof has a node that is not on the path."
 
 
-class NodeOutOfOrder(NodeHashMismatch):
-    """The node that is referred to is in the proof, but at another place."""
+class NodeHashMismatchError(ProofError):
+    summary = "A node's hash is not the one in its parent, or the root."
 
 
-class ValueNotCanonical(ProofError):
-    """A proven leaf holds bytes that are no canonical account or storage value."""
+class NodeOutOfOrderError(NodeHashMismatchError):
+    summary = "A node of the proof is at the wrong position."
+
+
+class ValueNotCanonicalError(ProofError):
+    summary = "A proven leaf is not a canonical account or storage value."
 
 
 class HeaderMalformed(ProofError):
-    """The bytes are not a block header of any fork."""
+    summary = "The bytes are not a block header of any fork."
 
 
-class HeaderFieldMissing(ProofError):
-    """A header lacks a field: one its fork must have, or one that is asked for."""
+class HeaderFieldMissingError(ProofError):
+    summary = "A header lacks a field that its fork must have, or that was requested."
 
 
-class HeaderHashMismatch(ProofError):
-    """A header's fields do not hash to the block hash."""
+class HeaderHashMismatchError(ProofError):
+    summary = "A header's fields do not hash to the block hash."
 
 
-class AccountMismatch(ProofError):
-    """A node states another account, or other values of it, than its own proof shows."""
+class AccountMismatchError(ProofError):
+    summary = "A node states another account, or other values, than its own proof."
 
 
-class SlotMismatch(ProofError):
-    """A node states other slots, or another value of one, than were asked for and proven."""
+class SlotMismatchError(ProofError):
+    summary = "A node states other slots, or other values, than were requested and proven."
 
 
 class WitnessMalformed(ProofError):
-    """The bytes are not a witness: no walk through a trie reads them to the end."""
+    summary = "The bytes are not a witness: no walk through a trie reads them to the end."
 
 
-class CallMalformed(ProofError):
-    """The bytes are not calldata that a registry takes, or leave out what it would fill in."""
+class CallMalformedError(ProofError):
+    summary = "The bytes are not calldata that a registry accepts."
 
 
 class BundleRefused(ProofError):
-    """A bundle is not one, or proves something else than it says; the sentence names the place."""
+    """The file is not a valid bundle; the sentence names the place."""
+
+    summary = "The file is not a proof, or proves something else than it says."
 
 
 class BundleTooLarge(BundleRefused):
     """The file is larger than the caller allows, and was not read."""
+
+    summary = "The file is larger than allowed."

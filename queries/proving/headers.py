@@ -1,8 +1,7 @@
-"""Block headers of every fork: from a node's JSON or from RLP, with the hash they really have.
+"""Block headers of every fork, from a node's JSON or from RLP, checked by their hash.
 
-Every fork so far has only appended fields, so a field's place is its number for ever: the registry
-contract and the API use the same one. A header is kept as its RLP and read from it, so what is
-shown is what was hashed.
+Forks have only appended fields, so a field's index is its number in the registry contract and the
+API as well. Fields are read from the RLP that was hashed.
 """
 
 from collections.abc import Iterator
@@ -10,11 +9,11 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum, auto
 
 from queries.proving.errors import (
-    HeaderFieldMissing,
-    HeaderHashMismatch,
+    HeaderFieldMissingError,
+    HeaderHashMismatchError,
     HeaderMalformed,
-    RlpMalformed,
-    RlpNotCanonical,
+    RlpMalformedError,
+    RlpNotCanonicalError,
 )
 from queries.proving.json_values import read_bytes, read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256
@@ -33,12 +32,12 @@ MAX_EXTRA_DATA_BYTES = 8192
 
 
 class HeaderField(IntEnum):
-    """A header field by its place in the header's RLP, named as in requests."""
+    """A header field by its index in the RLP, named as in requests."""
 
     PARENT_HASH = 0
     UNCLES_HASH = 1
     COINBASE = 2
-    PROPOSER = 2  # its name since the merge; the same field
+    PROPOSER = 2  # the name of COINBASE since the merge
     STATE_ROOT = 3
     TRANSACTIONS_ROOT = 4
     RECEIPTS_ROOT = 5
@@ -60,23 +59,23 @@ class HeaderField(IntEnum):
 
 
 class Form(Enum):
-    """What bytes a field may have: exactly its width, an integer up to it, any up to it."""
+    """Which bytes a field may have."""
 
-    FIXED = auto()
-    INTEGER = auto()
-    DATA = auto()
+    FIXED = auto()  # exactly its width
+    INTEGER = auto()  # an integer up to its width
+    DATA = auto()  # any bytes up to its width
 
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """What a field is called in a node's JSON, and which bytes it may have."""
+    """A field's key in a node's JSON, and the bytes that it may have."""
 
     json_key: str
     form: Form
     width: int
 
     def check(self, payload: bytes) -> None:
-        """Refuse bytes that no header has in this field."""
+        """Raise `HeaderMalformedError` if no header can have these bytes in the field."""
         width = len(payload)
         if width > self.width or (self.form is Form.FIXED and width != self.width):
             bound = "exactly" if self.form is Form.FIXED else "at most"
@@ -84,15 +83,14 @@ class FieldRule:
         if self.form is Form.INTEGER:
             try:
                 read_integer(payload)
-            except RlpNotCanonical as fault:
+            except RlpNotCanonicalError as fault:
                 raise HeaderMalformed(f"{self.json_key}: {fault}") from fault
 
     def word(self, payload: bytes) -> bytes:
-        """Read bytes that were checked as the one word that a contract stores for the field.
+        """The word that a contract stores for the field.
 
-        Up to 32 bytes are padded as a number is: leading zeros, then the bytes. That
-        is the hash itself, the integer, the address. More bytes are their keccak256: always
-        LOGS_BLOOM, and EXTRA_DATA where a proof-of-authority chain keeps seals in it.
+        Up to 32 bytes are padded with leading zeros, like a number. Longer fields are hashed:
+        LOGS_BLOOM, and EXTRA_DATA with the seals of a proof-of-authority chain.
         """
         if len(payload) > WORD_BYTES:
             return keccak256(payload)
@@ -123,30 +121,29 @@ FIELD_RULES = (
     FieldRule("requestsHash", Form.FIXED, 32),  # Prague
 )
 
-# Amsterdam's fields have no number of ours yet, but a header from a node's JSON does not hash
-# without them.
+# Amsterdam's fields cannot be requested yet, but the hash of a header needs them.
 LATER_FIELD_RULES = (
     FieldRule("blockAccessListHash", Form.FIXED, 32),
     FieldRule("slotNumber", Form.INTEGER, 8),
 )
 
-# Fields of a header after each fork that appended some, from Frontier to Amsterdam. BNB chain had
-# 19 in 2024: Cancun's blob fields without a beacon root.
+# Number of fields after each fork that appended some, from Frontier to Amsterdam. BNB Chain had 19
+# in 2024: Cancun's blob fields without a beacon root.
 FORK_FIELD_COUNTS = (15, 16, 17, 19, 20, 21, 23)
 
 
-# A bloom and the longest extra data that is allowed, with room for fields still to come.
+# A bloom and the longest extra data, with room for future fields.
 MAX_HEADER_BYTES = 16_384
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One block header."""
+    """A block header."""
 
     encoded: bytes
     hash: bytes
-    payloads: tuple[bytes, ...]  # the fields we know, by HeaderField
-    later_items: tuple[bytes, ...]  # the encodings of fields after those
+    payloads: tuple[bytes, ...]  # by HeaderField
+    later_items: tuple[bytes, ...]  # encodings of later fields
 
     @property
     def number(self) -> int:
@@ -171,9 +168,7 @@ class Header:
     def payload(self, field: HeaderField) -> bytes:
         """The field's bytes as they are in the RLP: an integer without leading zeros."""
         if not self.has(field):
-            raise HeaderFieldMissing(
-                f"the header 0x{self.hash.hex()} is of a fork without {field.name}"
-            )
+            raise HeaderFieldMissingError(f"the header 0x{self.hash.hex()} has no {field.name}")
         return self.payloads[field]
 
     def word(self, field: HeaderField) -> bytes:
@@ -182,43 +177,42 @@ class Header:
 
 
 def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
-    """Read a header's RLP, and compare its hash where one is expected.
+    """Decode a header, and compare its hash if one is expected.
 
-    Fields that a later fork appends are kept as they are. Without an expected hash, nothing says
-    that the header is of any chain.
+    Unknown fields of later forks are kept. Without an expected hash, the header may be made up.
     """
     if len(encoded) > MAX_HEADER_BYTES:
         raise HeaderMalformed(f"a header has at most {MAX_HEADER_BYTES} bytes, not {len(encoded)}")
     try:
         items = split_list(encoded)
         payloads = tuple(read_string(item) for item in items[: len(FIELD_RULES)])
-    except RlpMalformed as fault:
-        raise HeaderMalformed(f"a header is not RLP as it should be: {fault}") from fault
+    except RlpMalformedError as fault:
+        raise HeaderMalformed(f"a header is not valid RLP: {fault}") from fault
     if len(items) <= len(FIELD_RULES) and len(items) not in FORK_FIELD_COUNTS:
         raise HeaderMalformed(f"no fork has headers of {len(items)} fields")
     for rule, payload in zip(FIELD_RULES, payloads, strict=False):
         rule.check(payload)
-    found = keccak256(encoded)
-    if expected_hash is not None and found != expected_hash:
-        raise HeaderHashMismatch(
-            f"the header hashes to 0x{found.hex()}, not to 0x{expected_hash.hex()}"
+    actual_hash = keccak256(encoded)
+    if expected_hash is not None and actual_hash != expected_hash:
+        raise HeaderHashMismatchError(
+            f"the header hashes to 0x{actual_hash.hex()}, not to 0x{expected_hash.hex()}"
         )
-    return Header(encoded, found, payloads, tuple(items[len(FIELD_RULES) :]))
+    return Header(encoded, actual_hash, payloads, tuple(items[len(FIELD_RULES) :]))
 
 
 def header_from_json(block: object, expected_hash: bytes | None = None) -> Header:
-    """Build the header from an `eth_getBlockBy…` answer, and check that its hash comes out.
+    """Build the header from an `eth_getBlockBy…` answer, and check its hash.
 
-    The block's own `hash` must come out in any case, the expected one as well where it is given.
-    Other keys are ignored.
+    The hash must equal the block's own `hash`, and the expected hash if there is one. Other keys
+    are ignored.
     """
     fields = read_object(block, "a block")
     if fields.get("hash") is None:
-        raise HeaderFieldMissing("the block has no hash: it is pending, or not a block")
+        raise HeaderFieldMissingError("the block has no hash: it is pending, or not a block")
     stated_hash = read_fixed_bytes(fields["hash"], "hash", HASH_BYTES)
     header = decode_header(encode_list(_items_from_json(fields)), stated_hash)
     if expected_hash is not None and header.hash != expected_hash:
-        raise HeaderHashMismatch(
+        raise HeaderHashMismatchError(
             f"the node answers with block 0x{header.hash.hex()}, not 0x{expected_hash.hex()}"
         )
     return header
@@ -226,15 +220,15 @@ def header_from_json(block: object, expected_hash: bytes | None = None) -> Heade
 
 def _items_from_json(fields: dict[str, object]) -> Iterator[bytes]:
     rules = FIELD_RULES + LATER_FIELD_RULES
-    # A fork's fields come together, so the last one that is there says which must be.
+    # The last field that is present determines the fork, which must have all fields before it.
     count = max(
-        (place for place, rule in enumerate(rules, 1) if fields.get(rule.json_key) is not None),
+        (index for index, rule in enumerate(rules, 1) if fields.get(rule.json_key) is not None),
         default=0,
     )
-    needed = next(fork for fork in FORK_FIELD_COUNTS if fork >= count)
-    for rule in rules[:needed]:
+    field_count = next(fork for fork in FORK_FIELD_COUNTS if fork >= count)
+    for rule in rules[:field_count]:
         if fields.get(rule.json_key) is None:
-            raise HeaderFieldMissing(f"the block has no {rule.json_key}")
+            raise HeaderFieldMissingError(f"the block has no {rule.json_key}")
         yield _encode_field(rule, fields[rule.json_key])
 
 

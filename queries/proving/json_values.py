@@ -1,77 +1,78 @@
-"""Values of a node's JSON, read strictly: whatever a node sends, the fault is an error of ours.
+"""Read values of a node's JSON strictly; every fault is a `ProofError`.
 
-Sentences quote only the beginning of a text and only the kind of anything else: a value that is
-refused may be huge, or nested deeper than Python can print.
+Sentences quote only the beginning of a text and only the type of anything else, because a wrong
+value may be huge, or nested deeper than Python can print.
 """
 
 import re
 from binascii import unhexlify
 
-from queries.proving.errors import AnswerMalformed, AnswerTooLarge
+from queries.proving.errors import AnswerMalformedError, AnswerTooLargeError
 
-MOST_VALUES = 2**20  # of a text that is read: as objects they take thirty times their bytes
-_BEFORE_VALUES = (b"[", b"{", b",")
+MAX_VALUES = 2**20  # in a document: as Python objects they take thirty times their bytes
+_VALUE_MARKS = (b"[", b"{", b",")
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
-_SHOWN_CHARACTERS = 70
+_QUOTED_CHARACTERS = 70
 
 
-def has_too_many_values(content: bytes | bytearray, most: int = MOST_VALUES) -> bool:
-    """Checked before parsing. Each value begins after one of these, which hex does not hold."""
-    return sum(map(content.count, _BEFORE_VALUES)) > most
+def has_too_many_values(content: bytes | bytearray, limit: int = MAX_VALUES) -> bool:
+    """Call before parsing. Counts the marks that precede a value; hex contains none of them."""
+    return sum(map(content.count, _VALUE_MARKS)) > limit
 
 
 def read_object(value: object, name: str) -> dict[str, object]:
     """Read a JSON object."""
     if not isinstance(value, dict):
-        raise AnswerMalformed(f"{name} must be an object, not {shown(value)}")
+        raise AnswerMalformedError(f"{name} must be an object, not {describe(value)}")
     return value
 
 
 def read_list(value: object, name: str, limit: int) -> list[object]:
     """Read a JSON array of at most `limit` entries."""
     if not isinstance(value, list):
-        raise AnswerMalformed(f"{name} must be a list, not {shown(value)}")
+        raise AnswerMalformedError(f"{name} must be a list, not {describe(value)}")
     if len(value) > limit:
-        raise AnswerTooLarge(f"{name} has {len(value)} entries; at most {limit} can be right")
+        raise AnswerTooLargeError(f"{name} has {len(value)} entries; at most {limit} are possible")
     return value
 
 
 def read_bytes(value: object, name: str, limit: int) -> bytes:
     """Read 0x-hex of at most `limit` bytes."""
     if not isinstance(value, str) or not value.startswith("0x"):
-        raise AnswerMalformed(f"{name} must be 0x-hex, not {shown(value)}")
+        raise AnswerMalformedError(f"{name} must be 0x-hex, not {describe(value)}")
     if len(value) > 2 + 2 * limit:
-        raise AnswerTooLarge(
-            f"{name} has {len(value) // 2 - 1} bytes; at most {limit} can be right"
+        raise AnswerTooLargeError(
+            f"{name} has {len(value) // 2 - 1} bytes; at most {limit} are possible"
         )
     try:
         # Unlike bytes.fromhex, unhexlify does not skip white space.
         return unhexlify(value[2:])
     except ValueError:
-        raise AnswerMalformed(f"{name} must be whole bytes of hex, not {shown(value)}") from None
+        raise AnswerMalformedError(
+            f"{name} must be whole bytes of hex, not {describe(value)}"
+        ) from None
 
 
 def read_fixed_bytes(value: object, name: str, width: int) -> bytes:
     """Read 0x-hex of exactly `width` bytes."""
-    read = read_bytes(value, name, width)
-    if len(read) != width:
-        raise AnswerMalformed(f"{name} must have {width} bytes, not {len(read)}")
-    return read
+    content = read_bytes(value, name, width)
+    if len(content) != width:
+        raise AnswerMalformedError(f"{name} must have {width} bytes, not {len(content)}")
+    return content
 
 
 def read_quantity(value: object, name: str) -> int:
     """Read an integer below 2^256 in 0x-hex.
 
-    Leading zeros are read although JSON-RPC forbids them, because some nodes send them; what the
-    number is stays unambiguous.
+    Leading zeros are accepted although JSON-RPC forbids them, because some nodes send them.
     """
     if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
-        raise AnswerMalformed(f"{name} must be a number in 0x-hex, not {shown(value)}")
+        raise AnswerMalformedError(f"{name} must be a number in 0x-hex, not {describe(value)}")
     return int(value, 16)
 
 
-def shown(value: object) -> str:
-    """What to call a value that was not expected."""
+def describe(value: object) -> str:
+    """Describe an unexpected value in an error sentence."""
     if isinstance(value, str):
-        return ascii(value[:_SHOWN_CHARACTERS]) + ("…" if len(value) > _SHOWN_CHARACTERS else "")
+        return ascii(value[:_QUOTED_CHARACTERS]) + ("…" if len(value) > _QUOTED_CHARACTERS else "")
     return "null" if value is None else f"a value of type {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""Keccak-256, and the three hashes of emptiness that the protocol names."""
+"""Keccak-256, and the hashes of the empty trie, code and uncle list."""
 
 from collections.abc import Callable
 
@@ -8,9 +8,9 @@ HASH_BYTES = 32
 
 
 def _fastest_backend() -> Callable[[bytes], bytes]:
-    """Hashing is most of a proof's cost, and pysha3's call is some 2 to 5 times as short.
+    """Prefer pysha3, which is 2 to 5 times as fast; hashing is most of a proof's cost.
 
-    `eth_hash` on its own would take pycryptodome wherever it is installed.
+    `eth_hash` alone would prefer pycryptodome.
     """
     try:
         return load_backend("pysha3").keccak256
@@ -22,13 +22,10 @@ keccak256 = _fastest_backend()
 
 
 def number_word(number: int) -> bytes:
-    """A number as contracts hash and store it."""
+    """Encode a number as a 32-byte word."""
     return number.to_bytes(HASH_BYTES, "big")
 
 
-# The hash of the empty string's RLP: a trie without any key.
-EMPTY_TRIE_ROOT = keccak256(b"\x80")
-# The hash of no bytes: an account without code.
+EMPTY_TRIE_ROOT = keccak256(b"\x80")  # the RLP of the empty string
 EMPTY_CODE_HASH = keccak256(b"")
-# The hash of the empty list's RLP: every header since the merge.
-EMPTY_UNCLES_HASH = keccak256(b"\xc0")
+EMPTY_UNCLES_HASH = keccak256(b"\xc0")  # the RLP of the empty list; in every header since the merge

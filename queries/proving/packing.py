@@ -1,7 +1,7 @@
-"""Many accounts or slots of one block, in the fewest transactions that a node takes.
+"""Pack many accounts or slots of a block into as few transactions as possible.
 
-Groups are cut by bytes and by a rough gas table; the service tries out every call before it is
-sent.
+Groups are limited by calldata and by rough gas estimates; the service simulates every call before
+it sends it.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,112 +13,115 @@ from typing import TypeVar
 from queries.proving.accounts import SlotProof
 from queries.proving.witnesses import AccountField, AccountRequest
 
-# What a node's pool takes is the whole signed transaction: 128 KiB with its signature, fees and
-# address, for which some 130 bytes would do.
+# Nodes limit the whole signed transaction; its signature, fees and address take some 130 bytes.
 TRANSACTION_BYTES = 128 * 1024
 CALLDATA_BYTES = TRANSACTION_BYTES - 256
 
 Item = TypeVar("Item")
 Build = Callable[[Sequence[Item]], bytes]
-Fits = Callable[[int, int], bool]  # whether one call takes the items from one place to another
-Shared = Callable[[int], int]  # bytes that are sent twice where the items are cut there
+Fits = Callable[[int, int], bool]  # whether a call can have the items from start to end
+CutCost = Callable[[int], int]  # bytes that are sent twice if the items are cut there
 
-_SHIFT = 8
+_MAX_SHIFT = 8
 
 
 def pack(
-    items: Sequence[Item], build: Build[Item], most: int, weigh: Callable[[Item], int] = lambda _: 1
+    items: Sequence[Item],
+    build: Build[Item],
+    limit: int,
+    weigh: Callable[[Item], int] = lambda _: 1,
 ) -> list[Sequence[Item]]:
-    """Split the items, in their order, into as few groups as `build` needs calls for.
+    """Split the items, in order, into as few groups as possible; `build` makes a group's call.
 
-    A call has at most `CALLDATA_BYTES`, and items of at most the weight `most`, which represents
-    the gas that would not fit.
+    A call has at most `CALLDATA_BYTES`, and items with a total weight, which stands for gas, of at
+    most `limit`.
     """
     if not items:
         return []
-    weight = [0, *accumulate(map(weigh, items))]
+    weights = [0, *accumulate(map(weigh, items))]
 
-    @cache  # the same groups are weighed again and again
+    @cache  # the same groups are tried repeatedly
     def size(start: int, end: int) -> int:
         return len(build(items[start:end]))
 
     def fits(start: int, end: int) -> bool:
         return (
             0 <= start < end <= len(items)
-            and weight[end] - weight[start] <= most
+            and weights[end] - weights[start] <= limit
             and size(start, end) <= CALLDATA_BYTES
         )
 
-    # No fewer groups than these can do. Where they do, the longest need not be looked for.
-    least = max(-(-size(0, len(items)) // CALLDATA_BYTES), -(-weight[-1] // max(most, 1)))
-    cuts = _even(len(items), min(least, len(items)))
+    # A lower bound. If even groups of that number fit, no search is needed.
+    min_groups = max(-(-size(0, len(items)) // CALLDATA_BYTES), -(-weights[-1] // max(limit, 1)))
+    cuts = _even_cuts(len(items), min(min_groups, len(items)))
     if not all(fits(start, end) for start, end in pairwise(cuts)):
         cuts = [0]
         while cuts[-1] < len(items):
-            cuts.append(_furthest(cuts[-1], len(items), fits))
+            cuts.append(_last_fitting(cuts[-1], len(items), fits))
 
-    def shared(cut: int) -> int:
-        """What a cut there costs: these two are under all nodes that groups on both sides show."""
+    def cut_cost(cut: int) -> int:
+        """Bytes of the nodes that both neighbours of the cut share, and each group repeats."""
         return size(cut - 1, cut) + size(cut, cut + 1) - size(cut - 1, cut + 1)
 
-    return [items[start:end] for start, end in pairwise(_evened(cuts, shared, fits))]
+    return [items[start:end] for start, end in pairwise(_optimise_cuts(cuts, cut_cost, fits))]
 
 
-def _even(items: int, groups: int) -> list[int]:
-    return [items * place // groups for place in range(groups + 1)]
+def _even_cuts(items: int, groups: int) -> list[int]:
+    return [items * index // groups for index in range(groups + 1)]
 
 
-def _furthest(start: int, last: int, fits: Fits) -> int:
-    """The end of the longest group from `start` that fits; one item is always taken."""
-    fitting, beyond = start + 1, last + 1
-    while beyond - fitting > 1:
-        middle = (fitting + beyond) // 2
+def _last_fitting(start: int, last: int, fits: Fits) -> int:
+    """The end of the longest group from `start` that fits; it has at least one item."""
+    fitting, too_far = start + 1, last + 1
+    while too_far - fitting > 1:
+        middle = (fitting + too_far) // 2
         if fits(start, middle):
             fitting = middle
         else:
-            beyond = middle
+            too_far = middle
     return fitting
 
 
-def _evened(cuts: list[int], shared: Shared, fits: Fits) -> list[int]:
-    """The same number of groups, of one size where that fits, cut where it costs least.
+def _optimise_cuts(cuts: list[int], cut_cost: CutCost, fits: Fits) -> list[int]:
+    """Make groups equally long if that fits, then move cuts to where they cost least.
 
-    Neighbours share nodes, and what two groups share is sent twice: a cut between two subtrees is
-    the cheapest.
+    Neighbours share nodes, which two groups would both send. The cheapest cut is between subtrees.
     """
     groups = len(cuts) - 1
-    even = _even(cuts[-1], groups)
+    even = _even_cuts(cuts[-1], groups)
     if not all(fits(start, end) for start, end in pairwise(even)):
         return cuts
-    for place in range(1, groups):
-        before, middle, behind = even[place - 1 : place + 2]
-        # From the middle outwards: of equals the first is taken.
-        shifts = sorted(range(-_SHIFT, _SHIFT + 1), key=abs)
-        near = [middle + shift for shift in shifts if before < middle + shift < behind]
-        even[place] = next(
-            cut for cut in sorted(near, key=shared) if fits(before, cut) and fits(cut, behind)
+    for index in range(1, groups):
+        previous, middle, following = even[index - 1 : index + 2]
+        # From the middle outwards, because the first of equals is taken.
+        shifts = sorted(range(-_MAX_SHIFT, _MAX_SHIFT + 1), key=abs)
+        candidates = [middle + shift for shift in shifts if previous < middle + shift < following]
+        even[index] = next(
+            cut
+            for cut in sorted(candidates, key=cut_cost)
+            if fits(previous, cut) and fits(cut, following)
         )
     return even
 
 
-# All fields are in one record, but these two of a contract are facts of their own beside it.
-OWN_FACTS = frozenset({AccountField.STORAGE_ROOT, AccountField.CODE_HASH})
-ACCOUNT = 20_000  # beside what is stored of it
-SLOT = 10_000
+# Fields share a record, except these two, which a registry stores separately for contracts.
+SEPARATE_FIELDS = frozenset({AccountField.STORAGE_ROOT, AccountField.CODE_HASH})
+ACCOUNT_GAS = 20_000  # without its stored words
+SLOT_GAS = 10_000
 BYTE = 40
-HEADERS_OF_A_HOP = 8  # that cost as much as a hop, on tries as deep as mainnet's
+HEADERS_OF_A_HOP = 8  # headers that cost as much as a hop, with tries as deep as mainnet's
 
 
 @dataclass(frozen=True, slots=True)
 class GasRules:
-    """What a chain's forks decide; by default the rules of Osaka."""
+    """Gas rules that depend on a chain's forks; by default those of Osaka."""
 
     cap: int = 2**24  # of a transaction (EIP-7825)
     new_slot: int = 22_100  # a storage slot's first word (EIP-2929)
 
     @property
     def room(self) -> int:
-        """For what the rough table counts; the rest of the cap is for 128 KiB of calldata."""
+        """Gas for the items; the rest of the cap is for 128 KiB of calldata."""
         return self.cap * 31 // 40
 
 
@@ -128,28 +131,28 @@ OSAKA = GasRules()
 def portions(
     requests: Sequence[AccountRequest], build: Build[AccountRequest], rules: GasRules = OSAKA
 ) -> list[Sequence[AccountRequest]]:
-    """In as few groups as `build`, which makes a call of one, needs calls for."""
-    parts = [_parts(request, build, rules) for request in requests]
+    """Split accounts into as few groups as possible; `build` makes a group's call."""
+    parts = [_split_slots(request, build, rules) for request in requests]
     # Parts of one account cannot share a witness.
-    apart = [[part] for account in parts if len(account) > 1 for part in account]
-    whole = sorted(
+    alone = [[part] for account in parts if len(account) > 1 for part in account]
+    packable = sorted(
         (account[0] for account in parts if len(account) == 1),
         key=lambda request: request.proof.address_hash,
     )
-    return [*apart, *pack(whole, build, rules.room, lambda each: gas_of(each, rules))]
+    return [*alone, *pack(packable, build, rules.room, lambda request: gas_of(request, rules))]
 
 
 def gas_of(request: AccountRequest, rules: GasRules) -> int:
-    """By the rough table, beside its bytes."""
+    """A rough estimate of the gas for an account, without its calldata."""
     fields, slots = request.fields, len(request.proof.slots)
-    stored = bool(fields) + len(fields & OWN_FACTS) + slots
-    return ACCOUNT + SLOT * slots + rules.new_slot * stored
+    new_words = bool(fields) + len(fields & SEPARATE_FIELDS) + slots
+    return ACCOUNT_GAS + SLOT_GAS * slots + rules.new_slot * new_words
 
 
-def _parts(
+def _split_slots(
     request: AccountRequest, build: Build[AccountRequest], rules: GasRules
 ) -> list[AccountRequest]:
-    """An account with more slots than one transaction can store is proven in several parts."""
+    """Split an account with more slots than a transaction can store."""
     proof, fields = request.proof, request.fields
     if not proof.slots:
         return [request]
@@ -157,10 +160,9 @@ def _parts(
     def part(slots: Sequence[SlotProof]) -> AccountRequest:
         return AccountRequest(replace(proof, slots=tuple(slots)), fields)
 
-    slots = sorted(proof.slots, key=lambda each: each.path.key)
-    rest = rules.room - gas_of(part(()), rules)
-    first, *more = pack(
-        slots, lambda some: build([part(some)]), rest, lambda _: rules.new_slot + SLOT
+    slots = sorted(proof.slots, key=lambda slot: slot.path.key)
+    slots_gas = rules.room - gas_of(part(()), rules)
+    first, *others = pack(
+        slots, lambda group: build([part(group)]), slots_gas, lambda _: rules.new_slot + SLOT_GAS
     )
-    others = [replace(part(each), fields=frozenset()) for each in more]
-    return [part(first), *others]
+    return [part(first), *(replace(part(group), fields=frozenset()) for group in others)]

@@ -1,14 +1,14 @@
-"""The calldata of the registry's `prove()`: sections, each of one block or of a chain of headers.
+"""Encode the calldata of the registry's `prove()`: sections of a block or of a chain of headers.
 
     section  uint8 1, uint64 number, uint64 timestamp, 32 hash, witness
-             a block that is accumulated: the witness rebuilds its state root
+             an accumulated block, whose state root the witness rebuilds
     section  uint8 2, uint16 count, headers, each the parent of the next
-             the last one known to the registry, accumulated, or the block of the hop before
-    section  uint8 3, the rest as in 1: the witness is that of a hop, one slot of the history
-             contract (EIP-2935), which holds the hash of an earlier block
+             the last one is known to the registry, accumulated, or the target of the last hop
+    section  uint8 3, the rest as in 1
+             a hop: the witness proves a slot of the history contract (EIP-2935), which holds the
+             hash of an earlier block
 
-A header is sent without its RLP framing and without what follows from elsewhere; see
-`CompactHeader.sol`, whose mirror this is.
+Headers are sent without RLP framing and without redundant fields; `CompactHeader.sol` decodes them.
 """
 
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from itertools import pairwise
 
-from queries.proving.errors import ArgumentMalformed
+from queries.proving.errors import ArgumentMalformedError
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import EMPTY_UNCLES_HASH, keccak256, number_word
 from queries.proving.rlp_items import split_list
 
 PROVE_SELECTOR = keccak256(b"prove()")[:4]
-HISTORY_RING = 8191
-HORIZON = 4_102_444_800  # 2100-01-01: by default, registries take no later headers
-MAX_BEACON_PLACE = 255  # long extra data, of a proof-of-authority chain, goes beyond
+HISTORY_RING = 8191  # block hashes that the contract of EIP-2935 keeps
+HORIZON = 4_102_444_800  # 2100-01-01: the default time from which registries refuse headers
+MAX_BEACON_PLACE = 255  # exceeded by the long extra data of a proof-of-authority chain
 
 
 class SectionKind(IntEnum):
@@ -34,7 +34,7 @@ class SectionKind(IntEnum):
 
 
 class HeaderFlag(IntFlag):
-    """What is left out of a header, and what follows it."""
+    """What is left out of a header, and what comes after it."""
 
     NO_UNCLES = 1
     PARENT_KNOWN = 2
@@ -48,44 +48,44 @@ class HeaderFlag(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class HeaderStep:
-    """One header of a chain, and what of it is to be stored.
+    """A header of a chain, and what the registry should store of it.
 
-    `parent_known` and `beacon_known` leave out hashes that the destination keeps itself: both
-    shorten the call, and both make it fail where the destination no longer has them.
+    `parent_known` and `beacon_known` leave out hashes that the destination knows itself. This
+    shortens the call, which fails if the destination no longer has them.
     """
 
     header: Header
     witness: bytes = b""
     accumulate: bool = False
     fields: frozenset[HeaderField] = field(default_factory=frozenset)
-    timestamps: tuple[int, ...] = ()  # at which the header before was the last block
+    timestamps: tuple[int, ...] = ()  # at which the parent was the last block
     parent_known: bool = False
     beacon_known: bool = False
-    is_hop: bool = False  # its witness is that of a hop
+    is_hop: bool = False  # the witness proves a hop
 
 
 def accumulated_section(
     number: int, timestamp: int, block_hash: bytes, witness: bytes, *, is_hop: bool = False
 ) -> bytes:
-    """Prove a witness against a block that the registry has accumulated; or hop from there."""
+    """Prove a witness against an accumulated block, or hop from there."""
     kind = SectionKind.ACCUMULATED_HOP if is_hop else SectionKind.ACCUMULATED_BLOCK
-    words = (bytes((kind,)), _uint64(number), _uint64(timestamp), block_hash, witness)
+    words = (bytes((kind,)), _encode_uint64(number), _encode_uint64(timestamp), block_hash, witness)
     return b"".join(words)
 
 
 def slot_of_hop(number: int) -> int:
-    """The slot of the history contract in which the next 8,191 blocks' states hold its hash."""
+    """The slot of the history contract that holds the block's hash, until the ring is full."""
     return number % HISTORY_RING
 
 
 def headers_section(steps: Sequence[HeaderStep]) -> bytes:
-    """Prove a chain of headers, the oldest first, up to one that the registry knows."""
+    """Prove a chain of headers, oldest first, up to a header that the registry knows."""
     for parent, child in pairwise(steps):
         if child.header.parent_hash != parent.header.hash:
-            raise ArgumentMalformed(
+            raise ArgumentMalformedError(
                 f"header {child.header.number} is not the child of header {parent.header.number}"
             )
-    parts = [_header(step, first=index == 0) for index, step in enumerate(steps)]
+    parts = [encode_header(step, first=index == 0) for index, step in enumerate(steps)]
     return b"".join((bytes((SectionKind.HEADERS,)), len(steps).to_bytes(2, "big"), *parts))
 
 
@@ -95,12 +95,12 @@ def prove_call(sections: Sequence[bytes]) -> bytes:
 
 
 def leaf_of(header: Header) -> bytes:
-    """What the registry keeps of an accumulated block."""
+    """The leaf that the registry stores for an accumulated block."""
     numbers = number_word(header.number) + number_word(header.timestamp)
     return keccak256(numbers + header.hash + header.state_root)
 
 
-def _header(step: HeaderStep, *, first: bool) -> bytes:
+def encode_header(step: HeaderStep, *, first: bool) -> bytes:
     header = step.header
     flags = HeaderFlag(0)
     parts = []
@@ -118,24 +118,19 @@ def _header(step: HeaderStep, *, first: bool) -> bytes:
         flags |= HeaderFlag.WITNESS
     else:
         parts.append(header.state_root)
-    parts += [
-        header.payload(known)
-        for known in (
-            HeaderField.TRANSACTIONS_ROOT,
-            HeaderField.RECEIPTS_ROOT,
-            HeaderField.LOGS_BLOOM,
-        )
-    ]
-    tail, place = _tail(step)
+    parts.append(header.payload(HeaderField.TRANSACTIONS_ROOT))
+    parts.append(header.payload(HeaderField.RECEIPTS_ROOT))
+    parts.append(header.payload(HeaderField.LOGS_BLOOM))
+    tail, place = _encode_tail(step)
     if step.beacon_known:
         flags |= HeaderFlag.BEACON_KNOWN
     parts += [len(tail).to_bytes(2, "big"), tail, place, step.witness]
     if step.fields:
         flags |= HeaderFlag.FIELDS
-        parts.append(sum(1 << known for known in step.fields).to_bytes(4, "big"))
+        parts.append(sum(1 << number for number in step.fields).to_bytes(4, "big"))
     if step.timestamps:
         flags |= HeaderFlag.TIMESTAMPS
-        parts += [bytes((len(step.timestamps),)), *map(_uint64, step.timestamps)]
+        parts += [bytes((len(step.timestamps),)), *map(_encode_uint64, step.timestamps)]
     if step.accumulate:
         flags |= HeaderFlag.ACCUMULATE
     if step.is_hop:
@@ -143,18 +138,20 @@ def _header(step: HeaderStep, *, first: bool) -> bytes:
     return b"".join((bytes((flags,)), *parts))
 
 
-def _tail(step: HeaderStep) -> tuple[bytes, bytes]:
-    """The fields from the difficulty on, and where among them the beacon root was left out."""
+def _encode_tail(step: HeaderStep) -> tuple[bytes, bytes]:
+    """The fields from the difficulty on, and the position of an omitted beacon root."""
     items = split_list(step.header.encoded)[HeaderField.DIFFICULTY :]
     if not step.beacon_known:
         return b"".join(items), b""
-    step.header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)  # refuses a header without one
+    step.header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)  # raises if it is missing
     beacon = HeaderField.PARENT_BEACON_BLOCK_ROOT - HeaderField.DIFFICULTY
-    before, behind = b"".join(items[:beacon]), b"".join(items[beacon + 1 :])
-    if len(before) > MAX_BEACON_PLACE:
-        raise ArgumentMalformed(f"{len(before)} bytes before the beacon root; at most 255 fit")
-    return before + behind, bytes((len(before),))
+    start, end = b"".join(items[:beacon]), b"".join(items[beacon + 1 :])
+    if len(start) > MAX_BEACON_PLACE:
+        raise ArgumentMalformedError(
+            f"{len(start)} bytes before the beacon root; the maximum is 255"
+        )
+    return start + end, bytes((len(start),))
 
 
-def _uint64(number: int) -> bytes:
+def _encode_uint64(number: int) -> bytes:
     return number.to_bytes(8, "big")

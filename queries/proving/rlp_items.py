@@ -1,14 +1,13 @@
-"""Recursive Length Prefix (yellow paper, appendix B), read strictly.
+"""Recursive Length Prefix (yellow paper, appendix B), decoded strictly.
 
-Only one level is read at a time: a list is split into its items' encodings, and a caller that needs
-an inner list splits that. So no input makes this recurse, and a node is read several times
-faster than by the `rlp` library, which builds nested lists and checks types on the way.
-Every item that is read has exactly one encoding; each other one is refused.
+A list is split into its items' encodings, one level at a time. So no input causes recursion, and
+trie nodes are decoded several times faster than by the `rlp` library. Only canonical encodings are
+accepted.
 """
 
 from collections.abc import Iterable
 
-from queries.proving.errors import RlpMalformed, RlpNotCanonical
+from queries.proving.errors import RlpMalformedError, RlpNotCanonicalError
 
 EMPTY_STRING = b"\x80"
 _SHORT_LIMIT = 56
@@ -18,52 +17,54 @@ _LIST = 0xC0
 _LONG_LIST = 0xF7
 _HASH = 0xA0
 _HASH_ITEM_BYTES = 33
+_QUOTED_BYTES = 40  # in sentences
 
 
 def is_list(item: bytes) -> bool:
-    """Whether an item's encoding begins as a list's does."""
+    """Whether the encoding begins like a list."""
     return item[:1] >= b"\xc0"
 
 
-def split_list(encoded: bytes) -> list[bytes]:
-    """Split one encoded list into the encodings of its items.
-
-    Inner lists are delimited, not looked into.
-    """
-    if not is_list(encoded):
-        raise RlpMalformed(f"a list was expected, not {_shown(encoded)}")
-    position, end = _payload(encoded, 0, len(encoded))
-    if end != len(encoded):
-        raise RlpMalformed(f"{len(encoded) - end} bytes follow the list {_shown(encoded)}")
+def split_list(encoding: bytes) -> list[bytes]:
+    """Split a list into the encodings of its items; inner lists are not decoded."""
+    if not is_list(encoding):
+        raise RlpMalformedError(f"a list was expected, not {_abbreviate(encoding)}")
+    position, end = _payload_range(encoding, 0, len(encoding))
+    if end != len(encoding):
+        raise RlpMalformedError(
+            f"{len(encoding) - end} bytes follow the list {_abbreviate(encoding)}"
+        )
     items = []
     while position < end:
-        first = encoded[position]
-        # Nearly all items of a trie's nodes are one of these two, and both are canonical.
+        first = encoding[position]
+        # Fast path for the empty string and for hashes: nearly all items of trie nodes.
         if first == _STRING:
-            following = position + 1
+            next_position = position + 1
         elif first == _HASH and position + _HASH_ITEM_BYTES <= end:
-            following = position + _HASH_ITEM_BYTES
+            next_position = position + _HASH_ITEM_BYTES
         else:
-            following = _payload(encoded, position, end)[1]
-        items.append(encoded[position:following])
-        position = following
+            next_position = _payload_range(encoding, position, end)[1]
+        items.append(encoding[position:next_position])
+        position = next_position
     return items
 
 
-def read_string(encoded: bytes) -> bytes:
-    """Read one encoded string that takes up all the bytes given."""
-    if is_list(encoded):
-        raise RlpMalformed(f"a string was expected, not the list {_shown(encoded)}")
-    start, end = _payload(encoded, 0, len(encoded))
-    if end != len(encoded):
-        raise RlpMalformed(f"{len(encoded) - end} bytes follow the string {_shown(encoded)}")
-    return encoded[start:end]
+def read_string(encoding: bytes) -> bytes:
+    """Decode a string; all bytes must belong to it."""
+    if is_list(encoding):
+        raise RlpMalformedError(f"a string was expected, not the list {_abbreviate(encoding)}")
+    start, end = _payload_range(encoding, 0, len(encoding))
+    if end != len(encoding):
+        raise RlpMalformedError(
+            f"{len(encoding) - end} bytes follow the string {_abbreviate(encoding)}"
+        )
+    return encoding[start:end]
 
 
 def read_integer(payload: bytes) -> int:
-    """Read a string's payload as an integer: big-endian, without leading zeros."""
+    """Decode a payload as a big-endian integer without leading zeros."""
     if payload[:1] == b"\x00":
-        raise RlpNotCanonical(f"the integer {_shown(payload)} has leading zeros")
+        raise RlpNotCanonicalError(f"the integer {_abbreviate(payload)} has leading zeros")
     return int.from_bytes(payload, "big")
 
 
@@ -71,7 +72,7 @@ def encode_string(payload: bytes) -> bytes:
     """Encode a byte string."""
     if len(payload) == 1 and payload[0] < _STRING:
         return payload
-    return _prefix(len(payload), _STRING, _LONG_STRING) + payload
+    return _length_prefix(len(payload), _STRING, _LONG_STRING) + payload
 
 
 def encode_integer(number: int) -> bytes:
@@ -80,23 +81,23 @@ def encode_integer(number: int) -> bytes:
 
 
 def encode_list(items: Iterable[bytes]) -> bytes:
-    """Encode a list of items that are encoded already."""
+    """Encode a list of encoded items."""
     payload = b"".join(items)
-    return _prefix(len(payload), _LIST, _LONG_LIST) + payload
+    return _length_prefix(len(payload), _LIST, _LONG_LIST) + payload
 
 
-def _prefix(length: int, short: int, long: int) -> bytes:
+def _length_prefix(length: int, short: int, long: int) -> bytes:
     if length < _SHORT_LIMIT:
         return bytes((short + length,))
     digits = length.to_bytes((length.bit_length() + 7) // 8, "big")
     return bytes((long + len(digits),)) + digits
 
 
-def _payload(encoded: bytes, position: int, end: int) -> tuple[int, int]:
-    """Where the payload of the item at `position` begins and ends, which is before `end`."""
+def _payload_range(encoding: bytes, position: int, end: int) -> tuple[int, int]:
+    """The start and end of the payload of the item at `position`."""
     if position >= end:
-        raise RlpMalformed("an item was expected, and there are no bytes left")
-    first = encoded[position]
+        raise RlpMalformedError("an item is missing at the end")
+    first = encoding[position]
     if first < _STRING:
         return position, position + 1
     base, long = (_STRING, _LONG_STRING) if first < _LIST else (_LIST, _LONG_LIST)
@@ -105,17 +106,17 @@ def _payload(encoded: bytes, position: int, end: int) -> tuple[int, int]:
         length = first - base
     else:
         start += first - long
-        digits = encoded[position + 1 : min(start, end)]
+        digits = encoding[position + 1 : min(start, end)]
         length = int.from_bytes(digits, "big")
         if digits[:1] == b"\x00" or length < _SHORT_LIMIT:
-            raise RlpNotCanonical(f"the length {_shown(digits)} has a shorter form")
+            raise RlpNotCanonicalError(f"the length {_abbreviate(digits)} has a shorter form")
     if start + length > end:
-        raise RlpMalformed(f"an item of {length} bytes is cut off after {max(end - start, 0)}")
-    if first == _STRING + 1 and encoded[start] < _STRING:
-        raise RlpNotCanonical(f"the byte {encoded[start]:#04x} is its own encoding")
+        raise RlpMalformedError(f"an item of {length} bytes is cut off after {max(end - start, 0)}")
+    if first == _STRING + 1 and encoding[start] < _STRING:
+        raise RlpNotCanonicalError(f"the byte {encoding[start]:#04x} is its own encoding")
     return start, start + length
 
 
-def _shown(some: bytes) -> str:
-    """Enough of the bytes to recognise them by."""
-    return f"0x{some[:40].hex()}" + ("…" if len(some) > 40 else "")  # noqa: PLR2004
+def _abbreviate(content: bytes) -> str:
+    """Abbreviate bytes for a sentence."""
+    return f"0x{content[:_QUOTED_BYTES].hex()}" + ("…" if len(content) > _QUOTED_BYTES else "")

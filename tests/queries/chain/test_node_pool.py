@@ -1,4 +1,4 @@
-"""Fail-over between nodes, cool-downs, errors, and answers that do not check."""
+"""Fail-over between nodes, cool-downs, lag, errors and invalid answers."""
 
 import time
 from dataclasses import replace
@@ -8,8 +8,10 @@ import pytest
 
 from explorer.demo.local_node import LocalNode
 from queries.chain.errors import (
+    CallReverted,
     NodesLie,
     NodesLimited,
+    NodesOfAnotherChain,
     NodesRefuse,
     ProofWindowExceeded,
     StateNotAvailable,
@@ -18,90 +20,99 @@ from queries.chain.node_pool import NodePool
 from queries.chain.reader import SourceChain
 from queries.config.limits import Limits
 from queries.config.routes import Chain
-from queries.proving.errors import AnswerMalformed
-from tests.queries.chain.asking_nodes import NO_SIGNER, ask, failure, impatient, number
-from tests.rigs.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node
+from queries.proving.errors import AnswerMalformedError
+from tests.queries.chain.asking_nodes import (
+    NO_SIGNER,
+    ask,
+    block_number,
+    failure,
+    impatient,
+    number,
+)
+from tests.rigs.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node, result
 from tests.rigs.relay import Asked, NotMine, chain_of, refusal, relay
 
 pytestmark = pytest.mark.no_database
-NOBODY_AT_ALL = "0x00000000000000000000000000000000000dEaD1"
+NO_ACCOUNT = "0x00000000000000000000000000000000000dEaD1"
 
 
 @pytest.mark.parametrize("kind", ["a stall", "nothing at all", "no JSON", "a body byte by byte"])
-def test_a_node_that_gives_no_answer_is_passed_over(shared_node: LocalNode, kind: str) -> None:
+def test_the_next_node_is_asked_if_a_node_does_not_answer(
+    shared_node: LocalNode, kind: str
+) -> None:
     with lying_node(NO_ANSWERS[kind]) as address:
         nodes = impatient(chain_of(address, shared_node.url))
         assert number(ask(nodes, "eth_chainId")) == 31_337
-        nodes.close()
 
 
 # Cool-down
 
 
-def down_until(asked: Asked, times: int, status: int = 502) -> Any:
-    """The first requests are answered with this status."""
+def fail_first(log: Asked, times: int, status: int = 502) -> Any:
+    """Answer the first requests with this status."""
 
-    def say(node: LyingNode, _: object) -> None:
-        if len(asked.requests) > times:
+    def fail(node: LyingNode, _: object) -> None:
+        if len(log.requests) > times:
             raise NotMine
         node.answer(b"not now", status)
 
-    return say
+    return fail
 
 
-def soon(*urls: str, first: float = 0.2, longest: float = 60, **other: Any) -> Chain:
+def with_cooldown(*urls: str, first: float = 0.2, longest: float = 60, **other: Any) -> Chain:
     limits = Limits(cooldown_first=first, cooldown_longest=longest, **other)
     return replace(chain_of(*urls), limits=limits)
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
-def test_a_failed_node_is_not_asked_before_its_cool_down_ends(
+def test_a_failed_node_gets_no_requests_during_its_cool_down(
     shared_node: LocalNode, status: int
 ) -> None:
-    asked = Asked()
-    with relay(shared_node.url, asked=asked, first=down_until(asked, 1, status)) as address:
-        chain = soon(address, shared_node.url, first=0.5)
-        for _ in range(3):  # each by connections of its own, as other threads have
+    log = Asked()
+    with relay(shared_node.url, asked=log, first=fail_first(log, 1, status)) as address:
+        chain = with_cooldown(address, shared_node.url, first=0.5)
+        for _ in range(3):  # with separate connections, like other threads
             nodes = NodePool(chain)
             assert number(ask(nodes, "eth_blockNumber")) >= 0
-        assert len(asked.requests) == 1
+        assert len(log.requests) == 1
         time.sleep(0.6)
         ask(nodes, "eth_blockNumber")
-        assert asked.methods == ["eth_chainId", "eth_chainId", "eth_blockNumber"]
+        assert log.methods == ["eth_chainId", "eth_chainId", "eth_blockNumber"]
 
 
-def test_an_error_in_the_body_decides_whatever_the_status(shared_node: LocalNode) -> None:
-    """A node that lacks one block's state is asked the next question all the same."""
+def test_a_json_rpc_error_counts_more_than_the_http_status(shared_node: LocalNode) -> None:
+    """A node without a block's state is still asked the next question."""
 
     def refuse(node: LyingNode, question: Any) -> None:
         if question["method"] != "eth_getBalance":
             raise NotMine
         node.answer(as_json({"id": question["id"], **refusal("missing trie node")}), 500)
 
-    asked = Asked()
-    with relay(shared_node.url, asked=asked, first=refuse) as address:
+    log = Asked()
+    with relay(shared_node.url, asked=log, first=refuse) as address:
         nodes = NodePool(chain_of(address))
-        assert type(failure(nodes, "eth_getBalance", NOBODY_AT_ALL, "latest")) is StateNotAvailable
+        error = failure(nodes, "eth_getBalance", NO_ACCOUNT, "latest")
+        assert type(error) is StateNotAvailable
         assert number(ask(nodes, "eth_blockNumber")) >= 0
 
 
-def test_a_node_that_reports_rate_limiting_cools_down(shared_node: LocalNode) -> None:
+def test_a_rate_limiting_node_cools_down(shared_node: LocalNode) -> None:
     def limit(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
         return refusal("daily request limit reached", -32005) if method == "eth_call" else answer
 
-    asked = Asked()
-    with relay(shared_node.url, limit, asked) as address:
+    log = Asked()
+    with relay(shared_node.url, limit, log) as address:
         nodes = NodePool(chain_of(address))
         assert type(failure(nodes, "eth_call", {}, "latest")) is NodesLimited
         assert type(failure(nodes)) is NodesLimited
-    assert asked.methods == ["eth_chainId", "eth_call"]
+    assert log.methods == ["eth_chainId", "eth_call"]
 
 
 # Lag
 
 
 def heads_from(start: int) -> Any:
-    """Heads whose time is this."""
+    """Change the time of heads."""
 
     def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
         if method != "eth_getBlockByNumber":
@@ -111,57 +122,54 @@ def heads_from(start: int) -> Any:
     return change
 
 
-def test_a_node_that_lags_is_asked_last(shared_node: LocalNode) -> None:
-    now, asked = int(time.time()), Asked()
+def test_a_lagging_node_is_asked_last(shared_node: LocalNode) -> None:
+    now, log = int(time.time()), Asked()
     with (
-        relay(shared_node.url, heads_from(now - 90), asked) as late,
-        relay(shared_node.url, heads_from(now)) as well,
+        relay(shared_node.url, heads_from(now - 90), log) as lagging,
+        relay(shared_node.url, heads_from(now)) as healthy,
     ):
-        both = SourceChain(chain_of(late, well, finality=0))
+        both = SourceChain(chain_of(lagging, healthy, finality=0))
         for attempt in (0, 1):
             both.ask_first(attempt)
             both.head()
         assert both.head().timestamp == now
-        assert asked.methods.count("eth_getBlockByNumber") == 1
-        assert SourceChain(chain_of(late, finality=0)).head().timestamp == now - 90
+        assert log.methods.count("eth_getBlockByNumber") == 1
+        assert SourceChain(chain_of(lagging, finality=0)).head().timestamp == now - 90
 
 
 def test_a_head_in_the_future_is_a_failure(shared_node: LocalNode) -> None:
     now = int(time.time())
     with (
-        relay(shared_node.url, heads_from(now + 300)) as fast,
-        relay(shared_node.url, heads_from(now)) as well,
+        relay(shared_node.url, heads_from(now + 300)) as future,
+        relay(shared_node.url, heads_from(now)) as healthy,
     ):
-        assert SourceChain(chain_of(fast, well, finality=0)).head().timestamp == now
-        # Of a single node the clock of this machine may be wrong as well.
-        alone = chain_of(f"{fast}/alone", finality=0)
+        assert SourceChain(chain_of(future, healthy, finality=0)).head().timestamp == now
+        # With a single node, this machine's clock may be the wrong one.
+        alone = chain_of(f"{future}/alone", finality=0)
         assert SourceChain(alone).head().timestamp == now + 300
 
 
 # Refusals
 
 
-def test_a_refusal_of_all_nodes_is_the_error_that_the_table_says(shared_node: LocalNode) -> None:
+def test_if_all_nodes_refuse_their_error_is_classified(shared_node: LocalNode) -> None:
     def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
-        told = "distance to target block exceeds maximum proof window"
-        return refusal(told, -32602) if method == "eth_getProof" else answer
+        message = "distance to target block exceeds maximum proof window"
+        return refusal(message, -32602) if method == "eth_getProof" else answer
 
     with relay(shared_node.url, change) as address:
         nodes = NodePool(chain_of(address, address + "/other"))
-        begin = time.monotonic()
+        start = time.monotonic()
         error = failure(nodes, "eth_getProof")
-        nodes.close()
     assert type(error) is ProofWindowExceeded
     assert not error.retryable
-    assert time.monotonic() - begin < 2  # no time mends it
+    assert time.monotonic() - start < 2  # without retries
 
 
-def test_a_refusal_in_unknown_words_is_reported_without_what_could_be_a_key(
-    shared_node: LocalNode,
-) -> None:
+def test_unknown_errors_are_quoted_without_possible_keys(shared_node: LocalNode) -> None:
     def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
-        told = "the moon, at http://127.0.0.1/hunter2 (key hunter2), is in its 3rd quarter"
-        return refusal(told) if method == "eth_blockNumber" else answer
+        message = "the moon, at http://127.0.0.1/hunter2 (key hunter2), is in its 3rd quarter"
+        return refusal(message) if method == "eth_blockNumber" else answer
 
     with relay(shared_node.url, change) as address:
         error = failure(impatient(chain_of(address)))
@@ -171,36 +179,120 @@ def test_a_refusal_in_unknown_words_is_reported_without_what_could_be_a_key(
     )
 
 
-# What is checked
+# Checks
 
 
 def honest_number(answer: Any) -> int:
     if number(answer) > 1_000_000:
-        raise AnswerMalformed(f"{answer} hunter2")
+        raise AnswerMalformedError(f"{answer} hunter2")
     return number(answer)
 
 
-def test_where_one_node_lies_another_is_asked(shared_node: LocalNode) -> None:
-    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+def test_if_a_node_lies_the_next_one_is_asked(shared_node: LocalNode) -> None:
+    def lie(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
         return {"result": "0xffffff"} if method == "eth_blockNumber" else answer
 
-    with relay(shared_node.url, change) as liar:
+    with relay(shared_node.url, lie) as liar:
         nodes = NodePool(chain_of(liar, shared_node.url))
-        assert nodes.checked("eth_blockNumber", [], honest_number) < 1_000_000
-        nodes.close()
-
-
-def test_where_all_lie_it_is_reported(shared_node: LocalNode) -> None:
-    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
-        return {"result": "0xffffff"} if method == "eth_blockNumber" else answer
-
-    with relay(shared_node.url, change) as liar:
-        nodes = NodePool(chain_of(liar, NO_SIGNER))
-        with pytest.raises(NodesLie) as lie:
-            nodes.checked("eth_blockNumber", [], honest_number)
-        nodes.close()
-    assert lie.value.retryable
-    assert lie.value.sentence == (
+        assert nodes.fetch("eth_blockNumber", [], honest_number) < 1_000_000
+        with pytest.raises(NodesLie) as caught:
+            NodePool(chain_of(liar, NO_SIGNER)).fetch("eth_blockNumber", [], honest_number)
+    assert caught.value.retryable
+    assert caught.value.sentence == (
         "No node of Local gives a valid answer to eth_blockNumber. "
-        "A node's JSON has not the shape of such an answer."
+        "A node's JSON does not have the shape of such an answer."
     )
+
+
+# Chain id
+
+
+def test_a_node_of_another_chain_gets_no_other_requests(shared_node: LocalNode) -> None:
+    log = Asked()
+    with relay(shared_node.url, foreign, log) as address:
+        nodes = impatient(chain_of(address, shared_node.url))
+        assert [number(ask(nodes, "eth_blockNumber")) >= 0 for _ in range(2)] == [True, True]
+        error = failure(impatient(chain_of(address)))
+    assert type(error) is NodesOfAnotherChain
+    assert error.retryable
+    assert set(log.methods) == {"eth_chainId"}
+
+
+def foreign(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+    return {"result": "0x5"} if method == "eth_chainId" else answer
+
+
+def test_a_node_that_switches_to_another_chain_is_noticed(shared_node: LocalNode) -> None:
+    chain_ids: list[str] = []
+
+    def change(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return {"result": chain_ids[0]} if chain_ids and method == "eth_chainId" else answer
+
+    with relay(shared_node.url, change) as address:
+        nodes = NodePool(replace(chain_of(address), limits=Limits(chain_id_age=0.5)))
+        ask(nodes, "eth_blockNumber")
+        chain_ids.append("0x1")
+        ask(nodes, "eth_blockNumber")
+        time.sleep(0.6)
+        assert type(failure(nodes)) is NodesOfAnotherChain
+
+
+# Batches
+
+
+def unchecked(answer: Any) -> Any:
+    return answer
+
+
+def test_a_revert_is_an_answer_of_the_batch(shared_node: LocalNode) -> None:
+    nodes = NodePool(chain_of(shared_node.url))
+    codes = ["0x5f5ffd", "0x60aa5f5260205ff3", "0x60bb5f5260205ffd"]
+    answers = nodes.fetch_many(
+        "eth_call", [[{"data": code}, "latest"] for code in codes], unchecked, CallReverted
+    )
+    assert [type(answer) for answer in answers] == [CallReverted, str, CallReverted]
+    assert answers[1] == f"0x{'aa':0>64}"
+    assert isinstance(answers[2], CallReverted)
+    assert answers[2].data == bytes(31) + b"\xbb"
+
+
+@pytest.mark.parametrize(
+    ("way", "limit"),
+    [
+        ("refusal", 10),
+        ("single answer", 10),
+        ("incomplete answer", 10),
+        ("too large", 10),
+        ("413", 10),
+        ("400", 10),
+        ("no batches", 1),
+    ],
+)
+def test_batches_shrink_until_the_node_accepts_them(
+    shared_node: LocalNode, way: str, limit: int
+) -> None:
+    log = Asked()
+
+    def reject_large_batches(node: LyingNode, batch: Any) -> None:
+        if not isinstance(batch, list) or (len(batch) <= limit and limit > 1):
+            raise NotMine
+        if way == "refusal":
+            node.answer(as_json(refusal("batch of more than 10 requests is not allowed")))
+        elif way == "no batches":
+            node.answer(as_json(refusal("batch requests are not supported")))
+        elif way == "single answer":
+            node.answer(result("0x1"))
+        elif way == "too large":
+            node.answer(b"[" + b"[]," * 2**20 + b"[]]")
+        elif way.isdigit():
+            node.answer(b"<h1>no</h1>", int(way))
+        else:
+            few = [{"jsonrpc": "2.0", "id": call["id"], "result": "0x1"} for call in batch[:10]]
+            node.answer(as_json(few))
+
+    with relay(shared_node.url, asked=log, first=reject_large_batches) as url:
+        blocks = NodePool(chain_of(url)).fetch_many(
+            "eth_getBlockByNumber", [[hex(0), False]] * 100, unchecked
+        )
+    assert [block_number(block) for block in blocks] == 100 * [0]
+    assert [len(request) for request in log.requests[:6]] == [1, 100, 50, 25, 12, 6]

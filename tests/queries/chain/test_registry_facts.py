@@ -1,4 +1,4 @@
-"""What a registry already knows: facts, accumulated blocks, and block hashes."""
+"""Reading facts, accumulated blocks and block hashes from a registry."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ PROVEN_AT = 5
 HASH, OTHER_HASH = b"\x0a" * 32, b"\x0b" * 32
 
 
-def facts(node: LocalNode, address: str, kind: RegistryKind, url: str = "") -> RegistryFacts:
+def reads(node: LocalNode, address: str, kind: RegistryKind, url: str = "") -> RegistryFacts:
     registry = Registry(kind, SOURCE_CHAIN, 31_337, address)
     return RegistryFacts(Destination(chain_of(url or node.url)), registry)
 
@@ -41,31 +41,31 @@ def live() -> Iterator[LiveChain]:
 
 @pytest.fixture(scope="module")
 def native(live: LiveChain) -> Deployed:
-    """A registry with one block proven: two accounts, a slot, a header's field and a time."""
+    """A registry with a proven block: two accounts, a slot, a header field and a time."""
     registry = Deployed(live.node, "NativeRegistry")
     header = live.header(PROVEN_AT)
-    proven = HeaderStep(
+    step = HeaderStep(
         header,
         live.witness(PROVEN_AT, {PAID: (), NO_SIGNER: (7,)}),
         accumulate=True,
         fields=frozenset({HeaderField.GAS_LIMIT}),
     )
     child = HeaderStep(live.header(PROVEN_AT + 1), timestamps=(header.timestamp,))
-    registry.send(prove_call([headers_section([proven, child])]))
+    registry.send(prove_call([headers_section([step, child])]))
     return registry
 
 
-def test_where_there_is_no_registry_it_is_reported(live: LiveChain) -> None:
-    read = facts(live.node, "0x" + "66" * 20, RegistryKind.ATTESTED)
+def test_an_address_without_a_registry_is_an_error(live: LiveChain) -> None:
+    reader = reads(live.node, "0x" + "66" * 20, RegistryKind.ATTESTED)
     for ask in (
-        lambda: read.words([FactRead(FactKind.BLOCK_AT_TIME, 1)]),
-        lambda: read.leaves([1]),
-        lambda: read.anchored([1, 6]),
+        lambda: reader.words([FactRead(FactKind.BLOCK_AT_TIME, 1)]),
+        lambda: reader.leaves([1]),
+        lambda: reader.anchored([1, 6]),
     ):
         with pytest.raises(RegistryAbsent, match=r"0x6666.* on Local there is no registry"):
             ask()
     with pytest.raises(RegistryAbsent, match=r"0x42.* on Local there is no L1Block contract"):
-        read.newest_l1_block()
+        reader.newest_l1_block()
 
 
 @pytest.fixture
@@ -79,14 +79,14 @@ def optimism(live: LiveChain) -> Iterator[Deployed]:
 
 
 def test_accumulated_blocks(live: LiveChain, native: Deployed) -> None:
-    read = facts(live.node, native.address, RegistryKind.NATIVE)
-    assert read.anchored(range(1, PROVEN_AT + 250)) == {PROVEN_AT: True}
-    assert read.anchored([]) == {}
+    reader = reads(live.node, native.address, RegistryKind.NATIVE)
+    assert reader.anchored(range(1, PROVEN_AT + 250)) == {PROVEN_AT: True}
+    assert reader.anchored([]) == {}
 
 
 def test_recorded_blocks(live: LiveChain, optimism: Deployed) -> None:
-    read = facts(live.node, optimism.address, RegistryKind.OPTIMISM)
+    reader = reads(live.node, optimism.address, RegistryKind.OPTIMISM)
     for number, block_hash in ((1100, OTHER_HASH), (900, HASH)):
         move_on(live.node, number, block_hash)
         optimism.send(RECORD)
-    assert read.anchored(range(890, 1_110)) == {900: False, 1100: False}
+    assert reader.anchored(range(890, 1_110)) == {900: False, 1100: False}

@@ -1,4 +1,4 @@
-"""The key that pays: what it signs a node takes, and nothing ever shows it."""
+"""The signer: reading its key, signing, and never showing the key."""
 
 import json
 import pprint
@@ -32,7 +32,7 @@ FEES = Fees(2 * 10**9, 10**9)
 
 @pytest.fixture(scope="module")
 def keystore() -> str:
-    # Few rounds, because nobody guesses here.
+    # Few rounds, to be fast.
     return json.dumps(Account.encrypt(bytes.fromhex(KEY), PASSWORD, kdf="pbkdf2", iterations=10))
 
 
@@ -45,7 +45,7 @@ def test_a_keystore_is_opened(keystore: str) -> None:
     assert open_signer("", keystore, PASSWORD).address == ADDRESS
 
 
-def test_a_signed_transaction_is_the_signers() -> None:
+def test_signing_a_transaction() -> None:
     call = UnsignedTransaction(31_337, 3, ADDRESS, b"\x01", 50_000, FEES)
     signed = Signer(KEY).sign(call)
     assert Account.recover_transaction(signed.raw) == ADDRESS
@@ -77,47 +77,47 @@ WRONG_KEYS = [
 
 
 @pytest.mark.parametrize("key", WRONG_KEYS)
-def test_a_wrong_key_is_one_sentence_without_it(key: str) -> None:
-    with pytest.raises(SignerUnusable) as refused:
+def test_a_wrong_key_is_refused_without_repeating_it(key: str) -> None:
+    with pytest.raises(SignerUnusable) as caught:
         open_signer(key)
-    assert str(refused.value) == "SIGNER_KEY is not a private key (32 bytes in hex)."
+    assert str(caught.value) == "SIGNER_KEY is not a private key (32 bytes in hex)."
 
 
-ALONE = "Set SIGNER_KEY alone, or SIGNER_KEYSTORE and SIGNER_PASSWORD; now set:"
+CONFLICT = "Set SIGNER_KEY alone, or SIGNER_KEYSTORE and SIGNER_PASSWORD; now set:"
 
 
 @pytest.mark.parametrize(
-    ("key", "store", "password", "begins"),
+    ("key", "store", "password", "start"),
     [
         ("", "", "", "There is no signer: set SIGNER_KEY"),
-        ("", "", "x", f"{ALONE} SIGNER_PASSWORD."),
-        ("", "{}", "", f"{ALONE} SIGNER_KEYSTORE."),
+        ("", "", "x", f"{CONFLICT} SIGNER_PASSWORD."),
+        ("", "{}", "", f"{CONFLICT} SIGNER_KEYSTORE."),
         ("", "{}", "x", "SIGNER_KEYSTORE cannot be opened"),
         ("", "no json", "x", "SIGNER_KEYSTORE cannot be opened"),
         ("", "KEYSTORE", "x", "SIGNER_KEYSTORE cannot be opened"),
-        (KEY, "{}", "", f"{ALONE} SIGNER_KEY, SIGNER_KEYSTORE."),
-        (KEY, "{}", "x", f"{ALONE} SIGNER_KEY, SIGNER_KEYSTORE, SIGNER_PASSWORD."),
-        (KEY, "", "x", f"{ALONE} SIGNER_KEY, SIGNER_PASSWORD."),
+        (KEY, "{}", "", f"{CONFLICT} SIGNER_KEY, SIGNER_KEYSTORE."),
+        (KEY, "{}", "x", f"{CONFLICT} SIGNER_KEY, SIGNER_KEYSTORE, SIGNER_PASSWORD."),
+        (KEY, "", "x", f"{CONFLICT} SIGNER_KEY, SIGNER_PASSWORD."),
     ],
 )
-def test_what_cannot_be_opened_is_reported(
-    keystore: str, key: str, store: str, password: str, begins: str
+def test_wrong_settings_are_reported(
+    keystore: str, key: str, store: str, password: str, start: str
 ) -> None:
-    with pytest.raises(SignerUnusable) as refused:
+    with pytest.raises(SignerUnusable) as caught:
         open_signer(key, keystore if store == "KEYSTORE" else store, password)
-    assert str(refused.value).startswith(begins)
+    assert str(caught.value).startswith(start)
 
 
-def test_the_key_does_not_show() -> None:
+def test_no_representation_shows_the_key() -> None:
     signer = Signer(KEY)
-    shown = f"{signer} {signer!r} {pprint.pformat(signer)} {pprint.pformat(vars(signer))}"
-    assert ADDRESS in shown
-    assert KEY not in shown
+    representations = f"{signer} {signer!r} {pprint.pformat(signer)} {pprint.pformat(vars(signer))}"
+    assert ADDRESS in representations
+    assert KEY not in representations
 
 
 @pytest.mark.parametrize("case", ["key", "password", "key alone"])
-def test_no_page_of_faults_and_no_traceback_holds_a_secret(keystore: str, case: str) -> None:
-    """With DEBUG on, Django shows every name of every function on the way."""
+def test_no_error_page_or_traceback_shows_a_secret(keystore: str, case: str) -> None:
+    """With DEBUG, Django shows the local variables of all functions."""
     wrong = f"hunter2{KEY}"
     try:
         if case == "key alone":
@@ -133,7 +133,7 @@ def test_no_page_of_faults_and_no_traceback_holds_a_secret(keystore: str, case: 
             for frame in reporter.get_traceback_frames()
             if frame["filename"].endswith("/signer.py")
         ]
-        held = str([frame["vars"] for frame in frames]) + traceback.format_exc(limit=-1)
+        report = str([frame["vars"] for frame in frames]) + traceback.format_exc(limit=-1)
     assert frames
-    assert "hunter2" not in held
-    assert KEY not in held
+    assert "hunter2" not in report
+    assert KEY not in report

@@ -1,4 +1,4 @@
-"""The gas in `measured.json` is that of real transactions; `tests/bench/test_gas.py` has more."""
+"""`measured.json` has the gas of real transactions; see also `tests/bench/test_gas.py`."""
 
 from collections.abc import Callable
 
@@ -24,31 +24,31 @@ def deploy(shared_node: LocalNode) -> Deploy:
     return lambda contract, arguments=b"": Deployed(shared_node, contract, arguments)
 
 
-def is_measured(name: str, registry: Deployed, call: bytes) -> None:
-    """Addresses and signatures have more zeros or fewer, whose calldata is cheaper."""
+def assert_measured(name: str, registry: Deployed, call: bytes) -> None:
+    """Compare with a tolerance, because zero bytes in addresses and signatures cost less."""
     gas = pytest.approx(registry.send(call), rel=0.005)
     assert MEASURED["gas"][name] == {"gas": gas, "bytes": len(call)}
 
 
-def test_an_l1_block_is_recorded(shared_node: LocalNode, deploy: Deploy) -> None:
+def test_gas_of_recording_an_l1_block(shared_node: LocalNode, deploy: Deploy) -> None:
     put_predeploy(shared_node)
     move_on(shared_node, 20_000_000, b"\xab" * 32)
-    is_measured("recordHash", deploy("OptimismRegistry"), selector("recordHash()"))
+    assert_measured("recordHash", deploy("OptimismRegistry"), selector("recordHash()"))
 
 
-def test_an_output_is_recorded(deploy: Deploy) -> None:
-    """The stand-in answers for less gas than a rollup's contracts."""
+def test_gas_of_recording_an_output(deploy: Deploy) -> None:
+    """The stand-in uses less gas than a rollup's real contracts."""
     games = Games(deploy)
     registry, game = games.registry(), games.propose(OUTPUT.root)
     games.settle(game, valid=True)
-    is_measured("recordOutput", registry, record_output(game, OUTPUT))
+    assert_measured("recordOutput", registry, record_output(game, OUTPUT))
 
 
-def test_a_block_is_attested(deploy: Deploy) -> None:
-    signers = [each.address for each in SIGNERS[:3]]
+def test_gas_of_attesting_a_block(deploy: Deploy) -> None:
+    signers = [signer.address for signer in SIGNERS[:3]]
     types = ["uint256", "uint256", "address[]", "uint256", "uint256"]
     words = [HORIZON, SOURCE_CHAIN, signers, 2, VALID_UNTIL]
     registry = deploy("AttestedRegistry", encode(types, words))
     block_hash = b"\xab" * 32
     signatures = signed_by(SIGNERS[:2], registry, 20_000_000, block_hash)
-    is_measured("attest", registry, attest(20_000_000, block_hash, signatures))
+    assert_measured("attest", registry, attest(20_000_000, block_hash, signatures))

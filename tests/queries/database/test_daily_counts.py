@@ -1,4 +1,4 @@
-"""What a day has brought is counted once, in the transaction that brings it."""
+"""Events are counted once per day, in their own transaction."""
 
 import pytest
 from django.db.models import Sum
@@ -15,16 +15,16 @@ from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
 from tests.queries.api.worked_batches import run_steps, send_transaction
 
 FAILURE = Failure("out_of_reach", "Too far.", StepName.BLOCKHASH_AVAILABLE, retryable=False)
-OF_ROUTE = daily_counts.of_route(SEPOLIA, SEPOLIA)
+ROUTE_FACTS = daily_counts.of_route(SEPOLIA, SEPOLIA)
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 
 
 def _submitted(accounts: int = 1) -> str:
-    people = {
+    accounts_ = {
         f"0x{number + 1:040x}": {"props": ["BALANCE"], "slots": ["0x1"]}
         for number in range(accounts)
     }
-    data = {str(SEPOLIA): {"block:5186021": {"accounts": people}}}
+    data = {str(SEPOLIA): {"block:5186021": {"accounts": accounts_}}}
     content = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data}
     return submitted(make_key(), content)
 
@@ -38,23 +38,21 @@ def _finish(keys: list[int]) -> None:
 
 
 def _counts() -> dict[str, int]:
-    """
-    Without how long it took, which no two runs take, and of all days: midnight may come between.
-    """
-    counted = DailyCount.objects.exclude(what=daily_counts.TOOK)
-    return dict(counted.values_list("what").annotate(Sum("amount")))
+    """All counts except durations, summed over days because a test may run at midnight."""
+    rows = DailyCount.objects.exclude(what=daily_counts.TOOK)
+    return dict(rows.values_list("what").annotate(Sum("amount")))
 
 
-def test_a_batch_and_its_facts_are_counted_when_it_is_done() -> None:
+def test_done_batches_and_their_facts_are_counted_once() -> None:
     batch_id = _submitted(accounts=3)
     first, *rest = _queries(batch_id)
     _finish([first])
-    assert _counts() == {"facts": 2, OF_ROUTE: 2}
+    assert _counts() == {"facts": 2, ROUTE_FACTS: 2}
     _finish([first, *rest])
-    assert _counts() == {"facts": 6, OF_ROUTE: 6, "batches_done": 1, "done_within_5": 1}
+    assert _counts() == {"facts": 6, ROUTE_FACTS: 6, "batches_done": 1, "done_within_5": 1}
     _finish([first, *rest])
     transitions.reject([batch_id], FAILURE)
-    assert _counts() == {"facts": 6, OF_ROUTE: 6, "batches_done": 1, "done_within_5": 1}
+    assert _counts() == {"facts": 6, ROUTE_FACTS: 6, "batches_done": 1, "done_within_5": 1}
 
 
 def test_a_rejected_batch_is_counted_once() -> None:
@@ -65,8 +63,8 @@ def test_a_rejected_batch_is_counted_once() -> None:
     assert _counts() == {"batches_rejected": 1}
 
 
-def test_gas_is_counted_once_when_a_transaction_can_no_longer_change() -> None:
-    """Not when it is settled: a reorg may still undo it."""
+def test_gas_is_counted_once_when_a_transaction_is_final() -> None:
+    """A settled transaction may still be undone by a reorg."""
     batch_id = _submitted()
     run_steps(batch_id, StepName.INITIAL_STATE)
     row = send_transaction(batch_id)

@@ -1,4 +1,4 @@
-"""What wakes a prover's workers, and what ends it."""
+"""Stopping a prover by a signal."""
 
 import subprocess
 import sys
@@ -8,8 +8,8 @@ import pytest
 
 pytestmark = pytest.mark.no_database
 
-# The system gives it to the thread that is named, so that the main thread's wait goes on.
-TAKEN_BY_ANOTHER_THREAD = """
+# The system delivers the signal to another thread, so the main thread's wait goes on.
+SIGNAL_IN_ANOTHER_THREAD = """
 import signal, threading, time
 from queries.engines.alarm import Alarm
 
@@ -22,12 +22,10 @@ def take_it():
     time.sleep(30)
 
 threading.Thread(target=take_it, daemon=True).start()
-alarm.until_stopped()
+alarm.wait_until_stopped()
 """
 
 
-def test_an_order_that_does_not_interrupt_the_main_thread_ends_it_all_the_same(
-    repository: Path,
-) -> None:
-    program = [sys.executable, "-c", TAKEN_BY_ANOTHER_THREAD]
+def test_a_signal_to_another_thread_stops_the_prover(repository: Path) -> None:
+    program = [sys.executable, "-c", SIGNAL_IN_ANOTHER_THREAD]
     assert subprocess.run(program, cwd=repository, timeout=20, check=False).returncode == 0

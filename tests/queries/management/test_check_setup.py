@@ -229,7 +229,7 @@ def test_an_output_registry_with_wrong_games_is_reported(
     (line,) = wrong(setup.run("check_setup"))
     said = {
         "another chain's games": f"are about chain {SOURCE + 1}, not {SOURCE}.",
-        "no contract": "is no AnchorStateRegistry whose games a registry can ask",
+        "no contract": "is not an AnchorStateRegistry whose games a registry can ask",
         "another one": f'arguments (source = {SOURCE}, anchor_state_registry = "{asked}"). The',
     }[case]
     assert said in line
@@ -535,7 +535,7 @@ def test_an_l1_that_is_another_one_is_reported(
         else:
             move_on(node, 7 if case == "another hash" else 700, b"\xab" * 32)
         (line,) = wrong(setup.run("check_setup"))
-    told = "it is no OP-stack chain" if case == "no predeploy" else "than Elsewhere, or further"
+    told = "it is not an OP-stack chain" if case == "no predeploy" else "than Elsewhere, or further"
     assert told in line
 
 
@@ -589,7 +589,7 @@ def test_no_chain_and_a_broken_file_are_reported(setup: LocalSetup) -> None:
         == "FAILED: ROUTES_FILE names no chains: there is nothing to prove."
     )
     setup.add("[chains]", "x = 1")
-    assert setup.run("check_setup").startswith("FAILED: ROUTES_FILE, chains: x is no chain id")
+    assert setup.run("check_setup").startswith("FAILED: ROUTES_FILE, chains: x is not a chain id")
 
 
 def test_the_exit_code_says_it_too(

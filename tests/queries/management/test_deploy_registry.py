@@ -124,7 +124,7 @@ def test_a_registry_may_refuse_headers_sooner(setup: LocalSetup, node: LocalNode
 def test_an_output_registry_names_the_rollup_s_contract(setup: LocalSetup, node: LocalNode) -> None:
     """The contract must be there, before anything is paid for."""
     said = setup.run("deploy_registry", *OUTPUT)
-    assert f"FAILED: At {GAMES} on Local is no AnchorStateRegistry whose games" in said
+    assert f"FAILED: {GAMES} on Local is not an AnchorStateRegistry whose games" in said
     games = load_artifact("DisputeGamesStandIn").deployed_bytecode
     node.rpc.ask("anvil_setCode", GAMES, f"0x{games.hex()}")
     address = deployed(setup, setup.run("deploy_registry", *OUTPUT))
@@ -234,10 +234,10 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--source", "7", *NATIVE[2:]], "the id of a chain in the file (there: 31337, 5)."),
+        (["--source", "7", *NATIVE[2:]], "the id of a chain in the file (31337, 5)."),
         ([*NATIVE[:2], "--destination", "7", *NATIVE[4:]], "the new registry.destination: it must"),
-        (["--source", "5", *NATIVE[2:]], "source and destination are equal for a native"),
-        ([*NATIVE[:4], "--kind", "optimism"], "source and destination are equal for a native"),
+        (["--source", "5", *NATIVE[2:]], "source and destination are equal for native"),
+        ([*NATIVE[:4], "--kind", "optimism"], "source and destination are equal for native"),
         ([*NATIVE, "--threshold", "1"], "the new registry: threshold is unknown; the keys are "),
         ([*OPTIMISM, "--signers", TWO], "the new registry: signers is unknown"),
         ([*ATTESTED], "an attested registry has a list of signers' addresses"),
@@ -247,7 +247,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
             [*ATTESTED, "--signers", TWO.lower(), "--threshold", "1"],
             "the new registry.signers: it must be an address with its checksum (EIP-55).",
         ),
-        ([*ATTESTED, "--signers", f"{TWO},{TWO}", "--threshold", "1"], "stands there twice"),
+        ([*ATTESTED, "--signers", f"{TWO},{TWO}", "--threshold", "1"], "listed twice"),
         ([*NATIVE, "--valid-until", "2027-01-01"], "valid_until is unknown"),
         (
             [*ATTESTED, "--signers", TWO, "--threshold", "1", "--valid-until", "soon"],

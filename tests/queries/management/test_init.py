@@ -112,9 +112,9 @@ def test_a_node_s_address_may_stand_in_a_file(setup: LocalSetup, tmp_path: Path)
         (["sepolia", "--node", NOWHERE], "--node takes NAME=URL; the names are ethereum,"),
         (["sepolia", "--node", f"{NOWHERE}?key=1"], "FAILED: That is not a known network."),
         (["sepolia", "--node", "sepolia"], "--node takes NAME=URL"),
-        (["sepolia", "--node", "sepolia=nowhere"], "A node's address: it is no http or https"),
+        (["sepolia", "--node", "sepolia=nowhere"], "A node's address: it is not an http or https"),
         (["sepolia", "--node", "sepolia=@nowhere"], "A node's address: the file it names cannot"),
-        (["sepolia", *["--node", f"sepolia={NOWHERE}"] * 2], "the same address stands there twice"),
+        (["sepolia", *["--node", f"sepolia={NOWHERE}"] * 2], "the same address is listed twice"),
         (
             ["base:ethereum", f"--node=base={NOWHERE}", f"--node=ethereum={NOWHERE}"],
             "signers vouch for block hashes. Name them: --signers 0x…,0x… --threshold N.",
@@ -163,7 +163,7 @@ def test_a_person_is_asked_for_what_is_left_out(tmp_path: Path) -> None:
     for part in (
         "or sepolia)? gnosis is not a known network. Known are",
         "Another node of Base (Enter: no more):",
-        "A node's address: it is no http or https address.",
+        "A node's address: it is not an http or https address.",
         "takes an attested registry: signers vouch for block hashes.",
         "How many of these 3 must agree? --threshold says how many of the signers",
         "Base → Ethereum: attested registry 0x",

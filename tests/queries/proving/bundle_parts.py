@@ -1,4 +1,4 @@
-"""Small bundles of recorded blocks, and forgers' tools."""
+"""Small bundles of recorded blocks, and tools to forge them."""
 
 import json
 from dataclasses import replace
@@ -11,7 +11,7 @@ from queries.proving.bundles import (
     BlockProof,
     ClaimedRegistry,
     ClaimedTransaction,
-    canonical,
+    canonical_json,
     written,
 )
 from queries.proving.headers import Header, HeaderField, decode_header
@@ -38,7 +38,7 @@ def child_of(parent: Header, seconds: int = 12) -> Header:
 
 
 def block_proof(block: RecordedBlock, chain: int = 1) -> BlockProof:
-    """Everything that can be asked of it."""
+    """Proof of everything that can be requested of the block."""
     header = block.header
     assert header
     return BlockProof(
@@ -48,13 +48,15 @@ def block_proof(block: RecordedBlock, chain: int = 1) -> BlockProof:
         child_of(header),
         frozenset({HeaderField.TIMESTAMP, HeaderField.LOGS_BLOOM}),
         (header.timestamp, header.timestamp + 11),
-        tuple(sorted(map(_request, block.accounts), key=lambda each: each.proof.address or b"")),
+        tuple(
+            sorted(map(_account, block.accounts), key=lambda account: account.proof.address or b"")
+        ),
         REGISTRY,
         (SENT,),
     )
 
 
-def _request(proof: AccountProof) -> AccountRequest:
+def _account(proof: AccountProof) -> AccountRequest:
     slots = {slot.slot: slot for slot in proof.slots}
     ordered = tuple(slots[slot] for slot in sorted(slots))
     return AccountRequest(replace(proof, slots=ordered), frozenset(AccountField))
@@ -65,8 +67,8 @@ def file_of(*blocks: BlockProof, batch: str = BATCH) -> bytes:
     return "".join(written(batch, destination, blocks)).encode()
 
 
-def with_digest(told: dict[str, Any]) -> bytes:
-    """As a forger writes it."""
-    rest = {key: value for key, value in told.items() if key != "digest"}
-    digest = f"0x{sha256(canonical(rest).encode()).hexdigest()}"
-    return f"{canonical(rest | {'digest': digest})}\n".encode()
+def with_digest(members: dict[str, Any]) -> bytes:
+    """Encode a forged bundle with a correct digest."""
+    without_digest = {key: value for key, value in members.items() if key != "digest"}
+    digest = f"0x{sha256(canonical_json(without_digest).encode()).hexdigest()}"
+    return f"{canonical_json(members | {'digest': digest})}\n".encode()

@@ -1,4 +1,4 @@
-"""The corpus's documents, and its accounts as the answers they were."""
+"""The recorded blocks, and their accounts as `eth_getProof` answers."""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import pytest
 
 @dataclass(frozen=True)
 class RecordedAnswer:
-    """One account of the corpus in the shape of the `eth_getProof` answer it came from."""
+    """A recorded account in the form of its `eth_getProof` answer."""
 
     state_root: bytes
     account: bytes
@@ -34,7 +34,7 @@ def recorded_answers(corpus: list[dict[str, Any]]) -> list[RecordedAnswer]:
 
 
 def recorded_answer(state_root: str, account: dict[str, Any]) -> RecordedAnswer:
-    """Undo the corpus's own shape; an absent account is stated as geth does."""
+    """Restore the answer's form; absent accounts are stated as by geth."""
     state = account["account"]
     storage_proof = account.get("storageProof", [])
     answer = {

@@ -1,4 +1,4 @@
-"""How much memory it takes to refuse the costliest file: run as a program, it prints the bytes."""
+"""A program that prints how much memory it takes to refuse the most expensive file."""
 
 import resource
 import sys
@@ -8,16 +8,16 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from queries.proving.bundle_checks import VALUES_OF_A_MIB, check_bundle
+from queries.proving.bundle_checks import VALUES_PER_MIB, check_bundle
 from queries.proving.bundles import FORMAT, VERSION
 from queries.proving.errors import BundleRefused
 
 MIB = 16
 
 
-def costliest() -> bytes:
-    """As many bytes and values as are read, and a digest that is right, so that it is made anew."""
-    objects = MIB * VALUES_OF_A_MIB // 2 - 20
+def largest_bundle() -> bytes:
+    """A file with the maximum size and number of values, and a correct digest."""
+    objects = MIB * VALUES_PER_MIB // 2 - 20
     text = "b" * (MIB * 2**20 // objects - 12)
     batch = ",".join([f'{{"a":"{text}"}}'] * objects)
     end = f'"format":"{FORMAT}","version":{VERSION}}}'
@@ -27,9 +27,9 @@ def costliest() -> bytes:
 
 
 if __name__ == "__main__":
-    content = costliest()
+    content = largest_bundle()
     try:
         check_bundle(content, MIB)
-    except BundleRefused as refused:
+    except BundleRefused as error:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        sys.stdout.write(f"{peak * 1024} {refused}\n")
+        sys.stdout.write(f"{peak * 1024} {error}\n")

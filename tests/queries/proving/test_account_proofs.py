@@ -16,15 +16,15 @@ from queries.proving.accounts import (
     encode_account,
 )
 from queries.proving.errors import (
-    AccountMismatch,
-    AnswerMalformed,
-    AnswerTooLarge,
-    NodeHashMismatch,
+    AccountMismatchError,
+    AnswerMalformedError,
+    AnswerTooLargeError,
+    NodeHashMismatchError,
     NodeMissing,
-    NodeSurplus,
+    NodeSurplusError,
     ProofError,
-    SlotMismatch,
-    ValueNotCanonical,
+    SlotMismatchError,
+    ValueNotCanonicalError,
 )
 from queries.proving.keccak import keccak256
 from queries.proving.tries import CheckedNodes
@@ -32,7 +32,7 @@ from queries.proving.tries import CheckedNodes
 pytestmark = pytest.mark.no_database
 
 CONTRACT = bytes.fromhex("11" * 20)
-NO_SIGNER = bytes.fromhex("ee" * 20)
+ABSENT = bytes.fromhex("ee" * 20)
 LARGEST = 2**256 - 1
 STORED = {0: 1, 1: 0x80, 2: 2**255, 7: LARGEST, LARGEST: 0x7F, **{n: n for n in range(20, 60)}}
 CODE_HASH = keccak256(b"some code")
@@ -82,10 +82,10 @@ def contract_answer(slots: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def nobody_answer(slots: Sequence[int], **stated: object) -> dict[str, Any]:
+def absent_answer(slots: Sequence[int], **stated: object) -> dict[str, Any]:
     return {
-        "address": f"0x{NO_SIGNER.hex()}",
-        "accountProof": hex_proof(ACCOUNTS, NO_SIGNER),
+        "address": f"0x{ABSENT.hex()}",
+        "accountProof": hex_proof(ACCOUNTS, ABSENT),
         "nonce": "0x0",
         "balance": "0x0",
         "storageHash": f"0x{ABSENT_ACCOUNT.storage_root.hex()}",
@@ -95,7 +95,7 @@ def nobody_answer(slots: Sequence[int], **stated: object) -> dict[str, Any]:
     }
 
 
-def test_the_recorded_answers(recorded_answers: list[Any]) -> None:
+def test_recorded_answers_are_accepted(recorded_answers: list[Any]) -> None:
     checked = CheckedNodes()
     for recorded in recorded_answers:
         proof = check_account_proof(
@@ -109,7 +109,7 @@ def test_the_recorded_answers(recorded_answers: list[Any]) -> None:
         ]
 
 
-def test_state_and_slots_are_proven_present_or_not() -> None:
+def test_state_and_slots_of_a_contract() -> None:
     slots = [*STORED, 3, 4, 2**200]
     proof = check_account_proof(contract_answer(slots), STATE_ROOT, CONTRACT, slots)
     assert (proof.address, proof.address_hash) == (CONTRACT, keccak256(CONTRACT))
@@ -128,22 +128,22 @@ def test_state_and_slots_are_proven_present_or_not() -> None:
         {"storageHash": f"0x{0:064x}", "codeHash": f"0x{0:064x}"},
         {"storageHash": "0x0", "codeHash": "0x"},
         {"storageProof": None, "address": None},
-        {"address": NO_SIGNER.hex().upper().join(("0x", ""))},
+        {"address": ABSENT.hex().upper().join(("0x", ""))},
     ],
 )
-def test_an_account_that_does_not_exist(stated: dict[str, object]) -> None:
-    proof = check_account_proof(nobody_answer([], **stated), STATE_ROOT, NO_SIGNER)
+def test_absent_accounts(stated: dict[str, object]) -> None:
+    proof = check_account_proof(absent_answer([], **stated), STATE_ROOT, ABSENT)
     assert (proof.exists, proof.state, proof.slots) == (False, ABSENT_ACCOUNT, ())
 
 
-def test_slots_of_an_account_that_does_not_exist_are_zero() -> None:
-    answer = nobody_answer([0, 5])
+def test_slots_of_an_absent_account_are_zero() -> None:
+    answer = absent_answer([0, 5])
     answer["storageProof"][1]["proof"] = ["0x80"]
-    proof = check_account_proof(answer, STATE_ROOT, NO_SIGNER, [0, 5])
+    proof = check_account_proof(answer, STATE_ROOT, ABSENT, [0, 5])
     assert [slot.value for slot in proof.slots] == [0, 0]
     answer["storageProof"][0]["proof"] = contract_answer([0])["storageProof"][0]["proof"]
-    with pytest.raises(NodeSurplus):
-        check_account_proof(answer, STATE_ROOT, NO_SIGNER, [0, 5])
+    with pytest.raises(NodeSurplusError):
+        check_account_proof(answer, STATE_ROOT, ABSENT, [0, 5])
 
 
 @pytest.mark.parametrize(
@@ -156,37 +156,37 @@ def test_slots_of_an_account_that_does_not_exist_are_zero() -> None:
         {"address": f"0x{CONTRACT.hex()}"},
     ],
 )
-def test_a_node_that_misstates_an_absent_account(stated: dict[str, object]) -> None:
-    with pytest.raises(AccountMismatch):
-        check_account_proof(nobody_answer([], **stated), STATE_ROOT, NO_SIGNER)
+def test_misstated_absent_accounts_are_refused(stated: dict[str, object]) -> None:
+    with pytest.raises(AccountMismatchError):
+        check_account_proof(absent_answer([], **stated), STATE_ROOT, ABSENT)
 
 
 @pytest.mark.parametrize(
     ("key", "stated", "fault"),
     [
-        ("nonce", "0x1", AccountMismatch),
-        ("balance", "0x0", AccountMismatch),
-        ("storageHash", f"0x{ABSENT_ACCOUNT.storage_root.hex()}", AccountMismatch),
-        ("codeHash", f"0x{ABSENT_ACCOUNT.code_hash.hex()}", AccountMismatch),
-        ("codeHash", f"0x{0:064x}", AccountMismatch),
-        ("codeHash", "0x0", AnswerMalformed),
-        ("address", f"0x{NO_SIGNER.hex()}", AccountMismatch),
-        ("address", "0x12", AnswerMalformed),
-        ("nonce", None, AnswerMalformed),
-        ("accountProof", None, AnswerMalformed),
+        ("nonce", "0x1", AccountMismatchError),
+        ("balance", "0x0", AccountMismatchError),
+        ("storageHash", f"0x{ABSENT_ACCOUNT.storage_root.hex()}", AccountMismatchError),
+        ("codeHash", f"0x{ABSENT_ACCOUNT.code_hash.hex()}", AccountMismatchError),
+        ("codeHash", f"0x{0:064x}", AccountMismatchError),
+        ("codeHash", "0x0", AnswerMalformedError),
+        ("address", f"0x{ABSENT.hex()}", AccountMismatchError),
+        ("address", "0x12", AnswerMalformedError),
+        ("nonce", None, AnswerMalformedError),
+        ("accountProof", None, AnswerMalformedError),
         ("accountProof", [], NodeMissing),
-        ("accountProof", ["0x"], NodeHashMismatch),
-        ("accountProof", [1], AnswerMalformed),
-        ("accountProof", ["0x80"] * 66, AnswerTooLarge),
-        ("accountProof", [f"0x{'00' * 533}"], AnswerTooLarge),
-        ("storageProof", [], SlotMismatch),
-        ("storageProof", None, SlotMismatch),
-        ("storageProof", [{}, {}], AnswerTooLarge),
-        ("storageProof", [None], AnswerMalformed),
-        ("storageProof", {}, AnswerMalformed),
+        ("accountProof", ["0x"], NodeHashMismatchError),
+        ("accountProof", [1], AnswerMalformedError),
+        ("accountProof", ["0x80"] * 66, AnswerTooLargeError),
+        ("accountProof", [f"0x{'00' * 533}"], AnswerTooLargeError),
+        ("storageProof", [], SlotMismatchError),
+        ("storageProof", None, SlotMismatchError),
+        ("storageProof", [{}, {}], AnswerTooLargeError),
+        ("storageProof", [None], AnswerMalformedError),
+        ("storageProof", {}, AnswerMalformedError),
     ],
 )
-def test_a_node_that_answers_wrongly(key: str, stated: object, fault: type[ProofError]) -> None:
+def test_wrong_answers_are_refused(key: str, stated: object, fault: type[ProofError]) -> None:
     with pytest.raises(fault) as caught:
         check_account_proof({**contract_answer([0]), key: stated}, STATE_ROOT, CONTRACT, [0])
     assert caught.type is fault
@@ -195,18 +195,18 @@ def test_a_node_that_answers_wrongly(key: str, stated: object, fault: type[Proof
 @pytest.mark.parametrize(
     ("key", "stated", "fault"),
     [
-        ("key", "0x1", SlotMismatch),
-        ("key", f"0x1{0:064x}", AnswerMalformed),
-        ("key", None, AnswerMalformed),
-        ("value", "0x2", SlotMismatch),
-        ("value", "0x0", SlotMismatch),
-        ("value", None, AnswerMalformed),
-        ("value", "0x1" + "0" * 64, AnswerMalformed),
+        ("key", "0x1", SlotMismatchError),
+        ("key", f"0x1{0:064x}", AnswerMalformedError),
+        ("key", None, AnswerMalformedError),
+        ("value", "0x2", SlotMismatchError),
+        ("value", "0x0", SlotMismatchError),
+        ("value", None, AnswerMalformedError),
+        ("value", "0x1" + "0" * 64, AnswerMalformedError),
         ("proof", [], NodeMissing),
-        ("proof", None, AnswerMalformed),
+        ("proof", None, AnswerMalformedError),
     ],
 )
-def test_a_node_that_answers_a_slot_wrongly(
+def test_wrong_answers_for_a_slot_are_refused(
     key: str, stated: object, fault: type[ProofError]
 ) -> None:
     answer = contract_answer([0])
@@ -216,10 +216,10 @@ def test_a_node_that_answers_a_slot_wrongly(
     assert caught.type is fault
 
 
-def test_a_leaf_that_is_no_account_or_no_slot() -> None:
+def test_leaves_that_are_not_accounts_or_slots_are_refused() -> None:
     accounts = secure_trie({CONTRACT: b"no account"})
     answer = {**contract_answer([]), "accountProof": hex_proof(accounts, CONTRACT)}
-    with pytest.raises(ValueNotCanonical):
+    with pytest.raises(ValueNotCanonicalError):
         check_account_proof(answer, bytes(accounts.root_hash), CONTRACT)
     storage = secure_trie({bytes(32): b"\x82\x00\x01"})
     state = AccountState(0, 0, bytes(storage.root_hash), CODE_HASH)
@@ -232,11 +232,11 @@ def test_a_leaf_that_is_no_account_or_no_slot() -> None:
         "storageHash": f"0x{state.storage_root.hex()}",
     }
     answer["storageProof"][0] |= {"proof": hex_proof(storage, bytes(32)), "value": "0x1"}
-    with pytest.raises(ValueNotCanonical):
+    with pytest.raises(ValueNotCanonicalError):
         check_account_proof(answer, bytes(accounts.root_hash), CONTRACT, [0])
 
 
-texts = st.text(max_size=20) | st.binary(max_size=33).map(lambda some: f"0x{some.hex()}")
+texts = st.text(max_size=20) | st.binary(max_size=33).map(lambda content: f"0x{content.hex()}")
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
@@ -245,18 +245,18 @@ json_values = st.recursive(
 
 
 @given(st.data())
-def test_any_json_in_any_place_is_our_error_or_changes_nothing(data: st.DataObject) -> None:
+def test_replacing_any_part_is_refused_or_changes_nothing(data: st.DataObject) -> None:
     honest = contract_answer([0, 7])
     expected = check_account_proof(honest, STATE_ROOT, CONTRACT, [0, 7])
     answer: Any = copy.deepcopy(honest)
-    place = answer
+    container = answer
     while True:
-        options = list(place) if isinstance(place, dict) else list(range(len(place)))
-        chosen = data.draw(st.sampled_from(options))
-        if not isinstance(place[chosen], dict | list) or data.draw(st.booleans()):
+        options = list(container) if isinstance(container, dict) else list(range(len(container)))
+        key = data.draw(st.sampled_from(options))
+        if not isinstance(container[key], dict | list) or data.draw(st.booleans()):
             break
-        place = place[chosen]
-    place[chosen] = data.draw(json_values)
+        container = container[key]
+    container[key] = data.draw(json_values)
     try:
         assert check_account_proof(answer, STATE_ROOT, CONTRACT, [0, 7]) == expected
     except ProofError:
@@ -264,6 +264,6 @@ def test_any_json_in_any_place_is_our_error_or_changes_nothing(data: st.DataObje
 
 
 @given(json_values)
-def test_any_json_is_our_error(answer: object) -> None:
+def test_any_other_json_is_a_proof_error(answer: object) -> None:
     with pytest.raises(ProofError):
         check_account_proof(answer, STATE_ROOT, CONTRACT)

@@ -11,7 +11,7 @@ from queries.proving.accounts import (
     encode_account,
     encode_slot_value,
 )
-from queries.proving.errors import ValueNotCanonical
+from queries.proving.errors import ValueNotCanonicalError
 
 pytestmark = pytest.mark.no_database
 
@@ -22,14 +22,14 @@ states = st.builds(
 
 
 @given(states)
-def test_accounts_are_written_and_read_as_by_the_rlp_library(state: AccountState) -> None:
+def test_accounts_are_encoded_like_by_the_rlp_library(state: AccountState) -> None:
     encoded = rlp.encode([state.nonce, state.balance, state.storage_root, state.code_hash])
     assert encode_account(state) == encoded
     assert decode_account(encoded) == state
 
 
 @given(st.integers(1, 2**256 - 1))
-def test_slot_values_are_written_and_read_as_by_the_rlp_library(value: int) -> None:
+def test_slot_values_are_encoded_like_by_the_rlp_library(value: int) -> None:
     assert encode_slot_value(value) == rlp.encode(value)
     assert decode_slot_value(rlp.encode(value)) == value
 
@@ -52,15 +52,15 @@ ROOT, CODE = ABSENT_ACCOUNT.storage_root, ABSENT_ACCOUNT.code_hash
         [[], b"", ROOT, CODE],
     ],
 )
-def test_what_is_no_account_is_refused(items: list[object]) -> None:
-    with pytest.raises(ValueNotCanonical):
+def test_malformed_accounts_are_refused(items: list[object]) -> None:
+    with pytest.raises(ValueNotCanonicalError):
         decode_account(rlp.encode(items))
 
 
-def test_an_account_is_one_list() -> None:
+def test_broken_encodings_of_accounts_are_refused() -> None:
     encoded = encode_account(ABSENT_ACCOUNT)
     for broken in (b"", b"\x80", encoded[:-1], encoded + b"\x00", b"\xf9\x00" + encoded[1:]):
-        with pytest.raises(ValueNotCanonical):
+        with pytest.raises(ValueNotCanonicalError):
             decode_account(broken)
 
 
@@ -69,12 +69,12 @@ def test_an_account_is_one_list() -> None:
     ["", "00", "8100", "8101", "820001", "c0", "c101", f"a1{'01' * 33}", f"a0{'00' * 32}",
      "0101", f"a0{'01' * 31}"],
 )  # fmt: skip
-def test_what_is_no_slot_value_is_refused(leaf_value: str) -> None:
-    with pytest.raises(ValueNotCanonical):
+def test_malformed_slot_values_are_refused(leaf_value: str) -> None:
+    with pytest.raises(ValueNotCanonicalError):
         decode_slot_value(bytes.fromhex(leaf_value))
 
 
 def test_a_leaf_of_zero_is_zero() -> None:
-    """No chain has one; a development node keeps it where a slot was set back."""
+    """Some development nodes keep one for a cleared slot."""
     assert decode_slot_value(b"\x80") == 0
     assert encode_slot_value(0) == b"\x80"

@@ -1,4 +1,4 @@
-"""What a call of `prove()` left out comes out of it again: headers, and proofs node by node."""
+"""Headers and proofs are recovered from the calldata of `prove()`."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from queries.proving.call_reading import Shown, read_call, rebuilt_account_proof
-from queries.proving.errors import CallMalformed, NodeMissing, ProofError, WitnessMalformed
+from queries.proving.errors import CallMalformedError, NodeMissing, ProofError, WitnessMalformed
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import (
     HeaderStep,
@@ -35,17 +35,17 @@ def witness_of(block: RecordedBlock) -> bytes:
     return build_witness([AccountRequest(proof, BALANCE) for proof in block.accounts])
 
 
-def test_headers_and_proofs_come_out_as_they_went_in(block: RecordedBlock) -> None:
+def test_headers_and_proofs_are_recovered(block: RecordedBlock) -> None:
     assert block.header
     child = child_of(block.header)
     step = HeaderStep(
         block.header, witness_of(block), accumulate=True, fields=frozenset({HeaderField.NONCE})
     )
-    above = HeaderStep(child, timestamps=(block.header.timestamp,))
-    shown = Shown()
-    read_call(prove_call([headers_section([step, above])]), shown)
-    assert shown.children == {block.header.parent_hash: block.header, block.header.hash: child}
-    of_block, of_child = shown.stored
+    child_step = HeaderStep(child, timestamps=(block.header.timestamp,))
+    recovered = Shown()
+    read_call(prove_call([headers_section([step, child_step])]), recovered)
+    assert recovered.children == {block.header.parent_hash: block.header, block.header.hash: child}
+    of_block, of_child = recovered.stored_blocks
     number = block.header.number
     assert (of_block.block, of_block.fields, of_block.timestamps) == (
         number,
@@ -54,45 +54,45 @@ def test_headers_and_proofs_come_out_as_they_went_in(block: RecordedBlock) -> No
     )
     assert (of_child.block, of_child.fields, of_child.accounts) == (number + 1, 0, ())
     assert of_child.timestamps == (block.header.timestamp,)
-    wanted = {each.address: {slot.slot for slot in each.slots} for each in block.accounts}
-    assert {each.name: set(each.slots) for each in of_block.accounts} == wanted
-    assert {each.mask for each in of_block.accounts} == {1 << AccountField.BALANCE}
+    expected = {proof.address: {slot.slot for slot in proof.slots} for proof in block.accounts}
+    assert {account.name: set(account.slots) for account in of_block.accounts} == expected
+    assert {account.mask for account in of_block.accounts} == {1 << AccountField.BALANCE}
     checked = CheckedNodes()
     for proof in block.accounts:
         assert proof.address
         slots = [slot.slot for slot in proof.slots]
         root = block.header.state_root
-        assert rebuilt_account_proof(root, proof.address, slots, shown.nodes, checked) == proof
+        assert rebuilt_account_proof(root, proof.address, slots, recovered.nodes, checked) == proof
 
 
-def test_the_words_of_an_accumulated_block_show_as_much(block: RecordedBlock) -> None:
-    shown = Shown()
-    read_call(prove_call([accumulated_section(1, 2, bytes(32), witness_of(block))]), shown)
-    (stored,) = shown.stored
+def test_proofs_are_recovered_from_a_call_for_an_accumulated_block(block: RecordedBlock) -> None:
+    recovered = Shown()
+    read_call(prove_call([accumulated_section(1, 2, bytes(32), witness_of(block))]), recovered)
+    (stored,) = recovered.stored_blocks
     assert (stored.block, len(stored.accounts)) == (1, len(block.accounts))
     (proof, *_) = block.accounts
     assert proof.address
     slots = [slot.slot for slot in proof.slots]
-    found = rebuilt_account_proof(
-        block.state_root, proof.address, slots, shown.nodes, CheckedNodes()
+    rebuilt = rebuilt_account_proof(
+        block.state_root, proof.address, slots, recovered.nodes, CheckedNodes()
     )
-    assert found == proof
-    with pytest.raises(NodeMissing, match="is not at hand"):
-        rebuilt_account_proof(block.state_root, bytes(20), (), shown.nodes, CheckedNodes())
+    assert rebuilt == proof
+    with pytest.raises(NodeMissing, match="is missing"):
+        rebuilt_account_proof(block.state_root, bytes(20), (), recovered.nodes, CheckedNodes())
 
 
-def test_what_is_no_call_of_prove_is_refused(block: RecordedBlock) -> None:
+def test_malformed_calls_are_refused(block: RecordedBlock) -> None:
     assert block.header
-    told = HeaderStep(block.header)
-    whole = prove_call([headers_section([told])])
-    for data in (b"", b"\0\0\0\0" + whole[4:], prove_call([b"\x04"])):
-        with pytest.raises(CallMalformed):
+    step = HeaderStep(block.header)
+    call = prove_call([headers_section([step])])
+    for data in (b"", b"\0\0\0\0" + call[4:], prove_call([b"\x04"])):
+        with pytest.raises(CallMalformedError):
             read_call(data, Shown())
-    left_out = prove_call([headers_section([replace(told, parent_known=True)])])
-    with pytest.raises(CallMalformed, match="leaves out what only its destination keeps"):
-        read_call(left_out, Shown())
-    for length in range(5, len(whole)):
+    abbreviated = prove_call([headers_section([replace(step, parent_known=True)])])
+    with pytest.raises(CallMalformedError, match="leaves out hashes that only its destination"):
+        read_call(abbreviated, Shown())
+    for length in range(5, len(call)):
         with pytest.raises(ProofError):
-            read_call(whole[:length], Shown())
+            read_call(call[:length], Shown())
     with pytest.raises(WitnessMalformed):
-        read_call(whole + b"\x01", Shown())
+        read_call(call + b"\x01", Shown())

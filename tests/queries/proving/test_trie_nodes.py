@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from queries.proving.errors import NodeMalformed, NodeNotCanonical
+from queries.proving.errors import NodeMalformedError, NodeNotCanonicalError
 from queries.proving.keccak import keccak256
 from queries.proving.rlp_items import encode_list, encode_string
 from queries.proving.tries import (
@@ -47,20 +47,20 @@ nodes = leaves | extensions | branches(hashes) | branches(references | embedded_
 
 
 @given(nodes)
-def test_a_node_written_is_the_node_read(node: Node) -> None:
+def test_nodes_are_decoded_as_they_were_encoded(node: Node) -> None:
     encoded = node.encode()
     assert decode_node(encoded) == node
     assert len(encoded) <= MAX_NODE_BYTES
 
 
 @given(nodes, st.data())
-def test_only_the_trie_s_own_encoding_is_read(node: Node, data: st.DataObject) -> None:
+def test_only_canonical_nodes_are_decoded(node: Node, data: st.DataObject) -> None:
     changed = bytearray(node.encode())
     for _ in range(data.draw(st.integers(1, 3))):
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
     try:
         read = decode_node(bytes(changed))
-    except NodeMalformed:
+    except NodeMalformedError:
         return
     assert read.encode() == changed
 
@@ -68,15 +68,15 @@ def test_only_the_trie_s_own_encoding_is_read(node: Node, data: st.DataObject) -
 @given(st.binary(max_size=80) | st.binary(max_size=31).map(lambda tail: b"\xc2\x20" + tail))
 @example(b"")
 @example(b"\xc2\x20\x01")
-def test_any_bytes_are_a_node_or_our_error(encoded: bytes) -> None:
+def test_any_bytes_are_a_node_or_a_proof_error(encoded: bytes) -> None:
     try:
         assert decode_node(encoded).encode() == encoded
-    except NodeMalformed:
+    except NodeMalformedError:
         return
 
 
 def branch(*children: bytes, value: bytes = EMPTY) -> bytes:
-    """A branch of items that are encoded already."""
+    """A branch of encoded items."""
     return encode_list([*children, *[EMPTY] * (16 - len(children)), value])
 
 
@@ -107,10 +107,10 @@ def pair(hex_prefix: str, second: bytes) -> bytes:
         (branch(*[HASH_ITEM] * 16)[:-1] + b"\x01", "holds the value"),
     ],
 )
-def test_what_is_no_node_of_these_tries_is_refused(encoded: bytes, sentence: str) -> None:
-    with pytest.raises(NodeMalformed, match=sentence) as caught:
+def test_malformed_nodes_are_refused(encoded: bytes, sentence: str) -> None:
+    with pytest.raises(NodeMalformedError, match=sentence) as caught:
         decode_node(encoded)
-    assert caught.type is NodeMalformed
+    assert caught.type is NodeMalformedError
 
 
 @pytest.mark.parametrize(
@@ -130,20 +130,20 @@ def test_what_is_no_node_of_these_tries_is_refused(encoded: bytes, sentence: str
         (b"\xf8\x03\x82\x20\x00\x01", "not canonical RLP"),
     ],
 )
-def test_what_a_trie_would_write_otherwise_is_refused(encoded: bytes, sentence: str) -> None:
-    with pytest.raises(NodeNotCanonical, match=sentence):
+def test_non_canonical_nodes_are_refused(encoded: bytes, sentence: str) -> None:
+    with pytest.raises(NodeNotCanonicalError, match=sentence):
         decode_node(encoded)
 
 
-def test_an_embedded_sibling_must_be_a_node_whole_and_alone() -> None:
+def test_embedded_children_must_be_valid_nodes() -> None:
     leaf = Leaf("12", b"\x01").encode()
     assert decode_node(branch(HASH_ITEM, leaf)) == Branch((HASH, leaf, *[NO_CHILD] * 14))
     for broken in (b"\xc3\xc2\x20\x01", b"\xc0", leaf[:-1], pair("00", HASH_ITEM[:20])):
-        with pytest.raises(NodeMalformed):
+        with pytest.raises(NodeMalformedError):
             decode_node(branch(HASH_ITEM, broken))
 
 
-def test_a_parent_embeds_what_is_shorter_than_a_hash() -> None:
+def test_nodes_shorter_than_a_hash_are_embedded() -> None:
     short, long = Leaf("1", b"\x01" * 28).encode(), Leaf("1", b"\x01" * 29).encode()
     assert (len(short), len(long)) == (31, 32)
     assert reference_to(short) == short

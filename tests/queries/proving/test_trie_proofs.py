@@ -6,12 +6,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from queries.proving.errors import (
-    NodeHashMismatch,
-    NodeMalformed,
+    NodeHashMismatchError,
+    NodeMalformedError,
     NodeMissing,
-    NodeNotCanonical,
-    NodeOutOfOrder,
-    NodeSurplus,
+    NodeNotCanonicalError,
+    NodeOutOfOrderError,
+    NodeSurplusError,
     ProofError,
 )
 from queries.proving.keccak import EMPTY_TRIE_ROOT, keccak256
@@ -30,101 +30,97 @@ from tests.queries.attacks.witness_parts import ChosenTrie
 
 pytestmark = pytest.mark.no_database
 
-# Keys that differ from one base in a few nibbles share long prefixes: extensions, deep branches
-# and, with values of a byte, embedded nodes, none of which hashed keys would ever show.
+# Keys that differ in a few nibbles share long prefixes, which gives extensions, deep branches and
+# embedded nodes. Hashed keys would never have them.
 differences = st.dictionaries(
     st.integers(0, 63) | st.integers(56, 63), st.sampled_from("01f"), max_size=3
 )
 keys = differences.map(
-    lambda changed: bytes.fromhex("".join(changed.get(place, "a") for place in range(64)))
+    lambda changes: bytes.fromhex("".join(changes.get(index, "a") for index in range(64)))
 )
 values = st.binary(min_size=1, max_size=2) | st.binary(min_size=1, max_size=40)
 tries = st.dictionaries(keys, values, max_size=24)
 
 
 @given(tries, st.lists(keys, max_size=8), st.booleans())
-def test_proves_what_the_trie_package_holds(
+def test_proofs_agree_with_the_trie_package(
     content: dict[bytes, bytes],
-    others: list[bytes],
+    other_keys: list[bytes],
     embedded_listed: bool,  # noqa: FBT001
 ) -> None:
-    opinion = ChosenTrie(content)
+    trie = ChosenTrie(content)
     checked = CheckedNodes()
-    for key in [*content, *others]:
-        proof = opinion.proof(key, embedded_listed=embedded_listed)
-        path = check_proof(opinion.root, key, proof)
-        assert path.value == (opinion.value(key) or None)
-        assert path == check_proof(opinion.root, key, proof, checked)
-        every_node = opinion.proof(key, embedded_listed=True)
+    for key in [*content, *other_keys]:
+        proof = trie.proof(key, embedded_listed=embedded_listed)
+        path = check_proof(trie.root, key, proof)
+        assert path.value == (trie.value(key) or None)
+        assert path == check_proof(trie.root, key, proof, checked)
+        every_node = trie.proof(key, embedded_listed=True)
         assert [node.encode() for node in path.nodes] == every_node
 
 
 @given(tries, keys, st.data())
-def test_a_proof_that_was_tampered_with_proves_nothing_else(
+def test_tampered_proofs_prove_nothing_else(
     content: dict[bytes, bytes], key: bytes, data: st.DataObject
 ) -> None:
-    opinion = ChosenTrie(content)
-    honest = opinion.proof(key, embedded_listed=data.draw(st.booleans()))
+    trie = ChosenTrie(content)
+    honest = trie.proof(key, embedded_listed=data.draw(st.booleans()))
     assume(honest)
-    place = data.draw(st.integers(0, len(honest) - 1))
-    node = honest[place]
-    at = data.draw(st.integers(0, len(node) - 1))
-    flipped = node[:at] + bytes([node[at] ^ data.draw(st.integers(1, 255))]) + node[at + 1 :]
+    index = data.draw(st.integers(0, len(honest) - 1))
+    node = honest[index]
+    offset = data.draw(st.integers(0, len(node) - 1))
+    flipped = (
+        node[:offset] + bytes([node[offset] ^ data.draw(st.integers(1, 255))]) + node[offset + 1 :]
+    )
     other = data.draw(st.sampled_from(honest))
     tampered = data.draw(
         st.sampled_from(
             [
-                [*honest[:place], *honest[place + 1 :]],
-                [*honest[:place], flipped, *honest[place + 1 :]],
-                [*honest[:place], other, *honest[place:]],
-                [*honest[:place], other, *honest[place + 1 :]],
+                [*honest[:index], *honest[index + 1 :]],
+                [*honest[:index], flipped, *honest[index + 1 :]],
+                [*honest[:index], other, *honest[index:]],
+                [*honest[:index], other, *honest[index + 1 :]],
                 [*honest, b""],
                 honest[::-1],
             ]
         )
     )
     try:
-        value = check_proof(opinion.root, key, tampered).value
+        value = check_proof(trie.root, key, tampered).value
     except ProofError:
         return
-    # Only to list an embedded node, or not to, changes nothing.
-    assert value == (opinion.value(key) or None)
+    # Accepted only if an embedded node is listed or not.
+    assert value == (trie.value(key) or None)
     assert tampered in (
         honest,
-        opinion.proof(key, embedded_listed=True),
-        opinion.proof(key, embedded_listed=False),
-        *some_embedded_left_out(opinion.proof(key, embedded_listed=True)),
+        trie.proof(key, embedded_listed=True),
+        trie.proof(key, embedded_listed=False),
+        *without_an_embedded_node(trie.proof(key, embedded_listed=True)),
     )
 
 
-def some_embedded_left_out(proof: Sequence[bytes]) -> list[list[bytes]]:
-    embedded = [place for place, node in enumerate(proof) if place and len(node) < 32]
-    return [
-        [node for place, node in enumerate(proof) if place != left_out] for left_out in embedded
-    ]
+def without_an_embedded_node(proof: Sequence[bytes]) -> list[list[bytes]]:
+    embedded = [index for index, node in enumerate(proof) if index and len(node) < 32]
+    return [[node for index, node in enumerate(proof) if index != omitted] for omitted in embedded]
 
 
-def test_proves_the_recorded_accounts(recorded_answers: list[Any]) -> None:
-    checked = CheckedNodes()
-    for recorded in recorded_answers:
-        key = recorded.account if len(recorded.account) == 32 else keccak256(recorded.account)
-        proof = [bytes.fromhex(node[2:]) for node in recorded.answer["accountProof"]]
-        path = check_proof(recorded.state_root, key, proof, checked)
-        assert (path.value is not None) == recorded.exists
-        assert path == check_proof(recorded.state_root, key, proof)
+def flip(node: bytes, offset: int, bits: int) -> bytes:
+    return node[:offset] + bytes([node[offset] ^ bits]) + node[offset + 1 :]
 
 
-def test_no_flipped_byte_of_a_recorded_proof_is_accepted(recorded_answers: list[Any]) -> None:
+def test_changing_any_byte_of_a_recorded_proof_is_refused(recorded_answers: list[Any]) -> None:
     recorded = recorded_answers[0]
     key = keccak256(recorded.account)
     proof = [bytes.fromhex(node[2:]) for node in recorded.answer["accountProof"]]
     checked = CheckedNodes()
     check_proof(recorded.state_root, key, proof, checked)
-    for place, node in enumerate(proof):
-        for at in range(len(node)):
-            flipped = node[:at] + bytes([node[at] ^ (1 + at % 255)]) + node[at + 1 :]
-            tampered = [*proof[:place], flipped, *proof[place + 1 :]]
-            with pytest.raises(NodeHashMismatch):
+    for index, node in enumerate(proof):
+        for offset in range(len(node)):
+            flipped = (
+                node[:offset] + bytes([node[offset] ^ (1 + offset % 255)]) + node[offset + 1 :]
+            )
+            tampered = [*proof[:index], flipped, *proof[index + 1 :]]
+            with pytest.raises(NodeHashMismatchError):
                 check_proof(recorded.state_root, key, tampered, checked)
 
 
@@ -142,12 +138,12 @@ def branch_with(nibble: str, child: bytes) -> bytes:
 
 
 def proof_of_two_nodes(lower: bytes) -> tuple[bytes, list[bytes]]:
-    """A branch at the root and what is given below the key's first nibble."""
+    """A branch at the root, and this node below the key's first nibble."""
     root_node = branch_with("a", reference_to(lower))
     return keccak256(root_node), [root_node, lower]
 
 
-def test_absence_of_every_kind() -> None:
+def test_all_kinds_of_absence_are_proven() -> None:
     empty_place = branch_with("1", SIBLING)
     assert check_proof(keccak256(empty_place), KEY, [empty_place]).value is None
     other_leaf = Leaf(PATH[1:-1] + "0", VALUE).encode()
@@ -166,52 +162,52 @@ def with_key(rooted: tuple[bytes, list[bytes]]) -> tuple[bytes, bytes, list[byte
     return root, KEY, proof
 
 
-def test_faults_of_the_list() -> None:
+def test_missing_surplus_and_misplaced_nodes_are_refused() -> None:
     leaf = Leaf(PATH[1:], VALUE).encode()
     root, proof = proof_of_two_nodes(leaf)
     assert check_proof(root, KEY, proof).value == VALUE
     with pytest.raises(NodeMissing, match="after 1 nodes"):
         check_proof(root, KEY, proof[:1])
-    with pytest.raises(NodeSurplus, match="after 2 of the proof's 3"):
+    with pytest.raises(NodeSurplusError, match="after 2 of the proof's 3"):
         check_proof(root, KEY, [*proof, leaf])
-    for place in (0, 1):
+    for index in (0, 1):
         for stray in (b"\xc0", Leaf(PATH[2:], b"of another path").encode()):
-            with pytest.raises(NodeSurplus, match=f"node {place} has the hash"):
-                check_proof(root, KEY, [*proof[:place], stray, *proof[place:]])
-    with pytest.raises(NodeSurplus, match="node 1 has the hash"):
+            with pytest.raises(NodeSurplusError, match=f"node {index} has the hash"):
+                check_proof(root, KEY, [*proof[:index], stray, *proof[index:]])
+    with pytest.raises(NodeSurplusError, match="node 1 has the hash"):
         check_proof(root, KEY, [proof[0], *proof])
-    with pytest.raises(NodeOutOfOrder, match="which another node"):
+    with pytest.raises(NodeOutOfOrderError, match="which another node"):
         check_proof(root, KEY, proof[::-1])
-    with pytest.raises(NodeHashMismatch) as caught:
+    with pytest.raises(NodeHashMismatchError) as caught:
         check_proof(root, KEY, proof[1:])
-    assert caught.type is NodeHashMismatch
+    assert caught.type is NodeHashMismatchError
 
 
-def test_nodes_that_no_trie_of_hashed_keys_has() -> None:
+def test_nodes_that_do_not_fit_32_byte_keys_are_refused() -> None:
     short_leaf = Leaf(PATH[3:], VALUE).encode()
-    with pytest.raises(NodeMalformed, match="no key of 32 bytes"):
+    with pytest.raises(NodeMalformedError, match="no key of 32 bytes"):
         check_proof(*with_key(proof_of_two_nodes(short_leaf)))
     too_far = Extension(PATH[1:], SIBLING).encode()
-    with pytest.raises(NodeMalformed, match="past the key's nibbles"):
+    with pytest.raises(NodeMalformedError, match="past the key's nibbles"):
         check_proof(*with_key(proof_of_two_nodes(too_far)))
-    below = branch_with("1", SIBLING)
-    last = branch_with(PATH[-1], keccak256(below))
+    lower = branch_with("1", SIBLING)
+    last = branch_with(PATH[-1], keccak256(lower))
     top = Extension(PATH[: KEY_DIGITS - 1], keccak256(last)).encode()
-    with pytest.raises(NodeMalformed, match="below the last nibble"):
-        check_proof(keccak256(top), KEY, [top, last, below])
+    with pytest.raises(NodeMalformedError, match="below the last nibble"):
+        check_proof(keccak256(top), KEY, [top, last, lower])
 
 
-def test_nodes_that_are_not_canonical() -> None:
+def test_non_canonical_nodes_are_refused() -> None:
     for child in (Leaf(PATH[2:], VALUE), Extension(PATH[2], SIBLING)):
         encoded = child.encode()
-        above = Extension(PATH[:2], keccak256(encoded)).encode()
-        with pytest.raises(NodeNotCanonical, match="not a branch"):
-            check_proof(keccak256(above), KEY, [above, encoded])
-    hashed_though_short = Leaf(PATH[-1:], b"\x01").encode()
-    last = branch_with(PATH[-2], keccak256(hashed_though_short))
+        parent = Extension(PATH[:2], keccak256(encoded)).encode()
+        with pytest.raises(NodeNotCanonicalError, match="not a branch"):
+            check_proof(keccak256(parent), KEY, [parent, encoded])
+    short_leaf = Leaf(PATH[-1:], b"\x01").encode()
+    last = branch_with(PATH[-2], keccak256(short_leaf))
     top = Extension(PATH[: KEY_DIGITS - 2], keccak256(last)).encode()
-    with pytest.raises(NodeNotCanonical, match="not embedded"):
-        check_proof(keccak256(top), KEY, [top, last, hashed_though_short])
+    with pytest.raises(NodeNotCanonicalError, match="not embedded"):
+        check_proof(keccak256(top), KEY, [top, last, short_leaf])
     long_form = encode_list([b"\xb8\x21" + b"\x20" + KEY, b"\x01"])
-    with pytest.raises(NodeNotCanonical):
+    with pytest.raises(NodeNotCanonicalError):
         check_proof(keccak256(long_form), KEY, [long_form])

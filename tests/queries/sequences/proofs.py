@@ -131,7 +131,7 @@ def _headers(draw: st.DrawFn, plain: Sequence[Header]) -> bytes:
             beacon_known=fault == "beacon root not told",
         )
         # Each with its parent's hash, as only the first is told, is read by a careless reader.
-        parts.append(registry_calls._header(step, first=place == 0 or fault == "unlinked"))
+        parts.append(registry_calls.encode_header(step, first=place == 0 or fault == "unlinked"))
     count = draw(st.integers(0, 5)) if fault == "count" else len(parts)
     return bytes((SectionKind.HEADERS,)) + count.to_bytes(2, "big") + b"".join(parts)
 
