@@ -15,8 +15,9 @@ from django.db.models import Q
 
 from accounts.models import Account
 from accounts.shared.rate_limits import refuse_above, spend
+from queries.database.bulk_sql import next_delivery_owner
 from queries.database.clock import shared_now
-from queries.database.leases import Lease, Outcome, Retry, claim_one, due
+from queries.database.leases import Lease, Outcome, Retry, claim_one
 from queries.engines.wake import wake
 from queries.ids import is_event
 from queries.models import WebhookAttempt, WebhookDelivery
@@ -36,14 +37,13 @@ REPLAYS_AN_HOUR, HOUR = 100, 3_600
 
 def claim_delivery() -> Lease[WebhookDelivery] | None:
     """Claim a delivery of an account that has none in progress: no account may use all threads."""
-    pending = WebhookDelivery.objects.filter(look_again__isnull=False)
-    in_hand = pending.filter(lease_until__gt=shared_now())
-    rows = pending.exclude(owner__in=in_hand.values("owner"))
-    while owner := due(rows, shared_now()).values_list("owner", flat=True).first():
+    while owner := next_delivery_owner(shared_now()):
         with transaction.atomic():
             # Locked until the commit: claims of other provers are visible only after theirs.
             Account.objects.select_for_update(no_key=True).get(pk=owner)
-            if lease := claim_one(rows.filter(owner=owner)):
+            rows = WebhookDelivery.objects.filter(owner=owner)
+            in_progress = rows.filter(lease_until__gt=shared_now())
+            if not in_progress.exists() and (lease := claim_one(rows)):
                 return lease
     return None
 
@@ -70,15 +70,23 @@ def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     if answered in TAKEN:
         lease.held().update(delivered=now)
         return None
-    # Delay the account's other deliveries by as long as this one took: a receiver that hangs must
-    # not hold up other accounts.
-    now = shared_now()
-    others = WebhookDelivery.objects.filter(owner=delivery.owner_id, look_again__lte=now)
-    others.exclude(pk=delivery.pk).update(look_again=now + timedelta(milliseconds=took))
+    _let_others_go_first(delivery, timedelta(milliseconds=took))
     attempts = delivery.failures + 1
     if attempts > len(PAUSES):
         return None
     return Retry(None, attempts, PAUSES[attempts - 1])  # the list of attempts says why
+
+
+def _let_others_go_first(failed: WebhookDelivery, took: timedelta) -> None:
+    """Claim none of the account's deliveries for as long as this one took.
+
+    So a receiver that hangs does not hold up other accounts. One row that is due counts as in
+    progress until then; all others of its account wait for it.
+    """
+    now = shared_now()
+    due = WebhookDelivery.objects.filter(owner=failed.owner_id, look_again__lte=now)
+    if waiting := due.exclude(pk=failed.pk).order_by("look_again", "pk").first():
+        WebhookDelivery.objects.filter(pk=waiting.pk).update(lease_until=now + took)
 
 
 def replay(owner: Account, event: str) -> DeliveryView | None:

@@ -14,12 +14,13 @@ from accounts.models import Account
 from accounts.sign_in.wallets import Wallet
 from queries.config.routes import Routes
 from queries.database.clock import shared_now
+from queries.database.leases import Retry
 from queries.engines.alarm import Alarm
 from queries.models import Batch, WebhookDelivery
 from queries.prover import loop
 from queries.prover.context import Chains
 from queries.statuses import BatchStatus
-from queries.webhooks.deliver import claim_delivery
+from queries.webhooks.deliver import claim_delivery, deliver
 from tests.queries.api.served_api import OTHER_WALLET, WALLET
 from tests.rigs.receiver import receiver
 from tests.rigs.slow_receivers import DRIPPING, slow_receiver
@@ -81,6 +82,62 @@ def test_two_provers_do_not_send_webhooks_of_one_account_at_once(
             other = pool.submit(claim)
             time.sleep(0.5)
         assert not other.result(20)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite counts the steps of a statement.")
+def test_a_claim_costs_the_same_however_many_webhooks_of_an_account_are_due(
+    accounts: tuple[Account, Account],
+) -> None:
+    one, _ = accounts
+
+    def steps_of_a_claim() -> int:
+        """Hundreds of steps of SQLite's virtual machine, while a webhook is in progress."""
+        steps = 0
+
+        def count() -> int:
+            nonlocal steps
+            steps += 1
+            return 0
+
+        connection.connection.set_progress_handler(count, 100)
+        assert claim_delivery() is None
+        connection.connection.set_progress_handler(None, 0)
+        return steps
+
+    _due(one, 2)
+    assert claim_delivery()
+    few = steps_of_a_claim()
+    _due(one, 1_000)
+    assert steps_of_a_claim() <= few + 1
+
+
+def test_after_a_failure_the_accounts_webhooks_wait_as_long_as_it_took(
+    accounts: tuple[Account, Account],
+) -> None:
+    """One row is changed for that, however many are due."""
+    one, other = accounts
+    with slow_receiver(*DRIPPING["a stall"]) as hanging:
+        _due(one, 1, hanging)
+        _due(one, 2)
+        _due(other, 1)
+        failed = claim_delivery()
+        assert failed
+        outcome = deliver(failed)
+    assert isinstance(outcome, Retry)
+    assert outcome.after
+    failed.look_again(outcome.after, failures=outcome.attempts)
+    waiting = WebhookDelivery.objects.filter(owner=one).exclude(pk=failed.row.pk)
+    assert waiting.filter(lease_until=None, look_again__lte=shared_now()).count() == 1
+    others = claim_delivery()
+    assert others
+    assert others.row.owner_id == other.pk
+    assert claim_delivery() is None
+    WebhookDelivery.objects.filter(lease_until__gt=shared_now()).exclude(pk=others.row.pk).update(
+        lease_until=shared_now()
+    )
+    again = claim_delivery()
+    assert again
+    assert again.row.owner_id == one.pk
 
 
 @contextmanager
