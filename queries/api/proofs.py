@@ -6,14 +6,13 @@ from django.http import FileResponse, HttpRequest
 from pydantic import Field
 
 from accounts.models import ApiKey
-from queries.api.answers import Answer, BlockNumber, ChainId, Id
+from queries.api.answers import Address, Answer, BlockNumber, ChainId, Id
 from queries.config.routes import Routes
 from queries.proving.bundle_checks import KINDS
 from queries.proving.bundles import FORMAT, VERSION, FactKind
 from queries.reading.proof_file import proof_of
 
 Hash = Annotated[str, Field(pattern="^0x[0-9a-f]{64}$", examples=[f"0x{64 * '1'}"])]
-Address = Annotated[str, Field(pattern="^0x[0-9a-f]{40}$", examples=[f"0x{40 * '5'}"])]
 Hex = Annotated[str, Field(examples=["0xf90211a0…"])]
 Quantity = Annotated[str, Field(examples=["0xde0b6b3a7640000"])]
 

@@ -16,8 +16,9 @@
     digest               SHA-256 of the file without it, against accidents, not against forgers
 
 Its bytes follow from headers, nodes, what was asked, and what the service says of chains,
-registries and transactions: keys in their order, no white space, hex in lower case, numbers of a
-chain in decimal text. `jq -cS` writes so; `jq -cjS 'del(.digest)' | sha256sum` gives the digest.
+registries and transactions: keys in their order, no white space, addresses with their checksum
+(EIP-55), other hex in lower case, numbers of a chain in decimal text. `jq -cS` writes so;
+`jq -cjS 'del(.digest)' | sha256sum` gives the digest.
 """
 
 import json
@@ -28,7 +29,7 @@ from hashlib import sha256
 
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
-from queries.proving.keccak import HASH_BYTES, number_word
+from queries.proving.keccak import HASH_BYTES, keccak256, number_word
 from queries.proving.packing import portions
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.proving.tries import ProvenPath
@@ -143,7 +144,7 @@ def account_members(proof: AccountProof) -> dict[str, object]:
     state = proof.state
     return {
         "accountProof": _nodes(proof.path),
-        "address": _hex(proof.address or b""),
+        "address": checksummed(proof.address or b""),
         "balance": hex(state.balance),
         "codeHash": _hex(state.code_hash),
         "nonce": hex(state.nonce),
@@ -163,7 +164,7 @@ def other_members(block: BlockProof) -> dict[str, object]:
         "calls": [_hex(call) for call in block.calls],
         "facts": [
             {
-                "account": None if each.account is None else _hex(each.account),
+                "account": None if each.account is None else checksummed(each.account),
                 "kind": each.kind.value,
                 "name": each.name,
                 "word": _hex(each.word),
@@ -174,7 +175,7 @@ def other_members(block: BlockProof) -> dict[str, object]:
         "nextHeader": None if block.next_header is None else _hex(block.next_header.encoded),
         "originChainId": str(block.chain),
         "registry": {
-            "address": _hex(block.registry.address),
+            "address": checksummed(block.registry.address),
             "arguments": _hex(block.registry.arguments),
             "chainId": str(block.destination),
             "kind": block.registry.kind,
@@ -226,6 +227,14 @@ def _nodes(path: ProvenPath) -> list[str]:
     """As most nodes list them: without embedded ones, which are in the node above."""
     encoded = [node.encode() for node in path.nodes]
     return [_hex(each) for at, each in enumerate(encoded) if at == 0 or len(each) >= HASH_BYTES]
+
+
+def checksummed(address: bytes) -> str:
+    """The address in hex, in which capitals check the digits (EIP-55)."""
+    digits = address.hex()
+    checks = keccak256(digits.encode()).hex()
+    pairs = zip(digits, checks, strict=False)
+    return "0x" + "".join(digit.upper() if check > "7" else digit for digit, check in pairs)
 
 
 def _hex(some: bytes) -> str:

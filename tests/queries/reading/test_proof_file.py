@@ -1,5 +1,6 @@
 """The proof of a batch is whole, whoever proved its facts, and whatever they are of."""
 
+import json
 import secrets
 import time
 import tracemalloc
@@ -117,6 +118,15 @@ def test_what_was_read_back_and_is_another_block_by_now_is_said(service: Service
     answer = asked_proof(service, batch)
     assert (answer.status_code, answer.json()["code"]) == (409, "proof_unavailable")
     assert answer.json()["error"].endswith("the chain has another block there now.")
+
+
+def test_it_spells_addresses_with_their_checksum(service: Service) -> None:
+    batch = service.ask_balance(HOLDER, service.head() - 1)
+    service.work(batch)
+    (block,) = json.loads(proof_file(service, batch))["blocks"]
+    assert block["registry"]["address"] == service.registry.address
+    assert [each["address"] for each in block["accounts"]] == [HOLDER]
+    assert {each["account"] for each in block["facts"]} == {HOLDER}
 
 
 def test_a_batch_without_a_proof_is_refused(service: Service) -> None:
