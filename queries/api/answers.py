@@ -13,6 +13,7 @@ from django.http import HttpResponse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from accounts.keys.text import ALPHABET, ID_LENGTH
 from queries.api.batch_codes import rejection_codes, wait_codes
 from queries.config.registries import RegistryKind
 from queries.config.routes import Routes
@@ -22,7 +23,16 @@ from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.view_models import BatchView, QueryPage, QueryView
 from queries.schema.batch_request import selector_of
-from queries.schema.bodies import ADDRESS, DECIMAL, SELECTOR_PATTERN, Blocks, slot_word
+from queries.schema.bodies import (
+    ACCOUNT_PATTERN,
+    ADDRESS,
+    CHAIN_PATTERN,
+    DECIMAL,
+    SELECTOR_PATTERN,
+    Blocks,
+    map_keys,
+    slot_word,
+)
 from queries.schema.json_schema import example_of, text_schema
 from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
 from queries.webhooks.log import ATTEMPTS_SHOWN, DeliveryState
@@ -55,7 +65,12 @@ Moment = Annotated[
         {"type": "string", "format": "date-time", "examples": ["2026-11-20T07:41:03.204Z"]}
     ),
 ]
+QUERY_ID_PATTERN = f"{ID_PATTERN[:-1]}-[0-9]{{1,9}}$"  # a batch's id and a query's place
+_ACTION_ID_PATTERN = f"{QUERY_ID_PATTERN[:-1]}-({'|'.join(StepName)})$"
 Id = Annotated[str, text_schema(ID_PATTERN, BATCH_ID)]
+QueryId = Annotated[str, text_schema(QUERY_ID_PATTERN, f"{BATCH_ID}-0")]
+ActionId = Annotated[str, text_schema(_ACTION_ID_PATTERN, f"{BATCH_ID}-0-INITIAL_STATE")]
+KeyId = Annotated[str, text_schema(f"^[{ALPHABET}]{{{ID_LENGTH}}}$", "qok33gj3fx")]
 _HOLDER, _ETHER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", f"0x{10**18:064x}"
 Address = Annotated[str, text_schema(f"^{ADDRESS}$", _HOLDER)]
 Registry = Annotated[str, text_schema(f"^{ADDRESS}$", "0x5FbDB2315678afecb367f032d93F642f64180aa3")]
@@ -216,14 +231,23 @@ class BatchData(Answer):
     )
 
 
+_AccountResults = Annotated[
+    dict[str, Word],
+    map_keys("prop or slot", f"^({'|'.join(AccountField.__members__)}|0x[0-9a-fA-F]{{1,64}})$"),
+]
+_ChainResults = Annotated[dict[str, "BlockResults"], map_keys("block", SELECTOR_PATTERN)]
+
+
 class BlockResults(Answer):
-    header: dict[str, str] = {}
-    accounts: dict[str, dict[str, str]]
+    header: Annotated[
+        dict[str, Word], map_keys("field", f"^({'|'.join(HeaderField.__members__)})$")
+    ] = {}
+    accounts: Annotated[dict[str, _AccountResults], map_keys("account", ACCOUNT_PATTERN)]
 
 
 class BatchAnswer(StatusAnswer):
     batch_query: BatchData = Field(description="For existing clients, which read this.")
-    results: dict[str, dict[str, BlockResults]] = Field(
+    results: Annotated[dict[str, _ChainResults], map_keys("chain", CHAIN_PATTERN)] = Field(
         description="Once the batch is DONE: the values of these queries, under the same keys.",
         examples=[{"11155111": {"block:5186021": {"accounts": {_HOLDER: {"BALANCE": _ETHER}}}}}],
     )
@@ -312,7 +336,7 @@ class KeyUse(Answer):
 
 
 class ApiKeyAnswer(Answer):
-    id: str = Field(examples=["qok33gj3fx"])
+    id: KeyId
     name: str = Field(examples=["Bridge"])
     owner: Address
     owner_chain_id: ChainId | None = Field(examples=[None])
@@ -495,7 +519,7 @@ class _Later(Answer):
 
 
 class LaterQuery(_Later):
-    internal_id: str = Field(examples=[f"{BATCH_ID}-0"])
+    internal_id: QueryId
     status: Annotated[str, _enum(["COMPLETED", "FAILED", "IN_PROGRESS"])]
     typ: Literal["ACCOUNT", "HEADER"]
     created_at: Moment
@@ -511,7 +535,7 @@ class LaterQueries(Answer):
 
 
 class LaterAction(_Later):
-    internal_id: str = Field(examples=[f"{BATCH_ID}-0-INITIAL_STATE"])
+    internal_id: ActionId
     status: Annotated[str, _enum(["COMPLETED", "FAILED", "IN_PROGRESS", "PENDING"])]
     typ: StepName
     created_at: Moment | None

@@ -49,6 +49,7 @@ OF_A_BATCH = (
     refusals.SELECTOR_MALFORMED,
     refusals.BLOCK_BEYOND_HEAD,
     refusals.ACCOUNT_MALFORMED,
+    refusals.LIST_TOO_LONG,
     refusals.UNKNOWN_PROP,
     refusals.UNKNOWN_HEADER_FIELD,
     refusals.SLOT_MALFORMED,
@@ -331,9 +332,7 @@ ENDPOINTS = (
         answers.LaterActions,
         "One action for each step of a query; PENDING until the step begins.",
         parameters=(
-            in_the_path(
-                "query_id", "The internal_id of a query.", f"{ID_PATTERN[:-1]}-[0-9]{{1,9}}$"
-            ),
+            in_the_path("query_id", "The internal_id of a query.", answers.QUERY_ID_PATTERN),
         ),
         own_refusals=(refusals.BATCH_UNKNOWN,),
     ),

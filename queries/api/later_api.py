@@ -26,7 +26,7 @@ from queries.statuses import BatchStatus
 DESTINATION = "destination_chain_id"
 NO_CEILING = 2**256 - 1  # wei
 PENDING = "PENDING"
-_QUERY_ID = re.compile(r"([0-9A-Z]{26})-([0-9]{1,9})")
+_QUERY_ID = re.compile(answers.QUERY_ID_PATTERN)
 
 
 def submit_request(
@@ -72,11 +72,11 @@ def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResp
 
 
 def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpResponse:
-    match = _QUERY_ID.fullmatch(query_id)
-    if match is None:
+    if not _QUERY_ID.fullmatch(query_id):
         raise no_such_batch(query_id, "query_id")
-    batch = batches.find_batch(match[1], "query_id")
-    query = reading.query_at(batch, int(match[2]))
+    batch_id, _, place = query_id.partition("-")
+    batch = batches.find_batch(batch_id, "query_id")
+    query = reading.query_at(batch, int(place))
     if query is None:
         raise no_such_batch(query_id, "query_id")
     actions = [

@@ -30,6 +30,7 @@ from queries.proving.witnesses import AccountField
 from queries.refusals import (
     DUPLICATE_KEY,
     FEE_MALFORMED,
+    LIST_TOO_LONG,
     MISSING_FIELD,
     SLOT_MALFORMED,
     UNKNOWN_FIELD,
@@ -48,6 +49,7 @@ CHAIN_PATTERN = f"^([1-9][0-9]{{0,18}}|{ALIAS})$"
 SELECTOR_PATTERN = "^(block:(0|[1-9][0-9]{0,18})|timestamp:(0|[1-9][0-9]{0,9}))$"
 ACCOUNT_PATTERN = rf"^({ADDRESS}|([a-z0-9-]{{1,63}}\.)+[a-z0-9-]{{1,63}})$"
 MOST_URL_CHARACTERS = 2_000
+MAX_FIELD_NAMES = 100  # in one list: more than there are, because clients may repeat a name
 _WEI = "^(0|[1-9][0-9]{0,77})$"
 _MOST_WEI = 2**256 - 1
 _SLOT = re.compile(r"0x[0-9a-fA-F]{1,64}")
@@ -136,8 +138,8 @@ Slot = Annotated[str, AfterValidator(_slot), text_schema("^0x[0-9a-fA-F]{1,64}$"
 Fee = Annotated[int, BeforeValidator(_fee), text_schema(_WEI, "0")]
 
 
-def _keys(what: str, pattern: str) -> Any:
-    """The schema of a map's keys."""
+def map_keys(what: str, pattern: str) -> Any:
+    """The schema of a map's keys; `what` they are stands in the reference."""
     return Field(
         json_schema_extra={KEY: what, "propertyNames": {"pattern": pattern, "maxLength": 255}}
     )
@@ -151,7 +153,9 @@ class Account(Body):
     """What to prove of an account: at least one prop or slot."""
 
     props: list[PropName] = Field(
-        default_factory=list, description="Fields of the account: its nonce, balance and so on."
+        default_factory=list,
+        max_length=MAX_FIELD_NAMES,
+        description="Fields of the account: its nonce, balance and so on.",
     )
     slots: list[Slot] = Field(
         default_factory=list, description="Storage slots: 0x and 1 to 64 hex digits each."
@@ -162,9 +166,11 @@ class Block(Body):
     """What to prove of a block: at least one field of its header, or one account."""
 
     header: list[HeaderName] = Field(
-        default_factory=list, description="Fields of the block's header."
+        default_factory=list,
+        max_length=MAX_FIELD_NAMES,
+        description="Fields of the block's header.",
     )
-    accounts: Annotated[dict[str, Account], _keys("account", ACCOUNT_PATTERN)] = Field(
+    accounts: Annotated[dict[str, Account], map_keys("account", ACCOUNT_PATTERN)] = Field(
         default_factory=dict,
         description="Accounts at that block, by address (in any letter case) or by ENS name, if "
         "the operator has set up ENS for the source chain. The nodes resolve the name at that "
@@ -257,10 +263,10 @@ def _left_out() -> Any:
     return None
 
 
-_OfAChain = Annotated[dict[str, Block], _keys("block", SELECTOR_PATTERN)]
+_OfAChain = Annotated[dict[str, Block], map_keys("block", SELECTOR_PATTERN)]
 Blocks = Annotated[
     dict[str, _OfAChain],
-    _keys("chain", CHAIN_PATTERN),
+    map_keys("chain", CHAIN_PATTERN),
     Field(
         description="The blocks to prove, by the id of their source chain. A block's key is "
         "`block:` and its number, or `timestamp:` and Unix seconds for the last block at or "
@@ -334,6 +340,9 @@ def _refusal(model: type[BaseModel], first: ErrorDetails) -> Refusal:
         meaning = member["description"].partition(".")[0]
         said = f"is missing: {meaning[0].lower()}{meaning[1:]}."
         return place.refusal(MISSING_FIELD, f"{place} {said}")
+    if first["type"] == "too_long":
+        said = f"has more than {context['max_length']} entries."
+        return place.refusal(LIST_TOO_LONG, f"{place} {said}")
     if first["type"] == "extra_forbidden":
         said = f"is an unknown field; the known fields are {listed(holder['properties'])}."
         return place.refusal(UNKNOWN_FIELD, f"{place} {said}")

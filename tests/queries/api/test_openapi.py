@@ -138,6 +138,48 @@ def test_what_fits_its_patterns_is_not_refused_for_its_form() -> None:
     check()
 
 
+@pytest.mark.parametrize(
+    ("schema", "member", "name"), [("Account", "props", "NONCE"), ("Block", "header", "TIMESTAMP")]
+)
+def test_lists_of_field_names_are_as_long_as_it_says(schema: str, member: str, name: str) -> None:
+    limit = document()["components"]["schemas"][schema]["properties"][member]["maxItems"]
+    body = batch_of()
+    block = body["data"]["11155111"]["block:5"]
+    (block if schema == "Block" else block["accounts"][WALLET])[member] = names = [name] * limit
+    assert (faults(body, "BatchRequest"), submit(make_key(), body).status_code) == ([], 200)
+    names.append(name)
+    assert faults(body, "BatchRequest")
+    told = submit(make_key(), body).json()
+    assert told["code"] == "list_too_long"
+    assert told["error"] == f"{told['path']} has more than 100 entries."
+
+
+def _open_texts(schemas: dict[str, Any], name: str) -> list[str]:
+    """Maps with any keys, and ids without a pattern."""
+    found = []
+
+    def look(schema: Any, path: str) -> None:
+        if isinstance(schema, dict):
+            if isinstance(schema.get("additionalProperties"), dict) and (
+                "pattern" not in schema.get("propertyNames", {})
+            ):
+                found.append(path)
+            for key, inner in schema.items():
+                if key in {"id", "internal_id"} and "pattern" not in inner and "$ref" not in inner:
+                    found.append(f"{path}.{key}")
+                look(inner, f"{path}.{key}")
+
+    look(schemas[name], name)
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", ["BlockResults", "BatchAnswer", "LaterQuery", "LaterAction", "ApiKeyAnswer"]
+)
+def test_ids_and_keys_of_maps_have_patterns(name: str) -> None:
+    assert _open_texts(document()["components"]["schemas"], name) == []
+
+
 def test_lists_are_as_long_as_it_says() -> None:
     """Even if they repeat themselves."""
     account = document()["components"]["schemas"]["Account"]["properties"]
