@@ -471,7 +471,7 @@ def test_a_refusal_has_its_status_its_code_and_its_place(place: Place, code: str
 
 def test_every_documented_code_has_its_refusal(place: Place) -> None:
     described = requests.get(f"{place.service.url}/openapi.json", timeout=30).json()
-    codes = described["components"]["schemas"]["Error"]["properties"]["code"]["enum"]
+    codes = described["components"]["schemas"]["ErrorResponse"]["properties"]["code"]["enum"]
     assert set(codes) - NOT_PROVOKED == set(REFUSED)
     page = requests.get(f"{place.service.url}/docs/api", timeout=30).text
     assert [each for each in codes if each not in page] == []

@@ -109,6 +109,6 @@ def test_what_is_waited_for_is_reported_newest_first() -> None:
             }
         ]
     }
-    with patch("queries.api.attestations.MOST_WANTED", 1):
+    with patch("queries.api.attestations.MAX_WANTED", 1):
         (only,) = Client().get("/attestations/wanted").json()["wanted"]
     assert only["blocks"] == [str(BLOCK)]

@@ -82,7 +82,7 @@ def known_codes() -> set[str]:
 
 def test_it_has_every_code_and_no_other() -> None:
     told = document()
-    assert set(told["components"]["schemas"]["Error"]["properties"]["code"]["enum"]) == (
+    assert set(told["components"]["schemas"]["ErrorResponse"]["properties"]["code"]["enum"]) == (
         known_codes()
     )
 
@@ -123,9 +123,9 @@ def test_what_fits_its_patterns_is_not_refused_for_its_form() -> None:
     """A number can be too large for a chain, and a name may have more hyphens than ENS allows."""
     schemas, key = document()["components"]["schemas"], make_key()
     of_data = schemas["BatchRequest"]["properties"]["data"]["additionalProperties"]
-    keys = [of_data, schemas["Block"]["properties"]["accounts"]]
+    keys = [of_data, schemas["BlockBody"]["properties"]["accounts"]]
     patterns = [each["propertyNames"]["pattern"] for each in keys]
-    patterns.append(schemas["Account"]["properties"]["slots"]["items"]["pattern"])
+    patterns.append(schemas["AccountBody"]["properties"]["slots"]["items"]["pattern"])
 
     @settings(max_examples=60, suppress_health_check=list(HealthCheck))
     @given(*(strategies.from_regex(each, fullmatch=True) for each in patterns))
@@ -139,13 +139,14 @@ def test_what_fits_its_patterns_is_not_refused_for_its_form() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "member", "name"), [("Account", "props", "NONCE"), ("Block", "header", "TIMESTAMP")]
+    ("schema", "member", "name"),
+    [("AccountBody", "props", "NONCE"), ("BlockBody", "header", "TIMESTAMP")],
 )
 def test_lists_of_field_names_are_as_long_as_it_says(schema: str, member: str, name: str) -> None:
     limit = document()["components"]["schemas"][schema]["properties"][member]["maxItems"]
     body = batch_of()
     block = body["data"]["11155111"]["block:5"]
-    (block if schema == "Block" else block["accounts"][WALLET])[member] = names = [name] * limit
+    (block if schema == "BlockBody" else block["accounts"][WALLET])[member] = names = [name] * limit
     assert (faults(body, "BatchRequest"), submit(make_key(), body).status_code) == ([], 200)
     names.append(name)
     assert faults(body, "BatchRequest")
@@ -174,7 +175,14 @@ def _open_texts(schemas: dict[str, Any], name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["BlockResults", "BatchAnswer", "LaterQuery", "LaterAction", "ApiKeyAnswer"]
+    "name",
+    [
+        "BlockResultsResponse",
+        "BatchQueryResponse",
+        "LaterQueryResponse",
+        "LaterActionResponse",
+        "ApiKeyResponse",
+    ],
 )
 def test_ids_and_keys_of_maps_have_patterns(name: str) -> None:
     assert _open_texts(document()["components"]["schemas"], name) == []
@@ -182,7 +190,7 @@ def test_ids_and_keys_of_maps_have_patterns(name: str) -> None:
 
 def test_lists_are_as_long_as_it_says() -> None:
     """Even if they repeat themselves."""
-    account = document()["components"]["schemas"]["Account"]["properties"]
+    account = document()["components"]["schemas"]["AccountBody"]["properties"]
     most, body = account["slots"]["maxItems"], batch_of()
     slots = body["data"]["11155111"]["block:5"]["accounts"][WALLET]["slots"]
     slots *= most

@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 SITE = "http://testserver"
 # 503 is what those answer that ask nodes, of the chain whose node is another chain's; of all others
 # it would be a fault, as 500 is.
-ASKS_NODES = {each.name for each in ENDPOINTS if CHAIN_UNAVAILABLE in each.refusals}
+ASKS_NODES = {each.name for each in ENDPOINTS if CHAIN_UNAVAILABLE in each.errors}
 NO_FAULT = {
     "checks": {
         "not_a_server_error": {"expected-statuses": ["2XX", "4XX", "503"]},

@@ -55,7 +55,9 @@ def _estimated(service: Service, data: dict[str, Any]) -> dict[str, Any]:
     assert answer.status_code == 200, answer.text
     told: dict[str, Any] = answer.json()
     document = service.client.get("/openapi.json").json()
-    assert Schemas(document).faults(told, document["components"]["schemas"]["Estimate"]) == []
+    assert (
+        Schemas(document).faults(told, document["components"]["schemas"]["EstimateResponse"]) == []
+    )
     return told
 
 

@@ -1,4 +1,4 @@
-"""What is read of a batch that is right, and how much of it may be asked for."""
+"""Valid batches are read as specified, up to the limits."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from queries.schema.batch_request import (
     Selector,
     canonical,
 )
-from queries.schema.bodies import Webhook
+from queries.schema.bodies import WebhookBody
 from queries.schema.strict_json import read_json
 from tests.queries.schema.example_batches import (
     ADDRESS,
@@ -37,9 +37,9 @@ from tests.queries.schema.example_batches import (
 pytestmark = pytest.mark.no_database
 
 VITALIK = Address(bytes.fromhex(ADDRESS[2:]))
-ASKED_BALANCE = AccountRequest(VITALIK, (AccountField.BALANCE,), ())
+BALANCE_REQUEST = AccountRequest(VITALIK, (AccountField.BALANCE,), ())
 ACCOUNTS = "data.11155111.block:5.accounts"
-WRONG_CAPITALS = ADDRESS.replace("d8da", "D8da")
+WRONG_CHECKSUM = ADDRESS.replace("d8da", "D8da")
 
 
 def word(number: int) -> bytes:
@@ -50,19 +50,21 @@ def read_account(entry: object) -> AccountRequest:
     return read(account_batch(entry)).blocks[0].accounts[0]
 
 
-def test_the_specifications_example() -> None:
-    block = BlockRequest(SEPOLIA, Selector(5186021), (), (ASKED_BALANCE,))
+def test_the_example_of_the_specification_is_read() -> None:
+    block = BlockRequest(SEPOLIA, Selector(5186021), (), (BALANCE_REQUEST,))
     expected = BatchRequest(SEPOLIA, 0, (block,), None, ())
     assert read(read_json(SPECIFICATION.encode(), 1_000)) == expected
 
 
-def test_what_existing_clients_send() -> None:
+def test_a_batch_of_existing_clients_is_read() -> None:
     other = Address(bytes.fromhex("69030ef8c2744b37a096faf2a4c78b4daec1308b"))
-    by_number = BlockRequest(SEPOLIA, Selector(5186021), ("PARENT_HASH",), (ASKED_BALANCE,))
+    by_number = BlockRequest(SEPOLIA, Selector(5186021), ("PARENT_HASH",), (BALANCE_REQUEST,))
     by_time = BlockRequest(
         SEPOLIA, Selector(1703799420, is_time=True), (), (AccountRequest(other, (), (word(1),)),)
     )
-    webhook = Webhook(url="https://example.org/hook", headers={"Content-Type": "application/json"})
+    webhook = WebhookBody(
+        url="https://example.org/hook", headers={"Content-Type": "application/json"}
+    )
     expected = BatchRequest(SEPOLIA, 0, (by_number, by_time), webhook, ())
     assert read(read_json(LEGACY.encode(), 1_000)) == expected
 
@@ -97,7 +99,7 @@ def test_slots_are_padded_and_count_once() -> None:
     assert read_account({"slots": sent}).slots == (word(10), word(0), word(2**256 - 1))
 
 
-def test_names_on_chains_that_have_them() -> None:
+def test_ens_names_are_read() -> None:
     names = ["vitalik.eth", "a.--b.1-", f"{'a' * 63}.eth", ".".join(["a" * 63] * 3 + ["a" * 63])]
     for name in names:
         request = read(account_batch(BALANCE, name))
@@ -105,26 +107,26 @@ def test_names_on_chains_that_have_them() -> None:
 
 
 @pytest.mark.parametrize("key", [ADDRESS, CHECKSUMMED, f"0x{ADDRESS[2:].upper()}"])
-def test_addresses_whose_capitals_are_right_or_all_alike(key: str) -> None:
+def test_an_address_with_its_checksum_or_in_one_case_is_read_without_a_warning(key: str) -> None:
     request = read(account_batch(BALANCE, key))
-    assert request.blocks[0].accounts == (ASKED_BALANCE,)
+    assert request.blocks[0].accounts == (BALANCE_REQUEST,)
     assert not request.warnings
 
 
-def test_a_wrong_checksum_is_taken_with_a_warning() -> None:
-    request = read(account_batch(BALANCE, WRONG_CAPITALS))
-    assert request.blocks[0].accounts == (ASKED_BALANCE,)
+def test_a_wrong_checksum_is_accepted_with_a_warning() -> None:
+    request = read(account_batch(BALANCE, WRONG_CHECKSUM))
+    assert request.blocks[0].accounts == (BALANCE_REQUEST,)
     (warning,) = request.warnings
-    assert warning.path == f"{ACCOUNTS}.{WRONG_CAPITALS}"
+    assert warning.path == f"{ACCOUNTS}.{WRONG_CHECKSUM}"
     assert CHECKSUMMED in warning.sentence
 
 
-def test_spellings_of_one_account_are_one() -> None:
+def test_spellings_of_one_account_are_merged() -> None:
     other = f"0x{'1' * 40}"
     asked = {
         ADDRESS: {"props": ["NONCE", "BALANCE"], "slots": ["0x2"]},
         other: {"slots": ["0x2"]},
-        WRONG_CAPITALS: {"props": ["BALANCE"], "slots": ["0x1", "0x02"]},
+        WRONG_CHECKSUM: {"props": ["BALANCE"], "slots": ["0x1", "0x02"]},
         CHECKSUMMED: {"props": ["CODE_HASH"]},
     }
     request = read(block_batch({"accounts": asked}))

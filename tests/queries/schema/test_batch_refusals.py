@@ -125,7 +125,7 @@ def test_chains_and_routes(content: object, code: str, path: str, beginning: str
 def test_a_selector_of_no_block(selector: str) -> None:
     path = Place((*SOURCE, selector)).path
     content = block_batch({"header": ["NONCE"]}, selector)
-    check(content, "selector_malformed", path, f"{path} names no block. ")
+    check(content, "selector_malformed", path, f"{path} is not a block selector. ")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_selector_of_no_block(selector: str) -> None:
     [
         (1703799420123456, "looks like a time in microseconds. In seconds it is "),
         (10_000_000_000, "looks like a time in milliseconds. In seconds it is timestamp:10000000."),
-        (2**64 - 1, "is no time in Unix seconds, which are at most 9999999999."),
+        (2**64 - 1, "is not a time in Unix seconds, which are at most 9999999999."),
     ],
 )
 def test_a_time_that_is_not_in_seconds_is_not_waited_for(number: int, sentence: str) -> None:
@@ -175,21 +175,19 @@ def test_blocks(block: object, code: str, path: str, beginning: str) -> None:
      f"{'a' * 64}.eth", f"{'.'.join(['a' * 63] * 4)}.e", "vitalik.eth\n", f"{LONG}.eth"],
     ids=lambda key: ascii(key[:30]),
 )  # fmt: skip
-def test_a_key_of_no_account(key: str) -> None:
+def test_a_key_that_is_not_an_account_is_refused(key: str) -> None:
     path = Place((*SOURCE, "block:5", "accounts", key)).path
     beginning = 'Invalid account address or ENS name "'
     check(account_batch(BALANCE, key), "account_malformed", path, beginning)
 
 
-def test_what_is_said_of_an_account() -> None:
+def test_a_refused_account_key_says_why() -> None:
     said = f'Invalid account address or ENS name "0x12" in {ACCOUNTS}: an address has 40 hex '
     check(account_batch(BALANCE, "0x12"), "account_malformed", f"{ACCOUNTS}.0x12", said)
     path = "data.10.block:5.accounts.vitalik.eth"
-    said = (
-        'Invalid account address or ENS name "vitalik.eth" in data.10.block:5.accounts: no names '
-    )
+    said = 'Invalid account address or ENS name "vitalik.eth" in data.10.block:5.accounts: names '
     nameless = batch({"10": {"block:5": {"accounts": {"vitalik.eth": BALANCE}}}})
-    check(nameless, "account_malformed", path, f"{said}are looked up on chain 10 here.")
+    check(nameless, "account_malformed", path, f"{said}are not resolved on chain 10 here.")
 
 
 @pytest.mark.parametrize(
@@ -224,7 +222,7 @@ def test_accounts(entry: object, code: str, path: str, beginning: str) -> None:
                                 "0x1_0", "x1", "ff", "0x\u0661", "\u0661", LONG))],
     ids=lambda text: ascii(text[:20]),
 )  # fmt: skip
-def test_a_slot_that_is_none(slot: str, hint: str) -> None:
+def test_a_malformed_slot_is_refused_with_a_hint(slot: str, hint: str) -> None:
     path = f"{ACCOUNT}.slots[1]"
     with pytest.raises(Refusal) as caught:
         read(account_batch({"slots": ["0x1", slot]}))

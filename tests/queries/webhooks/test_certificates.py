@@ -12,7 +12,7 @@ from celery.exceptions import OperationalError
 
 from queries.chain.json_rpc import JsonRpc, NodeUnreachable
 from queries.engines.celery import app_with
-from queries.webhooks.post import NotDelivered, post
+from queries.webhooks.post import NotDeliveredError, post
 from tests.rigs.own_certificate import DAY, own_certificate
 from tests.rigs.tls_receiver import tls_receiver
 
@@ -60,7 +60,7 @@ class Shown:
 
 
 ANSWERED = {
-    "a webhook": (Asker(tell_webhook, NotDelivered, why="The request failed"), 200),
+    "a webhook": (Asker(tell_webhook, NotDeliveredError, why="The request failed"), 200),
     "a node": (Asker(ask_node, NodeUnreachable), 7),
 }
 BROKERS = {

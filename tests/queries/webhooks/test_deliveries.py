@@ -67,7 +67,7 @@ def test_what_it_leaves_out_is_reported_where_it_is_to_be_had(
     block = f"block:{service.head() - 1}"
     accounts = {f"0x{number:040x}": {"props": ["NONCE"]} for number in range(3)}
     for most in (3, 2):
-        monkeypatch.setattr(payload, "MOST_FACTS", most)
+        monkeypatch.setattr(payload, "MAX_QUERIES", most)
         with receiver() as hook:
             service.chains().head(CHAIN_ID)
             data = {str(CHAIN_ID): {block: {"accounts": accounts}}}
@@ -123,14 +123,14 @@ def test_the_pauses_grow_to_a_day_and_end(service: Service) -> None:
     with receiver(500) as hook:
         ended_batch(service, hook.url)
         pauses = []
-        for _ in range(len(deliver.PAUSES) + 3):
+        for _ in range(len(deliver.RETRY_PAUSES) + 3):
             deliver_all(service)
             row = WebhookDelivery.objects.get()
             if row.look_again is not None:
                 pauses.append(row.look_again - datetime.now(UTC))
-    assert len(hook.got) == len(deliver.PAUSES) + 1
+    assert len(hook.got) == len(deliver.RETRY_PAUSES) + 1
     assert pauses == sorted(pauses)
-    assert timedelta(hours=20) < sum(deliver.PAUSES, timedelta()) < timedelta(hours=30)
+    assert timedelta(hours=20) < sum(deliver.RETRY_PAUSES, timedelta()) < timedelta(hours=30)
     assert WebhookDelivery.objects.get().delivered is None
 
 
@@ -151,7 +151,7 @@ def test_a_rejected_batch_is_reported_with_its_cause(service: Service) -> None:
 def test_its_owner_lists_them_in_pages_newest_first_with_few_attempts(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "ATTEMPTS_SHOWN", 2)
+    monkeypatch.setattr(log, "MAX_ATTEMPTS", 2)
     with receiver(500) as hook:
         batches = [ended_batch(service, hook.url) for _ in range(3)]
         for _ in range(3):

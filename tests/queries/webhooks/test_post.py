@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from queries.http.public_address import is_public
-from queries.webhooks.post import NotDelivered, post
+from queries.webhooks.post import NotDeliveredError, post
 from tests.rigs.receiver import receiver
 from tests.rigs.slow_receivers import DRIPPING, drip, slow_receiver
 
@@ -45,7 +45,7 @@ def test_what_is_public_may_be(address: str) -> None:
 )
 def test_loopback_is_refused_however_it_is_spelled(host: str) -> None:
     with receiver() as kept:
-        with pytest.raises(NotDelivered, match=r"private network|not found|is none"):
+        with pytest.raises(NotDeliveredError, match=r"private network|not found|is none"):
             post(f"http://{host}:{kept.port}/", {}, b"{}")
         assert kept.got == []
 
@@ -54,7 +54,7 @@ def test_one_private_address_among_public_ones_is_enough(monkeypatch: pytest.Mon
     """What a name stands for is its owner's choice, and no name here stands for two."""
     both = [(0, 0, 0, "", (address, 80)) for address in ("1.1.1.1", "127.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
-    with pytest.raises(NotDelivered, match="private network"):
+    with pytest.raises(NotDeliveredError, match="private network"):
         post("http://hook.example/", {}, b"{}")
 
 
@@ -93,7 +93,7 @@ def test_the_next_address_is_tried_unless_the_first_may_have_the_webhook(
         if accepts:
             silent.enter_context(socket.create_server(("127.0.0.2", kept.port)))
         url = f"http://hook.example:{kept.port}/x"
-        with nullcontext() if arrives else pytest.raises(NotDelivered, match="Timeout"):
+        with nullcontext() if arrives else pytest.raises(NotDeliveredError, match="Timeout"):
             assert post(url, {}, b"{}", to_private=True) == 200
         assert len(kept.got) == arrives
 
@@ -117,7 +117,7 @@ def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> 
             lambda host, *rest, **more: same if host == "a.example" else real(host, *rest, **more),
         )
         begin = time.monotonic()
-        with pytest.raises(NotDelivered, match="ConnectTimeoutError"):
+        with pytest.raises(NotDeliveredError, match="ConnectTimeoutError"):
             post(f"http://a.example:{port}/", {}, b"{}", to_private=True)
     assert 0.9 < time.monotonic() - begin < 2
 
@@ -140,14 +140,14 @@ def test_it_is_not_sent_on() -> None:
     "url", ["ftp://a.example/", "http:///x", "x", "http://[::1/", "http://a.example:99999/"]
 )
 def test_what_is_no_address_is_reported(url: str) -> None:
-    with pytest.raises(NotDelivered):
+    with pytest.raises(NotDeliveredError):
         post(url, {}, b"{}", to_private=True)
 
 
 def test_nobody_there_is_reported_without_the_address() -> None:
     with receiver() as kept:
         url = kept.url
-    with pytest.raises(NotDelivered, match="The request failed") as told:
+    with pytest.raises(NotDeliveredError, match="The request failed") as told:
         post(url, {}, b"{}", to_private=True)
     assert "127.0.0.1" not in str(told.value)
 
@@ -158,7 +158,7 @@ def test_a_receiver_that_drips_is_left(slow: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
     with slow_receiver(*DRIPPING[slow]) as url:
         begin = time.monotonic()
-        with pytest.raises(NotDelivered, match="The request failed"):
+        with pytest.raises(NotDeliveredError, match="The request failed"):
             post(url, {}, 2**24 * b" " if slow == "never read" else b"{}", to_private=True)
         assert 0.9 < time.monotonic() - begin < 4
 
@@ -176,7 +176,7 @@ def test_a_name_that_nobody_answers_for_is_left(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [ended.wait(20)][:0])
     monkeypatch.setattr("queries.webhooks.post.LOOKUP", 0.5)
     begin = time.monotonic()
-    with pytest.raises(NotDelivered, match="no IP address"):
+    with pytest.raises(NotDeliveredError, match="no IP address"):
         post("http://hook.example/", {}, b"{}")
     assert time.monotonic() - begin < 4
     ended.set()
