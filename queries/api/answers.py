@@ -7,7 +7,7 @@ decimal text, because many JSON readers keep no more than 53 bits of a number.
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated
 
 from django.http import HttpResponse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
@@ -88,9 +88,6 @@ class ApiModel(BaseModel):
         from_attributes=True,
         frozen=True,
     )
-
-    def content(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 def json_response(content: ApiModel) -> HttpResponse:

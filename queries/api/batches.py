@@ -166,11 +166,14 @@ def _status(
     request: HttpRequest, routes: Routes, batch_id: str | None, path: str, limit: int
 ) -> tuple[dict[str, Any], QueryPage]:
     """The members of a `StatusResponse`, and the page of queries. A batch's id is enough."""
-    details = flag(request, DETAILS, default=True)
+    details = flag(request, DETAILS)
     first = number(request, FROM_QUERY, 0, minimum=0, maximum=MAX_PLACE)
     if batch_id is None:
-        said = f"{path} is missing: the internalId from the answer to the submission."
-        raise Refusal(MISSING_FIELD, said, path=path)
+        raise Refusal(
+            MISSING_FIELD,
+            f"{path} is missing: the internalId from the answer to the submission.",
+            path=path,
+        )
     batch = find_batch(batch_id, path)
     members, page = _batch_members(batch), QueryPage((), None)
     if details:

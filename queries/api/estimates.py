@@ -175,7 +175,7 @@ def asking_nodes(
     )
     batch = Batch(destination=request.destination, submitted=timezone.now())
     queries = list(submit.queries_of(batch, request.blocks))
-    with _one_per_account(key.owner), place_to_wait() as acquired:
+    with _account_slot(key.owner), place_to_wait() as acquired:
         if not acquired:
             raise busy(ESTIMATES_BUSY, "Other requests are waiting for nodes right now")
         chains = ChainReaders(routes, until=time.monotonic() + seconds, head_age=seconds)
@@ -192,7 +192,7 @@ def asking_nodes(
 
 
 @contextmanager
-def _one_per_account(owner: Account) -> Iterator[None]:
+def _account_slot(owner: Account) -> Iterator[None]:
     """Refuse a second estimate of an account, so that slow ones leave threads to others."""
     with _busy_lock:
         if owner.pk in _busy_accounts:

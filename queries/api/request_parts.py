@@ -25,8 +25,9 @@ def number(request: HttpRequest, name: str, default: int, *, minimum: int, maxim
     return int(text)
 
 
-def flag(request: HttpRequest, name: str, *, default: bool) -> bool:
-    text = request.GET.get(name, str(int(default)))
+def flag(request: HttpRequest, name: str) -> bool:
+    """A parameter that is 1 or 0; 1 if it is missing."""
+    text = request.GET.get(name, "1")
     if text not in {"0", "1"}:
         raise malformed(name, text, "1 or 0")
     return text == "1"

@@ -7,6 +7,7 @@ size byte by byte could hold a thread for days. Here one deadline covers the who
 import io
 import socket
 import time
+from http import HTTPStatus
 from http.client import HTTPResponse
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any
@@ -53,7 +54,7 @@ class BoundedSession(requests.Session):
         self.trust_env = False
 
     def get_redirect_target(self, resp: requests.Response) -> None:
-        if resp.status_code // 100 == 3:  # noqa: PLR2004
+        if HTTPStatus.MULTIPLE_CHOICES <= resp.status_code < HTTPStatus.BAD_REQUEST:
             resp.close()
             raise requests.TooManyRedirects("a redirect is not followed")
 

@@ -8,27 +8,32 @@ requests if there are two or more, and proofs leave a slot for requests that wai
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
-_lock = threading.Lock()
-_used = 0
-_limit = 3  # of the four threads that a web process has by default
+
+@dataclass
+class _Slots:
+    limit: int = 3  # of the four threads that a web process has by default
+    used: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_slots = _Slots()
 
 
 def set_thread_count(threads: int) -> None:
     """Set the number of slots; the web server calls this before it starts its threads."""
-    global _limit  # noqa: PLW0603
-    _limit = max(threads * 3 // 4, 1)
+    _slots.limit = max(threads * 3 // 4, 1)
 
 
 @contextmanager
 def place_to_wait(*, for_proof: bool = False) -> Iterator[bool]:
-    """Take a slot, and yield whether one was free. A proof needs two free slots, and takes one."""
-    global _used  # noqa: PLW0603
-    with _lock:
-        acquired = _used < (max(_limit - 1, 1) if for_proof else _limit)
-        _used += acquired
+    """Take a slot, and yield whether one was free. Proofs leave the last slot to other requests."""
+    with _slots.lock:
+        acquired = _slots.used < (max(_slots.limit - 1, 1) if for_proof else _slots.limit)
+        _slots.used += acquired
     try:
         yield acquired
     finally:
-        with _lock:
-            _used -= acquired
+        with _slots.lock:
+            _slots.used -= acquired

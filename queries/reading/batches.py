@@ -53,9 +53,12 @@ _PROVER_SEEN = "SELECT MAX(looked_at) FROM queries_chainrecord"
 _READ_AT = "CURRENT_TIMESTAMP"
 
 _WAIT_ANNOTATIONS = {
-    "job_reason": RawSQL(_JOB_REASON, (), CharField()),  # noqa: S611  (constants, as below)
-    "prover_seen": RawSQL(_PROVER_SEEN, (), DateTimeField()),  # noqa: S611
-    "read_at": RawSQL(_READ_AT, (), DateTimeField()),  # noqa: S611
+    name: RawSQL(expression, (), field)  # noqa: S611  (constants)
+    for name, expression, field in (
+        ("job_reason", _JOB_REASON, CharField()),
+        ("prover_seen", _PROVER_SEEN, DateTimeField()),
+        ("read_at", _READ_AT, DateTimeField()),
+    )
 }
 
 # The same for raw statements

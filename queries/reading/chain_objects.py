@@ -45,7 +45,7 @@ class QueryLine:
     ended: bool
 
 
-def _with_line_columns(rows: QuerySet[Query]) -> QuerySet[Query]:
+def _line_rows(rows: QuerySet[Query]) -> QuerySet[Query]:
     """The columns of a `QueryLine`; the slots of queries with many slots are not read."""
     when_few = When(slot_count__lte=MAX_LISTED_SLOTS, then="slot_values")
     few_values = Case(when_few, output_field=JSONField())
@@ -145,7 +145,7 @@ def block(chain: int, number: int) -> BlockView:
 
 def queries_of_block(chain: int, number: int, cursor: Cursor | None, most: int) -> Slice[QueryLine]:
     rows = Query.objects.filter(source=chain, block=number)
-    return slice_of(_with_line_columns(rows), ("id",), cursor, most, _query_line)
+    return slice_of(_line_rows(rows), ("id",), cursor, most, _query_line)
 
 
 def _header_transactions(jobs: Iterable[BlockJob]) -> Mapping[int, str]:
@@ -214,7 +214,7 @@ def account(address: str, chains: Iterable[int]) -> AccountView:
 def facts_of(address: str, chain: int, cursor: Cursor | None, most: int) -> Slice[QueryLine]:
     """A page of the address's queries with values, newest block first."""
     rows = _fact_rows(address).filter(source=chain)
-    return slice_of(_with_line_columns(rows), ("block", "id"), cursor, most, _query_line)
+    return slice_of(_line_rows(rows), ("block", "id"), cursor, most, _query_line)
 
 
 def balances_of(address: str, chain: int) -> tuple[Balance, ...]:
@@ -296,7 +296,7 @@ def queries_of_transaction(
     """A page of the account and header queries that the transaction proved."""
     header_queries = Q(header_transaction=transaction.key, account="", name="")
     rows = Query.objects.filter(Q(account_transaction=transaction.key) | header_queries)
-    return slice_of(_with_line_columns(rows), ("id",), cursor, most, _query_line)
+    return slice_of(_line_rows(rows), ("id",), cursor, most, _query_line)
 
 
 def _sent_transaction_view(row: SentTransaction) -> TransactionView:

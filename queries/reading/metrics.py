@@ -36,7 +36,7 @@ EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 WAITS_FOR_NODES = Q(
     wait_code__in=[error.code for error in (NodesUnreachable, NodesLimited, NodesRefuse)]
 )
-SINCE_THE_START = "Counted over all servers and provers since the database began."
+COUNTER_SCOPE = "Counted over all servers and provers since the database began."
 QUEUES = {
     "batches": Batch.objects,
     "block_jobs": BlockJob.objects,
@@ -68,7 +68,7 @@ def _gauge(name: str, says: str, samples: Iterable[Sample]) -> Metric:
 
 
 def _counter(name: str, says: str, samples: Iterable[Sample]) -> Metric:
-    return Metric(name, "counter", f"{says} {SINCE_THE_START}", tuple(samples))
+    return Metric(name, "counter", f"{says} {COUNTER_SCOPE}", tuple(samples))
 
 
 def _samples(label: str, values: Mapping[Any, float | None]) -> Iterator[Sample]:
@@ -190,7 +190,7 @@ def _ended() -> Iterator[Metric]:
     samples.append(Sample(timed, {"le": "+Inf"}, "_bucket"))
     samples.append(Sample(sums.get(TOOK, 0), {}, "_sum"))
     samples.append(Sample(timed, {}, "_count"))
-    says = f"Seconds from a batch's submission to DONE, each rounded. {SINCE_THE_START}"
+    says = f"Seconds from a batch's submission to DONE, each rounded. {COUNTER_SCOPE}"
     yield Metric("batch_duration_seconds", "histogram", says, tuple(samples))
     yield _counter("facts_total", "Facts read back.", _unlabelled(sums.get(FACTS, 0)))
     yield _counter(

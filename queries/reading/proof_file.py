@@ -170,8 +170,9 @@ def _value_name(fact: Fact) -> tuple[bytes, str]:
     return fact.account or b"", fact.name.removeprefix("0x")
 
 
-def _unavailable(what: str, job: BlockJob, why: str = NOT_OURS) -> Refusal:
+def _unavailable(subject: str, job: BlockJob, why: str = NOT_OURS) -> Refusal:
     return Refusal(
         PROOF_UNAVAILABLE,
-        f"The proof {what} at block {job.block:,} of chain {job.source} is not stored here: {why}",
+        f"The proof {subject} at block {job.block:,} of chain {job.source} is not stored here: "
+        f"{why}",
     )

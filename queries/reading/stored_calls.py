@@ -51,12 +51,12 @@ def shown_of(
 
 def _calls(job: BlockJob) -> Iterator[bytes]:
     sent = SentTransaction.objects.filter(for_jobs__job=job, prepares=False)
-    for raw in _in_chunks(sent, "raw"):
+    for raw in _read_in_chunks(sent, "raw"):
         yield parts_of(raw).data
-    yield from _in_chunks(KeptProof.objects.filter(job=job), "call")
+    yield from _read_in_chunks(KeptProof.objects.filter(job=job), "call")
 
 
-def _in_chunks(rows: QuerySet[Any], column: str) -> Iterator[bytes]:
+def _read_in_chunks(rows: QuerySet[Any], column: str) -> Iterator[bytes]:
     """Read in several statements, because an open one on SQLite blocks the renewal of leases."""
     last = 0
     while (

@@ -152,9 +152,9 @@ def _read_data(
     return tuple(blocks)
 
 
-def _check_not_empty(requested: object, place: Place, what: str) -> None:
+def _check_not_empty(requested: object, place: Place, needed: str) -> None:
     if not requested:
-        raise place.refusal(NOTHING_ASKED, f"{place} asks for nothing. Name at least {what}.")
+        raise place.refusal(NOTHING_ASKED, f"{place} asks for nothing. Name at least {needed}.")
 
 
 def _read_block(
@@ -188,8 +188,8 @@ def _read_selector(key: str, place: Place) -> Selector:
 
 
 def _time_problem(number: int) -> str:
-    for unit, per_second in _SUBSECOND_UNITS.items():
-        seconds = number // per_second
+    for unit, factor in _SUBSECOND_UNITS.items():
+        seconds = number // factor
         if seconds <= _MAX_TIME:
             return (
                 f"looks like a time in {unit}. In seconds it is {Selector(seconds, is_time=True)}."
@@ -290,8 +290,8 @@ def _address_problem(key: str) -> str:
 
 def _account_malformed(key: str, place: Place, why: str) -> Refusal:
     # Clients compare the beginning of the sentence.
-    said = f"Invalid account address or ENS name {quoted(key)} in {place.holder}: {why}."
-    return place.refusal(ACCOUNT_MALFORMED, said)
+    sentence = f"Invalid account address or ENS name {quoted(key)} in {place.holder}: {why}."
+    return place.refusal(ACCOUNT_MALFORMED, sentence)
 
 
 def _check_webhook(webhook: bodies.WebhookBody, limits: BatchLimits) -> None:
@@ -345,7 +345,7 @@ def check_route(source: int, destination: int, place: Place, routes: Routes) -> 
     """Refuse a source whose facts this server cannot prove on the destination."""
     if (source, destination) in routes.registries:
         return
-    others = sorted(to for origin, to in routes.registries if origin == source)
+    others = sorted(target for origin, target in routes.registries if origin == source)
     where = f"only on {listed(others)}" if others else "nor on any other"
     raise place.refusal(
         ROUTE_UNSUPPORTED,

@@ -48,7 +48,7 @@ ADDRESS = "0x[0-9a-fA-F]{40}"
 CHAIN_PATTERN = f"^([1-9][0-9]{{0,18}}|{ALIAS})$"
 SELECTOR_PATTERN = "^(block:(0|[1-9][0-9]{0,18})|timestamp:(0|[1-9][0-9]{0,9}))$"
 ACCOUNT_PATTERN = rf"^({ADDRESS}|([a-z0-9-]{{1,63}}\.)+[a-z0-9-]{{1,63}})$"
-MOST_URL_CHARACTERS = 2_000
+MAX_URL_CHARACTERS = 2_000
 MAX_FIELD_NAMES = 100  # in one list: more than there are, because clients may repeat a name
 _WEI = "^(0|[1-9][0-9]{0,77})$"
 _MAX_WEI = 2**256 - 1
@@ -57,9 +57,11 @@ _DECIMAL_SLOT = re.compile(r"[0-9]{1,77}")  # any number of 77 digits is below 2
 _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 
 
-def validation_error(code: Code, said: str, *inside: str) -> PydanticCustomError:
-    """An error for a validator to raise. Its sentence is the value's path, `inside`, and `said`."""
-    return PydanticCustomError(code.code, "{said}", {"said": said, "kind": code, "inside": inside})
+def validation_error(code: Code, problem: str, *inside: str) -> PydanticCustomError:
+    """An error for a validator to raise; its sentence is the path, `inside`, and `problem`."""
+    return PydanticCustomError(
+        code.code, "{problem}", {"problem": problem, "kind": code, "inside": inside}
+    )
 
 
 def _check_header_field(name: str) -> str:
@@ -203,9 +205,9 @@ def _check_webhook_url(url: str) -> str:
     return url
 
 
-def _url_problem(url: str) -> str:  # noqa: PLR0911
-    if len(url) > MOST_URL_CHARACTERS:
-        return f"has {len(url):,} characters; at most {MOST_URL_CHARACTERS:,} are allowed"
+def _url_problem(url: str) -> str:
+    if len(url) > MAX_URL_CHARACTERS:
+        return f"has {len(url):,} characters; at most {MAX_URL_CHARACTERS:,} are allowed"
     if not _VISIBLE_ASCII.fullmatch(url):
         return "must be a URL in visible ASCII; percent-encode all other characters"
     if "#" in url:
@@ -220,9 +222,8 @@ def _url_problem(url: str) -> str:  # noqa: PLR0911
     # The URL must be spelled as parsed here, or another parser might read another host.
     spelled = (f"[{host}]" if ":" in host else host) + ("" if port is None else f":{port}")
     is_canonical = parts.netloc.lower() == spelled and port != 0
-    if parts.scheme in {"http", "https"} and _HOST.fullmatch(host) and is_canonical:
-        return ""
-    return _URL_FORM
+    is_usable = parts.scheme in {"http", "https"} and _HOST.fullmatch(host) and is_canonical
+    return "" if is_usable else _URL_FORM
 
 
 def _check_webhook_headers(headers: dict[str, str]) -> dict[str, str]:
@@ -256,7 +257,7 @@ class WebhookBody(Body):
     url: Annotated[str, AfterValidator(_check_webhook_url)] = Field(
         description="The address that is called when the batch has ended.",
         examples=["https://example.org/hook"],
-        json_schema_extra={"maxLength": MOST_URL_CHARACTERS, "pattern": "^https?://"},
+        json_schema_extra={"maxLength": MAX_URL_CHARACTERS, "pattern": "^https?://"},
     )
     headers: Annotated[
         dict[str, Annotated[str, Field(examples=["application/json"])]],
@@ -339,29 +340,29 @@ def _body_refusal(model: type[BaseModel], first: ErrorDetails) -> Refusal:
     context = first.get("ctx", {})
     place = Place((*first["loc"], *context.get("inside", ())))
     if "kind" in context:
-        return place.refusal(context["kind"], f"{place} {context['said']}")
+        return place.refusal(context["kind"], f"{place} {context['problem']}")
     holder, member = member_of(schema_of(model), first["loc"])
     required = holder.get("required", [])
     if first["type"] == "missing":
         meaning = member["description"].partition(".")[0]
-        said = f"is missing: {meaning[0].lower()}{meaning[1:]}."
-        return place.refusal(MISSING_FIELD, f"{place} {said}")
+        problem = f"is missing: {meaning[0].lower()}{meaning[1:]}."
+        return place.refusal(MISSING_FIELD, f"{place} {problem}")
     if first["type"] == "too_long":
-        said = f"has more than {context['max_length']} entries."
-        return place.refusal(LIST_TOO_LONG, f"{place} {said}")
+        problem = f"has more than {context['max_length']} entries."
+        return place.refusal(LIST_TOO_LONG, f"{place} {problem}")
     if first["type"] == "extra_forbidden":
-        said = f"is an unknown field; the known fields are {listed(holder['properties'])}."
-        return place.refusal(UNKNOWN_FIELD, f"{place} {said}")
+        problem = f"is an unknown field; the known fields are {listed(holder['properties'])}."
+        return place.refusal(UNKNOWN_FIELD, f"{place} {problem}")
     name = first["loc"][-1] if first["loc"] else None
     is_optional = name in holder.get("properties", {}) and name not in required
     if first["input"] is None and is_optional:
-        said = "must not be null. Leave it out instead."
-        return place.refusal(WRONG_TYPE, f"{place} {said}")
+        problem = "must not be null. Leave it out instead."
+        return place.refusal(WRONG_TYPE, f"{place} {problem}")
     expected = {"object": "an object", "array": "a list"}.get(
         member["type"], f'text in quotes, such as "{member.get("examples", [""])[0]}"'
     )
-    said = f"must be {expected}, not {kind_of(first['input'])}."
-    return place.refusal(WRONG_TYPE, f"{place} {said}")
+    problem = f"must be {expected}, not {kind_of(first['input'])}."
+    return place.refusal(WRONG_TYPE, f"{place} {problem}")
 
 
 # For a warning about the others

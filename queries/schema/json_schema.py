@@ -17,11 +17,11 @@ _REF_PREFIX = "#/components/schemas/"
 class _SchemaGenerator(GenerateJsonSchema):
     """Adds no titles, because client generators would make classes of them."""
 
-    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+    def field_title_should_be_set(self, *_: Any) -> bool:
         return False
 
-    def sort(self, value: Any, parent_key: str | None = None) -> Any:  # noqa: ARG002
-        """Members stay in their order."""
+    def sort(self, value: Any, *_: Any, **__: Any) -> Any:
+        """Keep the order of members."""
         return value
 
 

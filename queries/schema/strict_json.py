@@ -91,13 +91,13 @@ def _check(value: object, place: Place, depth: int = 0) -> None:
                 _check(item, place.inside(step), depth + 1)
 
 
-def _check_text(text: str, place: Place, what: str = "") -> None:
+def _check_text(text: str, place: Place, subject: str = "") -> None:
     match = _UNSTORABLE.search(text)
     if match:
         number = ord(match[0])
         why = "half of a surrogate pair" if number else "which databases cannot keep"
         raise place.refusal(
-            TEXT_NOT_STORABLE, f"{what}{place} contains U+{number:04X}, {why}. Leave it out."
+            TEXT_NOT_STORABLE, f"{subject}{place} contains U+{number:04X}, {why}. Leave it out."
         )
 
 

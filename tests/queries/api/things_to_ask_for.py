@@ -1,5 +1,5 @@
-"""A service that has whatever its API can be asked for: a batch that is DONE, its webhook, a block
-that signers are to speak of; and a chain whose node's address leads to another chain.
+"""A service with a DONE batch, its webhook, a block that waits for attestations, and a chain whose
+node is of another chain.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,25 +18,26 @@ from queries.prover.worker import deliver_once
 from tests.queries.api.served_api import LIMITS, OTHER_WALLET, ROUTES, SEPOLIA, submitted
 from tests.queries.api.signed_words import BLOCK, wait_for, word
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, ended_batch, running_service
+from tests.queries.schema.example_batches import without
 
 NO_SIGNER = "http://127.0.0.1:9/"  # listens there
 
 
 @dataclass(frozen=True)
 class Things:
-    """And how to ask for them."""
+    """The existing objects, and the requests for them."""
 
-    prover: Service  # knows the local chain alone
-    bodies: Mapping[str, Mapping[str, Any]]  # by the paths that take one
-    named: dict[str, str]  # by the names of parameters
-    waiting: str  # a batch that nothing is signed of
+    prover: Service  # knows only the local chain
+    bodies: Mapping[str, Mapping[str, Any]]  # by path
+    named: dict[str, str]  # by parameter
+    waiting: str  # a batch without a signed transaction
 
     def named_at(self, path: str) -> Mapping[str, str]:
         """Only a batch that waits can be cancelled."""
         return self.named | {"batch": self.waiting} if path.endswith("/cancel") else self.named
 
     def instead_of(self, case: Case[Any]) -> Case[Any] | None:
-        """The same for what is there, where the case names anything."""
+        """The same request with existing ids, if it has any ids."""
         same, path = case.derive(keep_auth=True), case.operation.path
         if path in self.bodies:
             same.body = self.body_for(path, same.body)
@@ -49,7 +50,7 @@ class Things:
         return same if known else None
 
     def body_for(self, path: str, body: Any) -> Any:
-        """What is right by its shape alone seldom asks for what is there."""
+        """The body with existing chains and blocks."""
         return {**body, **self.bodies.get(path, {})} if isinstance(body, dict) else body
 
 
@@ -69,13 +70,13 @@ def things_to_ask_for(node: LocalNode) -> Iterator[Things]:
         wait_for(BLOCK)
         block = Query.objects.filter(batch=batch).values_list("block", flat=True).get()
         # One of them is proven.
-        wanted = {each: {"props": ["BALANCE"]} for each in (HOLDER, OTHER_WALLET)}
+        wanted = {account: {"props": ["BALANCE"]} for account in (HOLDER, OTHER_WALLET)}
         asked = {
             "destinationChainId": str(CHAIN_ID),
             "fee": "0",
             "data": {str(CHAIN_ID): {f"block:{block}": {"accounts": wanted}}},
         }
-        without_fee = {name: each for name, each in asked.items() if name != "fee"}
+        without_fee = without(asked, "fee")
         event = WebhookDelivery.objects.values_list("pk", flat=True).get()
         yield Things(
             prover,

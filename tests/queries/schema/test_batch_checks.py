@@ -69,7 +69,7 @@ def test_a_batch_of_existing_clients_is_read() -> None:
     assert read(read_json(LEGACY.encode(), 1_000)) == expected
 
 
-def test_an_alias_names_a_chain_wherever_one_is_named() -> None:
+def test_an_alias_can_replace_any_chain_id() -> None:
     request = read(
         batch({"0x-like": {"block:0": {"header": ["NONCE"]}}}, destinationChainId="SN_SEPOLIA")
     )
@@ -77,7 +77,7 @@ def test_an_alias_names_a_chain_wherever_one_is_named() -> None:
     assert request.blocks[0].source == 10
 
 
-def test_every_header_field_has_its_number_and_counts_once() -> None:
+def test_header_fields_are_read_once_in_their_order() -> None:
     names = [
         "PARENT_HASH", "UNCLES_HASH", "COINBASE", "STATE_ROOT", "TRANSACTIONS_ROOT",
         "RECEIPTS_ROOT", "LOGS_BLOOM", "DIFFICULTY", "BLOCK_NUMBER", "GAS_LIMIT", "GAS_USED",
@@ -89,12 +89,12 @@ def test_every_header_field_has_its_number_and_counts_once() -> None:
     assert [HeaderField[name] for name in names] == list(range(21))
 
 
-def test_every_property_has_the_registrys_number_and_counts_once() -> None:
+def test_props_are_read_once_with_the_registrys_numbers() -> None:
     names = ["CODE_HASH", "NONCE", "BALANCE", "STORAGE_ROOT", "NONCE"]
     assert list(map(int, read_account({"props": names}).props)) == [3, 0, 1, 2]
 
 
-def test_slots_are_padded_and_count_once() -> None:
+def test_slots_are_padded_and_read_once() -> None:
     sent = ["0xa", "0x0", f"0x{'Ff' * 32}", "0x0A", f"0x{10:064x}", "0x00"]
     assert read_account({"slots": sent}).slots == (word(10), word(0), word(2**256 - 1))
 
@@ -154,7 +154,7 @@ def test_unknown_fields_at_the_top_are_ignored_with_one_warning() -> None:
 
 
 def blocks_of(count: int) -> dict[str, object]:
-    # Over two chains, because the limit is the batch's.
+    # On two chains, because the limit is for the batch.
     first = {f"block:{number}": {"header": ["NONCE"]} for number in range(count - 1)}
     return batch({"11155111": first, "10": {"block:1": {"header": ["NONCE"]}}})
 
@@ -195,7 +195,7 @@ def test_limits_hold_over_the_whole_batch(
     assert f"at most {limit} {code.removeprefix('too_many_')} " in caught.value.sentence
 
 
-def test_requests_for_the_same_have_one_canonical_form() -> None:
+def test_equivalent_requests_have_one_canonical_form() -> None:
     text = """
     { "fee": "0", "ignored": 1,
       "webhook": { "headers": { "content-type": "application/json" },
@@ -213,7 +213,7 @@ def test_requests_for_the_same_have_one_canonical_form() -> None:
 
 
 @pytest.mark.parametrize(
-    ("this", "that"),
+    ("old", "new"),
     [
         ('"fee": "0"', '"fee": "1"'),
         ('"destinationChainId": "11155111"', '"destinationChainId": "10"'),
@@ -223,7 +223,7 @@ def test_requests_for_the_same_have_one_canonical_form() -> None:
         ("Content-Type", "X-Type"),
     ],
 )
-def test_requests_for_something_else_have_another(this: str, that: str) -> None:
-    assert LEGACY.count(this) == 1
-    other = canonical(read(json.loads(LEGACY.replace(this, that))))
+def test_different_requests_have_different_canonical_forms(old: str, new: str) -> None:
+    assert LEGACY.count(old) == 1
+    other = canonical(read(json.loads(LEGACY.replace(old, new))))
     assert other != canonical(read(json.loads(LEGACY)))

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.shared.errors import Refusal
-from queries.schema.bodies import MOST_URL_CHARACTERS, WebhookBody
+from queries.schema.bodies import MAX_URL_CHARACTERS, WebhookBody
 from tests.queries.schema.example_batches import BALANCE, LIMITS, account_batch, read
 
 pytestmark = pytest.mark.no_database
@@ -28,7 +28,7 @@ def refusal_of(webhook: object) -> Refusal:
     [HOOK, "http://example.org", "HTTPS://EXAMPLE.org:8443/", "https://example.org?a=b&c=%20",
      "http://127.0.0.1:80/a/../b;c", "https://[2001:db8::1]:443/x", "http://[::ffff:10.0.0.1]",
      "https://a_b.example.org./", "https://xn--e28h.example/\\", "http://example.org:65535/@me",
-     HOOK + "x" * (MOST_URL_CHARACTERS - len(HOOK))],
+     HOOK + "x" * (MAX_URL_CHARACTERS - len(HOOK))],
     ids=lambda url: url[:40],
 )  # fmt: skip
 def test_a_url_is_accepted_unchanged(url: str) -> None:
@@ -57,7 +57,7 @@ def test_a_url_is_accepted_unchanged(url: str) -> None:
             "https://very-secret\\@example.org/", "https://example.org\\@other.org/")),
         *((url, "must not have a fragment") for url in (f"{HOOK}#", f"{HOOK}#very-secret",
                                                         "https://example.org#@other.org/")),
-        (HOOK + "x" * MOST_URL_CHARACTERS, "has 2,024 characters; at most 2,000 are allowed"),
+        (HOOK + "x" * MAX_URL_CHARACTERS, "has 2,024 characters; at most 2,000 are allowed"),
     ],
     ids=lambda text: ascii(text[:40]),
 )  # fmt: skip
