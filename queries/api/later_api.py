@@ -51,7 +51,7 @@ class LaterSubmissionResponse(BaseSubmissionResponse):
 
 
 class _LaterProgress(ApiModel):
-    """The cause of what is FAILED."""
+    """A query or an action, with the cause if it is FAILED."""
 
     model_config = ConfigDict(alias_generator=None)
     message: str = Field(default="", description="The reason, if it is FAILED.")

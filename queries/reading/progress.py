@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, Self
 
 from django.db.models import Count, Max, Min, Q
 
@@ -31,8 +31,8 @@ class StepCount:
             return "proven"
         return "moving" if self.begun else "waiting"
 
-    def __add__(self, other: "StepCount") -> "StepCount":
-        return StepCount(
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
             self.name,
             self.begun + other.begun,
             self.completed + other.completed,

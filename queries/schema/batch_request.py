@@ -84,7 +84,7 @@ class BlockRequest:
     selector: Selector
     header_fields: tuple[str, ...]  # their names
     accounts: tuple[AccountRequest, ...]
-    path: str = field(default="", compare=False)  # its path in the request
+    path: str = field(default="", compare=False)
     chain: str = field(default="", compare=False)  # the source's key in the request
 
 

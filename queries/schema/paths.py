@@ -4,6 +4,7 @@ data.11155111.block:5186021.accounts.0xd8da6bf26964af9d7eed9e03e53415d37aa96045.
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 from accounts.shared.errors import Code, Refusal
 from accounts.shared.wording import legible, shortened
@@ -17,13 +18,13 @@ class Place:
 
     steps: tuple[str | int, ...] = ()
 
-    def inside(self, step: str | int) -> "Place":
-        return Place((*self.steps, step))
+    def inside(self, step: str | int) -> Self:
+        return type(self)((*self.steps, step))
 
     @property
-    def holder(self) -> "Place":
+    def holder(self) -> Self:
         """The object or list that holds the value."""
-        return Place(self.steps[:-1])
+        return type(self)(self.steps[:-1])
 
     @property
     def path(self) -> str:
