@@ -31,7 +31,7 @@ from queries.schema.batch_request import selector_of
 from queries.schema.bodies import slot_word
 from queries.statuses import ENDED, BatchStatus
 
-BATCH_ID, DETAILS, FROM_QUERY = "batchQueryId", "details", "fromQuery"
+BATCH_ID, DETAILS, FIRST_QUERY = "batchQueryId", "details", "fromQuery"
 STATUS = "status"
 QUERIES_SHOWN = 100  # so that polls without `details=0` cost little too
 MAX_PLACE = 10**9 - 1
@@ -79,7 +79,7 @@ def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) 
 
     Without `fromQuery` it has all queries, because those clients know no pages.
     """
-    limit = QUERIES_SHOWN if FROM_QUERY in request.GET else MAX_PLACE
+    limit = QUERIES_SHOWN if FIRST_QUERY in request.GET else MAX_PLACE
     members, page = _status(request, routes, batch, "batch", limit)
     data, results = _request_maps(page)
     batch_data = answers.BatchDataResponse(id=batch, status=members["query_status"], data=data)
@@ -167,7 +167,7 @@ def _status(
 ) -> tuple[dict[str, Any], QueryPage]:
     """The members of a `StatusResponse`, and the page of queries. A batch's id is enough."""
     details = flag(request, DETAILS)
-    first = number(request, FROM_QUERY, 0, minimum=0, maximum=MAX_PLACE)
+    first = number(request, FIRST_QUERY, 0, minimum=0, maximum=MAX_PLACE)
     if batch_id is None:
         raise Refusal(
             MISSING_FIELD,

@@ -24,7 +24,7 @@ from queries.schema.batch_checks import BatchLimits
 from queries.schema.bodies import BatchRequest, EstimateRequest, LaterRequest
 from queries.statuses import BatchStatus
 from queries.webhooks.deliver import REPLAYS_AN_HOUR
-from queries.webhooks.log import MAX_ATTEMPTS
+from queries.webhooks.log import ATTEMPTS_SHOWN
 
 BODY_ERRORS = (
     general.BODY_TOO_LARGE,
@@ -67,8 +67,8 @@ DETAILS = Parameter(
     "0 leaves out the queries; use it for polling.",
     {"type": "string", "enum": ["0", "1"], "default": "1"},
 )
-FROM_QUERY = Parameter(
-    batches.FROM_QUERY,
+FIRST_QUERY = Parameter(
+    batches.FIRST_QUERY,
     f"A page has at most {batches.QUERIES_SHOWN:,} queries; send its `nextQuery` here to get the "
     "next ones. Without it, a status has the first page and the address of a batch all queries.",
     {"type": "integer", "minimum": 0, "maximum": batches.MAX_PLACE, "default": 0},
@@ -141,7 +141,7 @@ ENDPOINTS = (
                 required=True,
             ),
             DETAILS,
-            FROM_QUERY,
+            FIRST_QUERY,
         ),
         own_errors=(refusals.MISSING_FIELD, refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
@@ -153,7 +153,7 @@ ENDPOINTS = (
         answers.BatchQueryResponse,
         "As GET /batch-query-status, with the id in the path. `batchQuery` and `results` are for "
         "existing clients.",
-        parameters=(BATCH, DETAILS, FROM_QUERY),
+        parameters=(BATCH, DETAILS, FIRST_QUERY),
         own_errors=(refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
     ),
@@ -219,7 +219,8 @@ ENDPOINTS = (
         "/webhook-deliveries",
         webhooks.webhook_deliveries,
         webhooks.DeliveryListResponse,
-        f"The webhooks of your batches, newest first, each with its last {MAX_ATTEMPTS} attempts.",
+        "The webhooks of your batches, newest first, each with its last "
+        f"{ATTEMPTS_SHOWN} attempts.",
         parameters=page_parameters(webhooks.PAGE_SIZE, webhooks.MAX_PAGE_SIZE),
         own_errors=(refusals.PARAMETER_MALFORMED,),
         links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
@@ -308,7 +309,7 @@ ENDPOINTS = (
         parameters=(
             path_parameter("request_id", "The `request_id` from the answer to the submission."),
             Parameter(
-                batches.FROM_QUERY,
+                batches.FIRST_QUERY,
                 f"Send 0 to get the first {batches.QUERIES_SHOWN:,} queries, then the `next_query` "
                 "of each answer. Without it the answer has all queries.",
                 {"type": "integer", "minimum": 0, "maximum": batches.MAX_PLACE},

@@ -115,9 +115,9 @@ def submit_request(
 
 def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResponse:
     """All queries without `fromQuery`, because clients that know no pages need all of them."""
-    first = number(request, batches.FROM_QUERY, 0, minimum=0, maximum=batches.MAX_PLACE)
+    first = number(request, batches.FIRST_QUERY, 0, minimum=0, maximum=batches.MAX_PLACE)
     batch = batches.find_batch(request_id, "request_id")
-    limit = batches.QUERIES_SHOWN if batches.FROM_QUERY in request.GET else batches.MAX_PLACE
+    limit = batches.QUERIES_SHOWN if batches.FIRST_QUERY in request.GET else batches.MAX_PLACE
     progress = reading.query_progress(batch, first=first, most=limit + 1)
     queries = [
         LaterQueryResponse(

@@ -26,7 +26,7 @@ from queries.refusals import DELIVERY_UNKNOWN
 from queries.statuses import StepName
 from queries.webhooks import payload
 from queries.webhooks.deliver import RETRY_PAUSES, replay
-from queries.webhooks.log import MAX_ATTEMPTS, DeliveryState, deliveries_of
+from queries.webhooks.log import ATTEMPTS_SHOWN, DeliveryState, deliveries_of
 from queries.webhooks.payload import ID_HEADER, SIGNATURE_HEADER, TIME_HEADER
 
 PAGE_SIZE, MAX_PAGE_SIZE = 50, 100
@@ -59,7 +59,7 @@ class DeliveryResponse(ApiModel):
     delivered: Moment | None
     next_attempt: Moment | None = Field(examples=[None])
     attempts: list[AttemptResponse] = Field(
-        description="The newest first.", max_length=MAX_ATTEMPTS
+        description="The newest first.", max_length=ATTEMPTS_SHOWN
     )
 
 

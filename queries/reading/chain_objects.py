@@ -45,11 +45,14 @@ class QueryLine:
     ended: bool
 
 
-def _line_rows(rows: QuerySet[Query]) -> QuerySet[Query]:
-    """The columns of a `QueryLine`; the slots of queries with many slots are not read."""
+def _query_lines(
+    rows: QuerySet[Query], columns: tuple[str, ...], cursor: Cursor | None, most: int
+) -> Slice[QueryLine]:
+    """A page of queries. The slots of queries with many slots are not read."""
     when_few = When(slot_count__lte=MAX_LISTED_SLOTS, then="slot_values")
     few_values = Case(when_few, output_field=JSONField())
-    return rows.select_related("job").only(*COLUMNS).annotate(few_slot_values=few_values)
+    rows = rows.select_related("job").only(*COLUMNS).annotate(few_slot_values=few_values)
+    return slice_of(rows, columns, cursor, most, _query_line)
 
 
 def _query_line(row: Query) -> QueryLine:
@@ -145,7 +148,7 @@ def block(chain: int, number: int) -> BlockView:
 
 def queries_of_block(chain: int, number: int, cursor: Cursor | None, most: int) -> Slice[QueryLine]:
     rows = Query.objects.filter(source=chain, block=number)
-    return slice_of(_line_rows(rows), ("id",), cursor, most, _query_line)
+    return _query_lines(rows, ("id",), cursor, most)
 
 
 def _header_transactions(jobs: Iterable[BlockJob]) -> Mapping[int, str]:
@@ -214,7 +217,7 @@ def account(address: str, chains: Iterable[int]) -> AccountView:
 def facts_of(address: str, chain: int, cursor: Cursor | None, most: int) -> Slice[QueryLine]:
     """A page of the address's queries with values, newest block first."""
     rows = _fact_rows(address).filter(source=chain)
-    return slice_of(_line_rows(rows), ("block", "id"), cursor, most, _query_line)
+    return _query_lines(rows, ("block", "id"), cursor, most)
 
 
 def balances_of(address: str, chain: int) -> tuple[Balance, ...]:
@@ -296,7 +299,7 @@ def queries_of_transaction(
     """A page of the account and header queries that the transaction proved."""
     header_queries = Q(header_transaction=transaction.key, account="", name="")
     rows = Query.objects.filter(Q(account_transaction=transaction.key) | header_queries)
-    return slice_of(_line_rows(rows), ("id",), cursor, most, _query_line)
+    return _query_lines(rows, ("id",), cursor, most)
 
 
 def _sent_transaction_view(row: SentTransaction) -> TransactionView:

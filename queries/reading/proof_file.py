@@ -41,11 +41,11 @@ from queries.refusals import (
 from queries.statuses import BatchStatus
 
 MAX_MEMORY = 2**20  # bytes of the file
-NOT_OURS = (
+PROVEN_BY_OTHERS = (
     "others had proven it before, and the chain's nodes no longer had the state. The registry "
     "has the fact."
 )
-CHANGED = "the chain has another block there now."
+BLOCK_REPLACED = "the chain has another block there now."
 
 
 def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
@@ -160,7 +160,7 @@ def _check_read_back_values(queries: Sequence[Query], block: BlockProof, job: Bl
         account = bytes.fromhex(query.account[2:])
         for name, word in query.words.items():
             if proven.get((account, "COINBASE" if name == "PROPOSER" else name)) != word:
-                raise _unavailable(f"of {name}, as it was read back,", job, CHANGED)
+                raise _unavailable(f"of {name}, as it was read back,", job, BLOCK_REPLACED)
 
 
 def _value_name(fact: Fact) -> tuple[bytes, str]:
@@ -170,7 +170,7 @@ def _value_name(fact: Fact) -> tuple[bytes, str]:
     return fact.account or b"", fact.name.removeprefix("0x")
 
 
-def _unavailable(subject: str, job: BlockJob, why: str = NOT_OURS) -> Refusal:
+def _unavailable(subject: str, job: BlockJob, why: str = PROVEN_BY_OTHERS) -> Refusal:
     return Refusal(
         PROOF_UNAVAILABLE,
         f"The proof {subject} at block {job.block:,} of chain {job.source} is not stored here: "

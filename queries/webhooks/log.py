@@ -13,7 +13,7 @@ from accounts.models import Account
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.reading.pagination import Cursor, Slice, slice_of
 
-MAX_ATTEMPTS = 10  # of a delivery, in the log: the last ones
+ATTEMPTS_SHOWN = 10  # of a delivery, in the log: the last ones
 
 
 class DeliveryState(StrEnum):
@@ -87,7 +87,7 @@ def _last_attempts(events: list[str]) -> dict[str, list[AttemptView]]:
     number = Window(RowNumber(), partition_by="delivery", order_by=F("pk").desc())
     rows = WebhookAttempt.objects.filter(delivery__in=events).annotate(number=number)
     attempts: dict[str, list[AttemptView]] = defaultdict(list)
-    for row in rows.filter(number__lte=MAX_ATTEMPTS).order_by("-pk"):
+    for row in rows.filter(number__lte=ATTEMPTS_SHOWN).order_by("-pk"):
         view = AttemptView(row.made, row.answered, row.fault or None, row.milliseconds)
         attempts[row.delivery_id].append(view)
     return attempts

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -155,23 +156,12 @@ def test_the_limit_of_field_names_is_enforced(schema: str, member: str, name: st
     assert result["error"] == f"{result['path']} has more than 100 entries."
 
 
-def _open_texts(schemas: dict[str, Any], name: str) -> list[str]:
-    """Maps with any keys, and ids without a pattern."""
-    found = []
-
-    def look(schema: Any, path: str) -> None:
-        if isinstance(schema, dict):
-            if isinstance(schema.get("additionalProperties"), dict) and (
-                "pattern" not in schema.get("propertyNames", {})
-            ):
-                found.append(path)
-            for key, inner in schema.items():
-                if key in {"id", "internal_id"} and "pattern" not in inner and "$ref" not in inner:
-                    found.append(f"{path}.{key}")
-                look(inner, f"{path}.{key}")
-
-    look(schemas[name], name)
-    return found
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else ():
+        yield from _objects(inner)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +175,11 @@ def _open_texts(schemas: dict[str, Any], name: str) -> list[str]:
     ],
 )
 def test_ids_and_keys_of_maps_have_patterns(name: str) -> None:
-    assert _open_texts(document()["components"]["schemas"], name) == []
+    for schema in _objects(document()["components"]["schemas"][name]):
+        if isinstance(schema.get("additionalProperties"), dict):
+            assert "pattern" in schema["propertyNames"]
+        for key in {"id", "internal_id"} & set(schema.get("properties", ())):
+            assert "pattern" in schema["properties"][key]
 
 
 def test_the_limit_of_slots_is_enforced_with_repetitions() -> None:

@@ -133,28 +133,28 @@ def test_a_batch_waits_for_the_reason_of_its_first_waiting_job() -> None:
     queries.update(job=second)
     queries.filter(place=0).update(job=first)
 
-    def result(status_now: BatchStatus, name: str = "waitsFor") -> list[str | None]:
+    def reason(shown: dict[str, Any]) -> tuple[str | None, str | None]:
+        return shown["waitCode"], shown["waitsFor"]
+
+    def reasons(status_now: BatchStatus) -> list[tuple[str | None, str | None]]:
+        """Of the batch, and of its queries."""
         set_status(batch_id, status_now)
         shown = status(key, batch_id).json()
         listed = ask(key, "/batch-queries").json()["batches"][0]
         polled = status(key, batch_id, details=0).json()
-        assert shown[name] == listed[name] == polled[name]
-        return [shown[name], *(query[name] for query in shown["queries"])]
+        assert reason(shown) == reason(listed) == reason(polled)
+        return [reason(shown), *map(reason, shown["queries"])]
 
-    both = ["Block 1 waits.", "Block 2 waits.", "Block 2 waits."]
-    codes = ["block_not_final", "confirming", "confirming"]
-    assert result(BatchStatus.ACCEPTED) == ["Block 1 waits.", *both]
-    assert result(BatchStatus.ACCEPTED, "waitCode") == ["block_not_final", *codes]
+    not_final, confirming = ("block_not_final", "Block 1 waits."), ("confirming", "Block 2 waits.")
+    none = (None, None)
+    assert reasons(BatchStatus.ACCEPTED) == [not_final, not_final, confirming, confirming]
     queries.filter(place=0).update(ended=True)
-    assert result(BatchStatus.IN_PROGRESS) == ["Block 2 waits.", None, *both[1:]]
-    assert result(BatchStatus.IN_PROGRESS, "waitCode") == ["confirming", None, *codes[1:]]
+    assert reasons(BatchStatus.IN_PROGRESS) == [confirming, none, confirming, confirming]
     BlockJob.objects.update(waits_for="", wait_code="")
-    assert result(BatchStatus.IN_PROGRESS) == 4 * [None]
-    assert result(BatchStatus.IN_PROGRESS, "waitCode") == 4 * [None]
+    assert reasons(BatchStatus.IN_PROGRESS) == 4 * [none]
     BlockJob.objects.update(waits_for="It waits.", wait_code="confirming")
     queries.update(ended=True)
-    assert result(BatchStatus.REJECTED) == 4 * [None]
-    assert result(BatchStatus.REJECTED, "waitCode") == 4 * [None]
+    assert reasons(BatchStatus.REJECTED) == 4 * [none]
 
 
 def big_batch(count: int) -> dict[str, object]:

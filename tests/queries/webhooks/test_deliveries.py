@@ -151,7 +151,7 @@ def test_the_webhook_of_a_rejected_batch_has_its_cause(service: Service) -> None
 def test_the_list_of_deliveries_is_paginated_with_the_last_attempts(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "MAX_ATTEMPTS", 2)
+    monkeypatch.setattr(log, "ATTEMPTS_SHOWN", 2)
     with receiver(500) as hook:
         batches = [ended_batch(service, hook.url) for _ in range(3)]
         for _ in range(3):
