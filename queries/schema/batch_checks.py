@@ -79,19 +79,19 @@ class _Progress:
     slots: int = 0
     warnings: list[BatchWarning] = field(default_factory=list)
 
-    def check_limits(self, place: Place) -> None:
+    def check_limit(self, noun: str, count: int, place: Place) -> None:
         limits = self.limits
-        for count, limit, noun, code in (
-            (self.blocks, limits.blocks, "block", TOO_MANY_BLOCKS),
-            (self.accounts, limits.accounts, "account", TOO_MANY_ACCOUNTS),
-            (self.slots, limits.slots, "slot", TOO_MANY_SLOTS),
-        ):
-            if count > limit:
-                raise place.refusal(
-                    code,
-                    f"A batch may ask for at most {counted(limit, noun)} in all here. Split it "
-                    "into several batches.",
-                )
+        limit, code = {
+            "block": (limits.blocks, TOO_MANY_BLOCKS),
+            "account": (limits.accounts, TOO_MANY_ACCOUNTS),
+            "slot": (limits.slots, TOO_MANY_SLOTS),
+        }[noun]
+        if count > limit:
+            raise place.refusal(
+                code,
+                f"A batch may ask for at most {counted(limit, noun)} in all here. Split it into "
+                "several batches.",
+            )
 
     def warn(self, sentence: str, place: Place) -> None:
         self.warnings.append(BatchWarning(sentence, place.path))
@@ -161,7 +161,7 @@ def _read_block(
     key: str, block: bodies.BlockBody, place: Place, source: int, progress: _Progress
 ) -> BlockRequest:
     progress.blocks += 1
-    progress.check_limits(place)
+    progress.check_limit("block", progress.blocks, place)
     selector = _read_selector(key, place)
     _check_not_empty(
         block.header or block.accounts, place, "one of its accounts or one field of its header"
@@ -216,20 +216,21 @@ def _read_accounts(
             repeated[account] = entry_place
         else:
             progress.accounts += 1
+            progress.check_limit("account", progress.accounts, entry_place)
             _warn_of_checksum(account, key, entry_place, progress)
         props, slots = merged.setdefault(account, ({}, {}))
         props.update(dict.fromkeys(entry.props))
-        progress.check_limits(entry_place)
         spellings.setdefault(account, {})[key] = entry.slots
+        slots_place = entry_place.inside("slots")
         for number, slot in enumerate(map(slot_word, entry.slots)):
             if slot not in slots:
                 slots[slot] = None
                 progress.slots += 1
                 if progress.slots > progress.limits.slots:
-                    progress.check_limits(entry_place.inside("slots").inside(number))
-        replace(progress, slots=len(entry.slots)).check_limits(entry_place.inside("slots"))
-    # Repetitions do not count, but they do not make a list longer than a batch either.
-    replace(progress, accounts=len(accounts)).check_limits(place)
+                    progress.check_limit("slot", progress.slots, slots_place.inside(number))
+        # Repetitions do not count, but a list cannot be longer than a batch.
+        progress.check_limit("slot", len(entry.slots), slots_place)
+    progress.check_limit("account", len(accounts), place)
     for account, entry_place in repeated.items():
         progress.warn(
             f"{_canonical(account)} appears more than once in this block, in different case. "
