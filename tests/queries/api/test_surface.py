@@ -30,8 +30,8 @@ from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
 from queries.refusals import CHAIN_UNAVAILABLE
 from queries.webhooks import deliver
+from tests.queries.api.existing_objects import ExistingObjects, existing_objects
 from tests.queries.api.served_api import LIMITS
-from tests.queries.api.things_to_ask_for import Things, things_to_ask_for
 from tests.queries.tries.fuzzing import CASES, SEED
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
@@ -77,25 +77,25 @@ fuzzing = settings(
 
 
 @pytest.fixture
-def things(
+def existing(
     shared_node: LocalNode, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Things]:
+) -> Iterator[ExistingObjects]:
     """No rate limit is reached, and the test's transaction outlives each request."""
     settings.REQUESTS_PER_MINUTE = UNLIMITED
     monkeypatch.setattr(estimates, "A_MINUTE", UNLIMITED)
     monkeypatch.setattr(attestations, "A_MINUTE", UNLIMITED)
     monkeypatch.setattr(deliver, "REPLAYS_AN_HOUR", UNLIMITED)
-    with things_to_ask_for(shared_node) as there:
+    with existing_objects(shared_node) as objects:
         around = (signals.request_started, signals.request_finished)
         for signal in around:
             signal.disconnect(close_old_connections)
-        yield there
+        yield objects
         for signal in around:
             signal.connect(close_old_connections)
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_every_response_matches_the_description(name: str, things: Things) -> None:
+def test_every_response_matches_the_description(name: str, existing: ExistingObjects) -> None:
     """Send examples, values at bounds, and random ones; send valid ones also with existing ids."""
     operation = OPERATIONS[name]
     # A valid body may ask for a chain that is not configured.
@@ -103,7 +103,7 @@ def test_every_response_matches_the_description(name: str, things: Things) -> No
     answered = set()
 
     def ask(case: Case[Any]) -> None:
-        key = {"api-key": things.prover.key}
+        key = {"api-key": existing.prover.key}
         response = case.call_and_validate(SITE, headers=key, excluded_checks=excluded)
         _check_unavailable(case, response)
         answered.add(response.status_code)
@@ -111,9 +111,9 @@ def test_every_response_matches_the_description(name: str, things: Things) -> No
     def check(case: Case[Any]) -> None:
         ask(case)
         if case.meta and case.meta.generation.mode.is_positive:
-            there = things.instead_of(case)
-            if there:
-                ask(there)
+            replaced = existing.with_existing_ids(case)
+            if replaced:
+                ask(replaced)
 
     config = HypothesisTestConfig(
         project=SCHEMA.config, modes=list(HypothesisTestMode), settings=fuzzing, seed=SEED
@@ -123,7 +123,7 @@ def test_every_response_matches_the_description(name: str, things: Things) -> No
 
 
 def test_responses_along_links_match_the_description(
-    things: Things, monkeypatch: pytest.MonkeyPatch
+    existing: ExistingObjects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Follow the description's links from response to response; submitted batches are proven."""
     # schemathesis would not start with a submission, because no link leads to its chains.
@@ -131,17 +131,19 @@ def test_responses_along_links_match_the_description(
         stateful, "is_likely_root_transition", lambda operation, *_: not operation.path_parameters
     )
     schema = described(generation={"mode": "positive"})
-    schema.hook("map_body")(lambda context, body: things.body_for(context.operation.path, body))
-    followed, chains = set(), things.prover.chains()
+    schema.hook("map_body")(
+        lambda context, body: existing.existing_body(context.operation.path, body)
+    )
+    followed, chains = set(), existing.prover.chains()
 
     class Client(schema.as_state_machine()):  # type: ignore[misc]
         def get_call_kwargs(self, _case: Case[Any]) -> dict[str, Any]:
-            return {"headers": {"api-key": things.prover.key}, "base_url": SITE}
+            return {"headers": {"api-key": existing.prover.key}, "base_url": SITE}
 
         def after_call(self, response: Response, case: Case[Any]) -> None:
             super().after_call(response, case)
             if _name_of(case) == "submitBatchQuery" and response.status_code == 200:
-                things.prover.work(response.json()["internalId"], chains=chains)
+                existing.prover.work(response.json()["internalId"], chains=chains)
 
         def validate_response(self, response: Response, case: Case[Any], **options: Any) -> None:
             # The test above sends wrong keys too.

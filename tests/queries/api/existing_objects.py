@@ -15,77 +15,77 @@ from queries.config.limits import Limits
 from queries.config.routes import NodeAddress, Routes
 from queries.models import Query, WebhookDelivery
 from queries.prover.worker import deliver_once
+from tests.queries.api.example_attestations import BLOCK, attestation, make_waiting_queries
 from tests.queries.api.served_api import LIMITS, OTHER_WALLET, ROUTES, SEPOLIA, submitted
-from tests.queries.api.signed_words import BLOCK, wait_for, word
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, ended_batch, running_service
 from tests.queries.schema.example_batches import without
 
-NO_SIGNER = "http://127.0.0.1:9/"  # listens there
+NO_RECEIVER = "http://127.0.0.1:9/"
 
 
 @dataclass(frozen=True)
-class Things:
-    """The existing objects, and the requests for them."""
+class ExistingObjects:
+    """Objects that requests can be about."""
 
     prover: Service  # knows only the local chain
     bodies: Mapping[str, Mapping[str, Any]]  # by path
-    named: dict[str, str]  # by parameter
+    ids: dict[str, str]  # by parameter
     waiting: str  # a batch without a signed transaction
 
-    def named_at(self, path: str) -> Mapping[str, str]:
-        """Only a batch that waits can be cancelled."""
-        return self.named | {"batch": self.waiting} if path.endswith("/cancel") else self.named
+    def ids_for(self, path: str) -> Mapping[str, str]:
+        """Ids for this path; only the waiting batch can be cancelled."""
+        return self.ids | {"batch": self.waiting} if path.endswith("/cancel") else self.ids
 
-    def instead_of(self, case: Case[Any]) -> Case[Any] | None:
+    def with_existing_ids(self, case: Case[Any]) -> Case[Any] | None:
         """The same request with existing ids, if it has any ids."""
         same, path = case.derive(keep_auth=True), case.operation.path
         if path in self.bodies:
-            same.body = self.body_for(path, same.body)
+            same.body = self.existing_body(path, same.body)
             return same
-        known = False
-        for held in (same.path_parameters, same.query):
-            for name in set(held) & set(self.named):
-                held[name] = self.named_at(path)[name]
-                known = True
-        return same if known else None
+        has_ids = False
+        for parameters in (same.path_parameters, same.query):
+            for name in set(parameters) & set(self.ids):
+                parameters[name] = self.ids_for(path)[name]
+                has_ids = True
+        return same if has_ids else None
 
-    def body_for(self, path: str, body: Any) -> Any:
+    def existing_body(self, path: str, body: Any) -> Any:
         """The body with existing chains and blocks."""
         return {**body, **self.bodies.get(path, {})} if isinstance(body, dict) else body
 
 
 @contextmanager
-def things_to_ask_for(node: LocalNode) -> Iterator[Things]:
-    elsewhere = replace(ROUTES.chains[SEPOLIA], nodes=(NodeAddress(node.url),))
-    beside = replace(ROUTES, chains={**ROUTES.chains, SEPOLIA: elsewhere})
+def existing_objects(node: LocalNode) -> Iterator[ExistingObjects]:
+    wrong_node = replace(ROUTES.chains[SEPOLIA], nodes=(NodeAddress(node.url),))
+    routes = replace(ROUTES, chains={**ROUTES.chains, SEPOLIA: wrong_node})
     with (
         override_settings(WEBHOOKS_TO_PRIVATE=True),
-        running_service(node, beside=beside, limits=LIMITS) as service,
+        running_service(node, beside=routes, limits=LIMITS) as service,
     ):
-        of_here, route = service.routes.chains[CHAIN_ID], (CHAIN_ID, CHAIN_ID)
-        alone = Routes({CHAIN_ID: of_here}, {route: service.routes.registries[route]})
-        prover = replace(service, routes=alone)
-        batch = ended_batch(prover, NO_SIGNER)
+        chain, route = service.routes.chains[CHAIN_ID], (CHAIN_ID, CHAIN_ID)
+        local_routes = Routes({CHAIN_ID: chain}, {route: service.routes.registries[route]})
+        prover = replace(service, routes=local_routes)
+        batch = ended_batch(prover, NO_RECEIVER)
         assert deliver_once(Limits())
-        wait_for(BLOCK)
+        make_waiting_queries(BLOCK)
         block = Query.objects.filter(batch=batch).values_list("block", flat=True).get()
-        # One of them is proven.
-        wanted = {account: {"props": ["BALANCE"]} for account in (HOLDER, OTHER_WALLET)}
-        asked = {
+        # The batch has proven the first account.
+        accounts = {account: {"props": ["BALANCE"]} for account in (HOLDER, OTHER_WALLET)}
+        body = {
             "destinationChainId": str(CHAIN_ID),
             "fee": "0",
-            "data": {str(CHAIN_ID): {f"block:{block}": {"accounts": wanted}}},
+            "data": {str(CHAIN_ID): {f"block:{block}": {"accounts": accounts}}},
         }
-        without_fee = without(asked, "fee")
+        without_fee = without(body, "fee")
         event = WebhookDelivery.objects.values_list("pk", flat=True).get()
-        yield Things(
+        yield ExistingObjects(
             prover,
             {
-                "/submit-batch-query": asked,
+                "/submit-batch-query": body,
                 "/estimate": without_fee,
                 "/witness": without_fee,
-                "/submit-request": {"destination_chain_id": str(CHAIN_ID), "data": asked["data"]},
-                "/attestations": word(),
+                "/submit-request": {"destination_chain_id": str(CHAIN_ID), "data": body["data"]},
+                "/attestations": attestation(),
             },
             {
                 "batch": batch,
@@ -94,5 +94,5 @@ def things_to_ask_for(node: LocalNode) -> Iterator[Things]:
                 "request_id": batch,
                 "query_id": f"{batch}-0",
             },
-            submitted(prover.key, asked),
+            submitted(prover.key, body),
         )
