@@ -414,8 +414,13 @@ class WebhookDelivery(Leased):
             models.Index(name="deliveries_of_an_owner", fields=["owner", "-id"]),
             models.Index(
                 name="deliveries_to_be_sent",
-                fields=["owner", "look_again"],
+                fields=["owner", "look_again", "id"],
                 condition=models.Q(look_again__isnull=False),
+            ),
+            models.Index(
+                name="deliveries_in_progress",
+                fields=["owner", "lease_until"],
+                condition=models.Q(lease_until__isnull=False),
             ),
         ]
 

@@ -46,6 +46,7 @@ BLOCK_BEYOND_HEAD = Code(
 ACCOUNT_MALFORMED = Code(
     "account_malformed", "An account is not named by an address or by a supported ENS name."
 )
+LIST_TOO_LONG = Code("list_too_long", "A list of field names has more entries than allowed.")
 UNKNOWN_PROP = Code("unknown_prop", "Accounts have no such field.")
 UNKNOWN_HEADER_FIELD = Code("unknown_header_field", "Block headers have no such field.")
 SLOT_MALFORMED = Code("slot_malformed", "A storage slot is not 0x and 1 to 64 hex digits.")

@@ -8,6 +8,7 @@ from django.urls.converters import IntConverter, StringConverter
 from queries.config.registries import Registry
 from queries.config.routes import Routes
 from queries.reading.pagination import GREATEST
+from queries.schema.bodies import ADDRESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class HexDigits(StringConverter):
 
 
 class AccountAddress(HexDigits):
-    regex = "0x[0-9a-fA-F]{40}"
+    regex = ADDRESS
 
 
 class TransactionHash(HexDigits):

@@ -30,9 +30,8 @@ from accounts.sign_in.sessions import account_of
 from explorer.pages.errors import too_much_for_a_batch
 from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import NewBatch, Part, Written, read_form, write
-from queries.api.answers import BlockEstimate, Estimate
-from queries.api.batches import submitted
-from queries.api.estimates import estimated
+from queries.api.batches import submit_batch
+from queries.api.estimates import BlockEstimateResponse, EstimateResponse, estimate_batch
 from queries.config.routes import Chain
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
@@ -115,7 +114,7 @@ class NewBatchPage:
     heads: Mapping[int, HeadView]
     refusal: Refusal | None = None
     refused_with: str = ""  # its sentence, in the form's words
-    estimate: Estimate | None = None
+    estimate: EstimateResponse | None = None
     faults: dict[str, str] = field(default_factory=dict)  # what was refused, by field
     warnings: dict[str, str] = field(default_factory=dict)  # likewise
     newest: int | None = None  # the number of a part that was just added
@@ -186,7 +185,7 @@ class NewBatchPage:
         return next((key for key in self.keys if key.id == self.form.key), None)
 
     @property
-    def blocks(self) -> Iterator[tuple[BlockEstimate, str, str]]:
+    def blocks(self) -> Iterator[tuple[BlockEstimateResponse, str, str]]:
         """Of the estimate, each with how it stands and its mark."""
         for block in self.estimate.blocks if self.estimate else ():
             yield block, *STANDING[block.readiness]
@@ -211,7 +210,7 @@ class NewBatchPage:
         asks_nothing = self.refusal and self.refusal.code == "nothing_asked"
         return not (asks_nothing and any(part.is_blank for part in self.form.parts))
 
-    def estimated(self, estimate: Estimate) -> "NewBatchPage":
+    def estimated(self, estimate: EstimateResponse) -> "NewBatchPage":
         """With the fee that is needed, where the person has written none."""
         form = self.form
         if not estimate.free and form.fee.strip() in {"", form.filled_fee}:
@@ -319,7 +318,7 @@ def _checked(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
             read_batch(page.sent, routes, limits)
             return page
         key = count_request(account_of(request), page.form.key)
-        return page.estimated(estimated(key, page.sent, routes, limits))
+        return page.estimated(estimate_batch(key, page.sent, routes, limits))
     except Refusal as refusal:
         return page.refused(refusal)
 
@@ -329,7 +328,7 @@ def _submitted(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     form, routes = page.form, page.links.routes
     try:
         key = count_request(account_of(request), form.key)
-        batch = submitted(key, page.sent, form.idempotency_key, routes, page.limits)
+        batch = submit_batch(key, page.sent, form.idempotency_key, routes, page.limits)
     except Refusal as refusal:
         # Under a key that another batch came with, nothing else could ever be submitted.
         if refusal.code.startswith("idempotency_key"):

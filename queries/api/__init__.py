@@ -1,1 +1,1 @@
-"""The HTTP API: what a request over HTTP is, and what is answered."""
+"""The HTTP API: endpoints, their responses, and the description of both."""

@@ -1,53 +1,57 @@
-"""What the API answers: pydantic models, and how a view becomes one.
+"""The responses about batches, chains and keys as pydantic models, and the types of all responses.
 
-A chain's numbers (ids, blocks, amounts, gas) are decimal text, because many JSON readers keep no
-more than 53 bits of a number.
+Other responses stand beside their endpoints. A chain's numbers (ids, blocks, amounts, gas) are
+decimal text, because many JSON readers keep no more than 53 bits of a number.
 """
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from django.http import HttpResponse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from accounts.keys.text import ALPHABET, ID_LENGTH
 from queries.api.batch_codes import rejection_codes, wait_codes
 from queries.config.registries import RegistryKind
-from queries.config.routes import Routes
 from queries.ids import ID_PATTERN
-from queries.planning.estimate import Readiness
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.reading.view_models import BatchView, QueryPage, QueryView
-from queries.schema.batch_request import selector_of
-from queries.schema.bodies import ADDRESS, DECIMAL, SELECTOR_PATTERN, Blocks, slot_word
+from queries.schema.bodies import (
+    ACCOUNT_PATTERN,
+    ADDRESS,
+    CHAIN_PATTERN,
+    DECIMAL,
+    SELECTOR_PATTERN,
+    Blocks,
+    map_keys,
+)
 from queries.schema.json_schema import example_of, text_schema
-from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
-from queries.webhooks.log import ATTEMPTS_SHOWN, DeliveryState
+from queries.statuses import BatchStatus, StepName, StepStatus
 
 
 @lru_cache(1_024)  # the steps of a batch's queries begin and end together
 def moment(value: datetime) -> str:
-    """In UTC and milliseconds, such as 2026-11-20T07:41:03.204Z: steps can be that short."""
+    """UTC with milliseconds, because steps can be that short: 2026-11-20T07:41:03.204Z."""
     return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _enum(members: Iterable[str]) -> WithJsonSchema:
+def enum_schema(members: Iterable[str]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": list(members)})
 
 
-def _number(example: int) -> WithJsonSchema:
+def _number_schema(example: int) -> WithJsonSchema:
     return text_schema(DECIMAL, str(example))
 
 
-BATCH_ID, EVENT_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18", "01J2VM7B5T3Q1Y8ZC4N6W0XKDE"
-ChainId = Annotated[int, PlainSerializer(str), _number(11155111)]
-DestinationId = Annotated[int, PlainSerializer(str), _number(11155420)]
-BlockNumber = Annotated[int, PlainSerializer(str), _number(5186021)]
-Gas = Annotated[int, PlainSerializer(str), _number(170480)]
-Wei = Annotated[int, PlainSerializer(str), _number(340960000000001)]
+BATCH_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18"
+ChainId = Annotated[int, PlainSerializer(str), _number_schema(11155111)]
+DestinationId = Annotated[int, PlainSerializer(str), _number_schema(11155420)]
+BlockNumber = Annotated[int, PlainSerializer(str), _number_schema(5186021)]
+Gas = Annotated[int, PlainSerializer(str), _number_schema(170480)]
+Wei = Annotated[int, PlainSerializer(str), _number_schema(340960000000001)]
 Moment = Annotated[
     datetime,
     PlainSerializer(moment),
@@ -56,6 +60,7 @@ Moment = Annotated[
     ),
 ]
 Id = Annotated[str, text_schema(ID_PATTERN, BATCH_ID)]
+KeyId = Annotated[str, text_schema(f"^[{ALPHABET}]{{{ID_LENGTH}}}$", "qok33gj3fx")]
 _HOLDER, _ETHER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", f"0x{10**18:064x}"
 Address = Annotated[str, text_schema(f"^{ADDRESS}$", _HOLDER)]
 Registry = Annotated[str, text_schema(f"^{ADDRESS}$", "0x5FbDB2315678afecb367f032d93F642f64180aa3")]
@@ -64,17 +69,17 @@ Selector = Annotated[str, text_schema(SELECTOR_PATTERN, "block:5186021")]
 Word = Annotated[str, text_schema("^0x[0-9a-f]{64}$", _ETHER)]
 FactName = Annotated[str, text_schema("^([A-Z_]+|0x[0-9a-f]{64})$", "BALANCE")]
 _OR_NONE = BeforeValidator(lambda text: text or None)
-Prop = Annotated[str, _enum(AccountField.__members__)]
-HeaderName = Annotated[str, _enum(HeaderField.__members__)]
+Prop = Annotated[str, enum_schema(AccountField.__members__)]
+HeaderName = Annotated[str, enum_schema(HeaderField.__members__)]
 Values = Annotated[dict[str, Word], Field(examples=[{"BALANCE": _ETHER}])]
 RejectionCode = Annotated[
     str, Field(description="For programs: one of the codes of a batch.", examples=rejection_codes())
 ]
-QueryStatus = Annotated[str, _enum(["DONE", "IN_PROGRESS", "REJECTED"])]
+QueryStatus = Annotated[str, enum_schema(["DONE", "IN_PROGRESS", "REJECTED"])]
 
 
-class Answer(BaseModel):
-    """Members that are not given are left out."""
+class ApiModel(BaseModel):
+    """A response; members that are not given are left out."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -84,11 +89,8 @@ class Answer(BaseModel):
         frozen=True,
     )
 
-    def content(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
-
-def answer(content: Answer) -> HttpResponse:
+def json_response(content: ApiModel) -> HttpResponse:
     return HttpResponse(
         content.model_dump_json(by_alias=True, exclude_unset=True),
         content_type="application/json",
@@ -96,26 +98,26 @@ def answer(content: Answer) -> HttpResponse:
     )
 
 
-class Warned(Answer):
+class WarningResponse(ApiModel):
     """A part of the request that was accepted but is probably a mistake."""
 
     sentence: str = Field(examples=['Fields that are not known here were ignored: "label".'])
     path: str = Field(description="The path of the value in the request.", examples=[""])
 
 
-class _Accepted(Answer):
+class BaseSubmissionResponse(ApiModel):
     page: str = Field(
         description="The address of the batch's page.",
         examples=[f"https://proofs.example.org/explorer/query/{BATCH_ID}"],
     )
-    warnings: list[Warned] = Field(examples=[[]])
+    warnings: list[WarningResponse] = Field(examples=[[]])
 
 
-class Submitted(_Accepted):
+class SubmissionResponse(BaseSubmissionResponse):
     internal_id: Id = Field(description="The batch's id, for polling.")
 
 
-class Rejection(Answer):
+class RejectionResponse(ApiModel):
     code: RejectionCode
     message: str = Field(validation_alias="sentence", examples=["The block is out of reach."])
     step: Annotated[StepName | None, _OR_NONE]
@@ -132,7 +134,7 @@ WaitCode = Annotated[
 ]
 
 
-class Batch(Answer):
+class BatchResponse(ApiModel):
     query_status: QueryStatus = Field(
         description="The status that existing clients read: DONE, REJECTED, or IN_PROGRESS for the "
         "rest."
@@ -146,17 +148,19 @@ class Batch(Answer):
     ended: Moment | None
     waits_for: WaitsFor
     wait_code: WaitCode
-    rejection: Rejection | None = Field(default=None, description="Why the batch was REJECTED.")
+    rejection: RejectionResponse | None = Field(
+        default=None, description="Why the batch was REJECTED."
+    )
     info: list[str] = Field(default=[], description="Why the batch was REJECTED, as a list.")
 
 
-class StepFault(Answer):
+class StepErrorResponse(ApiModel):
     error: str = Field(validation_alias="sentence", examples=["The block is out of reach."])
     code: RejectionCode
     retryable: bool
 
 
-class Step(Answer):
+class StepResponse(ApiModel):
     step: StepName = Field(validation_alias="name")
     status: StepStatus | None = Field(
         description="null until the step begins.", examples=["COMPLETED"]
@@ -166,10 +170,10 @@ class Step(Answer):
     transaction_hash: Annotated[TransactionHash | None, _OR_NONE]
     transaction_block: BlockNumber | None
     gas_used: Gas | None
-    error: StepFault | None = Field(description="Why the step was not completed.")
+    error: StepErrorResponse | None = Field(description="Why the step was not completed.")
 
 
-class Query(Answer):
+class QueryResponse(ApiModel):
     """One account of one block, or fields of one block's header."""
 
     origin_chain_id: ChainId
@@ -180,7 +184,7 @@ class Query(Answer):
     props: list[Prop] = Field(examples=[["BALANCE"]])
     slots: list[Word] = Field(examples=[[]])
     header: list[HeaderName] = Field(examples=[[]])
-    steps: list[Step]
+    steps: list[StepResponse]
     waits_for: WaitsFor
     wait_code: WaitCode
     values: Values | None = Field(
@@ -196,9 +200,9 @@ class Query(Answer):
     )
 
 
-class StatusAnswer(Batch):
-    queries: list[Query] = Field(
-        default=[], description="Left out with details=0.", examples=[[example_of(Query)]]
+class StatusResponse(BatchResponse):
+    queries: list[QueryResponse] = Field(
+        default=[], description="Left out with details=0.", examples=[[example_of(QueryResponse)]]
     )
     next_query: int | None = Field(
         default=None,
@@ -207,7 +211,7 @@ class StatusAnswer(Batch):
     )
 
 
-class BatchData(Answer):
+class BatchDataResponse(ApiModel):
     id: Id
     status: QueryStatus
     data: Blocks = Field(
@@ -216,64 +220,45 @@ class BatchData(Answer):
     )
 
 
-class BlockResults(Answer):
-    header: dict[str, str] = {}
-    accounts: dict[str, dict[str, str]]
+_AccountResults = Annotated[
+    dict[str, Word],
+    map_keys("prop or slot", f"^({'|'.join(AccountField.__members__)}|0x[0-9a-fA-F]{{1,64}})$"),
+]
+_ChainResults = Annotated[dict[str, "BlockResultsResponse"], map_keys("block", SELECTOR_PATTERN)]
 
 
-class BatchAnswer(StatusAnswer):
-    batch_query: BatchData = Field(description="For existing clients, which read this.")
-    results: dict[str, dict[str, BlockResults]] = Field(
+class BlockResultsResponse(ApiModel):
+    header: Annotated[
+        dict[str, Word], map_keys("field", f"^({'|'.join(HeaderField.__members__)})$")
+    ] = {}
+    accounts: Annotated[dict[str, _AccountResults], map_keys("account", ACCOUNT_PATTERN)]
+
+
+class BatchQueryResponse(StatusResponse):
+    batch_query: BatchDataResponse = Field(description="For existing clients, which read this.")
+    results: Annotated[dict[str, _ChainResults], map_keys("chain", CHAIN_PATTERN)] = Field(
         description="Once the batch is DONE: the values of these queries, under the same keys.",
         examples=[{"11155111": {"block:5186021": {"accounts": {_HOLDER: {"BALANCE": _ETHER}}}}}],
     )
 
 
-class Batches(Answer):
-    batches: list[Batch]
+class BatchListResponse(ApiModel):
+    batches: list[BatchResponse]
     cursor: Id | None = Field(description="The cursor of the next page.", examples=[None])
 
 
-class Attempt(Answer):
-    made: Moment
-    answered: int | None = Field(description="The HTTP status.", examples=[200])
-    fault: str | None
-    milliseconds: int
-
-
-class Delivery(Answer):
-    event: Id = Field(examples=[EVENT_ID])
-    corrects: Id | None = Field(examples=[None])
-    batch_query_id: Id = Field(validation_alias="batch")
-    url: str = Field(examples=["https://example.org/hook"])
-    state: DeliveryState = Field(examples=["DELIVERED"])
-    created: Moment
-    delivered: Moment | None
-    next_attempt: Moment | None = Field(examples=[None])
-    attempts: list[Attempt] = Field(description="The newest first.", max_length=ATTEMPTS_SHOWN)
-
-
-class Deliveries(Answer):
-    deliveries: list[Delivery]
-    cursor: Id | None = Field(description="The cursor of the next page.", examples=[None])
-
-
-class WebhookSecret(Answer):
-    secret: str = Field(examples=["whsec_bxwNWrfpTzKI0aBb4sR6k9DhbxwNWrfpTzKI0aBb4sQ="])
-
-
-class NamedChain(Answer):
+class ChainResponse(ApiModel):
     name: str = Field(examples=["Sepolia"])
     aliases: list[str] = Field(
         description="Names that requests may use in place of the id.", examples=[[]]
     )
 
 
-class Connection(Answer):
+class ConnectionResponse(ApiModel):
     origin_chain_id: ChainId
     destination_chain_id: DestinationId
-    origin: NamedChain
-    destination: NamedChain = Field(examples=[{"name": "OP Testnet", "aliases": []}])
+    origin: ChainResponse
+    destination: ChainResponse = Field(examples=[{"name": "OP Testnet", "aliases": []}])
     kind: RegistryKind
     registry: Registry
     constructor_arguments: str = Field(
@@ -296,128 +281,32 @@ class Connection(Answer):
     )
 
 
-class Connections(Answer):
-    connections: list[Connection]
+class ConnectionListResponse(ApiModel):
+    connections: list[ConnectionResponse]
 
 
-class KeyLimits(Answer):
+class KeyLimitsResponse(ApiModel):
     requests: int = Field(examples=[600])
     seconds: int = Field(examples=[60])
 
 
-class KeyUse(Answer):
+class KeyUseResponse(ApiModel):
     today: int
     total: int
     last: Moment | None
 
 
-class ApiKeyAnswer(Answer):
-    id: str = Field(examples=["qok33gj3fx"])
+class ApiKeyResponse(ApiModel):
+    id: KeyId
     name: str = Field(examples=["Bridge"])
     owner: Address
     owner_chain_id: ChainId | None = Field(examples=[None])
     created: Moment
-    limits: KeyLimits
-    use: KeyUse
+    limits: KeyLimitsResponse
+    use: KeyUseResponse
 
 
-class Price(Answer):
-    transactions: int
-    bytes: int = Field(examples=[4_100])
-    gas: Gas
-    gas_price: Wei = Field(examples=["2000000000"])
-    cost: Wei = Field(description="In wei.")
-
-
-class ProvenFacts(Answer):
-    account: Address | None
-    name: str | None
-    facts: list[FactName]
-
-
-class BlockEstimate(Answer):
-    origin_chain_id: ChainId
-    selectors: list[Selector]
-    block: BlockNumber | None
-    last_final_block: BlockNumber
-    readiness: Readiness = Field(
-        description="Whether the block could be proven now. If it is submitted, a block that is "
-        "NOT_FINAL, or NOT_KNOWN to the destination, waits; one that is OUT_OF_REACH or FAILS is "
-        "rejected.",
-        examples=["READY"],
-    )
-    waits_for: str | None
-    error: str | None
-    code: str | None
-    distance: BlockNumber | None = Field(examples=[None])
-    hops: int = Field(
-        description="Proofs of earlier block hashes (EIP-2935) that lead down to the block.",
-        examples=[0],
-    )
-    proven: list[ProvenFacts] = Field(
-        description="Facts that are in the registry already.", examples=[[]]
-    )
-    price: Price | None = Field(examples=[example_of(Price)])
-
-
-class Estimate(Price):
-    destination_chain_id: DestinationId
-    free: bool = Field(examples=[False])
-    fee_needed: Wei = Field(description="A sufficient `fee`, in wei.")
-    complete: bool = Field(description="Whether `cost` includes the price of every block.")
-    warnings: list[Warned] = Field(examples=[[]])
-    blocks: list[BlockEstimate]
-
-
-class VerifiedFact(Answer):
-    block: BlockNumber
-    account: Address | None
-    name: FactName = Field(description="A field's name, or a slot.")
-    value: Word
-
-
-class Witness(Answer):
-    origin_chain_id: ChainId
-    registry: Registry
-    proof: str = Field(
-        description="The bytes to pass to the registry's `verify`.", examples=["0x020001"]
-    )
-    facts: list[VerifiedFact] = Field(
-        description="The requested facts in the order of `verify`: fields of accounts, then slots, "
-        "then header fields. Accounts and slots are in the order of their hashes, so find a fact "
-        "by its block, account and name."
-    )
-    gas: Gas = Field(description="Gas of a transaction that only verifies this proof.")
-    valid_until: BlockNumber | None = Field(
-        description="The last block of the destination in which `verify` accepts the proof; null "
-        "if it stays valid.",
-        examples=[None],
-    )
-
-
-class Witnesses(Answer):
-    destination_chain_id: DestinationId
-    warnings: list[Warned] = Field(examples=[[]])
-    witnesses: list[Witness] = Field(description="One for each origin chain.")
-
-
-class AttestationTaken(Answer):
-    signer: Address
-    block: BlockNumber
-
-
-class Wanted(Answer):
-    origin_chain_id: ChainId
-    destination_chain_id: DestinationId
-    registry: Registry
-    blocks: list[BlockNumber]
-
-
-class WantedAttestations(Answer):
-    wanted: list[Wanted]
-
-
-class Error(Answer):
+class ErrorResponse(ApiModel):
     """The shape of every error."""
 
     error: str = Field(
@@ -440,165 +329,8 @@ class Error(Answer):
     )
 
 
-class Description(Answer):
+class OpenApiResponse(ApiModel):
     """An OpenAPI document."""
 
     model_config = ConfigDict(extra="allow")
     openapi: str = Field(examples=["3.1.0"])
-
-
-class Facts(Answer):
-    origin_chain_id: ChainId
-    block: BlockNumber | None
-    account: Address | None
-    name: str | None
-    values: Values | None
-
-
-class EventFault(StepFault):
-    step: StepName | None
-
-
-class Event(Answer):
-    """The body of a webhook call."""
-
-    event: Id = Field(examples=[EVENT_ID])
-    corrects: Id | None = Field(
-        description="The earlier event of the batch whose values a reorg has changed.",
-        examples=[None],
-    )
-    batch_query_id: Id
-    query_status: Annotated[str, _enum(["DONE", "REJECTED"])]
-    destination_chain_id: DestinationId
-    error: EventFault | None
-    facts: list[Facts]
-    next_query: int | None = Field(
-        description="If the batch has more queries: the `fromQuery` with which GET "
-        "/batch-query-status lists the rest.",
-        examples=[None],
-    )
-
-
-class RequestTaken(_Accepted):
-    model_config = ConfigDict(alias_generator=None)
-    status: BatchStatus = Field(examples=["RECEIVED"])
-    request_id: Id
-
-
-class _Later(Answer):
-    """What is FAILED has a cause."""
-
-    model_config = ConfigDict(alias_generator=None)
-    message: str = Field(default="", description="The reason, if it is FAILED.")
-    code: str = Field(default="", description="One of the codes of a batch, if it is FAILED.")
-    retryable: bool = Field(default=False, description="If it is FAILED.")
-
-
-class LaterQuery(_Later):
-    internal_id: str = Field(examples=[f"{BATCH_ID}-0"])
-    status: Annotated[str, _enum(["COMPLETED", "FAILED", "IN_PROGRESS"])]
-    typ: Literal["ACCOUNT", "HEADER"]
-    created_at: Moment
-    completed_at: Moment | None
-
-
-class LaterQueries(Answer):
-    model_config = ConfigDict(alias_generator=None)
-    queries: list[LaterQuery]
-    next_query: int | None = Field(
-        description="The `fromQuery` of the next page; null if there is none.", examples=[None]
-    )
-
-
-class LaterAction(_Later):
-    internal_id: str = Field(examples=[f"{BATCH_ID}-0-INITIAL_STATE"])
-    status: Annotated[str, _enum(["COMPLETED", "FAILED", "IN_PROGRESS", "PENDING"])]
-    typ: StepName
-    created_at: Moment | None
-    completed_at: Moment | None
-    transaction_hash: TransactionHash | None
-
-
-class LaterActions(Answer):
-    actions: list[LaterAction]
-
-
-class Alive(Answer):
-    message: Literal["Alive!"]
-
-
-def batch_members(shown: BatchView) -> dict[str, Any]:
-    """The members of a `Batch`."""
-    why = shown.waits_for
-    members: dict[str, Any] = {
-        # Of five states the API has three: what has not ended is in progress.
-        "query_status": (shown.status if shown.status in ENDED else BatchStatus.IN_PROGRESS).value,
-        "internal_id": shown.id,
-        "status": shown.status,
-        "destination_chain_id": shown.destination,
-        "fee": shown.fee,
-        "spent": shown.spent,
-        "submitted": shown.submitted,
-        "ended": shown.ended,
-        "waits_for": why.sentence if why else None,
-        "wait_code": (why.code or None) if why else None,
-    }
-    if shown.error:
-        # Not `error`: existing clients throw on that before they read `queryStatus`.
-        members["rejection"] = Rejection.model_validate(shown.error)
-        members["info"] = [shown.error.sentence]
-    return members
-
-
-def request_maps(page: QueryPage) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the queries ask for, and the values that are proven, by the keys of the request."""
-    data: dict[str, Any] = {}
-    results: dict[str, Any] = {}
-    for query in page.queries:
-        selector = selector_of(query.block, query.timestamp)
-        asked, found = (
-            chains.setdefault(query.chain_key, {}).setdefault(selector, {"accounts": {}})
-            for chains in (data, results)
-        )
-        words = {value.name: value.word for value in query.values}
-        if query.header:
-            asked["header"], found["header"] = list(query.header), words
-        props = [prop.name for prop in query.props]
-        for key, slots in query.account_keys.items():
-            asked["accounts"][key] = {"props": props, "slots": list(slots)}
-            names = {prop: prop for prop in props}
-            names |= {slot: f"0x{slot_word(slot).hex()}" for slot in slots}
-            found["accounts"][key] = {each: words[name] for each, name in names.items() if words}
-    return data, results
-
-
-def query_members(batch: BatchView, page: QueryPage, routes: Routes) -> dict[str, Any]:
-    """The members of a `StatusAnswer` beside those of a `Batch`."""
-    queries = [_query(batch, each, routes) for each in page.queries]
-    return {"queries": queries, "next_query": page.next}
-
-
-def _query(batch: BatchView, shown: QueryView, routes: Routes) -> Query:
-    why = shown.waits_for
-    return Query(
-        origin_chain_id=shown.source,
-        selector=selector_of(shown.block, shown.timestamp),
-        block=shown.block,
-        account=shown.account or None,
-        name=shown.name or None,
-        props=[each.name for each in shown.props],
-        slots=list(shown.slots),
-        header=list(shown.header),
-        steps=[Step.model_validate(each) for each in shown.steps],
-        waits_for=why.sentence if why else None,
-        wait_code=(why.code or None) if why else None,
-        values={each.name: each.word for each in shown.values} or None,
-        registry=_registry(batch, shown, routes) if batch.status is BatchStatus.DONE else None,
-        cost=shown.cost,
-    )
-
-
-def _registry(batch: BatchView, shown: QueryView, routes: Routes) -> str | None:
-    """The registry that its transaction was sent to; without one, the route's registry."""
-    configured = routes.registries.get((shown.source, batch.destination))
-    return shown.registry or (configured.address if configured else None)

@@ -7,7 +7,15 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.keys.check import MINUTE
 from accounts.shared.rate_limits import client_network, refuse_above, spend
-from queries.api.answers import AttestationTaken, Wanted, WantedAttestations, answer
+from queries.api.answers import (
+    Address,
+    ApiModel,
+    BlockNumber,
+    ChainId,
+    DestinationId,
+    Registry,
+    json_response,
+)
 from queries.api.request_parts import json_body
 from queries.attestations import body, records
 from queries.config.registries import RegistryKind
@@ -16,35 +24,50 @@ from queries.refusals import TOO_MANY_ATTESTATIONS
 
 A_MINUTE = 120
 MOST_BYTES = 2_000
-MOST_WANTED = 256  # of one registry
+MAX_WANTED = 256  # of one registry
+
+
+class AttestationResponse(ApiModel):
+    signer: Address
+    block: BlockNumber
+
+
+class WantedBlocksResponse(ApiModel):
+    origin_chain_id: ChainId
+    destination_chain_id: DestinationId
+    registry: Registry
+    blocks: list[BlockNumber]
+
+
+class WantedAttestationsResponse(ApiModel):
+    wanted: list[WantedBlocksResponse]
 
 
 def give_attestation(request: HttpRequest, routes: Routes) -> HttpResponse:
-    _spend(request)
-    word = body.read_attestation(json_body(request, MOST_BYTES))
-    signer = records.take(routes, word, only_wanted=True)
-    return answer(AttestationTaken(signer=signer, block=word.attested.block))
+    _spend_request(request)
+    attestation = body.read_attestation(json_body(request, MOST_BYTES))
+    signer = records.take(routes, attestation, only_wanted=True)
+    return json_response(AttestationResponse(signer=signer, block=attestation.attested.block))
 
 
 def wanted_attestations(request: HttpRequest, routes: Routes) -> HttpResponse:
-    _spend(request)
-    attested = [each for each in routes.registries.values() if each.kind is RegistryKind.ATTESTED]
+    _spend_request(request)
     wanted = [
-        Wanted(
+        WantedBlocksResponse(
             origin_chain_id=registry.source,
             destination_chain_id=registry.destination,
             registry=registry.address,
-            blocks=list(records.wanted(registry)[:MOST_WANTED]),
+            blocks=list(records.wanted(registry)[:MAX_WANTED]),
         )
-        for registry in attested
+        for registry in routes.registries.values()
+        if registry.kind is RegistryKind.ATTESTED
     ]
-    return answer(WantedAttestations(wanted=wanted))
+    return json_response(WantedAttestationsResponse(wanted=wanted))
 
 
-def _spend(request: HttpRequest) -> None:
-    spent = spend(f"attestations from {client_network(request)}", A_MINUTE, MINUTE)
+def _spend_request(request: HttpRequest) -> None:
     refuse_above(
-        spent,
+        spend(f"attestations from {client_network(request)}", A_MINUTE, MINUTE),
         TOO_MANY_ATTESTATIONS,
         f"An IP address may send {A_MINUTE} attestation requests a minute, and yours has used them "
         "up.",

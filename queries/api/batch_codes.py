@@ -1,6 +1,5 @@
 """The codes that a batch carries: while it waits, and once it is rejected."""
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -24,8 +23,18 @@ WAITS_ONLY = NOT_PROVABLE_YET - {WaitCode.NOT_ATTESTED} | {
     WaitCode.NO_PROVER,
     WaitCode.CHAIN_LEFT,
 }
-# What is certain once a quorum says so: nothing waits for it.
+# Certain once a quorum says so: nothing waits for these.
 CERTAIN = {AnotherBlockAccumulated, EnsOffChain, EnsUnresolved, StateRootEmptyError}
+OTHER_REJECTIONS = {
+    OutOfReach.code: (
+        "The block is older than its chain's block-hash history, and too far before the first "
+        "block whose hash the registry can know."
+    ),
+    TRANSACTION_FAILED: (
+        "Several transactions for the block were mined and failed, which has cost gas."
+    ),
+    CANCELLED: "Its owner cancelled it before anything was signed.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,42 +48,39 @@ class BatchCode:
 
 
 def batch_codes() -> list[BatchCode]:
-    """Each once: those of waiting, those of both, those of rejections."""
-    found: dict[str, BatchCode] = {}
-    for each in _all():
-        so_far = found.setdefault(each.code, each)
-        found[each.code] = replace(
-            so_far, waits=so_far.waits or each.waits, rejects=so_far.rejects or each.rejects
+    """All codes, without repetition: those of waiting, those of both, those of rejections."""
+    merged: dict[str, BatchCode] = {}
+    for code in _codes():
+        known = merged.setdefault(code.code, code)
+        merged[code.code] = replace(
+            known, waits=known.waits or code.waits, rejects=known.rejects or code.rejects
         )
-    return sorted(found.values(), key=lambda each: each.rejects + (not each.waits))
+    return sorted(merged.values(), key=lambda code: code.rejects + (not code.waits))
 
 
 def wait_codes() -> list[str]:
-    return sorted(each.code for each in batch_codes() if each.waits)
+    return sorted(code.code for code in batch_codes() if code.waits)
 
 
 def rejection_codes() -> list[str]:
-    return sorted(each.code for each in batch_codes() if each.rejects)
+    return sorted(code.code for code in batch_codes() if code.rejects)
 
 
-def _all() -> Iterator[BatchCode]:
+def _codes() -> Iterator[BatchCode]:
     for wait in WaitCode:
         yield BatchCode(wait.value, wait.meaning, waits=True, rejects=wait not in WAITS_ONLY)
-    for fault in _below(ChainError):
-        if fault is not ChainAnswer:
-            sentence = fault.of("the chain", "the JSON-RPC method").sentence
-            meaning, waits = sentence[0].upper() + sentence[1:], fault not in CERTAIN
-            yield BatchCode(fault.code, meaning, waits, rejects=True)
+    for error in _subclasses(ChainError):
+        if error is not ChainAnswer:
+            sentence = error.of("the chain", "the JSON-RPC method").sentence
+            meaning, waits = sentence[0].upper() + sentence[1:], error not in CERTAIN
+            yield BatchCode(error.code, meaning, waits, rejects=True)
     for refusal in (refusals.ROUTE_UNSUPPORTED, refusals.BLOCK_BEYOND_HEAD, refusals.FEE_TOO_LOW):
         yield BatchCode(refusal.code, refusal.meaning, rejects=True)
-    far = inspect.getdoc(OutOfReach) or ""
-    yield BatchCode(OutOfReach.code, far.partition("\n")[0], rejects=True)
-    failed = "Several transactions for the block were mined and failed, which has cost gas."
-    yield BatchCode(TRANSACTION_FAILED, failed, rejects=True)
-    yield BatchCode(CANCELLED, "Its owner cancelled it before anything was signed.", rejects=True)
+    for code, meaning in OTHER_REJECTIONS.items():
+        yield BatchCode(code, meaning, rejects=True)
 
 
-def _below(base: type[ChainError]) -> Iterator[type[ChainError]]:
-    for each in base.__subclasses__():
-        yield each
-        yield from _below(each)
+def _subclasses(base: type[ChainError]) -> Iterator[type[ChainError]]:
+    for subclass in base.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)

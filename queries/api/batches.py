@@ -1,4 +1,4 @@
-"""The endpoints. Only the API key identifies the caller; cookies are ignored."""
+"""Endpoints about batches, routes and the API key. Only the key identifies the caller."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +14,7 @@ from accounts.shared.rate_limits import uses
 from accounts.shared.site_address import site_address
 from accounts.shared.wording import listed
 from queries.api import answers
-from queries.api.answers import answer, batch_members, query_members, request_maps
+from queries.api.answers import json_response
 from queries.api.request_parts import LIMIT, cursor, flag, json_body, malformed, number
 from queries.config.registries import arguments, proves_its_code
 from queries.config.routes import Routes
@@ -24,114 +24,111 @@ from queries.intake.submit import IDEMPOTENCY_KEY, accept
 from queries.models import Batch
 from queries.reading import batches as reading
 from queries.reading.figures import heads_of, state_horizon
-from queries.reading.view_models import BatchView, QueryPage
+from queries.reading.view_models import BatchView, QueryPage, QueryView
 from queries.refusals import MISSING_FIELD, WEBHOOK_MALFORMED, no_such_batch
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.statuses import BatchStatus
+from queries.schema.batch_request import selector_of
+from queries.schema.bodies import slot_word
+from queries.statuses import ENDED, BatchStatus
 
-BATCH_ID, DETAILS, FROM_QUERY = "batchQueryId", "details", "fromQuery"
+BATCH_ID, DETAILS, FIRST_QUERY = "batchQueryId", "details", "fromQuery"
 STATUS = "status"
 QUERIES_SHOWN = 100  # so that polls without `details=0` cost little too
-GREATEST_PLACE = 10**9 - 1
-BATCHES_SHOWN, MOST_BATCHES = 50, 100
+MAX_PLACE = 10**9 - 1
+PAGE_SIZE, MAX_PAGE_SIZE = 50, 100
 
 
 def submit_batch_query(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
     content = json_body(request, limits.body_bytes)
-    batch = submitted(key, content, request.headers.get(IDEMPOTENCY_KEY), routes, limits)
-    return answer(answers.Submitted(internal_id=batch.id, **submission_members(request, batch)))
+    batch = submit_batch(key, content, request.headers.get(IDEMPOTENCY_KEY), routes, limits)
+    members = submission_members(request, batch)
+    return json_response(answers.SubmissionResponse(internal_id=batch.id, **members))
 
 
 def submission_members(request: HttpRequest, batch: Batch) -> dict[str, Any]:
-    """The members that both kinds of submissions have in their answers."""
+    """The members that both kinds of submissions have in their responses."""
     page = f"{site_address(request)}/explorer/query/{batch.id}"
-    return {"page": page, "warnings": [answers.Warned(**each) for each in batch.warnings]}
+    warnings = [answers.WarningResponse(**warning) for warning in batch.warnings]
+    return {"page": page, "warnings": warnings}
 
 
-def submitted(
+def submit_batch(
     key: ApiKey, content: object, idempotency_key: str | None, routes: Routes, limits: BatchLimits
 ) -> Batch:
-    """The same for the API and for a page."""
-    asked = read_batch(content, routes, limits)
-    if asked.webhook and not settings.WEBHOOKS_TO_PRIVATE and is_private(asked.webhook.url):
+    """Submit the batch in a parsed body, for the API and for a page."""
+    batch = read_batch(content, routes, limits)
+    if batch.webhook and not settings.WEBHOOKS_TO_PRIVATE and is_private(batch.webhook.url):
         raise Refusal(
             WEBHOOK_MALFORMED,
             "webhook.url names this machine or a private network, where no webhook is sent. The "
             "operator can allow it with WEBHOOKS_TO_PRIVATE.",
             path="webhook.url",
         )
-    return accept(key.owner, asked, idempotency_key, routes)
+    return accept(key.owner, batch, idempotency_key, routes)
 
 
 def batch_query_status(request: HttpRequest, _key: ApiKey, routes: Routes) -> HttpResponse:
     members, _ = _status(request, routes, request.GET.get(BATCH_ID), BATCH_ID, QUERIES_SHOWN)
-    return answer(answers.StatusAnswer(**members))
+    return json_response(answers.StatusResponse(**members))
 
 
 def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> HttpResponse:
-    """The same at an address of the batch's own, with the members that some clients read there.
+    """The status, with the members that existing clients read at this address.
 
-    They know no pages, so without `fromQuery` it has all queries.
+    Without `fromQuery` it has all queries, because those clients know no pages.
     """
-    most = QUERIES_SHOWN if FROM_QUERY in request.GET else GREATEST_PLACE
-    members, page = _status(request, routes, batch, "batch", most)
-    data, results = request_maps(page)
-    beside = answers.BatchData(id=batch, status=members["query_status"], data=data)
-    return answer(answers.BatchAnswer(**members, batch_query=beside, results=results))
+    limit = QUERIES_SHOWN if FIRST_QUERY in request.GET else MAX_PLACE
+    members, page = _status(request, routes, batch, "batch", limit)
+    data, results = _request_maps(page)
+    batch_data = answers.BatchDataResponse(id=batch, status=members["query_status"], data=data)
+    return json_response(
+        answers.BatchQueryResponse(**members, batch_query=batch_data, results=results)
+    )
 
 
 def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> HttpResponse:
     cancel(key.owner, batch)
-    return answer(answers.Batch(**batch_members(find_batch(batch, "batch"))))
+    return json_response(_batch_response(find_batch(batch, "batch")))
 
 
 def find_batch(batch_id: str, path: str) -> BatchView:
-    """Return the batch of anyone, or refuse the value at `path`."""
-    shown = reading.batch(batch_id)
-    if shown is None:
+    """Return the batch, whoever owns it, or refuse the value at `path`."""
+    batch = reading.batch(batch_id)
+    if batch is None:
         raise no_such_batch(batch_id, path)
-    return shown
-
-
-def _status(
-    request: HttpRequest, routes: Routes, batch_id: str | None, path: str, most: int
-) -> tuple[dict[str, Any], QueryPage]:
-    """Of any batch: its id is enough to read it."""
-    details = flag(request, DETAILS, default=True)
-    first = number(request, FROM_QUERY, 0, least=0, most=GREATEST_PLACE)
-    if batch_id is None:
-        said = f"{path} is missing: the internalId from the answer to the submission."
-        raise Refusal(MISSING_FIELD, said, path=path)
-    shown = find_batch(batch_id, path)
-    members, page = batch_members(shown), QueryPage((), None)
-    if details:
-        page = reading.queries_of(shown, first=first, most=most)
-        members |= query_members(shown, page, routes)
-    return members, page
+    return batch
 
 
 def batch_queries(request: HttpRequest, key: ApiKey) -> HttpResponse:
-    """Those of the key's owner alone."""
     page = reading.batches_of(
         key.owner,
-        status=_asked_status(request),
+        status=_status_filter(request),
         before=cursor(request),
-        most=number(request, LIMIT, BATCHES_SHOWN, least=1, most=MOST_BATCHES),
+        most=number(request, LIMIT, PAGE_SIZE, minimum=1, maximum=MAX_PAGE_SIZE),
     )
-    batches = [answers.Batch(**batch_members(each)) for each in page.rows]
-    return answer(answers.Batches(batches=batches, cursor=page.older or None))
+    batches = [_batch_response(batch) for batch in page.rows]
+    return json_response(answers.BatchListResponse(batches=batches, cursor=page.older or None))
+
+
+def _status_filter(request: HttpRequest) -> BatchStatus | None:
+    text = request.GET.get(STATUS)
+    if text is None:
+        return None
+    if text not in BatchStatus.values:
+        raise malformed(STATUS, text, f"one of {listed(BatchStatus.values)}")
+    return BatchStatus(text)
 
 
 def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
     heads = heads_of(routes.chains)
     connections = [
-        answers.Connection(
+        answers.ConnectionResponse(
             origin_chain_id=source,
             destination_chain_id=destination,
-            origin=answers.NamedChain.model_validate(routes.chains[source]),
-            destination=answers.NamedChain.model_validate(routes.chains[destination]),
+            origin=answers.ChainResponse.model_validate(routes.chains[source]),
+            destination=answers.ChainResponse.model_validate(routes.chains[destination]),
             kind=registry.kind,
             registry=registry.address,
             constructor_arguments=f"0x{arguments(registry).hex()}",
@@ -142,31 +139,122 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
         )
         for (source, destination), registry in sorted(routes.registries.items())
     ]
-    return answer(answers.Connections(connections=connections))
+    return json_response(answers.ConnectionListResponse(connections=connections))
 
 
 def api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
-    """Where clients test theirs."""
     subject = manage.subject(key)
     use = uses([subject])[subject]
     last = None if use.last is None else datetime.fromtimestamp(use.last, UTC)
-    return answer(
-        answers.ApiKeyAnswer(
+    return json_response(
+        answers.ApiKeyResponse(
             id=key.id,
             name=key.name,
             owner=key.owner.owner_name,
             owner_chain_id=key.owner.chain_id,
             created=key.created,
-            limits=answers.KeyLimits(requests=settings.REQUESTS_PER_MINUTE, seconds=MINUTE),
-            use=answers.KeyUse(today=use.today, total=use.total, last=last),
+            limits=answers.KeyLimitsResponse(requests=settings.REQUESTS_PER_MINUTE, seconds=MINUTE),
+            use=answers.KeyUseResponse(today=use.today, total=use.total, last=last),
         )
     )
 
 
-def _asked_status(request: HttpRequest) -> BatchStatus | None:
-    text = request.GET.get(STATUS)
-    if text is None:
-        return None
-    if text not in BatchStatus.values:
-        raise malformed(STATUS, text, f"one of {listed(BatchStatus.values)}")
-    return BatchStatus(text)
+# From views to responses
+
+
+def _status(
+    request: HttpRequest, routes: Routes, batch_id: str | None, path: str, limit: int
+) -> tuple[dict[str, Any], QueryPage]:
+    """The members of a `StatusResponse`, and the page of queries. A batch's id is enough."""
+    details = flag(request, DETAILS)
+    first = number(request, FIRST_QUERY, 0, minimum=0, maximum=MAX_PLACE)
+    if batch_id is None:
+        raise Refusal(
+            MISSING_FIELD,
+            f"{path} is missing: the internalId from the answer to the submission.",
+            path=path,
+        )
+    batch = find_batch(batch_id, path)
+    members, page = _batch_members(batch), QueryPage((), None)
+    if details:
+        page = reading.queries_of(batch, first=first, most=limit)
+        members["queries"] = [_query_response(batch, query, routes) for query in page.queries]
+        members["next_query"] = page.next
+    return members, page
+
+
+def _batch_response(batch: BatchView) -> answers.BatchResponse:
+    return answers.BatchResponse(**_batch_members(batch))
+
+
+def _batch_members(batch: BatchView) -> dict[str, Any]:
+    reason = batch.waits_for
+    members: dict[str, Any] = {
+        # Of five states the API has three: what has not ended is in progress.
+        "query_status": (batch.status if batch.status in ENDED else BatchStatus.IN_PROGRESS).value,
+        "internal_id": batch.id,
+        "status": batch.status,
+        "destination_chain_id": batch.destination,
+        "fee": batch.fee,
+        "spent": batch.spent,
+        "submitted": batch.submitted,
+        "ended": batch.ended,
+        "waits_for": reason.sentence if reason else None,
+        "wait_code": (reason.code or None) if reason else None,
+    }
+    if batch.error:
+        # Not `error`: existing clients throw on that before they read `queryStatus`.
+        members["rejection"] = answers.RejectionResponse.model_validate(batch.error)
+        members["info"] = [batch.error.sentence]
+    return members
+
+
+def _request_maps(page: QueryPage) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the queries ask for, and the proven values, both under the keys of the request."""
+    data: dict[str, Any] = {}
+    results: dict[str, Any] = {}
+    for query in page.queries:
+        selector = selector_of(query.block, query.timestamp)
+        request, result = (
+            chains.setdefault(query.chain_key, {}).setdefault(selector, {"accounts": {}})
+            for chains in (data, results)
+        )
+        words = {value.name: value.word for value in query.values}
+        if query.header:
+            request["header"], result["header"] = list(query.header), words
+        props = [prop.name for prop in query.props]
+        for key, slots in query.account_keys.items():
+            request["accounts"][key] = {"props": props, "slots": list(slots)}
+            names = {prop: prop for prop in props}
+            names |= {slot: f"0x{slot_word(slot).hex()}" for slot in slots}
+            result["accounts"][key] = {
+                spelled: words[name] for spelled, name in names.items() if words
+            }
+    return data, results
+
+
+def _query_response(batch: BatchView, query: QueryView, routes: Routes) -> answers.QueryResponse:
+    reason = query.waits_for
+    is_done = batch.status is BatchStatus.DONE
+    return answers.QueryResponse(
+        origin_chain_id=query.source,
+        selector=selector_of(query.block, query.timestamp),
+        block=query.block,
+        account=query.account or None,
+        name=query.name or None,
+        props=[prop.name for prop in query.props],
+        slots=list(query.slots),
+        header=list(query.header),
+        steps=[answers.StepResponse.model_validate(step) for step in query.steps],
+        waits_for=reason.sentence if reason else None,
+        wait_code=(reason.code or None) if reason else None,
+        values={value.name: value.word for value in query.values} or None,
+        registry=_registry_address(batch, query, routes) if is_done else None,
+        cost=query.cost,
+    )
+
+
+def _registry_address(batch: BatchView, query: QueryView, routes: Routes) -> str | None:
+    """The registry that its transaction was sent to; without one, the route's registry."""
+    registry = routes.registries.get((query.source, batch.destination))
+    return query.registry or (registry.address if registry else None)

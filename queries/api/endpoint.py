@@ -1,10 +1,11 @@
-"""An endpoint, as the server and the API description use it, and what most of them share."""
+"""An endpoint, as the server and the API description use it, and what most endpoints share."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from http import HTTPStatus
 from inspect import signature
+from itertools import chain
 from typing import Any
 
 from django.http import HttpRequest
@@ -25,7 +26,7 @@ from queries.schema.json_schema import Schema, example_of
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Something beside the body: in the address, or a header."""
+    """A parameter in the address, or a header."""
 
     name: str
     meaning: str
@@ -36,14 +37,14 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What an answer can be followed by."""
+    """An OpenAPI link: an endpoint that takes a value of this one's response."""
 
-    endpoint: str  # by its name
+    endpoint: str  # its name
     parameter: str
-    place: str  # of the parameter's value in the answer, as a JSON pointer
+    place: str  # JSON pointer to the parameter's value in the response
 
 
-OF_THE_KEY: tuple[Code, ...] = (
+KEY_ERRORS: tuple[Code, ...] = (
     general.KEY_MISSING,
     general.KEY_UNKNOWN,
     general.KEY_REVOKED,
@@ -54,79 +55,79 @@ OF_THE_KEY: tuple[Code, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method of an address. Its view takes the request and, unless it needs none, the API key."""
+    """A method of a path. The view takes the request and, if `needs_key`, the API key."""
 
     method: str
     path: str
     view: Callable[..., HttpResponseBase]
-    answer: type[BaseModel]  # of its success
+    response: type[BaseModel]
     summary: str
     parameters: tuple[Parameter, ...] = ()
     body: type[BaseModel] | None = None
-    own_refusals: tuple[Code, ...] = ()
+    own_errors: tuple[Code, ...] = ()
     needs_key: bool = True
     links: tuple[Link, ...] = ()
     example_changes: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """That of the operation, such as submitBatchQuery."""
+        """The name of the operation, such as submitBatchQuery."""
         return to_camel(self.view.__name__)
 
     @property
-    def refusals(self) -> tuple[Code, ...]:
-        return (*OF_THE_KEY, *self.own_refusals) if self.needs_key else self.own_refusals
+    def errors(self) -> tuple[Code, ...]:
+        return (*KEY_ERRORS, *self.own_errors) if self.needs_key else self.own_errors
 
     @property
     def example(self) -> Any:
-        """Of its answer."""
-        return example_of(self.answer) | self.example_changes
+        """An example of its response."""
+        return example_of(self.response) | self.example_changes
 
-    def address(self, configured: Mapping[str, object]) -> URLPattern:
-        """For the server. The view gets those of `configured` that it has parameters for."""
+    def url_pattern(self, configuration: Mapping[str, object]) -> URLPattern:
+        """The URL pattern; its view gets the values that it has parameters for."""
         route = self.path.removeprefix("/").replace("{", "<str:").replace("}", ">")
-        allowed = require_safe if self.method == "GET" else require_POST
-        with_refusals = with_api_key if self.needs_key else _with_refusals
-        taken = configured.keys() & signature(self.view).parameters
+        check_method = require_safe if self.method == "GET" else require_POST
+        check_key = with_api_key if self.needs_key else _answer_refusals
+        arguments = configuration.keys() & signature(self.view).parameters
         return path(
             route,
-            csrf_exempt(allowed(with_refusals(self.view))),
-            {each: configured[each] for each in taken},
+            csrf_exempt(check_method(check_key(self.view))),
+            {name: configuration[name] for name in arguments},
             name=self.view.__name__.replace("_", "-"),
         )
 
 
-def _with_refusals(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def _answer_refusals(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     @wraps(view)
-    def answered(request: HttpRequest, **named: object) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, **arguments: object) -> HttpResponseBase:
         try:
-            return view(request, **named)
+            return view(request, **arguments)
         except Refusal as refusal:
             return answer_of(refusal)
 
-    return answered
+    return wrapper
 
 
-def in_the_path(name: str, meaning: str, pattern: str = ID_PATTERN) -> Parameter:
+def path_parameter(name: str, meaning: str, pattern: str = ID_PATTERN) -> Parameter:
     return Parameter(
         name, meaning, {"type": "string", "pattern": pattern}, place="path", required=True
     )
 
 
-def pages(shown: int, most: int) -> tuple[Parameter, Parameter]:
-    limit: Schema = {"type": "integer", "minimum": 1, "maximum": most, "default": shown}
+def page_parameters(size: int, max_size: int) -> tuple[Parameter, Parameter]:
+    limit: Schema = {"type": "integer", "minimum": 1, "maximum": max_size, "default": size}
     return (
         Parameter(
             CURSOR,
             "The `cursor` of the previous answer, for the next page.",
             {"type": "string", "pattern": ID_PATTERN},
         ),
-        Parameter(LIMIT, "How many.", limit),
+        Parameter(LIMIT, "The size of the page.", limit),
     )
 
 
-# What any endpoint may answer, before it is asked or because something broke.
-ANYWHERE: tuple[Code, ...] = (
+# Errors of any endpoint, raised outside its view or because something broke.
+COMMON_ERRORS: tuple[Code, ...] = (
     general.BAD_REQUEST,
     general.HOST_UNKNOWN,
     general.HTTPS_NEEDED,
@@ -137,17 +138,15 @@ ANYWHERE: tuple[Code, ...] = (
 )
 
 
-def by_status(refusals: tuple[Code, ...]) -> dict[HTTPStatus, list[Code]]:
-    """The refusals under each HTTP status, in their order."""
-    found: dict[HTTPStatus, list[Code]] = {}
-    for each in refusals:
-        found.setdefault(each.status, []).append(each)
-    return dict(sorted(found.items()))
+def group_by_status(codes: Iterable[Code]) -> dict[HTTPStatus, list[Code]]:
+    """The codes by HTTP status, in the order of the statuses."""
+    groups: dict[HTTPStatus, list[Code]] = {}
+    for code in codes:
+        groups.setdefault(code.status, []).append(code)
+    return dict(sorted(groups.items()))
 
 
-def every_refusal(endpoints: Iterable[Endpoint]) -> list[Code]:
-    """Each once, in the order of their statuses."""
-    named = dict.fromkeys(
-        [*ANYWHERE, *(each for endpoint in endpoints for each in endpoint.refusals)]
-    )
-    return sorted(named, key=lambda each: each.status)
+def error_codes(endpoints: Iterable[Endpoint]) -> list[Code]:
+    """The codes of all endpoints, without repetition, in the order of their statuses."""
+    codes = chain(COMMON_ERRORS, *(endpoint.errors for endpoint in endpoints))
+    return sorted(dict.fromkeys(codes), key=lambda code: code.status)

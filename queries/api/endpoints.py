@@ -1,7 +1,4 @@
-"""The endpoints: address, view, request, answer and refusals of each.
-
-The server's addresses, OpenAPI and the docs page are made of this table.
-"""
+"""The table of endpoints, of which the URL patterns, OpenAPI and the docs page are made."""
 
 from django.urls import URLPattern
 
@@ -17,7 +14,7 @@ from queries.api import (
     proofs,
     webhooks,
 )
-from queries.api.endpoint import Endpoint, Link, Parameter, in_the_path, pages
+from queries.api.endpoint import Endpoint, Link, Parameter, page_parameters, path_parameter
 from queries.attestations.body import AttestationBody
 from queries.config.routes import Routes
 from queries.ids import ID_PATTERN
@@ -29,7 +26,7 @@ from queries.statuses import BatchStatus
 from queries.webhooks.deliver import REPLAYS_AN_HOUR
 from queries.webhooks.log import ATTEMPTS_SHOWN
 
-OF_A_BODY = (
+BODY_ERRORS = (
     general.BODY_TOO_LARGE,
     general.CONTENT_TYPE_UNSUPPORTED,
     refusals.NOT_JSON,
@@ -38,8 +35,8 @@ OF_A_BODY = (
     refusals.TEXT_NOT_STORABLE,
     refusals.NUMBER_MALFORMED,
 )
-OF_A_BATCH = (
-    *OF_A_BODY,
+BATCH_ERRORS = (
+    *BODY_ERRORS,
     refusals.WRONG_TYPE,
     refusals.MISSING_FIELD,
     refusals.UNKNOWN_FIELD,
@@ -49,6 +46,7 @@ OF_A_BATCH = (
     refusals.SELECTOR_MALFORMED,
     refusals.BLOCK_BEYOND_HEAD,
     refusals.ACCOUNT_MALFORMED,
+    refusals.LIST_TOO_LONG,
     refusals.UNKNOWN_PROP,
     refusals.UNKNOWN_HEADER_FIELD,
     refusals.SLOT_MALFORMED,
@@ -60,20 +58,20 @@ OF_A_BATCH = (
     refusals.TOO_MANY_WEBHOOK_HEADERS,
     refusals.WEBHOOK_HEADERS_TOO_LARGE,
 )
-OF_SUBMITTING = (*OF_A_BATCH, refusals.TOO_MANY_FACTS, refusals.MORE_FACTS_THAN_A_DAY)
-OF_ASKING_NODES = (refusals.TOO_MANY_ESTIMATES, refusals.ESTIMATES_BUSY, refusals.CHAIN_UNAVAILABLE)
+SUBMISSION_ERRORS = (*BATCH_ERRORS, refusals.TOO_MANY_FACTS, refusals.MORE_FACTS_THAN_A_DAY)
+NODE_ERRORS = (refusals.TOO_MANY_ESTIMATES, refusals.ESTIMATES_BUSY, refusals.CHAIN_UNAVAILABLE)
 
-BATCH = in_the_path("batch", "The `internalId` from the answer to the submission.")
+BATCH = path_parameter("batch", "The `internalId` from the answer to the submission.")
 DETAILS = Parameter(
     batches.DETAILS,
     "0 leaves out the queries; use it for polling.",
     {"type": "string", "enum": ["0", "1"], "default": "1"},
 )
-FROM_QUERY = Parameter(
-    batches.FROM_QUERY,
+FIRST_QUERY = Parameter(
+    batches.FIRST_QUERY,
     f"A page has at most {batches.QUERIES_SHOWN:,} queries; send its `nextQuery` here to get the "
     "next ones. Without it, a status has the first page and the address of a batch all queries.",
-    {"type": "integer", "minimum": 0, "maximum": batches.GREATEST_PLACE, "default": 0},
+    {"type": "integer", "minimum": 0, "maximum": batches.MAX_PLACE, "default": 0},
 )
 
 ENDPOINTS = (
@@ -81,7 +79,7 @@ ENDPOINTS = (
         "POST",
         "/submit-batch-query",
         batches.submit_batch_query,
-        answers.Submitted,
+        answers.SubmissionResponse,
         "Submit a batch query. It is stored whole or not at all.",
         parameters=(
             Parameter(
@@ -93,8 +91,8 @@ ENDPOINTS = (
             ),
         ),
         body=BatchRequest,
-        own_refusals=(
-            *OF_SUBMITTING,
+        own_errors=(
+            *SUBMISSION_ERRORS,
             refusals.FEE_TOO_LOW,
             refusals.IDEMPOTENCY_KEY_MALFORMED,
             refusals.IDEMPOTENCY_KEY_REUSED,
@@ -105,7 +103,7 @@ ENDPOINTS = (
         "POST",
         "/estimate",
         estimates.estimate,
-        answers.Estimate,
+        estimates.EstimateResponse,
         "What a batch would take if it were submitted now: what is proven already, what is not "
         "final yet or out of reach, and the fee. Send `feeNeeded`: it covers each block sent "
         "alone, at up to twice the current base fee. `cost` is the price if READY blocks share "
@@ -113,31 +111,27 @@ ENDPOINTS = (
         "covers the base fee at that time plus an eighth. The body is that of a batch; it needs no "
         "fee. Nothing is stored.",
         body=EstimateRequest,
-        own_refusals=(*OF_A_BATCH, *OF_ASKING_NODES),
+        own_errors=(*BATCH_ERRORS, *NODE_ERRORS),
     ),
     Endpoint(
         "POST",
         "/witness",
         estimates.witness,
-        answers.Witnesses,
+        estimates.WitnessListResponse,
         "A proof that your own transaction passes to the registry's `verify`. `verify` returns the "
         "facts and stores nothing, so there is no batch, fee or status. The body is that of "
-        f"a batch with at most {estimates.MOST_BLOCKS} blocks, {estimates.MOST} accounts and "
-        f"{estimates.MOST} slots; it needs no fee. Nodes are asked while you wait, for at most "
+        f"a batch with at most {estimates.MAX_WITNESS_BLOCKS} blocks, "
+        f"{estimates.MAX_WITNESS_ITEMS} accounts and {estimates.MAX_WITNESS_ITEMS} slots; it needs "
+        "no fee. Nodes are asked while you wait, for at most "
         f"{estimates.WITNESS_SECONDS:.0f} seconds.",
         body=EstimateRequest,
-        own_refusals=(
-            *OF_A_BATCH,
-            refusals.NOT_PROVABLE_NOW,
-            refusals.NOT_PROVABLE,
-            *OF_ASKING_NODES,
-        ),
+        own_errors=(*BATCH_ERRORS, refusals.NOT_PROVABLE_NOW, refusals.NOT_PROVABLE, *NODE_ERRORS),
     ),
     Endpoint(
         "GET",
         "/batch-query-status",
         batches.batch_query_status,
-        answers.StatusAnswer,
+        answers.StatusResponse,
         "A batch's progress, step by step; once it is DONE, also the proven values.",
         parameters=(
             Parameter(
@@ -147,31 +141,31 @@ ENDPOINTS = (
                 required=True,
             ),
             DETAILS,
-            FROM_QUERY,
+            FIRST_QUERY,
         ),
-        own_refusals=(refusals.MISSING_FIELD, refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
+        own_errors=(refusals.MISSING_FIELD, refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
     ),
     Endpoint(
         "GET",
         "/batch-queries/{batch}",
         batches.batch_query,
-        answers.BatchAnswer,
+        answers.BatchQueryResponse,
         "As GET /batch-query-status, with the id in the path. `batchQuery` and `results` are for "
         "existing clients.",
-        parameters=(BATCH, DETAILS, FROM_QUERY),
-        own_refusals=(refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
+        parameters=(BATCH, DETAILS, FIRST_QUERY),
+        own_errors=(refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
     ),
     Endpoint(
         "POST",
         "/batch-queries/{batch}/cancel",
         batches.cancel_batch,
-        answers.Batch,
+        answers.BatchResponse,
         "Cancel one of your batches, if no transaction for it is signed yet. It ends REJECTED, "
         "with the code `cancelled`.",
         parameters=(BATCH,),
-        own_refusals=(refusals.BATCH_UNKNOWN, refusals.BATCH_ENDED, refusals.BATCH_SIGNED),
+        own_errors=(refusals.BATCH_UNKNOWN, refusals.BATCH_ENDED, refusals.BATCH_SIGNED),
         example_changes={
             "queryStatus": "REJECTED",
             "status": "REJECTED",
@@ -188,7 +182,7 @@ ENDPOINTS = (
         "GET",
         "/batch-queries",
         batches.batch_queries,
-        answers.Batches,
+        answers.BatchListResponse,
         "The batches that the key's owner submitted, newest first.",
         parameters=(
             Parameter(
@@ -196,23 +190,23 @@ ENDPOINTS = (
                 "Only batches in this state.",
                 {"type": "string", "enum": BatchStatus.values},
             ),
-            *pages(batches.BATCHES_SHOWN, batches.MOST_BATCHES),
+            *page_parameters(batches.PAGE_SIZE, batches.MAX_PAGE_SIZE),
         ),
-        own_refusals=(refusals.PARAMETER_MALFORMED,),
+        own_errors=(refusals.PARAMETER_MALFORMED,),
         links=(Link("batchQueryStatus", batches.BATCH_ID, "/batches/0/internalId"),),
     ),
     Endpoint(
         "GET",
         "/batch-queries/{batch}/proof",
         proofs.batch_proof,
-        proofs.Proof,
+        proofs.ProofResponse,
         "The proof of a DONE batch in one file. `manage.py verify_proof` checks it without a "
         "database or network; `manage.py publish_proof` sends the facts to a registry with any "
         "signer's key. Headers are in RLP and accounts have the form that eth_getProof returns, so "
         "other tools can check them too; `calls` holds calldata for prove(). Anyone who knows the "
         "batch's id may fetch it; the batch's page has the same file without an API key.",
         parameters=(BATCH,),
-        own_refusals=(
+        own_errors=(
             refusals.BATCH_UNKNOWN,
             refusals.BATCH_NOT_DONE,
             refusals.BATCH_REJECTED,
@@ -224,42 +218,42 @@ ENDPOINTS = (
         "GET",
         "/webhook-deliveries",
         webhooks.webhook_deliveries,
-        answers.Deliveries,
+        webhooks.DeliveryListResponse,
         "The webhooks of your batches, newest first, each with its last "
         f"{ATTEMPTS_SHOWN} attempts.",
-        parameters=pages(webhooks.SHOWN, webhooks.MOST),
-        own_refusals=(refusals.PARAMETER_MALFORMED,),
+        parameters=page_parameters(webhooks.PAGE_SIZE, webhooks.MAX_PAGE_SIZE),
+        own_errors=(refusals.PARAMETER_MALFORMED,),
         links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
     ),
     Endpoint(
         "POST",
         "/webhook-deliveries/{event}/replay",
         webhooks.replay_webhook,
-        answers.Delivery,
+        webhooks.DeliveryResponse,
         "Send one of your webhooks again immediately; if it is still pending, send it now. "
         f"At most {REPLAYS_AN_HOUR} an hour for each account.",
-        parameters=(in_the_path("event", "The event of a delivery."),),
-        own_refusals=(refusals.DELIVERY_UNKNOWN, refusals.TOO_MANY_REPLAYS),
+        parameters=(path_parameter("event", "The event of a delivery."),),
+        own_errors=(refusals.DELIVERY_UNKNOWN, refusals.TOO_MANY_REPLAYS),
         links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
     ),
     Endpoint(
         "GET",
         "/webhook-secret",
         webhooks.webhook_secret,
-        answers.WebhookSecret,
+        webhooks.WebhookSecretResponse,
         "The secret that signs your webhooks.",
     ),
     Endpoint(
         "POST",
         "/attestations",
         attestations.give_attestation,
-        answers.AttestationTaken,
+        attestations.AttestationResponse,
         "A signer of an attested registry submits its attestation of a block's hash. The block "
         "must be final on the source chain. `manage.py attest` makes and sends attestations. "
         "Sending one again changes nothing.",
         body=AttestationBody,
-        own_refusals=(
-            *OF_A_BODY,
+        own_errors=(
+            *BODY_ERRORS,
             refusals.ATTESTATION_MALFORMED,
             refusals.ATTESTATION_UNTRUSTED,
             refusals.ATTESTATION_CONTRADICTED,
@@ -273,17 +267,17 @@ ENDPOINTS = (
         "GET",
         "/attestations/wanted",
         attestations.wanted_attestations,
-        answers.WantedAttestations,
+        attestations.WantedAttestationsResponse,
         "The blocks that queries wait for, by attested registry: the newest "
-        f"{attestations.MOST_WANTED} of each.",
-        own_refusals=(refusals.TOO_MANY_ATTESTATIONS,),
+        f"{attestations.MAX_WANTED} of each.",
+        own_errors=(refusals.TOO_MANY_ATTESTATIONS,),
         needs_key=False,
     ),
     Endpoint(
         "GET",
         "/chain-connections",
         batches.chain_connections,
-        answers.Connections,
+        answers.ConnectionListResponse,
         "The routes of this server: which chain's facts can be proven on which destination.",
         needs_key=False,
     ),
@@ -291,57 +285,55 @@ ENDPOINTS = (
         "GET",
         "/api-key",
         batches.api_key,
-        answers.ApiKeyAnswer,
+        answers.ApiKeyResponse,
         "Your key's name, owner, limits and use. Call it to test the key.",
     ),
     Endpoint(
         "POST",
         "/submit-request",
         later_api.submit_request,
-        answers.RequestTaken,
+        later_api.LaterSubmissionResponse,
         "Submit without a fee, for clients of the hosted service's later API. Accepted where "
         "proving is free or has a daily budget.",
         body=LaterRequest,
-        own_refusals=(*OF_SUBMITTING, refusals.FEE_MISSING),
+        own_errors=(*SUBMISSION_ERRORS, refusals.FEE_MISSING),
         links=(Link("getQueries", "request_id", "/request_id"),),
     ),
     Endpoint(
         "GET",
         "/get_queries/{request_id}",
         later_api.get_queries,
-        answers.LaterQueries,
-        "The queries of a request. It is DONE if all are COMPLETED, and has failed if any is "
-        "FAILED.",
+        later_api.LaterQueryListResponse,
+        "The queries of a request. The request is DONE if all are COMPLETED, and has failed if any "
+        "is FAILED.",
         parameters=(
-            in_the_path("request_id", "The `request_id` from the answer to the submission."),
+            path_parameter("request_id", "The `request_id` from the answer to the submission."),
             Parameter(
-                batches.FROM_QUERY,
+                batches.FIRST_QUERY,
                 f"Send 0 to get the first {batches.QUERIES_SHOWN:,} queries, then the `next_query` "
                 "of each answer. Without it the answer has all queries.",
-                {"type": "integer", "minimum": 0, "maximum": batches.GREATEST_PLACE},
+                {"type": "integer", "minimum": 0, "maximum": batches.MAX_PLACE},
             ),
         ),
-        own_refusals=(refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
+        own_errors=(refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
         links=(Link("getActions", "query_id", "/queries/0/internal_id"),),
     ),
     Endpoint(
         "GET",
         "/get_actions/{query_id}",
         later_api.get_actions,
-        answers.LaterActions,
+        later_api.LaterActionListResponse,
         "One action for each step of a query; PENDING until the step begins.",
         parameters=(
-            in_the_path(
-                "query_id", "The internal_id of a query.", f"{ID_PATTERN[:-1]}-[0-9]{{1,9}}$"
-            ),
+            path_parameter("query_id", "The internal_id of a query.", later_api.QUERY_ID_PATTERN),
         ),
-        own_refusals=(refusals.BATCH_UNKNOWN,),
+        own_errors=(refusals.BATCH_UNKNOWN,),
     ),
     Endpoint(
         "GET",
         "/is-alive",
         later_api.is_alive,
-        answers.Alive,
+        later_api.AliveResponse,
         "Answers while the server runs.",
         needs_key=False,
     ),
@@ -349,7 +341,7 @@ ENDPOINTS = (
         "GET",
         "/openapi.json",
         openapi.openapi,
-        answers.Description,
+        answers.OpenApiResponse,
         "This description.",
         needs_key=False,
     ),
@@ -358,5 +350,5 @@ ENDPOINTS = (
 
 def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     """The URL patterns of all endpoints, with these routes and batch limits."""
-    configured: dict[str, object] = {"routes": routes, "limits": limits, "endpoints": ENDPOINTS}
-    return [each.address(configured) for each in ENDPOINTS]
+    configuration: dict[str, object] = {"routes": routes, "limits": limits, "endpoints": ENDPOINTS}
+    return [endpoint.url_pattern(configuration) for endpoint in ENDPOINTS]

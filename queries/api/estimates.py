@@ -8,13 +8,27 @@ from threading import Lock
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from pydantic import Field
 
 from accounts.keys.check import MINUTE
 from accounts.models import Account, ApiKey
 from accounts.shared.errors import Refusal
 from accounts.shared.rate_limits import refuse_above, spend
-from queries.api import answers
-from queries.api.answers import answer
+from queries.api.answers import (
+    Address,
+    ApiModel,
+    BlockNumber,
+    ChainId,
+    DestinationId,
+    FactName,
+    Gas,
+    Registry,
+    Selector,
+    WarningResponse,
+    Wei,
+    Word,
+    json_response,
+)
 from queries.api.request_parts import json_body
 from queries.chain.errors import ChainError
 from queries.config.routes import Routes
@@ -23,7 +37,7 @@ from queries.http.thread_slots import place_to_wait
 from queries.intake import submit
 from queries.models import Batch, Query
 from queries.planning import estimate as planning
-from queries.planning.estimate import BlockEstimate, Estimate
+from queries.planning.estimate import BlockEstimate, Estimate, Readiness
 from queries.planning.readers import ChainReaders
 from queries.planning.witness import NotProvable, Witness, witnesses
 from queries.refusals import (
@@ -37,153 +51,243 @@ from queries.refusals import (
 )
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.batch_request import BatchRequest, selector_of
+from queries.schema.json_schema import example_of
 
-A_MINUTE = 30  # for an account, whichever of its keys asks
+A_MINUTE = 30  # for an account, whichever of its keys is used
 ESTIMATE_SECONDS, WITNESS_SECONDS = 10.0, 30.0
-MOST_BLOCKS, MOST = 5, 50  # of a witness; the latter accounts, and slots
+MAX_WITNESS_BLOCKS = 5
+MAX_WITNESS_ITEMS = 50  # accounts, and slots
 
-_asking: set[int] = set()  # the accounts whose estimates are being made
-_changing = Lock()
+_busy_accounts: set[int] = set()  # whose estimates are being made
+_busy_lock = Lock()
+
+
+class PriceResponse(ApiModel):
+    transactions: int
+    bytes: int = Field(examples=[4_100])
+    gas: Gas
+    gas_price: Wei = Field(examples=["2000000000"])
+    cost: Wei = Field(description="In wei.")
+
+
+class ProvenFactsResponse(ApiModel):
+    account: Address | None
+    name: str | None
+    facts: list[FactName]
+
+
+class BlockEstimateResponse(ApiModel):
+    origin_chain_id: ChainId
+    selectors: list[Selector]
+    block: BlockNumber | None
+    last_final_block: BlockNumber
+    readiness: Readiness = Field(
+        description="Whether the block could be proven now. If it is submitted, a block that is "
+        "NOT_FINAL, or NOT_KNOWN to the destination, waits; one that is OUT_OF_REACH or FAILS is "
+        "rejected.",
+        examples=["READY"],
+    )
+    waits_for: str | None
+    error: str | None
+    code: str | None
+    distance: BlockNumber | None = Field(examples=[None])
+    hops: int = Field(
+        description="Proofs of earlier block hashes (EIP-2935) that lead down to the block.",
+        examples=[0],
+    )
+    proven: list[ProvenFactsResponse] = Field(
+        description="Facts that are in the registry already.", examples=[[]]
+    )
+    price: PriceResponse | None = Field(examples=[example_of(PriceResponse)])
+
+
+class EstimateResponse(PriceResponse):
+    destination_chain_id: DestinationId
+    free: bool = Field(examples=[False])
+    fee_needed: Wei = Field(description="A sufficient `fee`, in wei.")
+    complete: bool = Field(description="Whether `cost` includes the price of every block.")
+    warnings: list[WarningResponse] = Field(examples=[[]])
+    blocks: list[BlockEstimateResponse]
+
+
+class VerifiedFactResponse(ApiModel):
+    block: BlockNumber
+    account: Address | None
+    name: FactName = Field(description="A field's name, or a slot.")
+    value: Word
+
+
+class WitnessResponse(ApiModel):
+    origin_chain_id: ChainId
+    registry: Registry
+    proof: str = Field(
+        description="The bytes to pass to the registry's `verify`.", examples=["0x020001"]
+    )
+    facts: list[VerifiedFactResponse] = Field(
+        description="The requested facts in the order of `verify`: fields of accounts, then slots, "
+        "then header fields. Accounts and slots are in the order of their hashes, so find a fact "
+        "by its block, account and name."
+    )
+    gas: Gas = Field(description="Gas of a transaction that only verifies this proof.")
+    valid_until: BlockNumber | None = Field(
+        description="The last block of the destination in which `verify` accepts the proof; null "
+        "if it stays valid.",
+        examples=[None],
+    )
+
+
+class WitnessListResponse(ApiModel):
+    destination_chain_id: DestinationId
+    warnings: list[WarningResponse] = Field(examples=[[]])
+    witnesses: list[WitnessResponse] = Field(description="One for each origin chain.")
 
 
 def estimate(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
-    return answer(estimated(key, json_body(request, limits.body_bytes), routes, limits))
+    content = json_body(request, limits.body_bytes)
+    return json_response(estimate_batch(key, content, routes, limits))
 
 
-def estimated(
+def estimate_batch(
     key: ApiKey, content: object, routes: Routes, limits: BatchLimits
-) -> answers.Estimate:
-    """The same for the API and for a page."""
-    asked = read_batch(content, routes, limits, needs_fee=False)
-    with asking_nodes(key, asked, routes, ESTIMATE_SECONDS) as (chains, queries):
-        found = planning.estimate(chains, asked.destination, queries)
-    return _answer(asked, found, free=routes.chains[asked.destination].free)
+) -> EstimateResponse:
+    """Estimate the batch in a parsed body, for the API and for a page."""
+    batch = read_batch(content, routes, limits, needs_fee=False)
+    with asking_nodes(key, batch, routes, ESTIMATE_SECONDS) as (chains, queries):
+        result = planning.estimate(chains, batch.destination, queries)
+    return _estimate_response(batch, result, free=routes.chains[batch.destination].free)
 
 
 @contextmanager
 def asking_nodes(
-    key: ApiKey, asked: BatchRequest, routes: Routes, seconds: float
+    key: ApiKey, request: BatchRequest, routes: Routes, seconds: float
 ) -> Iterator[tuple[ChainReaders, list[Query]]]:
-    """While nodes are asked about the queries, which are not stored: within the account's limits,
-    and for so many seconds.
+    """Yield readers for at most so many seconds, and the unstored queries of the batch.
+
+    Raises `Refusal` beyond the account's limits, or if nodes fail.
     """
-    submit.check_heads(asked.blocks, routes.limits)
-    spent = spend(f"estimates of {key.owner.pk}", A_MINUTE, MINUTE)
-    said = f"An account has {A_MINUTE} estimates and witnesses a minute and has used them up."
-    refuse_above(spent, TOO_MANY_ESTIMATES, said)
-    batch = Batch(destination=asked.destination, submitted=timezone.now())
-    queries = list(submit.queries_of(batch, asked.blocks))
-    with _a_place(key.owner), place_to_wait() as there_is_one:
-        if not there_is_one:
+    submit.check_heads(request.blocks, routes.limits)
+    refuse_above(
+        spend(f"estimates of {key.owner.pk}", A_MINUTE, MINUTE),
+        TOO_MANY_ESTIMATES,
+        f"An account has {A_MINUTE} estimates and witnesses a minute and has used them up.",
+    )
+    batch = Batch(destination=request.destination, submitted=timezone.now())
+    queries = list(submit.queries_of(batch, request.blocks))
+    with _account_slot(key.owner), place_to_wait() as acquired:
+        if not acquired:
             raise busy(ESTIMATES_BUSY, "Other requests are waiting for nodes right now")
         chains = ChainReaders(routes, until=time.monotonic() + seconds, head_age=seconds)
         with closing(chains):
             try:
                 yield chains, queries
-            except ChainError as fault:
+            except ChainError as error:
                 raise Refusal(
                     CHAIN_UNAVAILABLE,
-                    f"{fault} This request gives up after {seconds:.0f} seconds; a batch that is "
+                    f"{error} This request gives up after {seconds:.0f} seconds; a batch that is "
                     "submitted waits as long as it takes.",
                     headers=RETRY_SOON,
-                ) from fault
+                ) from error
 
 
 @contextmanager
-def _a_place(owner: Account) -> Iterator[None]:
-    """One for an account, so that one account's slow estimates leave a place to others."""
-    with _changing:
-        if owner.pk in _asking:
+def _account_slot(owner: Account) -> Iterator[None]:
+    """Refuse a second estimate of an account, so that slow ones leave threads to others."""
+    with _busy_lock:
+        if owner.pk in _busy_accounts:
             raise busy(
                 ESTIMATES_BUSY, "An estimate or witness for your account is being made right now"
             )
-        _asking.add(owner.pk)
+        _busy_accounts.add(owner.pk)
     try:
         yield
     finally:
-        with _changing:
-            _asking.remove(owner.pk)
+        with _busy_lock:
+            _busy_accounts.remove(owner.pk)
 
 
-def _answer(asked: BatchRequest, found: Estimate, *, free: bool) -> answers.Estimate:
-    return answers.Estimate(
-        destination_chain_id=asked.destination,
+def _estimate_response(batch: BatchRequest, result: Estimate, *, free: bool) -> EstimateResponse:
+    return EstimateResponse(
+        destination_chain_id=batch.destination,
         free=free,
-        fee_needed=0 if free else found.needed,
-        complete=found.complete,
-        **asdict(found.together),
-        warnings=[answers.Warned.model_validate(each) for each in asked.warnings],
-        blocks=[_block(each) for each in found.blocks],
+        fee_needed=0 if free else result.needed,
+        complete=result.complete,
+        **asdict(result.together),
+        warnings=_warnings(batch),
+        blocks=[_block_response(block) for block in result.blocks],
     )
 
 
-def _block(shown: BlockEstimate) -> answers.BlockEstimate:
-    return answers.BlockEstimate(
-        origin_chain_id=shown.source,
-        selectors=list(
-            dict.fromkeys(selector_of(query.block, query.timestamp) for query in shown.queries)
-        ),
-        block=shown.block,
-        last_final_block=shown.last_final,
-        readiness=shown.readiness,
-        waits_for=None if shown.code else shown.sentence or None,
-        error=shown.sentence if shown.code else None,
-        code=shown.code or None,
-        distance=shown.distance,
-        hops=shown.hops,
+def _warnings(batch: BatchRequest) -> list[WarningResponse]:
+    return [WarningResponse.model_validate(warning) for warning in batch.warnings]
+
+
+def _block_response(block: BlockEstimate) -> BlockEstimateResponse:
+    selectors = (selector_of(query.block, query.timestamp) for query in block.queries)
+    return BlockEstimateResponse(
+        origin_chain_id=block.source,
+        selectors=list(dict.fromkeys(selectors)),
+        block=block.block,
+        last_final_block=block.last_final,
+        readiness=block.readiness,
+        waits_for=None if block.code else block.sentence or None,
+        error=block.sentence if block.code else None,
+        code=block.code or None,
+        distance=block.distance,
+        hops=block.hops,
         proven=[
-            answers.ProvenFacts(account=query.account or None, name=query.name or None, facts=facts)
-            for query, names in zip(shown.queries, shown.proven, strict=False)
+            ProvenFactsResponse(account=query.account or None, name=query.name or None, facts=facts)
+            for query, names in zip(block.queries, block.proven, strict=False)
             if (facts := [shown_name(name) for name in names if name != TIMESTAMP])
         ],
-        price=answers.Price.model_validate(shown.price) if shown.price else None,
+        price=PriceResponse.model_validate(block.price) if block.price else None,
     )
 
 
 def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits) -> HttpResponse:
-    few = replace(
+    witness_limits = replace(
         limits,
-        blocks=min(limits.blocks, MOST_BLOCKS),
-        accounts=min(limits.accounts, MOST),
-        slots=min(limits.slots, MOST),
+        blocks=min(limits.blocks, MAX_WITNESS_BLOCKS),
+        accounts=min(limits.accounts, MAX_WITNESS_ITEMS),
+        slots=min(limits.slots, MAX_WITNESS_ITEMS),
     )
-    asked = read_batch(json_body(request, limits.body_bytes), routes, few, needs_fee=False)
-    with asking_nodes(key, asked, routes, WITNESS_SECONDS) as (chains, queries):
+    content = json_body(request, limits.body_bytes)
+    batch = read_batch(content, routes, witness_limits, needs_fee=False)
+    with asking_nodes(key, batch, routes, WITNESS_SECONDS) as (chains, queries):
         try:
-            found = witnesses(chains, asked.destination, queries)
-        except NotProvable as why:
-            raise Refusal(NOT_PROVABLE if why.is_final else NOT_PROVABLE_NOW, str(why)) from None
-        except ChainError as why:
-            if why.retryable:
+            results = witnesses(chains, batch.destination, queries)
+        except NotProvable as error:
+            code = NOT_PROVABLE if error.is_final else NOT_PROVABLE_NOW
+            raise Refusal(code, str(error)) from None
+        except ChainError as error:
+            if error.retryable:
                 raise
-            raise Refusal(NOT_PROVABLE, str(why)) from None
-    return answer(
-        answers.Witnesses(
-            destination_chain_id=asked.destination,
-            warnings=[answers.Warned.model_validate(each) for each in asked.warnings],
-            witnesses=[_shown(each) for each in found],
+            raise Refusal(NOT_PROVABLE, str(error)) from None
+    return json_response(
+        WitnessListResponse(
+            destination_chain_id=batch.destination,
+            warnings=_warnings(batch),
+            witnesses=[_witness_response(result) for result in results],
         )
     )
 
 
-def _shown(found: Witness) -> answers.Witness:
-    facts = [
-        answers.VerifiedFact(
-            block=query.block or 0,
-            account=query.account or None,
-            name=shown_name(name),
-            value=f"0x{word.hex()}",
-        )
-        for query, name, word in found.facts
-        if name != TIMESTAMP
-    ]
-    return answers.Witness(
-        origin_chain_id=found.registry.source,
-        registry=found.registry.address,
-        proof=f"0x{found.proof.hex()}",
-        facts=facts,
-        gas=found.gas,
-        valid_until=found.valid_until,
+def _witness_response(result: Witness) -> WitnessResponse:
+    return WitnessResponse(
+        origin_chain_id=result.registry.source,
+        registry=result.registry.address,
+        proof=f"0x{result.proof.hex()}",
+        facts=[
+            VerifiedFactResponse(
+                block=query.block or 0,
+                account=query.account or None,
+                name=shown_name(name),
+                value=f"0x{word.hex()}",
+            )
+            for query, name, word in result.facts
+            if name != TIMESTAMP
+        ],
+        gas=result.gas,
+        valid_until=result.valid_until,
     )

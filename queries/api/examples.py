@@ -1,4 +1,4 @@
-"""Examples of requests, by the names of their models, filled in with a route of this server."""
+"""Examples of requests, by the names of their models, with a route of this server filled in."""
 
 import json
 import re
@@ -19,7 +19,7 @@ REGISTRY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 
 _ACCOUNT = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 _BALANCE = {SOURCE: {f"block:{BLOCK}": {"accounts": {_ACCOUNT: {"props": ["BALANCE"]}}}}}
-_EVERYTHING: dict[str, Any] = {
+_BLOCK_STEPTHING: dict[str, Any] = {
     "destinationChainId": DESTINATION,
     "fee": FEE,
     "data": {
@@ -40,7 +40,7 @@ _EVERYTHING: dict[str, Any] = {
 BODIES: dict[str, dict[str, dict[str, Any]]] = {
     "BatchRequest": {
         "One balance": {"destinationChainId": DESTINATION, "fee": FEE, "data": _BALANCE},
-        "All that can be asked for": _EVERYTHING,
+        "All that can be asked for": _BLOCK_STEPTHING,
     },
     "EstimateRequest": {"One balance": {"destinationChainId": DESTINATION, "data": _BALANCE}},
     "LaterRequest": {"One balance": {"destination_chain_id": DESTINATION, "data": _BALANCE}},
@@ -50,24 +50,25 @@ BODIES: dict[str, dict[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class RouteExample:
-    """A route of this server, and what its users may ask for."""
+    """A route of this server, and values to ask for on it."""
 
     source: Chain
     destination: Chain
     registry: str
     node: str
     fee: int  # wei; 0 where proving is free
-    block: int | None = None  # a final one; None: no prover has seen the source yet
+    block: int | None = None  # a final block; None: no prover has seen the source yet
     time: int | None = None  # Unix seconds
 
 
 ENOUGH_GAS = 500_000  # for one account, and a hop if need be
-EVERY, AN_HOUR = 50, 3_600  # blocks and seconds: documents with the same ones can be cached
+# Values are rounded down to these steps, so that documents can be cached.
+BLOCK_STEP, TIME_STEP = 50, 3_600
 
 
 def route_example(routes: Routes) -> RouteExample | None:
-    """An example of a chain's own past, if the server proves that of any; None without a route."""
-    registries = sorted(routes.registries.items(), key=lambda each: each[0][0] != each[0][1])
+    """Prefer a route from a chain to itself. None if the server has no route."""
+    registries = sorted(routes.registries.items(), key=lambda item: item[0][0] != item[0][1])
     if not registries:
         return None
     (source, destination), registry = registries[0]
@@ -79,8 +80,8 @@ def route_example(routes: Routes) -> RouteExample | None:
         return RouteExample(origin, payer, registry.address, node, fee)
     own_past = max(head.number - origin.native_finality, 0)
     final = own_past if source == destination else head.final
-    block = final - final % EVERY if final > EVERY else final
-    time = head.timestamp - head.timestamp % AN_HOUR if final > AN_HOUR else head.timestamp
+    block = final - final % BLOCK_STEP if final > BLOCK_STEP else final
+    time = head.timestamp - head.timestamp % TIME_STEP if final > TIME_STEP else head.timestamp
     return RouteExample(origin, payer, registry.address, node, fee, block, time)
 
 
@@ -99,7 +100,7 @@ def fill_in(content: Any, example: RouteExample | None) -> Any:
         BLOCK: BLOCK if example.block is None else example.block,
         TIME: example.time or TIME,
     }
-    escaped = {old: json.dumps(str(new))[1:-1] for old, new in values.items()}
+    json_texts = {old: json.dumps(str(new))[1:-1] for old, new in values.items()}
     return json.loads(
-        re.sub("|".join(escaped), lambda found: escaped[found[0]], json.dumps(content))
+        re.sub("|".join(json_texts), lambda match: json_texts[match[0]], json.dumps(content))
     )

@@ -1,32 +1,95 @@
 """The later API of the retired service, for clients of that one: requests, queries, actions.
 
-It has no fees, so what a request may cost is bounded by the operator's daily budget alone.
+It has no fees, so only the operator's daily budget limits what a request may cost.
 """
 
 import re
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest, HttpResponse
+from pydantic import ConfigDict, Field
 
 from accounts.models import ApiKey
 from accounts.shared.errors import Refusal
-from queries.api import answers, batches
-from queries.api.answers import answer
+from queries.api import batches
+from queries.api.answers import (
+    BATCH_ID,
+    ApiModel,
+    BaseSubmissionResponse,
+    Id,
+    Moment,
+    TransactionHash,
+    enum_schema,
+    json_response,
+)
 from queries.api.request_parts import json_body, number
 from queries.config.routes import Routes
+from queries.ids import ID_PATTERN
 from queries.reading import batches as reading
 from queries.reading.view_models import BatchView
 from queries.refusals import FEE_MISSING, no_such_batch
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import LaterRequest, read_body
+from queries.schema.json_schema import text_schema
 from queries.schema.paths import WHOLE_BODY
-from queries.statuses import BatchStatus
+from queries.statuses import BatchStatus, StepName
 
 DESTINATION = "destination_chain_id"
-NO_CEILING = 2**256 - 1  # wei
-PENDING = "PENDING"
-_QUERY_ID = re.compile(r"([0-9A-Z]{26})-([0-9]{1,9})")
+NO_FEE_LIMIT = 2**256 - 1  # wei
+QUERY_ID_PATTERN = f"{ID_PATTERN[:-1]}-[0-9]{{1,9}}$"  # a batch's id and a query's place
+_QUERY_ID = re.compile(QUERY_ID_PATTERN)
+_ACTION_ID_PATTERN = f"{QUERY_ID_PATTERN[:-1]}-({'|'.join(StepName)})$"
+QueryId = Annotated[str, text_schema(QUERY_ID_PATTERN, f"{BATCH_ID}-0")]
+ActionId = Annotated[str, text_schema(_ACTION_ID_PATTERN, f"{BATCH_ID}-0-INITIAL_STATE")]
+
+
+class LaterSubmissionResponse(BaseSubmissionResponse):
+    model_config = ConfigDict(alias_generator=None)
+    status: BatchStatus = Field(examples=["RECEIVED"])
+    request_id: Id
+
+
+class _LaterProgress(ApiModel):
+    """A query or an action, with the cause if it is FAILED."""
+
+    model_config = ConfigDict(alias_generator=None)
+    message: str = Field(default="", description="The reason, if it is FAILED.")
+    code: str = Field(default="", description="One of the codes of a batch, if it is FAILED.")
+    retryable: bool = Field(default=False, description="If it is FAILED.")
+
+
+class LaterQueryResponse(_LaterProgress):
+    internal_id: QueryId
+    status: Annotated[str, enum_schema(["COMPLETED", "FAILED", "IN_PROGRESS"])]
+    typ: Literal["ACCOUNT", "HEADER"]
+    created_at: Moment
+    completed_at: Moment | None
+
+
+class LaterQueryListResponse(ApiModel):
+    model_config = ConfigDict(alias_generator=None)
+    queries: list[LaterQueryResponse]
+    next_query: int | None = Field(
+        description="The `fromQuery` of the next page; null if there is none.", examples=[None]
+    )
+
+
+class LaterActionResponse(_LaterProgress):
+    internal_id: ActionId
+    status: Annotated[str, enum_schema(["COMPLETED", "FAILED", "IN_PROGRESS", "PENDING"])]
+    typ: StepName
+    created_at: Moment | None
+    completed_at: Moment | None
+    transaction_hash: TransactionHash | None
+
+
+class LaterActionListResponse(ApiModel):
+    actions: list[LaterActionResponse]
+
+
+class AliveResponse(ApiModel):
+    message: Literal["Alive!"]
 
 
 def submit_request(
@@ -34,8 +97,7 @@ def submit_request(
 ) -> HttpResponse:
     content = json_body(request, limits.body_bytes)
     name = read_body(LaterRequest, content).destination_chain_id
-    place = WHOLE_BODY.inside(DESTINATION)
-    chain = routes.chains[read_chain(name, place, routes)]
+    chain = routes.chains[read_chain(name, WHOLE_BODY.inside(DESTINATION), routes)]
     if not chain.free and chain.most_a_day is None:
         raise Refusal(
             FEE_MISSING,
@@ -43,62 +105,62 @@ def submit_request(
             "it to /submit-batch-query, or ask the operator for a daily budget (`most_a_day`).",
             path=DESTINATION,
         )
-    fee = "0" if chain.free else str(NO_CEILING)
-    asked = {**content, "destinationChainId": str(chain.id), "fee": fee}  # type: ignore[dict-item]
-    del asked[DESTINATION]
-    batch = batches.submitted(key, asked, None, routes, limits)
+    fee = "0" if chain.free else str(NO_FEE_LIMIT)
+    with_fee = {**content, "destinationChainId": str(chain.id), "fee": fee}  # type: ignore[dict-item]
+    del with_fee[DESTINATION]
+    batch = batches.submit_batch(key, with_fee, None, routes, limits)
     status, members = BatchStatus(batch.status), batches.submission_members(request, batch)
-    return answer(answers.RequestTaken(status=status, request_id=batch.id, **members))
+    return json_response(LaterSubmissionResponse(status=status, request_id=batch.id, **members))
 
 
 def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResponse:
-    """All of them, unless a page is asked for: a client that knows no pages misses none."""
-    first = number(request, batches.FROM_QUERY, 0, least=0, most=batches.GREATEST_PLACE)
+    """All queries without `fromQuery`, because clients that know no pages need all of them."""
+    first = number(request, batches.FIRST_QUERY, 0, minimum=0, maximum=batches.MAX_PLACE)
     batch = batches.find_batch(request_id, "request_id")
-    limit = batches.QUERIES_SHOWN if batches.FROM_QUERY in request.GET else batches.GREATEST_PLACE
-    found = reading.query_progress(batch, first=first, most=limit + 1)
+    limit = batches.QUERIES_SHOWN if batches.FIRST_QUERY in request.GET else batches.MAX_PLACE
+    progress = reading.query_progress(batch, first=first, most=limit + 1)
     queries = [
-        answers.LaterQuery(
+        LaterQueryResponse(
             internal_id=f"{batch.id}-{query.place}",
-            typ="ACCOUNT" if query.is_of_account else "HEADER",
+            typ="ACCOUNT" if query.is_account_query else "HEADER",
             created_at=batch.submitted,
             completed_at=query.completed,
-            **_status(batch, query.completed),
+            **_status_members(batch, query.completed),
         )
-        for query in found[:limit]
+        for query in progress[:limit]
     ]
-    next_query = found[limit].place if len(found) > limit else None
-    return answer(answers.LaterQueries(queries=queries, next_query=next_query))
+    next_query = progress[limit].place if len(progress) > limit else None
+    return json_response(LaterQueryListResponse(queries=queries, next_query=next_query))
 
 
 def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpResponse:
-    match = _QUERY_ID.fullmatch(query_id)
-    if match is None:
+    if not _QUERY_ID.fullmatch(query_id):
         raise no_such_batch(query_id, "query_id")
-    batch = batches.find_batch(match[1], "query_id")
-    query = reading.query_at(batch, int(match[2]))
+    batch_id, _, place = query_id.partition("-")
+    batch = batches.find_batch(batch_id, "query_id")
+    query = reading.query_at(batch, int(place))
     if query is None:
         raise no_such_batch(query_id, "query_id")
     actions = [
-        answers.LaterAction(
+        LaterActionResponse(
             internal_id=f"{batch.id}-{query.place}-{step.name}",
             typ=step.name,
             created_at=step.began,
             completed_at=step.completed,
             transaction_hash=step.transaction_hash or None,
-            **(_status(batch, step.completed) if step.began else {"status": PENDING}),
+            **(_status_members(batch, step.completed) if step.began else {"status": "PENDING"}),
         )
         for step in query.steps
     ]
-    return answer(answers.LaterActions(actions=actions))
+    return json_response(LaterActionListResponse(actions=actions))
 
 
 def is_alive(_request: HttpRequest) -> HttpResponse:
-    return answer(answers.Alive(message="Alive!"))
+    return json_response(AliveResponse(message="Alive!"))
 
 
-def _status(batch: BatchView, completed: datetime | None) -> dict[str, Any]:
-    """The status of what has begun. If it is FAILED, also the cause; REJECTED is unknown there."""
+def _status_members(batch: BatchView, completed: datetime | None) -> dict[str, Any]:
+    """The status of a query or step that has begun; this API has FAILED in place of REJECTED."""
     if completed:
         return {"status": "COMPLETED"}
     if batch.error is None:

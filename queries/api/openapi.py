@@ -9,33 +9,33 @@ from pydantic import BaseModel
 
 from accounts.keys.check import HEADER, PARAMETER
 from accounts.shared.site_address import site_address
-from queries.api.answers import Error, Event
-from queries.api.endpoint import ANYWHERE, Endpoint, Parameter, by_status, every_refusal
+from queries.api.answers import ErrorResponse
+from queries.api.endpoint import COMMON_ERRORS, Endpoint, Parameter, error_codes, group_by_status
 from queries.api.examples import BODIES, fill_in, route_example
-from queries.api.webhooks import SENT_HEADERS, pauses
+from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import Schema, reference, schemas_of
-from queries.webhooks.deliver import TAKEN
-from queries.webhooks.payload import MOST_FACTS
+from queries.webhooks.deliver import ACCEPTED_STATUSES
+from queries.webhooks.payload import MAX_QUERIES
 
 _ABOUT = (
     "Proves what a blockchain's state was, and makes it readable in a contract. Submit a batch, "
     "poll its status until it is DONE or REJECTED, then read the facts on chain. Each refusal has "
     "one shape: `error` is a sentence, `code` says the same to programs, `path` names the value at "
-    "fault, and where `retryable` is false, sending the same again will not help. "
+    "fault, and if `retryable` is false, sending the same again will not help. "
     "HEAD works wherever GET does. Pages of other origins may send requests with a key (CORS), "
     "unless the operator turns that off; OPTIONS answers preflight requests. "
     "The server itself refuses what is not HTTP with 400, a URL of more than 8,190 bytes with "
     "414, and more than 100 headers or one of more than 8,190 bytes with 431, each in HTML."
 )
-_OF_THE_MINUTE = {
+_RATE_LIMIT_HEADERS = {
     "RateLimit-Limit": "The requests that the key has in a minute.",
     "RateLimit-Remaining": "Requests left in this minute.",
     "RateLimit-Reset": "Seconds until the limit resets.",
 }
-_OF_ALL = {"X-Request-ID": "By it the operator finds the request in the log."}
-_OF_A_STATUS = {
+_COMMON_HEADERS = {"X-Request-ID": "With it the operator finds the request in the log."}
+_STATUS_HEADERS = {
     HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Says that an API key is required."},
     HTTPStatus.METHOD_NOT_ALLOWED: {"Allow": "The methods that the path takes."},
     HTTPStatus.TOO_MANY_REQUESTS: {
@@ -43,15 +43,15 @@ _OF_A_STATUS = {
     },
     HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "Seconds after which to try again."},
 }
-_NUMBERS = {*_OF_THE_MINUTE, "Retry-After"}
+_INTEGER_HEADERS = {*_RATE_LIMIT_HEADERS, "Retry-After"}
 
 
 def openapi(
     request: HttpRequest, endpoints: Sequence[Endpoint], routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
     """The document, with a route of this server in its examples."""
-    filled = fill_in(document(endpoints, limits, site_address(request)), route_example(routes))
-    return JsonResponse(filled, headers={"Cache-Control": "no-cache"})
+    content = fill_in(document(endpoints, limits, site_address(request)), route_example(routes))
+    return JsonResponse(content, headers={"Cache-Control": "no-cache"})
 
 
 def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) -> Schema:
@@ -64,7 +64,9 @@ def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) ->
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": server}],
-        "paths": {each.path: {each.method.lower(): _operation(each)} for each in endpoints},
+        "paths": {
+            endpoint.path: {endpoint.method.lower(): _operation(endpoint)} for endpoint in endpoints
+        },
         "webhooks": {"batchEnded": {"post": _webhook()}},
         "components": {
             "securitySchemes": {
@@ -86,31 +88,31 @@ def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) ->
 
 
 def _schemas(endpoints: Sequence[Endpoint], limits: BatchLimits) -> dict[str, Schema]:
-    bodies = [each.body for each in endpoints if each.body is not None]
-    held = schemas_of(bodies, "validation")
+    bodies = [endpoint.body for endpoint in endpoints if endpoint.body is not None]
+    schemas = schemas_of(bodies, "validation")
     for name in ("BatchRequest", "EstimateRequest", "LaterRequest"):
-        held[name]["description"] += (
+        schemas[name]["description"] += (
             f" At most {limits.body_bytes:,} bytes, {limits.blocks:,} blocks, {limits.accounts:,} "
             f"accounts and {limits.slots:,} slots in all."
         )
-        blocks_of_chain = held[name]["properties"]["data"]["additionalProperties"]
+        blocks_of_chain = schemas[name]["properties"]["data"]["additionalProperties"]
         blocks_of_chain["maxProperties"] = limits.blocks
-    held["Webhook"]["description"] += (
+    schemas["WebhookBody"]["description"] += (
         f" At most {limits.webhook_headers:,} headers of {limits.webhook_header_bytes:,} bytes "
         "together."
     )
-    answered = [each.answer for each in endpoints]
-    held |= schemas_of([*answered, Event, Error], "serialization")
-    for name, member, bound in (
-        ("Account", "slots", limits.slots),
-        ("Block", "accounts", limits.accounts),
-        ("Webhook", "headers", limits.webhook_headers),
+    responses = [endpoint.response for endpoint in endpoints]
+    schemas |= schemas_of([*responses, WebhookEvent, ErrorResponse], "serialization")
+    for name, member, limit in (
+        ("AccountBody", "slots", limits.slots),
+        ("BlockBody", "accounts", limits.accounts),
+        ("WebhookBody", "headers", limits.webhook_headers),
     ):
-        schema = held[name]["properties"][member]
-        schema["maxItems" if schema["type"] == "array" else "maxProperties"] = bound
-    codes = sorted({each.code for each in every_refusal(endpoints)})
-    held["Error"]["properties"]["code"]["enum"] = codes
-    return held
+        schema = schemas[name]["properties"][member]
+        schema["maxItems" if schema["type"] == "array" else "maxProperties"] = limit
+    codes = sorted({code.code for code in error_codes(endpoints)})
+    schemas["ErrorResponse"]["properties"]["code"]["enum"] = codes
+    return schemas
 
 
 def _operation(endpoint: Endpoint) -> Schema:
@@ -120,13 +122,13 @@ def _operation(endpoint: Endpoint) -> Schema:
         "security": [{"header": []}, {"bearer": []}, {"parameter": []}]
         if endpoint.needs_key
         else [],
-        "parameters": [_parameter(each) for each in endpoint.parameters],
+        "parameters": [_parameter(parameter) for parameter in endpoint.parameters],
         "responses": _responses(endpoint),
     }
     if endpoint.body:
         bodies = BODIES.get(endpoint.body.__name__, {})
-        examples = {name: {"value": each} for name, each in bodies.items()}
-        content = _json(endpoint.body, examples=examples)
+        examples = {name: {"value": body} for name, body in bodies.items()}
+        content = _json_content(endpoint.body, examples=examples)
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
@@ -144,59 +146,61 @@ def _parameter(parameter: Parameter) -> Schema:
 def _webhook() -> Schema:
     headers = (
         Parameter(name, meaning, {"type": "string"}, "header", required=True)
-        for name, meaning in SENT_HEADERS.items()
+        for name, meaning in HEADER_MEANINGS.items()
     )
     return {
         "operationId": "batchEnded",
-        "summary": "A batch is DONE or REJECTED: sent to the webhook that it came with.",
+        "summary": "Sent to a batch's webhook when the batch is DONE or REJECTED.",
         "description": (
-            f"Any status from {TAKEN.start} to {TAKEN.stop - 1} accepts it. Otherwise it is sent "
-            f"again after {', '.join(pauses())}; then it is given up. Redirects are not followed. "
-            f"It lists at most {MOST_FACTS:,} queries; where a batch has more, its status lists "
+            f"Any status from {ACCEPTED_STATUSES.start} to {ACCEPTED_STATUSES.stop - 1} accepts "
+            f"it. Otherwise it is sent again after {', '.join(retry_pauses())}; then it is given "
+            "up. Redirects are not followed. It lists at most "
+            f"{MAX_QUERIES:,} queries; if a batch has more, its status lists "
             "those from nextQuery on."
         ),
-        "parameters": [_parameter(each) for each in headers],
-        "requestBody": {"required": True, "content": _json(Event)},
-        "responses": {"2XX": {"description": "It is accepted."}},
+        "parameters": [_parameter(header) for header in headers],
+        "requestBody": {"required": True, "content": _json_content(WebhookEvent)},
+        "responses": {"2XX": {"description": "The receiver accepts it."}},
     }
 
 
-def _json(model: type[BaseModel], **more: object) -> Schema:
-    """The content of a body."""
-    return {"application/json": {"schema": reference(model), **more}}
+def _json_content(model: type[BaseModel], **members: object) -> Schema:
+    return {"application/json": {"schema": reference(model), **members}}
 
 
 def _responses(endpoint: Endpoint) -> Schema:
-    worked: Schema = {
-        "description": "It worked.",
-        "headers": _headers_of(HTTPStatus.OK, needs_key=endpoint.needs_key),
-        "content": _json(endpoint.answer, example=endpoint.example),
+    success: Schema = {
+        "description": "Success.",
+        "headers": _headers(HTTPStatus.OK, needs_key=endpoint.needs_key),
+        "content": _json_content(endpoint.response, example=endpoint.example),
     }
     if endpoint.links:
-        worked["links"] = {
-            each.endpoint: {
-                "operationId": each.endpoint,
-                "parameters": {each.parameter: f"$response.body#{each.place}"},
+        success["links"] = {
+            link.endpoint: {
+                "operationId": link.endpoint,
+                "parameters": {link.parameter: f"$response.body#{link.place}"},
             }
-            for each in endpoint.links
+            for link in endpoint.links
         }
-    responses: Schema = {str(HTTPStatus.OK.value): worked}
-    for status, refusals in by_status((*endpoint.refusals, *ANYWHERE)).items():
-        headers = _headers_of(status, needs_key=endpoint.needs_key)
-        meanings = "\n".join(f"`{each.code}`: {each.meaning}" for each in refusals)
-        refused = {"headers": headers, "description": meanings, "content": _json(Error)}
-        responses[str(status.value)] = refused
+    responses: Schema = {str(HTTPStatus.OK.value): success}
+    for status, codes in group_by_status((*endpoint.errors, *COMMON_ERRORS)).items():
+        responses[str(status.value)] = {
+            "headers": _headers(status, needs_key=endpoint.needs_key),
+            "description": "\n".join(f"`{code.code}`: {code.meaning}" for code in codes),
+            "content": _json_content(ErrorResponse),
+        }
     return responses
 
 
-def _headers_of(status: HTTPStatus, *, needs_key: bool) -> Schema:
-    """Those that an answer with this status has, or may have."""
-    counted = needs_key and status is not HTTPStatus.UNAUTHORIZED
-    named = (_OF_THE_MINUTE if counted else {}) | _OF_A_STATUS.get(status, {}) | _OF_ALL
+def _headers(status: HTTPStatus, *, needs_key: bool) -> Schema:
+    """The headers that a response with this status may have."""
+    is_counted = needs_key and status is not HTTPStatus.UNAUTHORIZED
+    rate_limit = _RATE_LIMIT_HEADERS if is_counted else {}
+    meanings = rate_limit | _STATUS_HEADERS.get(status, {}) | _COMMON_HEADERS
     return {
         name: {
             "description": meaning,
-            "schema": {"type": "integer" if name in _NUMBERS else "string"},
+            "schema": {"type": "integer" if name in _INTEGER_HEADERS else "string"},
         }
-        for name, meaning in named.items()
+        for name, meaning in meanings.items()
     }

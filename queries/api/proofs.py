@@ -6,26 +6,25 @@ from django.http import FileResponse, HttpRequest
 from pydantic import Field
 
 from accounts.models import ApiKey
-from queries.api.answers import Answer, BlockNumber, ChainId, Id
+from queries.api.answers import Address, ApiModel, BlockNumber, ChainId, Id
 from queries.config.routes import Routes
 from queries.proving.bundle_checks import KINDS
 from queries.proving.bundles import FORMAT, VERSION, FactKind
 from queries.reading.proof_file import proof_of
 
 Hash = Annotated[str, Field(pattern="^0x[0-9a-f]{64}$", examples=[f"0x{64 * '1'}"])]
-Address = Annotated[str, Field(pattern="^0x[0-9a-f]{40}$", examples=[f"0x{40 * '5'}"])]
 Hex = Annotated[str, Field(examples=["0xf90211a0…"])]
 Quantity = Annotated[str, Field(examples=["0xde0b6b3a7640000"])]
 
 
-class SlotProof(Answer):
+class SlotProofResponse(ApiModel):
     key: Hash
     proof: list[Hex]
     value: Quantity
 
 
-class AccountProof(Answer):
-    """As eth_getProof answers, with the slots that were asked for."""
+class AccountProofResponse(ApiModel):
+    """The response of eth_getProof, with the requested slots."""
 
     account_proof: list[Hex]
     address: Address
@@ -33,17 +32,17 @@ class AccountProof(Answer):
     code_hash: Hash
     nonce: Quantity
     storage_hash: Hash
-    storage_proof: list[SlotProof]
+    storage_proof: list[SlotProofResponse]
 
 
-class ProvenFact(Answer):
+class ProvenFactResponse(ApiModel):
     account: Address | None
     kind: FactKind
     name: str = Field(examples=["NONCE"])
     word: Hash = Field(description="The value that the registry holds.")
 
 
-class ProofRegistry(Answer):
+class ProofRegistryResponse(ApiModel):
     address: Address
     arguments: str = Field(
         description="The constructor's, as Solidity encodes them: the address follows from these "
@@ -54,35 +53,35 @@ class ProofRegistry(Answer):
     kind: Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
 
 
-class ProofTransaction(Answer):
+class ProofTransactionResponse(ApiModel):
     block: BlockNumber
     hash: Hash
 
 
-class ProofBlock(Answer):
-    accounts: list[AccountProof]
+class ProofBlockResponse(ApiModel):
+    accounts: list[AccountProofResponse]
     block: BlockNumber
     block_hash: Hash
     calls: list[Hex] = Field(
         description="Calldata of prove(). Each stands alone; all of them prove the facts."
     )
-    facts: list[ProvenFact]
+    facts: list[ProvenFactResponse]
     header: Hex = Field(description="RLP.")
     next_header: str | None = Field(
         description="The next block's header, if a fact is about a time."
     )
     origin_chain_id: ChainId
-    registry: ProofRegistry = Field(description="Where the facts are.")
-    transactions: list[ProofTransaction] = Field(
+    registry: ProofRegistryResponse = Field(description="Where the facts are.")
+    transactions: list[ProofTransactionResponse] = Field(
         description="The transactions with which the service proved the facts."
     )
 
 
-class Proof(Answer):
+class ProofResponse(ApiModel):
     """A proof file; `queries/proving/bundles.py` writes it in its one canonical form."""
 
     batch: Id
-    blocks: list[ProofBlock] = Field(description="By source chain and number.")
+    blocks: list[ProofBlockResponse] = Field(description="By source chain and number.")
     destination_chain_id: ChainId
     digest: Hash = Field(description="Detects damage, not forgery: a forger can compute it again.")
     format: Annotated[str, Field(json_schema_extra={"enum": [FORMAT]})]
@@ -92,7 +91,7 @@ class Proof(Answer):
 
 
 def batch_proof(_request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> FileResponse:
-    """Of any batch: its id is enough to read it."""
-    answer = FileResponse(proof_of(batch, routes), content_type="application/json")
-    answer["Cache-Control"] = "no-store"
-    return answer
+    """The proof file of any batch: its id is enough to read it."""
+    response = FileResponse(proof_of(batch, routes), content_type="application/json")
+    response["Cache-Control"] = "no-store"
+    return response

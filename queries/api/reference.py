@@ -1,18 +1,18 @@
-"""The API's reference for people, as Markdown made of the endpoints, their models and the codes."""
+"""The API reference as Markdown, made of the endpoints, their models and the error codes."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from accounts.keys.check import MINUTE
-from queries.api.answers import Error, Event
+from queries.api.answers import ErrorResponse
 from queries.api.batch_codes import batch_codes
-from queries.api.endpoint import Endpoint, Parameter, by_status, every_refusal
+from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
 from queries.api.endpoints import ENDPOINTS
 from queries.api.examples import BODIES
-from queries.api.webhooks import SENT_HEADERS, pauses
+from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import Member, example_of, members_of
-from queries.webhooks.payload import MOST_FACTS
+from queries.webhooks.payload import MAX_QUERIES
 from queries.webhooks.post import WHOLE
 
 
@@ -25,33 +25,36 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def limits(of_a_batch: BatchLimits, requests: int) -> str:
+def limits(batch: BatchLimits, requests: int) -> str:
     rows = (
         (f"requests of a key in {MINUTE} seconds", requests),
-        ("bytes of a batch", of_a_batch.body_bytes),
-        ("blocks of a batch", of_a_batch.blocks),
-        ("accounts of a batch, over all blocks", of_a_batch.accounts),
-        ("storage slots of a batch", of_a_batch.slots),
-        ("headers of a webhook", of_a_batch.webhook_headers),
-        ("bytes of a webhook's headers", of_a_batch.webhook_header_bytes),
+        ("bytes of a batch", batch.body_bytes),
+        ("blocks of a batch", batch.blocks),
+        ("accounts of a batch, over all blocks", batch.accounts),
+        ("storage slots of a batch", batch.slots),
+        ("headers of a webhook", batch.webhook_headers),
+        ("bytes of a webhook's headers", batch.webhook_header_bytes),
     )
-    return table(("what", "at most"), ((what, f"{most:,}") for what, most in rows))
+    return table(("what", "at most"), ((subject, f"{limit:,}") for subject, limit in rows))
 
 
 def endpoint_list() -> str:
     return table(
         ("endpoint", "what it does"),
         (
-            (f"[`{each.method} {each.path}`](#{_anchor(each)})", _first_sentence(each.summary))
-            for each in ENDPOINTS
+            (
+                f"[`{endpoint.method} {endpoint.path}`](#{_anchor(endpoint)})",
+                _first_sentence(endpoint.summary),
+            )
+            for endpoint in ENDPOINTS
         ),
     )
 
 
 def _anchor(endpoint: Endpoint) -> str:
-    """As code hosts make it of the section's heading."""
-    kept = "".join(each for each in endpoint.path.lower() if each.isalnum() or each in "-_")
-    return f"{endpoint.method.lower()}-{kept}"
+    """The anchor that code hosts derive from the section's heading."""
+    path = "".join(c for c in endpoint.path.lower() if c.isalnum() or c in "-_")
+    return f"{endpoint.method.lower()}-{path}"
 
 
 def _first_sentence(text: str) -> str:
@@ -59,7 +62,7 @@ def _first_sentence(text: str) -> str:
 
 
 def endpoint_sections() -> str:
-    return "\n\n".join(part for each in ENDPOINTS for part in _section(each))
+    return "\n\n".join(part for endpoint in ENDPOINTS for part in _section(endpoint))
 
 
 def _section(endpoint: Endpoint) -> Iterable[str]:
@@ -68,26 +71,29 @@ def _section(endpoint: Endpoint) -> Iterable[str]:
     if endpoint.parameters:
         yield table(
             ("parameter", "meaning"),
-            ((f"`{each.name}`", _meaning(each)) for each in endpoint.parameters),
+            (
+                (f"`{parameter.name}`", _parameter_meaning(parameter))
+                for parameter in endpoint.parameters
+            ),
         )
     if endpoint.body:
         for title, example in BODIES.get(endpoint.body.__name__, {}).items():
             yield f"<!-- fold: Request: {title[0].lower()}{title[1:]} -->"
-            yield _json(example)
+            yield _json_block(example)
         yield "<!-- fold: Fields of the request -->"
-        yield _members(members_of(endpoint.body, "validation"), of_request=True)
+        yield _member_table(members_of(endpoint.body, "validation"), is_request=True)
     yield "<!-- fold: Answer -->"
-    yield _json(endpoint.example)
-    if answered := members_of(endpoint.answer, "serialization"):
+    yield _json_block(endpoint.example)
+    if members := members_of(endpoint.response, "serialization"):
         yield "<!-- fold: Fields of the answer -->"
-        yield _members(answered)
-    if endpoint.refusals:
+        yield _member_table(members)
+    if endpoint.errors:
         yield "<!-- fold: Errors -->"
         yield table(
             ("status", "codes"),
             (
-                (f"{status.value}", ", ".join(f"[`{each.code}`](#{each.code})" for each in codes))
-                for status, codes in by_status(endpoint.refusals).items()
+                (f"{status.value}", ", ".join(f"[`{code.code}`](#{code.code})" for code in codes))
+                for status, codes in group_by_status(endpoint.errors).items()
             ),
         )
 
@@ -95,80 +101,80 @@ def _section(endpoint: Endpoint) -> Iterable[str]:
 PLACES = {"path": " In the path.", "header": " A header."}
 
 
-def _meaning(parameter: Parameter) -> str:
+def _parameter_meaning(parameter: Parameter) -> str:
     required = " Required." if parameter.required else ""
     return f"{parameter.meaning}{required}{PLACES.get(parameter.place, '')}"
 
 
-def _json(content: object) -> str:
+def _json_block(content: object) -> str:
     return f"```json\n{json.dumps(content, indent=2, ensure_ascii=False)}\n```"
 
 
-def _members(members: Iterable[Member], *, of_request: bool = False) -> str:
+def _member_table(members: Iterable[Member], *, is_request: bool = False) -> str:
     rows = []
-    for each in members:
-        kind, meaning = _named(each)
-        required = ", required" if of_request and each.required else ""
-        rows.append((f"`{each.path}`", f"{kind}{required}", meaning))
+    for member in members:
+        kind, meaning = _type_and_meaning(member)
+        required = ", required" if is_request and member.required else ""
+        rows.append((f"`{member.path}`", f"{kind}{required}", meaning))
     return table(("field", "type", "meaning"), rows)
 
 
-LONGEST_TYPE = 20  # characters, in a column beside the meaning
+MAX_TYPE_LENGTH = 20  # characters, in a column beside the meaning
 
 
-def _named(member: Member) -> tuple[str, str]:
+def _type_and_meaning(member: Member) -> tuple[str, str]:
     """The member's type and meaning; a long choice of names goes into the meaning."""
-    if len(member.type) <= LONGEST_TYPE:
+    if len(member.type) <= MAX_TYPE_LENGTH:
         return member.type, member.meaning
     choice = member.type.removeprefix("list of ").removesuffix(" or null")
     is_list = choice != member.type and member.type.startswith("list")
-    names = ", ".join(f"`{each}`" for each in choice.split(" | "))
+    names = ", ".join(f"`{name}`" for name in choice.split(" | "))
     kind = member.type.replace(choice, "names" if is_list else "name")
     return kind, f"{member.meaning} One of {names}.".strip()
 
 
 def refusals() -> str:
-    """One as an example, then every code."""
+    """An example, then a table of all codes."""
     rows = [
         (
-            f"`{each.code}`",
-            f"{each.status.value}{', retryable' if each.retryable else ''}",
-            each.meaning,
+            f"`{code.code}`",
+            f"{code.status.value}{', retryable' if code.retryable else ''}",
+            code.meaning,
         )
-        for each in every_refusal(ENDPOINTS)
+        for code in error_codes(ENDPOINTS)
     ]
     fold = f"<!-- fold: All {len(rows)} error codes -->"
-    every = table(("code", "HTTP status", "meaning"), rows)
-    return f"{_json(example_of(Error))}\n\n{fold}\n\n{every}"
+    codes = table(("code", "HTTP status", "meaning"), rows)
+    return f"{_json_block(example_of(ErrorResponse))}\n\n{fold}\n\n{codes}"
 
 
 def codes_of_batches(advice: Mapping[str, str]) -> str:
-    """Those of batches that wait or are rejected. `advice`: what to do about some."""
+    """The codes of batches that wait or are rejected; `advice` by code: what to do about it."""
     rows = [
         (
-            f"`{each.code}`",
-            " or ".join(["waits"] * each.waits + ["REJECTED"] * each.rejects),
-            f"{each.meaning} {advice.get(each.code, '')}".strip(),
+            f"`{code.code}`",
+            " or ".join(["waits"] * code.waits + ["REJECTED"] * code.rejects),
+            f"{code.meaning} {advice.get(code.code, '')}".strip(),
         )
-        for each in batch_codes()
+        for code in batch_codes()
     ]
     fold = f"<!-- fold: All {len(rows)} codes of a batch -->"
     return f"{fold}\n\n{table(('code', 'the batch', 'meaning, and what to do'), rows)}"
 
 
 def webhook_event() -> str:
-    return _json(example_of(Event))
+    return _json_block(example_of(WebhookEvent))
 
 
 def webhook_headers() -> str:
-    rows = ((f"`{name}`", meaning) for name, meaning in SENT_HEADERS.items())
+    rows = ((f"`{name}`", meaning) for name, meaning in HEADER_MEANINGS.items())
     return table(("header", "meaning"), rows)
 
 
 def webhook_limits() -> str:
     rows = (
         ("an answer must come within", f"{WHOLE:.0f} seconds"),
-        ("after a failure it is sent again after", ", ".join(pauses())),
-        ("queries that one webhook lists", f"{MOST_FACTS:,}"),
+        ("after a failure it is sent again after", ", ".join(retry_pauses())),
+        ("queries that one webhook lists", f"{MAX_QUERIES:,}"),
     )
     return table(("what", "how much"), rows)

@@ -1,7 +1,4 @@
-"""A request's parameters and body, as far as HTTP is concerned.
-
-What a body says is for `queries.schema`.
-"""
+"""Parse a request's parameters and body; `queries.schema` checks what a body contains."""
 
 import re
 
@@ -15,28 +12,29 @@ from queries.schema.strict_json import check_size, read_json
 
 CURSOR, LIMIT = "cursor", "limit"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
-# `+json`: a kind of its own whose syntax is JSON (RFC 6839).
+# `+json`: another media type whose syntax is JSON (RFC 6839).
 _JSON = re.compile(r"application/(?:[\w.!#$&^-]+\+)?json", re.ASCII)
 
 
-def number(request: HttpRequest, name: str, default: int, *, least: int, most: int) -> int:
+def number(request: HttpRequest, name: str, default: int, *, minimum: int, maximum: int) -> int:
     text = request.GET.get(name)
     if text is None:
         return default
-    if not _NUMBER.fullmatch(text) or not least <= int(text) <= most:
-        raise malformed(name, text, f"a whole number from {least} to {most:,}")
+    if not _NUMBER.fullmatch(text) or not minimum <= int(text) <= maximum:
+        raise malformed(name, text, f"a whole number from {minimum} to {maximum:,}")
     return int(text)
 
 
-def flag(request: HttpRequest, name: str, *, default: bool) -> bool:
-    text = request.GET.get(name, str(int(default)))
+def flag(request: HttpRequest, name: str) -> bool:
+    """A parameter that is 1 or 0; 1 if it is missing."""
+    text = request.GET.get(name, "1")
     if text not in {"0", "1"}:
         raise malformed(name, text, "1 or 0")
     return text == "1"
 
 
 def cursor(request: HttpRequest) -> str | None:
-    """Where a list goes on: an id of what it lists."""
+    """The id of the last row of the page before."""
     text = request.GET.get(CURSOR)
     if text is not None and not is_batch_id(text):
         raise malformed(CURSOR, text, f"the {CURSOR} of the page before")
@@ -47,37 +45,37 @@ def malformed(name: str, text: str, wanted: str) -> Refusal:
     return Refusal(PARAMETER_MALFORMED, f"{name} is {quoted(text)}, not {wanted}.", path=name)
 
 
-def json_body(request: HttpRequest, most_bytes: int) -> object:
-    """What the body says, or a refusal; a body that is too large is not read at all."""
-    _check_kind(request.headers.get("Content-Type", ""))
-    _check_coding(request.headers.get("Content-Encoding", ""))
+def json_body(request: HttpRequest, max_bytes: int) -> object:
+    """Parse the body, or refuse it; a body that is too large is not read at all."""
+    _check_content_type(request.headers.get("Content-Type", ""))
+    _check_content_encoding(request.headers.get("Content-Encoding", ""))
     length = request.headers.get("Content-Length", "")
     if not re.fullmatch("[0-9]{0,18}", length):
         raise Refusal(BAD_REQUEST, "Content-Length is not a number of bytes.")
-    check_size(int(length or 0), most_bytes)
+    check_size(int(length or 0), max_bytes)
     try:
         body = request.body
     except UnreadablePostError:
         raise Refusal(NOT_JSON, "The body ends before its Content-Length says.") from None
-    return read_json(body, most_bytes)
+    return read_json(body, max_bytes)
 
 
-def _check_kind(content_type: str) -> None:
-    """None is taken for JSON, because some clients say nothing."""
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind and not _JSON.fullmatch(kind):
+def _check_content_type(content_type: str) -> None:
+    """Accept requests without a content type, because some clients send none."""
+    media_type = content_type.partition(";")[0].strip().lower()
+    if media_type and not _JSON.fullmatch(media_type):
         raise Refusal(
             CONTENT_TYPE_UNSUPPORTED,
-            f"The body is sent as {quoted(kind)}; send it as application/json.",
+            f"The body is sent as {quoted(media_type)}; send it as application/json.",
             path="Content-Type",
         )
 
 
-def _check_coding(coding: str) -> None:
-    """A small compressed body could be any size."""
-    if coding.strip().lower() not in {"", "identity"}:
+def _check_content_encoding(encoding: str) -> None:
+    """Refuse compressed bodies, because a small one can unpack to any size."""
+    if encoding.strip().lower() not in {"", "identity"}:
         raise Refusal(
             CONTENT_TYPE_UNSUPPORTED,
-            f"The body has the Content-Encoding {quoted(coding)}; send it uncompressed.",
+            f"The body has the Content-Encoding {quoted(encoding)}; send it uncompressed.",
             path="Content-Encoding",
         )

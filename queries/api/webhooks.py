@@ -1,20 +1,36 @@
-"""Webhooks of the key's owner: deliveries, replay, the secret, and their headers."""
+"""Webhooks of the key's owner: deliveries, replay, the secret, and what a webhook call contains."""
+
+from typing import Annotated
 
 from django.http import HttpRequest, HttpResponse
+from pydantic import Field
 
 from accounts.models import ApiKey
 from accounts.shared.errors import Refusal
 from accounts.shared.wording import quoted
-from queries.api.answers import Deliveries, Delivery, WebhookSecret, answer
+from queries.api.answers import (
+    Address,
+    ApiModel,
+    BlockNumber,
+    ChainId,
+    DestinationId,
+    Id,
+    Moment,
+    StepErrorResponse,
+    Values,
+    enum_schema,
+    json_response,
+)
 from queries.api.request_parts import LIMIT, cursor, number
 from queries.refusals import DELIVERY_UNKNOWN
+from queries.statuses import StepName
 from queries.webhooks import payload
-from queries.webhooks.deliver import PAUSES, replay
-from queries.webhooks.log import deliveries_of
+from queries.webhooks.deliver import RETRY_PAUSES, replay
+from queries.webhooks.log import ATTEMPTS_SHOWN, DeliveryState, deliveries_of
 from queries.webhooks.payload import ID_HEADER, SIGNATURE_HEADER, TIME_HEADER
 
-SHOWN, MOST = 50, 100
-SENT_HEADERS = {
+PAGE_SIZE, MAX_PAGE_SIZE = 50, 100
+HEADER_MEANINGS = {
     ID_HEADER: "The event's id, the same at each attempt: compare it to ignore repetitions.",
     TIME_HEADER: "The Unix seconds of this attempt.",
     SIGNATURE_HEADER: (
@@ -23,36 +39,97 @@ SENT_HEADERS = {
         "signatures under the former secrets follow, separated by spaces."
     ),
 }
+EVENT_ID = "01J2VM7B5T3Q1Y8ZC4N6W0XKDE"
+
+
+class AttemptResponse(ApiModel):
+    made: Moment
+    answered: int | None = Field(description="The HTTP status.", examples=[200])
+    fault: str | None
+    milliseconds: int
+
+
+class DeliveryResponse(ApiModel):
+    event: Id = Field(examples=[EVENT_ID])
+    corrects: Id | None = Field(examples=[None])
+    batch_query_id: Id = Field(validation_alias="batch")
+    url: str = Field(examples=["https://example.org/hook"])
+    state: DeliveryState = Field(examples=["DELIVERED"])
+    created: Moment
+    delivered: Moment | None
+    next_attempt: Moment | None = Field(examples=[None])
+    attempts: list[AttemptResponse] = Field(
+        description="The newest first.", max_length=ATTEMPTS_SHOWN
+    )
+
+
+class DeliveryListResponse(ApiModel):
+    deliveries: list[DeliveryResponse]
+    cursor: Id | None = Field(description="The cursor of the next page.", examples=[None])
+
+
+class WebhookSecretResponse(ApiModel):
+    secret: str = Field(examples=["whsec_bxwNWrfpTzKI0aBb4sR6k9DhbxwNWrfpTzKI0aBb4sQ="])
+
+
+class EventFacts(ApiModel):
+    origin_chain_id: ChainId
+    block: BlockNumber | None
+    account: Address | None
+    name: str | None
+    values: Values | None
+
+
+class EventFailure(StepErrorResponse):
+    step: StepName | None
+
+
+class WebhookEvent(ApiModel):
+    """The body of a webhook call."""
+
+    event: Id = Field(examples=[EVENT_ID])
+    corrects: Id | None = Field(
+        description="The earlier event of the batch whose values a reorg has changed.",
+        examples=[None],
+    )
+    batch_query_id: Id
+    query_status: Annotated[str, enum_schema(["DONE", "REJECTED"])]
+    destination_chain_id: DestinationId
+    error: EventFailure | None
+    facts: list[EventFacts]
+    next_query: int | None = Field(
+        description="If the batch has more queries: the `fromQuery` with which GET "
+        "/batch-query-status lists the rest.",
+        examples=[None],
+    )
 
 
 def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
-    page = deliveries_of(
-        key.owner, before=cursor(request), most=number(request, LIMIT, SHOWN, least=1, most=MOST)
-    )
-    deliveries = [Delivery.model_validate(each) for each in page.rows]
-    return answer(Deliveries(deliveries=deliveries, cursor=page.older or None))
+    size = number(request, LIMIT, PAGE_SIZE, minimum=1, maximum=MAX_PAGE_SIZE)
+    page = deliveries_of(key.owner, before=cursor(request), most=size)
+    deliveries = [DeliveryResponse.model_validate(view) for view in page.rows]
+    return json_response(DeliveryListResponse(deliveries=deliveries, cursor=page.older or None))
 
 
 def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpResponse:
-    shown = replay(key.owner, event)
-    if shown is None:
+    view = replay(key.owner, event)
+    if view is None:
         raise Refusal(
             DELIVERY_UNKNOWN, f"You have no webhook delivery {quoted(event)}.", path="event"
         )
-    return answer(Delivery.model_validate(shown))
+    return json_response(DeliveryResponse.model_validate(view))
 
 
 def webhook_secret(_request: HttpRequest, key: ApiKey) -> HttpResponse:
-    return answer(WebhookSecret(secret=payload.webhook_secret(key.owner)))
+    return json_response(WebhookSecretResponse(secret=payload.webhook_secret(key.owner)))
 
 
-def pauses() -> list[str]:
-    """The pause after each failed attempt, as people say it."""
-    intervals = []
-    for pause in PAUSES:
-        seconds = int(pause.total_seconds())
-        for unit, size in (("h", 3_600), ("min", 60), ("s", 1)):
-            if seconds % size == 0:
-                intervals.append(f"{seconds // size} {unit}")
-                break
-    return intervals
+def retry_pauses() -> list[str]:
+    """The pause after each failed attempt, such as "5 s" or "2 h"."""
+    return [_duration(int(pause.total_seconds())) for pause in RETRY_PAUSES]
+
+
+def _duration(seconds: int) -> str:
+    units = (("h", 3_600), ("min", 60), ("s", 1))
+    unit, size = next((unit, size) for unit, size in units if seconds % size == 0)
+    return f"{seconds // size} {unit}"

@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 from accounts.shared.errors import Refusal
 from queries.proving.attestations import Attested
 from queries.refusals import ATTESTATION_MALFORMED
+from queries.schema.bodies import ADDRESS
 
 _NUMBER = "^([1-9][0-9]{0,17}|0)$"
 
@@ -34,7 +35,7 @@ class AttestationBody(BaseModel):
     origin_chain_id: _ChainId
     destination_chain_id: _DestinationId
     registry: str = Field(
-        pattern="^0x[0-9a-fA-F]{40}$", examples=["0x5FbDB2315678afecb367f032d93F642f64180aa3"]
+        pattern=f"^{ADDRESS}$", examples=["0x5FbDB2315678afecb367f032d93F642f64180aa3"]
     )
     block: _Number
     block_hash: str = Field(pattern="^0x[0-9a-fA-F]{64}$", examples=[f"0x{64 * '1'}"])

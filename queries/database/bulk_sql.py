@@ -106,3 +106,38 @@ def raw_rows(
             row[name] = convert(row[name])
         rows.append(SimpleNamespace(**row))
     return rows
+
+
+# Goes from owner to owner through an index, so the number of deliveries does not matter.
+_NEXT_DELIVERY_OWNER = """
+    WITH RECURSIVE owners(id) AS (
+        SELECT MIN(owner_id) FROM queries_webhookdelivery WHERE look_again IS NOT NULL
+        UNION ALL
+        SELECT (
+            SELECT MIN(owner_id) FROM queries_webhookdelivery
+            WHERE look_again IS NOT NULL AND owner_id > owners.id
+        )
+        FROM owners WHERE owners.id IS NOT NULL
+    ),
+    due(owner_id, since) AS (
+        SELECT id, (
+            SELECT MIN(look_again) FROM queries_webhookdelivery
+            WHERE owner_id = owners.id AND look_again <= %s
+        )
+        FROM owners
+    )
+    SELECT owner_id FROM due
+    WHERE since IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM queries_webhookdelivery
+        WHERE owner_id = due.owner_id AND lease_until > %s
+    )
+    ORDER BY since LIMIT 1
+"""
+
+
+def next_delivery_owner(now: datetime) -> int | None:
+    """The account whose webhook has been due for longest, of those that have none in progress."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NEXT_DELIVERY_OWNER, 2 * [connection.ops.adapt_datetimefield_value(now)])
+        row = cursor.fetchone()
+    return row[0] if row else None

@@ -1,12 +1,13 @@
 """HTTP bounded in size and in total time, for nodes, attesters and webhooks.
 
 A socket's time-out starts again with every byte, so a server that sends its headers or a chunk's
-size byte by byte could hold a thread for days. Here one deadline covers the whole answer.
+size byte by byte could hold a thread for days. Here one deadline covers the whole response.
 """
 
 import io
 import socket
 import time
+from http import HTTPStatus
 from http.client import HTTPResponse
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any
@@ -20,7 +21,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from queries.config.limits import Limits
 
 NOT_REACHED = requests.ConnectionError
-# What a request, its answer or the parsing of the answer raises.
+# What a request, or parsing its response, raises.
 FAULTS = (
     OSError,  # those of requests too
     urllib3.exceptions.HTTPError,
@@ -30,7 +31,7 @@ FAULTS = (
 
 
 class AnswerTooLarge(requests.RequestException):
-    """The answer is larger than the session takes."""
+    """The response is larger than the session accepts."""
 
 
 class BoundedSession(requests.Session):
@@ -42,64 +43,64 @@ class BoundedSession(requests.Session):
     def __init__(self, address: str, limits: Limits) -> None:
         super().__init__()
         self.timeout = limits.request_timeout
-        self._largest = limits.answer_mebibytes * 2**20
+        self._max_bytes = limits.answer_mebibytes * 2**20
         # Uncompressed, so that the bound holds for what is read.
         self.headers["Accept-Encoding"] = "identity"
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
         for scheme in ("http://", "https://"):
             self.mount(scheme, _Adapter())
-        found = self.merge_environment_settings(address, {}, None, None, None)
-        self.proxies, self.verify = found["proxies"], found["verify"]
+        environment = self.merge_environment_settings(address, {}, None, None, None)
+        self.proxies, self.verify = environment["proxies"], environment["verify"]
         self.trust_env = False
 
     def get_redirect_target(self, resp: requests.Response) -> None:
-        if resp.status_code // 100 == 3:  # noqa: PLR2004
+        if HTTPStatus.MULTIPLE_CHOICES <= resp.status_code < HTTPStatus.BAD_REQUEST:
             resp.close()
             raise requests.TooManyRedirects("a redirect is not followed")
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
-        """The whole answer, or one of `FAULTS`."""
-        until = time.monotonic() + self.timeout
+        """Return the whole response, or raise one of `FAULTS`."""
+        deadline = time.monotonic() + self.timeout
         try:
-            return self._send(request, until, options)
+            return self._send(request, deadline, options)
         except requests.ConnectionError as fault:
             if isinstance(fault, requests.Timeout):
                 raise
             # The server may have closed an idle connection at the moment it was used again.
-            return self._send(request, until, options)
+            return self._send(request, deadline, options)
 
     def _send(
-        self, request: requests.PreparedRequest, until: float, options: dict[str, Any]
+        self, request: requests.PreparedRequest, deadline: float, options: dict[str, Any]
     ) -> requests.Response:
-        timeout = urllib3.Timeout(total=max(until - time.monotonic(), 0.001))
-        answer = super().send(request, **options | {"timeout": timeout, "stream": True})
+        timeout = urllib3.Timeout(total=max(deadline - time.monotonic(), 0.001))
+        response = super().send(request, **options | {"timeout": timeout, "stream": True})
         content = bytearray()
-        with answer:
-            for piece in answer.raw.stream(decode_content=False):
+        with response:
+            for piece in response.raw.stream(decode_content=False):
                 content += piece
-                if len(content) > self._largest:
-                    raise AnswerTooLarge("the answer is too large")
-        answer._content = bytes(content)  # noqa: SLF001
-        return answer
+                if len(content) > self._max_bytes:
+                    raise AnswerTooLarge("the response is too large")
+        response._content = bytes(content)  # noqa: SLF001
+        return response
 
 
-class _Reader(io.RawIOBase):
-    """Reads a socket until a deadline, which is the socket's time-out from now."""
+class _DeadlineReader(io.RawIOBase):
+    """Reads a socket until a deadline: now plus the socket's time-out."""
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
         self._raw = raw
         self._sock = sock
         timeout = sock.gettimeout()
-        self._until = None if timeout is None else time.monotonic() + timeout
+        self._deadline = None if timeout is None else time.monotonic() + timeout
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        if self._until is not None:
-            left = self._until - time.monotonic()
+        if self._deadline is not None:
+            left = self._deadline - time.monotonic()
             if left <= 0:
-                raise TimeoutError("the answer takes too long")
+                raise TimeoutError("the response takes too long")
             self._sock.settimeout(left)
         read: int | None = self._raw.readinto(buffer)
         return read
@@ -109,32 +110,32 @@ class _Reader(io.RawIOBase):
         super().close()
 
 
-class _Answer(HTTPResponse):
-    """Its status line, headers and body end by one deadline."""
+class _BoundedResponse(HTTPResponse):
+    """A response whose status line, headers and body must arrive by one deadline."""
 
     def __init__(self, sock: socket.socket, *arguments: Any, **options: Any) -> None:
         super().__init__(sock, *arguments, **options)
-        self.fp = io.BufferedReader(_Reader(self.fp.detach(), sock))
+        self.fp = io.BufferedReader(_DeadlineReader(self.fp.detach(), sock))
 
 
-class _Plain(HTTPConnection):
-    response_class = _Answer
+class _PlainConnection(HTTPConnection):
+    response_class = _BoundedResponse
 
 
-class _Secure(HTTPSConnection):
-    response_class = _Answer
+class _SecureConnection(HTTPSConnection):
+    response_class = _BoundedResponse
 
 
 class PlainPool(HTTPConnectionPool):
-    """Connections whose answers end by one deadline."""
+    """HTTP connections whose responses must arrive by one deadline."""
 
-    ConnectionCls = _Plain
+    ConnectionCls = _PlainConnection
 
 
 class SecurePool(HTTPSConnectionPool):
-    """The same with TLS."""
+    """HTTPS connections whose responses must arrive by one deadline."""
 
-    ConnectionCls = _Secure
+    ConnectionCls = _SecureConnection
 
 
 class _Adapter(HTTPAdapter):

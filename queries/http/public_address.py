@@ -1,15 +1,15 @@
-"""Tell addresses of the public internet from those of private networks."""
+"""Addresses of the public internet and of private networks."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
 # Reserved for protocol assignments (RFC 6890). Some clouds have metadata services there, and older
 # Python versions call most of it global.
-OF_PROTOCOLS = IPv4Network("192.0.0.0/24")
+PROTOCOL_ASSIGNMENTS = IPv4Network("192.0.0.0/24")
 
 # The only IPv6 range for the public internet. Python also calls some other ranges global, such as
 # site-local ones and several spellings of IPv4, private or not (RFC 4291, RFC 2765).
-GIVEN = IPv6Network("2000::/3")
+GLOBAL_UNICAST = IPv6Network("2000::/3")
 
 DOCUMENTATION = IPv6Network("3fff::/20")  # unknown to older Python versions
 
@@ -17,10 +17,7 @@ NAT64 = IPv6Network("64:ff9b::/96")  # of the public internet: the last four byt
 
 
 def is_private(url: str) -> bool:
-    """Whether the host is written as an address or name that is not of the public internet.
-
-    Any other name is looked up when the webhook is sent.
-    """
+    """Whether the host is a private address or `localhost`. Other names are resolved on sending."""
     host = (urlsplit(url).hostname or "").rstrip(".").lower()
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -34,9 +31,11 @@ def is_public(text: str) -> bool:
     """Whether an IP address, and any IPv4 address embedded in it, is public."""
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv4Address):
-        return address.is_global and not address.is_multicast and address not in OF_PROTOCOLS
+        return (
+            address.is_global and not address.is_multicast and address not in PROTOCOL_ASSIGNMENTS
+        )
     if address in NAT64:
         return is_public(str(IPv4Address(address.packed[12:])))
-    if address not in GIVEN or address in DOCUMENTATION or address.teredo is not None:
+    if address not in GLOBAL_UNICAST or address in DOCUMENTATION or address.teredo is not None:
         return False
     return address.is_global and (address.sixtofour is None or is_public(str(address.sixtofour)))

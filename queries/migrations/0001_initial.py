@@ -379,6 +379,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='webhookdelivery',
-            index=models.Index(condition=models.Q(('look_again__isnull', False)), fields=['owner', 'look_again'], name='deliveries_to_be_sent'),
+            index=models.Index(condition=models.Q(('look_again__isnull', False)), fields=['owner', 'look_again', 'id'], name='deliveries_to_be_sent'),
+        ),
+        migrations.AddIndex(
+            model_name='webhookdelivery',
+            index=models.Index(condition=models.Q(('lease_until__isnull', False)), fields=['owner', 'lease_until'], name='deliveries_in_progress'),
         ),
     ]

@@ -15,9 +15,9 @@
       transactions       hash and block of the service's transactions that proved the facts
     digest               SHA-256 of the file without it, against accidents, not against forgers
 
-The same content always gives the same bytes: sorted keys, no white space, hex in lower case, and
-decimal text for chain numbers, like `jq -cS`. `jq -cjS 'del(.digest)' | sha256sum` gives the
-digest.
+The same content always gives the same bytes: sorted keys, no white space, checksummed addresses
+(EIP-55), other hex in lower case, and decimal text for chain numbers, like `jq -cS`.
+`jq -cjS 'del(.digest)' | sha256sum` gives the digest.
 """
 
 import json
@@ -28,7 +28,7 @@ from hashlib import sha256
 
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
-from queries.proving.keccak import HASH_BYTES, number_word
+from queries.proving.keccak import HASH_BYTES, keccak256, number_word
 from queries.proving.packing import portions
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.proving.tries import ProvenPath
@@ -141,7 +141,7 @@ def account_members(proof: AccountProof) -> dict[str, object]:
     state = proof.state
     return {
         "accountProof": _nodes(proof.path),
-        "address": encode_hex(proof.address or b""),
+        "address": checksummed(proof.address or b""),
         "balance": hex(state.balance),
         "codeHash": encode_hex(state.code_hash),
         "nonce": hex(state.nonce),
@@ -161,7 +161,7 @@ def block_members(block: BlockProof) -> dict[str, object]:
         "calls": [encode_hex(call) for call in block.calls],
         "facts": [
             {
-                "account": None if fact.account is None else encode_hex(fact.account),
+                "account": None if fact.account is None else checksummed(fact.account),
                 "kind": fact.kind.value,
                 "name": fact.name,
                 "word": encode_hex(fact.word),
@@ -172,7 +172,7 @@ def block_members(block: BlockProof) -> dict[str, object]:
         "nextHeader": None if block.next_header is None else encode_hex(block.next_header.encoded),
         "originChainId": str(block.chain),
         "registry": {
-            "address": encode_hex(block.registry.address),
+            "address": checksummed(block.registry.address),
             "arguments": encode_hex(block.registry.arguments),
             "chainId": str(block.destination),
             "kind": block.registry.kind,
@@ -232,3 +232,11 @@ def _nodes(path: ProvenPath) -> list[str]:
 
 def encode_hex(content: bytes) -> str:
     return f"0x{content.hex()}"
+
+
+def checksummed(address: bytes) -> str:
+    """The address in hex, in which capitals check the digits (EIP-55)."""
+    digits = address.hex()
+    checks = keccak256(digits.encode()).hex()
+    pairs = zip(digits, checks, strict=False)
+    return "0x" + "".join(digit.upper() if check > "7" else digit for digit, check in pairs)

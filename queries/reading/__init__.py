@@ -1,3 +1,1 @@
-"""Every read for pages and the API: frozen views, in as many statements for a million rows as for
-one.
-"""
+"""Read models for pages and the API. The number of statements does not depend on that of rows."""

@@ -1,7 +1,7 @@
-"""Batches and their queries, their progress, and what they wait for.
+"""Batches and their queries, with their progress and what they wait for.
 
-The batch's row or one of its jobs says what it waits for. If no prover has taken it, or no prover
-has polled a chain lately, it waits for a prover. One statement reads all of this.
+The batch's row or one of its jobs has the reason for waiting. If no prover has claimed the batch,
+or none has polled a chain lately, it waits for a prover. One statement reads all of this.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,16 +31,14 @@ from queries.reading.view_models import (
 from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
 from queries.wait_reasons import Reason, WaitCode
 
-# Provers poll each chain more often than that.
-LONG_AGO = timedelta(minutes=2)
-
+# Provers poll each chain more often.
+PROVER_TIMEOUT = timedelta(minutes=2)
 NOT_TAKEN = "No prover has taken it yet"
-
 START_ONE = "the operator starts one with manage.py run_prover."
 
-# Once a batch is accepted, one of its jobs says what it waits for. Raw SQL, because each poll reads
-# this: built by the ORM each time, the read took 1.5 times as long.
-_OF_ITS_JOB = """
+# Once a batch is accepted, one of its jobs has the reason for waiting. Raw SQL, because each poll
+# reads this, and the ORM took 1.5 times as long.
+_JOB_REASON = """
     SELECT job.wait_code || ' ' || job.waits_for
     FROM queries_query AS query JOIN queries_blockjob AS job ON job.id = query.job_id
     WHERE query.batch_id = queries_batch.id AND NOT query.ended AND job.waits_for <> ''
@@ -52,41 +50,44 @@ _WAIT_COLUMNS = ("lease_token", "waits_for", "wait_code")
 
 _PROVER_SEEN = "SELECT MAX(looked_at) FROM queries_chainrecord"
 
-_ASKED = "CURRENT_TIMESTAMP"
+_READ_AT = "CURRENT_TIMESTAMP"
 
 _WAIT_ANNOTATIONS = {
-    "job_reason": RawSQL(_OF_ITS_JOB, (), CharField()),  # noqa: S611  (constants, as below)
-    "prover_seen": RawSQL(_PROVER_SEEN, (), DateTimeField()),  # noqa: S611
-    "asked": RawSQL(_ASKED, (), DateTimeField()),  # noqa: S611
+    name: RawSQL(expression, (), field)  # noqa: S611  (constants)
+    for name, expression, field in (
+        ("job_reason", _JOB_REASON, CharField()),
+        ("prover_seen", _PROVER_SEEN, DateTimeField()),
+        ("read_at", _READ_AT, DateTimeField()),
+    )
 }
 
-# The same for a statement that is written out.
-_WAIT_SELECTED = f"({_OF_ITS_JOB}), ({_PROVER_SEEN}), {_ASKED}"
+# The same for raw statements
+_WAIT_EXPRESSIONS = f"({_JOB_REASON}), ({_PROVER_SEEN}), {_READ_AT}"
 
-# The same of a query's job, where the ORM puts the statement together.
-OF_A_JOB = Concat("job__wait_code", Value(" "), "job__waits_for", output_field=TextField())
+# The reason of a query's job, for ORM queries
+JOB_REASON = Concat("job__wait_code", Value(" "), "job__waits_for", output_field=TextField())
 
 
 def waits_for(row: Batch | SimpleNamespace) -> Reason | None:
-    """Of a batch that was read with these columns and annotations; None where it goes on."""
+    """Why the batch waits, if it does. The row needs `_WAIT_COLUMNS` and `_WAIT_ANNOTATIONS`."""
     if row.status in ENDED:
         return None
     read = vars(row)
-    said = reason_of(read["job_reason"]) or reason_of(f"{row.wait_code} {row.waits_for}")
-    taken = row.status != BatchStatus.RECEIVED or bool(row.lease_token or said)
+    reason = parse_reason(read["job_reason"]) or parse_reason(f"{row.wait_code} {row.waits_for}")
+    is_taken = row.status != BatchStatus.RECEIVED or bool(row.lease_token or reason)
     seen: datetime | None = read["prover_seen"]
-    if seen is not None and read["asked"] - seen < LONG_AGO:
-        return said if taken else Reason(WaitCode.NOT_TAKEN, f"{NOT_TAKEN}.")
+    if seen is not None and read["read_at"] - seen < PROVER_TIMEOUT:
+        return reason if is_taken else Reason(WaitCode.NOT_TAKEN, f"{NOT_TAKEN}.")
     if seen is None:
         never = f"{NOT_TAKEN}, and none has been seen so far: {START_ONE}"
-        return said if taken else Reason(WaitCode.NO_PROVER, never)
+        return reason if is_taken else Reason(WaitCode.NO_PROVER, never)
     since = f"has been seen since {seen:%Y-%m-%d %H:%M} UTC: {START_ONE}"
-    sentence = f"No prover {since}" if taken else f"{NOT_TAKEN}, and none {since}"
+    sentence = f"No prover {since}" if is_taken else f"{NOT_TAKEN}, and none {since}"
     return Reason(WaitCode.NO_PROVER, sentence)
 
 
-def reason_of(code_and_sentence: str | None) -> Reason | None:
-    """As the statements read them; None where there is no sentence."""
+def parse_reason(code_and_sentence: str | None) -> Reason | None:
+    """Split code and sentence, as the statements read them; None without a sentence."""
     code, _, sentence = (code_and_sentence or "").partition(" ")
     return Reason(code, sentence) if sentence else None
 
@@ -98,31 +99,33 @@ _BATCH_COLUMNS = (
     "error_code", "error_sentence", "error_step", "error_retryable", *_WAIT_COLUMNS,
 )  # fmt: skip
 
-# Which of a query's transactions a step shows.
-_TRANSACTION_OF = {
+# The column with a step's transaction
+_TRANSACTION_KEYS = {
     StepName.BLOCKHASH_AVAILABLE: "blockhash_transaction_id",
     StepName.HEADER_ACCUMULATED: "header_transaction_id",
     StepName.ACCOUNT_ACCUMULATED: "account_transaction_id",
 }
 
-# Of each step: hundreds of queries are shown at once, four steps of each.
-_COLUMNS_OF = {name: (name.began, name.completed, _TRANSACTION_OF.get(name)) for name in StepName}
+# Prepared, because a page has hundreds of queries with four steps each.
+_STEP_COLUMNS = {
+    name: (name.began, name.completed, _TRANSACTION_KEYS.get(name)) for name in StepName
+}
 
 _TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used", "to", "hops")
 
 _QUERY_COLUMNS = (
     "place", "source", "block", "timestamp", "account", "name", "props", "header_fields", "ended",
     "failed", "cost", *(column for name in StepName for column in (name.began, name.completed)),
-    *_TRANSACTION_OF.values(), "values", "slots", "slot_values", "spelling",
+    *_TRANSACTION_KEYS.values(), "values", "slots", "slot_values", "spelling",
 )  # fmt: skip
 
-_QUERY_CONVERTED: dict[str, bulk_sql.Convert] = {
+_QUERY_CONVERTERS: dict[str, bulk_sql.Convert] = {
     **{name: bulk_sql.time for name in _QUERY_COLUMNS if name.endswith(("_began", "_completed"))},
     **dict.fromkeys(("values", "slots", "slot_values", "spelling"), bulk_sql.from_json),
 }
 
 _BATCH = bulk_sql.select(
-    _BATCH_COLUMNS, "queries_batch", f", {_WAIT_SELECTED} FROM queries_batch WHERE id = %s"
+    _BATCH_COLUMNS, "queries_batch", f", {_WAIT_EXPRESSIONS} FROM queries_batch WHERE id = %s"
 )
 
 _QUERIES = bulk_sql.select(
@@ -133,7 +136,7 @@ _QUERIES = bulk_sql.select(
     "WHERE query.batch_id = %s AND query.place >= %s ORDER BY query.place LIMIT %s",
 )
 
-# By its last step. Without slots and values, because clients poll it.
+# A query is completed with its last step. Without slots and values, because clients poll this.
 _PROGRESS = """
     SELECT place, header_fields = 0, CASE header_fields
         WHEN 0 THEN account_accumulated_completed ELSE header_accumulated_completed END
@@ -146,13 +149,13 @@ _TRANSACTIONS = bulk_sql.select(
 
 
 def batch(batch_id: str) -> BatchView | None:
-    """The batch, in one statement that a primary key answers."""
+    """The batch, read in one statement by its primary key."""
     if not is_batch_id(batch_id):
         return None
     names = (*_BATCH_COLUMNS, *_WAIT_ANNOTATIONS)
-    times = dict.fromkeys(("submitted", "ended", "prover_seen", "asked"), bulk_sql.time)
+    times = dict.fromkeys(("submitted", "ended", "prover_seen", "read_at"), bulk_sql.time)
     rows = bulk_sql.raw_rows(_BATCH, (batch_id,), names, times)
-    return _batch(rows[0]) if rows else None
+    return _batch_view(rows[0]) if rows else None
 
 
 def is_own(account: Account, batch_id: str) -> bool:
@@ -162,59 +165,58 @@ def is_own(account: Account, batch_id: str) -> bool:
 def batches_of(
     owner: Account, *, status: BatchStatus | None, before: str | None, most: int
 ) -> Slice[BatchView]:
-    """What an account submitted, newest first; `before` is the cursor of the page before."""
+    """A page of the account's batches, newest first; `before` is the cursor of that page."""
     rows = Batch.objects.filter(owner=owner)
     if status is not None:
         rows = rows.filter(status=status)
     rows = rows.only(*_BATCH_COLUMNS).annotate(**_WAIT_ANNOTATIONS)
-    return slice_of(rows, ("id",), Cursor((before,)) if before else None, most, _batch)
+    return slice_of(rows, ("id",), Cursor((before,)) if before else None, most, _batch_view)
 
 
-def queries_of(shown: BatchView, *, first: int, most: int) -> QueryPage:
-    """The batch's queries from the place `first` on, with their transactions."""
+def queries_of(batch: BatchView, *, first: int, most: int) -> QueryPage:
+    """A page of the batch's queries from the place `first` on, with their transactions."""
     names = (*_QUERY_COLUMNS, "job_reason")
-    rows = bulk_sql.raw_rows(_QUERIES, (shown.id, first, most + 1), names, _QUERY_CONVERTED)
-    found = views_of(rows, shown)
-    return QueryPage(found[:most], found[most].place if len(found) > most else None)
+    rows = bulk_sql.raw_rows(_QUERIES, (batch.id, first, most + 1), names, _QUERY_CONVERTERS)
+    queries = query_views(rows, batch)
+    return QueryPage(queries[:most], queries[most].place if len(queries) > most else None)
 
 
 def query_progress(batch: BatchView, *, first: int, most: int) -> list[QueryProgress]:
-    """Return at most `most` of the batch's queries from the place `first` on."""
-    names = ("place", "is_of_account", "completed")
+    """The progress of the batch's queries from the place `first` on."""
+    names = ("place", "is_account_query", "completed")
     times = {"completed": bulk_sql.time}
     rows = bulk_sql.raw_rows(_PROGRESS, (batch.id, first, most), names, times)
-    return [QueryProgress(row.place, bool(row.is_of_account), row.completed) for row in rows]
+    return [QueryProgress(row.place, bool(row.is_account_query), row.completed) for row in rows]
 
 
-def query_at(shown: BatchView, place: int) -> QueryView | None:
-    found = queries_of(shown, first=place, most=1).queries
-    return found[0] if found and found[0].place == place else None
+def query_at(batch: BatchView, place: int) -> QueryView | None:
+    queries = queries_of(batch, first=place, most=1).queries
+    return queries[0] if queries and queries[0].place == place else None
 
 
-def views_of(rows: Iterable[Row], shown: BatchView) -> tuple[QueryView, ...]:
-    """Some of the batch's queries, in their order."""
-    found = list(rows)
-    sent = transactions_of(found)
-    done = shown.status == BatchStatus.DONE
-    return tuple(query_view(row, sent, done=done, error=shown.error) for row in found)
+def query_views(rows: Iterable[Row], batch: BatchView) -> tuple[QueryView, ...]:
+    rows = list(rows)
+    sent = read_transactions(rows)
+    done = batch.status == BatchStatus.DONE
+    return tuple(query_view(row, sent, done=done, error=batch.error) for row in rows)
 
 
-def rows_of(shown: BatchView) -> QuerySet[Query]:
-    """The batch's queries with what their jobs wait for."""
-    rows = Query.objects.filter(batch=shown.id).order_by("place")
-    return rows.annotate(job_reason=OF_A_JOB)
+def query_rows(batch: BatchView) -> QuerySet[Query]:
+    """The batch's queries, annotated with what their jobs wait for."""
+    rows = Query.objects.filter(batch=batch.id).order_by("place")
+    return rows.annotate(job_reason=JOB_REASON)
 
 
-def transactions_of(rows: Iterable[Row]) -> Mapping[int, SimpleNamespace]:
-    """Those of all the rows, each once: hundreds of queries share one."""
-    ids = {getattr(row, column) for row in rows for column in _TRANSACTION_OF.values()} - {None}
+def read_transactions(rows: Iterable[Row]) -> Mapping[int, SimpleNamespace]:
+    """The transactions of the rows, by key; hundreds of queries share a transaction."""
+    ids = {getattr(row, column) for row in rows for column in _TRANSACTION_KEYS.values()} - {None}
     statement = _TRANSACTIONS.format(", ".join(["%s"] * len(ids)))
-    names, converted = _TRANSACTION_COLUMNS, {"hashes": bulk_sql.from_json}
-    found = bulk_sql.raw_rows(statement, tuple(ids), names, converted) if ids else []
-    return {each.id: each for each in found}
+    names, converters = _TRANSACTION_COLUMNS, {"hashes": bulk_sql.from_json}
+    sent = bulk_sql.raw_rows(statement, tuple(ids), names, converters) if ids else []
+    return {transaction.id: transaction for transaction in sent}
 
 
-def _batch(row: Batch | SimpleNamespace) -> BatchView:
+def _batch_view(row: Batch | SimpleNamespace) -> BatchView:
     return BatchView(
         id=row.id,
         status=BatchStatus(row.status),
@@ -224,11 +226,11 @@ def _batch(row: Batch | SimpleNamespace) -> BatchView:
         submitted=row.submitted,
         ended=row.ended,
         waits_for=waits_for(row),
-        error=_error(row),
+        error=_error_view(row),
     )
 
 
-def _error(row: Batch | SimpleNamespace) -> ErrorView | None:
+def _error_view(row: Batch | SimpleNamespace) -> ErrorView | None:
     if row.status != BatchStatus.REJECTED:
         return None
     return ErrorView(
@@ -253,51 +255,52 @@ def query_view(
         slots=slots,
         header=header_names(row.header_fields),
         steps=tuple(_steps(row, sent, error if row.failed else None)),
-        waits_for=None if row.ended else reason_of(vars(row).get("job_reason")),
+        waits_for=None if row.ended else parse_reason(vars(row).get("job_reason")),
         values=tuple(ValueView(name, word) for name, word in words.items()),
         cost=int(row.cost, 16) if row.cost else None,
-        registry=_registry(row, sent),
+        registry=_sent_to_registry(row, sent),
         chain_key=chain,
-        account_keys={key: slots if own is None else own for key, own in accounts.items()},
+        account_keys={
+            key: slots if spelled is None else spelled for key, spelled in accounts.items()
+        },
     )
 
 
 def _steps(
     row: Row, transactions: Mapping[int, SimpleNamespace], error: ErrorView | None
 ) -> Iterator[StepView]:
-    """An error stands at the step that was not completed."""
-    for name, (began_at, completed_at, column) in _COLUMNS_OF.items():
+    """The steps, with the error at the step that was not completed."""
+    for name, (began_column, completed_column, key_column) in _STEP_COLUMNS.items():
         if name is StepName.ACCOUNT_ACCUMULATED and row.header_fields:
             break
-        began: datetime | None = getattr(row, began_at)
-        completed: datetime | None = getattr(row, completed_at)
-        sent = transactions.get(getattr(row, column)) if column else None
-        stopped = began is not None and completed is None
+        began: datetime | None = getattr(row, began_column)
+        completed: datetime | None = getattr(row, completed_column)
+        sent = transactions.get(getattr(row, key_column)) if key_column else None
         yield StepView(
             name=name,
-            status=_status(began, completed),
+            status=_step_status(began, completed),
             began=began,
             completed=completed,
-            transaction_hash=_hash(sent) if sent else "",
+            transaction_hash=_transaction_hash(sent) if sent else "",
             transaction_block=sent.mined_block if sent else None,
             gas_used=sent.gas_used if sent else None,
             hops=sent.hops if sent else 0,
-            error=error if stopped else None,
+            error=error if began and not completed else None,
         )
 
 
-def _status(began: datetime | None, completed: datetime | None) -> StepStatus | None:
+def _step_status(began: datetime | None, completed: datetime | None) -> StepStatus | None:
     if began is None:
         return None
     return StepStatus.IN_PROGRESS if completed is None else StepStatus.COMPLETED
 
 
-def _hash(sent: SimpleNamespace) -> str:
-    """The one that was mined, or the newest that was sent."""
+def _transaction_hash(sent: SimpleNamespace) -> str:
+    """The hash that was mined, or else the newest hash that was sent."""
     return str(sent.mined_hash or (sent.hashes[-1] if sent.hashes else ""))
 
 
-def _registry(row: Row, sent: Mapping[int, SimpleNamespace]) -> str:
+def _sent_to_registry(row: Row, sent: Mapping[int, SimpleNamespace]) -> str:
     for key in (row.account_transaction_id, row.header_transaction_id):
         if key is not None and key in sent:
             return str(sent[key].to)
@@ -306,7 +309,7 @@ def _registry(row: Row, sent: Mapping[int, SimpleNamespace]) -> str:
 
 STATUSES = tuple(BatchStatus.values)
 
-_COLUMNS = (
+_LIST_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted", "ended", "asked_queries",
     "asked_blocks",
 )  # fmt: skip
@@ -314,7 +317,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ListedBatch:
-    """One line of the list."""
+    """A batch in the list of all batches."""
 
     id: str
     status: BatchStatus
@@ -330,16 +333,16 @@ class ListedBatch:
 def batches(
     *, status: str, destination: int | None, cursor: Cursor | None, most: int
 ) -> Slice[ListedBatch]:
-    """Those of a status and to a chain, or all; each way has its index."""
-    rows = Batch.objects.only(*_COLUMNS)
+    """A page of batches by status and destination; each combination has its index."""
+    rows = Batch.objects.only(*_LIST_COLUMNS)
     if status:
         rows = rows.filter(status=status)
     if destination is not None:
         rows = rows.filter(destination=destination)
-    return slice_of(rows, ("id",), cursor, most, _listed)
+    return slice_of(rows, ("id",), cursor, most, _listed_batch)
 
 
-def _listed(row: Batch) -> ListedBatch:
+def _listed_batch(row: Batch) -> ListedBatch:
     return ListedBatch(
         row.id,
         BatchStatus(row.status),

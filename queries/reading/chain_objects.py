@@ -1,4 +1,4 @@
-"""What is on a chain, for its pages: source blocks, accounts, our transactions, registries."""
+"""Blocks, accounts, sent transactions and registries, for their pages."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from queries.models import (
 )
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import leaf_of
-from queries.reading.pagination import MOST_OF_NARROW, Cursor, Slice, slice_of
+from queries.reading.pagination import MAX_LISTED_SLOTS, Cursor, Slice, slice_of
 from queries.reading.view_models import ValueView
 
 COLUMNS = (
@@ -30,29 +30,32 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class QueryLine:
-    """What was asked, for which batch, and what was proven of it."""
+    """A query in a list: what it asks for, and what is proven."""
 
     batch: str
     place: int
     source: int
-    destination: int | None  # not known before the batch is settled
+    destination: int | None  # None before the query has a job
     block: int | None
     account: str
     name: str
     proven: bool  # and read back
     values: tuple[ValueView, ...]
-    slots_apart: int  # asked for too, and too many for a list: their values are left out
+    slots_apart: int  # number of slots whose values are left out, because they are too many
     ended: bool
 
 
-def with_lines(rows: QuerySet[Query]) -> QuerySet[Query]:
-    """With what `line_of` takes: the database reads nothing of a wide query's slots."""
-    narrow = When(slot_count__lte=MOST_OF_NARROW, then="slot_values")
-    few = Case(narrow, output_field=JSONField())
-    return rows.select_related("job").only(*COLUMNS).annotate(few_slot_values=few)
+def _query_lines(
+    rows: QuerySet[Query], columns: tuple[str, ...], cursor: Cursor | None, most: int
+) -> Slice[QueryLine]:
+    """A page of queries. The slots of queries with many slots are not read."""
+    when_few = When(slot_count__lte=MAX_LISTED_SLOTS, then="slot_values")
+    few_values = Case(when_few, output_field=JSONField())
+    rows = rows.select_related("job").only(*COLUMNS).annotate(few_slot_values=few_values)
+    return slice_of(rows, columns, cursor, most, _query_line)
 
 
-def line_of(row: Query) -> QueryLine:
+def _query_line(row: Query) -> QueryLine:
     words = shown_values({**(row.values or {}), **(vars(row)["few_slot_values"] or {})})
     return QueryLine(
         batch=row.batch_id,
@@ -64,17 +67,17 @@ def line_of(row: Query) -> QueryLine:
         name=row.name,
         proven=row.values is not None,
         values=tuple(ValueView(name, word) for name, word in words.items()),
-        slots_apart=row.slot_count if row.slot_count > MOST_OF_NARROW else 0,
+        slots_apart=row.slot_count if row.slot_count > MAX_LISTED_SLOTS else 0,
         ended=row.ended,
     )
 
 
-MOST_DESTINATIONS = 100
+MAX_DESTINATIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class FieldView:
-    """A header field: its bytes in hex, and the word that a registry would keep of it."""
+    """A header field: its bytes in hex, and the word that a registry would store."""
 
     name: str
     hex: str
@@ -83,58 +86,58 @@ class FieldView:
 
 @dataclass(frozen=True, slots=True)
 class HeaderView:
-    """A header as its chain hashed it."""
+    """A block's header."""
 
     hash: str
     parent: str
     timestamp: int
     state_root: str
-    leaf: str  # what a registry keeps of it
+    leaf: str  # the hash that a registry stores
     fields: tuple[FieldView, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class InRegistry:
-    """How far the block is in one destination's registry, by our record."""
+class RegistryEntry:
+    """The block in one destination's registry, as far as this server knows."""
 
     destination: int
-    block_hash: str  # empty before the block is final, and where nothing of it was proven
+    block_hash: str  # empty before the block is final, and if nothing of it was proven
     accumulated: bool
-    transaction: str  # which brought it, where it was one of ours
+    transaction: str  # the hash of our transaction that proved the header, if there is one
     waits_for: str
 
 
 @dataclass(frozen=True, slots=True)
 class BlockView:
-    """All but its queries. A block without queries has no registries."""
+    """A block without its queries. It has registries only if it has queries."""
 
     chain: int
     number: int
     header: HeaderView | None
-    registries: tuple[InRegistry, ...]
+    registries: tuple[RegistryEntry, ...]
     is_open: bool = True  # a query waits for a fact of it, or was just submitted
 
 
 def block(chain: int, number: int) -> BlockView:
-    """In two statements: its jobs, and the transactions that brought its header."""
+    """Read the block's jobs and the transactions that proved its header, in two statements."""
     completed = Query.objects.filter(job=OuterRef("pk"), header_accumulated_completed__isnull=False)
     jobs = list(
         BlockJob.objects.filter(source=chain, block=number)
         .annotate(accumulated=Exists(completed))
-        .order_by("destination")[:MOST_DESTINATIONS]
+        .order_by("destination")[:MAX_DESTINATIONS]
     )
-    brought = _brought(jobs)
+    hashes = _header_transactions(jobs)
     encoded = next((job.header for job in jobs if job.header), b"")
     return BlockView(
         chain,
         number,
-        _header(decode_header(encoded)) if encoded else None,
+        _header_view(decode_header(encoded)) if encoded else None,
         tuple(
-            InRegistry(
+            RegistryEntry(
                 job.destination,
                 f"0x{job.block_hash}" if job.block_hash else "",
-                bool(vars(job)["accumulated"]) or job.pk in brought,
-                brought.get(job.pk, ""),
+                bool(vars(job)["accumulated"]) or job.pk in hashes,
+                hashes.get(job.pk, ""),
                 job.waits_for,
             )
             for job in jobs
@@ -145,11 +148,11 @@ def block(chain: int, number: int) -> BlockView:
 
 def queries_of_block(chain: int, number: int, cursor: Cursor | None, most: int) -> Slice[QueryLine]:
     rows = Query.objects.filter(source=chain, block=number)
-    return slice_of(with_lines(rows), ("id",), cursor, most, line_of)
+    return _query_lines(rows, ("id",), cursor, most)
 
 
-def _brought(jobs: Iterable[BlockJob]) -> Mapping[int, str]:
-    """By job, the hash of the transaction of ours that proved its header."""
+def _header_transactions(jobs: Iterable[BlockJob]) -> Mapping[int, str]:
+    """By job, the hash of our transaction that proved its header."""
     keys = [job.pk for job in jobs]
     if not keys:
         return {}
@@ -159,7 +162,7 @@ def _brought(jobs: Iterable[BlockJob]) -> Mapping[int, str]:
     return dict(rows.order_by("-pk").values_list("job", "transaction__mined_hash"))
 
 
-def _header(header: Header) -> HeaderView:
+def _header_view(header: Header) -> HeaderView:
     return HeaderView(
         hash=f"0x{header.hash.hex()}",
         parent=f"0x{header.parent_hash.hex()}",
@@ -176,70 +179,69 @@ def _header(header: Header) -> HeaderView:
     )
 
 
-# Names and balances are those of the newest rows: a page reads so many and no more.
-NEWEST = 500
+MAX_ROWS = 500  # the newest, of which an account's names and balances are read
 
 
 @dataclass(frozen=True, slots=True)
 class AccountView:
-    """An address, and on which chains something is proven of it."""
+    """An address, and the chains on which facts about it are proven."""
 
     address: str
-    chains: tuple[int, ...]  # where facts are, of those that were looked at
-    newest: int | None  # the chain that it was last asked on; None: it never was
-    names: tuple[str, ...]  # it was asked under, lately
+    chains: tuple[int, ...]  # of those given
+    newest: int | None  # the source chain of its newest query; None without queries
+    names: tuple[str, ...]  # of its newest queries
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What the account had at the end of a block."""
+    """The account's balance at the end of a block."""
 
     block: int
     wei: int
 
 
 def account(address: str, chains: Iterable[int]) -> AccountView:
-    """In two statements: the last query of it, and the names of the last ones."""
-    facts = _facts(address)
-    known = {f"on_{chain}": Exists(facts.filter(source=chain)) for chain in chains}
-    asked = Query.objects.filter(account=address).order_by("-id")
-    newest = asked.annotate(**known).values("source", *known).first()
+    """Read the newest query of the address and the names of the newest ones, in two statements."""
+    facts = _fact_rows(address)
+    has_facts = {f"on_{chain}": Exists(facts.filter(source=chain)) for chain in chains}
+    queries = Query.objects.filter(account=address).order_by("-id")
+    newest = queries.annotate(**has_facts).values("source", *has_facts).first()
     if newest is None:
         return AccountView(address, (), None, ())
-    with_facts = tuple(int(name.removeprefix("on_")) for name in known if newest[name])
-    lately = asked.values_list("name", flat=True)[:NEWEST]
-    names = tuple(dict.fromkeys(name for name in lately if name))
-    return AccountView(address, with_facts, newest["source"], names)
+    fact_chains = tuple(int(name.removeprefix("on_")) for name in has_facts if newest[name])
+    newest_names = queries.values_list("name", flat=True)[:MAX_ROWS]
+    names = tuple(dict.fromkeys(filter(None, newest_names)))
+    return AccountView(address, fact_chains, newest["source"], names)
 
 
 def facts_of(address: str, chain: int, cursor: Cursor | None, most: int) -> Slice[QueryLine]:
-    """Queries with their values, newest block first."""
-    rows = _facts(address).filter(source=chain)
-    return slice_of(with_lines(rows), ("block", "id"), cursor, most, line_of)
+    """A page of the address's queries with values, newest block first."""
+    rows = _fact_rows(address).filter(source=chain)
+    return _query_lines(rows, ("block", "id"), cursor, most)
 
 
 def balances_of(address: str, chain: int) -> tuple[Balance, ...]:
-    """By block, oldest first, each block once; those among the newest facts."""
-    rows = _facts(address).filter(source=chain).order_by("-block", "-id")
-    found = {
+    """The balances among the newest facts, oldest block first."""
+    rows = _fact_rows(address).filter(source=chain).order_by("-block", "-id")
+    balances = {
         block: int(word, 16)
-        for block, word in rows.values_list("block", "values__BALANCE")[:NEWEST]
+        for block, word in rows.values_list("block", "values__BALANCE")[:MAX_ROWS]
         if word is not None and block is not None
     }
-    return tuple(Balance(block, wei) for block, wei in sorted(found.items()))
+    return tuple(Balance(block, wei) for block, wei in sorted(balances.items()))
 
 
-def _facts(address: str) -> QuerySet[Query]:
+def _fact_rows(address: str) -> QuerySet[Query]:
     return Query.objects.filter(account=address, values__isnull=False).exclude(account="")
 
 
-MOST_JOBS = 100
-MOST_BATCHES = 100
+MAX_JOBS = 100
+MAX_BATCHES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ServedBlock:
-    """A block that it was sent for."""
+    """A block for which the transaction was sent."""
 
     source: int
     number: int
@@ -248,20 +250,20 @@ class ServedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ServedBatch:
-    """A batch that it was sent for, with what this batch paid for it."""
+    """A batch for which the transaction was sent, with the batch's share of the cost."""
 
     id: str
-    share: int | None  # wei, once it is confirmed
+    share: int | None  # wei, once the transaction is confirmed
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionView:
-    """One nonce of ours, under whichever hash it was asked for."""
+    """A transaction that was sent, under any of its hashes."""
 
     key: int
     chain: int
-    hash: str  # which was mined, or the newest
-    hashes: tuple[str, ...]  # all that were sent under the nonce, oldest first
+    hash: str  # the mined one, or the newest
+    hashes: tuple[str, ...]  # all that were sent with the nonce, oldest first
     sender: str
     nonce: int
     status: str
@@ -281,34 +283,34 @@ class TransactionView:
 
 
 def transaction(chain: int, transaction_hash: str) -> TransactionView | None:
-    """In three statements. The hash is one of those that were sent, in lower case."""
-    found = (
+    """Find the transaction by one of its hashes, in lower case. Takes three statements."""
+    match = (
         SentHash.objects.filter(hash=transaction_hash, transaction__chain=chain)
         .select_related("transaction")
         .defer("transaction__raw")
         .first()
     )
-    return _view(found.transaction) if found else None
+    return _sent_transaction_view(match.transaction) if match else None
 
 
 def queries_of_transaction(
-    shown: TransactionView, cursor: Cursor | None, most: int
+    transaction: TransactionView, cursor: Cursor | None, most: int
 ) -> Slice[QueryLine]:
-    """What it proved: accounts' facts, and header fields where it brought the header."""
-    of_a_header = Q(header_transaction=shown.key, account="", name="")
-    rows = Query.objects.filter(Q(account_transaction=shown.key) | of_a_header)
-    return slice_of(with_lines(rows), ("id",), cursor, most, line_of)
+    """A page of the account and header queries that the transaction proved."""
+    header_queries = Q(header_transaction=transaction.key, account="", name="")
+    rows = Query.objects.filter(Q(account_transaction=transaction.key) | header_queries)
+    return _query_lines(rows, ("id",), cursor, most)
 
 
-def _view(row: SentTransaction) -> TransactionView:
-    mined = row.mined_block is not None
-    status, mark = _standing(row)
-    price = int(row.gas_price, 16) if mined and row.gas_price else None
-    data_fee = int(row.data_fee, 16) if mined and row.data_fee else 0
+def _sent_transaction_view(row: SentTransaction) -> TransactionView:
+    is_mined = row.mined_block is not None
+    status, mark = _status_and_mark(row)
+    price = int(row.gas_price, 16) if is_mined and row.gas_price else None
+    data_fee = int(row.data_fee, 16) if is_mined and row.data_fee else 0
     cost = None if price is None else (row.gas_used or 0) * price + data_fee
     jobs = TransactionOfJob.objects.filter(transaction=row).order_by("job_id")
-    blocks = jobs.values_list("job__source", "job__block", "proves_header")[:MOST_JOBS]
-    batches = _batches(row)
+    blocks = jobs.values_list("job__source", "job__block", "proves_header")[:MAX_JOBS]
+    batches = _served_batches(row)
     return TransactionView(
         key=row.pk,
         chain=row.chain,
@@ -327,23 +329,23 @@ def _view(row: SentTransaction) -> TransactionView:
         signed=row.signed,
         prepares=row.prepares,
         hops=row.hops,
-        blocks=tuple(ServedBlock(*each) for each in blocks),
-        batches=batches[:MOST_BATCHES],
-        more_batches=max(len(batches) - MOST_BATCHES, 0),
+        blocks=tuple(ServedBlock(*block) for block in blocks),
+        batches=batches[:MAX_BATCHES],
+        more_batches=max(len(batches) - MAX_BATCHES, 0),
     )
 
 
-def _standing(row: SentTransaction) -> tuple[str, str]:
+def _status_and_mark(row: SentTransaction) -> tuple[str, str]:
     if row.mined_block is None:
         if row.settled:
-            return "never mined: its nonce was used by another", "rejected"
+            return "never mined: another transaction used its nonce", "rejected"
         return ("sent, not mined yet" if row.sent else "signed, not sent yet"), "moving"
     if row.succeeded is False:
         return "mined, and failed", "rejected"
     return ("mined and confirmed" if row.settled else "mined, being confirmed"), "proven"
 
 
-def _batches(row: SentTransaction) -> tuple[ServedBatch, ...]:
+def _served_batches(row: SentTransaction) -> tuple[ServedBatch, ...]:
     shares = Share.objects.filter(transaction=row).order_by("batch")
     return tuple(
         ServedBatch(batch, int(paid, 16) if paid and row.settled else None)
@@ -351,47 +353,47 @@ def _batches(row: SentTransaction) -> tuple[ServedBatch, ...]:
     )
 
 
-# Rows are counted so far and no further: beyond it a page says "more than".
-MOST_COUNTED = 10_000
+# Beyond this number of rows a page says "more than".
+MAX_COUNT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class RecordView:
-    """How much a route has proven."""
+    """How many facts and blocks a route has proven."""
 
     facts: int
     blocks: int
-    more_blocks: bool  # than were counted
+    more_blocks: bool  # than `MAX_COUNT`
 
 
 @dataclass(frozen=True, slots=True)
 class JobLine:
-    """A block that was asked for, as a registry's list shows it."""
+    """A requested block in a registry's list."""
 
     source: int
     number: int
-    block_hash: str  # empty before it is final, and where nothing of it was proven
+    block_hash: str  # empty before it is final, and if nothing of it was proven
     is_open: bool  # a query waits for a fact of it
 
 
 def record_of(source: int, destination: int) -> RecordView:
-    """In two statements. A closed job keeps its block hash only if something was proven."""
+    """Count in two statements. A closed job has a block hash only if something was proven."""
     rows = BlockJob.objects.filter(source=source, destination=destination).exclude(block_hash="")
-    blocks = rows.order_by("-block")[: MOST_COUNTED + 1].count()
+    blocks = rows.order_by("-block")[: MAX_COUNT + 1].count()
     return RecordView(
         facts=facts_by_route().get((source, destination), 0),
-        blocks=min(blocks, MOST_COUNTED),
-        more_blocks=blocks > MOST_COUNTED,
+        blocks=min(blocks, MAX_COUNT),
+        more_blocks=blocks > MAX_COUNT,
     )
 
 
 def facts_by_route() -> Mapping[tuple[int, int], int]:
     counts = DailyCount.objects.filter(what__startswith=FACTS_OF_ROUTE)
-    found: dict[tuple[int, int], int] = {}
+    facts_of_routes: dict[tuple[int, int], int] = {}
     for what, facts in counts.values_list("what").annotate(Sum("amount")).order_by():
         source, destination = map(int, what.removeprefix(FACTS_OF_ROUTE).split())
-        found[source, destination] = int(facts)
-    return found
+        facts_of_routes[source, destination] = int(facts)
+    return facts_of_routes
 
 
 def blocks_of_registry(
@@ -399,10 +401,14 @@ def blocks_of_registry(
 ) -> Slice[JobLine]:
     rows = BlockJob.objects.filter(source=source, destination=destination)
     return slice_of(
-        rows.only("source", "block", "block_hash", "look_again"), ("block",), cursor, most, _line
+        rows.only("source", "block", "block_hash", "look_again"),
+        ("block",),
+        cursor,
+        most,
+        _job_line,
     )
 
 
-def _line(row: BlockJob) -> JobLine:
+def _job_line(row: BlockJob) -> JobLine:
     block_hash = f"0x{row.block_hash}" if row.block_hash else ""
     return JobLine(row.source, row.block, block_hash, row.look_again is not None)

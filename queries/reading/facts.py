@@ -1,7 +1,7 @@
-"""Proven facts: those of a query, and for files those of an account, a block or a registry.
+"""Proven facts of a query, and for files those of an account, a block or a registry.
 
-A file lists the newest block first. Its queries are chosen before the first fact is read, so that
-its head can name where the next file begins. The rows read are bounded, not only the rows found.
+A file lists the newest block first. Its queries are chosen before the first fact is read, because
+its header links to the next file. The rows read are bounded, not only the rows found.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,8 +13,8 @@ from django.db.models import QuerySet, Subquery
 from queries.models import Batch, BlockJob, Query
 from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
-from queries.reading.batches import query_view, transactions_of
-from queries.reading.pagination import Cursor, in_portions, slice_of
+from queries.reading.batches import query_view, read_transactions
+from queries.reading.pagination import Cursor, key_chunks, slice_of
 from queries.reading.view_models import QueryView
 from queries.statuses import BatchStatus
 
@@ -23,66 +23,65 @@ BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
 
 @dataclass(frozen=True, slots=True)
 class FactView:
-    """One word that a registry holds, and of what."""
+    """A word in a registry, with what it is about."""
 
     kind: FactKind
     source: int
     destination: int
     block: int
-    account: str  # empty where it is of a header
+    account: str  # empty for header fields
     ens_name: str
-    name: str  # of the field, or the slot with 0x
-    key: int  # the field's number, the slot, or the seconds: as the registry takes it
+    name: str  # the field's name, or the slot with 0x
+    key: int  # the registry's parameter: the field's number, the slot, or the seconds
     word: str
 
 
 @dataclass(frozen=True, slots=True)
 class ProvenFact:
-    """A fact, and how it came to be one."""
+    """A fact, and how it was proven."""
 
     fact: FactView
-    block_hash: str  # empty where it is no longer known
-    transaction_hash: str  # empty where it was in the registry already
+    block_hash: str  # empty if it is no longer stored
+    transaction_hash: str  # empty if the registry had the fact already
     proven: datetime
 
 
 def facts_of(query: QueryView, destination: int) -> tuple[FactView, ...]:
-    """In an order of their own; none before the batch is done."""
+    """The query's facts, in a fixed order; none before the batch is DONE."""
     words = {value.name: value.word for value in query.values}
     if not words:
         return ()
     block = query.block or 0
-    named: list[tuple[FactKind, str, int]] = []
+    facts: list[tuple[FactKind, str, int]] = []
     if query.timestamp is not None:
-        # It is read back with the others, and its value is the block itself.
+        # Its value is the block's number.
         words[BLOCK_AT_TIME] = f"0x{block:064x}"
-        named.append((FactKind.BLOCK_AT_TIME, BLOCK_AT_TIME, query.timestamp))
-    named += ((FactKind.HEADER_FIELD, field, HeaderField[field]) for field in query.header)
-    named += ((FactKind.ACCOUNT_FIELD, prop.name, prop) for prop in query.props)
-    named += ((FactKind.STORAGE_SLOT, slot, int(slot, 16)) for slot in query.slots)
-    place = (query.source, destination, block, query.account, query.name)
+        facts.append((FactKind.BLOCK_AT_TIME, BLOCK_AT_TIME, query.timestamp))
+    facts += ((FactKind.HEADER_FIELD, field, HeaderField[field]) for field in query.header)
+    facts += ((FactKind.ACCOUNT_FIELD, prop.name, prop) for prop in query.props)
+    facts += ((FactKind.STORAGE_SLOT, slot, int(slot, 16)) for slot in query.slots)
+    subject = (query.source, destination, block, query.account, query.name)
     return tuple(
-        FactView(kind, *place, name, key, words[name]) for kind, name, key in named if name in words
+        FactView(kind, *subject, name, key, words[name])
+        for kind, name, key in facts
+        if name in words
     )
 
 
 def proven_facts_of(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
-    """Those of these queries whose batches are done, in their order.
-
-    They are named by key and count of slots, and some at a time are read.
-    """
-    # Whether a batch is done is not asked here: SQLite would go through all that are.
+    """The facts of these queries, given by key and slot count, if their batches are DONE."""
+    # The status is not part of the statement, because SQLite would scan all DONE batches.
     rows = Query.objects.select_related("batch", "job").defer(
         "job__header", "batch__warnings", "batch__webhook_url", "batch__webhook_headers"
     )
-    for keys in in_portions(queries):
-        some = rows.in_bulk(keys)
-        yield from _facts_of_rows([some[key] for key in keys if key in some])
+    for keys in key_chunks(queries):
+        chunk = rows.in_bulk(keys)
+        yield from _row_facts([chunk[key] for key in keys if key in chunk])
 
 
-def _facts_of_rows(some: list[Query]) -> Iterator[ProvenFact]:
-    done = [row for row in some if row.batch.status == BatchStatus.DONE]
-    sent = transactions_of(done)
+def _row_facts(rows: list[Query]) -> Iterator[ProvenFact]:
+    done = [row for row in rows if row.batch.status == BatchStatus.DONE]
+    sent = read_transactions(done)
     for row in done:
         view = query_view(row, sent, done=True)
         step = view.steps[-1]
@@ -97,19 +96,19 @@ def _facts_of_rows(some: list[Query]) -> Iterator[ProvenFact]:
 
 
 def facts_of_batch(batch_id: str) -> Iterator[ProvenFact]:
-    """In the order in which they were asked for."""
+    """The batch's facts, in the order of the request."""
     rows = Query.objects.filter(batch=batch_id, batch__status=BatchStatus.DONE)
     return proven_facts_of(rows.order_by("pk").values_list("pk", "slot_count"))
 
 
 MOST_QUERIES = 1_000
-MOST_FACTS = 5_000  # and then the rest of the last query's
+MOST_FACTS = 5_000  # and the rest of the last query
 KEY = ("block", "id")
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """`older`: the cursor of the next one, or empty."""
+    """A file's facts; `older` is the cursor of the next file, or empty."""
 
     facts: Iterator[ProvenFact]
     older: str
@@ -121,13 +120,13 @@ def of_account(address: str, chain: int, cursor: Cursor | None) -> Portion:
 
 
 def of_block(chain: int, number: int, cursor: Cursor | None) -> Portion:
-    """All have the one block, so that the rest of a key orders them."""
-    rest = Cursor(cursor.key[1:]) if cursor else None
-    return _portion(Query.objects.filter(source=chain, block=number), KEY[1:], rest)
+    """Ordered by id alone, because all queries have the same block."""
+    by_id = Cursor(cursor.key[1:]) if cursor else None
+    return _portion(Query.objects.filter(source=chain, block=number), KEY[1:], by_id)
 
 
 def of_registry(source: int, destination: int, cursor: Cursor | None) -> Portion:
-    """The source's queries, from the newest block downwards that has a job for the destination."""
+    """The source's queries, from the newest block on that has a job for the destination."""
     jobs = BlockJob.objects.filter(source=source, destination=destination).order_by("-block")
     below = jobs if cursor is None else jobs.filter(block__lte=cursor.key[0])
     newest = below.values_list("block", flat=True)[:1]
@@ -142,17 +141,17 @@ def _portion(
     destination: int | None = None,
 ) -> Portion:
     rows = rows.only(*KEY, "batch_id", "props", "slot_count", "header_fields")
-    asked = slice_of(rows, columns, cursor, MOST_QUERIES, lambda row: row)
-    batches = {each.batch_id for each in asked.rows}
+    page = slice_of(rows, columns, cursor, MOST_QUERIES, lambda row: row)
+    batches = {row.batch_id for row in page.rows}
     done = Batch.objects.filter(pk__in=batches, status=BatchStatus.DONE)
-    to = dict(done.values_list("pk", "destination"))
-    found, facts, last = list[tuple[int, int]](), 0, ""
-    for each in asked.rows:
+    destinations = dict(done.values_list("pk", "destination"))
+    chosen, facts, last = list[tuple[int, int]](), 0, ""
+    for row in page.rows:
         if facts >= MOST_FACTS:
-            return Portion(proven_facts_of(found), last)
-        last = f"{each.block}.{each.pk}"
-        if each.batch_id in to and destination in {None, to[each.batch_id]}:
-            fields = each.props.bit_count() + each.header_fields.bit_count()
-            facts += each.slot_count + fields
-            found.append((each.pk, each.slot_count))
-    return Portion(proven_facts_of(found), last if asked.older else "")
+            return Portion(proven_facts_of(chosen), last)
+        last = f"{row.block}.{row.pk}"
+        if row.batch_id in destinations and destination in {None, destinations[row.batch_id]}:
+            fields = row.props.bit_count() + row.header_fields.bit_count()
+            facts += row.slot_count + fields
+            chosen.append((row.pk, row.slot_count))
+    return Portion(proven_facts_of(chosen), last if page.older else "")

@@ -1,4 +1,4 @@
-"""Figures for people: what each day has brought, what an account has spent, how far chains are."""
+"""Figures for pages: results by day, an account's spending, and the heads of chains."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -13,12 +13,12 @@ from queries.database.daily_counts import DONE, FACTS, GAS, LONGER, REJECTED, WI
 from queries.models import Batch, ChainRecord, DailyCount, NodeRecord
 
 DAYS = 30
-FEWEST_DAYS = 7  # of a young service, so that a day among others can be seen
+MIN_DAYS = 7  # of a young service, so that a chart has several days
 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What some time has brought."""
+    """The results of a period."""
 
     done: int  # batches
     rejected: int
@@ -30,14 +30,13 @@ class Brought:
         return round(self.gas / self.facts) if self.facts else None
 
 
-# How many batches were DONE within so many seconds, and not within the bound before. None: longer
-# than any bound.
+# Batches DONE by the upper bound of their seconds, as in a histogram; None: beyond all bounds.
 Took = Mapping[int | None, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of all time, and of each of the last days."""
+    """The results of all time, and of the last days."""
 
     whole: Brought
     days: Mapping[date, Brought]  # UTC days, oldest first
@@ -49,40 +48,40 @@ class Figures:
 
 
 def figures(today: date) -> Figures:
-    sums = DailyCount.objects.values("what").annotate(of_all_days=Sum("amount"), first=Min("day"))
+    sums = DailyCount.objects.values("what").annotate(total=Sum("amount"), first=Min("day"))
     rows = list(sums)
     began = min((row["first"] for row in rows), default=today)
-    length = min(max((today - began).days + 1, FEWEST_DAYS), DAYS)
+    length = min(max((today - began).days + 1, MIN_DAYS), DAYS)
     first = today - timedelta(days=length - 1)
-    counts = _counts(first, today)
+    counts = _daily_counts(first, today)
     return Figures(
-        _brought({row["what"]: int(row["of_all_days"]) for row in rows}),
+        _results({row["what"]: int(row["total"]) for row in rows}),
         days={
-            day: _brought(counts[day])
+            day: _results(counts[day])
             for day in (first + timedelta(days=number) for number in range(length))
         },
         took={
-            bound: sum(of_day.get(name, 0) for of_day in counts.values())
-            for bound, name in [*((each, done_within(each)) for each in WITHIN), (None, LONGER)]
+            bound: sum(day_counts.get(name, 0) for day_counts in counts.values())
+            for bound, name in [*((s, done_within(s)) for s in WITHIN), (None, LONGER)]
         },
     )
 
 
 def within_which(took: Took, share: float) -> int | None:
-    """The bound within which that share of the batches was DONE; None: they took longer."""
-    needed, passed = share * sum(took.values()), 0
+    """The bound within which that share of the batches was DONE; None: beyond all bounds."""
+    needed, reached = share * sum(took.values()), 0
     for bound, batches in took.items():
-        passed += batches
-        if passed >= needed:
+        reached += batches
+        if reached >= needed:
             return bound
     return None
 
 
-def _brought(counts: Mapping[str, int]) -> Brought:
+def _results(counts: Mapping[str, int]) -> Brought:
     return Brought(*(counts.get(what, 0) for what in (DONE, REJECTED, FACTS, GAS)))
 
 
-def _counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
+def _daily_counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
     counts: defaultdict[date, dict[str, int]] = defaultdict(dict)
     rows = DailyCount.objects.filter(day__range=(first, last))
     for day, what, amount in rows.values_list("day", "what", "amount"):
@@ -90,13 +89,13 @@ def _counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
     return counts
 
 
-# Databases cannot add amounts of 256 bits, so they are added here, at most so many.
+# Databases cannot add amounts of 256 bits, so this many are read and added here.
 MOST_ADDED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class ChainSpending:
-    """Of the batches for one destination."""
+    """What the batches for a destination have spent."""
 
     destination: int
     batches: int
@@ -105,21 +104,21 @@ class ChainSpending:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """By chain, because the chains have different currencies."""
+    """An account's spending by destination, because chains have different currencies."""
 
     chains: tuple[ChainSpending, ...]
-    whole: bool  # or of the newest `MOST_ADDED` batches alone
+    whole: bool  # otherwise only of the newest `MOST_ADDED` batches
 
 
 def spending_of(owner: Account) -> Spending:
-    """In one statement, which an index answers from the newest batch on."""
+    """Read in one statement, by an index from the newest batch on."""
     rows = Batch.objects.filter(owner=owner).order_by("-pk")
-    found = list(rows.values_list("destination", "spent")[: MOST_ADDED + 1])
+    newest = list(rows.values_list("destination", "spent")[: MOST_ADDED + 1])
     amounts = defaultdict[int, list[int]](list)
-    for destination, spent in found[:MOST_ADDED]:
+    for destination, spent in newest[:MOST_ADDED]:
         amounts[destination].append(int(spent, 16))
-    chains = (ChainSpending(chain, len(each), sum(each)) for chain, each in amounts.items())
-    return Spending(tuple(chains), whole=len(found) <= MOST_ADDED)
+    chains = (ChainSpending(chain, len(wei), sum(wei)) for chain, wei in amounts.items())
+    return Spending(tuple(chains), whole=len(newest) <= MOST_ADDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +129,14 @@ class HeadView:
     final: int
     timestamp: int
     seen: datetime
-    # How many blocks back the best of its nodes proves accounts: -1 where none proves any, and at
-    # most the 8,191 that are measured; None: it is not measured yet.
+    # How many blocks back the best node proves accounts: at most the 8,191 that are measured, and
+    # -1 if no node proves any; None: not measured yet.
     window: int | None
     state_horizons: Mapping[str, int]
 
 
 def heads_of(chains: Collection[int]) -> Mapping[int, HeadView]:
-    """By chain, in one statement; without those of which no prover has seen a head yet."""
+    """By chain, read in one statement; without chains whose head no prover has seen yet."""
     nodes = NodeRecord.objects.filter(chain=OuterRef("chain"), proof_window__isnull=False)
     best = nodes.order_by("-proof_window").values("proof_window")[:1]
     rows = ChainRecord.objects.filter(chain__in=chains).annotate(window=Subquery(best))
@@ -156,7 +155,7 @@ def heads_of(chains: Collection[int]) -> Mapping[int, HeadView]:
 
 
 def state_horizon(registry: Registry, heads: Mapping[int, HeadView]) -> int:
-    """From which time on it takes no accounts, as a prover saw it last."""
+    """The time from which on the registry takes no accounts, as a prover saw it last."""
     head = heads.get(registry.destination)
     lowered = head.state_horizons.get(registry.address) if head else None
     return registry.horizon if lowered is None else min(lowered, registry.horizon)

@@ -1,4 +1,4 @@
-"""Keyset pagination: one page of many rows, and the cursors of the pages beside it.
+"""Keyset pagination: a page of rows, and the cursors of the neighbouring pages.
 
 A page begins at a row, not at an offset. So the last page of a million rows costs as much as the
 first one, and new rows do not move a page.
@@ -13,13 +13,13 @@ from django.db.models import Model, Q, QuerySet
 
 Row = TypeVar("Row", bound=Model)
 View = TypeVar("View")
-GREATEST = 2**63 - 1  # that a database keeps
+GREATEST = 2**63 - 1  # the largest integer that databases store
 _NUMBERS = re.compile(r"[0-9]{1,19}(\.[0-9]{1,19})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A row by the columns that order the list, and on which side of it the page lies."""
+    """A row, by the columns that order the list, and the side of it on which the page lies."""
 
     key: tuple[int | str, ...]
     towards_newer: bool = False
@@ -27,7 +27,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Slice(Generic[View]):
-    """Some rows, newest first; `older` and `newer` are the cursors of the pages beside it."""
+    """A page of rows, newest first; `older` and `newer` are the cursors of its neighbours."""
 
     rows: tuple[View, ...]
     older: str = ""
@@ -35,7 +35,7 @@ class Slice(Generic[View]):
 
 
 def numbers_of(text: str, count: int) -> tuple[int, ...] | None:
-    """A cursor of so many numbers, such as 5186021.77; None where it is none."""
+    """Parse a cursor of `count` numbers, such as 5186021.77; None if malformed."""
     if not _NUMBERS.fullmatch(text):
         return None
     numbers = tuple(map(int, text.split(".")))
@@ -49,52 +49,52 @@ def slice_of(
     most: int,
     view: Callable[[Row], View],
 ) -> Slice[View]:
-    """In one statement, by an index on the columns."""
+    """Read a page in one statement, by an index on the columns."""
     backwards = cursor is not None and cursor.towards_newer
     if cursor is not None:
-        rows = rows.filter(_beside(columns, cursor))
+        rows = rows.filter(_past_cursor(columns, cursor))
     order = [column if backwards else f"-{column}" for column in columns]
-    found = list(rows.order_by(*order)[: most + 1])
-    more, found = len(found) > most, found[:most]
+    page = list(rows.order_by(*order)[: most + 1])
+    has_more, page = len(page) > most, page[:most]
     if backwards:
-        found.reverse()
-    if not found:
+        page.reverse()
+    if not page:
         return Slice(())
-    first, last = (_key(row, columns) for row in (found[0], found[-1]))
+    first, last = (_cursor_text(row, columns) for row in (page[0], page[-1]))
     return Slice(
-        tuple(map(view, found)),
-        older=last if more or backwards else "",
-        newer=first if (more if backwards else cursor is not None) else "",
+        tuple(map(view, page)),
+        older=last if has_more or backwards else "",
+        newer=first if (has_more if backwards else cursor is not None) else "",
     )
 
 
-def _beside(columns: tuple[str, ...], cursor: Cursor) -> Q:
-    """Rows on that side: by the first column, and where it is equal by the next one.
+def _past_cursor(columns: tuple[str, ...], cursor: Cursor) -> Q:
+    """Rows on the cursor's side, compared by the columns in their order.
 
-    The first column's bound stands alone as well, because it is what a database seeks by.
+    The first column's bound is repeated alone, because databases seek by it.
     """
     side = "gt" if cursor.towards_newer else "lt"
-    *before, last = zip(columns, cursor.key, strict=True)
-    beside = Q((f"{last[0]}__{side}", last[1]))
-    for column, value in reversed(before):
-        beside = Q((f"{column}__{side}", value)) | Q((column, value)) & beside
-    return Q((f"{columns[0]}__{side}e", cursor.key[0])) & beside if before else beside
+    *others, last = zip(columns, cursor.key, strict=True)
+    condition = Q((f"{last[0]}__{side}", last[1]))
+    for column, value in reversed(others):
+        condition = Q((f"{column}__{side}", value)) | Q((column, value)) & condition
+    return Q((f"{columns[0]}__{side}e", cursor.key[0])) & condition if others else condition
 
 
-def _key(row: Any, columns: tuple[str, ...]) -> str:
+def _cursor_text(row: Any, columns: tuple[str, ...]) -> str:
     return ".".join(str(getattr(row, column)) for column in columns)
 
 
-# A query with many slots is wide: five thousand are a megabyte of JSON, twice that once decoded.
-# Anyone may have many such queries in one list. So lists leave out the slots of wide ones, and
-# whoever wants all of them reads a few at a time.
-MOST_OF_NARROW = 20  # slots
+# A query with many slots is large: five thousand are a megabyte of JSON, twice that once decoded.
+# A list may have many such queries. So lists leave out their slots, and files read a few queries at
+# a time.
+MAX_LISTED_SLOTS = 20
 ROWS_AT_ONCE = 500
 SLOTS_AT_ONCE = 2_000  # or those of one query, if it has more
 
 
-def in_portions(queries: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
-    """Keys, so many that their rows can be held in memory; they come with the count of slots."""
+def key_chunks(queries: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """Split pairs of key and slot count into lists of keys whose rows fit in memory."""
     keys, slots = list[int](), 0
     for key, count in queries:
         if keys and (len(keys) == ROWS_AT_ONCE or slots + count > SLOTS_AT_ONCE):

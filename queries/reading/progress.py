@@ -1,15 +1,15 @@
-"""How far a batch is as a whole: block for block, step for step."""
+"""The progress of a batch by block and step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, Self
 
 from django.db.models import Count, Max, Min, Q
 
 from queries.models import Query
-from queries.reading.batches import OF_A_JOB, reason_of, rows_of, views_of
+from queries.reading.batches import JOB_REASON, parse_reason, query_rows, query_views
 from queries.reading.view_models import BatchView, QueryPage
 from queries.statuses import StepName
 from queries.wait_reasons import Reason
@@ -17,22 +17,22 @@ from queries.wait_reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class StepCount:
-    """How many of some queries have begun a step, and how many have completed it."""
+    """How many queries have begun a step, and how many have completed it."""
 
     name: StepName
     begun: int
     completed: int
-    whole: int  # of those that have the step at all
+    whole: int  # queries that have the step
 
     @property
     def mark(self) -> str:
-        """How it is shown; a step that none of them has is not."""
+        """CSS class; steps without queries are hidden."""
         if self.whole and self.completed == self.whole:
             return "proven"
         return "moving" if self.begun else "waiting"
 
-    def __add__(self, other: "StepCount") -> "StepCount":
-        return StepCount(
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
             self.name,
             self.begun + other.begun,
             self.completed + other.completed,
@@ -42,81 +42,80 @@ class StepCount:
 
 @dataclass(frozen=True, slots=True)
 class BlockProgress:
-    """The queries of a batch that are of one block."""
+    """The queries of a batch for one block."""
 
     source: int
-    block: int | None  # not known before a timestamp is settled
+    block: int | None  # None before a timestamp is resolved
     timestamp: int | None
-    first: int  # the place of the first of them
+    first: int  # the place of the first query
     queries: int
     steps: tuple[StepCount, ...]
     waits_for: Reason | None
-    lost: int  # queries that were proven, and whose facts a reorg removed
+    lost: int  # queries whose facts a reorg removed
 
     @property
     def key(self) -> str:
-        """Names the block within the batch, in addresses and on the page."""
+        """Identifies the block within the batch, in URLs and on the page."""
         return f"{self.source}-{self.block if self.timestamp is None else f't{self.timestamp}'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Each block, and all of them together."""
+    """The progress of all blocks, and their sums."""
 
     blocks: tuple[BlockProgress, ...]
 
     @property
     def queries(self) -> int:
-        return sum(each.queries for each in self.blocks)
+        return sum(block.queries for block in self.blocks)
 
     @property
     def lost(self) -> int:
-        return sum(each.lost for each in self.blocks)
+        return sum(block.lost for block in self.blocks)
 
     @property
     def steps(self) -> tuple[StepCount, ...]:
         return tuple(
             reduce(StepCount.__add__, counts)
-            for counts in zip(*(each.steps for each in self.blocks), strict=True)
+            for counts in zip(*(block.steps for block in self.blocks), strict=True)
         )
 
 
-def progress_of(shown: BatchView) -> Progress:
-    """In one statement."""
+def progress_of(batch: BatchView) -> Progress:
+    """Read the progress of all blocks in one statement."""
     counts = {column: Count(column) for step in StepName for column in (step.began, step.completed)}
     rows = (
-        Query.objects.filter(batch=shown.id)
+        Query.objects.filter(batch=batch.id)
         .values("source", "block", "timestamp")
         .annotate(
             first=Min("place"),
             queries=Count("pk"),
-            of_accounts=Count("pk", filter=Q(header_fields=0)),
+            account_queries=Count("pk", filter=Q(header_fields=0)),
             lost=Count("pk", filter=Q(ended=False, values__isnull=False)),
-            waits=Max(OF_A_JOB, filter=Q(ended=False)),
+            waits=Max(JOB_REASON, filter=Q(ended=False)),
             **{f"{column}_count": count for column, count in counts.items()},
         )
         .order_by("first")
     )
-    return Progress(tuple(_block(row) for row in rows))
+    return Progress(tuple(map(_block_progress, rows)))
 
 
 def queries_of_blocks(
-    shown: BatchView, firsts: Mapping[BlockProgress, int], *, most: int
+    batch: BatchView, firsts: Mapping[BlockProgress, int], *, most: int
 ) -> Mapping[str, QueryPage]:
     """A page of each block's queries, by block key; `firsts` gives the place where it begins.
 
     The queries of a block have consecutive places, so all pages are read together.
     """
     ranges = {block: _places(block, first, most) for block, first in firsts.items()}
-    chosen = [Q(place__range=(places[0], places[-1])) for places in ranges.values() if places]
-    if not chosen:
+    conditions = [Q(place__range=(places[0], places[-1])) for places in ranges.values() if places]
+    if not conditions:
         return {}
-    found = {
-        view.place: view for view in views_of(rows_of(shown).filter(reduce(or_, chosen)), shown)
-    }
+    rows = query_rows(batch).filter(reduce(or_, conditions))
+    queries = {query.place: query for query in query_views(rows, batch)}
     return {
         block.key: QueryPage(
-            tuple(found[place] for place in places if place in found),
+            tuple(queries[place] for place in places if place in queries),
             places.stop if places.stop < block.first + block.queries else None,
         )
         for block, places in ranges.items()
@@ -129,24 +128,19 @@ def _places(block: BlockProgress, first: int, most: int) -> range:
     return range(first, min(first + most, block.first + block.queries))
 
 
-def _block(row: Mapping[str, Any]) -> BlockProgress:
+def _block_progress(row: Mapping[str, Any]) -> BlockProgress:
     return BlockProgress(
         row["source"],
         row["block"],
         row["timestamp"],
         row["first"],
         row["queries"],
-        tuple(_count(row, step) for step in StepName),
-        reason_of(row["waits"]),
+        tuple(_step_count(row, step) for step in StepName),
+        parse_reason(row["waits"]),
         row["lost"],
     )
 
 
-def _count(row: Mapping[str, Any], step: StepName) -> StepCount:
-    last = step is StepName.ACCOUNT_ACCUMULATED
-    return StepCount(
-        step,
-        row[f"{step.began}_count"],
-        row[f"{step.completed}_count"],
-        row["of_accounts" if last else "queries"],
-    )
+def _step_count(row: Mapping[str, Any], step: StepName) -> StepCount:
+    queries = "account_queries" if step is StepName.ACCOUNT_ACCUMULATED else "queries"
+    return StepCount(step, row[f"{step.began}_count"], row[f"{step.completed}_count"], row[queries])

@@ -1,7 +1,7 @@
-"""The proof of a batch as a file: whole, or a refusal that says what is missing.
+"""The proof of a batch as a file, or a refusal that says what is missing.
 
-It is built from the stored calls that prove the facts, a block at a time, in a file that moves to
-disk once it is large. So nothing is stored twice, and no node is asked.
+It is built from the stored calls, a block at a time, in a file that moves to disk once it is large.
+So nothing is stored twice, and no node is asked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,31 +40,31 @@ from queries.refusals import (
 )
 from queries.statuses import BatchStatus
 
-IN_MEMORY = 2**20  # bytes of a file
-THEIRS = (
+MAX_MEMORY = 2**20  # bytes of the file
+PROVEN_BY_OTHERS = (
     "others had proven it before, and the chain's nodes no longer had the state. The registry "
     "has the fact."
 )
-CHANGED = "the chain has another block there now."
+BLOCK_REPLACED = "the chain has another block there now."
 
 
 def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
-    """The bundle of the batch; `Refusal` where there is none."""
-    shown = batches.batch(batch_id)
-    if shown is None:
+    """The proof file of the batch. Raises `Refusal` if there is none."""
+    batch = batches.batch(batch_id)
+    if batch is None:
         raise no_such_batch(batch_id, "batch")
-    with place_to_wait(for_proof=True) as there_is_one:
-        if not there_is_one:
+    with place_to_wait(for_proof=True) as acquired:
+        if not acquired:
             raise busy(PROOFS_BUSY, "The server is already preparing as many proofs as it can")
-        return _file(shown, routes)
+        return _build_file(batch, routes)
 
 
-def _file(shown: BatchView, routes: Routes) -> IO[bytes]:
-    queries = list(Query.objects.filter(batch=shown.id).order_by("source", "block", "pk"))
-    _refuse_what_is_not_done(shown, queries)
-    file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115  (the response closes it)
+def _build_file(batch: BatchView, routes: Routes) -> IO[bytes]:
+    queries = list(Query.objects.filter(batch=batch.id).order_by("source", "block", "pk"))
+    _check_done(batch, queries)
+    file = SpooledTemporaryFile(max_size=MAX_MEMORY)  # noqa: SIM115  (the response closes it)
     try:
-        for piece in written(shown.id, shown.destination, _blocks(shown, queries, routes)):
+        for piece in written(batch.id, batch.destination, _block_proofs(batch, queries, routes)):
             file.write(piece.encode())
     except BaseException:
         file.close()
@@ -73,34 +73,36 @@ def _file(shown: BatchView, routes: Routes) -> IO[bytes]:
     return file
 
 
-def _refuse_what_is_not_done(shown: BatchView, queries: Sequence[Query]) -> None:
-    if shown.status is BatchStatus.REJECTED:
-        said = f" {shown.error.sentence}" if shown.error else ""
-        raise Refusal(BATCH_REJECTED, f"The batch was rejected, so it has no proof.{said}")
-    if shown.status is not BatchStatus.DONE or not all(each.ended for each in queries):
-        waits_for = shown.waits_for.sentence if shown.waits_for else "Ask again when it is DONE."
+def _check_done(batch: BatchView, queries: Sequence[Query]) -> None:
+    if batch.status is BatchStatus.REJECTED:
+        reason = f" {batch.error.sentence}" if batch.error else ""
+        raise Refusal(BATCH_REJECTED, f"The batch was rejected, so it has no proof.{reason}")
+    if batch.status is not BatchStatus.DONE or not all(query.ended for query in queries):
+        waits_for = batch.waits_for.sentence if batch.waits_for else "Ask again when it is DONE."
         raise Refusal(
-            BATCH_NOT_DONE, f"The batch is {shown.status}; not all of it is proven yet. {waits_for}"
+            BATCH_NOT_DONE, f"The batch is {batch.status}; not all of it is proven yet. {waits_for}"
         )
 
 
-def _blocks(shown: BatchView, queries: Sequence[Query], routes: Routes) -> Iterator[BlockProof]:
-    jobs = BlockJob.objects.in_bulk({each.job_id for each in queries})
+def _block_proofs(
+    batch: BatchView, queries: Sequence[Query], routes: Routes
+) -> Iterator[BlockProof]:
+    jobs = BlockJob.objects.in_bulk({query.job_id for query in queries})
     transactions = SentTransaction.objects.only("to", "mined_hash", "mined_block", "succeeded")
-    sent = transactions.in_bulk(_named(queries))
-    for (source, _), some in groupby(queries, key=lambda each: (each.source, each.block)):
-        of_block = list(some)
-        registry = routes.registries.get((source, shown.destination))
+    sent = transactions.in_bulk(_transaction_keys(queries))
+    for (source, _), group in groupby(queries, key=lambda query: (query.source, query.block)):
+        block_queries = list(group)
+        registry = routes.registries.get((source, batch.destination))
         if registry is None:
             raise Refusal(
                 PROOF_UNAVAILABLE,
-                f"This server no longer proves chain {source} on {shown.destination}, so it does "
+                f"This server no longer proves chain {source} on {batch.destination}, so it does "
                 "not know the registry.",
             )
-        yield _block(of_block, jobs[of_block[0].job_id or 0], registry, sent)
+        yield _block_proof(block_queries, jobs[block_queries[0].job_id or 0], registry, sent)
 
 
-def _block(
+def _block_proof(
     queries: Sequence[Query], job: BlockJob, registry: Registry, sent: Mapping[int, SentTransaction]
 ) -> BlockProof:
     if not job.header:
@@ -113,15 +115,16 @@ def _block(
         raise _unavailable(f"of account 0x{account.hex()}", job)
     by_account = {proof.address or b"": proof for proof in proofs}
     requests = [
-        AccountRequest(by_account[each], wanted.accounts[each][0]) for each in sorted(by_account)
+        AccountRequest(proof, wanted.accounts[account][0])
+        for account, proof in sorted(by_account.items())
     ]
     child = shown.children.get(header.hash) if wanted.timestamps else None
     if wanted.timestamps and child is None:
         raise _unavailable("of its time", job)
-    transactions = [sent[key] for key in _named(queries)]
-    # Of the one that it was proven to: the route may have another registry by now.
-    proven_to = [row.to for row in transactions if row.succeeded]
-    address = proven_to[-1] if proven_to else registry.address
+    transactions = [sent[key] for key in _transaction_keys(queries)]
+    # The registry that has the facts: the route may have another one by now.
+    recipients = [row.to for row in transactions if row.succeeded]
+    address = recipients[-1] if recipients else registry.address
     block = BlockProof(
         chain=job.source,
         destination=job.destination,
@@ -139,36 +142,37 @@ def _block(
             if row.mined_hash and row.mined_block is not None
         ),
     )
-    _compare_with_what_was_read(queries, block, job)
+    _check_read_back_values(queries, block, job)
     return block
 
 
-def _named(queries: Sequence[Query]) -> list[int]:
-    """Keys of their transactions, in the order in which they were sent."""
-    named = {each.header_transaction_id for each in queries}
-    named |= {each.account_transaction_id for each in queries}
-    return sorted(each for each in named if each is not None)
+def _transaction_keys(queries: Sequence[Query]) -> list[int]:
+    """Keys of the queries' transactions, in the order in which they were sent."""
+    keys = {query.header_transaction_id for query in queries}
+    keys |= {query.account_transaction_id for query in queries}
+    return sorted(key for key in keys if key is not None)
 
 
-def _compare_with_what_was_read(queries: Sequence[Query], block: BlockProof, job: BlockJob) -> None:
-    """A block that was reorganised away since is not the one that the batch asked for."""
-    proven = {_name(fact): fact.word.hex() for fact in block.facts}
+def _check_read_back_values(queries: Sequence[Query], block: BlockProof, job: BlockJob) -> None:
+    """Refuse if a reorg has replaced the block since its values were read back."""
+    proven = {_value_name(fact): fact.word.hex() for fact in block.facts}
     for query in queries:
         account = bytes.fromhex(query.account[2:])
         for name, word in query.words.items():
             if proven.get((account, "COINBASE" if name == "PROPOSER" else name)) != word:
-                raise _unavailable(f"of {name}, as it was read back,", job, CHANGED)
+                raise _unavailable(f"of {name}, as it was read back,", job, BLOCK_REPLACED)
 
 
-def _name(fact: Fact) -> tuple[bytes, str]:
-    """As a query's values are called."""
+def _value_name(fact: Fact) -> tuple[bytes, str]:
+    """The account, and the name under which a query has the value."""
     if fact.kind is FactKind.BLOCK_AT_TIME:
         return b"", TIMESTAMP
     return fact.account or b"", fact.name.removeprefix("0x")
 
 
-def _unavailable(what: str, job: BlockJob, why: str = THEIRS) -> Refusal:
+def _unavailable(subject: str, job: BlockJob, why: str = PROVEN_BY_OTHERS) -> Refusal:
     return Refusal(
         PROOF_UNAVAILABLE,
-        f"The proof {what} at block {job.block:,} of chain {job.source} is not stored here: {why}",
+        f"The proof {subject} at block {job.block:,} of chain {job.source} is not stored here: "
+        f"{why}",
     )

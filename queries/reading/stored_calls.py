@@ -1,6 +1,6 @@
-"""What the calls of a job have shown: in them lies the proof of every fact that it has proven.
+"""Recover proofs from the calldata that a job has sent.
 
-Those that were never mined show as much: each node and header lies under its own hash.
+Calls that were never mined count too: trie nodes and headers are identified by their hashes.
 """
 
 import time
@@ -21,29 +21,29 @@ from queries.proving.errors import NodeMissing, ProofError
 from queries.proving.headers import Header, decode_header
 from queries.proving.tries import CheckedNodes
 
-FEW = 250  # accounts that are looked for in a call in less time than it is read
-MEANWHILE_EVERY = 0.5  # seconds
-AT_ONCE = 50  # calls in memory, which may have 128 KiB each
+# Searching a call for up to this many accounts is faster than reading the call.
+MAX_SEARCHED_ACCOUNTS = 250
+HEARTBEAT_SECONDS = 0.5
+CALLS_AT_ONCE = 50  # in memory; a call may have 128 KiB
 
 
 def shown_of(
-    job: BlockJob, reads: Iterable[FactRead], meanwhile: Callable[[], object] = nothing
+    job: BlockJob, reads: Iterable[FactRead], heartbeat: Callable[[], object] = nothing
 ) -> Shown:
-    """What may prove these facts. A header's fields lie in the header, which the job keeps.
+    """Read the headers and trie nodes that may prove these facts. `heartbeat` is called often.
 
-    A witness names its accounts, so calls that name none of them are passed over: of a block
-    that many ask for, each has a few. Where many are wanted, looking for each would take longer.
+    Skip calls that contain none of these accounts; in a popular block most do not.
     """
-    wanted = list(reads)
-    accounts = {read.account for read in wanted if read.account}
-    of_times = any(read.kind is FactKind.BLOCK_AT_TIME for read in wanted)
-    all_calls = of_times or len(accounts) > FEW
-    own = {job.block: decode_header(job.header)} if job.header else {}
-    now_and_then, shown = _seldom(meanwhile), Shown(own)
+    reads = list(reads)
+    accounts = {read.account for read in reads if read.account}
+    has_times = any(read.kind is FactKind.BLOCK_AT_TIME for read in reads)
+    all_calls = has_times or len(accounts) > MAX_SEARCHED_ACCOUNTS
+    shown = Shown({job.block: decode_header(job.header)} if job.header else {})
+    throttled = _throttle(heartbeat)
     for call in _calls(job):
-        now_and_then()
+        throttled()
         if all_calls or any(account in call for account in accounts):
-            # An empty one in place of one that no node took shows nothing; what was read counts.
+            # Keep what was read before a fault, such as the end of an empty transaction.
             with suppress(ProofError):
                 read_call(call, shown)
     return shown
@@ -51,40 +51,40 @@ def shown_of(
 
 def _calls(job: BlockJob) -> Iterator[bytes]:
     sent = SentTransaction.objects.filter(for_jobs__job=job, prepares=False)
-    for raw in _some_at_once(sent, "raw"):
+    for raw in _read_in_chunks(sent, "raw"):
         yield parts_of(raw).data
-    yield from _some_at_once(KeptProof.objects.filter(job=job), "call")
+    yield from _read_in_chunks(KeptProof.objects.filter(job=job), "call")
 
 
-def _some_at_once(rows: QuerySet[Any], column: str) -> Iterator[bytes]:
-    """In their order. Each statement has ended before its rows are read: on SQLite nobody could
-    keep a lease meanwhile.
-    """
+def _read_in_chunks(rows: QuerySet[Any], column: str) -> Iterator[bytes]:
+    """Read in several statements, because an open one on SQLite blocks the renewal of leases."""
     last = 0
-    while some := rows.filter(pk__gt=last).order_by("pk").values_list("pk", column)[:AT_ONCE]:
-        for last, value in some:  # noqa: B007  (the last one is read after it)
-            yield value
-        if len(some) < AT_ONCE:
+    while (
+        chunk := rows.filter(pk__gt=last).order_by("pk").values_list("pk", column)[:CALLS_AT_ONCE]
+    ):
+        yield from (value for _, value in chunk)
+        last = chunk[len(chunk) - 1][0]
+        if len(chunk) < CALLS_AT_ONCE:
             break
 
 
-def _seldom(act: Callable[[], object]) -> Callable[[], None]:
-    """Done now and then, however often it is called: thousands of calls may be read."""
+def _throttle(act: Callable[[], object]) -> Callable[[], None]:
+    """Call `act` at most every half second."""
     last = time.monotonic()
 
-    def now_and_then() -> None:
+    def throttled() -> None:
         nonlocal last
-        if time.monotonic() >= last + MEANWHILE_EVERY:
+        if time.monotonic() >= last + HEARTBEAT_SECONDS:
             act()
             last = time.monotonic()
 
-    return now_and_then
+    return throttled
 
 
 def proofs_in(
     shown: Shown, header: Header, wanted: Missing
 ) -> tuple[list[AccountProof], list[Asked]]:
-    """The proofs of these accounts and slots, and what nothing shown proves."""
+    """Rebuild the proofs of these accounts and slots, and return those that are not shown."""
     proofs, unshown, checked = list[AccountProof](), list[Asked](), CheckedNodes()
     for account, slots in wanted.asked:
         try:

@@ -1,4 +1,4 @@
-"""A batch as it is shown: what `reading` returns to pages and to the API."""
+"""Read models of a batch and its queries, for pages and the API."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class ErrorView:
 
     code: str
     sentence: str
-    step: str  # empty where it was none
+    step: str  # empty if no step failed
     retryable: bool
 
 
@@ -36,22 +36,22 @@ class BatchView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One step of a query. It has no status before it begins."""
+    """One step of a query; `status` is None before it begins."""
 
     name: StepName
     status: StepStatus | None
     began: datetime | None
     completed: datetime | None
-    transaction_hash: str  # empty where there is none, or none yet
+    transaction_hash: str  # empty if there is none yet
     transaction_block: int | None  # once it is mined
     gas_used: int | None
     hops: int  # of the transaction
-    error: ErrorView | None  # why it does not come to its end
+    error: ErrorView | None  # why it was not completed
 
 
 @dataclass(frozen=True, slots=True)
 class ValueView:
-    """A proven value: the word that the registry holds, under the name of a field or slot."""
+    """A proven value: the word in the registry, under the name of a field or slot."""
 
     name: str
     word: str
@@ -63,34 +63,36 @@ class QueryView:
 
     place: int
     source: int
-    block: int | None  # not known before a timestamp is settled
+    block: int | None  # None before a timestamp is resolved
     timestamp: int | None
-    account: str  # empty where header fields are asked for, or the name is not looked up yet
+    account: str  # empty for header fields, and before a name is resolved
     name: str
     props: tuple[AccountField, ...]
     slots: tuple[str, ...]
-    header: tuple[str, ...]  # names of fields
+    header: tuple[str, ...]  # field names
     steps: tuple[StepView, ...]
     waits_for: Reason | None
     values: tuple[ValueView, ...]  # once the batch is done
     cost: int | None
-    registry: str  # that its newest transaction was sent to; empty where it needed none
+    registry: str  # of its newest transaction; empty without one
     chain_key: str  # the source's key in the request
-    account_keys: Mapping[str, Sequence[str]]  # the account's keys there, with slots as spelled
+    account_keys: Mapping[
+        str, Sequence[str]
+    ]  # the account's keys there, each with its slots as spelled
 
 
 @dataclass(frozen=True, slots=True)
 class QueryProgress:
-    """Whether a query is completed, for clients that poll."""
+    """When a query was completed, for clients that poll."""
 
     place: int
-    is_of_account: bool
+    is_account_query: bool
     completed: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class QueryPage:
-    """Some queries of a batch, in their order."""
+    """A page of a batch's queries, in their order."""
 
     queries: tuple[QueryView, ...]
-    next: int | None  # the place that the next page begins with
+    next: int | None  # the first place of the next page

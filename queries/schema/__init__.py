@@ -1,1 +1,1 @@
-"""What a request may say: bytes in, a valid batch or a refusal out. No database, no network."""
+"""Parse and check request bodies. No database, no network."""

@@ -1,4 +1,4 @@
-"""A batch as it is requested, checked: blocks, and accounts by address or by ENS name."""
+"""A checked batch request: blocks, and accounts by address or by ENS name."""
 
 import json
 import re
@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from eth_utils.address import to_checksum_address
 
 from queries.proving.witnesses import AccountField
-from queries.schema.bodies import Webhook
+from queries.schema.bodies import WebhookBody
 
-# The labels' own characters are a small part of what ENSIP-15 allows. Whatever is in it is its own
-# normal form, so that its hash is the name's. The rest (capitals, accents, emoji) has to be brought
-# to a normal form by tables that change with Unicode; a mistake there would prove a stranger's
-# account, so such names are refused. ENSIP-15 forbids a double hyphen after two characters, which
-# also keeps out `xn--`: a punycode spelling is another name than the one it shows.
+# A small part of what ENSIP-15 allows: names that are their own normal form. Other names (capitals,
+# accents, emoji) have to be normalised by tables that change with Unicode. A mistake there would
+# prove a stranger's account, so they are refused. ENSIP-15 forbids a double hyphen after two
+# characters, which also excludes `xn--`: punycode is another name than the one it shows.
 _ENS_NAME = re.compile(r"(?!.{256})(?:(?![^.]{2}--)[a-z0-9-]{1,63}\.)+(?![^.]{2}--)[a-z0-9-]{1,63}")
 
 
@@ -29,13 +28,13 @@ class Address:
 
     @property
     def checksummed(self) -> str:
-        """The spelling in which capitals check the rest (EIP-55)."""
+        """The spelling with the EIP-55 checksum."""
         return to_checksum_address(self.value)
 
 
 @dataclass(frozen=True, slots=True)
 class EnsName:
-    """A name in its normal form. Which account it means is decided at the proven block."""
+    """A name in its normal form. It is resolved at the proven block."""
 
     name: str
 
@@ -44,13 +43,13 @@ class EnsName:
 
 
 def is_ens_name(text: str) -> bool:
-    """Whether `text` is a name in normal form, of those that are taken here."""
+    """Whether `text` is a normalised name of the kinds that are accepted here."""
     return _ENS_NAME.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """The block of this number, or the last one at or before this time in Unix seconds."""
+    """The block with this number, or the last block at or before this time in Unix seconds."""
 
     number: int
     is_time: bool = False
@@ -60,7 +59,7 @@ class Selector:
 
 
 def selector_of(block: int | None, timestamp: int | None) -> str:
-    """The selector that names a query's block; empty without either."""
+    """The selector of a query's block; empty without either."""
     if timestamp is not None:
         return str(Selector(timestamp, is_time=True))
     return "" if block is None else str(Selector(block))
@@ -68,30 +67,30 @@ def selector_of(block: int | None, timestamp: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AccountRequest:
-    """What is asked of one account: at least one property or slot."""
+    """What to prove of an account: at least one property or slot."""
 
     account: Address | EnsName
     props: tuple[AccountField, ...]
     slots: tuple[bytes, ...]  # 32 bytes each
-    # By the account's keys in the request, the slots as they are spelled there.
+    # By the account's keys in the request, the slots as spelled there.
     spellings: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class BlockRequest:
-    """What is asked of one block: at least one field of its header, or one account."""
+    """What to prove of a block: at least one field of its header, or one account."""
 
     source: int
     selector: Selector
     header_fields: tuple[str, ...]  # their names
     accounts: tuple[AccountRequest, ...]
-    path: str = field(default="", compare=False)  # where it stands in the request
+    path: str = field(default="", compare=False)
     chain: str = field(default="", compare=False)  # the source's key in the request
 
 
 @dataclass(frozen=True, slots=True)
 class BatchWarning:
-    """What was taken although it is probably a mistake."""
+    """A part of the request that was accepted but is probably a mistake."""
 
     sentence: str
     path: str
@@ -99,25 +98,27 @@ class BatchWarning:
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """Blocks, accounts, fields and slots stand in the order of the request, each once."""
+    """Blocks, accounts, fields and slots in the order of the request, without repetitions."""
 
     destination: int
     fee: int  # wei
     blocks: tuple[BlockRequest, ...]
-    webhook: Webhook | None
+    webhook: WebhookBody | None
     warnings: tuple[BatchWarning, ...]
 
 
 def canonical(request: BatchRequest) -> bytes:
-    """The same bytes for every request that asks for the same, however it is spelled or ordered.
+    """The same bytes for all requests for the same facts, whatever their spelling and order.
 
-    It is itself a body that can be submitted.
+    The bytes are a body that can be submitted.
     """
     data: dict[str, dict[str, object]] = {}
     for block in request.blocks:
         data.setdefault(str(block.source), {})[str(block.selector)] = {
             "header": sorted(block.header_fields),
-            "accounts": {str(each.account): _asked(each) for each in block.accounts},
+            "accounts": {
+                str(account.account): _account_body(account) for account in block.accounts
+            },
         }
     content: dict[str, object] = {
         "destinationChainId": str(request.destination),
@@ -130,7 +131,7 @@ def canonical(request: BatchRequest) -> bytes:
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _asked(account: AccountRequest) -> dict[str, list[str]]:
+def _account_body(account: AccountRequest) -> dict[str, list[str]]:
     return {
         "props": [prop.name for prop in sorted(account.props)],
         "slots": [f"0x{slot.hex()}" for slot in sorted(account.slots)],

@@ -1,8 +1,8 @@
-"""The bodies that clients send, as pydantic models; OpenAPI and the docs page show the same models.
+"""The request bodies as pydantic models, which OpenAPI and the docs page show too.
 
-A model checks the form of each value. What depends on this server, such as its chains and limits,
-is checked by `read_batch`. Map keys are plain text here, with a pattern in `propertyNames`: a
-pattern of pydantic's would become `patternProperties`, which generators of clients drop.
+A model checks the form of each value; `read_batch` checks it against this server's chains and
+limits. Map keys are plain text here, with a pattern in `propertyNames`: a pattern of pydantic's
+would become `patternProperties`, which client generators drop.
 """
 
 import re
@@ -30,6 +30,7 @@ from queries.proving.witnesses import AccountField
 from queries.refusals import (
     DUPLICATE_KEY,
     FEE_MALFORMED,
+    LIST_TOO_LONG,
     MISSING_FIELD,
     SLOT_MALFORMED,
     UNKNOWN_FIELD,
@@ -43,47 +44,54 @@ from queries.schema.paths import Place
 
 DECIMAL = "^(0|[1-9][0-9]*)$"
 ADDRESS = "0x[0-9a-fA-F]{40}"
-# These accept all that a server may accept, and a little more.
+# These accept everything that a server may accept, and a little more.
 CHAIN_PATTERN = f"^([1-9][0-9]{{0,18}}|{ALIAS})$"
 SELECTOR_PATTERN = "^(block:(0|[1-9][0-9]{0,18})|timestamp:(0|[1-9][0-9]{0,9}))$"
 ACCOUNT_PATTERN = rf"^({ADDRESS}|([a-z0-9-]{{1,63}}\.)+[a-z0-9-]{{1,63}})$"
-MOST_URL_CHARACTERS = 2_000
+MAX_URL_CHARACTERS = 2_000
+MAX_FIELD_NAMES = 100  # in one list: more than there are, because clients may repeat a name
 _WEI = "^(0|[1-9][0-9]{0,77})$"
-_MOST_WEI = 2**256 - 1
+_MAX_WEI = 2**256 - 1
 _SLOT = re.compile(r"0x[0-9a-fA-F]{1,64}")
-_DECIMAL_SLOT = re.compile(r"[0-9]{1,77}")  # whatever has 77 digits is below 2^256
+_DECIMAL_SLOT = re.compile(r"[0-9]{1,77}")  # any number of 77 digits is below 2^256
 _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 
 
-def fault(code: Code, said: str, *inside: str) -> PydanticCustomError:
-    """A fault for a validator to raise; its sentence is the value's path, `inside`, and `said`."""
-    return PydanticCustomError(code.code, "{said}", {"said": said, "kind": code, "inside": inside})
+def validation_error(code: Code, problem: str, *inside: str) -> PydanticCustomError:
+    """An error for a validator to raise; its sentence is the path, `inside`, and `problem`."""
+    return PydanticCustomError(
+        code.code, "{problem}", {"problem": problem, "kind": code, "inside": inside}
+    )
 
 
-def _header_field(name: str) -> str:
+def _check_header_field(name: str) -> str:
     if name not in HeaderField.__members__:
         known = listed(HeaderField.__members__)
-        raise fault(UNKNOWN_HEADER_FIELD, f"is {quoted(name)}, but a header's fields are {known}.")
+        raise validation_error(
+            UNKNOWN_HEADER_FIELD, f"is {quoted(name)}, but a header's fields are {known}."
+        )
     return name
 
 
-def _text(value: object) -> str:
+def _read_text(value: object) -> str:
     if not isinstance(value, str):
         raise PydanticKnownError("string_type")
     return value
 
 
-def _prop(value: object) -> AccountField:
-    name = _text(value)
+def _read_prop(value: object) -> AccountField:
+    name = _read_text(value)
     if name not in AccountField.__members__:
         known = listed(AccountField.__members__)
-        raise fault(UNKNOWN_PROP, f"is {quoted(name)}, but an account's props are {known}.")
+        raise validation_error(
+            UNKNOWN_PROP, f"is {quoted(name)}, but an account's props are {known}."
+        )
     return AccountField[name]
 
 
-def _slot(text: str) -> str:
+def _check_slot(text: str) -> str:
     if not _SLOT.fullmatch(text):
-        raise fault(
+        raise validation_error(
             SLOT_MALFORMED,
             f"is {quoted(text)}, but a slot is 0x and 1 to 64 hex digits{_slot_hint(text)}.",
         )
@@ -91,7 +99,7 @@ def _slot(text: str) -> str:
 
 
 def slot_word(text: str) -> bytes:
-    """The 32 bytes of a slot, which clients spell in many ways."""
+    """The 32 bytes of a slot, however the client spells it."""
     return int(text, 16).to_bytes(32)
 
 
@@ -106,10 +114,10 @@ def _slot_hint(text: str) -> str:
     return ""
 
 
-def _fee(value: object) -> int:
-    text = _text(value)
-    if not re.fullmatch(_WEI, text) or int(text) > _MOST_WEI:
-        raise fault(
+def _read_fee(value: object) -> int:
+    text = _read_text(value)
+    if not re.fullmatch(_WEI, text) or int(text) > _MAX_WEI:
+        raise validation_error(
             FEE_MALFORMED,
             f"is {quoted(text)}, but must be an amount in wei: a decimal whole number below "
             "2^256 without sign, spaces or leading zeros.",
@@ -117,27 +125,27 @@ def _fee(value: object) -> int:
     return int(text)
 
 
-def _one_of(members: Any, example: str) -> WithJsonSchema:
+def _choice_schema(members: Any, example: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": list(members), "examples": [example]})
 
 
 PropName = Annotated[
     AccountField,
-    BeforeValidator(_prop),
+    BeforeValidator(_read_prop),
     PlainSerializer(attrgetter("name")),
-    _one_of(AccountField.__members__, AccountField.BALANCE.name),
+    _choice_schema(AccountField.__members__, AccountField.BALANCE.name),
 ]
 HeaderName = Annotated[
     str,
-    AfterValidator(_header_field),
-    _one_of(HeaderField.__members__, HeaderField.PARENT_HASH.name),
+    AfterValidator(_check_header_field),
+    _choice_schema(HeaderField.__members__, HeaderField.PARENT_HASH.name),
 ]
-Slot = Annotated[str, AfterValidator(_slot), text_schema("^0x[0-9a-fA-F]{1,64}$", "0x1")]
-Fee = Annotated[int, BeforeValidator(_fee), text_schema(_WEI, "0")]
+Slot = Annotated[str, AfterValidator(_check_slot), text_schema("^0x[0-9a-fA-F]{1,64}$", "0x1")]
+Fee = Annotated[int, BeforeValidator(_read_fee), text_schema(_WEI, "0")]
 
 
-def _keys(what: str, pattern: str) -> Any:
-    """The schema of a map's keys."""
+def map_keys(what: str, pattern: str) -> Any:
+    """The schema of a map's keys; the reference names them `what`."""
     return Field(
         json_schema_extra={KEY: what, "propertyNames": {"pattern": pattern, "maxLength": 255}}
     )
@@ -147,24 +155,28 @@ class Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-class Account(Body):
+class AccountBody(Body):
     """What to prove of an account: at least one prop or slot."""
 
     props: list[PropName] = Field(
-        default_factory=list, description="Fields of the account: its nonce, balance and so on."
+        default_factory=list,
+        max_length=MAX_FIELD_NAMES,
+        description="Fields of the account: its nonce, balance and so on.",
     )
     slots: list[Slot] = Field(
         default_factory=list, description="Storage slots: 0x and 1 to 64 hex digits each."
     )
 
 
-class Block(Body):
+class BlockBody(Body):
     """What to prove of a block: at least one field of its header, or one account."""
 
     header: list[HeaderName] = Field(
-        default_factory=list, description="Fields of the block's header."
+        default_factory=list,
+        max_length=MAX_FIELD_NAMES,
+        description="Fields of the block's header.",
     )
-    accounts: Annotated[dict[str, Account], _keys("account", ACCOUNT_PATTERN)] = Field(
+    accounts: Annotated[dict[str, AccountBody], map_keys("account", ACCOUNT_PATTERN)] = Field(
         default_factory=dict,
         description="Accounts at that block, by address (in any letter case) or by ENS name, if "
         "the operator has set up ENS for the source chain. The nodes resolve the name at that "
@@ -174,29 +186,29 @@ class Block(Body):
 
 _LABEL = "[a-z0-9_-]{1,63}"
 _HOST = re.compile(rf"(?!.{{254}}){_LABEL}(\.{_LABEL})*\.?|[0-9a-f.]*:[0-9a-f:.]*")
-_NO_ADDRESS = "must be a full http or https URL, such as https://example.org/hook"
-_SEEN_ASCII = re.compile(r"[\x21-\x7e]+")
+_URL_FORM = "must be a full http or https URL, such as https://example.org/hook"
+_VISIBLE_ASCII = re.compile(r"[\x21-\x7e]+")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2
 _HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?")
-OUR_HEADERS = "webhook-"
-# These frame the message, or concern the connection and not the message.
-OF_THE_CONNECTION = {
+RESERVED_PREFIX = "webhook-"
+# Headers that frame the message or concern the connection.
+CONNECTION_HEADERS = {
     "connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te",
     "trailer", "transfer-encoding", "upgrade",
 }  # fmt: skip
 
 
-def _webhook_url(url: str) -> str:
-    """The address is not repeated in a refusal, because it may hold a secret."""
-    if wrong := _fault_of_url(url):
-        raise fault(WEBHOOK_MALFORMED, f"{wrong}.")
+def _check_webhook_url(url: str) -> str:
+    """Refuse an unusable URL without repeating it, because it may contain a secret."""
+    if problem := _url_problem(url):
+        raise validation_error(WEBHOOK_MALFORMED, f"{problem}.")
     return url
 
 
-def _fault_of_url(url: str) -> str:  # noqa: PLR0911
-    if len(url) > MOST_URL_CHARACTERS:
-        return f"has {len(url):,} characters; at most {MOST_URL_CHARACTERS:,} are allowed"
-    if not _SEEN_ASCII.fullmatch(url):
+def _url_problem(url: str) -> str:
+    if len(url) > MAX_URL_CHARACTERS:
+        return f"has {len(url):,} characters; at most {MAX_URL_CHARACTERS:,} are allowed"
+    if not _VISIBLE_ASCII.fullmatch(url):
         return "must be a URL in visible ASCII; percent-encode all other characters"
     if "#" in url:
         return "must not have a fragment (#), which is never sent"
@@ -204,70 +216,71 @@ def _fault_of_url(url: str) -> str:  # noqa: PLR0911
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        return _NO_ADDRESS
+        return _URL_FORM
     if "@" in parts.netloc:
         return "must not contain a user name or password; send them in a header"
-    # It must be spelled as parsed here, or another parser might read another host.
+    # The URL must be spelled as parsed here, or another parser might read another host.
     spelled = (f"[{host}]" if ":" in host else host) + ("" if port is None else f":{port}")
-    is_read_as_written = parts.netloc.lower() == spelled and port != 0
-    if parts.scheme in {"http", "https"} and _HOST.fullmatch(host) and is_read_as_written:
-        return ""
-    return _NO_ADDRESS
+    is_canonical = parts.netloc.lower() == spelled and port != 0
+    is_usable = parts.scheme in {"http", "https"} and _HOST.fullmatch(host) and is_canonical
+    return "" if is_usable else _URL_FORM
 
 
-def _webhook_headers(headers: dict[str, str]) -> dict[str, str]:
+def _check_webhook_headers(headers: dict[str, str]) -> dict[str, str]:
     seen: set[str] = set()
     for name, value in headers.items():
-        if wrong := _fault_of_header(name.lower(), value):
-            raise fault(WEBHOOK_MALFORMED, f"cannot be sent: {wrong}.", name)
+        if problem := _header_problem(name.lower(), value):
+            raise validation_error(WEBHOOK_MALFORMED, f"cannot be sent: {problem}.", name)
         if name.lower() in seen:
-            raise fault(DUPLICATE_KEY, "occurs twice: header names are case-insensitive.", name)
+            raise validation_error(
+                DUPLICATE_KEY, "occurs twice: header names are case-insensitive.", name
+            )
         seen.add(name.lower())
     return headers
 
 
-def _fault_of_header(name: str, value: str) -> str:
+def _header_problem(name: str, value: str) -> str:
     if not _TOKEN.fullmatch(name):
         return "its name is not a valid HTTP header name"
-    if name in OF_THE_CONNECTION:
+    if name in CONNECTION_HEADERS:
         return "this header belongs to the connection"
-    if name.startswith(OUR_HEADERS):
+    if name.startswith(RESERVED_PREFIX):
         return "header names that begin with webhook- are reserved"
     if not _HEADER_VALUE.fullmatch(value):
         return "its value must be visible ASCII, with spaces and tabs only inside it"
     return ""
 
 
-class Webhook(Body):
+class WebhookBody(Body):
     """Where to report that the batch has ended."""
 
-    url: Annotated[str, AfterValidator(_webhook_url)] = Field(
+    url: Annotated[str, AfterValidator(_check_webhook_url)] = Field(
         description="The address that is called when the batch has ended.",
         examples=["https://example.org/hook"],
-        json_schema_extra={"maxLength": MOST_URL_CHARACTERS, "pattern": "^https?://"},
+        json_schema_extra={"maxLength": MAX_URL_CHARACTERS, "pattern": "^https?://"},
     )
     headers: Annotated[
         dict[str, Annotated[str, Field(examples=["application/json"])]],
-        AfterValidator(_webhook_headers),
+        AfterValidator(_check_webhook_headers),
     ] = Field(default_factory=dict, description="Headers to send along, such as Authorization.")
 
 
-def _left_out() -> Any:
+def _no_default() -> Any:
     """None as a default that the JSON Schema leaves out, because null is refused."""
     return None
 
 
-_OfAChain = Annotated[dict[str, Block], _keys("block", SELECTOR_PATTERN)]
+_ChainBlocks = Annotated[dict[str, BlockBody], map_keys("block", SELECTOR_PATTERN)]
 Blocks = Annotated[
-    dict[str, _OfAChain],
-    _keys("chain", CHAIN_PATTERN),
+    dict[str, _ChainBlocks],
+    map_keys("chain", CHAIN_PATTERN),
     Field(
         description="The blocks to prove, by the id of their source chain. A block's key is "
         "`block:` and its number, or `timestamp:` and Unix seconds for the last block at or "
         "before that time."
     ),
 ]
-_Destination = Annotated[
+_DestinationField = Annotated[
     str,
     Field(
         description="The id of the chain on which the facts are to be read, in decimal, or an "
@@ -276,21 +289,21 @@ _Destination = Annotated[
         json_schema_extra={"pattern": CHAIN_PATTERN},
     ),
 ]
-_AtTheEnd = Annotated[
-    Webhook,
-    Field(default_factory=_left_out, description="Where to report that the batch has ended."),
+_WebhookField = Annotated[
+    WebhookBody,
+    Field(default_factory=_no_default, description="Where to report that the batch has ended."),
 ]
 
 
 class EstimateRequest(Body):
-    """A batch that is not submitted. Unknown fields are ignored, with a warning."""
+    """A batch to estimate. Unknown fields are ignored, with a warning."""
 
     model_config = ConfigDict(extra="ignore")
 
-    destinationChainId: _Destination  # noqa: N815
+    destinationChainId: _DestinationField  # noqa: N815
     fee: Fee = Field(default_factory=int, description="As of a batch; it changes nothing here.")
     data: Blocks
-    webhook: _AtTheEnd
+    webhook: _WebhookField
 
 
 class BatchRequest(EstimateRequest):
@@ -307,42 +320,54 @@ class LaterRequest(Body):
 
     model_config = ConfigDict(extra="ignore")
 
-    destination_chain_id: _Destination
+    destination_chain_id: _DestinationField
     data: Blocks
-    webhook: _AtTheEnd
+    webhook: _WebhookField
 
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_body(model: type[Model], content: object) -> Model:
-    """The body, or a refusal that names the first fault and its path."""
+    """Validate the body. Raises a `Refusal` with the path of the first fault."""
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        raise _refusal(model, error.errors(include_url=False)[0]) from None
+        raise _body_refusal(model, error.errors(include_url=False)[0]) from None
 
 
-def _refusal(model: type[BaseModel], first: ErrorDetails) -> Refusal:
+def _body_refusal(model: type[BaseModel], first: ErrorDetails) -> Refusal:
     context = first.get("ctx", {})
     place = Place((*first["loc"], *context.get("inside", ())))
     if "kind" in context:
-        return place.refusal(context["kind"], f"{place} {context['said']}")
+        return place.refusal(context["kind"], f"{place} {context['problem']}")
     holder, member = member_of(schema_of(model), first["loc"])
     required = holder.get("required", [])
     if first["type"] == "missing":
         meaning = member["description"].partition(".")[0]
-        said = f"is missing: {meaning[0].lower()}{meaning[1:]}."
-        return place.refusal(MISSING_FIELD, f"{place} {said}")
+        problem = f"is missing: {meaning[0].lower()}{meaning[1:]}."
+        return place.refusal(MISSING_FIELD, f"{place} {problem}")
+    if first["type"] == "too_long":
+        problem = f"has more than {context['max_length']} entries."
+        return place.refusal(LIST_TOO_LONG, f"{place} {problem}")
     if first["type"] == "extra_forbidden":
-        said = f"is an unknown field; the known fields are {listed(holder['properties'])}."
-        return place.refusal(UNKNOWN_FIELD, f"{place} {said}")
-    named = set(holder.get("properties", {})).intersection(first["loc"][-1:])
-    if first["input"] is None and named.difference(required):
-        said = "must not be null. Leave it out instead."
-        return place.refusal(WRONG_TYPE, f"{place} {said}")
-    wanted = {"object": "an object", "array": "a list"}.get(
+        problem = f"is an unknown field; the known fields are {listed(holder['properties'])}."
+        return place.refusal(UNKNOWN_FIELD, f"{place} {problem}")
+    name = first["loc"][-1] if first["loc"] else None
+    is_optional = name in holder.get("properties", {}) and name not in required
+    if first["input"] is None and is_optional:
+        problem = "must not be null. Leave it out instead."
+        return place.refusal(WRONG_TYPE, f"{place} {problem}")
+    expected = {"object": "an object", "array": "a list"}.get(
         member["type"], f'text in quotes, such as "{member.get("examples", [""])[0]}"'
     )
-    said = f"must be {wanted}, not {kind_of(first['input'])}."
-    return place.refusal(WRONG_TYPE, f"{place} {said}")
+    problem = f"must be {expected}, not {kind_of(first['input'])}."
+    return place.refusal(WRONG_TYPE, f"{place} {problem}")
+
+
+# For a warning about the others
+BATCH_FIELDS = frozenset(BatchRequest.model_fields)
+
+
+def read_batch_body(content: object, *, needs_fee: bool) -> EstimateRequest:
+    return read_body(BatchRequest if needs_fee else EstimateRequest, content)

@@ -1,4 +1,4 @@
-"""JSON Schema of pydantic models, as OpenAPI holds it: each model once, under its name."""
+"""JSON Schema of pydantic models, as in OpenAPI: one schema for each model, under its name."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,51 +11,51 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 Schema = dict[str, Any]
 Mode = Literal["validation", "serialization"]
 KEY = "x-key"  # what the keys of a map are, for the tables of the docs page
-_IN = "#/components/schemas/"
+_REF_PREFIX = "#/components/schemas/"
 
 
-class _Untitled(GenerateJsonSchema):
-    """Without the titles that pydantic makes of names: generators would take them for classes."""
+class _SchemaGenerator(GenerateJsonSchema):
+    """Adds no titles, because client generators would make classes of them."""
 
-    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+    def field_title_should_be_set(self, *_: Any) -> bool:
         return False
 
-    def sort(self, value: Any, parent_key: str | None = None) -> Any:  # noqa: ARG002
-        """Members stay in their order."""
+    def sort(self, value: Any, *_: Any, **__: Any) -> Any:
+        """Keep the order of members."""
         return value
 
 
 def text_schema(pattern: str, example: str) -> WithJsonSchema:
-    """A schema alone, which checks nothing."""
+    """A schema for documentation only; it checks nothing."""
     return WithJsonSchema({"type": "string", "pattern": pattern, "examples": [example]})
 
 
 def schemas_of(models: Iterable[type[BaseModel]], mode: Mode) -> dict[str, Schema]:
-    """Those of the models and of all that they hold."""
+    """The schemas of the models and of all models in them, by name."""
     inputs = [(model, mode) for model in dict.fromkeys(models)]
-    _, whole = models_json_schema(
-        inputs, ref_template=f"{_IN}{{model}}", schema_generator=_Untitled
+    _, document = models_json_schema(
+        inputs, ref_template=f"{_REF_PREFIX}{{model}}", schema_generator=_SchemaGenerator
     )
-    found: dict[str, Schema] = whole.get("$defs", {})
-    for each in found.values():
-        each.pop("title", None)
-    return found
+    schemas: dict[str, Schema] = document.get("$defs", {})
+    for schema in schemas.values():
+        schema.pop("title", None)
+    return schemas
 
 
 def reference(model: type[BaseModel]) -> Schema:
-    return {"$ref": f"{_IN}{model.__name__}"}
+    return {"$ref": f"{_REF_PREFIX}{model.__name__}"}
 
 
 @cache
 def schema_of(model: type[BaseModel]) -> Schema:
-    """Of a body: with the schemas of all that it holds beside it."""
-    held = schemas_of([model], "validation")
-    return held[model.__name__] | {"components": held}
+    """The schema of a body, with those of all models in it as `components`."""
+    components = schemas_of([model], "validation")
+    return components[model.__name__] | {"components": components}
 
 
-def member_of(whole: Schema, steps: tuple[str | int, ...]) -> tuple[Schema, Schema]:
-    """The schema of what holds a value, and the value's own; empty where it has none."""
-    holder, member = whole, whole
+def member_of(root: Schema, steps: tuple[str | int, ...]) -> tuple[Schema, Schema]:
+    """The schemas of a value's holder and of the value; empty if it has none."""
+    holder, member = root, root
     for step in steps:
         holder = member
         if isinstance(step, int):
@@ -65,8 +65,8 @@ def member_of(whole: Schema, steps: tuple[str | int, ...]) -> tuple[Schema, Sche
         else:
             member = holder.get("additionalProperties") or {}
         if "$ref" in member:
-            name = member["$ref"].removeprefix(_IN)
-            member = whole["components"][name] | {
+            name = member["$ref"].removeprefix(_REF_PREFIX)
+            member = root["components"][name] | {
                 key: value for key, value in member.items() if key != "$ref"
             }
     return holder, member
@@ -74,37 +74,37 @@ def member_of(whole: Schema, steps: tuple[str | int, ...]) -> tuple[Schema, Sche
 
 @cache
 def example_of(model: type[BaseModel], mode: Mode = "serialization") -> Any:
-    """One that is put together from the examples of the members."""
-    held = schemas_of([model], mode)
-    return _example(held[model.__name__], held)
+    """An example made of the examples of the members."""
+    schemas = schemas_of([model], mode)
+    return _example(schemas[model.__name__], schemas)
 
 
-def _example(schema: Schema, held: Mapping[str, Schema]) -> Any:
-    """The first example that is given. What may be null is null unless it has an example."""
-    found: Any = None
+def _example(schema: Schema, schemas: Mapping[str, Schema]) -> Any:
+    """The schema's first example. A member that may be null is null unless it has an example."""
+    example: Any = None
     match schema:
         case {"examples": [first, *_]} | {"enum": [first, *_]} | {"const": first}:
-            found = first
+            example = first
         case {"anyOf": kinds}:
-            found = next((each["examples"][0] for each in kinds if "examples" in each), None)
+            example = next((kind["examples"][0] for kind in kinds if "examples" in kind), None)
         case {"$ref": name}:
-            found = _example(held[name.removeprefix(_IN)], held)
+            example = _example(schemas[name.removeprefix(_REF_PREFIX)], schemas)
         case {"type": "array", "items": item}:
-            found = [_example(item, held)]
+            example = [_example(item, schemas)]
         case {"type": "object", "properties": members}:
-            shown = {name for name, each in members.items() if "examples" in each}
-            shown.update(schema.get("required", ()))
-            found = {name: _example(members[name], held) for name in members if name in shown}
+            names = {name for name, member in members.items() if "examples" in member}
+            names.update(schema.get("required", ()))
+            example = {name: _example(members[name], schemas) for name in members if name in names}
         case {"type": "integer"}:
-            found = 1
+            example = 1
         case {"type": "boolean"}:
-            found = True
-    return found
+            example = True
+    return example
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of an object, for a table: `path` leads to it, such as queries[].steps[].error."""
+    """A member of an object, for a table; `path` is such as queries[].steps[].error."""
 
     path: str
     type: str
@@ -115,32 +115,32 @@ class Member:
 @cache
 def members_of(model: type[BaseModel], mode: Mode) -> tuple[Member, ...]:
     """All members below a model, in their order."""
-    held = schemas_of([model], mode)
-    return tuple(_members(held[model.__name__], "", held))
+    schemas = schemas_of([model], mode)
+    return tuple(_members(schemas[model.__name__], "", schemas))
 
 
-def _members(schema: Schema, path: str, held: Mapping[str, Schema]) -> Iterator[Member]:
-    for name, each in schema.get("properties", {}).items():
-        here = f"{path}.{name}" if path else name
-        target, suffix, kind = _target(each, held)
+def _members(schema: Schema, path: str, schemas: Mapping[str, Schema]) -> Iterator[Member]:
+    for name, member in schema.get("properties", {}).items():
+        member_path = f"{path}.{name}" if path else name
+        target, suffix, kind = _target(member, schemas)
         yield Member(
-            here,
+            member_path,
             kind,
-            each.get("description") or target.get("description", ""),
+            member.get("description") or target.get("description", ""),
             name in schema.get("required", ()),
         )
-        yield from _members(target, here + suffix, held)
+        yield from _members(target, member_path + suffix, schemas)
 
 
-def _target(schema: Schema, held: Mapping[str, Schema]) -> tuple[Schema, str, str]:
-    """The schema of the object that a member holds, the way to it, and what the member is."""
+def _target(schema: Schema, schemas: Mapping[str, Schema]) -> tuple[Schema, str, str]:
+    """The schema of the object in a member, its path from there, and the member's type."""
     suffix, kind, ends, is_map = "", "", "", False
     while True:
         if "anyOf" in schema:
-            schema = next(each for each in schema["anyOf"] if each.get("type") != "null")
+            schema = next(option for option in schema["anyOf"] if option.get("type") != "null")
             ends = " or null"
         elif "$ref" in schema:
-            schema = held[schema["$ref"].removeprefix(_IN)]
+            schema = schemas[schema["$ref"].removeprefix(_REF_PREFIX)]
         elif schema.get("type") == "array":
             suffix, kind, schema = f"{suffix}[]", f"{kind}list of ", schema["items"]
         elif isinstance(schema.get("additionalProperties"), dict):

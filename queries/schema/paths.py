@@ -1,14 +1,15 @@
-"""Where in a request a value stands, as the `path` of a refusal names it.
+"""Paths of values in a request, as the `path` of a refusal shows them, such as
 
 data.11155111.block:5186021.accounts.0xd8da6bf26964af9d7eed9e03e53415d37aa96045.slots[3]
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 from accounts.shared.errors import Code, Refusal
 from accounts.shared.wording import legible, shortened
 
-MOST_PATH = 300
+MAX_PATH_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,19 +18,19 @@ class Place:
 
     steps: tuple[str | int, ...] = ()
 
-    def inside(self, step: str | int) -> "Place":
-        return Place((*self.steps, step))
+    def inside(self, step: str | int) -> Self:
+        return type(self)((*self.steps, step))
 
     @property
-    def holder(self) -> "Place":
-        """The object or list in which the value stands."""
-        return Place(self.steps[:-1])
+    def holder(self) -> Self:
+        """The object or list that holds the value."""
+        return type(self)(self.steps[:-1])
 
     @property
     def path(self) -> str:
-        """Of bounded length, because the sender of a request chooses its keys."""
-        path = "".join(map(_written, self.steps))
-        return shortened(path.removeprefix("."), MOST_PATH)
+        """The path as text of bounded length, because the sender of a request chooses its keys."""
+        path = "".join(map(_step_text, self.steps))
+        return shortened(path.removeprefix("."), MAX_PATH_LENGTH)
 
     def refusal(self, code: Code, sentence: str) -> Refusal:
         return Refusal(code, sentence, path=self.path)
@@ -41,7 +42,7 @@ class Place:
 WHOLE_BODY = Place()
 
 
-def _written(step: str | int) -> str:
+def _step_text(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]"
     return f".{legible(step)}" if step else '.""'

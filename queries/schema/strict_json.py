@@ -1,8 +1,7 @@
-"""JSON as a request may have it: exactly one reading, and nothing that a database cannot keep.
+"""Strict JSON: no duplicate keys, no NaN, no lone surrogates, nothing that databases cannot store.
 
-Python's own parser accepts duplicate keys, NaN and lone surrogates. Here each is refused with its
-path. The parser knows no paths, so it leaves a `_Fault` in the content, which a walk from the top
-then finds.
+A refusal names the path of the value. Python's parser does not know paths, so the hooks here put
+a `_Fault` in place of a wrong value, and a walk from the top finds it.
 """
 
 import json
@@ -23,29 +22,29 @@ from queries.schema.paths import WHOLE_BODY, Place
 MOST_DEPTH = 32  # a batch needs 7; the rest is for unknown fields, which are ignored
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WHITE_SPACE = " \t\r\n"
-_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """Stands in the parsed content where a value cannot."""
+    """Replaces a wrong value in the parsed content."""
 
     code: Code
     problem: str
 
 
-def read_json(body: bytes, most_bytes: int) -> object:
-    """Read a body, or refuse it with a sentence; no other error leaves here."""
-    check_size(len(body), most_bytes)
-    text = _decoded(body)
+def read_json(body: bytes, max_bytes: int) -> object:
+    """Parse a body. Raises only `Refusal`."""
+    check_size(len(body), max_bytes)
+    text = _decode(body)
     try:
         content = _DECODER.decode(text)
         _check(content, WHOLE_BODY)
-    except json.JSONDecodeError as fault:
-        reason = fault.msg[0].lower() + fault.msg[1:].removesuffix(" at")
+    except json.JSONDecodeError as error:
+        reason = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
         raise Refusal(
             NOT_JSON,
-            f"The body is not JSON: {reason} at line {fault.lineno}, column {fault.colno}.",
+            f"The body is not JSON: {reason} at line {error.lineno}, column {error.colno}.",
         ) from None
     except ValueError:  # Python reads integers of at most 4,300 digits
         raise Refusal(NUMBER_MALFORMED, "The body has a number with too many digits.") from None
@@ -54,20 +53,21 @@ def read_json(body: bytes, most_bytes: int) -> object:
     return content
 
 
-def check_size(size: int, most: int) -> None:
-    if size > most:
-        said = f"The body has {size:,} bytes; at most {most:,} are accepted."
-        raise Refusal(BODY_TOO_LARGE, said)
+def check_size(size: int, limit: int) -> None:
+    if size > limit:
+        raise Refusal(
+            BODY_TOO_LARGE, f"The body has {size:,} bytes; at most {limit:,} are accepted."
+        )
 
 
-def _decoded(body: bytes) -> str:
+def _decode(body: bytes) -> str:
     if body.startswith(_BYTE_ORDER_MARK):
         raise Refusal(NOT_JSON, "The body begins with a byte order mark. Send UTF-8 without one.")
     try:
         text = body.decode()
-    except UnicodeDecodeError as fault:
+    except UnicodeDecodeError as error:
         raise Refusal(
-            NOT_JSON, f"The body is not UTF-8: byte {fault.start + 1} is invalid."
+            NOT_JSON, f"The body is not UTF-8: byte {error.start + 1} is invalid."
         ) from None
     if not text.strip(_WHITE_SPACE):
         raise Refusal(NOT_JSON, "The body is empty. Send a JSON object.")
@@ -75,7 +75,7 @@ def _decoded(body: bytes) -> str:
 
 
 def _check(value: object, place: Place, depth: int = 0) -> None:
-    """Refuse the first fault below; never deeper than the bound, so recursion is safe."""
+    """Refuse the first fault in the value; `MOST_DEPTH` bounds the recursion."""
     if isinstance(value, _Fault):
         raise place.refusal(value.code, f"{place} {value.problem}")
     if isinstance(value, str):
@@ -83,21 +83,21 @@ def _check(value: object, place: Place, depth: int = 0) -> None:
     elif isinstance(value, dict | list):
         if depth == MOST_DEPTH:
             raise _nested_too_deeply(place)
-        for step, each in value.items() if isinstance(value, dict) else enumerate(value):
+        for step, item in value.items() if isinstance(value, dict) else enumerate(value):
             if isinstance(step, str):
                 _check_text(step, place.inside(step), "The key ")
-            # A place for every plain value would be most of the cost of a long list.
-            if isinstance(each, str | dict | list | _Fault):
-                _check(each, place.inside(step), depth + 1)
+            # Skip numbers: making their paths would be most of the cost of a long list.
+            if isinstance(item, str | dict | list | _Fault):
+                _check(item, place.inside(step), depth + 1)
 
 
-def _check_text(text: str, place: Place, what: str = "") -> None:
-    found = _NOT_STORABLE.search(text)
-    if found:
-        number = ord(found[0])
+def _check_text(text: str, place: Place, subject: str = "") -> None:
+    match = _UNSTORABLE.search(text)
+    if match:
+        number = ord(match[0])
         why = "half of a surrogate pair" if number else "which databases cannot keep"
         raise place.refusal(
-            TEXT_NOT_STORABLE, f"{what}{place} holds U+{number:04X}, {why}. Leave it out."
+            TEXT_NOT_STORABLE, f"{subject}{place} contains U+{number:04X}, {why}. Leave it out."
         )
 
 

@@ -3,11 +3,11 @@
 All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. If a
 reorg changes facts after that, another event corrects it (`transitions.finish`). The URL is
 untrusted: its host is resolved once, all of its IP addresses must be on the public internet, the
-connection goes to an address that was checked, and only the status of the answer is used.
+connection goes to an address that was checked, and only the status of the response is used.
 """
 
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
@@ -15,89 +15,100 @@ from django.db.models import Q
 
 from accounts.models import Account
 from accounts.shared.rate_limits import refuse_above, spend
+from queries.database.bulk_sql import next_delivery_owner
 from queries.database.clock import shared_now
-from queries.database.leases import Lease, Outcome, Retry, claim_one, due
+from queries.database.leases import Lease, Outcome, Retry, claim_one, free
 from queries.engines.wake import wake
 from queries.ids import is_event
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.refusals import TOO_MANY_REPLAYS
-from queries.webhooks.log import DeliveryView, rows_of, views_of
+from queries.webhooks.log import DeliveryView, delivery_views, owned_deliveries
 from queries.webhooks.payload import signature_headers, store_body
-from queries.webhooks.post import NotDelivered, post
+from queries.webhooks.post import NotDeliveredError, post
 
-# After each attempt that was not accepted: about a day in all.
-PAUSES = [timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 7_200, 21_600, 43_200)]
-
-TAKEN = range(200, 300)
-
-# Times an hour that an account may have webhooks sent again; each may be tried ten times.
+# The pause after each attempt that was not accepted: about a day in all.
+RETRY_PAUSES = [
+    timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 7_200, 21_600, 43_200)
+]
+ACCEPTED_STATUSES = range(200, 300)
+# Replays an hour of an account; each may be tried ten times.
 REPLAYS_AN_HOUR, HOUR = 100, 3_600
 
 
 def claim_delivery() -> Lease[WebhookDelivery] | None:
     """Claim a delivery of an account that has none in progress: no account may use all threads."""
-    pending = WebhookDelivery.objects.filter(look_again__isnull=False)
-    in_hand = pending.filter(lease_until__gt=shared_now())
-    rows = pending.exclude(owner__in=in_hand.values("owner"))
-    while owner := due(rows, shared_now()).values_list("owner", flat=True).first():
+    while owner := next_delivery_owner(shared_now()):
         with transaction.atomic():
             # Locked until the commit: claims of other provers are visible only after theirs.
             Account.objects.select_for_update(no_key=True).get(pk=owner)
-            if lease := claim_one(rows.filter(owner=owner)):
+            rows = WebhookDelivery.objects.filter(owner=owner)
+            in_progress = rows.filter(lease_until__gt=shared_now())
+            if not in_progress.exists() and (lease := claim_one(rows)):
                 return lease
     return None
 
 
 def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
+    """Make one attempt, and record it. Returns when to retry, or None if no retry is needed."""
     delivery = lease.row
     batch = delivery.batch
     if delivery.failures and WebhookDelivery.objects.filter(corrects=delivery).exists():
         return None  # only the correction is still worth a retry
     body = delivery.body or store_body(lease)
-    now = shared_now()
-    headers = dict(batch.webhook_headers) | signature_headers(delivery, int(now.timestamp()), body)
-    begin = time.monotonic()
-    answered, fault = None, ""
+    started = shared_now()
+    signature = signature_headers(delivery, int(started.timestamp()), body)
+    headers = dict(batch.webhook_headers) | signature
+    clock = time.monotonic()
+    status, fault = None, ""
     try:
-        answered = post(batch.webhook_url, headers, body, to_private=settings.WEBHOOKS_TO_PRIVATE)
-    except NotDelivered as reason:
-        fault = str(reason)
-    took = int((time.monotonic() - begin) * 1_000)
+        status = post(batch.webhook_url, headers, body, to_private=settings.WEBHOOKS_TO_PRIVATE)
+    except NotDeliveredError as error:
+        fault = str(error)
+    milliseconds = int((time.monotonic() - clock) * 1_000)
     lease.keep()
     WebhookAttempt.objects.create(
-        delivery=delivery, made=now, answered=answered, fault=fault, milliseconds=took
+        delivery=delivery, made=started, answered=status, fault=fault, milliseconds=milliseconds
     )
-    if answered in TAKEN:
-        lease.held().update(delivered=now)
+    if status in ACCEPTED_STATUSES:
+        lease.held().update(delivered=started)
         return None
-    # Delay the account's other deliveries by as long as this one took: a receiver that hangs must
-    # not hold up other accounts.
-    now = shared_now()
-    others = WebhookDelivery.objects.filter(owner=delivery.owner_id, look_again__lte=now)
-    others.exclude(pk=delivery.pk).update(look_again=now + timedelta(milliseconds=took))
+    _let_others_go_first(delivery, shared_now(), timedelta(milliseconds=milliseconds))
     attempts = delivery.failures + 1
-    if attempts > len(PAUSES):
+    if attempts > len(RETRY_PAUSES):
         return None
-    return Retry(None, attempts, PAUSES[attempts - 1])  # the list of attempts says why
+    return Retry(None, attempts, RETRY_PAUSES[attempts - 1])  # the log of attempts says why
+
+
+def _let_others_go_first(failed: WebhookDelivery, now: datetime, pause: timedelta) -> None:
+    """Claim none of the account's deliveries for this long: as long as the failed attempt took.
+
+    So a receiver that hangs does not hold up other accounts. One row that is due counts as in
+    progress until then; all others of its account wait for it.
+    """
+    due = WebhookDelivery.objects.filter(owner=failed.owner_id, look_again__lte=now)
+    if waiting := due.exclude(pk=failed.pk).order_by("look_again", "pk").first():
+        WebhookDelivery.objects.filter(pk=waiting.pk).update(lease_until=now + pause)
 
 
 def replay(owner: Account, event: str) -> DeliveryView | None:
     """Send the webhook again at once, or a pending one now. None: the owner has no such event."""
-    spent = spend(f"replays of {owner.pk}", REPLAYS_AN_HOUR, HOUR)
-    said = f"An account may replay {REPLAYS_AN_HOUR} webhooks an hour and has used them up."
-    refuse_above(spent, TOO_MANY_REPLAYS, said)
+    refuse_above(
+        spend(f"replays of {owner.pk}", REPLAYS_AN_HOUR, HOUR),
+        TOO_MANY_REPLAYS,
+        f"An account may replay {REPLAYS_AN_HOUR} webhooks an hour and has used them up.",
+    )
     if not is_event(event):  # some texts, such as a zero byte, are errors in PostgreSQL
         return None
     now = shared_now()
     with transaction.atomic():
-        row = rows_of(owner).filter(pk=event).select_for_update(of=("self",)).first()
+        row = owned_deliveries(owner).filter(pk=event).select_for_update(of=("self",)).first()
         if row is None:
             return None
-        # One that a worker sends right now is left to it.
-        free = Q(lease_until=None) | Q(lease_until__lte=now)
-        later = Q(look_again=None) | Q(look_again__gt=now)
-        WebhookDelivery.objects.filter(free & later, pk=row.pk).update(look_again=now, failures=0)
+        # A delivery in progress is left to its worker.
+        not_due = Q(look_again=None) | Q(look_again__gt=now)
+        WebhookDelivery.objects.filter(free(now) & not_due, pk=row.pk).update(
+            look_again=now, failures=0
+        )
         row.refresh_from_db()
         transaction.on_commit(lambda: wake(row.batch_id))
-    (view,) = views_of([row])
-    return view
+    return delivery_views([row])[0]

@@ -1,7 +1,7 @@
 """The log of webhook deliveries, for the owner of the batches."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -13,7 +13,7 @@ from accounts.models import Account
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.reading.pagination import Cursor, Slice, slice_of
 
-ATTEMPTS_SHOWN = 10  # of each delivery, the last ones
+ATTEMPTS_SHOWN = 10  # of a delivery, in the log: the last ones
 
 
 class DeliveryState(StrEnum):
@@ -24,7 +24,7 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AttemptView:
-    """One try: what was answered, or why nothing was."""
+    """One attempt: the receiver's HTTP status, or why there was no response."""
 
     made: datetime
     answered: int | None
@@ -37,7 +37,7 @@ class DeliveryView:
     """The webhook of a batch's end, and the attempts to deliver it."""
 
     event: str
-    corrects: str | None  # the event before, if a reorg has changed its facts
+    corrects: str | None  # the earlier event, if a reorg has changed its facts
     batch: str
     url: str
     state: DeliveryState
@@ -48,19 +48,18 @@ class DeliveryView:
 
 
 def deliveries_of(owner: Account, *, before: str | None, most: int) -> Slice[DeliveryView]:
-    """Those of an account's batches, newest first; `before` is the cursor of the page before."""
+    """A page of the account's deliveries, newest first; `before` is the cursor of that page."""
     cursor = Cursor((before,)) if before else None
-    shown = slice_of(rows_of(owner), ("id",), cursor, most, lambda row: row)
-    return Slice(views_of(shown.rows), shown.older, shown.newer)
+    page = slice_of(owned_deliveries(owner), ("id",), cursor, most, lambda row: row)
+    return Slice(delivery_views(page.rows), page.older, page.newer)
 
 
-def rows_of(owner: Account) -> QuerySet[WebhookDelivery]:
+def owned_deliveries(owner: Account) -> QuerySet[WebhookDelivery]:
     return WebhookDelivery.objects.filter(owner=owner).select_related("batch").defer("body")
 
 
-def views_of(rows: Iterable[WebhookDelivery]) -> tuple[DeliveryView, ...]:
-    found = list(rows)
-    attempts = _attempts([row.pk for row in found])
+def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[DeliveryView, ...]:
+    attempts = _last_attempts([row.pk for row in rows])
     return tuple(
         DeliveryView(
             event=row.pk,
@@ -73,7 +72,7 @@ def views_of(rows: Iterable[WebhookDelivery]) -> tuple[DeliveryView, ...]:
             next_attempt=row.look_again,
             attempts=tuple(attempts[row.pk]),
         )
-        for row in found
+        for row in rows
     )
 
 
@@ -83,12 +82,12 @@ def _state(row: WebhookDelivery) -> DeliveryState:
     return DeliveryState.DELIVERED if row.delivered else DeliveryState.GIVEN_UP
 
 
-def _attempts(events: list[str]) -> dict[str, list[AttemptView]]:
-    """In one statement, and few of each however often it was sent."""
+def _last_attempts(events: list[str]) -> dict[str, list[AttemptView]]:
+    """Read the attempts of all these deliveries in one statement."""
     number = Window(RowNumber(), partition_by="delivery", order_by=F("pk").desc())
     rows = WebhookAttempt.objects.filter(delivery__in=events).annotate(number=number)
-    found: dict[str, list[AttemptView]] = defaultdict(list)
+    attempts: dict[str, list[AttemptView]] = defaultdict(list)
     for row in rows.filter(number__lte=ATTEMPTS_SHOWN).order_by("-pk"):
         view = AttemptView(row.made, row.answered, row.fault or None, row.milliseconds)
-        found[row.delivery_id].append(view)
-    return found
+        attempts[row.delivery_id].append(view)
+    return attempts

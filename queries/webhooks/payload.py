@@ -14,30 +14,26 @@ from queries.facts import shown_values
 from queries.models import Batch, Query, WebhookDelivery
 from queries.statuses import BatchStatus
 
-# The Standard Webhooks specification, 1.0
 ID_HEADER, TIME_HEADER, SIGNATURE_HEADER = "webhook-id", "webhook-timestamp", "webhook-signature"
-
 PREFIX = "whsec_"
-
 SALT = "queries.webhooks.deliver"
-
-MOST_FACTS = 1_000
+MAX_QUERIES = 1_000
 
 
 def store_body(lease: Lease[WebhookDelivery]) -> bytes:
     """Store the body at the first attempt; later attempts and replays send the same bytes."""
     with transaction.atomic():
-        # `transitions.finish` locks it as well: it either changes facts first, or sees the body.
+        # `transitions.finish` locks the batch too: it changes facts before this, or sees the body.
         Batch.objects.select_for_update(no_key=True).get(pk=lease.row.batch_id)
         lease.keep()
-        body = _body(lease.row)
+        body = _build_body(lease.row)
         lease.held().update(body=body)
     return body
 
 
-def _body(delivery: WebhookDelivery) -> bytes:
+def _build_body(delivery: WebhookDelivery) -> bytes:
     batch = delivery.batch
-    queries = list(Query.objects.filter(batch=batch).order_by("place")[: MOST_FACTS + 1])
+    queries = list(Query.objects.filter(batch=batch).order_by("place")[: MAX_QUERIES + 1])
     error = {
         "code": batch.error_code,
         "error": batch.error_sentence,
@@ -59,10 +55,10 @@ def _body(delivery: WebhookDelivery) -> bytes:
                 "name": query.name or None,
                 "values": shown_values(query.words) if batch.status == BatchStatus.DONE else None,
             }
-            for query in queries[:MOST_FACTS]
+            for query in queries[:MAX_QUERIES]
         ],
-        # As in the status answer, which lists the queries that follow.
-        "nextQuery": queries[MOST_FACTS].place if len(queries) > MOST_FACTS else None,
+        # The `fromQuery` with which the status lists the rest.
+        "nextQuery": queries[MAX_QUERIES].place if len(queries) > MAX_QUERIES else None,
     }
     return json.dumps(content, separators=(",", ":")).encode()
 
@@ -77,7 +73,7 @@ def _signing_key(account: Account, secret_key: str) -> bytes:
 
 
 def signature_headers(delivery: WebhookDelivery, timestamp: int, body: bytes) -> dict[str, str]:
-    """With a signature for each former key as well: receivers change their secret later."""
+    """Sign with each former key too, because receivers change their secret later."""
     content = f"{delivery.pk}.{timestamp}.".encode() + body
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     signatures = [hmac.digest(_signing_key(delivery.owner, key), content, "sha256") for key in keys]

@@ -1,4 +1,4 @@
-"""Post to an URL that a stranger chose: only to public addresses, and bounded in time."""
+"""Post to an untrusted URL: only to public addresses, and bounded in time."""
 
 import socket
 import time
@@ -14,15 +14,13 @@ from queries.http.public_address import is_public
 
 # Seconds for the DNS look-up, for connecting, and for the whole request after the look-up.
 LOOKUP, CONNECT, WHOLE = 4.0, 3.0, 8.0
-
 MAX_SECONDS = LOOKUP + WHOLE
-
 # Nothing was sent, so the next address of the host may be tried.
-NOT_CONNECTED = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
+CONNECT_ERRORS = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
 
 
-class NotDelivered(Exception):  # noqa: N818
-    """The address could not be reached, or must not be."""
+class NotDeliveredError(Exception):
+    """The address could not be reached, or is not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,70 +34,70 @@ class Target:
 
 
 def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = False) -> int:
-    """Post the webhook. Returns the HTTP status of the answer, or raises `NotDelivered`."""
-    target = _target(url)
-    addresses = _addresses(target, to_private=to_private)
-    ours = {"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"}
-    sent = urllib3.HTTPHeaderDict({"Content-Type": "application/json"})
-    sent.update({**headers, **ours})  # capitals make no difference in a header's name
-    until, fault = time.monotonic() + WHOLE, ""
-    while addresses and (left := until - time.monotonic()) > 0:
+    """Post the webhook. Returns the HTTP status of the response, or raises `NotDeliveredError`."""
+    target = _parse_url(url)
+    addresses = _allowed_addresses(target, to_private=to_private)
+    fixed = {"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"}
+    merged = urllib3.HTTPHeaderDict({"Content-Type": "application/json"})
+    merged.update({**headers, **fixed})  # compares header names without case
+    deadline, fault = time.monotonic() + WHOLE, ""
+    while addresses and (left := deadline - time.monotonic()) > 0:
         try:
             with (
                 _connection(target, addresses.pop(0), left) as pool,
                 pool.urlopen(
-                    "POST", target.path, body=body, headers=sent, redirect=False, retries=False,
+                    "POST", target.path, body=body, headers=merged, redirect=False, retries=False,
                     preload_content=False,
-                ) as answer,
+                ) as response,
             ):  # fmt: skip
-                return int(answer.status)
+                return int(response.status)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             fault = type(error).__name__
-            if not isinstance(error, NOT_CONNECTED):
+            if not isinstance(error, CONNECT_ERRORS):
                 break
-    raise NotDelivered(f"The request failed ({fault}).")
+    raise NotDeliveredError(f"The request failed ({fault}).")
 
 
-def _target(url: str) -> Target:
+def _parse_url(url: str) -> Target:
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port = None, None
     if not host or parts.scheme not in {"http", "https"}:
-        raise NotDelivered("The URL is invalid.")
+        raise NotDeliveredError("The URL is invalid.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Target(parts.scheme, host, port or (443 if parts.scheme == "https" else 80), path)
 
 
-def _addresses(target: Target, *, to_private: bool) -> list[str]:
-    addresses = _looked_up(target)
+def _allowed_addresses(target: Target, *, to_private: bool) -> list[str]:
+    addresses = _resolve(target)
     if not addresses:
-        raise NotDelivered("The host of the URL has no IP address.")
+        raise NotDeliveredError("The host of the URL has no IP address.")
     if not to_private and not all(is_public(address) for address in addresses):
-        raise NotDelivered("The host is in a private network; webhooks are not sent there.")
+        raise NotDeliveredError("The host is in a private network; webhooks are not sent there.")
     return addresses
 
 
-def _looked_up(target: Target) -> list[str]:
-    """Resolve with a time-out; the thread of a slow look-up is abandoned."""
-    found: list[str] = []
+def _resolve(target: Target) -> list[str]:
+    """Resolve the host with a time-out; the thread of a slow look-up is abandoned."""
+    addresses: list[str] = []
 
-    def look() -> None:
+    def resolve() -> None:
         with suppress(OSError, UnicodeError):
             entries = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-            found.extend(str(entry[4][0]) for entry in entries)
+            addresses.extend(str(entry[4][0]) for entry in entries)
 
-    looking = Thread(target=look, daemon=True)
-    looking.start()
-    looking.join(LOOKUP)
-    return list(found)
+    thread = Thread(target=resolve, daemon=True)
+    thread.start()
+    thread.join(LOOKUP)
+    return list(addresses)
 
 
 def _host_header(target: Target) -> str:
-    usual = {"http": 80, "https": 443}[target.scheme]
+    default_port = {"http": 80, "https": 443}[target.scheme]
     host = f"[{target.host}]" if ":" in target.host else target.host
-    return host if target.port == usual else f"{host}:{target.port}"
+    return host if target.port == default_port else f"{host}:{target.port}"
 
 
 def _connection(target: Target, address: str, seconds: float) -> urllib3.HTTPConnectionPool:

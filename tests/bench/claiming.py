@@ -1,21 +1,23 @@
-"""claim_batch, claim_job: the time of a claim, with many rows due and with few."""
+"""claim_batch, claim_job, claim_delivery: a claim's time with many rows due and with few."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 from ulid import ULID
 
 from accounts.models import Account
 from accounts.sign_in.wallets import Wallet
 from queries.database.clock import shared_now
-from queries.database.leases import claim_one
-from queries.models import Batch, BlockJob, InTurn
+from queries.database.leases import Lease, claim_one
+from queries.models import Batch, BlockJob, Leased, WebhookDelivery
+from queries.webhooks.deliver import claim_delivery
 from tests.bench.database import OWNER, scratch_database
 from tests.bench.rows import Bench, Row
 
-CLAIMS = ("claim_batch", "claim_job")
+CLAIMS = ("claim_batch", "claim_job", "claim_delivery")
 SHORT, CLAIMED, MAX_MS = 100, 21, 5.0
 
 
@@ -23,6 +25,9 @@ def claiming(bench: Bench) -> Iterator[Row]:
     with scratch_database():
         owner, _ = Account.objects.of_wallet(Wallet(OWNER))
         now = shared_now()
+        batch_of_deliveries = Batch.objects.create(
+            id=str(ULID()), owner=owner, destination=1, submitted=now
+        )
 
         def batch(number: int) -> Batch:
             turn = now + timedelta(milliseconds=number)
@@ -34,23 +39,44 @@ def claiming(bench: Bench) -> Iterator[Row]:
             turn = now + timedelta(milliseconds=number)
             return BlockJob(source=1, destination=1, block=number, look_again=now, turn=turn)
 
-        for name, new_row in zip(CLAIMS, (batch, job), strict=True):
+        def delivery(account: Account) -> WebhookDelivery:
+            return WebhookDelivery(
+                id=str(ULID()), batch=batch_of_deliveries, owner=account, created=now,
+                look_again=shared_now(),
+            )  # fmt: skip
+
+        def deliveries(numbers: range) -> list[WebhookDelivery]:
+            """Those of one account, and behind them one of each other account."""
+            wallets = (Wallet(f"0x{numbers.start + n:040x}") for n in range(CLAIMED))
+            others = [Account.objects.of_wallet(wallet)[0] for wallet in wallets]
+            return [*(delivery(owner) for _ in numbers), *map(delivery, others)]
+
+        many = bench.sizes.due_rows
+        for name, new_rows, claim in (
+            ("claim_batch", lambda numbers: [*map(batch, numbers)], _claim(Batch)),
+            ("claim_job", lambda numbers: [*map(job, numbers)], _claim(BlockJob)),
+            ("claim_delivery", deliveries, claim_delivery),
+        ):
             if name in bench.wanted:
-                reference = _claim_ms(new_row, range(SHORT))
-                many = bench.sizes.due_rows
-                ours = _claim_ms(new_row, range(SHORT, many))
+                reference = _claim_ms(new_rows(range(SHORT)), claim)
+                ours = _claim_ms(new_rows(range(SHORT, many)), claim)
                 what = f"ms of a claim, {many:,} rows due, beside {SHORT}"
                 yield Row(name, what, ours, reference, "ms", allowed=MAX_MS)
 
 
-def _claim_ms(new_row: Callable[[int], InTurn], numbers: range) -> float:
+Claim = Callable[[], Lease[Any] | None]
+
+
+def _claim(model: type[Leased]) -> Claim:
+    return lambda: claim_one(model._default_manager.all())
+
+
+def _claim_ms(rows: Sequence[Leased], claim: Claim) -> float:
     """Add these rows, and return the median time of a claim."""
-    rows = [new_row(number) for number in numbers]
-    model = type(rows[0])
-    model._default_manager.bulk_create(rows, batch_size=5_000)
+    type(rows[0])._default_manager.bulk_create(rows, batch_size=5_000)
     times = []
     for _ in range(CLAIMED):
         begin = perf_counter()
-        claim_one(model._default_manager.all())
+        claim()
         times.append((perf_counter() - begin) * 1_000)
     return median(times)

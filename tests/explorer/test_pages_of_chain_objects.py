@@ -109,7 +109,7 @@ def test_facts_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"succeeded": True}, "mined, being confirmed"),
         (
             {"mined_block": None, "mined_hash": "", "gas_used": None, "settled": True},
-            "never mined: its nonce was used by another",
+            "never mined: another transaction used its nonce",
         ),
     ],
 )

@@ -10,7 +10,7 @@ const data: components["schemas"]["BatchRequest"]["data"] = {
   },
 };
 
-function answered<T>(got: { data?: T; error?: components["schemas"]["Error"] }): T {
+function answered<T>(got: { data?: T; error?: components["schemas"]["ErrorResponse"] }): T {
   if (got.data === undefined) throw new Error(got.error?.error ?? "no answer");
   return got.data;
 }
@@ -21,7 +21,7 @@ const { witnesses } = answered(await client.POST("/witness", asked));
 const submitted = answered(
   await client.POST("/submit-batch-query", { body: { destinationChainId, fee: "0", data } }),
 );
-let status: components["schemas"]["StatusAnswer"];
+let status: components["schemas"]["StatusResponse"];
 do {
   await new Promise((resolve) => setTimeout(resolve, 200));
   const query = { batchQueryId: submitted.internalId };

@@ -15,7 +15,7 @@ from tacitus_api.api.default import (
     submit_batch_query,
     witness,
 )
-from tacitus_api.models import BatchRequest, Error, EstimateRequest
+from tacitus_api.models import BatchRequest, ErrorResponse, EstimateRequest
 
 url, key, chain, block, account = sys.argv[1:]
 client = AuthenticatedClient(base_url=url, token=key, prefix="", auth_header_name="api-key")
@@ -34,7 +34,7 @@ while True:
         break
     time.sleep(0.2)
 refused = batch_query_status.sync(client=client, batch_query_id="x")
-assert isinstance(refused, Error)
+assert isinstance(refused, ErrorResponse)
 told = {
     "status": status.query_status,
     "values": [each.values.to_dict() for each in status.queries],

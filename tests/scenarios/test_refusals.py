@@ -400,6 +400,7 @@ REFUSED: dict[str, tuple[int, str, Ask]] = {
     "selector_malformed": (400, "data.31337.latest", block(NONCE, "latest")),
     "block_beyond_head": (400, "data.31337.block:100000", block(NONCE, "block:100000")),
     "account_malformed": (400, ACCOUNT[:-1], account({"props": ["NONCE"]}, HOLDER[:-1])),
+    "list_too_long": (400, f"{ACCOUNT}.props", account({"props": 101 * ["NONCE"]})),
     "unknown_prop": (400, f"{ACCOUNT}.props[0]", account({"props": ["balance"]})),
     "unknown_header_field": (400, f"{BLOCK}.header[0]", block({"header": ["HASH"]})),
     "slot_malformed": (400, f"{ACCOUNT}.slots[0]", account({"slots": ["1"]})),
@@ -471,7 +472,7 @@ def test_a_refusal_has_its_status_its_code_and_its_place(place: Place, code: str
 
 def test_every_documented_code_has_its_refusal(place: Place) -> None:
     described = requests.get(f"{place.service.url}/openapi.json", timeout=30).json()
-    codes = described["components"]["schemas"]["Error"]["properties"]["code"]["enum"]
+    codes = described["components"]["schemas"]["ErrorResponse"]["properties"]["code"]["enum"]
     assert set(codes) - NOT_PROVOKED == set(REFUSED)
     page = requests.get(f"{place.service.url}/docs/api", timeout=30).text
     assert [each for each in codes if each not in page] == []

@@ -1,4 +1,4 @@
-"""Whether a value is as the API's description says."""
+"""Validate values against the API's description."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +13,6 @@ class Schemas:
         self.document = document
 
     def faults(self, value: object, schema: Mapping[str, Any]) -> list[str]:
-        held = {**schema, "components": self.document["components"]}
-        found = Draft202012Validator(held, validate_formats=True).iter_errors(value)
-        return [f"{'.'.join(map(str, each.instance_path))}: {each.message}" for each in found]
+        document = {**schema, "components": self.document["components"]}
+        errors = Draft202012Validator(document, validate_formats=True).iter_errors(value)
+        return [f"{'.'.join(map(str, error.instance_path))}: {error.message}" for error in errors]

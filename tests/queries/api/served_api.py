@@ -1,4 +1,4 @@
-"""The service with chains of these tests, and clients of its API."""
+"""The service with the chains of these tests, and clients of its API."""
 
 import itertools
 import json
@@ -45,11 +45,13 @@ ATTESTED = Registry(
 
 
 def _registry(kind: RegistryKind, source: int, destination: int) -> tuple[Any, Registry]:
-    address = f"0x{source + destination * 10**9:040}"  # without a letter: any case is the right one
+    address = (
+        f"0x{source + destination * 10**9:040}"  # no letters, so its checksum is right in any case
+    )
     return (source, destination), Registry(kind, source, destination, address)
 
 
-NODES = (NodeAddress("http://127.0.0.1:1"),)  # which are asked for estimates alone
+NODES = (NodeAddress("http://127.0.0.1:1"),)  # asked for estimates only
 ROUTES = Routes(
     {
         SEPOLIA: Chain(
@@ -110,10 +112,10 @@ def submit(key: str, content: object, **headers: str) -> Any:
 
 
 def submitted(key: str, content: object, **headers: str) -> str:
-    """The new batch's id."""
-    answer = submit(key, content, **headers)
-    assert answer.status_code == 200, answer.text
-    return str(answer.json()["internalId"])
+    """Submit, and return the new batch's id."""
+    response = submit(key, content, **headers)
+    assert response.status_code == 200, response.text
+    return str(response.json()["internalId"])
 
 
 def ask(key: str, address: str, **parameters: str | int) -> Any:
@@ -121,7 +123,7 @@ def ask(key: str, address: str, **parameters: str | int) -> Any:
 
 
 def record_head(chain: int, *, number: int, timestamp: int) -> None:
-    """As a worker that has just looked."""
+    """Record a chain's head as a worker that has just polled it."""
     now = timezone.now()
     ChainRecord.objects.create(
         chain=chain,

@@ -1,4 +1,4 @@
-"""Signers elsewhere hand their words over by HTTP; a word is known by its signature alone."""
+"""Signers submit attestations over HTTP; only the signature identifies them."""
 
 from typing import Any
 from unittest.mock import patch
@@ -9,48 +9,55 @@ from django.test import Client
 from queries.chain.signer import Signer
 from queries.models import Attestation, Query
 from queries.proving.registry_calls import HISTORY_RING
+from tests.queries.api.example_attestations import (
+    BLOCK,
+    attestation,
+    make_waiting_queries,
+    send_attestation,
+)
 from tests.queries.api.served_api import ATTESTED, HERE, SEPOLIA, SIGNERS, make_key
-from tests.queries.api.signed_words import BLOCK, give, wait_for, word
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 STRANGER = Signer(32 * "63")
 
 
-def refused(answer: Any) -> tuple[int, str, str]:
-    told = answer.json()
-    assert list(told) == ["error", "code", "path", "retryable"]
-    return answer.status_code, told["code"], told["path"]
+def refused(response: Any) -> tuple[int, str, str]:
+    result = response.json()
+    assert list(result) == ["error", "code", "path", "retryable"]
+    return response.status_code, result["code"], result["path"]
 
 
-def test_a_signers_word_is_kept_once_however_often_it_comes() -> None:
-    wait_for(BLOCK)
+def test_an_attestation_is_stored_once_if_it_is_sent_again() -> None:
+    make_waiting_queries(BLOCK)
     for _ in range(3):
-        answer = give(word())
-        assert answer.status_code == 200
-        assert answer.json() == {"signer": SIGNERS[0].address, "block": str(BLOCK)}
+        response = send_attestation(attestation())
+        assert response.status_code == 200
+        assert response.json() == {"signer": SIGNERS[0].address, "block": str(BLOCK)}
     kept = Attestation.objects.get()
     assert (kept.block, kept.signer, kept.registry) == (
         BLOCK, SIGNERS[0].address, ATTESTED.address,
     )  # fmt: skip
     Query.objects.update(ended=True)
-    assert give(word()).status_code == 200
+    assert send_attestation(attestation()).status_code == 200
 
 
 @pytest.mark.parametrize(
     ("content", "path"),
     [
-        (word(STRANGER), "signature"),
-        (word() | {"block": str(BLOCK + 1)}, "signature"),
-        (word() | {"blockHash": "0x" + 64 * "8"}, "signature"),
-        (word() | {"signature": "0x" + 130 * "0"}, "signature"),
-        (word(registry=bytes(20)), "registry"),
-        (word(destination=137), ""),
-        (word(source=SEPOLIA), ""),
+        (attestation(STRANGER), "signature"),
+        (attestation() | {"block": str(BLOCK + 1)}, "signature"),
+        (attestation() | {"blockHash": "0x" + 64 * "8"}, "signature"),
+        (attestation() | {"signature": "0x" + 130 * "0"}, "signature"),
+        (attestation(registry=bytes(20)), "registry"),
+        (attestation(destination=137), ""),
+        (attestation(source=SEPOLIA), ""),
     ],
 )
-def test_what_is_not_the_word_of_a_signer_is_not_kept(content: dict[str, str], path: str) -> None:
-    wait_for(BLOCK)
-    assert refused(give(content)) == (400, "attestation_untrusted", path)
+def test_an_attestation_by_no_signer_of_the_registry_is_refused(
+    content: dict[str, str], path: str
+) -> None:
+    make_waiting_queries(BLOCK)
+    assert refused(send_attestation(content)) == (400, "attestation_untrusted", path)
     assert not Attestation.objects.exists()
 
 
@@ -59,20 +66,20 @@ def test_what_is_not_the_word_of_a_signer_is_not_kept(content: dict[str, str], p
     [
         ([], ""),
         ({}, "originChainId"),
-        (word() | {"block": 5}, "block"),
-        (word() | {"block": 19 * "9"}, "block"),
-        (word() | {"signature": "0x1"}, "signature"),
+        (attestation() | {"block": 5}, "block"),
+        (attestation() | {"block": 19 * "9"}, "block"),
+        (attestation() | {"signature": "0x1"}, "signature"),
     ],
 )
-def test_what_is_no_word_is_refused_by_its_field(content: object, path: str) -> None:
-    assert refused(give(content)) == (400, "attestation_malformed", path)
+def test_a_malformed_attestation_is_refused_with_its_field(content: object, path: str) -> None:
+    assert refused(send_attestation(content)) == (400, "attestation_malformed", path)
 
 
-def test_a_signer_says_one_hash_of_a_block() -> None:
-    wait_for(BLOCK)
-    give(word())
-    answer = give(word(block_hash=32 * b"\x08"))
-    assert refused(answer) == (409, "attestation_contradicted", "blockHash")
+def test_a_signer_cannot_attest_two_hashes_of_a_block() -> None:
+    make_waiting_queries(BLOCK)
+    send_attestation(attestation())
+    response = send_attestation(attestation(block_hash=32 * b"\x08"))
+    assert refused(response) == (409, "attestation_contradicted", "blockHash")
     assert Attestation.objects.get().block_hash == 32 * "07"
 
 
@@ -85,21 +92,21 @@ def test_a_signer_says_one_hash_of_a_block() -> None:
         (20_001, "block_beyond_head"),
     ],
 )
-def test_only_what_a_query_waits_for_is_kept(block: int, code: str) -> None:
+def test_only_attestations_that_a_query_waits_for_are_stored(block: int, code: str) -> None:
     """So a signer whose key is lost cannot fill the database."""
-    wait_for(BLOCK)
-    answer = give(word(block=block))
+    make_waiting_queries(BLOCK)
+    response = send_attestation(attestation(block=block))
     if code:
-        assert refused(answer)[1:] == (code, "block")
+        assert refused(response)[1:] == (code, "block")
     assert Attestation.objects.exists() is not code.startswith(("a", "b"))
 
 
-def test_what_is_waited_for_is_reported_newest_first() -> None:
+def test_wanted_blocks_are_listed_newest_first() -> None:
     make_key()
-    wait_for(7, BLOCK, 9)
+    make_waiting_queries(7, BLOCK, 9)
     Query.objects.filter(block=9).update(ended=True)
-    told = Client().get("/attestations/wanted").json()
-    assert told == {
+    result = Client().get("/attestations/wanted").json()
+    assert result == {
         "wanted": [
             {
                 "originChainId": "10",
@@ -109,6 +116,6 @@ def test_what_is_waited_for_is_reported_newest_first() -> None:
             }
         ]
     }
-    with patch("queries.api.attestations.MOST_WANTED", 1):
+    with patch("queries.api.attestations.MAX_WANTED", 1):
         (only,) = Client().get("/attestations/wanted").json()["wanted"]
     assert only["blocks"] == [str(BLOCK)]

@@ -1,4 +1,4 @@
-"""A body is JSON by its kind, comes whole, and is not read where it is too large."""
+"""A body has a JSON content type, is complete, and is not read if it is too large."""
 
 from io import BytesIO
 from typing import Any
@@ -14,27 +14,31 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
 
 @pytest.mark.parametrize(
-    "kind", ["text/plain;charset=UTF-8", "application/x-www-form-urlencoded", "application/jsonp"]
+    "content_type",
+    ["text/plain;charset=UTF-8", "application/x-www-form-urlencoded", "application/jsonp"],
 )
-def test_another_kind_is_refused(kind: str) -> None:
-    answer = Client().post(
-        "/submit-batch-query", SPECIFICATION, content_type=kind, headers={"api-key": make_key()}
+def test_another_content_type_is_refused(content_type: str) -> None:
+    response = Client().post(
+        "/submit-batch-query",
+        SPECIFICATION,
+        content_type=content_type,
+        headers={"api-key": make_key()},
     )
-    told = answer.json()
-    assert (answer.status_code, told["code"]) == (415, "content_type_unsupported")
-    assert told["path"] == "Content-Type"
+    result = response.json()
+    assert (response.status_code, result["code"]) == (415, "content_type_unsupported")
+    assert result["path"] == "Content-Type"
     assert not Batch.objects.exists()
 
 
 class Unread(BytesIO):
-    """A body that must not be asked for."""
+    """A body that must not be read."""
 
     def read(self, *_: object) -> bytes:
         raise AssertionError("the body was read")
 
 
 class CutOff(BytesIO):
-    """A body whose sender is gone."""
+    """A body whose sender disconnects."""
 
     def read(self, *_: object) -> bytes:
         raise OSError("the connection is gone")
@@ -53,12 +57,12 @@ def submit_stream(stream: BytesIO, length: int, address: str = "/submit-batch-qu
 
 
 def test_a_body_that_is_too_large_is_not_read() -> None:
-    answer = submit_stream(Unread(), LIMITS.body_bytes + 1)
-    assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+    response = submit_stream(Unread(), LIMITS.body_bytes + 1)
+    assert (response.status_code, response.json()["code"]) == (413, "body_too_large")
     with pytest.raises(AssertionError, match="the body was read"):
         submit_stream(Unread(), LIMITS.body_bytes)
 
 
 def test_a_body_that_ends_early_is_refused() -> None:
-    answer = submit_stream(CutOff(), 100)
-    assert (answer.status_code, answer.json()["code"]) == (400, "not_json")
+    response = submit_stream(CutOff(), 100)
+    assert (response.status_code, response.json()["code"]) == (400, "not_json")

@@ -1,4 +1,4 @@
-"""An Idempotency-Key makes one batch of one request, however often it is sent."""
+"""Requests with the same Idempotency-Key make one batch."""
 
 import json
 
@@ -22,11 +22,11 @@ KEY = {"idempotency-key": "0d6ff3b2-5a63-4a5c-8b5e-0f7b6f0e6c11"}
 
 
 @pytest.mark.django_db
-def test_the_same_key_and_batch_is_the_same_id() -> None:
+def test_the_same_key_and_batch_give_the_same_id() -> None:
     key = make_key()
     first = submit(key, LEGACY, **KEY).json()
     assert submit(key, LEGACY, **KEY).json() == first
-    # Of the same account with another key, spelled in another way, and after the chain moved on.
+    # With another API key of the account, spelled differently, and with a newer head.
     spelled = json.loads(LEGACY)
     spelled["data"] = {"SN_SEPOLIA": spelled["data"]["11155111"]}
     record_head(SEPOLIA, number=1, timestamp=1)
@@ -38,32 +38,32 @@ def test_the_same_key_and_batch_is_the_same_id() -> None:
 def test_the_same_key_with_another_batch_is_a_conflict() -> None:
     key = make_key()
     first = submitted(key, LEGACY, **KEY)
-    answer = submit(key, SPECIFICATION, **KEY)
-    told = answer.json()
-    assert (answer.status_code, told["code"]) == (409, "idempotency_key_reused")
-    assert (told["path"], told["retryable"]) == ("Idempotency-Key", False)
-    assert first in told["error"]
+    response = submit(key, SPECIFICATION, **KEY)
+    result = response.json()
+    assert (response.status_code, result["code"]) == (409, "idempotency_key_reused")
+    assert (result["path"], result["retryable"]) == ("Idempotency-Key", False)
+    assert first in result["error"]
     assert Batch.objects.count() == 1
 
 
 @pytest.mark.django_db
-def test_anothers_key_is_another() -> None:
+def test_accounts_do_not_share_idempotency_keys() -> None:
     first = submitted(make_key(), LEGACY, **KEY)
     assert submitted(make_key(OTHER_WALLET), SPECIFICATION, **KEY) != first
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("text", ["", "a b", "ä", 256 * "k"])
-def test_another_text_is_no_key(text: str) -> None:
-    answer = submit(make_key(), SPECIFICATION, **{"idempotency-key": text})
-    assert (answer.status_code, answer.json()["code"]) == (400, "idempotency_key_malformed")
+def test_a_malformed_key_is_refused(text: str) -> None:
+    response = submit(make_key(), SPECIFICATION, **{"idempotency-key": text})
+    assert (response.status_code, response.json()["code"]) == (400, "idempotency_key_malformed")
     assert not Batch.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_different_at_once_one_is_stored_and_the_others_conflict() -> None:
+def test_of_concurrent_different_batches_one_is_stored_and_the_others_conflict() -> None:
     key = make_key()
     bodies = [block_batch({"accounts": {f"0x{n:040x}": BALANCE}}) for n in range(10)]
-    answers = all_at_once(lambda n: submit(key, bodies[n], **KEY), 10)
-    assert sorted(each.status_code for each in answers) == [200] + 9 * [409]
+    responses = all_at_once(lambda n: submit(key, bodies[n], **KEY), 10)
+    assert sorted(response.status_code for response in responses) == [200] + 9 * [409]
     assert (Batch.objects.count(), Query.objects.count()) == (1, 1)

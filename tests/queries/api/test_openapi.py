@@ -1,7 +1,8 @@
-"""The API's description says what the API does: each endpoint, each answer and each code."""
+"""The API's description matches its endpoints, responses and error codes."""
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,40 +28,40 @@ from tests.queries.api.served_api import (
     record_head,
     submit,
 )
-from tests.queries.schema.example_batches import LEGACY, SPECIFICATION
+from tests.queries.schema.example_batches import LEGACY, SPECIFICATION, without
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
 
 def document() -> dict[str, Any]:
-    answer = Client().get("/openapi.json")
-    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
-    told: dict[str, Any] = answer.json()
-    return told
+    response = Client().get("/openapi.json")
+    assert (response.status_code, response["Content-Type"]) == (200, "application/json")
+    result: dict[str, Any] = response.json()
+    return result
 
 
 def faults(value: object, name: str) -> list[str]:
-    told = document()
-    return Schemas(told).faults(value, told["components"]["schemas"][name])
+    result = document()
+    return Schemas(result).faults(value, result["components"]["schemas"][name])
 
 
-def test_every_reference_is_held_and_every_schema_used() -> None:
+def test_every_reference_has_its_schema_and_every_schema_is_used() -> None:
     text = json.dumps(document())
     used = set(re.findall(r'"#/components/schemas/(\w+)"', text))
     assert used == set(document()["components"]["schemas"])
 
 
-def test_it_has_every_address_and_method_and_no_other() -> None:
-    told = document()["paths"]
-    assert set(told) == API_PATHS
-    for path, operations in told.items():
+def test_it_has_exactly_the_paths_and_methods_of_the_server() -> None:
+    result = document()["paths"]
+    assert set(result) == API_PATHS
+    for path, operations in result.items():
         refused = Client().generic("PROPFIND", path)
         assert refused.status_code == 405
         allowed = set(refused["Allow"].split(", ")) - {"HEAD"}
         assert allowed == {method.upper() for method in operations}
 
 
-NOT_OF_THE_API = {
+CODES_OF_PAGES = {
     "not_allowed",
     "too_many_keys",
     "too_many_key_changes",
@@ -75,19 +76,19 @@ NOT_OF_THE_API = {
 
 
 def known_codes() -> set[str]:
-    """Of every refusal that the code of the API knows."""
-    every = [*vars(refusals).values(), *vars(general).values()]
-    return {each.code for each in every if isinstance(each, general.Code)} - NOT_OF_THE_API
+    """The codes in the sources, without those of pages and sign-in."""
+    constants = [*vars(refusals).values(), *vars(general).values()]
+    return {code.code for code in constants if isinstance(code, general.Code)} - CODES_OF_PAGES
 
 
-def test_it_has_every_code_and_no_other() -> None:
-    told = document()
-    assert set(told["components"]["schemas"]["Error"]["properties"]["code"]["enum"]) == (
+def test_it_has_exactly_the_codes_of_the_api() -> None:
+    result = document()
+    assert set(result["components"]["schemas"]["ErrorResponse"]["properties"]["code"]["enum"]) == (
         known_codes()
     )
 
 
-TAKEN = {
+ACCEPTED = {
     "chain": ["SN_SEPOLIA", "11155111"],
     "selector": ["block:0", f"block:{2**63 - 1}", "timestamp:0", "timestamp:9999999999"],
     "account": [WALLET, WALLET.lower(), f"0x{WALLET[2:].upper()}", "vitalik.eth", "a.b-1.c-d.xyz"],
@@ -108,10 +109,10 @@ def batch_of(**named: str) -> dict[str, Any]:
     return {"destinationChainId": chain, "fee": "0", "data": {chain: block}}
 
 
-@pytest.mark.parametrize("kind", TAKEN)
-def test_its_patterns_are_those_of_the_server(kind: str) -> None:
+@pytest.mark.parametrize("kind", ACCEPTED)
+def test_its_patterns_agree_with_the_server(kind: str) -> None:
     key = make_key()
-    for text in TAKEN[kind]:
+    for text in ACCEPTED[kind]:
         assert faults(batch_of(**{kind: text}), "BatchRequest") == [], text
         assert submit(key, batch_of(**{kind: text})).status_code == 200, text
     for text in REFUSED[kind]:
@@ -119,36 +120,78 @@ def test_its_patterns_are_those_of_the_server(kind: str) -> None:
         assert submit(key, batch_of(**{kind: text})).status_code == 400, text
 
 
-def test_what_fits_its_patterns_is_not_refused_for_its_form() -> None:
+def test_values_that_match_its_patterns_are_not_malformed() -> None:
     """A number can be too large for a chain, and a name may have more hyphens than ENS allows."""
     schemas, key = document()["components"]["schemas"], make_key()
     of_data = schemas["BatchRequest"]["properties"]["data"]["additionalProperties"]
-    keys = [of_data, schemas["Block"]["properties"]["accounts"]]
-    patterns = [each["propertyNames"]["pattern"] for each in keys]
-    patterns.append(schemas["Account"]["properties"]["slots"]["items"]["pattern"])
+    keys = [of_data, schemas["BlockBody"]["properties"]["accounts"]]
+    patterns = [key["propertyNames"]["pattern"] for key in keys]
+    patterns.append(schemas["AccountBody"]["properties"]["slots"]["items"]["pattern"])
 
     @settings(max_examples=60, suppress_health_check=list(HealthCheck))
-    @given(*(strategies.from_regex(each, fullmatch=True) for each in patterns))
+    @given(*(strategies.from_regex(pattern, fullmatch=True) for pattern in patterns))
     def check(selector: str, account: str, slot: str) -> None:
         assume(len(account) <= keys[1]["propertyNames"]["maxLength"])
-        told = submit(key, batch_of(selector=selector, account=account, slot=slot)).json()
+        result = submit(key, batch_of(selector=selector, account=account, slot=slot)).json()
         allowed = {None, "block_beyond_head"}
-        assert told.get("code") in allowed | ({"account_malformed"} if "--" in account else set())
+        assert result.get("code") in allowed | ({"account_malformed"} if "--" in account else set())
 
     check()
 
 
-def test_lists_are_as_long_as_it_says() -> None:
-    """Even if they repeat themselves."""
-    account = document()["components"]["schemas"]["Account"]["properties"]
+@pytest.mark.parametrize(
+    ("schema", "member", "name"),
+    [("AccountBody", "props", "NONCE"), ("BlockBody", "header", "TIMESTAMP")],
+)
+def test_the_limit_of_field_names_is_enforced(schema: str, member: str, name: str) -> None:
+    limit = document()["components"]["schemas"][schema]["properties"][member]["maxItems"]
+    body = batch_of()
+    block = body["data"]["11155111"]["block:5"]
+    (block if schema == "BlockBody" else block["accounts"][WALLET])[member] = names = [name] * limit
+    assert (faults(body, "BatchRequest"), submit(make_key(), body).status_code) == ([], 200)
+    names.append(name)
+    assert faults(body, "BatchRequest")
+    result = submit(make_key(), body).json()
+    assert result["code"] == "list_too_long"
+    assert result["error"] == f"{result['path']} has more than 100 entries."
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else ():
+        yield from _objects(inner)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "BlockResultsResponse",
+        "BatchQueryResponse",
+        "LaterQueryResponse",
+        "LaterActionResponse",
+        "ApiKeyResponse",
+    ],
+)
+def test_ids_and_keys_of_maps_have_patterns(name: str) -> None:
+    for schema in _objects(document()["components"]["schemas"][name]):
+        if isinstance(schema.get("additionalProperties"), dict):
+            assert "pattern" in schema["propertyNames"]
+        for key in {"id", "internal_id"} & set(schema.get("properties", ())):
+            assert "pattern" in schema["properties"][key]
+
+
+def test_the_limit_of_slots_is_enforced_with_repetitions() -> None:
+    account = document()["components"]["schemas"]["AccountBody"]["properties"]
     most, body = account["slots"]["maxItems"], batch_of()
     slots = body["data"]["11155111"]["block:5"]["accounts"][WALLET]["slots"]
     slots *= most
     assert (faults(body, "BatchRequest"), submit(make_key(), body).status_code) == ([], 200)
     slots.append("0x1")
     assert faults(body, "BatchRequest")
-    told = submit(make_key(), body).json()
-    assert (told["code"], told["path"]) == (
+    result = submit(make_key(), body).json()
+    assert (result["code"], result["path"]) == (
         "too_many_slots",
         f"data.11155111.block:5.accounts.{WALLET}.slots",
     )
@@ -159,7 +202,7 @@ urlpatterns = api.addresses(Routes(ROUTES.chains, ROUTE), LIMITS)
 
 
 @pytest.mark.urls(__name__)
-def test_its_examples_go_from_a_chain_of_this_server_to_another() -> None:
+def test_its_examples_use_a_route_of_this_server() -> None:
     record_head(OPTIMISM, number=7_321, timestamp=10_000)
     paths = document()["paths"]
     content = paths["/submit-batch-query"]["post"]["requestBody"]["content"]["application/json"]
@@ -169,10 +212,13 @@ def test_its_examples_go_from_a_chain_of_this_server_to_another() -> None:
         assert body["data"][str(OPTIMISM)].keys() <= {"block:7300", "timestamp:7200"}
         assert submit(make_key(), body).status_code == 200
     content = paths["/chain-connections"]["get"]["responses"]["200"]["content"]
-    (told,) = content["application/json"]["example"]["connections"]
-    assert (told["originChainId"], told["origin"]["name"]) == (str(OPTIMISM), "OP Mainnet")
-    assert (told["destinationChainId"], told["destination"]["name"]) == (str(SEPOLIA), "Sepolia")
-    assert told["registry"] == ATTESTED.address
+    (result,) = content["application/json"]["example"]["connections"]
+    assert (result["originChainId"], result["origin"]["name"]) == (str(OPTIMISM), "OP Mainnet")
+    assert (result["destinationChainId"], result["destination"]["name"]) == (
+        str(SEPOLIA),
+        "Sepolia",
+    )
+    assert result["registry"] == ATTESTED.address
 
 
 @pytest.mark.parametrize("name", ["One balance", "All that can be asked for"])
@@ -180,22 +226,22 @@ def test_its_examples_are_accepted(name: str) -> None:
     operation = document()["paths"]["/submit-batch-query"]["post"]
     example = operation["requestBody"]["content"]["application/json"]["examples"][name]["value"]
     assert faults(example, "BatchRequest") == []
-    answer = submit(make_key(), example)
-    assert (answer.status_code, answer.json()["warnings"]) == (200, [])
+    response = submit(make_key(), example)
+    assert (response.status_code, response.json()["warnings"]) == (200, [])
 
 
-def test_its_examples_of_answers_are_such_answers() -> None:
-    told = document()
-    for operations in told["paths"].values():
+def test_its_examples_of_responses_match_their_schemas() -> None:
+    result = document()
+    for operations in result["paths"].values():
         for operation in operations.values():
             content = operation["responses"]["200"]["content"]["application/json"]
-            assert Schemas(told).faults(content["example"], content["schema"]) == []
+            assert Schemas(result).faults(content["example"], content["schema"]) == []
 
 
-def test_what_existing_clients_send_fits_it() -> None:
+def test_requests_of_existing_clients_match_it() -> None:
     for body in (SPECIFICATION, LEGACY):
         assert faults(json.loads(body), "BatchRequest") == []
-    without_fee = {name: each for name, each in json.loads(LEGACY).items() if name != "fee"}
+    without_fee = without(json.loads(LEGACY), "fee")
     assert faults(without_fee, "EstimateRequest") == []
     assert faults(without_fee | {"fee": "1 ETH"}, "EstimateRequest")
     assert faults(without_fee, "BatchRequest")
@@ -206,17 +252,16 @@ def test_what_existing_clients_send_fits_it() -> None:
     assert "Header" in fault
 
 
-def test_every_parameter_is_read() -> None:
-    """A value that the schema forbids is refused, naming the parameter; its default is not."""
+def test_every_parameter_is_checked() -> None:
+    """Values that the schema forbids are refused, naming the parameter; its default is not."""
     key = make_key()
     for path, operations in document()["paths"].items():
-        for each in operations.get("get", {}).get("parameters", ()):
-            named = {each["name"]: "\x00"}
-            if each["name"] != "batchQueryId":
-                named |= {"batchQueryId": "x"}
-            refused = ask(key, path, **named).json()
-            assert refused["path"] == each["name"]
-            default = each["schema"].get("default")
+        for parameter in operations.get("get", {}).get("parameters", ()):
+            name = parameter["name"]
+            for text in ("\x00", "٣"):
+                refused = ask(key, path, **{"batchQueryId": "x", name: text}).json()
+                assert refused["path"] == name
+            default = parameter["schema"].get("default")
             if default is not None:
-                answer = ask(key, path, **{"batchQueryId": "x", each["name"]: default})
-                assert answer.json().get("path") != each["name"]
+                response = ask(key, path, **{"batchQueryId": "x", name: default})
+                assert response.json().get("path") != name

@@ -1,4 +1,4 @@
-"""A batch that nobody works on says so."""
+"""A batch waits for a prover if none has claimed it, or none has been seen lately."""
 
 from datetime import UTC, timedelta
 
@@ -15,17 +15,17 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
 
 def seen(ago: timedelta) -> str:
-    """When a prover last looked, as it is told."""
+    """Set when a prover last polled, and return that time as shown."""
     moment = timezone.now() - ago
     ChainRecord.objects.update(looked_at=moment)
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def test_a_batch_that_no_prover_has_taken_says_so() -> None:
+def test_a_batch_says_that_it_waits_for_a_prover() -> None:
     key = make_key()
     batch_id = submitted(key, SPECIFICATION)
 
-    def told() -> tuple[str | None, str | None]:
+    def result() -> tuple[str | None, str | None]:
         (listed,) = ask(key, "/batch-queries").json()["batches"]
         polled = ask(key, "/batch-query-status", batchQueryId=batch_id, details=0)
         parts = ("waitCode", "waitsFor")
@@ -35,20 +35,20 @@ def test_a_batch_that_no_prover_has_taken_says_so() -> None:
 
     start = "the operator starts one with manage.py run_prover."
     never = f"No prover has taken it yet, and none has been seen so far: {start}"
-    assert told() == ("no_prover", never)
+    assert result() == ("no_prover", never)
     record_head(SEPOLIA, number=1, timestamp=1)
-    assert told() == ("not_taken", "No prover has taken it yet.")
+    assert result() == ("not_taken", "No prover has taken it yet.")
     since = seen(timedelta(minutes=3))
     lately = f"No prover has taken it yet, and none has been seen since {since}: {start}"
-    assert told() == ("no_prover", lately)
+    assert result() == ("no_prover", lately)
     set_status(batch_id, BatchStatus.RECEIVED, lease_token="x")  # noqa: S106
-    assert told() == ("no_prover", f"No prover has been seen since {since}: {start}")
+    assert result() == ("no_prover", f"No prover has been seen since {since}: {start}")
     seen(timedelta(seconds=60))
-    assert told() == (None, None)
+    assert result() == (None, None)
     waits = {"waits_for": "It waits.", "wait_code": "lane_busy", "lease_token": ""}
     set_status(batch_id, BatchStatus.IN_PROGRESS, **waits)
-    assert told() == ("lane_busy", "It waits.")
+    assert result() == ("lane_busy", "It waits.")
     since = seen(timedelta(minutes=3))
-    assert told() == ("no_prover", f"No prover has been seen since {since}: {start}")
+    assert result() == ("no_prover", f"No prover has been seen since {since}: {start}")
     set_status(batch_id, BatchStatus.DONE)
-    assert told() == (None, None)
+    assert result() == (None, None)

@@ -1,4 +1,4 @@
-"""Batches as a prover leaves them, without a prover."""
+"""Set batches to states that otherwise a prover makes."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -25,7 +25,7 @@ def run_steps(batch_id: str, *steps: StepName, completed: bool = True) -> None:
 
 
 def send_transaction(batch_id: str, nonce: int = 0, *, mined: bool = True) -> SentTransaction:
-    """One transaction that all queries of the batch went with."""
+    """Make the transaction of all queries of the batch."""
     job, _ = BlockJob.objects.get_or_create(source=SEPOLIA, destination=SEPOLIA, block=5186021)
     sent = SentTransaction.objects.create(
         chain=SEPOLIA,
@@ -41,7 +41,7 @@ def send_transaction(batch_id: str, nonce: int = 0, *, mined: bool = True) -> Se
         mined_block=6_000_000 if mined else None,
         gas_used=170_480 if mined else None,
     )
-    SentHash.objects.bulk_create(SentHash(transaction=sent, hash=each) for each in HASHES)
+    SentHash.objects.bulk_create(SentHash(transaction=sent, hash=text) for text in HASHES)
     TransactionOfJob.objects.create(job=job, transaction=sent, proves_header=True)
     Query.objects.filter(batch=batch_id).update(header_transaction=sent, account_transaction=sent)
     return sent

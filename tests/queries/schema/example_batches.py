@@ -1,4 +1,4 @@
-"""Batches as clients send them, and what the server of these tests takes."""
+"""Batches as clients send them, and the limits and routes of these tests."""
 
 import copy
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ BALANCE = {"props": ["BALANCE"]}
 
 
 def batch(data: object, **members: object) -> dict[str, object]:
-    """A valid batch but for what is given."""
+    """A batch that is valid except for these members."""
     return {"destinationChainId": "11155111", "fee": "0", "data": data} | members
 
 

@@ -1,4 +1,4 @@
-"""What is read of a batch that is right, and how much of it may be asked for."""
+"""Valid batches are read as specified, up to the limits."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from queries.schema.batch_request import (
     Selector,
     canonical,
 )
-from queries.schema.bodies import Webhook
+from queries.schema.bodies import WebhookBody
 from queries.schema.strict_json import read_json
 from tests.queries.schema.example_batches import (
     ADDRESS,
@@ -37,9 +37,9 @@ from tests.queries.schema.example_batches import (
 pytestmark = pytest.mark.no_database
 
 VITALIK = Address(bytes.fromhex(ADDRESS[2:]))
-ASKED_BALANCE = AccountRequest(VITALIK, (AccountField.BALANCE,), ())
+BALANCE_REQUEST = AccountRequest(VITALIK, (AccountField.BALANCE,), ())
 ACCOUNTS = "data.11155111.block:5.accounts"
-WRONG_CAPITALS = ADDRESS.replace("d8da", "D8da")
+WRONG_CHECKSUM = ADDRESS.replace("d8da", "D8da")
 
 
 def word(number: int) -> bytes:
@@ -50,24 +50,26 @@ def read_account(entry: object) -> AccountRequest:
     return read(account_batch(entry)).blocks[0].accounts[0]
 
 
-def test_the_specifications_example() -> None:
-    block = BlockRequest(SEPOLIA, Selector(5186021), (), (ASKED_BALANCE,))
+def test_the_example_of_the_specification_is_read() -> None:
+    block = BlockRequest(SEPOLIA, Selector(5186021), (), (BALANCE_REQUEST,))
     expected = BatchRequest(SEPOLIA, 0, (block,), None, ())
     assert read(read_json(SPECIFICATION.encode(), 1_000)) == expected
 
 
-def test_what_existing_clients_send() -> None:
+def test_a_batch_of_existing_clients_is_read() -> None:
     other = Address(bytes.fromhex("69030ef8c2744b37a096faf2a4c78b4daec1308b"))
-    by_number = BlockRequest(SEPOLIA, Selector(5186021), ("PARENT_HASH",), (ASKED_BALANCE,))
+    by_number = BlockRequest(SEPOLIA, Selector(5186021), ("PARENT_HASH",), (BALANCE_REQUEST,))
     by_time = BlockRequest(
         SEPOLIA, Selector(1703799420, is_time=True), (), (AccountRequest(other, (), (word(1),)),)
     )
-    webhook = Webhook(url="https://example.org/hook", headers={"Content-Type": "application/json"})
+    webhook = WebhookBody(
+        url="https://example.org/hook", headers={"Content-Type": "application/json"}
+    )
     expected = BatchRequest(SEPOLIA, 0, (by_number, by_time), webhook, ())
     assert read(read_json(LEGACY.encode(), 1_000)) == expected
 
 
-def test_an_alias_names_a_chain_wherever_one_is_named() -> None:
+def test_an_alias_can_replace_any_chain_id() -> None:
     request = read(
         batch({"0x-like": {"block:0": {"header": ["NONCE"]}}}, destinationChainId="SN_SEPOLIA")
     )
@@ -75,7 +77,7 @@ def test_an_alias_names_a_chain_wherever_one_is_named() -> None:
     assert request.blocks[0].source == 10
 
 
-def test_every_header_field_has_its_number_and_counts_once() -> None:
+def test_header_fields_are_read_once_in_their_order() -> None:
     names = [
         "PARENT_HASH", "UNCLES_HASH", "COINBASE", "STATE_ROOT", "TRANSACTIONS_ROOT",
         "RECEIPTS_ROOT", "LOGS_BLOOM", "DIFFICULTY", "BLOCK_NUMBER", "GAS_LIMIT", "GAS_USED",
@@ -87,17 +89,17 @@ def test_every_header_field_has_its_number_and_counts_once() -> None:
     assert [HeaderField[name] for name in names] == list(range(21))
 
 
-def test_every_property_has_the_registrys_number_and_counts_once() -> None:
+def test_props_are_read_once_with_the_registrys_numbers() -> None:
     names = ["CODE_HASH", "NONCE", "BALANCE", "STORAGE_ROOT", "NONCE"]
     assert list(map(int, read_account({"props": names}).props)) == [3, 0, 1, 2]
 
 
-def test_slots_are_padded_and_count_once() -> None:
+def test_slots_are_padded_and_read_once() -> None:
     sent = ["0xa", "0x0", f"0x{'Ff' * 32}", "0x0A", f"0x{10:064x}", "0x00"]
     assert read_account({"slots": sent}).slots == (word(10), word(0), word(2**256 - 1))
 
 
-def test_names_on_chains_that_have_them() -> None:
+def test_ens_names_are_read() -> None:
     names = ["vitalik.eth", "a.--b.1-", f"{'a' * 63}.eth", ".".join(["a" * 63] * 3 + ["a" * 63])]
     for name in names:
         request = read(account_batch(BALANCE, name))
@@ -105,26 +107,26 @@ def test_names_on_chains_that_have_them() -> None:
 
 
 @pytest.mark.parametrize("key", [ADDRESS, CHECKSUMMED, f"0x{ADDRESS[2:].upper()}"])
-def test_addresses_whose_capitals_are_right_or_all_alike(key: str) -> None:
+def test_an_address_with_its_checksum_or_in_one_case_is_read_without_a_warning(key: str) -> None:
     request = read(account_batch(BALANCE, key))
-    assert request.blocks[0].accounts == (ASKED_BALANCE,)
+    assert request.blocks[0].accounts == (BALANCE_REQUEST,)
     assert not request.warnings
 
 
-def test_a_wrong_checksum_is_taken_with_a_warning() -> None:
-    request = read(account_batch(BALANCE, WRONG_CAPITALS))
-    assert request.blocks[0].accounts == (ASKED_BALANCE,)
+def test_a_wrong_checksum_is_accepted_with_a_warning() -> None:
+    request = read(account_batch(BALANCE, WRONG_CHECKSUM))
+    assert request.blocks[0].accounts == (BALANCE_REQUEST,)
     (warning,) = request.warnings
-    assert warning.path == f"{ACCOUNTS}.{WRONG_CAPITALS}"
+    assert warning.path == f"{ACCOUNTS}.{WRONG_CHECKSUM}"
     assert CHECKSUMMED in warning.sentence
 
 
-def test_spellings_of_one_account_are_one() -> None:
+def test_spellings_of_one_account_are_merged() -> None:
     other = f"0x{'1' * 40}"
     asked = {
         ADDRESS: {"props": ["NONCE", "BALANCE"], "slots": ["0x2"]},
         other: {"slots": ["0x2"]},
-        WRONG_CAPITALS: {"props": ["BALANCE"], "slots": ["0x1", "0x02"]},
+        WRONG_CHECKSUM: {"props": ["BALANCE"], "slots": ["0x1", "0x02"]},
         CHECKSUMMED: {"props": ["CODE_HASH"]},
     }
     request = read(block_batch({"accounts": asked}))
@@ -152,7 +154,7 @@ def test_unknown_fields_at_the_top_are_ignored_with_one_warning() -> None:
 
 
 def blocks_of(count: int) -> dict[str, object]:
-    # Over two chains, because the limit is the batch's.
+    # On two chains, because the limit is for the batch.
     first = {f"block:{number}": {"header": ["NONCE"]} for number in range(count - 1)}
     return batch({"11155111": first, "10": {"block:1": {"header": ["NONCE"]}}})
 
@@ -193,7 +195,7 @@ def test_limits_hold_over_the_whole_batch(
     assert f"at most {limit} {code.removeprefix('too_many_')} " in caught.value.sentence
 
 
-def test_requests_for_the_same_have_one_canonical_form() -> None:
+def test_equivalent_requests_have_one_canonical_form() -> None:
     text = """
     { "fee": "0", "ignored": 1,
       "webhook": { "headers": { "content-type": "application/json" },
@@ -211,7 +213,7 @@ def test_requests_for_the_same_have_one_canonical_form() -> None:
 
 
 @pytest.mark.parametrize(
-    ("this", "that"),
+    ("old", "new"),
     [
         ('"fee": "0"', '"fee": "1"'),
         ('"destinationChainId": "11155111"', '"destinationChainId": "10"'),
@@ -221,7 +223,7 @@ def test_requests_for_the_same_have_one_canonical_form() -> None:
         ("Content-Type", "X-Type"),
     ],
 )
-def test_requests_for_something_else_have_another(this: str, that: str) -> None:
-    assert LEGACY.count(this) == 1
-    other = canonical(read(json.loads(LEGACY.replace(this, that))))
+def test_different_requests_have_different_canonical_forms(old: str, new: str) -> None:
+    assert LEGACY.count(old) == 1
+    other = canonical(read(json.loads(LEGACY.replace(old, new))))
     assert other != canonical(read(json.loads(LEGACY)))

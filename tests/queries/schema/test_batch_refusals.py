@@ -1,4 +1,4 @@
-"""Every way in which a batch can be wrong, and what is said to it."""
+"""Every kind of invalid batch is refused with its code, path and sentence."""
 
 import pytest
 
@@ -24,7 +24,7 @@ BLOCK = "data.11155111.block:5"
 ACCOUNTS = f"{BLOCK}.accounts"
 ACCOUNT = f"{ACCOUNTS}.{ADDRESS}"
 LONG = "9" * 100_000
-NO_DECIMALS = ["", "01", "-1", "+1", " 1", "1.0", "1e18", "0x1", "1_000", "\u0661", "1\n", LONG]
+NOT_NUMBERS = ["", "01", "-1", "+1", " 1", "1.0", "1e18", "0x1", "1_000", "\u0661", "1\n", LONG]
 
 
 def check(content: object, code: str, path: str, beginning: str) -> None:
@@ -54,12 +54,14 @@ def check(content: object, code: str, path: str, beginning: str) -> None:
          "data.11155111 must be an object, not a list."),
     ],
 )  # fmt: skip
-def test_the_shape_of_the_whole(content: object, code: str, path: str, beginning: str) -> None:
+def test_a_malformed_batch_is_refused(
+    content: object, code: str, path: str, beginning: str
+) -> None:
     check(content, code, path, beginning)
 
 
-@pytest.mark.parametrize("fee", [*NO_DECIMALS, "0.1", str(2**256)], ids=lambda fee: fee[:20])
-def test_a_fee_that_is_no_amount(fee: str) -> None:
+@pytest.mark.parametrize("fee", [*NOT_NUMBERS, "0.1", str(2**256)], ids=lambda fee: fee[:20])
+def test_a_malformed_fee_is_refused(fee: str) -> None:
     check(batch(DATA, fee=fee), "fee_malformed", "fee", 'fee is "')
 
 
@@ -68,7 +70,7 @@ def test_a_fee_that_is_no_amount(fee: str) -> None:
     [(0, "a number"), (False, "false"), (None, "null"), (10**4_999, "a number")],
     ids=["zero", "false", "null", "huge"],
 )
-def test_a_fee_that_is_no_text(fee: object, kind: str) -> None:
+def test_a_fee_that_is_not_text_is_refused(fee: object, kind: str) -> None:
     said = f'fee must be text in quotes, such as "0", not {kind}.'
     check(batch(DATA, fee=fee), "wrong_type", "fee", said)
 
@@ -78,11 +80,15 @@ def test_a_fee_that_is_no_text(fee: object, kind: str) -> None:
     ["", "011155111", "+10", " 10", "10\n", "1.0", "0xaa36a7", "\u0661\u0660", " " * 100_000],
     ids=lambda chain: ascii(chain[:20]),
 )
-def test_a_chain_by_a_number_that_is_none(chain: str) -> None:
-    named = Place(("data", chain)).path
-    destined = batch(DATA, destinationChainId=chain)
-    check(destined, "number_malformed", "destinationChainId", 'destinationChainId: "')
-    check(batch({chain: {}}), "number_malformed", named, f'{named}: "')
+def test_a_malformed_chain_id_is_refused(chain: str) -> None:
+    path = Place(("data", chain)).path
+    check(
+        batch(DATA, destinationChainId=chain),
+        "number_malformed",
+        "destinationChainId",
+        'destinationChainId: "',
+    )
+    check(batch({chain: {}}), "number_malformed", path, f'{path}: "')
 
 
 @pytest.mark.parametrize(
@@ -90,11 +96,15 @@ def test_a_chain_by_a_number_that_is_none(chain: str) -> None:
     ["0", "1", "sn_sepolia", "SN_SEPOLIA ", "1e1", "\u00b2", "10x", LONG],
     ids=lambda chain: ascii(chain[:20]),
 )
-def test_a_chain_that_is_not_here(chain: str) -> None:
-    named = Place(("data", chain)).path
-    destined = batch(DATA, destinationChainId=chain)
-    check(destined, "chain_unsupported", "destinationChainId", 'destinationChainId: no chain "')
-    check(batch({chain: {}}), "chain_unsupported", named, f'{named}: no chain "')
+def test_an_unknown_chain_is_refused(chain: str) -> None:
+    path = Place(("data", chain)).path
+    check(
+        batch(DATA, destinationChainId=chain),
+        "chain_unsupported",
+        "destinationChainId",
+        'destinationChainId: no chain "',
+    )
+    check(batch({chain: {}}), "chain_unsupported", path, f'{path}: no chain "')
 
 
 @pytest.mark.parametrize(
@@ -112,20 +122,22 @@ def test_a_chain_that_is_not_here(chain: str) -> None:
          'data names chain 11155111 twice: as "11155111" and as "SN_SEPOLIA".'),
     ],
 )  # fmt: skip
-def test_chains_and_routes(content: object, code: str, path: str, beginning: str) -> None:
+def test_invalid_chains_and_routes_are_refused(
+    content: object, code: str, path: str, beginning: str
+) -> None:
     check(content, code, path, beginning)
 
 
 @pytest.mark.parametrize(
     "selector",
     ["", "5", "block:latest", "Block:5", "block:5:6", f"block:{2**64}", "timestamp:2024-01-01",
-     *(f"block:{number}" for number in NO_DECIMALS), "timestamp:-1"],
+     *(f"block:{number}" for number in NOT_NUMBERS), "timestamp:-1"],
     ids=lambda selector: selector[:20],
 )  # fmt: skip
-def test_a_selector_of_no_block(selector: str) -> None:
+def test_a_malformed_selector_is_refused(selector: str) -> None:
     path = Place((*SOURCE, selector)).path
     content = block_batch({"header": ["NONCE"]}, selector)
-    check(content, "selector_malformed", path, f"{path} names no block. ")
+    check(content, "selector_malformed", path, f"{path} is not a block selector. ")
 
 
 @pytest.mark.parametrize(
@@ -133,10 +145,10 @@ def test_a_selector_of_no_block(selector: str) -> None:
     [
         (1703799420123456, "looks like a time in microseconds. In seconds it is "),
         (10_000_000_000, "looks like a time in milliseconds. In seconds it is timestamp:10000000."),
-        (2**64 - 1, "is no time in Unix seconds, which are at most 9999999999."),
+        (2**64 - 1, "is not a time in Unix seconds, which are at most 9999999999."),
     ],
 )
-def test_a_time_that_is_not_in_seconds_is_not_waited_for(number: int, sentence: str) -> None:
+def test_a_time_that_is_not_in_seconds_is_refused(number: int, sentence: str) -> None:
     path = Place((*SOURCE, f"timestamp:{number}")).path
     content = block_batch({"header": ["NONCE"]}, f"timestamp:{number}")
     check(content, "selector_malformed", path, f"{path} {sentence}")
@@ -162,7 +174,7 @@ def test_a_time_that_is_not_in_seconds_is_not_waited_for(number: int, sentence: 
          f".accounts.{CHECKSUMMED}", f".accounts.{CHECKSUMMED} asks for nothing."),
     ],
 )  # fmt: skip
-def test_blocks(block: object, code: str, path: str, beginning: str) -> None:
+def test_a_malformed_block_is_refused(block: object, code: str, path: str, beginning: str) -> None:
     check(block_batch(block), code, BLOCK + path, BLOCK + beginning)
 
 
@@ -175,21 +187,19 @@ def test_blocks(block: object, code: str, path: str, beginning: str) -> None:
      f"{'a' * 64}.eth", f"{'.'.join(['a' * 63] * 4)}.e", "vitalik.eth\n", f"{LONG}.eth"],
     ids=lambda key: ascii(key[:30]),
 )  # fmt: skip
-def test_a_key_of_no_account(key: str) -> None:
+def test_a_key_that_is_not_an_account_is_refused(key: str) -> None:
     path = Place((*SOURCE, "block:5", "accounts", key)).path
     beginning = 'Invalid account address or ENS name "'
     check(account_batch(BALANCE, key), "account_malformed", path, beginning)
 
 
-def test_what_is_said_of_an_account() -> None:
+def test_a_refused_account_key_says_why() -> None:
     said = f'Invalid account address or ENS name "0x12" in {ACCOUNTS}: an address has 40 hex '
     check(account_batch(BALANCE, "0x12"), "account_malformed", f"{ACCOUNTS}.0x12", said)
     path = "data.10.block:5.accounts.vitalik.eth"
-    said = (
-        'Invalid account address or ENS name "vitalik.eth" in data.10.block:5.accounts: no names '
-    )
+    said = 'Invalid account address or ENS name "vitalik.eth" in data.10.block:5.accounts: names '
     nameless = batch({"10": {"block:5": {"accounts": {"vitalik.eth": BALANCE}}}})
-    check(nameless, "account_malformed", path, f"{said}are looked up on chain 10 here.")
+    check(nameless, "account_malformed", path, f"{said}are not resolved on chain 10 here.")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +222,9 @@ def test_what_is_said_of_an_account() -> None:
          '.slots[0] must be text in quotes, such as "0x1", not a number.'),
     ],
 )  # fmt: skip
-def test_accounts(entry: object, code: str, path: str, beginning: str) -> None:
+def test_a_malformed_account_is_refused(
+    entry: object, code: str, path: str, beginning: str
+) -> None:
     check(account_batch(entry), code, ACCOUNT + path, ACCOUNT + beginning)
 
 
@@ -224,7 +236,7 @@ def test_accounts(entry: object, code: str, path: str, beginning: str) -> None:
                                 "0x1_0", "x1", "ff", "0x\u0661", "\u0661", LONG))],
     ids=lambda text: ascii(text[:20]),
 )  # fmt: skip
-def test_a_slot_that_is_none(slot: str, hint: str) -> None:
+def test_a_malformed_slot_is_refused_with_a_hint(slot: str, hint: str) -> None:
     path = f"{ACCOUNT}.slots[1]"
     with pytest.raises(Refusal) as caught:
         read(account_batch({"slots": ["0x1", slot]}))

@@ -23,14 +23,14 @@ contents = st.recursive(
 )
 
 
-def refusal_of(body: bytes | str, most_bytes: int = TEN_MEGABYTES * 2) -> Refusal:
+def refusal_of(body: bytes | str, max_bytes: int = TEN_MEGABYTES * 2) -> Refusal:
     with pytest.raises(Refusal) as caught:
-        read_json(body if isinstance(body, bytes) else body.encode(), most_bytes)
+        read_json(body if isinstance(body, bytes) else body.encode(), max_bytes)
     return caught.value
 
 
 @given(contents, st.booleans())
-def test_what_is_json_is_read(content: object, ascii_only: bool) -> None:  # noqa: FBT001
+def test_json_is_read_as_the_standard_reader_reads_it(content: object, ascii_only: bool) -> None:  # noqa: FBT001
     assert read_json(json.dumps(content, ensure_ascii=ascii_only).encode(), 10_000) == content
 
 
@@ -59,17 +59,19 @@ def test_what_is_json_is_read(content: object, ascii_only: bool) -> None:  # noq
             b'{"data": {"1": [0, {"block:5": {}, "other": {}, "block:5": {}}]}}',
             "duplicate_key", "data.1[1]", 'data.1[1] has the key "block:5" twice',
         ),
-        (b'["\\u0000"]', "text_not_storable", "[0]", "[0] holds U+0000, "),
-        (b'{"a": {"b\\u0000": 1}}', "text_not_storable", "a.b\\u0000", "The key a.b\\u0000 holds "),
-        (b'"\\ud800"', "text_not_storable", "", "The body holds U+D800, "),
-        (b'{"\\udfff": 1}', "text_not_storable", "\\udfff", "The key \\udfff holds U+DFFF"),
-        # What escapes show in a path can be seen, and turns no text around.
+        (b'["\\u0000"]', "text_not_storable", "[0]", "[0] contains U+0000, "),
+        (b'{"a": {"b\\u0000": 1}}', "text_not_storable", "a.b\\u0000", "The key a.b\\u0000 "),
+        (b'"\\ud800"', "text_not_storable", "", "The body contains U+D800, "),
+        (b'{"\\udfff": 1}', "text_not_storable", "\\udfff", "The key \\udfff contains U+DFFF"),
+        # Unprintable characters in a path are escaped.
         ('{"\u202e\\n": NaN}', "number_malformed", "\\u202e\\u000a", "\\u202e\\u000a is NaN"),
         (b'{"": {"": NaN}}', "number_malformed", '"".""', '""."" is NaN'),
         (b"[" * 100_000, "nested_too_deeply", "", "The body goes deeper than 32 "),
     ],
 )  # fmt: skip
-def test_what_is_refused(body: bytes | str, code: str, path: str, beginning: str) -> None:
+def test_a_malformed_body_is_refused_with_its_path(
+    body: bytes | str, code: str, path: str, beginning: str
+) -> None:
     refusal = refusal_of(body)
     assert (refusal.code, refusal.path) == (code, path)
     assert refusal.sentence.startswith(beginning)
@@ -79,14 +81,14 @@ def test_a_pair_of_surrogates_is_one_character() -> None:
     assert read_json(b'["\\ud83d\\ude00"]', 100) == ["\U0001f600"]
 
 
-def test_the_size_of_a_body() -> None:
+def test_a_body_over_the_size_limit_is_refused() -> None:
     assert read_json(b"[123]", 5) == [123]
     refusal = refusal_of(b"[123]", 4)
     assert (refusal.code, refusal.status) == ("body_too_large", 413)
     assert refusal.sentence == "The body has 5 bytes; at most 4 are accepted."
 
 
-def test_the_depth_of_a_body() -> None:
+def test_a_body_nested_deeper_than_the_limit_is_refused() -> None:
     deepest = 32 * '{"a":' + "0" + 32 * "}"
     assert read_json(deepest.encode(), 1_000) == json.loads(deepest)
     assert refusal_of(f"[{deepest}]").code == "nested_too_deeply"
@@ -95,13 +97,13 @@ def test_the_depth_of_a_body() -> None:
 @settings(deadline=None)
 @given(st.binary(max_size=40), st.integers(0, len(LEGACY) - 1), st.integers(0, 40))
 @example(b"\\ud800", LEGACY.index("PARENT"), 0)
-def test_any_bytes_are_read_or_refused(some: bytes, start: int, length: int) -> None:
+def test_any_bytes_are_read_or_refused(inserted: bytes, start: int, length: int) -> None:
     body = LEGACY.encode()
-    for changed in (some, body[:start] + some + body[start + length :]):
+    for changed in (inserted, body[:start] + inserted + body[start + length :]):
         try:
             content = read_json(changed, 10_000)
         except Refusal as refusal:
-            assert refusal.sentence.encode()  # noqa: PT017 - most of them are read
+            assert refusal.sentence.encode()  # noqa: PT017 - most are read
             assert len(refusal.sentence) < 500  # noqa: PT017
         else:
             # The standard reader is laxer, never different.

@@ -1,9 +1,9 @@
-"""The webhook of a request."""
+"""The webhook of a request: its URL and its headers."""
 
 import pytest
 
 from accounts.shared.errors import Refusal
-from queries.schema.bodies import MOST_URL_CHARACTERS, Webhook
+from queries.schema.bodies import MAX_URL_CHARACTERS, WebhookBody
 from tests.queries.schema.example_batches import BALANCE, LIMITS, account_batch, read
 
 pytestmark = pytest.mark.no_database
@@ -12,7 +12,7 @@ HOOK = "https://example.org/hook"
 SECRET = "very-secret"  # noqa: S105 - what no refusal repeats
 
 
-def read_webhook(webhook: object) -> Webhook | None:
+def read_webhook(webhook: object) -> WebhookBody | None:
     return read(account_batch(BALANCE) | {"webhook": webhook}).webhook
 
 
@@ -28,11 +28,11 @@ def refusal_of(webhook: object) -> Refusal:
     [HOOK, "http://example.org", "HTTPS://EXAMPLE.org:8443/", "https://example.org?a=b&c=%20",
      "http://127.0.0.1:80/a/../b;c", "https://[2001:db8::1]:443/x", "http://[::ffff:10.0.0.1]",
      "https://a_b.example.org./", "https://xn--e28h.example/\\", "http://example.org:65535/@me",
-     HOOK + "x" * (MOST_URL_CHARACTERS - len(HOOK))],
+     HOOK + "x" * (MAX_URL_CHARACTERS - len(HOOK))],
     ids=lambda url: url[:40],
 )  # fmt: skip
-def test_an_address_is_taken_as_it_is(url: str) -> None:
-    assert read_webhook({"url": url}) == Webhook(url=url)
+def test_a_url_is_accepted_unchanged(url: str) -> None:
+    assert read_webhook({"url": url}) == WebhookBody(url=url)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_an_address_is_taken_as_it_is(url: str) -> None:
             "example.org/hook", "//example.org", "/hook", "ftp://example.org", "file:///etc/passwd",
             "https:/example.org", "https://", "https://:443/", "https://a..b/",
             "https://example.org:port/", "https://example.org:0/", "https://example.org:65536/",
-            # What one reader takes for the host and another for the path, or for nothing.
+            # Parsers disagree about the host of these.
             "https://example.org\\.other.org/",
             "https://exam%70le.org/", "https://[::1]other.org/", "https://other[::1]/",
             "https://[::1", "https://[fe80::1%25eth0]/", "https://[]/", f"https://{'a' * 64}.org/",
@@ -57,11 +57,11 @@ def test_an_address_is_taken_as_it_is(url: str) -> None:
             "https://very-secret\\@example.org/", "https://example.org\\@other.org/")),
         *((url, "must not have a fragment") for url in (f"{HOOK}#", f"{HOOK}#very-secret",
                                                         "https://example.org#@other.org/")),
-        (HOOK + "x" * MOST_URL_CHARACTERS, "has 2,024 characters; at most 2,000 are allowed"),
+        (HOOK + "x" * MAX_URL_CHARACTERS, "has 2,024 characters; at most 2,000 are allowed"),
     ],
     ids=lambda text: ascii(text[:40]),
 )  # fmt: skip
-def test_what_is_no_address(url: str, beginning: str) -> None:
+def test_a_malformed_url_is_refused(url: str, beginning: str) -> None:
     refusal = refusal_of({"url": url})
     assert (refusal.code, refusal.path) == ("webhook_malformed", "webhook.url")
     assert refusal.sentence.startswith(f"webhook.url {beginning}"), refusal.sentence
@@ -87,18 +87,20 @@ def test_what_is_no_address(url: str, beginning: str) -> None:
          "webhook.headers", "A webhook's headers may have at most 100 bytes here"),
     ],
 )  # fmt: skip
-def test_the_shape_of_a_webhook(webhook: object, code: str, path: str, beginning: str) -> None:
+def test_a_malformed_webhook_is_refused(
+    webhook: object, code: str, path: str, beginning: str
+) -> None:
     refusal = refusal_of(webhook)
     assert (refusal.code, refusal.path) == (code, path)
     assert refusal.sentence.startswith(beginning)
 
 
-def test_as_many_and_as_long_headers_as_may_be() -> None:
+def test_headers_up_to_the_size_limit_are_accepted() -> None:
     sent = {"Authorization": f"Bearer {SECRET}", "x!#$%&'*+-.^_`|~": "a\tb c", "empty": ""}
     room = LIMITS.webhook_header_bytes - sum(map(len, [*sent, *sent.values()]))
     sent["empty"] = "~" * room
     webhook = read_webhook({"url": HOOK, "headers": sent})
-    assert webhook == Webhook(url=HOOK, headers=sent)
+    assert webhook == WebhookBody(url=HOOK, headers=sent)
     sent["empty"] += "~"
     assert refusal_of({"url": HOOK, "headers": sent}).code == "webhook_headers_too_large"
 
@@ -111,7 +113,7 @@ def test_as_many_and_as_long_headers_as_may_be() -> None:
      "webhook-id", "WEBHOOK-"],
     ids=ascii,
 )  # fmt: skip
-def test_a_header_that_is_not_sent(name: str) -> None:
+def test_a_header_that_must_not_be_sent_is_refused(name: str) -> None:
     refusal = refusal_of({"url": HOOK, "headers": {name: SECRET}})
     assert refusal.code == "webhook_malformed"
     assert refusal.path.startswith("webhook.headers.")
@@ -123,7 +125,7 @@ def test_a_header_that_is_not_sent(name: str) -> None:
      f"{SECRET}\u2028", f" {SECRET}", f"{SECRET} ", f"\t{SECRET}", " ", f"{SECRET}\x7f"],
     ids=ascii,
 )  # fmt: skip
-def test_a_value_that_is_not_sent(value: str) -> None:
+def test_a_header_value_that_must_not_be_sent_is_refused(value: str) -> None:
     refusal = refusal_of({"url": HOOK, "headers": {"X-A": value}})
     assert (refusal.code, refusal.path) == ("webhook_malformed", "webhook.headers.X-A")
     assert "its value" in refusal.sentence

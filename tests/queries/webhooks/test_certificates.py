@@ -1,4 +1,4 @@
-"""Nodes, webhooks and brokers are told nothing before their certificate can be trusted."""
+"""Nothing is sent to nodes, webhooks and brokers before their certificate is trusted."""
 
 import socket
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from celery.exceptions import OperationalError
 
 from queries.chain.json_rpc import JsonRpc, NodeUnreachable
 from queries.engines.celery import app_with
-from queries.webhooks.post import NotDelivered, post
+from queries.webhooks.post import NotDeliveredError, post
 from tests.rigs.own_certificate import DAY, own_certificate
 from tests.rigs.tls_receiver import tls_receiver
 
 pytestmark = pytest.mark.no_database
 HOST = "receiver.example"
 SECRET = b"hunter2"  # in an address, a header and a body
-# Where each client finds whom it trusts: OpenSSL, and requests.
+# The trusted certificates of OpenSSL, and of requests
 TRUSTED = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 
 
@@ -37,7 +37,7 @@ def ask_node(address: str) -> Any:
 
 
 def call_broker(address: str) -> None:
-    """What waits here for an answer in a broker's own tongue is given up soon."""
+    """Connect with short time-outs, because the receiver does not speak the broker's protocol."""
     broker = app_with(f"{address.replace('//', f'//tacitus:{SECRET.decode()}@')}/0")
     broker.conf.broker_transport_options = {"socket_connect_timeout": 1, "socket_timeout": 1}
     with broker.connection_for_write(connect_timeout=1) as connection:
@@ -45,7 +45,7 @@ def call_broker(address: str) -> None:
 
 
 @dataclass(frozen=True)
-class Asker:
+class TlsClient:
     tell: Callable[[str], Any]
     refusal: type[Exception]
     scheme: str = "https"
@@ -53,33 +53,33 @@ class Asker:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Certificate:
     host: str = HOST
     ends: timedelta = DAY
     trusted: bool = True
 
 
 ANSWERED = {
-    "a webhook": (Asker(tell_webhook, NotDelivered, why="The request failed"), 200),
-    "a node": (Asker(ask_node, NodeUnreachable), 7),
+    "a webhook": (TlsClient(tell_webhook, NotDeliveredError, why="The request failed"), 200),
+    "a node": (TlsClient(ask_node, NodeUnreachable), 7),
 }
 BROKERS = {
-    f"a broker by {scheme}": Asker(call_broker, OperationalError, scheme, "CERTIFICATE_VERIFY")
+    f"a broker by {scheme}": TlsClient(call_broker, OperationalError, scheme, "CERTIFICATE_VERIFY")
     for scheme in ("amqps", "rediss")
 }
 ASKERS = {name: asker for name, (asker, _) in ANSWERED.items()} | BROKERS
-NOT_ITS_OWN = {
-    "nobody trusts it": Shown(trusted=False),
-    "of another name": Shown("another.example"),
-    # Who has the address that a name was made to lead to has a certificate of it, not of the name.
-    "of the address": Shown("127.0.0.1"),
-    "out of date": Shown(ends=-DAY),
+BAD_CERTIFICATES = {
+    "untrusted": Certificate(trusted=False),
+    "for another name": Certificate("another.example"),
+    # An attacker who spoofs DNS has a certificate for the IP address, not for the name.
+    "for the IP address": Certificate("127.0.0.1"),
+    "expired": Certificate(ends=-DAY),
 }
 
 
 @pytest.fixture(autouse=True)
-def _name_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name leads here, as it would if someone lied to who looks it up."""
+def _spoofed_dns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Resolve the host to this machine, as spoofed DNS would."""
     real = socket.getaddrinfo
 
     def look_up(host: Any, *rest: Any, **more: Any) -> Any:
@@ -87,41 +87,41 @@ def _name_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     monkeypatch.setenv("NO_PROXY", "*")
-    for each in (*TRUSTED, "CURL_CA_BUNDLE"):
-        monkeypatch.delenv(each, raising=False)
+    for name in (*TRUSTED, "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def _trust(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for each in TRUSTED:
-        monkeypatch.setenv(each, str(certificate))
+    for name in TRUSTED:
+        monkeypatch.setenv(name, str(certificate))
 
 
 @pytest.mark.parametrize("asker", ANSWERED)
 def test_a_trusted_certificate_is_accepted(
     asker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without this, all below could be refused for any other reason."""
+    """Otherwise the tests below could fail for another reason."""
     certificate = own_certificate(tmp_path, HOST)
     _trust(certificate, monkeypatch)
-    it, answer = ANSWERED[asker]
+    client, response = ANSWERED[asker]
     with tls_receiver(certificate) as kept:
-        assert it.tell(f"{it.scheme}://{HOST}:{kept.port}") == answer
+        assert client.tell(f"{client.scheme}://{HOST}:{kept.port}") == response
     (got,) = kept.got
     assert got.startswith(b"POST /hunter2 ")
     assert got.count(SECRET) > 1
 
 
 @pytest.mark.parametrize("asker", ASKERS)
-@pytest.mark.parametrize("shown", NOT_ITS_OWN)
+@pytest.mark.parametrize("shown", BAD_CERTIFICATES)
 def test_nothing_is_sent_without_a_trusted_certificate(
     asker: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    its, it = NOT_ITS_OWN[shown], ASKERS[asker]
-    certificate = own_certificate(tmp_path, its.host, its.ends)
-    if its.trusted:
+    bad, client = BAD_CERTIFICATES[shown], ASKERS[asker]
+    certificate = own_certificate(tmp_path, bad.host, bad.ends)
+    if bad.trusted:
         _trust(certificate, monkeypatch)
-    refused = pytest.raises(it.refusal, match=it.why)
+    refused = pytest.raises(client.refusal, match=client.why)
     with tls_receiver(certificate) as kept, refused:
-        it.tell(f"{it.scheme}://{HOST}:{kept.port}")
+        client.tell(f"{client.scheme}://{HOST}:{kept.port}")
     assert kept.came
     assert kept.got == []

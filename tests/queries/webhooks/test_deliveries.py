@@ -1,4 +1,4 @@
-"""A batch's end is told: signed, once taken never again, and again and again until then."""
+"""A batch's webhook is signed, and sent again until the receiver accepts it."""
 
 import json
 from collections.abc import Iterator
@@ -35,10 +35,10 @@ def service(shared_node: LocalNode, settings: LazySettings) -> Iterator[Service]
 
 
 class Killed(BaseException):
-    """Passes through whatever a worker does about faults, as its death does."""
+    """Not caught by a worker's error handling, as if its process died."""
 
 
-def test_a_worker_that_dies_while_it_sends_leaves_it_to_another(
+def test_the_webhook_of_a_worker_that_dies_is_sent_by_another(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def die(**_: object) -> None:
@@ -51,37 +51,37 @@ def test_a_worker_that_dies_while_it_sends_leaves_it_to_another(
             with pytest.raises(Killed):
                 deliver_once(Limits())
         assert len(hook.got) == 1
-        assert not deliver_once(Limits())  # it is still its own
+        assert not deliver_once(Limits())  # the lease is still valid
         WebhookDelivery.objects.update(lease_until=datetime.now(UTC) - timedelta(seconds=1))
         deliver_all(service)
-    (_, told, first), (_, told_again, again) = hook.got
+    (_, result, first), (_, result_again, again) = hook.got
     assert first == again
-    assert told["webhook-id"] == told_again["webhook-id"]
+    assert result["webhook-id"] == result_again["webhook-id"]
     assert WebhookDelivery.objects.get().delivered is not None
 
 
-def test_what_it_leaves_out_is_reported_where_it_is_to_be_had(
+def test_a_webhook_with_too_many_queries_says_where_to_get_the_rest(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.mine(2)
     block = f"block:{service.head() - 1}"
     accounts = {f"0x{number:040x}": {"props": ["NONCE"]} for number in range(3)}
-    for most in (3, 2):
-        monkeypatch.setattr(payload, "MOST_FACTS", most)
+    for limit in (3, 2):
+        monkeypatch.setattr(payload, "MAX_QUERIES", limit)
         with receiver() as hook:
             service.chains().head(CHAIN_ID)
             data = {str(CHAIN_ID): {block: {"accounts": accounts}}}
             batch = service.submit(data, webhook={"url": hook.url})
             service.work(batch)
             deliver_all(service)
-        told = json.loads(hook.got[0][2])
-        assert len(told["facts"]) == most
-        rest = service.status(batch)["queries"][most:]
-        assert told["nextQuery"] == (most if rest else None)
+        result = json.loads(hook.got[0][2])
+        assert len(result["facts"]) == limit
+        rest = service.status(batch)["queries"][limit:]
+        assert result["nextQuery"] == (limit if rest else None)
 
 
 @pytest.mark.parametrize("is_attempted", [False, True])
-def test_what_was_not_delivered_before_a_correction_is_not_sent_after_it(
+def test_an_undelivered_webhook_is_not_sent_after_its_correction(
     service: Service, *, is_attempted: bool
 ) -> None:
     with receiver(500, 200) if is_attempted else receiver() as hook:
@@ -97,12 +97,12 @@ def test_what_was_not_delivered_before_a_correction_is_not_sent_after_it(
     assert int(correction["facts"][0]["values"]["BALANCE"], 16) == 7
 
 
-def test_receivers_have_time_to_change_their_secret(
+def test_webhooks_are_also_signed_with_the_former_secret(
     service: Service, settings: LazySettings
 ) -> None:
     def secret() -> str:
-        told = service.client.get("/webhook-secret", headers={"api-key": service.key})
-        return str(told.json()["secret"])
+        result = service.client.get("/webhook-secret", headers={"api-key": service.key})
+        return str(result.json()["secret"])
 
     former = secret()
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
@@ -111,30 +111,30 @@ def test_receivers_have_time_to_change_their_secret(
     with receiver() as hook:
         ended_batch(service, hook.url)
         deliver_all(service)
-    _, told, body = hook.got[0]
-    for each in (former, secret()):
-        Webhook(each).verify(body, told)
+    _, result, body = hook.got[0]
+    for webhook_secret in (former, secret()):
+        Webhook(webhook_secret).verify(body, result)
     settings.SECRET_KEY = 60 * "o"
     with pytest.raises(WebhookVerificationError):
-        Webhook(secret()).verify(body, told)
+        Webhook(secret()).verify(body, result)
 
 
-def test_the_pauses_grow_to_a_day_and_end(service: Service) -> None:
+def test_retries_end_after_about_a_day_with_growing_pauses(service: Service) -> None:
     with receiver(500) as hook:
         ended_batch(service, hook.url)
         pauses = []
-        for _ in range(len(deliver.PAUSES) + 3):
+        for _ in range(len(deliver.RETRY_PAUSES) + 3):
             deliver_all(service)
             row = WebhookDelivery.objects.get()
             if row.look_again is not None:
                 pauses.append(row.look_again - datetime.now(UTC))
-    assert len(hook.got) == len(deliver.PAUSES) + 1
+    assert len(hook.got) == len(deliver.RETRY_PAUSES) + 1
     assert pauses == sorted(pauses)
-    assert timedelta(hours=20) < sum(deliver.PAUSES, timedelta()) < timedelta(hours=30)
+    assert timedelta(hours=20) < sum(deliver.RETRY_PAUSES, timedelta()) < timedelta(hours=30)
     assert WebhookDelivery.objects.get().delivered is None
 
 
-def test_a_rejected_batch_is_reported_with_its_cause(service: Service) -> None:
+def test_the_webhook_of_a_rejected_batch_has_its_cause(service: Service) -> None:
     with receiver() as hook:
         service.mine(2)
         entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
@@ -143,12 +143,12 @@ def test_a_rejected_batch_is_reported_with_its_cause(service: Service) -> None:
         service.routes.registries.clear()  # type: ignore[attr-defined]
         service.work(batch)
         deliver_all(service)
-    told = json.loads(hook.got[0][2])
-    assert told["queryStatus"] == "REJECTED"
-    assert (told["error"]["code"], told["error"]["retryable"]) == ("route_unsupported", False)
+    result = json.loads(hook.got[0][2])
+    assert result["queryStatus"] == "REJECTED"
+    assert (result["error"]["code"], result["error"]["retryable"]) == ("route_unsupported", False)
 
 
-def test_its_owner_lists_them_in_pages_newest_first_with_few_attempts(
+def test_the_list_of_deliveries_is_paginated_with_the_last_attempts(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "ATTEMPTS_SHOWN", 2)
@@ -160,8 +160,10 @@ def test_its_owner_lists_them_in_pages_newest_first_with_few_attempts(
     first = service.client.get("/webhook-deliveries", {"limit": 2}, headers=key).json()
     more = {"limit": 2, "cursor": first["cursor"]}
     rest = service.client.get("/webhook-deliveries", more, headers=key).json()
-    told = first["deliveries"] + rest["deliveries"]
-    assert [each["batchQueryId"] for each in told] == batches[::-1]
+    result = first["deliveries"] + rest["deliveries"]
+    assert [delivery["batchQueryId"] for delivery in result] == batches[::-1]
     assert rest["cursor"] is None
-    assert [len(each["attempts"]) for each in told] == [2, 2, 2]
-    assert all(one["made"] > other["made"] for one, other in [each["attempts"] for each in told])
+    assert [len(delivery["attempts"]) for delivery in result] == [2, 2, 2]
+    assert all(
+        newer["made"] > older["made"] for newer, older in [view["attempts"] for view in result]
+    )

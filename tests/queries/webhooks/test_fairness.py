@@ -1,4 +1,4 @@
-"""Webhooks of one account keep nobody else's waiting, however many they are and where they go."""
+"""An account's webhooks do not delay those of other accounts."""
 
 import time
 from collections.abc import Iterator
@@ -14,12 +14,13 @@ from accounts.models import Account
 from accounts.sign_in.wallets import Wallet
 from queries.config.routes import Routes
 from queries.database.clock import shared_now
+from queries.database.leases import Retry
 from queries.engines.alarm import Alarm
 from queries.models import Batch, WebhookDelivery
 from queries.prover import loop
 from queries.prover.context import Chains
 from queries.statuses import BatchStatus
-from queries.webhooks.deliver import claim_delivery
+from queries.webhooks.deliver import claim_delivery, deliver
 from tests.queries.api.served_api import OTHER_WALLET, WALLET
 from tests.rigs.receiver import receiver
 from tests.rigs.slow_receivers import DRIPPING, slow_receiver
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def accounts(settings: LazySettings) -> tuple[Account, Account]:
     settings.WEBHOOKS_TO_PRIVATE = True
     (one, _), (other, _) = (
-        Account.objects.of_wallet(Wallet(each)) for each in (WALLET, OTHER_WALLET)
+        Account.objects.of_wallet(Wallet(address)) for address in (WALLET, OTHER_WALLET)
     )
     return one, other
 
@@ -48,7 +49,7 @@ def _due(owner: Account, count: int, url: str = "http://127.0.0.1:9/") -> None:
         )
 
 
-def test_an_account_has_one_webhook_sent_at_a_time(accounts: tuple[Account, Account]) -> None:
+def test_one_webhook_of_an_account_is_sent_at_a_time(accounts: tuple[Account, Account]) -> None:
     one, other = accounts
     _due(one, 2)
     _due(other, 1)
@@ -63,7 +64,7 @@ def test_an_account_has_one_webhook_sent_at_a_time(accounts: tuple[Account, Acco
     assert third.row.owner_id == one.pk
 
 
-def test_two_provers_do_not_send_webhooks_of_one_account_at_once(
+def test_two_provers_do_not_send_webhooks_of_one_account_at_the_same_time(
     accounts: tuple[Account, Account],
 ) -> None:
     """The second one claims before the first one's claim is committed."""
@@ -83,6 +84,63 @@ def test_two_provers_do_not_send_webhooks_of_one_account_at_once(
         assert not other.result(20)
 
 
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite counts the steps of a statement.")
+def test_a_claim_costs_the_same_however_many_webhooks_of_an_account_are_due(
+    accounts: tuple[Account, Account],
+) -> None:
+    one, _ = accounts
+
+    def steps_of_a_claim() -> int:
+        """Hundreds of steps of SQLite's virtual machine, while a webhook is in progress."""
+        steps = 0
+
+        def count() -> int:
+            nonlocal steps
+            steps += 1
+            return 0
+
+        connection.connection.set_progress_handler(count, 100)
+        assert claim_delivery() is None
+        connection.connection.set_progress_handler(None, 0)
+        return steps
+
+    _due(one, 2)
+    assert claim_delivery()
+    few = steps_of_a_claim()
+    _due(one, 1_000)
+    assert steps_of_a_claim() <= few + 1
+
+
+def test_after_a_failure_the_accounts_webhooks_wait_as_long_as_it_took(
+    accounts: tuple[Account, Account], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only one row is changed for that, however many are due."""
+    monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
+    one, other = accounts
+    with slow_receiver(*DRIPPING["a stall"]) as hanging:
+        _due(one, 1, hanging)
+        _due(one, 2)
+        _due(other, 1)
+        failed = claim_delivery()
+        assert failed
+        outcome = deliver(failed)
+    assert isinstance(outcome, Retry)
+    assert outcome.after
+    failed.look_again(outcome.after, failures=outcome.attempts)
+    waiting = WebhookDelivery.objects.filter(owner=one).exclude(pk=failed.row.pk)
+    assert waiting.filter(lease_until=None, look_again__lte=shared_now()).count() == 1
+    others = claim_delivery()
+    assert others
+    assert others.row.owner_id == other.pk
+    assert claim_delivery() is None
+    WebhookDelivery.objects.filter(lease_until__gt=shared_now()).exclude(pk=others.row.pk).update(
+        lease_until=shared_now()
+    )
+    again = claim_delivery()
+    assert again
+    assert again.row.owner_id == one.pk
+
+
 @contextmanager
 def _delivering(looks_every: float) -> Iterator[None]:
     alarm = Alarm()
@@ -95,9 +153,7 @@ def _delivering(looks_every: float) -> Iterator[None]:
             thread.join(20)
 
 
-def test_receivers_that_hang_keep_no_other_accounts_webhook_waiting(
-    accounts: tuple[Account, Account],
-) -> None:
+def test_hanging_receivers_do_not_delay_other_accounts(accounts: tuple[Account, Account]) -> None:
     stranger, other = accounts
     with receiver() as hook, slow_receiver(*DRIPPING["a stall"]) as hanging:
         _due(stranger, 2 * loop.WEBHOOKS_AT_ONCE, hanging)

@@ -1,4 +1,4 @@
-"""A POST to an address that a stranger chose goes to the public internet, and there only."""
+"""A POST to an untrusted URL goes only to public addresses."""
 
 import socket
 import threading
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from queries.http.public_address import is_public
-from queries.webhooks.post import NotDelivered, post
+from queries.webhooks.post import NotDeliveredError, post
 from tests.rigs.receiver import receiver
 from tests.rigs.slow_receivers import DRIPPING, drip, slow_receiver
 
@@ -23,7 +23,7 @@ PRIVATE = [
     "255.255.255.255", "::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd12::1", "ff02::1",
     "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe",
     "2002:7f00:1::", "2001:0:7f00:1::", "2001:db8::1", "3fff::1",
-    # Site-local, and IPv4 addresses in spellings that were given up, or are of one network alone.
+    # Site-local, and obsolete or network-specific spellings of IPv4 addresses
     "fec0::1", "::127.0.0.1", "::a00:1", "::ffff:0:127.0.0.1", "64:ff9b:1::7f00:1",
     "64:ff9b:1::808:808", "::ffff:8.8.8.8", "5f00::1", "4000::1", "100::1",
 ]  # fmt: skip
@@ -31,12 +31,12 @@ PUBLIC = ["1.1.1.1", "8.8.8.8", "2606:4700:4700::1111", "64:ff9b::808:808"]
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_what_is_not_public_is_not_reached(address: str) -> None:
+def test_private_addresses_are_not_public(address: str) -> None:
     assert not is_public(address)
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-def test_what_is_public_may_be(address: str) -> None:
+def test_public_addresses_are_public(address: str) -> None:
     assert is_public(address)
 
 
@@ -45,23 +45,21 @@ def test_what_is_public_may_be(address: str) -> None:
 )
 def test_loopback_is_refused_however_it_is_spelled(host: str) -> None:
     with receiver() as kept:
-        with pytest.raises(NotDelivered, match=r"private network|not found|is none"):
+        with pytest.raises(NotDeliveredError, match=r"private network|not found|is none"):
             post(f"http://{host}:{kept.port}/", {}, b"{}")
         assert kept.got == []
 
 
-def test_one_private_address_among_public_ones_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a name stands for is its owner's choice, and no name here stands for two."""
+def test_a_host_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The resolver is replaced, because no name here has two addresses."""
     both = [(0, 0, 0, "", (address, 80)) for address in ("1.1.1.1", "127.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
-    with pytest.raises(NotDelivered, match="private network"):
+    with pytest.raises(NotDeliveredError, match="private network"):
         post("http://hook.example/", {}, b"{}")
 
 
-def test_the_connection_goes_to_the_address_that_was_looked_at(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A name that is looked up a second time may stand for another address by then."""
+def test_the_connection_goes_to_the_checked_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host is resolved once, because a second look-up may return another address."""
     with receiver() as kept:
         real, asked = socket.getaddrinfo, []
 
@@ -86,20 +84,20 @@ def test_the_next_address_is_tried_unless_the_first_may_have_the_webhook(
 
     def look_up(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
         found = ("127.0.0.2", "127.0.0.1") if host == "hook.example" else (host,)
-        return [entry for each in found for entry in real(each, port, *rest, **more)]
+        return [entry for address in found for entry in real(address, port, *rest, **more)]
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     with receiver() as kept, ExitStack() as silent:
         if accepts:
             silent.enter_context(socket.create_server(("127.0.0.2", kept.port)))
         url = f"http://hook.example:{kept.port}/x"
-        with nullcontext() if arrives else pytest.raises(NotDelivered, match="Timeout"):
+        with nullcontext() if arrives else pytest.raises(NotDeliveredError, match="Timeout"):
             assert post(url, {}, b"{}", to_private=True) == 200
         assert len(kept.got) == arrives
 
 
 def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each accepts no connection: its queue is full."""
+    """No address accepts a connection, because its backlog is full."""
     monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
     monkeypatch.setattr("queries.webhooks.post.CONNECT", 0.4)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, ExitStack() as waiting:
@@ -117,20 +115,20 @@ def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> 
             lambda host, *rest, **more: same if host == "a.example" else real(host, *rest, **more),
         )
         begin = time.monotonic()
-        with pytest.raises(NotDelivered, match="ConnectTimeoutError"):
+        with pytest.raises(NotDeliveredError, match="ConnectTimeoutError"):
             post(f"http://a.example:{port}/", {}, b"{}", to_private=True)
     assert 0.9 < time.monotonic() - begin < 2
 
 
-def test_what_is_sent_arrives() -> None:
+def test_headers_and_body_arrive() -> None:
     with receiver() as kept:
         headers = {"Content-Type": "application/json", "X-Mine": "yes"}
         assert post(kept.url, headers, b'{"a":1}', to_private=True) == 200
-        path, told, body = kept.got[0]
-        assert (path, body, told["X-Mine"]) == ("/hook?a=b", b'{"a":1}', "yes")
+        path, result, body = kept.got[0]
+        assert (path, body, result["X-Mine"]) == ("/hook?a=b", b'{"a":1}', "yes")
 
 
-def test_it_is_not_sent_on() -> None:
+def test_redirects_are_not_followed() -> None:
     with receiver(307) as kept:
         assert post(kept.url, {}, b"{}", to_private=True) == 307
         assert len(kept.got) == 1
@@ -139,44 +137,44 @@ def test_it_is_not_sent_on() -> None:
 @pytest.mark.parametrize(
     "url", ["ftp://a.example/", "http:///x", "x", "http://[::1/", "http://a.example:99999/"]
 )
-def test_what_is_no_address_is_reported(url: str) -> None:
-    with pytest.raises(NotDelivered):
+def test_an_invalid_url_is_refused(url: str) -> None:
+    with pytest.raises(NotDeliveredError):
         post(url, {}, b"{}", to_private=True)
 
 
-def test_nobody_there_is_reported_without_the_address() -> None:
+def test_a_refused_connection_is_reported_without_the_address() -> None:
     with receiver() as kept:
         url = kept.url
-    with pytest.raises(NotDelivered, match="The request failed") as told:
+    with pytest.raises(NotDeliveredError, match="The request failed") as result:
         post(url, {}, b"{}", to_private=True)
-    assert "127.0.0.1" not in str(told.value)
+    assert "127.0.0.1" not in str(result.value)
 
 
 @pytest.mark.parametrize("slow", DRIPPING)
-def test_a_receiver_that_drips_is_left(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each byte comes soon enough for a socket's own timeout, which would never end."""
+def test_a_slow_receiver_is_abandoned(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every byte restarts a socket's own time-out, which would never end."""
     monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
     with slow_receiver(*DRIPPING[slow]) as url:
         begin = time.monotonic()
-        with pytest.raises(NotDelivered, match="The request failed"):
+        with pytest.raises(NotDeliveredError, match="The request failed"):
             post(url, {}, 2**24 * b" " if slow == "never read" else b"{}", to_private=True)
         assert 0.9 < time.monotonic() - begin < 4
 
 
-def test_a_body_that_drips_is_not_waited_for() -> None:
+def test_a_slow_response_body_is_not_waited_for() -> None:
     with slow_receiver("http", drip(b"HTTP/1.1 200 OK\r\n\r\n", b"a")) as url:
         begin = time.monotonic()
         assert post(url, {}, b"{}", to_private=True) == 200
         assert time.monotonic() - begin < 4
 
 
-def test_a_name_that_nobody_answers_for_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No name server of ours can be made to keep silent here."""
+def test_a_slow_dns_look_up_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The resolver is replaced, because no silent name server is at hand."""
     ended = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [ended.wait(20)][:0])
     monkeypatch.setattr("queries.webhooks.post.LOOKUP", 0.5)
     begin = time.monotonic()
-    with pytest.raises(NotDelivered, match="no IP address"):
+    with pytest.raises(NotDeliveredError, match="no IP address"):
         post("http://hook.example/", {}, b"{}")
     assert time.monotonic() - begin < 4
     ended.set()

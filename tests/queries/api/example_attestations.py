@@ -1,4 +1,4 @@
-"""An attested registry of these tests, its signers, and their words."""
+"""Attestations by the signers of the tests' attested registry."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,19 +24,19 @@ from tests.queries.schema.example_batches import SPECIFICATION
 BLOCK = 1_000
 
 
-def word(signer: Signer = SIGNERS[0], block: int = BLOCK, **other: Any) -> dict[str, str]:
-    """What it says of a block; `other` is what it says in another way."""
-    told = Attested(OPTIMISM, SEPOLIA, bytes.fromhex(ATTESTED.address[2:]), block, 32 * b"\7")
-    signed = replace(told, **other)
+def attestation(signer: Signer = SIGNERS[0], block: int = BLOCK, **other: Any) -> dict[str, str]:
+    """An attestation of a block; `other` replaces its fields."""
+    result = Attested(OPTIMISM, SEPOLIA, bytes.fromhex(ATTESTED.address[2:]), block, 32 * b"\7")
+    signed = replace(result, **other)
     return SignedAttestation(signed, signer.sign_digest(signed.digest)).content()
 
 
-def give(content: object) -> Any:
+def send_attestation(content: object) -> Any:
     return Client().post("/attestations", content, content_type="application/json")
 
 
-def wait_for(*blocks: int, head: int = 20_000) -> None:
-    """A query that waits for each of these blocks, on a chain that was seen up to its head."""
+def make_waiting_queries(*blocks: int, head: int = 20_000) -> None:
+    """Make a query that waits for each of these blocks, on a chain with this head."""
     batch = Batch.objects.get(pk=submitted(make_key(), SPECIFICATION))
     record_head(OPTIMISM, number=head, timestamp=1)
     for place, block in enumerate(blocks, 1):
