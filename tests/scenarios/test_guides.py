@@ -81,7 +81,7 @@ def test_a_key_is_tried(live: Service, tmp_path: Path, language: str) -> None:
 
 
 def test_a_program_that_is_refused_fails(live: Service, tmp_path: Path) -> None:
-    code = code_of(live.url, "api", "from tacitus import Ask")
+    code = code_of(live.url, "api", "from tacitus import BlockQuery")
     run("python", code, tmp_path, TACITUS_KEY=live.keys[0])
     with pytest.raises(AssertionError, match="API key"):
         run("python", code, tmp_path, TACITUS_KEY="tct_nonsense")
