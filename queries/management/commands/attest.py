@@ -21,13 +21,13 @@ from queries.chain.errors import ChainError
 from queries.chain.signer import Signer, SignerUnusable
 from queries.config.registries import Registry
 from queries.config.routes import Routes
-from queries.management.base import OperatorCommand, add_address, configured_routes
-from queries.management.setup_check import with_advice
+from queries.management.base import OperatorCommand, add_url_argument, configured_routes
+from queries.management.setup_check import add_advice
 
 LOOKS_EVERY, ASKS_EVERY = 1.0, 5.0  # seconds: of the database, of another installation
 
 
-class Here:
+class LocalInstallation:
     """This installation, whose provers use the same database."""
 
     def __init__(self, routes: Routes, signer: Signer) -> None:
@@ -63,7 +63,7 @@ class Command(OperatorCommand):
         )
         to = parser.add_mutually_exclusive_group()
         to.add_argument("--keep", action="store_true", help="for this installation's provers")
-        add_address(to, "post", "send to the Tacitus server at this address")
+        add_url_argument(to, "post", "send to the Tacitus server at this address")
 
     def handle(self, **options: Any) -> None:
         try:
@@ -84,7 +84,11 @@ class Command(OperatorCommand):
             raise CommandError("Name the chains: --source ID --destination ID.")
         registry = registry_of(routes, options["source"], options["destination"])
         attester = Attester(routes, registry, _attester(registry))
-        to = Installation(post, routes.limits) if post else Here(routes, attester.signer)
+        to = (
+            Installation(post, routes.limits)
+            if post
+            else LocalInstallation(routes, attester.signer)
+        )
         if watch:
             self._watch(attester, to)  # until it is interrupted
         signed = attester.sign(options["block"])
@@ -98,7 +102,7 @@ class Command(OperatorCommand):
             signer = take(routes, signed)
             self.stdout.write(f"Block {signed.attested.block:,}, by {signer}: taken.")
 
-    def _watch(self, attester: Attester, to: Installation | Here) -> NoReturn:
+    def _watch(self, attester: Attester, to: Installation | LocalInstallation) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         self.stdout.write(f"Signing as {attester.signer.address} (Ctrl-C ends it)")
         self.stdout.flush()
@@ -110,13 +114,15 @@ class Command(OperatorCommand):
                 for signed in attester.sign_final(asked - settled):
                     self._give(signed, to, settled)
             except (ChainError, NotTaken) as fault:
-                self.stderr.write(with_advice(fault))
+                self.stderr.write(add_advice(fault))
             except (OperationalError, InterfaceError) as fault:
                 self.stderr.write(f"The database cannot be used: {' '.join(str(fault).split())}")
                 close_old_connections()
-            time.sleep(LOOKS_EVERY if isinstance(to, Here) else ASKS_EVERY)
+            time.sleep(LOOKS_EVERY if isinstance(to, LocalInstallation) else ASKS_EVERY)
 
-    def _give(self, signed: SignedAttestation, to: Installation | Here, settled: set[int]) -> None:
+    def _give(
+        self, signed: SignedAttestation, to: Installation | LocalInstallation, settled: set[int]
+    ) -> None:
         try:
             to.give(signed.content())
         except NotTaken as fault:

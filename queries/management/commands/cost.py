@@ -15,7 +15,7 @@ from queries.config.limits import DAY, Limits
 from queries.config.measured_costs import TOGETHER, calls_of_a_fact, idle_calls, of_a_balance
 from queries.config.registries import FACTORY, Registry, deployment
 from queries.config.routes import GWEI, Chain
-from queries.management.base import OperatorCommand, at_least_one, configured_routes
+from queries.management.base import OperatorCommand, configured_routes, positive_int
 from queries.management.deployment_cost import data_fee, deployment_need
 from queries.planning.readers import NO_SIGNER
 
@@ -38,7 +38,7 @@ class Command(OperatorCommand):
         )
         parser.add_argument(
             "--facts-a-day",
-            type=at_least_one,
+            type=positive_int,
             default=FACTS,
             metavar="N",
             help="facts per day (%(default)s)",

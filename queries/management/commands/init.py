@@ -23,7 +23,7 @@ from queries.config.networks import NETWORKS, Network, chain_lines, provable_aft
 from queries.config.registries import Registry, RegistryKind, route_lines
 from queries.config.routes import Routes, read_routes
 from queries.config.routes_file import RoutesUnreadable, node_address
-from queries.management.base import OperatorCommand, chain_at, configured_signer
+from queries.management.base import OperatorCommand, configured_signer, node_chain
 
 NAMES = ", ".join(NETWORKS)
 Read = TypeVar("Read")
@@ -31,7 +31,7 @@ Ends = tuple[Network, Network]
 
 
 @dataclass
-class Wanted:
+class InitAnswers:
     """What the operator has said so far."""
 
     routes: list[Ends] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Command(OperatorCommand):
         file = file.absolute()
         if file.exists() and not options["force"]:
             raise CommandError(f"{file} is there already. Name another one, or use --force.")
-        wanted = Wanted()
+        wanted = InitAnswers()
         wanted.routes += dict.fromkeys(map(_ends, options["routes"]))
         for text in options["node"]:
             name, is_named, node = text.partition("=")
@@ -100,7 +100,7 @@ class Command(OperatorCommand):
 
     # Questions
 
-    def _ask_for_the_rest(self, wanted: Wanted) -> None:
+    def _ask_for_the_rest(self, wanted: InitAnswers) -> None:
         if not wanted.routes:
             self.report(f"Known networks: {NAMES}.")
             question = "Whose past is proven to which chain (such as ethereum:base, or sepolia)?"
@@ -135,7 +135,7 @@ class Command(OperatorCommand):
 
     # Conclusion
 
-    def _conclude(self, file: Path, wanted: Wanted) -> None:
+    def _conclude(self, file: Path, wanted: InitAnswers) -> None:
         say = self.stdout.write
         say(f"Wrote {file}. Addresses of nodes may hold keys: only you can read a new file.\n")
         for (source, to), registry in wanted.registries():
@@ -212,7 +212,7 @@ def _why_attested(source: Network, to: Network) -> str:
     )
 
 
-def _check(wanted: Wanted) -> None:
+def _check(wanted: InitAnswers) -> None:
     if not wanted.routes:
         raise CommandError(f"Name the routes, such as sepolia or ethereum:base. Known are {NAMES}.")
     for network in wanted.networks:
@@ -227,7 +227,7 @@ def _check(wanted: Wanted) -> None:
 # The file
 
 
-def _content(wanted: Wanted) -> str:
+def _content(wanted: InitAnswers) -> str:
     paid = {to for _, to in wanted.routes}
     tables = [
         chain_lines(network, wanted.nodes[network.name], pays=network in paid)
@@ -271,7 +271,7 @@ def _unreachable(routes: Routes) -> Iterator[str]:
     for chain in routes.chains.values():
         for node in chain.nodes:
             try:
-                of = chain_at(node.url).id
+                of = node_chain(node.url).id
             except NodesUnreachable:
                 yield f"Node {node.number} of {chain.name} does not answer, so it is not checked."
                 continue

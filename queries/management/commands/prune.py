@@ -20,7 +20,10 @@ from queries.database.clock import shared_now
 from queries.management.base import OperatorCommand
 from queries.models import Batch, BlockJob, Query, SentTransaction, Share
 
-PIECE, BATCHES = 100, 5  # rows of a database transaction; a batch may have a thousand queries
+CHUNK_ROWS, CHUNK_BATCHES = (
+    100,
+    5,
+)  # rows of a database transaction; a batch may have a thousand queries
 NOUNS = {
     "Batch": ("batch", "batches"), "Query": ("query", "queries"),
     "WebhookDelivery": ("webhook delivery", "webhook deliveries"),
@@ -42,26 +45,28 @@ class Command(OperatorCommand):
         if days is None:  # the daily budget counts the transactions of a day
             raise CommandError("--older-than takes whole days, at least one, such as 90d.")
         before = shared_now() - timedelta(days=int(days[1]))
-        batches = ended_batches(before)
+        batches = deletable_batches(before)
         if options["dry_run"]:
             queries = Query.objects.filter(batch__in=batches).count()
             count = counted(batches.count(), "batch", "batches")
-            said = f"Would delete {count} with {counted(queries, 'query', 'queries')}"
-            self.stdout.write(f"{said}, webhook deliveries, and what only they needed.")
+            sentence = f"Would delete {count} with {counted(queries, 'query', 'queries')}"
+            self.stdout.write(f"{sentence}, webhook deliveries, and what only they needed.")
             return
-        deleted = delete_in_pieces(batches, BATCHES) + _delete_unneeded(before)
-        said = ", ".join(counted(deleted[f"queries.{name}"], *noun) for name, noun in NOUNS.items())
-        self.stdout.write(f"Deleted {said}.")
+        deleted = delete_in_chunks(batches, CHUNK_BATCHES) + _delete_unneeded(before)
+        sentence = ", ".join(
+            counted(deleted[f"queries.{name}"], *noun) for name, noun in NOUNS.items()
+        )
+        self.stdout.write(f"Deleted {sentence}.")
 
 
-def ended_batches(before: datetime) -> QuerySet[Batch]:
+def deletable_batches(before: datetime) -> QuerySet[Batch]:
     """Batches that ended before then, with nothing left to prove, to deliver or to pay."""
-    unpaid = Share.objects.filter(_may_change("transaction__"), batch=OuterRef("pk"))
+    unpaid = Share.objects.filter(_is_unfinished("transaction__"), batch=OuterRef("pk"))
     ended = Batch.objects.filter(~Exists(unpaid), ended__lt=before)
     return ended.exclude(queries__ended=False).exclude(deliveries__look_again__isnull=False)
 
 
-def _may_change(at: str = "") -> Q:
+def _is_unfinished(at: str = "") -> Q:
     """A transaction is not confirmed or not final; one that was given up has no block."""
     not_final = Q(**{f"{at}final": False, f"{at}mined_block__isnull": False})
     return Q(**{f"{at}settled": False}) | not_final
@@ -73,13 +78,13 @@ def _delete_unneeded(before: datetime) -> Counter[str]:
     """
     own = {"chain": OuterRef("chain"), "sender": OuterRef("sender")}
     later = SentTransaction.objects.filter(**own, nonce__gt=OuterRef("nonce"))
-    old = SentTransaction.objects.filter(Exists(later), signed__lt=before).exclude(_may_change())
-    deleted = delete_in_pieces(old.exclude(for_jobs__job__queries__isnull=False))
+    old = SentTransaction.objects.filter(Exists(later), signed__lt=before).exclude(_is_unfinished())
+    deleted = delete_in_chunks(old.exclude(for_jobs__job__queries__isnull=False))
     jobs = BlockJob.objects.filter(look_again=None).exclude(queries__isnull=False)
-    return deleted + delete_in_pieces(jobs.exclude(transactions__isnull=False))
+    return deleted + delete_in_chunks(jobs.exclude(transactions__isnull=False))
 
 
-def delete_in_pieces(rows: QuerySet[Any], size: int = PIECE) -> Counter[str]:
+def delete_in_chunks(rows: QuerySet[Any], size: int = CHUNK_ROWS) -> Counter[str]:
     """Delete the rows, and return how many of each model. SQLite has one writer, so each piece has
     a database transaction of its own, with a pause after it.
     """

@@ -17,18 +17,24 @@ from queries.config.registries import proves_its_code
 from queries.config.routes import GWEI
 from queries.management.base import (
     OperatorCommand,
-    add_address,
-    add_wait,
-    at_least_one,
-    chain_at,
+    add_url_argument,
+    add_wait_argument,
     configured_signer,
-    host_of,
+    node_chain,
+    positive_int,
+    url_host,
 )
-from queries.management.bundle_files import add_bundle, read_bundle
-from queries.management.publishing import Means, NotPublished, check_l1, publish, registry_at
+from queries.management.bundle_files import add_bundle_arguments, read_bundle
+from queries.management.publishing import (
+    NotPublishedError,
+    PublishContext,
+    check_l1,
+    identify_registry,
+    publish_block,
+)
 from queries.proving.bundles import BlockProof, Bundle
 
-DEAREST = 100  # gwei
+DEFAULT_MAX_GAS_PRICE = 100  # gwei
 
 
 class Command(OperatorCommand):
@@ -39,10 +45,10 @@ class Command(OperatorCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_bundle(parser)
+        add_bundle_arguments(parser)
         node = parser.add_mutually_exclusive_group(required=True)
-        add_address(node, "node", "of the destination chain")
-        add_address(
+        add_url_argument(node, "node", "of the destination chain")
+        add_url_argument(
             parser,
             "source-node",
             "of a source chain: for headers up to a block that the registry knows",
@@ -62,50 +68,50 @@ class Command(OperatorCommand):
         )
         parser.add_argument(
             "--dearest-gas-gwei",
-            type=at_least_one,
-            default=DEAREST,
+            type=positive_int,
+            default=DEFAULT_MAX_GAS_PRICE,
             metavar="N",
             help="the most that is paid for a unit of gas (%(default)s)",
         )
-        add_wait(parser)
+        add_wait_argument(parser)
 
     def handle(self, **options: Any) -> None:
-        bundle = read_bundle(options["file"], options["most_mib"])
+        bundle = read_bundle(options["file"], options["max_mib"])
         if options["registry"] and not is_checksum_address(options["registry"]):
             raise CommandError("--registry takes an address with its checksum (EIP-55).")
         try:
-            chain = chain_at(options["node"])
+            chain = node_chain(options["node"])
             if chain.id != bundle.destination:
                 raise CommandError(
-                    f"The node at {host_of(options['node'])} is of chain {chain.id}, and the "
+                    f"The node at {url_host(options['node'])} is of chain {chain.id}, and the "
                     f"facts are for chain {bundle.destination}."
                 )
             chain = replace(chain, dearest_gas=options["dearest_gas_gwei"] * GWEI)
-            others = map(chain_at, options["source_node"])
+            others = map(node_chain, options["source_node"])
             sources = {each.id: SourceChain(each) for each in (chain, *others)}
             signer, wait = cache(configured_signer), options["wait"]
-            means = Means(Destination(chain), signer, None, wait, self.report)
+            means = PublishContext(Destination(chain), signer, None, wait, self.report)
             for block in bundle.blocks:
                 self._publish(block, replace(means, source=sources.get(block.chain)), options)
-        except (ChainError, NotPublished) as fault:
+        except (ChainError, NotPublishedError) as fault:
             raise CommandError(str(fault)) from None
         self._conclude(bundle)
 
-    def _publish(self, block: BlockProof, means: Means, options: dict[str, Any]) -> None:
+    def _publish(self, block: BlockProof, means: PublishContext, options: dict[str, Any]) -> None:
         address = options["registry"] or to_checksum_address(block.registry.address)
-        registry = registry_at(means.destination, address, block.chain)
+        registry = identify_registry(means.destination, address, block.chain)
         which = f"block {block.header.number:,} of chain {block.chain}"
         self.report(f"The {registry.kind} registry {address}, {which} …")
         if not proves_its_code(registry):
             if not options["unverifiable"]:
-                raise NotPublished(
+                raise NotPublishedError(
                     f"The registry at {address} is unverifiable: its code is genuine, but its "
                     "address does not prove that its constructor stored no facts. Use "
                     "--unverifiable to publish there anyway."
                 )
             self.report("It is unverifiable: do not trust the facts that it already holds.")
         check_l1(registry, means)
-        spent = publish(block, registry, means)
+        spent = publish_block(block, registry, means)
         facts = f"{counted(len(block.facts), 'fact')} of {which}"
         if spent:
             cost = short_amount(spent, means.destination.chain.currency)

@@ -18,7 +18,7 @@ from queries.prover import loop
 from queries.prover.context import Chains
 from queries.webhooks.post import MAX_SECONDS
 
-MOST_THREADS = 64
+MAX_THREADS = 64
 # Python's thread switch interval, a tenth of its default: a thread that proves thousands of facts
 # must not delay, at each answer, those that wait for a database or a node.
 SWITCH_SECONDS = 0.0005
@@ -66,6 +66,6 @@ class Command(OperatorCommand):
 
 
 def _threads(text: str) -> int:
-    if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MOST_THREADS:
+    if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MAX_THREADS:
         return int(text)
-    raise CommandError(f"--threads is {text!r}; take a whole number from 1 to {MOST_THREADS}.")
+    raise CommandError(f"--threads is {text!r}; take a whole number from 1 to {MAX_THREADS}.")

@@ -13,8 +13,8 @@ from accounts.shared.wording import counted
 from queries.chain.errors import BlockUnknown, ChainError
 from queries.chain.reader import SourceChain
 from queries.config.registries import Registry, RegistryKind, proves_its_code, with_arguments
-from queries.management.base import add_address, chain_at, host_of
-from queries.management.bundle_files import add_bundle, read_bundle
+from queries.management.base import add_url_argument, node_chain, url_host
+from queries.management.bundle_files import add_bundle_arguments, read_bundle
 from queries.management.proof_text import block_lines
 from queries.proving.bundles import BlockProof, Bundle
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_bundle(parser)
+        add_bundle_arguments(parser)
         parser.add_argument(
             "--hash",
             action="append",
@@ -38,10 +38,12 @@ class Command(BaseCommand):
             metavar="0x…",
             help="a block hash that you trust; once for each block",
         )
-        add_address(parser, "node", "a node to ask for block hashes", action="append", default=[])
+        add_url_argument(
+            parser, "node", "a node to ask for block hashes", action="append", default=[]
+        )
 
     def handle(self, **options: Any) -> None:
-        bundle = read_bundle(options["file"], options["most_mib"])
+        bundle = read_bundle(options["file"], options["max_mib"])
         hashes = [_hash(text) for text in options["hash"]]
         _check_hashes(bundle, hashes)
         try:
@@ -89,7 +91,7 @@ Nodes = Sequence[tuple[str, SourceChain]]  # where each is, and its chain
 
 
 def _nodes(bundle: Bundle, urls: Sequence[str]) -> Nodes:
-    nodes = [(host_of(url), SourceChain(chain_at(url))) for url in urls]
+    nodes = [(url_host(url), SourceChain(node_chain(url))) for url in urls]
     for host, source in nodes:
         if source.chain.id not in {block.chain for block in bundle.blocks}:
             raise CommandError(
