@@ -31,7 +31,7 @@ from queries.config.registries import (
     route_lines,
     time_text,
 )
-from queries.config.routes import KEYS_OF_KIND, REGISTRY_KEYS, Chain, Routes, read_registry
+from queries.config.routes import KEYS_OF_KIND, REGISTRY_KEYS, Routes, read_registry
 from queries.management.base import (
     OperatorCommand,
     add_wait_argument,
@@ -43,8 +43,6 @@ from queries.management.setup_check import add_advice
 from queries.proving.registry_calls import HORIZON
 
 DELEGATION_PREFIX = bytes.fromhex("ef0100")  # an EOA with a contract's code (EIP-7702) can sign
-    "ef0100"
-)  # of an EOA to a contract's code (EIP-7702); its key signs
 REQUIRED_OPTIONS = ("source", "destination", "kind")
 
 
@@ -98,7 +96,9 @@ class Command(OperatorCommand):
                 "--kind KIND."
             )
         registries = routes.registries.values()
-        failures = sum(not self._try_to_deploy(registry, routes, options) for registry in registries)
+        failures = sum(
+            not self._try_to_deploy(registry, routes, options) for registry in registries
+        )
         if failures:
             raise CommandError(f"Not deployed: {failures} of {len(registries)}.")
 
