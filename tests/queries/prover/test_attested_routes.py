@@ -118,7 +118,7 @@ def test_signers_elsewhere_post_their_words(
     speaking, line, ended = _attest(settings, "0x" + 32 * "02", "--watch", *to).splitlines()
     assert read_line(line).attested.block == block
     assert speaking.startswith("Signing as 0x")
-    assert ended == "Ended."
+    assert ended == "Stopped."
     monkeypatch.undo()
     attested.work(batch)
     is_right(attested, chains, batch, block)
