@@ -26,39 +26,6 @@ THRESHOLD = 2  # of the three attesters
 L1_UPDATE_SECONDS = 2.0  # seconds
 OPTIONS = ("--block-time", "1", *KEEPS_ITS_PAST)
 
-ROUTES = """\
-# Written by `make demo`; explorer/docs/configuration.md describes this file.
-
-[chains.{a}]
-name = "Demo A"
-nodes = ["{node_a}"]
-finality = 1
-free = true
-
-[chains.{b}]
-name = "Demo B"
-nodes = ["{node_b}"]
-finality = 1
-free = true
-
-[[registries]]
-kind = "native"
-source = {a}
-destination = {a}
-
-[[registries]]
-kind = "attested"
-source = {b}
-destination = {a}
-signers = [{signers}]
-threshold = {threshold}
-
-[[registries]]
-kind = "optimism"
-source = {a}
-destination = {b}
-"""
-
 
 def _new_key() -> str:
     return f"0x{secrets.token_bytes(32).hex()}"
@@ -98,14 +65,39 @@ class DemoChains:
 
     def routes(self, keys: Keys) -> str:
         """The content of ROUTES_FILE for these chains."""
-        return ROUTES.format(
-            a=CHAIN_A,
-            b=CHAIN_B,
-            node_a=self.a.url,
-            node_b=self.b.url,
-            signers=", ".join(f'"{address}"' for address in keys.attester_addresses),
-            threshold=THRESHOLD,
-        )
+        signers = ", ".join(f'"{address}"' for address in keys.attester_addresses)
+        return f"""\
+# Written by `make demo`; explorer/docs/configuration.md describes this file.
+
+[chains.{CHAIN_A}]
+name = "Demo A"
+nodes = ["{self.a.url}"]
+finality = 1
+free = true
+
+[chains.{CHAIN_B}]
+name = "Demo B"
+nodes = ["{self.b.url}"]
+finality = 1
+free = true
+
+[[registries]]
+kind = "native"
+source = {CHAIN_A}
+destination = {CHAIN_A}
+
+[[registries]]
+kind = "attested"
+source = {CHAIN_B}
+destination = {CHAIN_A}
+signers = [{signers}]
+threshold = {THRESHOLD}
+
+[[registries]]
+kind = "optimism"
+source = {CHAIN_A}
+destination = {CHAIN_B}
+"""
 
 
 @contextmanager
@@ -176,7 +168,7 @@ def l1_blocks_on_l2(a: LocalNode, b: LocalNode) -> Iterator[None]:
 def _copy_blocks(l1: LocalNode, l2: LocalNode, stopped: threading.Event) -> None:
     while not stopped.wait(L1_UPDATE_SECONDS):
         try:
-            block = l1.rpc.ask("eth_getBlockByNumber", "latest", False)  # noqa: FBT003
+            block = l1.block("latest")
             number, hash_ = int(block["number"], 16), bytes.fromhex(block["hash"][2:])
             l2.send(L1_BLOCK, call_data("set(uint64,bytes32)", number, hash_))
         except (NodeUnreachable, NodeRefused):

@@ -59,6 +59,11 @@ class LocalNode:
     def chain_id(self) -> int:
         return int(self.rpc.ask("eth_chainId"), 16)
 
+    def block(self, number: str) -> dict[str, Any]:
+        """Return a block without transactions, by its number in hex or `latest`."""
+        block: dict[str, Any] = self.rpc.ask("eth_getBlockByNumber", number, False)  # noqa: FBT003
+        return block
+
     def sign_text(self, text: str) -> str:
         """Sign a message with the payer's key (EIP-191)."""
         return str(self.rpc.ask("personal_sign", f"0x{text.encode().hex()}", self.payer))

@@ -88,7 +88,7 @@ def examples(chains: DemoChains) -> Iterator[Example]:
     yield Example(
         f"The specification's example: the balance of {short_holder} in block {block} of Demo A, "
         "proven on Demo A",
-        _block_hash(a, block),
+        a.block(hex(block))["hash"],
         build_batch(CHAIN_A, balance),
         lambda: _proven_balance(a, chains.native, block),
         lambda: _balance(a, block),
@@ -103,7 +103,7 @@ def examples(chains: DemoChains) -> Iterator[Example]:
     yield Example(
         f"Across chains: the token balance of {holder[:6]}…{holder[-4:]} on Demo B, from the "
         f"token's storage in block {b_block}, proven on Demo A, attested by two of three signers",
-        _block_hash(b, b_block),
+        b.block(hex(b_block))["hash"],
         build_batch(CHAIN_A, token_balance),
         lambda: int.from_bytes(a.call(chains.attested, slot_call)),
         lambda: int.from_bytes(b.call(chains.token, balance_call, hex(b_block))),
@@ -112,7 +112,7 @@ def examples(chains: DemoChains) -> Iterator[Example]:
     yield Example(
         f"From an L1 to its L2: the first balance, in block {block} of Demo A, proven on Demo B, "
         "which never recorded that block: headers lead to it from a newer one",
-        _block_hash(a, block),
+        a.block(hex(block))["hash"],
         build_batch(CHAIN_B, balance),
         lambda: _proven_balance(b, chains.optimism, block),
         lambda: _balance(a, block),
@@ -163,10 +163,6 @@ def _head_number(node: LocalNode) -> int:
     return int(node.rpc.ask("eth_blockNumber"), 16)
 
 
-def _block_hash(node: LocalNode, block: int) -> str:
-    return str(node.rpc.ask("eth_getBlockByNumber", hex(block), False)["hash"])  # noqa: FBT003
-
-
 def _proven_balance(node: LocalNode, registry: str, block: int) -> int:
     call = call_data("accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
     return int.from_bytes(node.call(registry, call))
@@ -181,12 +177,18 @@ def _format_units(amount: int) -> str:
     return f"{whole:,}.{fraction:018d}".rstrip("0").rstrip(".")
 
 
-THINGS_TO_TRY = """\
+def things_to_try(
+    site: str, key: str, folder: str, chains: DemoChains, first_batch: tuple[str, str]
+) -> str:
+    """List addresses, and three things to try. `first_batch`: its id, and its block's hash."""
+    batch_id, block_hash = first_batch
+    balances, holder, python = TOKEN_BALANCES, chains.holders[2], ".venv/bin/python"
+    return f"""\
 Explorer  {site}/
 Guides    {site}/docs
 API key   {key}
-Demo A    {chains.a.url}  chain {a}
-Demo B    {chains.b.url}  chain {b}
+Demo A    {chains.a.url}  chain {CHAIN_A}
+Demo B    {chains.b.url}  chain {CHAIN_B}
 Registry  {chains.native}  on Demo A, for Demo A's past
 Files     {folder}: routes.toml, and each program's log
 
@@ -198,7 +200,7 @@ Three things to try
 2. From another terminal, prove a token balance on Demo B:
    curl -sSO {site}/tacitus.py
    export TACITUS_URL={site} TACITUS_KEY={key}
-   {python} tacitus.py submit --from {b} --to {a} --block {block} \\
+   {python} tacitus.py submit --from {CHAIN_B} --to {CHAIN_A} --block {_head_number(chains.b)} \\
      --account {chains.token} --slot $({python} tacitus.py slot {balances} --key {holder}) --wait
 
 3. Download the first batch's proof, and verify it after the demo has stopped:
@@ -206,24 +208,3 @@ Three things to try
    {python} manage.py verify_proof proof.json --hash {block_hash}
 
 It stays up until Ctrl-C."""
-
-
-def things_to_try(
-    site: str, key: str, folder: str, chains: DemoChains, first_batch: tuple[str, str]
-) -> str:
-    """List addresses, and three things to try. `first_batch`: its id, and its block's hash."""
-    batch_id, block_hash = first_batch
-    return THINGS_TO_TRY.format(
-        site=site,
-        key=key,
-        folder=folder,
-        chains=chains,
-        batch_id=batch_id,
-        block_hash=block_hash,
-        a=CHAIN_A,
-        b=CHAIN_B,
-        block=_head_number(chains.b),
-        balances=TOKEN_BALANCES,
-        holder=chains.holders[2],
-        python=".venv/bin/python",
-    )

@@ -1013,6 +1013,7 @@ ADVICE = {
     "unreadable_response": "Check that this is the URL of a Tacitus server.",
     "invalid_usage": "See --help.",
 }
+HELP_FORMATTER = argparse.RawDescriptionHelpFormatter  # keeps the line breaks of epilogs
 DESCRIPTION = "Request past blockchain state, wait, and print the proven facts."
 BLOCK_OPTIONS: tuple[tuple[str, Callable[[str], object], str], ...] = (
     ("block", parse_integer, "a block's number"),
@@ -1057,7 +1058,9 @@ def _to_stderr(text: str) -> None:
 
 
 def _argument_parser() -> argparse.ArgumentParser:
-    parser = _with_description(argparse.ArgumentParser(prog="tacitus.py"), DESCRIPTION, EPILOG)
+    parser = argparse.ArgumentParser(
+        prog="tacitus.py", description=DESCRIPTION, epilog=EPILOG, formatter_class=HELP_FORMATTER
+    )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     submit = _add_command(commands, "submit", _run_submit, "submit a batch; prints its id")
@@ -1089,14 +1092,6 @@ def _argument_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _with_description(
-    parser: argparse.ArgumentParser, description: str, epilog: str
-) -> argparse.ArgumentParser:
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.description, parser.epilog = description, epilog
-    return parser
-
-
 def _add_command(
     commands: Any, name: str, run: Callable[[argparse.Namespace], None], description: str
 ) -> argparse.ArgumentParser:
@@ -1114,8 +1109,14 @@ def _add_command(
 
 def _add_slot_command(commands: Any) -> None:
     description = "compute a variable's storage slot, without a server"
-    parser = commands.add_parser("slot", help=description)
-    _with_description(parser, description, SLOT_EPILOG).set_defaults(run=_run_slot)
+    parser = commands.add_parser(
+        "slot",
+        help=description,
+        description=description,
+        epilog=SLOT_EPILOG,
+        formatter_class=HELP_FORMATTER,
+    )
+    parser.set_defaults(run=_run_slot)
     parser.add_argument(
         "variable", help="a slot's number; with --layout, a name such as points[4].y"
     )

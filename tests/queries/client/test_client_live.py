@@ -1,7 +1,6 @@
 """The client as a module, against a running service."""
 
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,6 @@ from queries.client.tacitus import (
     Tacitus,
     build_batch,
 )
-from tests.guides import code_of, run
 from tests.queries.contracts.holder import VARIABLES
 from tests.scenarios.service import HELD, HOLDER, Service
 
@@ -93,20 +91,3 @@ def test_a_rejected_batch_shows_its_step(client: Tacitus) -> None:
     with pytest.raises(BatchRejectedError) as raised:
         client.wait(client.submit(batch).id, timeout=60)
     assert (raised.value.step, raised.value.retryable) == ("INITIAL_STATE", False)
-
-
-@pytest.mark.parametrize(
-    ("words", "printed"),
-    [
-        ("from tacitus import", " BALANCE 123.456789"),
-        ("submit --wait", f"BALANCE  {HELD / 10**18} ({HELD:,} wei)"),
-        ("slot 3 --key", "0x"),
-    ],
-)
-def test_the_api_guides_programs_run(
-    shared: Service, tmp_path: Path, words: str, printed: str
-) -> None:
-    language = "python" if "import" in words else "sh"
-    program = code_of(shared.url, "api", words)
-    settings = {"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0]}
-    assert printed in run(language, program, tmp_path, **settings)
