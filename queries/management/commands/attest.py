@@ -24,7 +24,7 @@ from queries.config.routes import Routes
 from queries.management.base import OperatorCommand, add_url_argument, configured_routes
 from queries.management.setup_check import add_advice
 
-DATABASE_SECONDS, POST_SECONDS = 1.0, 5.0  # between polls of the database, of another server
+LOOKS_EVERY, ASKS_EVERY = 1.0, 5.0  # between polls of the database, of another server
 
 
 class LocalInstallation:
@@ -71,7 +71,7 @@ class Command(OperatorCommand):
         try:
             self._handle(**options)
         except KeyboardInterrupt:
-            self.stdout.write("Stopped.")
+            self.stdout.write("Ended.")
 
     def _handle(self, *, watch: bool, keep: bool, post: str | None, **options: Any) -> None:
         routes = configured_routes()
@@ -118,7 +118,7 @@ class Command(OperatorCommand):
             except (OperationalError, InterfaceError) as error:
                 self.stderr.write(f"The database cannot be used: {' '.join(str(error).split())}")
                 close_old_connections()
-            time.sleep(DATABASE_SECONDS if isinstance(target, LocalInstallation) else POST_SECONDS)
+            time.sleep(LOOKS_EVERY if isinstance(target, LocalInstallation) else ASKS_EVERY)
 
     def _give(
         self, attestation: SignedAttestation, target: Installation | LocalInstallation

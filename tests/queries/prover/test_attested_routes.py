@@ -118,7 +118,7 @@ def test_signers_elsewhere_post_their_words(
     speaking, line, ended = _attest(settings, "0x" + 32 * "02", "--watch", *to).splitlines()
     assert read_line(line).attested.block == block
     assert speaking.startswith("Signing as 0x")
-    assert ended == "Stopped."
+    assert ended == "Ended."
     monkeypatch.undo()
     attested.work(batch)
     is_right(attested, chains, batch, block)
@@ -134,7 +134,7 @@ def test_a_signer_who_watches_outlives_a_database_that_is_gone(
         raise next(looks)
 
     monkeypatch.setattr("queries.management.commands.attest.wanted", look)
-    monkeypatch.setattr("queries.management.commands.attest.DATABASE_SECONDS", 0)
+    monkeypatch.setattr("queries.management.commands.attest.LOOKS_EVERY", 0)
     with pytest.raises(AssertionError, match="The database cannot be used: server gone"):
         _attest(settings, "0x" + 32 * "01", "--watch")
     assert next(looks, None) is None
