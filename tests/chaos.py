@@ -41,11 +41,11 @@ from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from tests.scenarios.chain import BODIES, ETHER, L1_BLOCK, Chain, RpcError, call_data
+from tests.rigs.anvil import BODIES, ETHER, L1_BLOCK, Chain, RpcError, call_data
+from tests.rigs.faulty_node import Node
+from tests.rigs.receiver import receiver
+from tests.rigs.service import OWNERS, SIGNER, Process, Service, accounts, request, until
 from tests.scenarios.fixtures import SERVER, new_database
-from tests.scenarios.node import Node
-from tests.scenarios.receiver import Receiver
-from tests.scenarios.service import OWNERS, SIGNER, Process, Service, accounts, request, until
 
 DATABASES, ENGINES = ("sqlite", "postgres"), ("embedded", "celery")
 POSTGRES = "postgres://postgres@127.0.0.1:5432/postgres"  # unless DATABASE_URL names another one
@@ -106,7 +106,7 @@ class Installation:
     def __init__(self, options: Options, folder: Path, stack: ExitStack) -> None:
         self.options = options
         self.undone: set[tuple[int, int]] = set()  # transactions in reorgs: (chain, nonce)
-        self.receiver = stack.enter_context(closing(Receiver()))
+        self.receiver = stack.enter_context(receiver())
         self.chains = {each: stack.enter_context(closing(Chain(each))) for each in (A, B)}
         self.nodes = {
             each: [stack.enter_context(closing(Node(chain))) for _ in range(NODES)]
@@ -330,9 +330,9 @@ class Faults:
                 self._ended.wait(0.2)
 
     def _fail_receiver(self, chance: random.Random) -> None:
-        self._installation.receiver.answers = 503
+        self._installation.receiver.statuses = [503]
         self._last(chance)
-        self._installation.receiver.answers = 200
+        self._installation.receiver.statuses = [200]
 
     def _reorganise(self, id_: int, chance: random.Random) -> None:
         """Replace the last blocks by empty ones."""
@@ -354,15 +354,15 @@ class Faults:
         """All nodes fail, or one fails or lies."""
         nodes, other = self._installation.nodes[chain], self._installation.chains[A + B - chain]
         failures: list[NodeFault] = [
-            Node.is_gone,
-            lambda node: node.is_slow(60),
-            lambda node: node.answers(429),
-            lambda node: node.answers(503),
+            Node.hang_up,
+            lambda node: node.delay_answers(60),
+            lambda node: node.fail_with(429),
+            lambda node: node.fail_with(503),
         ]
         lies: list[NodeFault] = [
-            lambda node: node.is_behind(node.chain.head - 6),
-            lambda node: node.is_of(other),
-            Node.swallows,
+            lambda node: node.fall_behind(node.chain.head - 6),
+            lambda node: node.impersonate(other),
+            Node.drop_transactions,
             *(_lying(*lie) for lie in LIES),
         ]
         one: list[Fault] = [partial(self._spoil, nodes, 1, begin) for begin in failures + lies]
@@ -376,7 +376,7 @@ class Faults:
             begin(each)
         self._last(chance)
         for each in chosen:
-            each.is_well()
+            each.recover()
 
 
 def _other(text: str) -> str:
@@ -405,7 +405,7 @@ def _lying(method: str, field: str, change: Callable[[Any], Any]) -> NodeFault:
     def lie(_: list[Any], true: Any) -> Any:
         return true and (true | {field: change(true[field])} if field else change(true))
 
-    return lambda node: node.lies(method, lie)
+    return lambda node: node.falsify(method, lie)
 
 
 # What is checked
@@ -488,8 +488,7 @@ class Checks:
 
     def _webhooks(self) -> Counter[tuple[str, str]]:
         """(batch, status) → how many came, without repetitions, less those that should come."""
-        came = self._installation.receiver.came
-        contents = [json.loads(each.body) for each in list(came) if each.answered == 200]
+        contents = [json.loads(body) for body in list(self._installation.receiver.accepted)]
         events = {(each["event"], each["batchQueryId"], each["queryStatus"]) for each in contents}
         webhooks = Counter((batch, status) for _, batch, status in events)
         asking = {each.id for each in self._clients.batches if "webhook" in each.body}

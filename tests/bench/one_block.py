@@ -30,10 +30,10 @@ from tests.bench.database import scratch_database
 from tests.bench.plain_script import Outcome, all_at_once, one_after_the_other
 from tests.bench.rows import Bench, Row
 from tests.bench.service import Service, service
-from tests.scenarios.node import Node
+from tests.rigs.faulty_node import Node
 
 if TYPE_CHECKING:
-    from tests.scenarios.chain import Chain
+    from tests.rigs.anvil import Chain
 
 WAITING, PIPELINED = "thousand_accounts", "thousand_accounts_pipelined"
 AIMED_AT = {WAITING: 10, PIPELINED: 2}

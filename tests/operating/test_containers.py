@@ -23,7 +23,7 @@ from tests.operating.drill import (
 )
 from tests.operating.guide import SUDO, run, shown, stand_in
 from tests.operating.postgres import Postgres, own_postgres
-from tests.scenarios.service import until
+from tests.rigs.service import until
 from tests.scenarios.test_engines import BROKERS, see_that_it_answers
 
 pytestmark = pytest.mark.no_database

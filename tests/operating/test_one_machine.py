@@ -19,7 +19,7 @@ from tests.operating import background
 from tests.operating.drill import Drill, chain_of_the_guide, client_of, funded, on_nodes_of
 from tests.operating.guide import SUDO, run, shown, stand_in
 from tests.rigs.proxy import CADDY
-from tests.scenarios.service import until
+from tests.rigs.service import until
 
 pytestmark = pytest.mark.no_database
 FOLDERS = r"(?<![\w.])/(etc|srv/tacitus|var/lib/tacitus|var/backups|usr/local/bin)\b"

@@ -3,7 +3,7 @@
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from tests.scenarios.chain import Chain, call_data
+from tests.rigs.anvil import Chain, call_data
 
 REGISTRY = "0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e"
 RESOLVER, OFF_CHAIN = f"0x{'e5' * 20}", f"0x{'0f' * 20}"

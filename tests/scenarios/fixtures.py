@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Node
-from tests.scenarios.service import OWNERS, Service
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Node
+from tests.rigs.service import OWNERS, Service
 
 SERVER = os.environ.get("DATABASE_URL", "")
 numbers = count(1)

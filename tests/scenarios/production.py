@@ -1,6 +1,6 @@
 """The web server as it runs in production, asked as the proxy in front of it asks."""
 
-from tests.scenarios.service import Process, Service
+from tests.rigs.service import Process, Service
 
 SETTINGS = {
     "DEVELOPMENT": "0",

@@ -3,7 +3,7 @@
 import requests
 from eth_account import Account as Key
 
-from tests.scenarios.service import (
+from tests.rigs.service import (
     BALANCE,
     CODE_HASH,
     HELD,

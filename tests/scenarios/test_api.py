@@ -13,9 +13,9 @@ from typing import Any
 
 import requests
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Node
-from tests.scenarios.service import HELD, HOLDER, HORIZON, Service, accounts, request
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Node
+from tests.rigs.service import HELD, HOLDER, HORIZON, Service, accounts, request
 from tests.scenarios.test_keys import shown_keys
 from tests.scenarios.visitor import Visitor
 
@@ -66,7 +66,9 @@ def test_a_batch_with_the_estimated_fee_is_done_and_spends_no_more(
     assert 0 < int(first["cost"]) <= int(first["feeNeeded"])
     # OP-stack chains take more, for their L1. (This code returns L1_FEE for every call.)
     chain.rpc("anvil_setCode", GAS_PRICE_ORACLE, f"0x66{L1_FEE:014x}5f5260205ff3")
-    node.lies("eth_getTransactionReceipt", lambda _, receipt: receipt and {**receipt, **L1_SHARE})
+    node.falsify(
+        "eth_getTransactionReceipt", lambda _, receipt: receipt and {**receipt, **L1_SHARE}
+    )
     block = chain.mine(2) - 1
     told = estimate(service, block)
     assert int(told["feeNeeded"]) >= int(first["feeNeeded"]) + L1_FEE

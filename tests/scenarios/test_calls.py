@@ -4,9 +4,9 @@ from collections.abc import Callable
 from contextlib import closing
 
 from queries.config.measured_costs import TOGETHER, calls_of_a_fact
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Node
-from tests.scenarios.service import Service, accounts
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Node
+from tests.rigs.service import Service, accounts
 
 BLOCK_TIME = 2  # seconds; 12 for the figures themselves, which takes two minutes
 

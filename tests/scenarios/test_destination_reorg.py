@@ -5,8 +5,8 @@ from contextlib import AbstractContextManager, closing
 
 import pytest
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import BALANCE, HOLDER, SIGNER, Service, until
+from tests.rigs.anvil import Chain
+from tests.rigs.service import BALANCE, HOLDER, SIGNER, Service, until
 
 CONFIRMATIONS = 2
 

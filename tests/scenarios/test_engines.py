@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.commands import free_port
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import Process, Service, until
+from tests.rigs.anvil import Chain
+from tests.rigs.service import Process, Service, until
 
 BROKERS = ("redis://127.0.0.1:6379/9", "amqp://guest:guest@127.0.0.1:5672//")
 POLLS_EVERY = 5  # seconds

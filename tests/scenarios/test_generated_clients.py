@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.scenarios.service import HELD, HOLDER, Service
+from tests.rigs.service import HELD, HOLDER, Service
 
 pytestmark = pytest.mark.either_database
 

@@ -14,9 +14,9 @@ import requests
 
 from tests.commands import clean_environment
 from tests.guides import code_of, run
-from tests.scenarios.chain import Chain
-from tests.scenarios.receiver import Receiver
-from tests.scenarios.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, until
+from tests.rigs.anvil import Chain
+from tests.rigs.receiver import receiver
+from tests.rigs.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, until
 
 PROGRAMS = {"js": "first-fact.mjs", "python": "first_fact.py", "sh": "tacitus.py submit"}
 READS = {"js": "read-fact.mjs", "python": "read_fact.py", "sh": "cast call"}
@@ -138,11 +138,11 @@ def test_a_proof_is_checked_and_published(
 
 
 def test_a_webhook_is_tried_on_ones_own_machine(live: Service, tmp_path: Path) -> None:
-    with closing(Receiver()) as receiver:
-        code = code_of(live.url, "webhooks", "127.0.0.1:9000").replace("9000", str(receiver.port))
+    with receiver() as hook:
+        code = code_of(live.url, "webhooks", "127.0.0.1:9000").replace("9000", str(hook.port))
         printed = run("sh", code, tmp_path, TACITUS_KEY=live.keys[0])
-        until(lambda: receiver.came)
-        assert json.loads(receiver.came[0].body)["batchQueryId"] in printed
+        until(lambda: hook.got)
+        assert json.loads(hook.got[0].body)["batchQueryId"] in printed
 
 
 def _with_node(chain: Chain, code: str) -> str:

@@ -10,18 +10,9 @@ import rlp
 from eth_utils.crypto import keccak
 
 from queries.proving.headers import HeaderField, header_from_json
-from tests.scenarios.chain import ETHER, Chain
-from tests.scenarios.node import Node
-from tests.scenarios.service import (
-    BALANCE,
-    HELD,
-    HOLDER,
-    HORIZON,
-    SIGNER,
-    Service,
-    accounts,
-    request,
-)
+from tests.rigs.anvil import ETHER, Chain
+from tests.rigs.faulty_node import Node
+from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, request
 
 pytestmark = pytest.mark.either_database
 
@@ -60,7 +51,7 @@ def test_a_block_20_000_back_on_the_same_chain(
         chain.mine()
         kept.append(chain.proof(HISTORY, 0))
     chain.mine(20_100 - chain.head)
-    node.keeps(*kept)
+    node.keep_proofs(*kept)
     with service.serve(), service.prove():
         data = {chain.id: {block: accounts(HOLDER)}}
         (witness,) = service.post("/witness", request(data)).json()["witnesses"]
@@ -116,7 +107,7 @@ def test_an_l1_block_is_read_on_an_l2_that_never_recorded_it(
 ) -> None:
     service, l1, l2 = op_stack
     block = l1.mine(300) - 290
-    l2.take_in(l1, l1.head - 2)
+    l2.set_l1_block(l1, l1.head - 2)
     at_time = f"timestamp:{int(l1.header(block + 1)['timestamp'], 16)}"
     several = block + 10, block + 20, block + 30, block + 200
     with service.serve(), service.prove():
@@ -143,19 +134,19 @@ def test_a_hop_waits_for_a_node_that_proves_the_state_of_its_start(
 ) -> None:
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()
     node = new_node(l1)
-    node.prunes(10)
+    node.prune_proofs(10)
     service.add_chain(l1, node, finality=2)
     service.add_chain(l2)
     service.add_registry("optimism", l1, l2)
     block = l1.mine(300) - 290
     start = l1.head - 100
-    l2.take_in(l1, start)
+    l2.set_l1_block(l1, start)
     with service.serve(), service.prove():
         batch = service.submit({L1: {block: {"header": ["TIMESTAMP"]}}})
         service.until_waits_for(batch, "They prove the last ")
         status = service.wait_for(batch, "state_not_available")
         assert f"a hop from block {start}, and no node of chain {L1}" in status["waitsFor"]
-        node.is_well()
+        node.recover()
         service.wait(batch)
 
 
@@ -171,13 +162,13 @@ def test_one_nodes_header_puts_no_block_out_of_reach(
     service.add_chain(l2)
     service.add_registry("optimism", l1, l2)
     block = l1.mine(300) - 290
-    l2.take_in(l1, l1.head - 2)
+    l2.set_l1_block(l1, l1.head - 2)
     older = _before_prague(l1.header(block))
 
     def lie(params: list[Any], result: Any) -> Any:
         return older if params[0] == hex(block) else result
 
-    bad.lies("eth_getBlockByNumber", lie)
+    bad.falsify("eth_getBlockByNumber", lie)
     with service.serve(), service.prove():
         service.wait(service.submit({L1: {block: accounts(HOLDER)}}))
     assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD
@@ -199,7 +190,7 @@ def test_a_hash_that_the_history_contract_does_not_hold_is_not_believed(
     block = l1.mine(300) - 290
     l1.set_slot(HISTORY, block % RING, 2**255)
     l1.mine(3)
-    l2.take_in(l1, l1.head - 2)
+    l2.set_l1_block(l1, l1.head - 2)
     with service.serve(), service.prove():
         batch = service.submit({L1: {block: accounts(HOLDER)}}, fee=str(ETHER))
         status = service.wait_for(batch, "history_missing")

@@ -11,9 +11,9 @@ from eth_utils.abi import function_signature_to_4byte_selector
 from eth_utils.crypto import keccak
 
 from queries.proving.headers import HeaderField, header_from_json
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Fault, Node, Question
-from tests.scenarios.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, until
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Fault, Node, Question
+from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, until
 
 L1, L2 = 1337, 31337
 ATTESTER = f"0x{32 * '01'}"
@@ -103,7 +103,7 @@ def test_a_header_without_its_blocks_state_ends_accounts_and_no_header_fields(
     service.add_chain(to)
     source.mine(20)
     fork = Fork(source, 8)
-    node.faults(fork.fault(node))
+    node.set_fault(fork.fault(node))
     service.add_registry("attested", source, to, signers=[signer], threshold=1)
     route = (L1, L2)
     own, proven = (

@@ -7,9 +7,9 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Node
-from tests.scenarios.service import Service, until
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Node
+from tests.rigs.service import Service, until
 
 pytestmark = pytest.mark.either_database
 

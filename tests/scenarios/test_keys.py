@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import requests
 
-from tests.scenarios.service import OWNERS, Service
+from tests.rigs.service import OWNERS, Service
 from tests.scenarios.visitor import Visitor
 
 FORMER, NEW = (50 * letter + "0123456789" for letter in "ab")  # secret keys of the server

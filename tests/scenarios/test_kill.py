@@ -7,9 +7,9 @@ from itertools import islice
 
 import pytest
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Fault, NoAnswerError, Node, Question
-from tests.scenarios.service import BALANCE, HOLDER, SIGNER, Process, Service, accounts, until
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Fault, NoAnswerError, Node, Question
+from tests.rigs.service import BALANCE, HOLDER, SIGNER, Process, Service, accounts, until
 
 OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
 FEES = ["eth_maxPriorityFeePerGas", "eth_gasPrice", "eth_feeHistory"]
@@ -56,7 +56,7 @@ class Provers:
 
     def alive(self) -> list[Process]:
         for place, node in enumerate(self.nodes):
-            node.is_well()
+            node.recover()
             prover = self._running[place]
             if prover is None or not prover.runs:
                 own = self.service.routes_with(nodes=[node.url])
@@ -128,7 +128,7 @@ def test_a_prover_is_killed_and_the_other_one_finishes(
     before = len(chain.transactions_of(SIGNER))
     kill = Killing(*methods, sent=sent, answered=answered)
     for prover, node in zip(provers.alive(), provers.nodes, strict=True):
-        node.faults(kill.at(prover, node))
+        node.set_fault(kill.at(prover, node))
     first, second = islice(blocks, 2)
     batches = [
         service.submit({31337: {first: accounts(HOLDER, OTHER)}}),
@@ -148,7 +148,7 @@ def test_a_prover_is_stopped_with_work_in_hand_and_the_other_one_goes_on(
     before = len(service.chain.transactions_of(SIGNER))
     facts = [(HOLDER, block) for block in islice(blocks, 6)]
     for node in provers.nodes:
-        node.is_slow(0.2)
+        node.delay_answers(0.2)
         node.calls.clear()
     batches = [service.submit_balance(block) for _, block in facts]
 
@@ -158,6 +158,6 @@ def test_a_prover_is_stopped_with_work_in_hand_and_the_other_one_goes_on(
 
     until(working)[0].stop()  # which ends with 0
     for node in provers.nodes:
-        node.is_well()
+        node.recover()
     service.wait(*batches)
     assert_proven_once(service, before, batches, facts)

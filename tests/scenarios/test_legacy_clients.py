@@ -14,10 +14,10 @@ import pytest
 import requests
 
 from tests.builds import contract_of_tests
-from tests.scenarios.chain import Chain, RpcError
-from tests.scenarios.receiver import Receiver
+from tests.rigs.anvil import Chain, RpcError
+from tests.rigs.receiver import Receiver, receiver
+from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts, request, until
 from tests.scenarios.recorded_requests import ALIASES, RECORDED, KeyPlace
-from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts, request, until
 
 pytestmark = pytest.mark.either_database
 
@@ -50,7 +50,7 @@ class Place:
 def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Place]:
     with ExitStack() as stack:
         chain = stack.enter_context(closing(Chain()))
-        hook = stack.enter_context(closing(Receiver()))
+        hook = stack.enter_context(receiver())
         service = stack.enter_context(install())
         service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
         service.add_chain(chain, aliases=list(ALIASES))
@@ -96,7 +96,7 @@ def test_each_recorded_request_is_done_and_readable_by_the_deployed_selectors(pl
     stored = chain.rpc("eth_getStorageAt", place.words["CONTRACT"], "0x1", hex(block))
     assert read == [HELD, int(stored, 16)]
     (with_hook,) = [batch for each, batch in submitted.items() if "HOOK" in each.body]
-    until(lambda: with_hook.encode() in b"".join(each.body for each in place.hook.came))
+    until(lambda: with_hook.encode() in b"".join(each.body for each in place.hook.got))
 
 
 def taken(answer: requests.Response) -> str:

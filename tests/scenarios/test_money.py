@@ -8,9 +8,9 @@ from itertools import islice
 import pytest
 from eth_account import Account
 
-from tests.scenarios.chain import ETHER, Chain
-from tests.scenarios.node import Node, Question
-from tests.scenarios.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
+from tests.rigs.anvil import ETHER, Chain
+from tests.rigs.faulty_node import Node, Question
+from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
 
 GWEI = 10**9
 REVERTS = "0x5f5ffd"  # code that reverts every call
@@ -197,7 +197,7 @@ def test_where_gas_is_dear_estimates_may_exceed_osakas_cap(
     """
     osaka, cap = 2**24, 2**24 * 3 // 2
     with closing(Chain(hardfork="prague")) as chain, closing(Node(chain)) as node:
-        node.lies("eth_estimateGas", lambda _, gas: hex(40 * int(gas, 16)))
+        node.falsify("eth_estimateGas", lambda _, gas: hex(40 * int(gas, 16)))
         with install() as service:
             service.add_chain(chain, node, free=True, gas_cap=cap, new_slot_gas=110_000)
             service.add_registry("native", chain, chain)
@@ -241,10 +241,10 @@ def test_what_reverted_is_proven_again_until_three_transactions_failed(
 ) -> None:
     chain, block = paid.chain, next(blocks)
     end = "DONE" if reverted < 3 else "REJECTED"
-    node.faults(Reverting(paid, reverted))
+    node.set_fault(Reverting(paid, reverted))
     with paid.prove(SIGNER_KEY=key):
         status = paid.wait(paid.submit_balance(block, fee=str(ETHER)), end=end)
-    node.is_well()
+    node.recover()
     sent = sent_by(key, chain)
     succeeded = [chain.receipt(each)["status"] == "0x1" for each in sent]
     assert succeeded == [False] * reverted + [True] * (end == "DONE")

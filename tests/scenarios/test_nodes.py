@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.scenarios.chain import Chain, call_data
-from tests.scenarios.node import Node, Question
-from tests.scenarios.service import BALANCE, HELD, HOLDER, SIGNER, Process, Service, until
+from tests.rigs.anvil import Chain, call_data
+from tests.rigs.faulty_node import Node, Question
+from tests.rigs.service import BALANCE, HELD, HOLDER, SIGNER, Process, Service, until
 
 pytestmark = pytest.mark.either_database
 
@@ -71,7 +71,7 @@ def running(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[
 @pytest.fixture
 def nodes(running: Nodes) -> Iterator[Nodes]:
     yield running
-    running.bad.is_well()
+    running.bad.recover()
 
 
 @pytest.fixture(scope="module")
@@ -118,16 +118,16 @@ LIES: dict[str, tuple[str, Callable[[list[Any], Any], Any]]] = {
 def is_of_another_chain(nodes: Nodes) -> None:
     """From the start of the prover, which asks that first."""
     nodes.stop()
-    nodes.bad.is_of(nodes.other_chain)
+    nodes.bad.impersonate(nodes.other_chain)
     nodes.prove(3)
 
 
 FAULTS: dict[str, Callable[[Nodes], None]] = {
-    "is gone": lambda nodes: nodes.bad.is_gone(),
-    "is slow": lambda nodes: nodes.bad.is_slow(SLOW),
-    "limits requests": lambda nodes: nodes.bad.answers(429),
-    "fails": lambda nodes: nodes.bad.answers(503),
-    "is behind": lambda nodes: nodes.bad.is_behind(nodes.service.chain.head - 100),
+    "is gone": lambda nodes: nodes.bad.hang_up(),
+    "is slow": lambda nodes: nodes.bad.delay_answers(SLOW),
+    "limits requests": lambda nodes: nodes.bad.fail_with(429),
+    "fails": lambda nodes: nodes.bad.fail_with(503),
+    "is behind": lambda nodes: nodes.bad.fall_behind(nodes.service.chain.head - 100),
     "is of another chain": is_of_another_chain,
 }
 
@@ -163,7 +163,7 @@ def test_one_of_three_nodes_lies(
     service, block = nodes.service, next(blocks)
     nodes.prove(3)
     nodes.bad.calls.clear()
-    nodes.bad.lies(method, change)
+    nodes.bad.falsify(method, change)
     service.wait(service.submit_balance(block))
     assert nodes.bad.calls[method]
     is_right(service, block)
@@ -173,7 +173,7 @@ def test_one_of_two_nodes_is_gone(nodes: Nodes, blocks: Iterator[int]) -> None:
     service, block = nodes.service, next(blocks)
     nodes.prove(2)
     nodes.bad.calls.clear()
-    nodes.bad.is_gone()
+    nodes.bad.hang_up()
     service.wait(service.submit_balance(block))
     assert nodes.bad.calls
     is_right(service, block)
@@ -187,13 +187,13 @@ def test_one_of_two_nodes_lies(
     service, block = nodes.service, next(blocks)
     nodes.prove(2)
     nodes.bad.calls.clear()
-    nodes.bad.lies(method, change)
+    nodes.bad.falsify(method, change)
     batch = service.submit_balance(block)
     with suppress(AssertionError):
         until(lambda: service.status(batch)["queryStatus"] != "IN_PROGRESS", seconds=5)
     if service.status(batch)["queryStatus"] != "IN_PROGRESS":
         is_right(service, block)
-    nodes.bad.is_well()
+    nodes.bad.recover()
     service.wait(batch)
     assert nodes.bad.calls[method]
     is_right(service, block)
@@ -208,7 +208,7 @@ def test_the_only_node_fails(nodes: Nodes, blocks: Iterator[int], fault: str, co
     FAULTS[fault](nodes)
     batch = service.submit_balance(block)
     service.wait_for(batch, code)
-    nodes.bad.is_well()
+    nodes.bad.recover()
     service.wait(batch)
     is_right(service, block)
 
@@ -225,7 +225,7 @@ def test_no_log_holds_an_api_key_or_a_nodes_address(nodes: Nodes, blocks: Iterat
         return {"jsonrpc": "2.0", "id": asked["id"], "error": error}
 
     nodes.stop()
-    nodes.bad.faults(quoting)
+    nodes.bad.set_fault(quoting)
     nodes.bad.calls.clear()
     with service.prove(LOG_LEVEL="DEBUG", ROUTES_FILE=service.routes_with(nodes=[url])):
         batch = service.submit_balance(next(blocks))

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import requests
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Node
-from tests.scenarios.service import HOLDER, Service, accounts, request, until
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Node
+from tests.rigs.service import HOLDER, Service, accounts, request, until
 
 
 def test_a_server_that_is_stopped_finishes_the_requests_that_run(
@@ -20,7 +20,7 @@ def test_a_server_that_is_stopped_finishes_the_requests_that_run(
     service.add_registry("native", chain, chain)
     server = service.serve()
     content = request({31337: {chain.mine(2) - 1: accounts(HOLDER)}})
-    node.is_slow(60)
+    node.delay_answers(60)
     with ThreadPoolExecutor(2) as pool:
         running = pool.submit(service.post, "/estimate", content)
         until(lambda: node.calls, what="the estimate asks the node")
@@ -29,7 +29,7 @@ def test_a_server_that_is_stopped_finishes_the_requests_that_run(
         assert not stopping.done()
         with pytest.raises(requests.ConnectionError):
             requests.get(f"{service.url}/healthz", timeout=5)
-        node.is_well()
+        node.recover()
         assert running.result().status_code == 200
         stopping.result()
 
@@ -42,7 +42,7 @@ def test_slow_nodes_stop_no_page_of_a_server_with_two_threads(
     service.add_registry("native", chain, chain)
     service.serve("--threads", "2")
     content = request({31337: {chain.mine(2) - 1: accounts(HOLDER)}})
-    node.is_slow(60)
+    node.delay_answers(60)
     with ThreadPoolExecutor(2) as pool:
         estimates = [
             pool.submit(service.post, "/estimate", content, key=key) for key in service.keys
@@ -50,5 +50,5 @@ def test_slow_nodes_stop_no_page_of_a_server_with_two_threads(
         until(lambda: node.calls, what="an estimate asks the node")
         time.sleep(1)
         assert requests.get(f"{service.url}/readyz", timeout=3).ok
-        node.is_well()
+        node.recover()
         assert {each.result().status_code for each in estimates} <= {200, 503}

@@ -10,17 +10,8 @@ import requests
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from tests.scenarios.chain import Chain, call_data
-from tests.scenarios.service import (
-    BALANCE,
-    HELD,
-    HOLDER,
-    HORIZON,
-    SIGNER,
-    Service,
-    accounts,
-    request,
-)
+from tests.rigs.anvil import Chain, call_data
+from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, request
 
 pytestmark = pytest.mark.either_database
 

@@ -8,8 +8,8 @@ import requests
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import HELD, HOLDER, Service, accounts
+from tests.rigs.anvil import Chain
+from tests.rigs.service import HELD, HOLDER, Service, accounts
 from tests.scenarios.visitor import Visitor
 
 pytestmark = pytest.mark.either_database

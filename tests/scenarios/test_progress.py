@@ -5,8 +5,8 @@ from typing import Any
 
 from eth_account import Account as Key
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import BALANCE, HOLDER, Service, accounts
+from tests.rigs.anvil import Chain
+from tests.rigs.service import BALANCE, HOLDER, Service, accounts
 
 STEPS = ["INITIAL_STATE", "BLOCKHASH_AVAILABLE", "HEADER_ACCUMULATED", "ACCOUNT_ACCUMULATED"]
 COMPLETED, IN_PROGRESS = "COMPLETED", "IN_PROGRESS"

@@ -10,8 +10,8 @@ import pytest
 import requests
 from eth_account import Account
 
-from tests.scenarios.chain import ETHER
-from tests.scenarios.service import BALANCE, HELD, HOLDER, HORIZON, Service, accounts
+from tests.rigs.anvil import ETHER
+from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, Service, accounts
 
 pytestmark = pytest.mark.either_database
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.guides import run
-from tests.scenarios.service import HELD, HOLDER, REPOSITORY, Service
+from tests.rigs.service import HELD, HOLDER, REPOSITORY, Service
 
 README = (REPOSITORY / "README.md").read_text()
 

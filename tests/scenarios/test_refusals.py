@@ -13,10 +13,10 @@ import requests
 from eth_account import Account
 from eth_account.messages import encode_typed_data
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Node
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Node
+from tests.rigs.service import HOLDER, Service, accounts, request, until
 from tests.scenarios.production import PROXY, serve_in_production
-from tests.scenarios.service import HOLDER, Service, accounts, request, until
 from tests.scenarios.test_keys import ACCOUNTS, shown_keys
 from tests.scenarios.visitor import Visitor
 
@@ -208,12 +208,12 @@ def witnessed(block: int | str) -> Ask:
 
 def busy_estimates(place: Place) -> requests.Response:
     """Two at once of one account, while a node takes its time."""
-    place.node.is_slow(60)
+    place.node.delay_answers(60)
     content, headers = request({5: {5: accounts(HOLDER)}}), of_a_visitor(place)
     with ThreadPoolExecutor(2) as pool:
         ask = partial(place.service.post, "/estimate", content, **headers)
         first, _ = wait([pool.submit(ask) for _ in range(2)], return_when=FIRST_COMPLETED)
-        place.node.is_well()
+        place.node.recover()
     return first.pop().result()
 
 

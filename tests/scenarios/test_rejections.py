@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from eth_account import Account as Key
 
-from tests.scenarios.chain import Chain, call_data
+from tests.rigs.anvil import Chain, call_data
+from tests.rigs.faulty_node import Node, Question
+from tests.rigs.service import BALANCE, HOLDER, HORIZON, Service, accounts, request
 from tests.scenarios.ens import REGISTRY, set_name, set_off_chain
-from tests.scenarios.node import Node, Question
-from tests.scenarios.service import BALANCE, HOLDER, HORIZON, Service, accounts, request
 
 pytestmark = pytest.mark.either_database
 
@@ -58,7 +58,7 @@ def rejected(install: Callable[[], AbstractContextManager[Service]]) -> Iterator
         service.add_chain(l1)
         service.add_registry("optimism", l1, chain)
         service.add_registry("native", chain, chain)
-        chain.take_in(l1, l1_block)
+        chain.set_l1_block(l1, l1_block)
         there = f"127.0.0.1:{outside.getsockname()[1]}/{{sender}}/{{data}}"
         # In the second form, web3 asks a server of its own machine too.
         mapped = there.replace("127.0.0.1", "[::ffff:127.0.0.1]")
@@ -192,7 +192,7 @@ def test_what_could_be_proven_and_was_not_is_rejected_at_batch_max_age(
         refusal = {"code": -32000, "message": error}
         return {"id": asked["id"], "error": refusal} if asked["method"] == "eth_getProof" else None
 
-    node.faults(has_no_state)
+    node.set_fault(has_no_state)
     batch = service.submit_balance(service.chain.mine(20) - 10)
     service.wait_for(batch, code)
     rejection = service.rejection(batch)
@@ -206,7 +206,7 @@ def test_the_wait_for_a_block_does_not_count_towards_batch_max_age(
     pruned: tuple[Service, Node],
 ) -> None:
     service, node = pruned
-    node.is_well()
+    node.recover()
     batch = service.submit_balance(service.chain.head + 1)
     service.wait_for(batch, "block_not_final")
     time.sleep(4)  # twice as long
@@ -232,7 +232,7 @@ def test_one_nodes_head_puts_no_block_out_of_reach(
             return result
         return {**result, "number": hex(int(result["number"], 16) + 1_000)}
 
-    bad.lies("eth_getBlockByNumber", exaggerate)
+    bad.falsify("eth_getBlockByNumber", exaggerate)
     with service.serve(), service.prove():
         service.wait(service.submit_balance(block))
     assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)

@@ -7,8 +7,8 @@ import pytest
 import requests
 from eth_account import Account as Key
 
-from tests.scenarios.chain import ETHER, Chain
-from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts, request
+from tests.rigs.anvil import ETHER, Chain
+from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts, request
 
 pytestmark = pytest.mark.either_database
 
@@ -86,8 +86,8 @@ def test_an_l1_block_waits_until_the_l2_knows_one_above_it(
     assert query["waitCode"] == "hash_not_recorded"
     assert query["steps"][1]["step"] == "BLOCKHASH_AVAILABLE"
     assert query["steps"][1]["status"] == "IN_PROGRESS"
-    chains[L2].take_in(chains[L1], block - 1)
-    chains[L2].take_in(chains[L1], block + 2)
+    chains[L2].set_l1_block(chains[L1], block - 1)
+    chains[L2].set_l1_block(chains[L1], block + 2)
     routes.wait(batch)
     assert routes.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD
 
@@ -97,10 +97,10 @@ def test_an_older_l1_block_is_reached_from_a_known_one(
 ) -> None:
     """The L2 holds its newest L1 block only; what was recorded or accumulated stays."""
     known = chains[L1].mine(30) - 5
-    chains[L2].take_in(chains[L1], known)
+    chains[L2].set_l1_block(chains[L1], known)
     routes.wait(routes.submit({L1: {known: {"header": ["TIMESTAMP"]}}}))
     chains[L1].mine(60)
-    chains[L2].take_in(chains[L1], chains[L1].head)
+    chains[L2].set_l1_block(chains[L1], chains[L1].head)
     older = known - 3
     routes.wait(routes.submit({L1: {older: accounts(HOLDER)}}))
     assert routes.field(HOLDER, older, BALANCE, route=(L1, L2)) == HELD
@@ -116,7 +116,7 @@ def test_the_estimate_of_many_accounts_below_a_known_block_is_enough(
     service.add_registry("optimism", l1, l2)
     block = l1.mine(20) - 10
     with service.serve(), service.prove():
-        l2.take_in(l1, block + 6)
+        l2.set_l1_block(l1, block + 6)
         first = {L1: {block + 5: accounts(HOLDER)}}
         service.wait(service.submit(first, fee=str(ETHER)))
         data = {L1: {block: accounts(*(f"0x{number:040x}" for number in range(1, 30)))}}
@@ -131,14 +131,14 @@ def test_a_page_compares_the_l1_that_an_l2_sees(routes: Service, chains: dict[in
     """An optimism registry cannot know which chain its L1 is."""
     block = chains[L1].mine(3)
     page = f"{routes.url}/explorer/registry/{L2}/{routes.registries[L1, L2]}?compare"
-    chains[L2].take_in(chains[L1], block)
+    chains[L2].set_l1_block(chains[L1], block)
     said = requests.get(page, timeout=30).text
     assert f"up to block {block}, and a node of Chain {L1} gives that block the same hash." in said
     chains[OTHER].mine(block - chains[OTHER].head + 1)
-    chains[L2].take_in(chains[OTHER], block)
+    chains[L2].set_l1_block(chains[OTHER], block)
     said = requests.get(page, timeout=30).text
     assert f"sees has another block {block} than Chain {L1}, or further ones." in said
-    chains[L2].take_in(chains[L1], block)
+    chains[L2].set_l1_block(chains[L1], block)
 
 
 def test_an_attested_block_waits_for_enough_signers(
@@ -167,7 +167,7 @@ def test_one_batch_asks_for_several_blocks_of_two_sources(
         chain.set_slot(holders[1], 7, chain.id)
     first, second = chains[L2].mine(4) - 3, chains[L2].head - 2
     l1 = chains[L1].mine(5) - 3
-    chains[L2].take_in(chains[L1], l1)
+    chains[L2].set_l1_block(chains[L1], l1)
     asked = accounts(*holders, slots=["0x7"]) | {"header": ["TIMESTAMP", "BLOCK_NUMBER"]}
     status = routes.wait(routes.submit({L2: {first: asked, second: asked}, L1: {l1: asked}}))
     assert len(status["queries"]) == 3 * (1 + len(holders))

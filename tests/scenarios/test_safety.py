@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,11 +13,11 @@ import requests
 from eth_account import Account
 from eth_typing import HexStr
 
-from tests.rigs.quiet_server import QuietServer, serving
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Node
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Node
+from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
+from tests.rigs.stub_node import LyingNode, lying_node
 from tests.scenarios.production import PROXY, SETTINGS, serve_in_production
-from tests.scenarios.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
 
 pytestmark = pytest.mark.either_database
 
@@ -167,7 +166,7 @@ def test_secrets_in_files_are_in_no_process_list_log_page_or_error(
     assert metrics.status_code == 200
     shown = [service.get(each, key=service.keys[1]).text for each in paths] + [metrics.text]
     assert HOLDER in shown[0]
-    node.is_gone()
+    node.hang_up()
     ended = service.manage("check_setup", fails=True)
     route = ("--source", "31337", "--destination", "31337")
     unsigned = service.manage("attest", *route, "--block", "1", fails=True)
@@ -253,33 +252,24 @@ def test_a_lease_shorter_than_a_nodes_answer_is_refused(shared: Service, tmp_pat
     assert "20 of a node's answer (request_timeout)" in ended.stderr
 
 
-class EndlessNode(BaseHTTPRequestHandler):
-    """Answers each question with a body that never ends; `sent` counts the bytes of each answer."""
-
-    sent: list[int] = []  # noqa: RUF012  (of all handlers)
-
-    def do_POST(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        self.sent.append(0)
-        while True:
-            self.sent[-1] += self.wfile.write(2**20 * b" ")
-
-    def log_message(self, *_: object) -> None:
-        """Requests are not logged."""
-
-
 def test_an_endless_answer_of_a_node_is_cut_off_and_another_node_asked(
     new_service: Callable[[], Service], chain: Chain
 ) -> None:
     service = new_service()
-    with serving(QuietServer(("127.0.0.1", 0), EndlessNode)) as port:
+    sent = [0]
+
+    def say(node: LyingNode, _: object) -> None:
+        node.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+        sent.append(0)
+        while not node.ended.is_set():
+            sent[-1] += node.wfile.write(2**20 * b" ")
+
+    with lying_node(say) as endless_node:
         service.set_limits(quorum_wait=2, retry_longest=2)
-        service.add_chain(chain, f"http://127.0.0.1:{port}", chain.url)
+        service.add_chain(chain, endless_node, chain.url)
         service.add_registry("native", chain, chain)
         service.serve()
         service.prove()
         service.wait(service.submit_balance(chain.mine(2) - 1))
         service.close()
-    assert 0 < max(EndlessNode.sent) < 100 * 2**20
+    assert 0 < max(sent) < 100 * 2**20

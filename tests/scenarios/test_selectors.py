@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from eth_account import Account as Key
 
-from tests.scenarios.chain import Chain
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Node, Question
+from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts
 from tests.scenarios.ens import REGISTRY, set_name
-from tests.scenarios.node import Node, Question
-from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts
 
 pytestmark = pytest.mark.either_database
 
@@ -69,7 +69,7 @@ def test_a_time_is_found_on_nodes_that_dropped_early_blocks(
         return {"jsonrpc": "2.0", "id": question["id"], **answers[0]} if asked else None
 
     with closing(Node(chain)) as node:
-        node.faults(drop)
+        node.set_fault(drop)
         service = new_service()
         service.add_chain(chain, node)
         service.add_registry("native", chain, chain)

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import BALANCE, SIGNER, Service, accounts
+from tests.rigs.anvil import Chain
+from tests.rigs.service import BALANCE, SIGNER, Service, accounts
 
 LARGEST = 128 * 1024  # bytes that nodes take of one transaction
 BATCHES, BLOCKS, PEOPLE, PROVERS = 200, 8, 12, 4

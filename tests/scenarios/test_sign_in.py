@@ -14,8 +14,8 @@ from eth_account.signers.local import LocalAccount
 from eth_utils.address import to_checksum_address
 
 from tests.builds import contract_of_tests
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import HOLDER, Service
+from tests.rigs.anvil import Chain
+from tests.rigs.service import HOLDER, Service
 from tests.scenarios.visitor import Visitor
 
 pytestmark = pytest.mark.either_database

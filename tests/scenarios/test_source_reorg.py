@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pytest
 from eth_account import Account as Key
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import BALANCE, Service, accounts
+from tests.rigs.anvil import Chain
+from tests.rigs.service import BALANCE, Service, accounts
 
 L1, L2, FINALITY = 1337, 31337, 3
 
@@ -48,11 +48,11 @@ def test_a_block_that_is_undone_before_it_is_final_is_not_proven(rollup: Rollup)
     snapshot = l1.rpc("evm_snapshot")
     l1.set_balance(holder, 2)
     block = l1.mine()
-    undone = rollup.l2.take_in(l1, block)
+    undone = rollup.l2.set_l1_block(l1, block)
     batch = rollup.submit(block, holder)
     service.wait_for(batch, "block_not_final")
     rollup.undo(snapshot, blocks=1)
-    assert rollup.l2.take_in(l1, block) != undone
+    assert rollup.l2.set_l1_block(l1, block) != undone
     service.wait_for(batch, "block_not_final")
     assert not service.is_proven(holder, block, route=(L1, L2))
     l1.mine(FINALITY)
@@ -67,11 +67,11 @@ def test_a_final_block_that_is_undone_after_it_was_accumulated_is_reported(rollu
     snapshot = l1.rpc("evm_snapshot")
     block = l1.mine()
     l1.mine(FINALITY)
-    rollup.l2.take_in(l1, block)
+    rollup.l2.set_l1_block(l1, block)
     batch = rollup.submit(block, first)
     service.wait(batch)
     rollup.undo(snapshot, blocks=2 + FINALITY)
-    rollup.l2.take_in(l1, block)
+    rollup.l2.set_l1_block(l1, block)
     rejection = service.rejection(rollup.submit(block, second))
     assert (rejection["code"], rejection["retryable"]) == ("another_block_accumulated", False)
     assert service.status(batch)["queryStatus"] == "DONE"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from tests.scenarios.chain import ETHER, Chain
-from tests.scenarios.node import Node, Question
-from tests.scenarios.service import HOLDER, SIGNER_KEY, Service, until
+from tests.rigs.anvil import ETHER, Chain
+from tests.rigs.faulty_node import Node, Question
+from tests.rigs.service import HOLDER, SIGNER_KEY, Service, until
 
 OTHER_KEY = "0x" + 32 * "5b"
 
@@ -155,11 +155,11 @@ def test_an_outage_cancels_nothing(served: Service, blocks: Iterator[int]) -> No
         with served.prove(ROUTES_FILE=served.routes_with(nodes=[node.url])):
             batch = served.submit_balance(next(blocks))
             sent = until(lambda: pending(chain))
-            node.faults(failing)
+            node.set_fault(failing)
             until(lambda: len(tried) > 1, what="it is replaced")
             spoilt = node.spoilt
             until(lambda: node.spoilt > spoilt + 2, what="it is sent again")
-            node.is_well()
+            node.recover()
             until(lambda: pending(chain) != sent, what="the replacement is in the pool")
             chain.automine(on=True)
             chain.mine()

@@ -4,8 +4,8 @@ import pytest
 from eth_account import Account as Key
 from eth_utils.crypto import keccak
 
-from tests.scenarios.chain import RpcError
-from tests.scenarios.service import BALANCE, Service, accounts
+from tests.rigs.anvil import RpcError
+from tests.rigs.service import BALANCE, Service, accounts
 
 EDGES = (0, 2**184 - 1, 2**184, 2**256 - 2, 2**256 - 1)
 # By the field's number in the registry: its name in requests, and in the JSON of nodes.

@@ -19,9 +19,9 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.commands import free_port
 from tests.guides import code_of
-from tests.scenarios.chain import Chain
-from tests.scenarios.receiver import Receiver
-from tests.scenarios.service import HELD, HOLDER, Service, accounts, request, until
+from tests.rigs.anvil import Chain
+from tests.rigs.receiver import Receiver, receiver
+from tests.rigs.service import HELD, HOLDER, Service, accounts, request, until
 
 # Where a receiver on this machine is reached as well, if one is not careful.
 LOOPBACK = (
@@ -52,9 +52,9 @@ MALFORMED = (
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with closing(Receiver()) as receiver:
-        yield receiver
+def hook() -> Iterator[Receiver]:
+    with receiver() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +75,8 @@ def open_service(install: Callable[[], AbstractContextManager[Service]]) -> Iter
 def submit(service: Service, url: str) -> str:
     """A batch that is DONE, whose webhook goes to this address."""
     block = service.chain.mine(2) - 1
-    hook = {"url": url, "headers": {"X-Mine": "yes"}}
-    batch = service.submit({31337: {block: accounts(HOLDER)}}, webhook=hook)
+    webhook = {"url": url, "headers": {"X-Mine": "yes"}}
+    batch = service.submit({31337: {block: accounts(HOLDER)}}, webhook=webhook)
     service.wait(batch)
     return batch
 
@@ -98,23 +98,23 @@ def answered(service: Service, batch: str) -> list[int | None]:
 
 
 def test_a_webhook_is_retried_until_it_is_taken_and_replayed_by_its_owner(
-    open_service: Service, receiver: Receiver
+    open_service: Service, hook: Receiver
 ) -> None:
-    service, receiver.answers = open_service, 302
-    batch = submit(service, receiver.url)
+    service, hook.statuses = open_service, [302]
+    batch = submit(service, hook.url)
     until(lambda: answered(service, batch) == [302])
-    receiver.answers = 204
+    hook.statuses = [204]
     assert delivery(service, batch)["state"] == "PENDING"
     until(lambda: delivery(service, batch)["state"] == "DELIVERED")
     assert answered(service, batch) == [302, 204]
-    first, second = receiver.came
+    first, second = hook.got
     assert first.body == second.body
     signed = Webhook(service.get("/webhook-secret").json()["secret"])
     for each in (first, second):
         assert signed.verify(each.body, each.headers)["batchQueryId"] == batch
         with pytest.raises(WebhookVerificationError):
             signed.verify(each.body + b" ", each.headers)
-    assert {first.path, second.path} == {"/hook"}  # redirects are not followed
+    assert {first.path, second.path} == {"/hook?a=b"}  # redirects are not followed
     assert first.headers["x-mine"] == "yes"
     told = json.loads(first.body)
     assert (told["batchQueryId"], told["queryStatus"]) == (batch, "DONE")
@@ -124,19 +124,19 @@ def test_a_webhook_is_retried_until_it_is_taken_and_replayed_by_its_owner(
     assert service.post(replay, key=service.keys[1]).status_code == 404
     assert service.get("/webhook-deliveries", key=service.keys[1]).json()["deliveries"] == []
     assert service.post(replay).status_code == 200
-    until(lambda: len(receiver.came) == 3)
-    assert receiver.came[2].body == first.body
+    until(lambda: len(hook.got) == 3)
+    assert hook.got[2].body == first.body
 
 
 def test_an_event_corrects_an_earlier_one_after_a_reorg(
-    open_service: Service, receiver: Receiver
+    open_service: Service, hook: Receiver
 ) -> None:
     service, chain, block = open_service, open_service.chain, open_service.chain.mine(2)
     chain.send(HOLDER, "0x", value=1)  # in the next block, and undone by the reorg
     chain.mine()
     data = {31337: {number: accounts(HOLDER) for number in (block, block + 1)}}
-    batch = service.submit(data, webhook={"url": receiver.url})
-    unchanged = service.submit({31337: {block: accounts(HOLDER)}}, webhook={"url": receiver.url})
+    batch = service.submit(data, webhook={"url": hook.url})
+    unchanged = service.submit({31337: {block: accounts(HOLDER)}}, webhook={"url": hook.url})
     service.wait(batch, unchanged)
     until(lambda: delivery(service, batch)["state"] == "DELIVERED")
     until(lambda: delivery(service, unchanged)["state"] == "DELIVERED")
@@ -151,10 +151,8 @@ def test_an_event_corrects_an_earlier_one_after_a_reorg(
     second, first = deliveries(service, batch)
     assert (first["corrects"], second["corrects"]) == (None, first["event"])
     assert service.post(f"/webhook-deliveries/{first['event']}/replay").status_code == 200
-    until(lambda: len(receiver.came) == 4)
-    sent, correction, replayed = (
-        came.body for came in receiver.came if batch in came.body.decode()
-    )
+    until(lambda: len(hook.got) == 4)
+    sent, correction, replayed = (came.body for came in hook.got if batch in came.body.decode())
     assert replayed == sent
     events = [json.loads(body) for body in (sent, correction)]
     assert [each["event"] for each in events] == [first["event"], second["event"]]
@@ -217,13 +215,13 @@ def test_the_documented_receiver_knows_what_its_owners_secret_signed(
 
 
 def test_no_webhook_goes_to_this_machine_however_it_is_named(
-    shared: Service, receiver: Receiver
+    shared: Service, hook: Receiver
 ) -> None:
     block = shared.chain.mine(2) - 1
     submitted = []
     for host in LOOPBACK:
         content = request({31337: {block: accounts(HOLDER)}})
-        content["webhook"] = {"url": f"http://{host}:{receiver.port}/hook"}
+        content["webhook"] = {"url": f"http://{host}:{hook.port}/hook"}
         answer = shared.post("/submit-batch-query", content)
         # Where the name alone says it, it may be refused at once.
         assert answer.status_code == 200 or answer.json()["code"] == "webhook_malformed"
@@ -232,4 +230,4 @@ def test_no_webhook_goes_to_this_machine_however_it_is_named(
     for batch in submitted:
         assert until(partial(answered, shared, batch)) == [None]
         assert delivery(shared, batch)["attempts"][0]["fault"]
-    assert receiver.came == []
+    assert hook.got == []

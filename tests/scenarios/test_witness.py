@@ -14,8 +14,8 @@ from eth_utils.address import to_checksum_address
 from queries.client.tacitus import Tacitus
 from queries.proving.headers import HeaderField
 from tests.guides import code_of, run
-from tests.scenarios.chain import Chain, RpcError, call_data
-from tests.scenarios.service import HELD, HOLDER, OWNERS, SIGNER, Service, accounts, request
+from tests.rigs.anvil import Chain, RpcError, call_data
+from tests.rigs.service import HELD, HOLDER, OWNERS, SIGNER, Service, accounts, request
 
 pytestmark = pytest.mark.either_database
 

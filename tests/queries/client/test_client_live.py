@@ -8,7 +8,7 @@ import pytest
 from queries.client.tacitus import Ask, Refused, Rejected, Status, Tacitus, batch_of
 from tests.guides import code_of, run
 from tests.queries.contracts.holder import VARIABLES
-from tests.scenarios.service import HELD, HOLDER, Service
+from tests.rigs.service import HELD, HOLDER, Service
 
 pytestmark = pytest.mark.either_database
 CHAIN_ID = 31337

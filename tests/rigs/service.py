@@ -15,8 +15,8 @@ import requests
 from eth_utils.crypto import keccak
 
 from tests.commands import clean_environment, free_port
-from tests.scenarios.chain import ETHER, L1_BLOCK, Chain, build
-from tests.scenarios.node import Node
+from tests.rigs.anvil import ETHER, L1_BLOCK, Chain, build
+from tests.rigs.faulty_node import Node
 
 REPOSITORY = Path(__file__).parents[2]
 SIGNER_KEY = "0x" + 32 * "5a"
