@@ -3,14 +3,16 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+import psycopg
 import requests
 from eth_utils.crypto import keccak
 
@@ -240,6 +242,17 @@ class Service:
         prover = self.start("run_prover", "--threads", str(threads), **settings)
         prover.await_log("Proving on")
         return prover
+
+    def execute(self, statement: str) -> None:
+        """Run SQL on the database, past the service."""
+        if self.database.startswith("postgres"):
+            utc = "-c timezone=UTC"
+            with psycopg.connect(self.database, autocommit=True, options=utc) as connection:
+                connection.execute(statement)
+        else:
+            file = self.database.removeprefix("sqlite:///")
+            with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+                connection.execute(statement)
 
     def close(self) -> None:
         """Stop all that runs."""
