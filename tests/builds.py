@@ -72,5 +72,5 @@ def artifact(name: str) -> Artifact:
     selection = SETTINGS["outputSelection"]["*"]["*"]
     settings = {**SETTINGS, "outputSelection": {SETTABLE_FILE: {SETTABLE: selection}}}
     built = compiled(sources_with_settable(), settings)["contracts"][SETTABLE_FILE][SETTABLE]
-    code, deployed = (built["evm"][each]["object"] for each in ("bytecode", "deployedBytecode"))
+    code, deployed = (built["evm"][part]["object"] for part in ("bytecode", "deployedBytecode"))
     return Artifact(name, tuple(built["abi"]), bytes.fromhex(code), bytes.fromhex(deployed))

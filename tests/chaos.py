@@ -107,10 +107,12 @@ class Installation:
         self.options = options
         self.undone: set[tuple[int, int]] = set()  # transactions in reorgs: (chain, nonce)
         self.receiver = stack.enter_context(receiver())
-        self.chains = {each: stack.enter_context(closing(Chain(each))) for each in (A, B)}
+        self.chains = {
+            chain_id: stack.enter_context(closing(Chain(chain_id))) for chain_id in (A, B)
+        }
         self.nodes = {
-            each: [stack.enter_context(closing(Node(chain))) for _ in range(NODES)]
-            for each, chain in self.chains.items()
+            chain_id: [stack.enter_context(closing(Node(chain))) for _ in range(NODES)]
+            for chain_id, chain in self.chains.items()
         }
         postgres = SERVER if SERVER.startswith("postgres") else POSTGRES
         server = postgres if options.database == "postgres" else ""
@@ -122,8 +124,8 @@ class Installation:
             self.service.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": broker}
         self._add_chains()
         self.service.manage("migrate", "--verbosity", "0")
-        created = [self.service.manage("create_api_key", "--owner", each) for each in OWNERS]
-        self.service.keys = tuple(each.stdout.strip() for each in created)
+        created = [self.service.manage("create_api_key", "--owner", owner) for owner in OWNERS]
+        self.service.keys = tuple(result.stdout.strip() for result in created)
         self.programs = {
             "web server": self.service.serve(),
             "prover 1": self.service.prove(),
@@ -153,8 +155,8 @@ class Installation:
     def _start_signer(self) -> Process:
         """Its nodes have no faults: a registry trusts its signers."""
         text = self.service.routes.read_text()
-        for each, chain in self.chains.items():
-            urls = json.dumps([node.url for node in self.nodes[each]])
+        for chain_id, chain in self.chains.items():
+            urls = json.dumps([node.url for node in self.nodes[chain_id]])
             text = text.replace(urls, json.dumps([chain.url]))
         routes = self.service.folder / "routes-of-signer.toml"
         routes.write_text(text)
@@ -248,7 +250,7 @@ class Clients:
         fee = str(0 if destination == A else FEE)
         data = {source: dict.fromkeys(sorted(blocks), entry)}
         body = request(data, to=destination, fee=fee, **more)
-        facts = {Fact(source, destination, *each) for each in product(blocks, asked, names)}
+        facts = {Fact(source, destination, *parts) for parts in product(blocks, asked, names)}
         return Batch(chance.randrange(len(OWNERS)), body, facts)
 
     def _some(self, names: Collection[str]) -> list[str]:
@@ -281,7 +283,7 @@ class Faults:
     def run(self) -> None:
         lanes: tuple[tuple[list[Fault], float], ...] = (
             (self._of_programs(), 2.5),
-            ([partial(self._reorganise, each) for each in (A, B)], 4),
+            ([partial(self._reorganise, chain_id) for chain_id in (A, B)], 4),
             (self._of_nodes(A), 1),
             (self._of_nodes(B), 1),
         )
@@ -306,7 +308,10 @@ class Faults:
     def _of_programs(self) -> list[Fault]:
         is_sqlite = self._installation.options.database == "sqlite"
         fail_database = self._lock_database if is_sqlite else self._end_connections
-        kills = [partial(self._kill, *each) for each in self._installation.programs.items()]
+        kills = [
+            partial(self._kill, *named_program)
+            for named_program in self._installation.programs.items()
+        ]
         return [*kills, fail_database, self._fail_receiver]
 
     def _kill(self, name: str, program: Process, chance: random.Random) -> None:
@@ -341,11 +346,19 @@ class Faults:
         try:
             # What is not mined yet may rest on what is replaced: such as the L1 block that B shows.
             pool = chain.rpc("txpool_content").values()
-            sent = [each for of in pool for each in of.get(SIGNER.lower(), {}).values()]
+            sent = [
+                transaction for of in pool for transaction in of.get(SIGNER.lower(), {}).values()
+            ]
             for number in range(chain.head, chain.head - depth, -1):
                 block = chain.rpc("eth_getBlockByNumber", hex(number), BODIES)
-                sent += [each for each in block["transactions"] if each["from"] == SIGNER.lower()]
-            self._installation.undone |= {(id_, int(each["nonce"], 16)) for each in sent}
+                sent += [
+                    transaction
+                    for transaction in block["transactions"]
+                    if transaction["from"] == SIGNER.lower()
+                ]
+            self._installation.undone |= {
+                (id_, int(transaction["nonce"], 16)) for transaction in sent
+            }
             chain.rpc("anvil_reorg", depth, [])
         finally:
             chain.rpc("anvil_setIntervalMining", 1)
@@ -372,11 +385,11 @@ class Faults:
         self, nodes: list[Node], count: int, begin: NodeFault, chance: random.Random
     ) -> None:
         chosen = chance.sample(nodes, count)
-        for each in chosen:
-            begin(each)
+        for node in chosen:
+            begin(node)
         self._last(chance)
-        for each in chosen:
-            each.recover()
+        for node in chosen:
+            node.recover()
 
 
 def _other(text: str) -> str:
@@ -386,7 +399,7 @@ def _other(text: str) -> str:
 
 # A method, a field of its result unless all of it is a lie, and what becomes of the truth.
 LIES: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
-    ("eth_getProof", "accountProof", lambda nodes: [_other(each) for each in nodes]),
+    ("eth_getProof", "accountProof", lambda nodes: [_other(node) for node in nodes]),
     ("eth_getProof", "balance", _other),
     ("eth_getBlockByNumber", "stateRoot", _other),
     ("eth_getBlockByNumber", "hash", _other),
@@ -433,8 +446,8 @@ class Checks:
 
     def _count_open(self) -> int:
         """How many batches, transactions and webhooks have not ended."""
-        self._listed = [each for key in self._service.keys for each in self._list_batches(key)]
-        batches = sum(not each["ended"] for each in self._listed)
+        self._listed = [batch for key in self._service.keys for batch in self._list_batches(key)]
+        batches = sum(not batch["ended"] for batch in self._listed)
         webhooks = sum(count < 0 for count in self._webhooks().values())
         return batches + webhooks + self._open_transactions()
 
@@ -474,8 +487,8 @@ class Checks:
 
     def _of_batches(self) -> Iterator[str]:
         """Each batch is DONE, and its owner's list has it once."""
-        listed = Counter(each["internalId"] for each in self._listed)
-        listed.subtract(each.id for each in self._clients.batches if each.id)
+        listed = Counter(batch["internalId"] for batch in self._listed)
+        listed.subtract(batch.id for batch in self._clients.batches if batch.id)
         if wrong := {batch: count for batch, count in listed.items() if count}:
             yield f"batches are listed too often (1) or not at all (-1): {wrong}"
         for batch in self._clients.batches:
@@ -489,13 +502,15 @@ class Checks:
     def _webhooks(self) -> Counter[tuple[str, str]]:
         """(batch, status) → how many came, without repetitions, less those that should come."""
         contents = [json.loads(body) for body in list(self._installation.receiver.accepted)]
-        events = {(each["event"], each["batchQueryId"], each["queryStatus"]) for each in contents}
+        events = {
+            (event["event"], event["batchQueryId"], event["queryStatus"]) for event in contents
+        }
         webhooks = Counter((batch, status) for _, batch, status in events)
-        asking = {each.id for each in self._clients.batches if "webhook" in each.body}
+        asking = {batch.id for batch in self._clients.batches if "webhook" in batch.body}
         webhooks.subtract(
-            (each["internalId"], each["queryStatus"])
-            for each in self._listed
-            if each["ended"] and each["internalId"] in asking
+            (batch["internalId"], batch["queryStatus"])
+            for batch in self._listed
+            if batch["ended"] and batch["internalId"] in asking
         )
         return webhooks
 
@@ -507,7 +522,7 @@ class Checks:
 
     def _of_facts(self) -> Iterator[str]:
         """Registry and API have each fact of a DONE batch as the chain's own node has it."""
-        done = {each["internalId"] for each in self._listed if each["queryStatus"] == "DONE"}
+        done = {batch["internalId"] for batch in self._listed if batch["queryStatus"] == "DONE"}
         for batch in self._clients.batches:
             if batch.id in done:
                 answered = self._answered_facts(batch.id)
@@ -557,23 +572,25 @@ class Checks:
     def _open_transactions(self) -> int:
         """How many transactions the service itself does not consider final."""
         lines = self._get("/metrics").text.splitlines()
-        counts = [each for each in lines if each.startswith("tacitus_transactions{")]
-        return sum(int(float(each.rpartition(" ")[2])) for each in counts)
+        counts = [line for line in lines if line.startswith("tacitus_transactions{")]
+        return sum(int(float(count.rpartition(" ")[2])) for count in counts)
 
     def _of_costs(self, chain: Chain, sent: list[dict[str, Any]]) -> Iterator[str]:
         """Batches have paid for each transaction once, and none more than its fee.
 
         The operator may have paid for an empty transfer, which uses a nonce.
         """
-        least = sum(chain.cost(each["hash"]) for each in sent if each["input"] != "0x")
-        most = sum(chain.cost(each["hash"]) for each in sent)
-        here = [each for each in self._listed if each["destinationChainId"] == str(chain.id)]
-        spent = sum(int(each["spent"]) for each in here)
+        least = sum(
+            chain.cost(transaction["hash"]) for transaction in sent if transaction["input"] != "0x"
+        )
+        most = sum(chain.cost(transaction["hash"]) for transaction in sent)
+        here = [batch for batch in self._listed if batch["destinationChainId"] == str(chain.id)]
+        spent = sum(int(batch["spent"]) for batch in here)
         if not least <= spent <= most:
             yield f"batches paid {spent} wei on {chain.id}, transactions cost {least} to {most}"
-        for each in here:
-            if chain.id != A and int(each["spent"]) > int(each["fee"]):
-                yield f"{each['internalId']} has paid {each['spent']}, its fee is {each['fee']}"
+        for batch in here:
+            if chain.id != A and int(batch["spent"]) > int(batch["fee"]):
+                yield f"{batch['internalId']} has paid {batch['spent']}, its fee is {batch['fee']}"
 
     def _of_repetitions(self, chain: Chain, sent: list[dict[str, Any]]) -> Iterator[str]:
         """Each transaction proves something new of each account that it names.
@@ -581,18 +598,18 @@ class Checks:
         One that a reorg undid may find nothing to do when it is mined again. Where a node lied
         about gas, an account is named once for each half of its facts.
         """
-        registries = [each.lower() for each in self._service.registries.values()]
-        for each in sent:
-            receipt, nonce = chain.receipt(each["hash"]), int(each["nonce"], 16)
+        registries = [registry.lower() for registry in self._service.registries.values()]
+        for transaction in sent:
+            receipt, nonce = chain.receipt(transaction["hash"]), int(transaction["nonce"], 16)
             has_failed = receipt["status"] != "0x1"
             is_undone = (chain.id, nonce) in self._installation.undone
-            if each["to"] not in registries or has_failed or is_undone:
+            if transaction["to"] not in registries or has_failed or is_undone:
                 continue
-            named = {account for account in ACCOUNTS if account[2:].lower() in each["input"]}
+            named = {account for account in ACCOUNTS if account[2:].lower() in transaction["input"]}
             events = [log["topics"] for log in receipt["logs"]]
             proven = {to_checksum_address(at[1][-40:]) for at in events if at[0] in PROVEN}
             if named - proven or not events:
-                yield f"nonce {nonce} on {chain.id} proves again what was proven: {each['hash']}"
+                yield f"nonce {nonce} on {chain.id} proves nothing new: {transaction['hash']}"
 
     def of_programs(self) -> Iterator[str]:
         """Each program still runs, and ends well. This ends all of them."""
@@ -629,8 +646,8 @@ def run(options: Options) -> int:
                 problems.append(f"the web server does not answer: {error}")
             problems += checks.of_programs()
     print(f"  {len(clients.batches)} batches, {len(checks.facts)} facts")
-    for each in problems:
-        print(f"  WRONG: {each}")
+    for problem in problems:
+        print(f"  WRONG: {problem}")
     print(f"  again: {options}; logs in {folder}", flush=True)
     return len(problems)
 
@@ -660,7 +677,7 @@ def main() -> int:
     chosen = list(product(databases, [given.engine] if given.engine else ENGINES))
     seed, seconds = given.seed or secrets.token_hex(4), given.seconds / len(chosen)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    problems = [run(Options(seed, seconds, *each)) for each in chosen]
+    problems = [run(Options(seed, seconds, *pair)) for pair in chosen]
     return 1 if any(problems) else 0
 
 

@@ -52,6 +52,6 @@ def sql_flush(
         # As TRUNCATE does: who still writes ends first, and leaves nothing to the next test.
         f"LOCK TABLE {', '.join(quoted.values())} IN ACCESS EXCLUSIVE MODE",
         # First, because it refuses where what was deleted is still to be checked.
-        *([f"TRUNCATE {', '.join(quoted[each] for each in large)} CASCADE"] if large else []),
-        *(f"DELETE FROM {quoted[each]}" for each in small),  # noqa: S608  (tables' own names)
+        *([f"TRUNCATE {', '.join(quoted[table] for table in large)} CASCADE"] if large else []),
+        *(f"DELETE FROM {quoted[table]}" for table in small),  # noqa: S608  (tables' own names)
     ]

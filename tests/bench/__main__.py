@@ -57,7 +57,7 @@ def bench() -> None:
     wanted = frozenset(asked.rows or NAMES)
     if unknown := sorted(wanted - set(NAMES)):
         raise BenchFailed(f"There is no row {unknown[0]}. There are: {', '.join(NAMES)}.")
-    sizes = Sizes(**{each.name: getattr(asked, each.name) for each in dataclasses.fields(Sizes)})
+    sizes = Sizes(**{field.name: getattr(asked, field.name) for field in dataclasses.fields(Sizes)})
     for name, value in dataclasses.asdict(sizes).items():
         if value <= 0:
             raise BenchFailed(f"--{name.replace('_', '-')} must be more than nothing.")

@@ -43,7 +43,7 @@ def _address() -> str:
     held = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{held['NAME']}"
-    user, password = (quote(str(held[each]), safe="") for each in ("USER", "PASSWORD"))
+    user, password = (quote(str(held[name]), safe="") for name in ("USER", "PASSWORD"))
     login = f"{user}:{password}" if password else user
     return f"postgres://{login}@{held['HOST']}:{held['PORT'] or 5432}/{held['NAME']}"
 

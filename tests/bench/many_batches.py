@@ -59,7 +59,7 @@ def many_batches(bench: Bench) -> Iterator[Row]:
         facts = facts[: bench.sizes.batches]
         by_block = [(at, [account for block, account in facts if block == at]) for at in numbers]
         joined = [_body(block, accounts) for block, accounts in by_block]
-        single = [_body(block, [each]) for block, accounts in by_block for each in accounts]
+        single = [_body(block, [account]) for block, accounts in by_block for account in accounts]
         one = _proven(bench, chain, "one-prover", single, 1)
         for name, provers in PROVERS.items():
             if name not in bench.wanted:
@@ -135,7 +135,7 @@ def memory(bench: Bench) -> Iterator[Row]:
     for name, program in MEMORY.items():
         if name in bench.wanted:
             what = f"memory of the {program.removesuffix(' 1')} after {many:,} batches, and before"
-            meanwhile = ", ".join(f"{each:.1f}" for each in held[name])
+            meanwhile = ", ".join(f"{value:.1f}" for value in held[name])
             before, *_, after = held[name]
             remark = f"held meanwhile: {meanwhile}"
             yield Row(name, what, after, before, "MiB", most=MOST_MEMORY, remarks=(remark,))

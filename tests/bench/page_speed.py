@@ -63,7 +63,7 @@ def unchanged_batch(address: str, answer: str) -> str:
     blocks = re.findall(r'data-block="([^"]+)" open.*?data-from="(\d+)"', answer, re.DOTALL)
     asked = {
         "seen": ".".join(re.findall(r'data-mark="([^"]+)"', answer)),
-        "open": ",".join(":".join(each) for each in blocks),
+        "open": ",".join(":".join(block) for block in blocks),
         "rows": ",".join(re.findall(r'data-row="(\d+)"', answer)),
     }
     return f"{address}/changes?{urlencode(asked)}"
@@ -137,13 +137,13 @@ def _measure(queries: int, rounds: int) -> None:
         f"{'page':32} {'SQL':>4} {'median ms':>10} {'p90 ms':>8} {'bytes':>9}"
     )
     slow = []
-    for each in _page_times(named, rounds):
+    for row in _page_times(named, rounds):
         _print(
-            f"{each.page.name:32} {each.statements:4} {each.median_ms:10.1f} {each.p90_ms:8.1f} "
-            f"{each.bytes:9,}"
+            f"{row.page.name:32} {row.statements:4} {row.median_ms:10.1f} {row.p90_ms:8.1f} "
+            f"{row.bytes:9,}"
         )
-        if each.page.bounded and each.median_ms >= MOST_MS:
-            slow.append(f"{each.page.name} takes {each.median_ms:.1f} ms")
+        if row.page.bounded and row.median_ms >= MOST_MS:
+            slow.append(f"{row.page.name} takes {row.median_ms:.1f} ms")
     if slow:
         raise BenchFailed(f"{MOST_MS} ms or more: {', '.join(slow)}.")
 

@@ -109,10 +109,10 @@ def fill(queries: int) -> Mapping[str, str]:
             models = apps.get_app_config("queries").get_models()
             for statement in connection.ops.sequence_reset_sql(no_style(), list(models)):
                 cursor.execute(statement)
-    done = [each for each in batches if each.status == BatchStatus.DONE]
+    done = [batch for batch in batches if batch.status == BatchStatus.DONE]
     return {
-        "small": next(each.id for each in reversed(done) if each.size == 1),
-        "large": next(each.id for each in done if each.size == largest),
+        "small": next(batch.id for batch in reversed(done) if batch.size == 1),
+        "large": next(batch.id for batch in done if batch.size == largest),
         "moving": batches[-1].id,
         "past": batches[len(batches) // 2].id,
         "account": BUSY,
@@ -132,14 +132,14 @@ def _batches(queries: int, largest: int) -> Iterator[MadeBatch]:
         size = largest if number % ONE_IN == 0 else next(sizes)
         made.append(MadeBatch(number, first, size, NOW, "", BatchStatus.DONE))
         first += size
-    for each in made:
-        age = timedelta(days=DAYS) * (1 - (each.number + 1) / len(made))
-        status = BatchStatus.REJECTED if each.number % 33 == 7 else BatchStatus.DONE
-        if each.number >= len(made) - OPEN:
+    for batch in made:
+        age = timedelta(days=DAYS) * (1 - (batch.number + 1) / len(made))
+        status = BatchStatus.REJECTED if batch.number % 33 == 7 else BatchStatus.DONE
+        if batch.number >= len(made) - OPEN:
             status = BatchStatus.IN_PROGRESS
         moment = NOW - age
         batch_id = str(ULID.from_datetime(moment))
-        yield replace(each, submitted=moment, id=batch_id, status=status)
+        yield replace(batch, submitted=moment, id=batch_id, status=status)
 
 
 def _addresses(count: int) -> list[str]:
@@ -216,12 +216,12 @@ def _write_batches(batches: list[MadeBatch]) -> None:
     submitted = Batch._meta.get_field("submitted")
     table.write(
         table.like(
-            wanted[each.status],
-            id=each.id,
-            owner_id=owners[each.number % len(owners)].pk,
-            submitted=submitted.get_db_prep_save(each.submitted, connection),
+            wanted[batch.status],
+            id=batch.id,
+            owner_id=owners[batch.number % len(owners)].pk,
+            submitted=submitted.get_db_prep_save(batch.submitted, connection),
         )
-        for each in batches
+        for batch in batches
     )
 
 

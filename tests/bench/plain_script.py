@@ -90,7 +90,7 @@ def all_at_once(chain: BenchChain, registry: str, accounts: Sequence[str], block
             _sent(node, payer, registry, call, nonce + place)
             for place, call in enumerate(_calls(node, accounts, block))
         ]
-        gas = sum(_gas_used(node, each) for each in sent)
+        gas = sum(_gas_used(node, transaction) for transaction in sent)
     return Outcome(len(accounts), time.perf_counter() - begin, gas)
 
 
@@ -109,7 +109,7 @@ def _checked(header: Header, account: str, answer: dict[str, Any]) -> AccountPro
     key = keccak256(address)
     encoded = [bytes.fromhex(node[2:]) for node in answer["accountProof"]]
     get_from_proof: Any = hexary.HexaryTrie.get_from_proof
-    value = get_from_proof(header.state_root, key, [rlp.decode(each) for each in encoded])
+    value = get_from_proof(header.state_root, key, [rlp.decode(node) for node in encoded])
     state = decode_account(value)
     if state.balance != int(answer["balance"], 16):
         raise BenchFailed("The local node's proof does not show the balance that it states.")

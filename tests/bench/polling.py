@@ -47,7 +47,7 @@ def status_polling(bench: Bench) -> Iterator[Row]:
                 BARE: _poll(server, batch, BEHIND_THE_KEY),
                 **{str(count): _poll_that_shows(server, count) for count in FLOORS},
             }
-            rate = _rates(bench, {name: [each] for name, each in asked.items()})
+            rate = _rates(bench, {name: [request] for name, request in asked.items()})
     yield Row(
         "status_polling",
         "polling a status with details=0, beside a bare view",
@@ -120,7 +120,7 @@ def _batches_to_poll() -> list[str]:
     some = random.Random(SEED).sample(ended, min(len(ended), MOST_POLLED))  # noqa: S311
     moving = Batch.objects.filter(ended=None).annotate(asked=Count("queries"))
     single = moving.filter(asked=1).order_by("pk").values_list("pk", flat=True)
-    return [each for pair in zip(some, cycle(single), strict=False) for each in pair]
+    return [batch for pair in zip(some, cycle(single), strict=False) for batch in pair]
 
 
 def _rates(bench: Bench, asked: Mapping[str, Sequence[Request]]) -> dict[str, float]:
@@ -133,4 +133,4 @@ def _rates(bench: Bench, asked: Mapping[str, Sequence[Request]]) -> dict[str, fl
         bench.say(f"turn {turn + 1} of {bench.sizes.turns}: {', '.join(asked)}")
         for name, side in sides.items():
             found[name].append(per_second(*side, bench.sizes.seconds))
-    return {name: median(each) for name, each in found.items()}
+    return {name: median(seconds) for name, seconds in found.items()}

@@ -112,7 +112,7 @@ class Service:
 
     def submit_all(self, bodies: Sequence[bytes]) -> None:
         path = "/submit-batch-query"
-        each_once([Request.to(self.server.port, path, self.server.key, each) for each in bodies])
+        each_once([Request.to(self.server.port, path, self.server.key, body) for body in bodies])
 
     def wait_until_all_have_ended(self) -> None:
         """By the rows, so that the server has nothing to do meanwhile."""
@@ -154,12 +154,12 @@ def _free_port() -> int:
 def _cpu_seconds(process: int) -> float:
     """Its processor time so far, with that of its running children."""
     ticks = os.sysconf("SC_CLK_TCK")
-    return sum(int(each[USER_TICKS]) + int(each[SYSTEM_TICKS]) for each in _family(process)) / ticks
+    return sum(int(stat[USER_TICKS]) + int(stat[SYSTEM_TICKS]) for stat in _family(process)) / ticks
 
 
 def _resident_bytes(process: int) -> int:
     """The memory of it and its children; what they share counts for each."""
-    return sum(int(each[PAGES]) for each in _family(process)) * os.sysconf("SC_PAGE_SIZE")
+    return sum(int(stat[PAGES]) for stat in _family(process)) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _family(process: int) -> Iterator[list[str]]:
@@ -173,6 +173,6 @@ def _family(process: int) -> Iterator[list[str]]:
     if process not in everyone:
         raise BenchFailed(NO_PROC)
     wanted = [process]
-    for each in wanted:
-        yield everyone[each]
-        wanted += [other for other, stat in everyone.items() if int(stat[PARENT]) == each]
+    for pid in wanted:
+        yield everyone[pid]
+        wanted += [other for other, stat in everyone.items() if int(stat[PARENT]) == pid]

@@ -70,7 +70,7 @@ def _row(bench: Bench, name: str, size: int, sides: Sequence[Callable[[], None]]
     statements = [_statements(side) for side in sides]
     times = [[_milliseconds(side) for side in sides] for _ in range(bench.sizes.submissions)]
     ours, reference = (median(column) for column in zip(*times, strict=True))
-    run_often = [found[1] for each in statements[0] if (found := MANY_TIMES.match(each))]
+    run_often = [found[1] for statement in statements[0] if (found := MANY_TIMES.match(statement))]
     return Row(
         name,
         f"submitting a batch of {size} {_accounts(size)}, beside its rows alone",
@@ -127,7 +127,7 @@ def _store(accounts: Sequence[str]) -> None:
 def _statements(side: Callable[[], None]) -> list[str]:
     with CaptureQueriesContext(connection) as captured:
         side()
-    return [str(each["sql"]) for each in captured.captured_queries]
+    return [str(query["sql"]) for query in captured.captured_queries]
 
 
 def _milliseconds(side: Callable[[], None]) -> float:

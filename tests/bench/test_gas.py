@@ -29,7 +29,7 @@ def cases(corpus_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Case
         document = json.loads(file.read_text())
         document["accounts"] = document.get("accounts", [])[:100]
         (folder / file.name).write_text(json.dumps(document))
-    cases = {each.case: each for each in measure(read_corpus(folder))}
+    cases = {trial.case: trial for trial in measure(read_corpus(folder))}
     assert len(cases) > 80
     assert len(cases[f"{CONTRACT}/header+account"].ways) == 4
     return cases
@@ -75,14 +75,14 @@ def test_costs_rest_on_the_measured_figures(cases: Cases) -> None:
 def test_the_service_sends_the_cheapest_call(cases: Cases, corpus_folder: Path) -> None:
     """With a slot, it is cheaper to send the hashes that a native registry could look up."""
     name, account = CONTRACT.split("/")
-    (file,) = (each for each in read_corpus(corpus_folder) if each.name == name)
-    (proof,) = (each.proof for each in file.accounts if each.name == account)
+    (file,) = (block for block in read_corpus(corpus_folder) if block.name == name)
+    (proof,) = (held.proof for held in file.accounts if held.name == account)
     assert file.block.header
     assert proof.address
     anchor = Anchor(file.block.header, accumulated=False, fills_hashes=True)
     for case, slots in (("header+account", 0), ("header+account+slot", 1)):
         shown = replace(proof, slots=proof.slots[:slots])
-        wanted = frozenset({AccountField.BALANCE}), tuple(each.slot for each in shown.slots)
+        wanted = frozenset({AccountField.BALANCE}), tuple(slot.slot for slot in shown.slots)
         lacking = Missing({proof.address: wanted}, frozenset(), ())
         (call,) = join(pieces_of(0, anchor, lacking, [shown]))
         assert len(call.data) == cases[f"{CONTRACT}/{case}"].bytes

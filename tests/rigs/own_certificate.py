@@ -19,7 +19,7 @@ BOOLEAN, INTEGER, BITS, OCTETS, ID, TEXT, TIME, SEQUENCE, SET = (
 VERSION, EXTENSIONS, DNS_NAME, ADDRESS = 0xA0, 0xA3, 0x82, 0x87
 ECDSA_WITH_SHA256 = bytes.fromhex("2a8648ce3d040302")
 COMMON_NAME, KEY_ID, KEY_USAGE, OTHER_NAMES, CONSTRAINTS = (
-    bytes.fromhex(each) for each in ("550403", "551d0e", "551d0f", "551d11", "551d13")
+    bytes.fromhex(oid) for oid in ("550403", "551d0e", "551d0f", "551d11", "551d13")
 )
 # It signs what is said, and certificates: whoever trusts it takes it for an authority.
 SIGNS = b"\2\x84"

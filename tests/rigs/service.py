@@ -103,7 +103,7 @@ class Process:
 
     def kill(self) -> None:
         """kill -9 of it and of every process that it has started."""
-        for process in [int(each.name) for each in Path("/proc").glob("[0-9]*")]:
+        for process in [int(file.name) for file in Path("/proc").glob("[0-9]*")]:
             with suppress(ProcessLookupError):
                 if os.getsid(process) == self.pid:
                     os.kill(process, signal.SIGKILL)
@@ -152,7 +152,7 @@ class Service:
         self._chains[chain.id] = chain
         chain.set_balance(HOLDER, HELD)
         chain.set_balance(SIGNER, 1_000 * ETHER)
-        urls = [each.url if isinstance(each, Node) else each for each in nodes] or [chain.url]
+        urls = [node.url if isinstance(node, Node) else node for node in nodes] or [chain.url]
         told = {"name": f"Chain {chain.id}", "nodes": urls, "free": True, **settings}
         self._write(f"[chains.{chain.id}]", told)
 
@@ -365,7 +365,7 @@ class Service:
 
     def events(self, signature: str, *topics: int, route: tuple[int, int] = (31337, 31337)) -> Any:
         """The route's registry's logs of this event with these indexed values, oldest first."""
-        asked = [f"0x{keccak(text=signature).hex()}", *(f"0x{each:064x}" for each in topics)]
+        asked = [f"0x{keccak(text=signature).hex()}", *(f"0x{topic:064x}" for topic in topics)]
         where = {"address": self.registries[route], "fromBlock": "0x0", "topics": asked}
         return self._chains[route[1]].rpc("eth_getLogs", where)
 

@@ -78,7 +78,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Template]:
     with new_database(folder) as url:
         service = Service(folder, url)
         service.manage("migrate", "--verbosity", "0")
-        keys = [service.manage("create_api_key", "--owner", each).stdout for each in OWNERS]
+        keys = [service.manage("create_api_key", "--owner", owner).stdout for owner in OWNERS]
         yield Template(url, tuple(key.strip() for key in keys))
 
 

@@ -37,8 +37,8 @@ refused = batch_query_status.sync(client=client, batch_query_id="x")
 assert isinstance(refused, Error)
 told = {
     "status": status.query_status,
-    "values": [each.values.to_dict() for each in status.queries],
-    "listed": [each.internal_id for each in batch_queries.sync(client=client).batches],
+    "values": [query.values.to_dict() for query in status.queries],
+    "listed": [batch.internal_id for batch in batch_queries.sync(client=client).batches],
     "submitted": submitted.internal_id,
     "refused": refused.code,
     "free": estimate.sync(client=client, body=asked).free,

@@ -75,6 +75,6 @@ def test_an_absent_account_and_slots_that_are_zero_are_proven(shared: Service) -
     block = shared.chain.mine(2) - 1
     asked = accounts(absent, present, props=PROPS, slots=["0x1", "0x2", "0x3"])
     shared.wait(shared.submit({31337: {block: asked}}))
-    assert [shared.field(absent, block, each) for each in range(4)] == [0, 0, NO_STORAGE, NO_CODE]
-    assert [shared.slot(absent, block, each) for each in (1, 2, 3)] == [0, 0, 0]
-    assert [shared.slot(present, block, each) for each in (1, 2, 3)] == [5, 0, 0]
+    assert [shared.field(absent, block, field) for field in range(4)] == [0, 0, NO_STORAGE, NO_CODE]
+    assert [shared.slot(absent, block, slot) for slot in (1, 2, 3)] == [0, 0, 0]
+    assert [shared.slot(present, block, slot) for slot in (1, 2, 3)] == [5, 0, 0]

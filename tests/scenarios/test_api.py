@@ -34,8 +34,8 @@ def test_the_same_idempotency_key_submits_a_batch_once(shared: Service) -> None:
         return shared.post("/submit-batch-query", content, Idempotency_Key=key)
 
     with ThreadPoolExecutor(8) as pool:
-        answers = [each.json() for each in pool.map(submit, 8 * [first], 8 * ["one"])]
-    assert all(each == answers[0] for each in answers)
+        answers = [answer.json() for answer in pool.map(submit, 8 * [first], 8 * ["one"])]
+    assert all(answer == answers[0] for answer in answers)
     conflict = submit(other, "one")
     assert (conflict.status_code, conflict.json()["code"]) == (409, "idempotency_key_reused")
     assert submit(other, "two").json() != answers[0]
@@ -93,13 +93,13 @@ def test_a_list_has_ones_own_batches_newest_first_page_by_page(shared: Service) 
     page = shared.get("/batch-queries", key=own, limit=2).json()
     while len(listed) < len(mine):
         assert len(page["batches"]) <= 2
-        listed += [each["internalId"] for each in page["batches"]]
+        listed += [batch["internalId"] for batch in page["batches"]]
         if page["cursor"]:
             page = shared.get("/batch-queries", key=own, limit=2, cursor=page["cursor"]).json()
     assert page["cursor"] is None
     assert listed == sorted(mine, reverse=True)
     done = shared.get("/batch-queries", key=others, status="DONE").json()["batches"]
-    assert [each["internalId"] for each in done] == [another]
+    assert [batch["internalId"] for batch in done] == [another]
     assert shared.get("/batch-queries", key=own, status="REJECTED").json()["batches"] == []
 
 
@@ -123,14 +123,14 @@ def test_facts_are_files_and_a_link_leads_from_one_to_the_next(shared: Service) 
     rest = requests.get(f"{shared.url}{first.links['next']['url']}", timeout=60)
     assert "next" not in rest.links
     rows = first.json() + rest.json()
-    assert {each["account"].lower() for each in rows} == {HOLDER.lower(), *many}
+    assert {row["account"].lower() for row in rows} == {HOLDER.lower(), *many}
     (batch_file,) = {
-        requests.get(f"{shared.url}/explorer/query/{each}/facts.csv", timeout=60).text.count("\n")
-        for each in batches
+        requests.get(f"{shared.url}/explorer/query/{batch}/facts.csv", timeout=60).text.count("\n")
+        for batch in batches
     }
     assert batch_file == 402  # a head and a line for each
     table = csv.DictReader(io.StringIO(requests.get(f"{page}.csv", timeout=60).text))
-    (row,) = [each for each in list(table)[:1_201] if each["account"] == HOLDER][:1]
+    (row,) = [row for row in list(table)[:1_201] if row["account"] == HOLDER][:1]
     assert (row["block"], row["field_or_slot"]) == (str(block), "BALANCE")
     assert int(row["word"], 16) == HELD
 

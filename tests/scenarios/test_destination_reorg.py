@@ -40,7 +40,7 @@ def proving_transaction(service: Service, block: int) -> str:
     chain = service.chain
     (event,) = service.events("AccountProven(address,uint256,uint8)", int(HOLDER, 16), block)
     assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
-    nonces = [int(each["nonce"], 16) for each in chain.transactions_of(SIGNER)]
+    nonces = [int(transaction["nonce"], 16) for transaction in chain.transactions_of(SIGNER)]
     assert nonces == list(range(len(nonces)))
     return str(event["transactionHash"])
 

@@ -63,7 +63,7 @@ def test_a_message_over_a_broker_wakes_a_prover(
         provers = [start(service, chain, broker), service.prove()]
         # On a busy machine a batch may take longer.
         until(lambda: all(is_done_at_once() for _ in range(3)))
-        assert all(each.runs for each in provers), service.logs()
+        assert all(prover.runs for prover in provers), service.logs()
         service.close()
 
 

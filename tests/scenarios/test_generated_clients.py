@@ -23,7 +23,7 @@ PROGRAMS = JS / "node_modules" / ".bin"
 def run(*arguments: object, folder: Path) -> str:
     searched = {"PYTHONPATH": str(folder)}
     ended = subprocess.run(
-        [str(each) for each in arguments],
+        [str(argument) for argument in arguments],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -103,14 +103,19 @@ def test_an_entry_of_a_mapping_is_found_by_its_slot_or_its_name(
     (tmp_path / "MyToken.sol").write_text(
         "contract MyToken { uint256[3] before; mapping(address => uint256) balances; }"
     )
-    found = [run("sh", code_of(live.url, "api", each), tmp_path) for each in ("--key", "--layout")]
-    assert found[0] == found[1] != ""
+    printed = [
+        run("sh", code_of(live.url, "api", words), tmp_path) for words in ("--key", "--layout")
+    ]
+    assert printed[0] == printed[1] != ""
 
 
 def test_a_batch_asks_for_everything(live: Service) -> None:
     batch = json.loads(code_of(live.url, "api", '"slots": ["0x0", "0x1"]'))
     status = live.wait(live.post("/submit-batch-query", batch).json()["internalId"])
-    assert {name for each in status["queries"] for name in each["values"]} > {"NONCE", "TIMESTAMP"}
+    assert {name for query in status["queries"] for name in query["values"]} > {
+        "NONCE",
+        "TIMESTAMP",
+    }
 
 
 @pytest.mark.parametrize("language", DOWNLOADS)

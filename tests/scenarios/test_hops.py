@@ -71,11 +71,11 @@ def test_a_block_20_000_back_on_the_same_chain(
         service.wait(service.submit(data, fee=estimate["feeNeeded"]))
         alone = len(chain.transactions_of(SIGNER, since=20_000)) - len(mined)
     assert service.field(HOLDER, block, BALANCE) == HELD
-    gas = sum(int(chain.receipt(each["hash"])["gasUsed"], 16) for each in mined)
+    gas = sum(int(chain.receipt(transaction["hash"])["gasUsed"], 16) for transaction in mined)
     assert len(mined) == estimate["transactions"] == 2
     assert alone == 1
     shown = [step["transactionHash"] for step in query["steps"]]
-    assert shown == [None, *(each["hash"] for each in mined), mined[-1]["hash"]]
+    assert shown == [None, *(transaction["hash"] for transaction in mined), mined[-1]["hash"]]
     assert all(hops in page for hops in ("2 hops", "1 hop<"))
     assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
     trusted = chain.header(block)["hash"]
@@ -112,15 +112,15 @@ def test_an_l1_block_is_read_on_an_l2_that_never_recorded_it(
     several = block + 10, block + 20, block + 30, block + 200
     with service.serve(), service.prove():
         for named in ([block], [at_time], several):
-            data, before = {L1: {each: accounts(HOLDER) for each in named}}, l2.head
+            data, before = {L1: {selector: accounts(HOLDER) for selector in named}}, l2.head
             estimate = service.post("/estimate", request(data)).json()
-            hops = [each["hops"] for each in estimate["blocks"]]
+            hops = [block["hops"] for block in estimate["blocks"]]
             assert (estimate["complete"], hops) == (True, [1] * len(named))
             service.wait(service.submit(data, fee=estimate["feeNeeded"]))
             mined = l2.transactions_of(SIGNER, since=before + 1)
-            gas = sum(int(l2.receipt(each["hash"])["gasUsed"], 16) for each in mined)
+            gas = sum(int(l2.receipt(transaction["hash"])["gasUsed"], 16) for transaction in mined)
             # Jobs that are ready together share a transaction, and here not all may be.
-            alone = sum(int(each["price"]["gas"]) for each in estimate["blocks"])
+            alone = sum(int(block["price"]["gas"]) for block in estimate["blocks"])
             assert 0.95 * int(estimate["gas"]) <= gas <= 1.05 * alone
             assert len(named) > 1 or len(mined) == estimate["transactions"]
     assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD

@@ -47,7 +47,7 @@ class Fork:
             chain.set_balance(HOLDER, HELD + number)
             chain.mine()
             self.blocks[number] = made = self._delayed(number)
-            self.proofs |= {(made["hash"], each["address"].lower()): each for each in proofs}
+            self.proofs |= {(made["hash"], proof["address"].lower()): proof for proof in proofs}
 
     def header(self, number: int) -> dict[str, Any]:
         return self.blocks.get(number) or self.chain.header(number)
@@ -61,7 +61,7 @@ class Fork:
         return own | changed | {"hash": f"0x{keccak(rlp.encode(fields)).hex()}"}
 
     def fault(self, node: Node) -> Fault:
-        numbers = {each["hash"]: number for number, each in self.blocks.items()}
+        numbers = {block["hash"]: number for number, block in self.blocks.items()}
 
         def answer(question: Question) -> dict[str, Any] | None:
             method, params = question["method"], question.get("params", [])
@@ -75,7 +75,7 @@ class Fork:
                 proof = self.proofs.get((params[2]["blockHash"], params[0].lower()))
                 if proof is None:
                     return told | {"error": {"code": -32000, "message": "missing trie node"}}
-                shown = [each for each in proof["storageProof"] if each["key"] in params[1]]
+                shown = [slot for slot in proof["storageProof"] if slot["key"] in params[1]]
                 return told | {"result": {**proof, "storageProof": shown}}
             return None
 
@@ -107,7 +107,7 @@ def test_a_header_without_its_blocks_state_ends_accounts_and_no_header_fields(
     service.add_registry("attested", source, to, signers=[signer], threshold=1)
     route = (L1, L2)
     own, proven = (
-        int(fork.header(each)["timestamp"], 16) for each in (block, block - (block > RING))
+        int(fork.header(number)["timestamp"], 16) for number in (block, block - (block > RING))
     )
     with service.serve(), service.prove():
         ends = ("--source", str(L1), "--destination", str(L2), "--post", service.url)
@@ -128,5 +128,9 @@ def test_a_header_without_its_blocks_state_ends_accounts_and_no_header_fields(
     word = service.read("headerField(uint256,uint8)", block, TIMESTAMP, route=route)
     assert int.from_bytes(word) == own
     assert service.field(HOLDER, fork.before, BALANCE, route=route) == HELD
-    ended = [each for each in to.transactions_of(SIGNER) if each["input"].startswith(ENDED_BY)]
+    ended = [
+        transaction
+        for transaction in to.transactions_of(SIGNER)
+        if transaction["input"].startswith(ENDED_BY)
+    ]
     assert len(ended) == 1

@@ -88,9 +88,9 @@ def test_an_operator_disables_accounts_and_revokes_keys_and_sees_no_secret(
 ) -> None:
     service, operator, person = new_service(), Visitor(""), Visitor("")
     service.serve(OPERATORS=operator.key.address)
-    for each in (operator, person):
-        each.url = service.url
-        each.sign_in()
+    for visitor in (operator, person):
+        visitor.url = service.url
+        visitor.sign_in()
     for stranger in (person, Visitor(service.url)):
         for path in ("/admin/", ACCOUNTS, KEYS):
             assert stranger.get(path).headers["Location"].startswith("/admin/login/")

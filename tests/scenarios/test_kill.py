@@ -114,11 +114,13 @@ def assert_proven_once(
         assert len(proven) == 1
         assert service.field(account, block, BALANCE) == chain.balance(account, block)
     sent = chain.transactions_of(SIGNER)[before:]
-    nonces = [int(each["nonce"], 16) for each in sent]
+    nonces = [int(transaction["nonce"], 16) for transaction in sent]
     assert nonces == list(range(before, before + len(sent)))
-    assert all(chain.receipt(each["hash"])["logs"] for each in sent)  # none proved nothing
-    spent = sum(int(service.status(each)["spent"]) for each in batches)
-    assert spent == sum(chain.cost(each["hash"]) for each in sent)
+    assert all(
+        chain.receipt(transaction["hash"])["logs"] for transaction in sent
+    )  # none proved nothing
+    spent = sum(int(service.status(batch)["spent"]) for batch in batches)
+    assert spent == sum(chain.cost(transaction["hash"]) for transaction in sent)
 
 
 # The methods; whether only after a transaction was sent; whether after the answer. Whether a prover

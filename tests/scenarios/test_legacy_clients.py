@@ -75,13 +75,13 @@ def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Pl
 def test_each_recorded_request_is_done_and_readable_by_the_deployed_selectors(place: Place) -> None:
     named = re.compile(rf"\b({'|'.join(place.words)})\b")
     submitted = {}
-    for each in RECORDED:
-        content = json.loads(named.sub(lambda word: place.words[word[0]], each.body))
-        submitted[each] = until(lambda: taken(place.submit(content, each.key)))  # noqa: B023
-        assert re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", submitted[each])
-    for each, batch in submitted.items():
-        until(lambda: place.status(batch, each.key).json()["queryStatus"] == "DONE")  # noqa: B023
-        assert place.status(batch, each.key).status_code == 200
+    for recorded in RECORDED:
+        content = json.loads(named.sub(lambda word: place.words[word[0]], recorded.body))
+        submitted[recorded] = until(lambda: taken(place.submit(content, recorded.key)))  # noqa: B023
+        assert re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", submitted[recorded])
+    for recorded, batch in submitted.items():
+        until(lambda: place.status(batch, recorded.key).json()["queryStatus"] == "DONE")  # noqa: B023
+        assert place.status(batch, recorded.key).status_code == 200
         page = f"{place.service.url}/explorer/query/{batch}"  # clients print this link
         assert requests.get(page, timeout=30).status_code == 200
     # What contracts in the field call: accountField and accountStorageSlotValues.
@@ -90,13 +90,13 @@ def test_each_recorded_request_is_done_and_readable_by_the_deployed_selectors(pl
     slot = f"0x7e445a26{place.words['CONTRACT'][2:]:0>64}{block:064x}{1:064x}"
     chain = place.service.chain
     read = [
-        int(chain.rpc("eth_call", {"to": registry, "data": each}, "latest"), 16)
-        for each in (balance, slot)
+        int(chain.rpc("eth_call", {"to": registry, "data": data}, "latest"), 16)
+        for data in (balance, slot)
     ]
     stored = chain.rpc("eth_getStorageAt", place.words["CONTRACT"], "0x1", hex(block))
     assert read == [HELD, int(stored, 16)]
-    (with_hook,) = [batch for each, batch in submitted.items() if "HOOK" in each.body]
-    until(lambda: with_hook.encode() in b"".join(each.body for each in place.hook.got))
+    (with_hook,) = [batch for recorded, batch in submitted.items() if "HOOK" in recorded.body]
+    until(lambda: with_hook.encode() in b"".join(received.body for received in place.hook.got))
 
 
 def taken(answer: requests.Response) -> str:
@@ -171,7 +171,7 @@ def test_a_batch_is_read_at_its_own_address(place: Place) -> None:
 
 def test_what_was_asked_and_proven_is_found_by_the_keys_of_the_request(place: Place) -> None:
     """In any spelling: a client looks up what it has sent."""
-    block, moment, contract = (place.words[each] for each in ("BLOCK", "TIME", "CONTRACT"))
+    block, moment, contract = (place.words[word] for word in ("BLOCK", "TIME", "CONTRACT"))
     lower, odd, slots = HOLDER.lower(), place.words["MISSPELLED"], ["0x1", f"0x{'01':>064}"]
     data: dict[str, Any] = {
         "SN_SEPOLIA": {
@@ -199,7 +199,7 @@ def test_what_was_asked_and_proven_is_found_by_the_keys_of_the_request(place: Pl
     assert answered()["batchQuery"]["data"] == data
     place.service.wait(batch)
     assert answered()["batchQuery"]["data"] == data
-    registries = {each["registry"] for each in answered()["queries"]}
+    registries = {query["registry"] for query in answered()["queries"]}
     assert registries == {place.service.registries[31337, 31337]}  # with its checksum
     (results,) = answered()["results"].values()
     first, second = results[f"block:{block}"], results[f"timestamp:{moment}"]
@@ -241,25 +241,25 @@ def test_the_second_generation_submits_and_polls(place: Place) -> None:
         return str(asked("POST", "/submit-request", json=content)["request_id"])
 
     def statuses(request_id: str) -> set[str]:
-        return {each["status"] for each in asked("GET", f"/get_queries/{request_id}")["queries"]}
+        return {query["status"] for query in asked("GET", f"/get_queries/{request_id}")["queries"]}
 
     done = request_of("block:3")
     until(lambda: statuses(done) == {"COMPLETED"})
     queries = asked("GET", f"/get_queries/{done}")["queries"]
-    assert sorted(each["typ"] for each in queries) == ["ACCOUNT", "HEADER"]
-    assert all(each["completed_at"] >= each["created_at"] for each in queries)
+    assert sorted(query["typ"] for query in queries) == ["ACCOUNT", "HEADER"]
+    assert all(query["completed_at"] >= query["created_at"] for query in queries)
     actions = asked("GET", f"/get_actions/{queries[-1]['internal_id']}")["actions"]
-    assert {each["status"] for each in actions} == {"COMPLETED"}
+    assert {action["status"] for action in actions} == {"COMPLETED"}
     assert len(actions) in {3, 4}
     failed = request_of("timestamp:1")
     # A current client ends on COMPLETED or FAILED alone.
     until(lambda: statuses(failed) == {"FAILED"})
     rejection = place.service.rejection(failed)
-    for each in asked("GET", f"/get_queries/{failed}")["queries"]:
-        assert {name: each[name] for name in ("message", "code", "retryable")} == {
+    for query in asked("GET", f"/get_queries/{failed}")["queries"]:
+        assert {name: query[name] for name in ("message", "code", "retryable")} == {
             name: rejection[name] for name in ("message", "code", "retryable")
         }
-        first, *others = asked("GET", f"/get_actions/{each['internal_id']}")["actions"]
+        first, *others = asked("GET", f"/get_actions/{query['internal_id']}")["actions"]
         assert (first["status"], first["code"]) == ("FAILED", "time_too_early")
         assert {other["status"] for other in others} == {"PENDING"}
         assert not any("code" in other for other in others)
@@ -289,9 +289,9 @@ def test_who_reads_one_page_of_queries_misses_none(place: Place) -> None:
     while following is not None:
         some = page(fromQuery=following)
         assert len(some["queries"]) <= 100
-        found += [each["internal_id"] for each in some["queries"]]
+        found += [query["internal_id"] for query in some["queries"]]
         following = some["next_query"]
-    assert found == [each["internal_id"] for each in whole["queries"]]
+    assert found == [query["internal_id"] for query in whole["queries"]]
     batch = f"/batch-queries/{answer.json()['request_id']}"
     whole = place.ask("GET", batch, KeyPlace.HEADER).json()["batchQuery"]["data"]
     assert whole == {"31337": {"block:2": many}}
@@ -308,7 +308,7 @@ def test_the_second_generation_reads_through_the_router(place: Place) -> None:
 
     def is_completed() -> bool:
         told = place.ask("GET", f"/get_queries/{sent['request_id']}", KeyPlace.HEADER).json()
-        return {each["status"] for each in told["queries"]} == {"COMPLETED"}
+        return {query["status"] for query in told["queries"]} == {"COMPLETED"}
 
     until(is_completed)
     number = int(block)

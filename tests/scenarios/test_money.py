@@ -57,7 +57,9 @@ def key(paid: Service) -> str:
 
 def sent_by(key: str, chain: Chain) -> list[str]:
     """The hashes of all mined transactions of this key."""
-    return [each["hash"] for each in chain.transactions_of(Account.from_key(key).address)]
+    return [
+        transaction["hash"] for transaction in chain.transactions_of(Account.from_key(key).address)
+    ]
 
 
 def test_a_fee_that_is_too_low_is_rejected_and_nothing_is_sent(
@@ -82,14 +84,14 @@ def test_a_fee_is_a_ceiling_and_receipts_are_shared(
     """Blocks that wait together share a transaction; each batch bears its share of the receipt."""
     chain = paid.chain
     bodies = [{31337: {block: accounts(HOLDER)}} for block in islice(blocks, 3)]
-    needed = [int(paid.post("/estimate", request(each)).json()["feeNeeded"]) for each in bodies]
+    needed = [int(paid.post("/estimate", request(body)).json()["feeNeeded"]) for body in bodies]
     batches = [
         paid.submit(body, fee=str(fee), key=paid.keys[place % 2])
         for place, (body, fee) in enumerate(zip(bodies, needed, strict=True))
     ]
     with paid.prove(threads=1, SIGNER_KEY=key):
         paid.wait(*batches)
-    spent = [int(paid.status(each)["spent"]) for each in batches]
+    spent = [int(paid.status(batch)["spent"]) for batch in batches]
     assert all(0 < one <= fee for one, fee in zip(spent, needed, strict=True))
     sent = sent_by(key, chain)
     assert len(sent) < len(batches)
@@ -174,8 +176,8 @@ def test_a_proof_above_the_gas_cap_is_halved(
         status = paid.wait(paid.submit(body, fee=str(ETHER)))
     sent = paid.chain.transactions_of(Account.from_key(key).address)
     assert len(sent) > 1
-    assert all(int(each["gas"], 16) <= 250_000 for each in sent)
-    assert int(status["spent"]) == sum(paid.chain.cost(each["hash"]) for each in sent)
+    assert all(int(transaction["gas"], 16) <= 250_000 for transaction in sent)
+    assert int(status["spent"]) == sum(paid.chain.cost(transaction["hash"]) for transaction in sent)
 
 
 def test_a_fact_above_the_gas_cap_is_rejected(
@@ -211,7 +213,7 @@ def test_where_gas_is_dear_estimates_may_exceed_osakas_cap(
                 ]
                 service.wait(*batches)
             sent = chain.transactions_of(Account.from_key(SIGNER_KEY).address)
-    limits = [int(each["gas"], 16) for each in sent]
+    limits = [int(transaction["gas"], 16) for transaction in sent]
     assert max(limits) > osaka
     assert all(limit <= cap for limit in limits)
     assert len(sent) > len(batches)  # the second one did not fit and was cut
@@ -246,7 +248,7 @@ def test_what_reverted_is_proven_again_until_three_transactions_failed(
         status = paid.wait(paid.submit_balance(block, fee=str(ETHER)), end=end)
     node.recover()
     sent = sent_by(key, chain)
-    succeeded = [chain.receipt(each)["status"] == "0x1" for each in sent]
+    succeeded = [chain.receipt(transaction)["status"] == "0x1" for transaction in sent]
     assert succeeded == [False] * reverted + [True] * (end == "DONE")
     assert int(status["spent"]) == sum(map(chain.cost, sent))
     assert paid.is_proven(HOLDER, block) == (end == "DONE")

@@ -28,19 +28,19 @@ class Nodes:
 
     service: Service
     other_chain: Chain
-    each: list[Node]
+    nodes: list[Node]
     _prover: Process | None = None
     _known: int = 0
 
     @property
     def bad(self) -> Node:
-        return self.each[0]
+        return self.nodes[0]
 
     def prove(self, first: int) -> None:
         """Run a prover that knows the first ones alone, in their order, and asks the bad one."""
         if self._known != first:
             self.stop()
-            urls = [node.url for node in self.each[:first]]
+            urls = [node.url for node in self.nodes[:first]]
             self._prover = self.service.prove(ROUTES_FILE=self.service.routes_with(nodes=urls))
             self._known = first
         self.bad.calls.clear()
@@ -55,7 +55,9 @@ class Nodes:
 @pytest.fixture(scope="module")
 def running(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Nodes]:
     with ExitStack() as stack:
-        chain, other = (stack.enter_context(closing(Chain(each))) for each in (31337, 31338))
+        chain, other = (
+            stack.enter_context(closing(Chain(chain_id))) for chain_id in (31337, 31338)
+        )
         nodes = [stack.enter_context(closing(Node(chain))) for _ in range(3)]
         service = stack.enter_context(install())
         service.set_limits(
@@ -234,5 +236,5 @@ def test_no_log_holds_an_api_key_or_a_nodes_address(nodes: Nodes, blocks: Iterat
     assert service.get("/api-key", apiKey=service.keys[1]).ok
     logs = "".join(file.read_text() for file in service.folder.glob("*.log"))
     assert "/api-key" in logs
-    for each in (secret, *(node.url for node in nodes.each), *service.keys):
-        assert each not in logs + shown
+    for text in (secret, *(node.url for node in nodes.nodes), *service.keys):
+        assert text not in logs + shown

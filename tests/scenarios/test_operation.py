@@ -51,4 +51,4 @@ def test_slow_nodes_stop_no_page_of_a_server_with_two_threads(
         time.sleep(1)
         assert requests.get(f"{service.url}/readyz", timeout=3).ok
         node.recover()
-        assert {each.result().status_code for each in estimates} <= {200, 503}
+        assert {estimate.result().status_code for estimate in estimates} <= {200, 503}

@@ -130,7 +130,7 @@ def test_an_estimate_prices_the_record_the_hop_and_the_proof(rollup: Rollup) -> 
     before = rollup.l1.head
     rollup.service.wait(rollup.submit(block))
     mined = rollup.l1.transactions_of(SIGNER, since=before + 1)
-    gas = sum(int(rollup.l1.receipt(each["hash"])["gasUsed"], 16) for each in mined)
+    gas = sum(int(rollup.l1.receipt(transaction["hash"])["gasUsed"], 16) for transaction in mined)
     assert len(mined) == estimate["transactions"] == 2
     assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
 

@@ -70,8 +70,8 @@ def test_pages_keep_nobody_out_and_fit_a_small_screen(
 ) -> None:
     visitor = Visitor(shared.url).sign_in()
     page.context.add_cookies(
-        [{"name": each.name, "value": each.value or "", "url": shared.url}
-         for each in visitor.browser.cookies]
+        [{"name": cookie.name, "value": cookie.value or "", "url": shared.url}
+         for cookie in visitor.browser.cookies]
     )  # fmt: skip
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     for path, width in product(("/", f"/explorer/query/{done[0]}", "/dashboard"), (360, 1200)):
@@ -80,7 +80,7 @@ def test_pages_keep_nobody_out_and_fit_a_small_screen(
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         found = Axe().run(page).response["violations"]
-        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+        assert [(violation["id"], violation["nodes"][0]["html"]) for violation in found] == []
 
 
 def test_pages_are_whole_without_javascript(shared: Service, done: tuple[str, int]) -> None:

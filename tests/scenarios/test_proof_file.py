@@ -48,7 +48,7 @@ def file(shared: Service, batch: tuple[str, int], tmp_path: Path) -> Path:
 
 def hashes(shared: Service, *blocks: int) -> list[str]:
     """The options that name the hashes of these blocks, as the chain has them."""
-    return [word for each in blocks for word in ("--hash", shared.chain.header(each)["hash"])]
+    return [word for block in blocks for word in ("--hash", shared.chain.header(block)["hash"])]
 
 
 def test_it_is_verified_without_database_and_node_until_a_byte_is_changed(
@@ -61,7 +61,7 @@ def test_it_is_verified_without_database_and_node_until_a_byte_is_changed(
     assert f"{HELD} wei" in told
     proof = file.read_text()
     content: dict[str, Any] = json.loads(proof)
-    found = [each for each in _texts(content) if re.fullmatch("0x[0-9a-f]{64,}", each)]
+    found = [text for text in _texts(content) if re.fullmatch("0x[0-9a-f]{64,}", text)]
     for changed in (found[0], found[len(found) // 2], found[-1]):
         middle = len(changed) // 2
         digit = "1" if changed[middle] == "0" else "0"
@@ -79,7 +79,7 @@ def _texts(content: Any) -> list[str]:
         return [content]
     parts = content.values() if isinstance(content, dict) else content
     parts = parts if isinstance(parts, list | type({}.values())) else []
-    return [text for each in parts for text in _texts(each)]
+    return [text for part in parts for text in _texts(part)]
 
 
 def test_anyone_publishes_it_to_another_registry_from_which_others_have_their_proof(

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.either_database
 
 def _block_of(language: str, words: str) -> str:
     found = re.findall(f"```{language}\n(.*?)```", README, re.DOTALL)
-    (block,) = [each for each in found if words in each]
+    (block,) = [block for block in found if words in block]
     return str(block)
 
 

@@ -28,7 +28,7 @@ SETTINGS = {
     "FACTS_PER_DAY": "300",
 }
 GONE = "http://127.0.0.1:9"
-SIGNERS = [Account.from_key(32 * bytes([each])) for each in (1, 2)]
+SIGNERS = [Account.from_key(32 * bytes([number])) for number in (1, 2)]
 # A fault of the code itself: nothing that a client does provokes it.
 NOT_PROVOKED = {"fault_of_ours"}
 
@@ -51,15 +51,15 @@ class Place:
 @pytest.fixture(scope="module")
 def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Place]:
     with ExitStack() as stack:
-        chain, five = (stack.enter_context(closing(Chain(each))) for each in (31337, 5))
+        chain, five = (stack.enter_context(closing(Chain(chain_id))) for chain_id in (31337, 5))
         node = stack.enter_context(closing(Node(five)))
         service, operator = stack.enter_context(install()), Visitor("")
-        for each in (chain, five):
-            each.mine(12)
+        chain.mine(12)
+        five.mine(12)
         service.add_chain(chain)
         service.add_chain(five, node)
         service.add_registry("native", chain, chain)
-        signers = [each.address for each in SIGNERS]
+        signers = [signer.address for signer in SIGNERS]
         service.add_registry("attested", five, chain, signers=signers, threshold=2)
         service.routes.write_text(
             f"""{service.routes.read_text()}
@@ -367,7 +367,11 @@ REFUSED: dict[str, tuple[int, str, Ask]] = {
     ),
     "nothing_here": (404, "", got("/batch-querys")),
     "method_not_allowed": (405, "", got("/submit-batch-query")),
-    "bad_request": (400, "", got("/batch-queries", **{f"a{each}": "" for each in range(1_001)})),
+    "bad_request": (
+        400,
+        "",
+        got("/batch-queries", **{f"a{number}": "" for number in range(1_001)}),
+    ),
     "body_too_large": (413, "", posted("{" + 40_000 * " ")),
     "content_type_unsupported": (
         415,
@@ -421,7 +425,7 @@ REFUSED: dict[str, tuple[int, str, Ask]] = {
     "too_many_webhook_headers": (
         400,
         "webhook.headers",
-        webhook(url=HOOK, headers={f"x-{each}": "" for each in range(11)}),
+        webhook(url=HOOK, headers={f"x-{number}": "" for number in range(11)}),
     ),
     "webhook_headers_too_large": (
         400,
@@ -474,14 +478,14 @@ def test_every_documented_code_has_its_refusal(place: Place) -> None:
     codes = described["components"]["schemas"]["Error"]["properties"]["code"]["enum"]
     assert set(codes) - NOT_PROVOKED == set(REFUSED)
     page = requests.get(f"{place.service.url}/docs/api", timeout=30).text
-    assert [each for each in codes if each not in page] == []
+    assert [code for code in codes if code not in page] == []
 
 
 def test_what_is_left_of_a_minute_stands_in_every_answer(place: Place) -> None:
     headers = PROXY | of_a_visitor(place)
     address = f"{place.production}/api-key"
     answers = [requests.get(address, headers=headers, timeout=30) for _ in range(3)]
-    told = [(each.status_code, each.headers["RateLimit-Remaining"]) for each in answers]
+    told = [(answer.status_code, answer.headers["RateLimit-Remaining"]) for answer in answers]
     assert told == [(200, "1"), (200, "0"), (429, "0")]
     for answer in answers:
         assert answer.headers["RateLimit-Limit"] == "2"

@@ -100,11 +100,11 @@ def test_a_batch_that_cannot_be_proven_says_why(
     assert (status["status"], status["waitCode"]) == ("REJECTED", None)
     assert status["ended"]
     failing = next(
-        each for each in status["queries"] if any(step["error"] for step in each["steps"])
+        query for query in status["queries"] if any(step["error"] for step in query["steps"])
     )
     reached = STEPS.index(step)
     statuses = [*reached * ["COMPLETED"], "IN_PROGRESS", *(3 - reached) * [None]]
-    assert [each["status"] for each in failing["steps"]] == statuses
+    assert [step["status"] for step in failing["steps"]] == statuses
     assert failing["steps"][reached]["error"]["code"] == code
     assert failing["steps"][reached]["completed"] is None
 
@@ -151,13 +151,13 @@ def test_no_server_is_asked_for_an_off_chain_name(rejected: Rejected) -> None:
 def test_a_rejected_batch_stays_rejected(rejected: Rejected) -> None:
     """Also when the same request would succeed now."""
     service = rejected.service
-    before = {each: service.rejection(each) for each in rejected.batches.values()}
+    before = {batch: service.rejection(batch) for batch in rejected.batches.values()}
     holder = Key.create().address
     set_name(service.chain, "nobody.eth", holder)
     block = service.chain.mine(4) - 3
     service.wait(service.submit({31337: {block: accounts("nobody.eth")}}, fee=FEE))
     assert service.is_proven(holder, block)
-    assert {each: service.rejection(each) for each in before} == before
+    assert {batch: service.rejection(batch) for batch in before} == before
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,9 @@ BLOCK_NUMBER, TIMESTAMP = 8, 11
 @pytest.fixture(scope="module")
 def chains() -> Iterator[dict[int, Chain]]:
     with ExitStack() as stack:
-        yield {each: stack.enter_context(closing(Chain(each))) for each in (L2, L1, OTHER)}
+        yield {
+            chain_id: stack.enter_context(closing(Chain(chain_id))) for chain_id in (L2, L1, OTHER)
+        }
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +32,7 @@ def routes(
     install: Callable[[], AbstractContextManager[Service]], chains: dict[int, Chain]
 ) -> Iterator[Service]:
     """A chain that is proven to itself, and two others that are proven to it."""
-    signers = [Key.from_key(each).address for each in ATTESTERS]
+    signers = [Key.from_key(attester).address for attester in ATTESTERS]
     with install() as service:
         for chain in chains.values():
             chain.mine(40)
@@ -173,9 +175,9 @@ def test_one_batch_asks_for_several_blocks_of_two_sources(
     assert len(status["queries"]) == 3 * (1 + len(holders))
     for source, block in ((L2, first), (L2, second), (L1, l1)):
         route = (source, L2)
-        balances = [routes.field(each, block, BALANCE, route=route) for each in holders]
+        balances = [routes.field(holder, block, BALANCE, route=route) for holder in holders]
         assert balances == [1, 0, 0]
-        slots = [routes.slot(each, block, 7, route=route) for each in holders]
+        slots = [routes.slot(holder, block, 7, route=route) for holder in holders]
         assert slots == [0, source, 0]
         for field, told in ((BLOCK_NUMBER, "number"), (TIMESTAMP, "timestamp")):
             word = routes.read("headerField(uint256,uint8)", block, field, route=route)

@@ -80,7 +80,7 @@ def test_header_names_with_underscores_are_dropped(production: Service) -> None:
 
 def test_browsers_get_strict_headers(production: Service) -> None:
     page = requests.get(f"{production.url}/sign-in", headers=PROXY, timeout=30)
-    policy = dict(each.split(" ", 1) for each in
+    policy = dict(directive.split(" ", 1) for directive in
                   page.headers["Content-Security-Policy"].split("; "))  # fmt: skip
     assert (policy["default-src"], policy["script-src"]) == ("'none'", "'self'")
     assert (policy["base-uri"], policy["frame-ancestors"]) == ("'none'", "'none'")
@@ -90,7 +90,9 @@ def test_browsers_get_strict_headers(production: Service) -> None:
     assert page.headers["X-Frame-Options"] == "DENY"
     cookie = page.headers["Set-Cookie"]
     assert cookie.startswith("__Host-")
-    assert all(each in cookie for each in ("Secure", "HttpOnly", "SameSite=Lax", "Path=/"))
+    assert all(
+        attribute in cookie for attribute in ("Secure", "HttpOnly", "SameSite=Lax", "Path=/")
+    )
 
 
 def test_metrics_are_for_this_machine_or_who_has_the_token(
@@ -141,7 +143,7 @@ def test_secrets_in_files_are_in_no_process_list_log_page_or_error(
     routes = service.routes.read_text().replace('["NODE"]', '[{ file = "node" }]')
     service.routes.write_text(routes)
     files = {f"{name}_FILE": str(service.folder / name) for name in secrets if name.isupper()}
-    not_set = dict.fromkeys(["SIGNER_KEY", *(each for each in secrets if each.isupper())], "")
+    not_set = dict.fromkeys(["SIGNER_KEY", *(name for name in secrets if name.isupper())], "")
     more = {"PROVER_ENGINE": "celery", "LOG_LEVEL": "DEBUG"}
     serve_in_production(service, **not_set, **files, **more)
     prover = service.prove()
@@ -152,8 +154,8 @@ def test_secrets_in_files_are_in_no_process_list_log_page_or_error(
     }
     service.wait(batch := service.submit_balance(block, webhook=hook))
     until(lambda: service.get("/webhook-deliveries").json()["deliveries"][0]["attempts"])
-    commands = [each.read_bytes() for each in Path("/proc").glob("[0-9]*/cmdline")]
-    ours = b"".join(each for each in commands if b"manage.py" in each)
+    commands = [file.read_bytes() for file in Path("/proc").glob("[0-9]*/cmdline")]
+    ours = b"".join(command for command in commands if b"manage.py" in command)
     assert b"run_prover" in ours
     page = f"/explorer/query/{batch}"
     paths = (
@@ -164,7 +166,7 @@ def test_secrets_in_files_are_in_no_process_list_log_page_or_error(
     token = {"Authorization": f"Bearer {secrets['METRICS_TOKEN']}"}
     metrics = requests.get(f"{service.url}/metrics", headers=token, timeout=30)
     assert metrics.status_code == 200
-    shown = [service.get(each, key=service.keys[1]).text for each in paths] + [metrics.text]
+    shown = [service.get(path, key=service.keys[1]).text for path in paths] + [metrics.text]
     assert HOLDER in shown[0]
     node.hang_up()
     ended = service.manage("check_setup", fails=True)
@@ -172,11 +174,11 @@ def test_secrets_in_files_are_in_no_process_list_log_page_or_error(
     unsigned = service.manage("attest", *route, "--block", "1", fails=True)
     refused = service.post("/estimate", request({31337: {block: accounts(HOLDER)}}))
     assert refused.json()["code"] == "chain_unavailable"
-    printed = "".join(each.stdout + each.stderr for each in (ended, unsigned))
+    printed = "".join(result.stdout + result.stderr for result in (ended, unsigned))
     prover.stop()
     told = prover.log.splitlines()
-    lines = [json.loads(each) for each in told if each and not each.startswith(FOR_PEOPLE)]
-    assert "celery" in {each["logger"].partition(".")[0] for each in lines}
+    lines = [json.loads(line) for line in told if line and not line.startswith(FOR_PEOPLE)]
+    assert "celery" in {line["logger"].partition(".")[0] for line in lines}
     said = service.logs(whole=True) + printed + refused.text + "".join(shown)
     for secret in (*secrets.values(), SIGNER_KEY, SIGNER_KEY[2:], "hunter2", *service.keys):
         assert secret not in said

@@ -31,14 +31,16 @@ def named(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Se
 
 def test_a_time_names_the_last_block_up_to_it(named: Service) -> None:
     block = named.chain.mine(6, seconds=10) - 5
-    began, ended = (int(named.chain.header(each)["timestamp"], 16) for each in (block, block + 1))
+    began, ended = (
+        int(named.chain.header(number)["timestamp"], 16) for number in (block, block + 1)
+    )
     times = (began, began + 7, ended - 1)
-    batch = named.submit({31337: {f"timestamp:{each}": accounts(HOLDER) for each in times}})
+    batch = named.submit({31337: {f"timestamp:{time}": accounts(HOLDER) for time in times}})
     queries = named.wait(batch)["queries"]
-    assert [each["selector"] for each in queries] == [f"timestamp:{each}" for each in times]
-    assert {each["block"] for each in queries} == {str(block)}
-    for each in times:
-        assert int.from_bytes(named.read("blockNumberAt(uint256)", each)) == block
+    assert [query["selector"] for query in queries] == [f"timestamp:{time}" for time in times]
+    assert {query["block"] for query in queries} == {str(block)}
+    for time in times:
+        assert int.from_bytes(named.read("blockNumberAt(uint256)", time)) == block
     assert int.from_bytes(named.read("tryBlockNumberAt(uint256)", ended)) == 0
     assert named.field(HOLDER, block, BALANCE) == HELD
 
@@ -105,8 +107,9 @@ def test_an_alias_stands_for_a_chain_and_answers_show_its_id(named: Service) -> 
     batch = named.submit({"SN_LOCAL": {block: accounts(HOLDER)}}, to="SN_LOCAL")
     status = named.wait(batch)
     assert status["destinationChainId"] == "31337"
-    assert [each["originChainId"] for each in status["queries"]] == ["31337"]
+    assert [query["originChainId"] for query in status["queries"]] == ["31337"]
     connections = named.get("/chain-connections").json()["connections"]
-    assert [(each["originChainId"], each["destinationChainId"]) for each in connections] == [
-        ("31337", "31337")
-    ]
+    assert [
+        (connection["originChainId"], connection["destinationChainId"])
+        for connection in connections
+    ] == [("31337", "31337")]

@@ -28,7 +28,7 @@ def proven(service: Service, among: Collection[str]) -> Counter[tuple[str, int]]
 
 def sent(service: Service) -> list[str]:
     """The calldata of each transaction of the signer that is mined."""
-    return [each["input"] for each in service.chain.transactions_of(SIGNER)]
+    return [transaction["input"] for transaction in service.chain.transactions_of(SIGNER)]
 
 
 def shown(calls: list[str], account: str) -> int:
@@ -64,7 +64,7 @@ def test_facts_that_a_third_party_proves_first_do_no_harm(service: Service) -> N
     )
     chain.mine()
     service.wait(batch)
-    first, second = (chain.receipt(each) for each in (theirs, ours["hash"]))
+    first, second = (chain.receipt(transaction) for transaction in (theirs, ours["hash"]))
     assert first["blockNumber"] == second["blockNumber"]
     assert first["logs"]
     assert (second["status"], second["logs"]) == ("0x1", [])
@@ -80,8 +80,8 @@ def test_a_thousand_accounts_of_one_block(shared: Service) -> None:
     assert proven(shared, holders) == dict.fromkeys(((holder, block) for holder in holders), 1)
     for number in range(0, 1_000, 111):
         assert shared.field(holders[number], block, BALANCE) == number
-    for each in shared.chain.transactions_of(SIGNER):
-        raw = shared.chain.rpc("eth_getRawTransactionByHash", each["hash"])
+    for transaction in shared.chain.transactions_of(SIGNER):
+        raw = shared.chain.rpc("eth_getRawTransactionByHash", transaction["hash"])
         assert len(bytes.fromhex(raw[2:])) <= LARGEST
 
 
@@ -98,8 +98,8 @@ def test_four_provers_prove_each_fact_of_two_hundred_batches_once(
         for number in range(BATCHES)
     ]
     provers = [service.start("run_prover", "--threads", "1") for _ in range(PROVERS)]
-    for each in provers:
-        each.await_log("Proving on")
+    for prover in provers:
+        prover.await_log("Proving on")
 
     def submit(what: tuple[int, str, str]) -> str:
         return service.submit({31337: {what[0]: accounts(*what[1:])}})
@@ -110,7 +110,7 @@ def test_four_provers_prove_each_fact_of_two_hundred_batches_once(
     assert proven(service, people) == dict.fromkeys(wanted, 1)
     calls = sent(service)
     for person in people:
-        assert shown(calls, person) == sum(each == person for each, _ in wanted)
+        assert shown(calls, person) == sum(asker == person for asker, _ in wanted)
 
 
 def test_one_batch_does_not_wait_for_the_many_of_another_account(
@@ -126,5 +126,5 @@ def test_one_batch_does_not_wait_for_the_many_of_another_account(
     service.prove(threads=1)
     ended = service.wait(one)["ended"]
     service.wait(*many)
-    before = sum(service.status(each)["ended"] < ended for each in many)
+    before = sum(service.status(batch)["ended"] < ended for batch in many)
     assert before < MANY / 2

@@ -38,7 +38,9 @@ class Place:
 @pytest.fixture(scope="module")
 def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Place]:
     with ExitStack() as stack:
-        one, with_it, without = (stack.enter_context(closing(Chain(each))) for each in (5, 9, 9))
+        one, with_it, without = (
+            stack.enter_context(closing(Chain(chain_id))) for chain_id in (5, 9, 9)
+        )
         service = stack.enter_context(install())
         service.add_chain(one)
         service.routes.write_text(
@@ -50,7 +52,7 @@ def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Pl
         owner = Visitor(service.url)
         code = contract_of_tests("OwnedWallet") + encode(["address"], [owner.key.address])
         deployed = [chain.send(None, f"0x{code.hex()}") for chain in (one, with_it)]
-        addresses = [each["contractAddress"] for each in deployed]
+        addresses = [receipt["contractAddress"] for receipt in deployed]
         assert addresses[0] == addresses[1]
         yield Place(service.url, owner, to_checksum_address(addresses[0]))
 
@@ -77,13 +79,13 @@ def test_one_browser_and_all_browsers_are_signed_out(place: Place) -> None:
     stolen = Visitor(place.url)
     stolen.browser.cookies.update(second.browser.cookies)
     second.submit("/dashboard", "/sign-out")
-    assert [each.is_signed_in for each in (first, second, third)] == [True, False, True]
+    assert [visitor.is_signed_in for visitor in (first, second, third)] == [True, False, True]
     assert not stolen.is_signed_in
     first.submit("/dashboard", "/sessions/[^/]+/end")
-    assert [each.is_signed_in for each in (first, third)] == [True, False]
+    assert [visitor.is_signed_in for visitor in (first, third)] == [True, False]
     third.sign_in()
     first.submit("/dashboard", "/sign-out-everywhere")
-    assert [each.is_signed_in for each in (first, third)] == [False, False]
+    assert [visitor.is_signed_in for visitor in (first, third)] == [False, False]
 
 
 def test_sign_in_is_rate_limited(place: Place) -> None:
@@ -381,7 +383,7 @@ def test_a_contract_wallet_on_another_chain_is_told_which_chains_are_configured(
         answer = owner.show(message, signature).json()
         assert answer["code"] == "signature_refused"
         assert f"chain {UNKNOWN}, which the message names, is not configured" in answer["error"]
-        assert all(f"({each})" in answer["error"] for each in (5, GONE_CHAIN, TWO_MINDS))
+        assert all(f"({chain_id})" in answer["error"] for chain_id in (5, GONE_CHAIN, TWO_MINDS))
 
 
 def test_a_form_of_another_site_is_refused(place: Place) -> None:

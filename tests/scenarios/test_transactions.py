@@ -37,13 +37,13 @@ def blocks() -> Iterator[int]:
 def mined(chain: Chain, key: str = SIGNER_KEY) -> list[int]:
     """The nonces of all mined transactions of this key."""
     sent = chain.transactions_of(Account.from_key(key).address)
-    return [int(each["nonce"], 16) for each in sent]
+    return [int(transaction["nonce"], 16) for transaction in sent]
 
 
 def pending(chain: Chain) -> list[str]:
     """The hashes of what the node's pool holds, of any sender."""
     held = chain.rpc("txpool_content")["pending"].values()
-    return [each["hash"] for by_nonce in held for each in by_nonce.values()]
+    return [transaction["hash"] for by_nonce in held for transaction in by_nonce.values()]
 
 
 def test_a_transaction_that_the_node_forgot_is_sent_again(
@@ -75,7 +75,9 @@ def test_a_stuck_transaction_is_replaced(
         (stuck,) = until(lambda: pending(chain))
         raw = chain.rpc("eth_getRawTransactionByHash", stuck)
         fee = int(chain.rpc("eth_getTransactionByHash", stuck)["maxFeePerGas"], 16)
-        (dearer,) = until(lambda: [each for each in pending(chain) if each != stuck])
+        (dearer,) = until(
+            lambda: [transaction for transaction in pending(chain) if transaction != stuck]
+        )
         assert int(chain.rpc("eth_getTransactionByHash", dearer)["maxFeePerGas"], 16) > fee
         taken = dearer
         if mined_one == "the original after all":
@@ -96,7 +98,9 @@ def test_only_the_next_nonce_is_replaced(served: Service, blocks: Iterator[int])
         batches = [served.submit_balance(next(blocks))]
         (stuck,) = until(lambda: pending(chain))
         batches.append(served.submit_balance(next(blocks)))
-        after = until(lambda: [each for each in pending(chain) if each != stuck])
+        after = until(
+            lambda: [transaction for transaction in pending(chain) if transaction != stuck]
+        )
         seen = {stuck, *after}
 
         def replaced_twice() -> bool:
@@ -186,7 +190,7 @@ def test_the_signers_key_is_changed_while_a_transaction_is_in_flight(
     assert served.is_proven(HOLDER, second)
     assert mined(chain) == [*former, len(former)]
     assert mined(chain, OTHER_KEY) == [0]
-    spent = [int(served.status(each)["spent"]) for each in (before, after)]
+    spent = [int(served.status(batch)["spent"]) for batch in (before, after)]
     other = chain.transactions_of(Account.from_key(OTHER_KEY).address)
     assert spent == [chain.cost(sent), chain.cost(other[0]["hash"])]
 

@@ -43,7 +43,7 @@ def test_balances_and_slots_are_exact_up_to_the_greatest_word(shared: Service) -
     asked = accounts(*holders)
     asked["accounts"][contract] = {"slots": [hex(slot) for slot in range(len(EDGES))]}
     shared.wait(shared.submit({31337: {block: asked}}))
-    assert tuple(shared.field(each, block, BALANCE) for each in holders) == EDGES
+    assert tuple(shared.field(holder, block, BALANCE) for holder in holders) == EDGES
     assert tuple(shared.slot(contract, block, slot) for slot in range(len(EDGES))) == EDGES
 
 

@@ -47,7 +47,10 @@ MALFORMED = (
     "Content-Length: 2\r\nwebhook-timestamp: x\r\nwebhook-signature: v1,x",
     f"Content-Length: 2\r\nwebhook-timestamp: {9 * '99'}\r\nwebhook-signature: v1,x",
     NOW,
-    *(f"{NOW}\r\nwebhook-signature: {each}" for each in ("x", "v1", "v1,", "v1,\xe9", "v1,x v1,y")),
+    *(
+        f"{NOW}\r\nwebhook-signature: {signature}"
+        for signature in ("x", "v1", "v1,", "v1,\xe9", "v1,x v1,y")
+    ),
 )
 
 
@@ -84,7 +87,7 @@ def submit(service: Service, url: str) -> str:
 def deliveries(service: Service, batch: str) -> list[dict[str, Any]]:
     """The newest first."""
     listed = service.get("/webhook-deliveries").json()["deliveries"]
-    return [each for each in listed if each["batchQueryId"] == batch]
+    return [item for item in listed if item["batchQueryId"] == batch]
 
 
 def delivery(service: Service, batch: str) -> dict[str, Any]:
@@ -110,10 +113,10 @@ def test_a_webhook_is_retried_until_it_is_taken_and_replayed_by_its_owner(
     first, second = hook.got
     assert first.body == second.body
     signed = Webhook(service.get("/webhook-secret").json()["secret"])
-    for each in (first, second):
-        assert signed.verify(each.body, each.headers)["batchQueryId"] == batch
+    for attempt in (first, second):
+        assert signed.verify(attempt.body, attempt.headers)["batchQueryId"] == batch
         with pytest.raises(WebhookVerificationError):
-            signed.verify(each.body + b" ", each.headers)
+            signed.verify(attempt.body + b" ", attempt.headers)
     assert {first.path, second.path} == {"/hook?a=b"}  # redirects are not followed
     assert first.headers["x-mine"] == "yes"
     told = json.loads(first.body)
@@ -155,9 +158,9 @@ def test_an_event_corrects_an_earlier_one_after_a_reorg(
     sent, correction, replayed = (came.body for came in hook.got if batch in came.body.decode())
     assert replayed == sent
     events = [json.loads(body) for body in (sent, correction)]
-    assert [each["event"] for each in events] == [first["event"], second["event"]]
-    assert [each["corrects"] for each in events] == [None, first["event"]]
-    values = [[int(fact["values"]["BALANCE"], 16) for fact in each["facts"]] for each in events]
+    assert [event["event"] for event in events] == [first["event"], second["event"]]
+    assert [event["corrects"] for event in events] == [None, first["event"]]
+    values = [[int(fact["values"]["BALANCE"], 16) for fact in event["facts"]] for event in events]
     assert values == [[HELD, HELD + 1], [HELD, HELD]]
     assert len(deliveries(service, unchanged)) == 1
 

@@ -78,7 +78,7 @@ def test_the_files_for_contracts_are_served(native: Service) -> None:
     interface = requests.get(f"{native.url}/contracts/IFactsRegistry.sol", timeout=30).text
     assert "function verify(bytes calldata proof)" in interface
     abi = requests.get(f"{native.url}/contracts/abi/native.json", timeout=30).json()
-    assert "verify" in {each.get("name") for each in abi}
+    assert "verify" in {entry.get("name") for entry in abi}
 
 
 def test_a_witness_has_all_that_a_batch_may_ask_and_says_how_long_it_is_valid(
@@ -90,7 +90,7 @@ def test_a_witness_has_all_that_a_batch_may_ask_and_says_how_long_it_is_valid(
     asked = accounts(HOLDER, SIGNER, props=["BALANCE", "NONCE"], slots=["0x1"])
     body = request({chain.id: {block: {**asked, "header": ["STATE_ROOT"]}, at_time: asked}})
     (witness,) = native.post("/witness", body).json()["witnesses"]
-    facts = {(each["block"], each["account"], each["name"]): each for each in witness["facts"]}
+    facts = {(fact["block"], fact["account"], fact["name"]): fact for fact in witness["facts"]}
     assert len(facts) == 2 * 2 * 3 + 1
     assert int(facts[str(block), HOLDER, "BALANCE"]["value"], 16) == HELD
     assert facts[str(block), None, "STATE_ROOT"]["value"] == chain.header(block)["stateRoot"]
@@ -111,11 +111,11 @@ def test_the_facts_are_in_the_order_in_which_verify_returns_them(native: Service
     header = ["TIMESTAMP", "STATE_ROOT"]
     body = request({chain.id: {at_time: asked, block: {**asked, "header": header}}})
     (witness,) = native.post("/witness", body).json()["witnesses"]
-    told = [(each["block"], each["account"], each["name"]) for each in witness["facts"]]
+    told = [(fact["block"], fact["account"], fact["name"]) for fact in witness["facts"]]
     proof = bytes.fromhex(witness["proof"][2:])
     (lists,) = decode([FACTS], chain.call(witness["registry"], "verify(bytes)", proof))
     of_accounts, of_slots, of_headers, _ = lists
-    named = {int(HeaderField[each]): each for each in header}
+    named = {int(HeaderField[name]): name for name in header}
     assert told == [
         *(
             (str(number), to_checksum_address(account), prop)

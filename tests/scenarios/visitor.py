@@ -68,7 +68,7 @@ class Visitor:
         """
         forms = re.findall(r"<form[^>]*>.*?</form>", self.page(page), flags=re.DOTALL)
         wanted = f'[^>]*action="{action}"' if action else '(?![^>]*action=)[^>]*method="post"'
-        form = next(each for each in forms if re.match(f"<form {wanted}", each))
+        form = next(form for form in forms if re.match(f"<form {wanted}", form))
         address = re.findall('action="([^"]*)"', form)[0] if action else page
         return self.browser.post(
             f"{self.url}{to or address}",
@@ -80,7 +80,7 @@ class Visitor:
     def choose(self, page: str, name: str, action: str) -> str:
         """As an operator: do this to the row with `name` of a list at /admin/; return the page."""
         rows = re.findall("<tr>.*?</tr>", self.page(page), re.DOTALL)
-        row = next(each for each in rows if name in each)
+        row = next(row for row in rows if name in row)
         (chosen,) = re.findall('name="_selected_action" value="([^"]+)"', row)
         return self.submit(page, "", action=action, _selected_action=chosen).text
 

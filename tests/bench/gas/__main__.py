@@ -48,7 +48,7 @@ def report() -> None:
     asked = parser.parse_args()
     files = read_corpus(asked.corpus)
     if asked.json:
-        print_line(json.dumps([as_object(each) for each in measure(files)], indent=1))
+        print_line(json.dumps([as_object(measured) for measured in measure(files)], indent=1))
         return
     print_line(_LEGEND.rstrip())
     everything: list[Measured] = []

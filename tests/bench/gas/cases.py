@@ -75,14 +75,14 @@ def read_cases(files: Sequence[RecordedFile]) -> Iterator[tuple[RecordedFile, Ca
     accounts = [(file, account) for file in files for account in file.accounts]
     if accounts:
         file, account = min(
-            accounts, key=lambda each: (not each[1].proof.slots, each[0].block.header is None)
+            accounts, key=lambda pair: (not pair[1].proof.slots, pair[0].block.header is None)
         )
         for case in _account_reads(file, account):
             yield file, case
     headers = [(file, file.block.header) for file in files if file.block.header is not None]
     for file, header in headers[:1]:
         yield file, _header_read(header)
-    for file, header in sorted(headers, key=lambda each: -each[1].number)[:1]:
+    for file, header in sorted(headers, key=lambda pair: -pair[1].number)[:1]:
         fields = [field for field in HeaderField if header.has(field)]
         for name, chosen in (("the last field", fields[-1:]), ("all fields", fields)):
             yield file, _verified_header(header, f"{name} of {len(fields)}", frozenset(chosen))

@@ -41,7 +41,7 @@ TARGETS = (
 
 def summary(measured: Iterable[Measured]) -> Iterator[str]:
     """The targets as lines, without those whose case was not measured."""
-    cases = {each.case: each for each in measured}
+    cases = {case.case: case for case in measured}
     reached = [(target, cases[target.case]) for target in TARGETS if target.case in cases]
     if reached:
         yield ""
