@@ -1,6 +1,6 @@
-"""The reference for polling: a view of one indexed SELECT, beside the service's own addresses.
+"""The reference for polling: a view of one indexed SELECT on the same server.
 
-It is on the same server, behind the same middleware, key check and rate limit.
+It has the same middleware, key check and rate limit.
 """
 
 from django.http import HttpRequest, HttpResponse, JsonResponse

@@ -1,7 +1,6 @@
-"""The past of a busy service, made up: batches of all sizes over a year, and one in progress.
+"""Fill a database as a busy service does: batches of all sizes over a year.
 
-`fill` writes it into a database; `add_wide_queries` adds queries with as many slots as allowed.
-Nobody asks the nodes of its routes.
+`add_wide_queries` adds queries with as many slots as allowed. No node is called.
 """
 
 from collections.abc import Iterator, Mapping
@@ -65,9 +64,9 @@ address = "{REGISTRY}"
 
 LARGEST = 1_000
 SIZES = (*[1] * 12, *[2] * 4, 3, 5, 8, 10, 20, 50, 120)
-ONE_IN = 200  # batches has the largest size, the first one among them
-OF_A_BLOCK = 100  # queries of one batch
-OPEN = 20  # the newest batches are in progress
+LARGE_EVERY = 200  # batches, the first included
+QUERIES_PER_BLOCK = 100
+OPEN_BATCHES = 20  # the newest ones are in progress
 DAYS = 400
 BUSY = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 NOW = datetime.now(UTC)
@@ -75,13 +74,13 @@ BALANCE = 1 << AccountField.BALANCE
 
 WIDE_SLOTS = 5_000  # as many as a batch may have
 WIDE_QUERIES = 51  # more than a list shows
-WIDE_AT_ONCE = 5  # rows in a statement, of a megabyte each
+WIDE_PER_STATEMENT = 5  # rows of a megabyte
 WIDE_ACCOUNT = to_checksum_address(keccak256(b"many slots")[:20])
 
 
 @dataclass(frozen=True, slots=True)
 class MadeBatch:
-    """A batch before it is a row; `first` counts the queries before its own."""
+    """A batch to write; `first` counts the queries of the batches before it."""
 
     number: int
     first: int
@@ -92,10 +91,10 @@ class MadeBatch:
 
 
 def fill(queries: int) -> Mapping[str, str]:
-    """Write at least so many queries. Returns the names that stand in the pages' addresses."""
+    """Write at least so many queries; return the values for the addresses of pages."""
     largest = min(LARGEST, queries // 2)
     batches = list(_batches(queries, largest))
-    jobs = max(queries // 20, OF_A_BLOCK)
+    jobs = max(queries // 20, QUERIES_PER_BLOCK)
     with without_indexes(Query), transaction.atomic():
         _write_jobs(jobs)
         _write_batches(batches)
@@ -104,8 +103,8 @@ def fill(queries: int) -> Mapping[str, str]:
         _record_route(jobs, queries * 2)
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")  # as it does by itself, a little later
-            # The rows were written with their keys; new rows must get the next ones.
+            cursor.execute("ANALYZE")  # PostgreSQL would do it a little later
+            # The rows were written with their keys; new rows must get the next keys.
             models = apps.get_app_config("queries").get_models()
             for statement in connection.ops.sequence_reset_sql(no_style(), list(models)):
                 cursor.execute(statement)
@@ -129,13 +128,13 @@ def _batches(queries: int, largest: int) -> Iterator[MadeBatch]:
     sizes, first, made = cycle(SIZES), 0, list[MadeBatch]()
     while first < queries:
         number = len(made)
-        size = largest if number % ONE_IN == 0 else next(sizes)
+        size = largest if number % LARGE_EVERY == 0 else next(sizes)
         made.append(MadeBatch(number, first, size, NOW, "", BatchStatus.DONE))
         first += size
     for batch in made:
         age = timedelta(days=DAYS) * (1 - (batch.number + 1) / len(made))
         status = BatchStatus.REJECTED if batch.number % 33 == 7 else BatchStatus.DONE
-        if batch.number >= len(made) - OPEN:
+        if batch.number >= len(made) - OPEN_BATCHES:
             status = BatchStatus.IN_PROGRESS
         moment = NOW - age
         batch_id = str(ULID.from_datetime(moment))
@@ -147,7 +146,7 @@ def _addresses(count: int) -> list[str]:
 
 
 def _write_jobs(count: int) -> None:
-    """Each job with the transaction that proved it, both with the same key, from 1 on."""
+    """Write jobs and the transactions that proved them, with the same keys from 1 on."""
     keys = range(1, count + 1)
     jobs, sent = Table(BlockJob), Table(SentTransaction)
     of_job, hashes = Table(TransactionOfJob), Table(SentHash)
@@ -155,7 +154,7 @@ def _write_jobs(count: int) -> None:
         BlockJob(pk=1, source=SOURCE, destination=DESTINATION, block=0, header=_header())
     )
     jobs.write(
-        jobs.like(job, id=key, block=FIRST_BLOCK + key - 1, block_hash=f"{key:064x}")
+        jobs.copy(job, id=key, block=FIRST_BLOCK + key - 1, block_hash=f"{key:064x}")
         for key in keys
     )
     transaction_row = sent.row(
@@ -167,18 +166,18 @@ def _write_jobs(count: int) -> None:
         )
     )  # fmt: skip
     sent.write(
-        sent.like(
+        sent.copy(
             transaction_row, id=key, nonce=key, mined_hash=_transaction_hash(key), mined_block=key
         )
         for key in keys
     )
     sent_hash = hashes.row(SentHash(pk=1, transaction_id=1, hash=""))
     hashes.write(
-        hashes.like(sent_hash, id=key, transaction_id=key, hash=_transaction_hash(key))
+        hashes.copy(sent_hash, id=key, transaction_id=key, hash=_transaction_hash(key))
         for key in keys
     )
     link = of_job.row(TransactionOfJob(pk=1, job_id=1, transaction_id=1, proves_header=True))
-    of_job.write(of_job.like(link, id=key, job_id=key, transaction_id=key) for key in keys)
+    of_job.write(of_job.copy(link, id=key, job_id=key, transaction_id=key) for key in keys)
 
 
 def _transaction_hash(key: int) -> str:
@@ -186,7 +185,7 @@ def _transaction_hash(key: int) -> str:
 
 
 def _header() -> bytes:
-    """The same for all jobs; pages decode it and do not hash it."""
+    """The header of all jobs; pages decode it without checking its hash."""
     numbers = {HeaderField.BLOCK_NUMBER: FIRST_BLOCK, HeaderField.TIMESTAMP: 1_700_000_000}
     items = []
     for field, rule in enumerate(FIELD_RULES):
@@ -202,7 +201,7 @@ def _header() -> bytes:
 def _write_batches(batches: list[MadeBatch]) -> None:
     owners = [Account.objects.of_wallet(Wallet(address))[0] for address in [BUSY, *_addresses(19)]]
     table = Table(Batch)
-    wanted: dict[BatchStatus, list[object]] = {}
+    examples: dict[BatchStatus, list[object]] = {}
     for status in (BatchStatus.DONE, BatchStatus.REJECTED, BatchStatus.IN_PROGRESS):
         ended = None if status is BatchStatus.IN_PROGRESS else NOW
         example = Batch(
@@ -212,11 +211,11 @@ def _write_batches(batches: list[MadeBatch]) -> None:
         if status is BatchStatus.REJECTED:
             example.error_code, example.error_step = "out_of_reach", StepName.BLOCKHASH_AVAILABLE
             example.error_sentence, example.error_retryable = "The block is out of reach.", False
-        wanted[status] = table.row(example)
+        examples[status] = table.row(example)
     submitted = Batch._meta.get_field("submitted")
     table.write(
-        table.like(
-            wanted[batch.status],
+        table.copy(
+            examples[batch.status],
             id=batch.id,
             owner_id=owners[batch.number % len(owners)].pk,
             submitted=submitted.get_db_prep_save(batch.submitted, connection),
@@ -229,13 +228,13 @@ def _queries(batches: list[MadeBatch], jobs: int, addresses: list[str]) -> Itera
     table = Table(Query)
     rows = {status: table.row(_query(status)) for status in BatchStatus}
     for batch in batches:
-        first_job = batch.number * (jobs - LARGEST // OF_A_BLOCK) // len(batches)
+        first_job = batch.number * (jobs - LARGEST // QUERIES_PER_BLOCK) // len(batches)
         for place in range(batch.size):
             number = batch.first + place
-            job = first_job + place // OF_A_BLOCK + 1
+            job = first_job + place // QUERIES_PER_BLOCK + 1
             busy = place == 0 and batch.number % 3 == 0
             sent = None if batch.status == BatchStatus.IN_PROGRESS else job
-            yield table.like(
+            yield table.copy(
                 rows[batch.status],
                 id=number + 1,
                 batch_id=batch.id,
@@ -249,7 +248,7 @@ def _queries(batches: list[MadeBatch], jobs: int, addresses: list[str]) -> Itera
 
 
 def _query(status: BatchStatus) -> Query:
-    """With as many completed steps as a query of such a batch may have."""
+    """A query of such a batch, with its completed steps."""
     query = Query(
         pk=1, place=0, source=SOURCE, props=BALANCE, slot_count=1, slots=[f"{3:064x}"],
         batch_id="", job_id=1,
@@ -266,11 +265,11 @@ def _query(status: BatchStatus) -> Query:
 
 
 def _count_days(batches: list[MadeBatch]) -> None:
-    of_day = len(batches) // DAYS + 1
+    per_day = len(batches) // DAYS + 1
     for day in range(DAYS):
-        took = {done_within(bound): of_day // len(WITHIN) + 1 for bound in WITHIN}
-        brought = {DONE: of_day, REJECTED: 1, FACTS: of_day * 30, GAS: of_day * 30 * 87_684}
-        count(NOW - timedelta(days=day), took | brought)
+        took = {done_within(bound): per_day // len(WITHIN) + 1 for bound in WITHIN}
+        counts = {DONE: per_day, REJECTED: 1, FACTS: per_day * 30, GAS: per_day * 30 * 87_684}
+        count(NOW - timedelta(days=day), took | counts)
 
 
 def _record_route(blocks: int, facts: int) -> None:
@@ -287,7 +286,7 @@ def _record_route(blocks: int, facts: int) -> None:
 
 
 def add_wide_queries() -> Mapping[str, str]:
-    """Add batches of one account that ask for many slots of the last block of `fill`."""
+    """Add batches that ask for many slots of one account, at the last block of `fill`."""
     job = BlockJob.objects.order_by("-block")[0]
     owner, _ = Account.objects.of_wallet(Wallet(WIDE_ACCOUNT))
     submitted = [
@@ -303,7 +302,7 @@ def add_wide_queries() -> Mapping[str, str]:
     ]  # fmt: skip
     Batch.objects.bulk_create(batches)
     rows = (_wide_query(batch, job) for batch in batches)
-    Query.objects.bulk_create(rows, batch_size=WIDE_AT_ONCE)
+    Query.objects.bulk_create(rows, batch_size=WIDE_PER_STATEMENT)
     return {
         "wide_block": str(job.block),
         "wide_account": WIDE_ACCOUNT,

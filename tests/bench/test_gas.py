@@ -1,4 +1,4 @@
-"""Recorded proofs cost no more gas than the targets, and what is documented."""
+"""Recorded proofs cost what the documentation says, and no more gas than the targets."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ Cases = dict[str, Measured]
 
 @pytest.fixture(scope="module")
 def cases(corpus_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Cases:
-    """Every file of the corpus, with at most a hundred accounts each."""
+    """Every file of the corpus, with at most a hundred accounts per file."""
     folder = tmp_path_factory.mktemp("corpus")
     for file in corpus_folder.glob("*.json"):
         document = json.loads(file.read_text())
@@ -31,19 +31,19 @@ def cases(corpus_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Case
         (folder / file.name).write_text(json.dumps(document))
     cases = {trial.case: trial for trial in measure(read_corpus(folder))}
     assert len(cases) > 80
-    assert len(cases[f"{CONTRACT}/header+account"].ways) == 4
+    assert len(cases[f"{CONTRACT}/header+account"].variants) == 4
     return cases
 
 
 def test_the_targets_are_met(cases: Cases) -> None:
     for target in TARGETS:
         case = cases[target.case]
-        assert getattr(case, target.figure) <= target.most, target.name
-        if target.floor_rules:
+        assert getattr(case, target.figure) <= target.maximum, target.name
+        if target.is_floor:
             assert case.total_gas == case.floor_gas, target.name
 
 
-SHOWN_TO_ALL = 3  # of the targets
+FIRST_TARGETS = 3  # which the README has
 
 
 def test_the_documented_figures_are_the_measured_ones(cases: Cases, repository: Path) -> None:
@@ -51,24 +51,24 @@ def test_the_documented_figures_are_the_measured_ones(cases: Cases, repository: 
     for target in TARGETS:
         figure = getattr(cases[target.case], target.figure)
         assert f"{figure:,}" in audit, f"{target.name} is {figure:,} now"
-        assert f"{target.most:,}" in audit, target.name
+        assert f"{target.maximum:,}" in audit, target.name
     for file in ("README.md", "explorer/docs/how-it-works.md"):
-        for target in TARGETS[:SHOWN_TO_ALL]:
+        for target in TARGETS[:FIRST_TARGETS]:
             figure = getattr(cases[target.case], target.figure)
             assert f"| {figure:,} " in (repository / file).read_text(), (file, target.name)
 
 
-def test_costs_rest_on_the_measured_figures(cases: Cases) -> None:
+def test_cost_estimates_use_the_measured_gas(cases: Cases) -> None:
     account, whole = cases[f"{CONTRACT}/account"], cases[f"{CONTRACT}/header+account"]
-    as_sent = whole.ways["nothing left out"]  # with the parent's hash and the beacon root
+    as_sent = whole.variants["nothing left out"]  # with the parent's hash and the beacon root
     measured: dict[str, list[int | None]] = {
         "native-header": [whole.total_gas - account.total_gas, whole.bytes - account.bytes],
         "header": [as_sent - account.total_gas, whole.bytes + 2 * HASH_BYTES - account.bytes],
         "accounts-1": [account.total_gas, account.bytes],
     }
-    for many in (10, 100):
-        case = cases[f"mainnet_one_root_200/accounts-{many}"]
-        measured[f"accounts-{many}"] = [case.per_account, round(case.bytes / many)]
+    for count in (10, 100):
+        case = cases[f"mainnet_one_root_200/accounts-{count}"]
+        measured[f"accounts-{count}"] = [case.per_account, round(case.bytes / count)]
     assert {name: list(MEASURED["gas"][name].values()) for name in measured} == measured
 
 

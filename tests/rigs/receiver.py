@@ -5,14 +5,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from requests.structures import CaseInsensitiveDict
-
 from tests.rigs.quiet_server import QuietHandler, handler_server
 
 
 class ReceivedRequest(NamedTuple):
     path: str
-    headers: CaseInsensitiveDict[str]
+    headers: dict[str, str]
     body: bytes
 
 
@@ -39,8 +37,7 @@ class _ReceiverHandler(QuietHandler):
         if self.path == "/":  # a request to the node of an earlier test, which had this port
             self.send_error(404)
             return
-        headers = CaseInsensitiveDict(self.headers.items())
-        receiver.got.append(ReceivedRequest(self.path, headers, body))
+        receiver.got.append(ReceivedRequest(self.path, dict(self.headers), body))
         receiver.named.append(self.headers.keys())
         statuses = receiver.statuses
         status = statuses.pop(0) if len(statuses) > 1 else statuses[0]

@@ -65,9 +65,10 @@ class Provers:
             node.recover()
             prover = self._running[place]
             if prover is None or not prover.runs:
-                routes, seconds = self.service.routes_with(nodes=[node.url]), LEASE_SECONDS[place]
-                own = {"ROUTES_FILE": routes, "PROVER_LEASE_SECONDS": str(seconds)}
-                self._running[place] = self.service.prove(**own)
+                self._running[place] = self.service.prove(
+                    ROUTES_FILE=self.service.routes_with(nodes=[node.url]),
+                    PROVER_LEASE_SECONDS=str(LEASE_SECONDS[place]),
+                )
         return [prover for prover in self._running if prover]
 
     def expire_leases(self, prover: Process) -> None:

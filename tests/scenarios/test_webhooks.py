@@ -118,7 +118,7 @@ def test_a_webhook_is_retried_until_it_is_taken_and_replayed_by_its_owner(
         with pytest.raises(WebhookVerificationError):
             signed.verify(attempt.body + b" ", attempt.headers)
     assert {first.path, second.path} == {"/hook?a=b"}  # redirects are not followed
-    assert first.headers["x-mine"] == "yes"
+    assert first.headers["X-Mine"] == "yes"
     told = json.loads(first.body)
     assert (told["batchQueryId"], told["queryStatus"]) == (batch, "DONE")
     assert int(told["facts"][0]["values"]["BALANCE"], 16) == HELD

@@ -1,7 +1,7 @@
-"""`make gas CORPUS=DIR`: what proofs cost, measured on a local chain with Osaka's rules.
+"""`make gas CORPUS=DIR`: the gas of proofs, measured on a local chain with Osaka's rules.
 
-Every recorded block of the folder is proven, and every fact is read back from the registry before
-its figures are printed.
+It proves every recorded block of the folder, and reads every fact back from the registry before it
+prints the figures.
 """
 
 import json
@@ -22,41 +22,41 @@ from tests.bench.gas.trials import Measured, measure
 _LONG_HEX = re.compile(r"0x([0-9a-fA-F]{4})[0-9a-fA-F]{5,}([0-9a-fA-F]{4})")
 
 _LEGEND = """\
-execution  gas of the call itself, as the node traced it
-total      what the transaction used, by Osaka's rules
-floor      the least that its calldata costs (EIP-7623)
-Every figure is of a transaction after which all its facts were read back from the registry.
+execution  gas of the call itself, from the node's trace
+total      gas used by the transaction
+floor      minimum gas for its calldata (EIP-7623)
+All facts were read back from the registry after each transaction.
 """
 
 _REGISTRIES = {
-    RegistryKind.NATIVE: "NativeRegistry, the block's hash in the history contract (EIP-2935)",
-    RegistryKind.SETTABLE: "SettableRegistry, told the block, because no header was recorded",
+    RegistryKind.NATIVE: "NativeRegistry, block hash from the history contract (EIP-2935)",
+    RegistryKind.SETTABLE: "SettableRegistry with the block set by hand: no header was recorded",
     RegistryKind.SETTABLE_BY_HASH: (
-        "SettableRegistry, told the block, accounts named by hash, because no address was recorded"
+        "SettableRegistry with the block set by hand, accounts by hash: no address was recorded"
     ),
 }
 _OTHER_HEADINGS = {
-    "reads": "measured as transactions; what a contract pays for one is the execution",
-    "header": "one of the headers above again, for the target",
+    "reads": "measured as transactions; a contract pays the execution",
+    "header": "the most expensive of the headers above, for the target",
 }
 
 
 def report() -> None:
     parser = ArgumentParser(prog="make gas", description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", type=Path, required=True, help="the folder of *.json files")
-    parser.add_argument("--json", action="store_true", help="a list of objects and no table")
-    asked = parser.parse_args()
-    files = read_corpus(asked.corpus)
-    if asked.json:
+    parser.add_argument("--json", action="store_true", help="print a list of objects")
+    arguments = parser.parse_args()
+    files = read_corpus(arguments.corpus)
+    if arguments.json:
         print_line(json.dumps([as_object(measured) for measured in measure(files)], indent=1))
         return
     print_line(_LEGEND.rstrip())
-    everything: list[Measured] = []
+    results: list[Measured] = []
     for measured in measure(files):
-        for line in _lines(measured, everything[-1] if everything else None):
+        for line in _lines(measured, results[-1] if results else None):
             print_line(line)
-        everything.append(measured)
-    for line in summary(everything):
+        results.append(measured)
+    for line in summary(results):
         print_line(line)
 
 
@@ -94,7 +94,7 @@ def _row(name: str, *cells: str) -> str:
 def _remark(measured: Measured) -> str:
     remarks = [measured.note] if measured.note else []
     if measured.per_account is not None:
-        remarks.append(f"{measured.per_account:,} each")
+        remarks.append(f"{measured.per_account:,} per account")
     if measured.per_account is not None or measured.transactions > 1:
         remarks.append(counted(measured.transactions, "transaction"))
     return ", ".join(remarks)
@@ -102,7 +102,7 @@ def _remark(measured: Measured) -> str:
 
 def as_object(measured: Measured) -> dict[str, Any]:
     """A case as `--json` prints it."""
-    written: dict[str, Any] = {
+    content: dict[str, Any] = {
         "case": measured.case,
         "registry": measured.registry.name.lower(),
         "bytes": measured.bytes,
@@ -113,12 +113,12 @@ def as_object(measured: Measured) -> dict[str, Any]:
         "transactions": measured.transactions,
     }
     if measured.per_account is not None:
-        written["per_account"] = measured.per_account
+        content["per_account"] = measured.per_account
     if measured.note:
-        written["note"] = measured.note
-    if len(measured.ways) > 1:
-        written["ways"] = measured.ways
-    return written
+        content["note"] = measured.note
+    if len(measured.variants) > 1:
+        content["variants"] = measured.variants
+    return content
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which transactions are measured for a recorded file, and which facts each must have stored."""
+"""The transactions that are measured for a recorded file, and the facts that each must store."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,18 +21,18 @@ from tests.bench.corpus import RecordedAccount, RecordedFile
 from tests.bench.gas.chains import BlockWords, RegistryKind, block_words
 from tests.rigs.registry_reads import RegistryReads
 
-MANY = (1, 10, 50, 100)
+ACCOUNT_COUNTS = (1, 10, 50, 100)
 BALANCE = frozenset({AccountField.BALANCE})
 ALL_FIELDS = frozenset(AccountField)
 NO_FIELDS: frozenset[AccountField] = frozenset()
-# More would exceed the gas limit of one transaction, however few bytes they take.
-MOST_ACCOUNTS = 200
-MOST_SLOTS = 400
+# In one transaction: more would exceed its gas limit.
+MAX_ACCOUNTS = 200
+MAX_SLOTS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """How a fact is read back from the registry, and what must be read."""
+class ExpectedFact:
+    """A fact, how to read it back from the registry, and its expected value."""
 
     name: str
     read: Callable[[RegistryReads], object]
@@ -41,25 +41,25 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing to measure. Of its ways, the cheapest counts; each is a list of calls."""
+    """One case to measure. A variant is a list of calls; the cheapest variant counts."""
 
     name: str
     registry: RegistryKind
-    ways: dict[str, tuple[bytes, ...]]
-    facts: tuple[Fact, ...]
-    accumulated: bool = False  # whether the block is accumulated before
-    before: tuple[bytes, ...] = ()  # calls that are not counted
+    variants: dict[str, tuple[bytes, ...]]
+    facts: tuple[ExpectedFact, ...]
+    accumulated: bool = False  # the block is accumulated first
+    before: tuple[bytes, ...] = ()  # earlier calls, which are not counted
     stores: bool = True
-    accounts: int | None = None  # of how many the cost per account is reported
+    accounts: int | None = None  # for a cost per account
     note: str = ""
 
 
 def file_cases(file: RecordedFile) -> Iterator[Case]:
-    """Everything that is measured for a file."""
+    """All cases of a file, except reads."""
     header = file.block.header
     if header is not None:
         facts = (_accumulated_fact(block_words(file.block)),)
-        yield Case(f"{file.name}/header", RegistryKind.NATIVE, _header_ways(header), facts)
+        yield Case(f"{file.name}/header", RegistryKind.NATIVE, _header_variants(header), facts)
     for account in file.accounts:
         yield from _account_cases(file, account)
         if header is not None:
@@ -68,9 +68,9 @@ def file_cases(file: RecordedFile) -> Iterator[Case]:
 
 
 def read_cases(files: Sequence[RecordedFile]) -> Iterator[tuple[RecordedFile, Case]]:
-    """What a contract pays to read one account, with a slot where there is one, and one header.
+    """Reads of one account, with a slot if possible, and of one header.
 
-    Reads are measured as transactions, of which only the execution gas says something.
+    They are measured as transactions, of which only the execution gas is meaningful.
     """
     accounts = [(file, account) for file in files for account in file.accounts]
     if accounts:
@@ -126,12 +126,14 @@ def _header_and_account_cases(
     def case(ending: str, slots: Sequence[SlotProof], fields: frozenset[AccountField]) -> Case:
         groups = [slots]
         if slots:
-            groups = pack(slots, lambda some: build_witness([request(some)]), MOST_SLOTS)
+            groups = pack(slots, lambda group: build_witness([request(group)]), MAX_SLOTS)
         first = build_witness([AccountRequest(_with_slots(proof, groups[0]), fields)])
         further = tuple(_accumulated_call(words, [request(group)]) for group in groups[1:])
-        ways = {way: (*calls, *further) for way, calls in _header_ways(header, first).items()}
+        variants = {
+            name: (*calls, *further) for name, calls in _header_variants(header, first).items()
+        }
         facts = _account_facts(_with_slots(proof, slots), fields, words.number)
-        return Case(f"{name}/{ending}", registry, ways, (_accumulated_fact(words), *facts))
+        return Case(f"{name}/{ending}", registry, variants, (_accumulated_fact(words), *facts))
 
     def request(slots: Sequence[SlotProof]) -> AccountRequest:
         return AccountRequest(_with_slots(proof, slots), NO_FIELDS)
@@ -146,7 +148,7 @@ def _header_and_account_cases(
 
 def _many_accounts(file: RecordedFile) -> Iterator[Case]:
     words = block_words(file.block)
-    for count in MANY:
+    for count in ACCOUNT_COUNTS:
         if count > len(file.accounts):
             return
         chosen = file.accounts[:count]
@@ -161,7 +163,7 @@ def _many_accounts(file: RecordedFile) -> Iterator[Case]:
         def call(proofs: Sequence[AccountProof]) -> bytes:
             return _accumulated_call(words, [AccountRequest(proof, BALANCE) for proof in proofs])
 
-        calls = tuple(call(group) for group in pack(proofs, call, MOST_ACCOUNTS))
+        calls = tuple(call(group) for group in pack(proofs, call, MAX_ACCOUNTS))
         facts = tuple(
             fact for proof in proofs for fact in _account_facts(proof, BALANCE, words.number)
         )
@@ -217,10 +219,10 @@ def _header_read(header: Header) -> Case:
 
 
 def _verified_header(header: Header, name: str, fields: frozenset[HeaderField]) -> Case:
-    """What `verify` takes for a header whose hash the chain itself knows."""
+    """A `verify` call for a header whose hash the chain knows."""
     section = headers_section([HeaderStep(header, fields=fields)])
-    ways: dict[str, tuple[bytes, ...]] = {"": (call_data("verify(bytes)", section),)}
-    return Case(f"reads/verify({name})", RegistryKind.NATIVE, ways, (), stores=False)
+    variants: dict[str, tuple[bytes, ...]] = {"": (call_data("verify(bytes)", section),)}
+    return Case(f"reads/verify({name})", RegistryKind.NATIVE, variants, (), stores=False)
 
 
 def _with_slots(proof: AccountProof, slots: Sequence[SlotProof]) -> AccountProof:
@@ -232,9 +234,9 @@ def _accumulated_call(words: BlockWords, requests: Sequence[AccountRequest]) -> 
     return prove_call([accumulated_section(words.number, words.timestamp, words.hash, witness)])
 
 
-def _header_ways(header: Header, witness: bytes = b"") -> dict[str, tuple[bytes, ...]]:
-    """Accumulate the header, with the parent hash and the beacon root each sent or left out."""
-    ways: dict[str, tuple[bytes, ...]] = {}
+def _header_variants(header: Header, witness: bytes = b"") -> dict[str, tuple[bytes, ...]]:
+    """Accumulate the header, with and without its parent hash and its beacon root."""
+    variants: dict[str, tuple[bytes, ...]] = {}
     parents = (False, True) if header.number > 0 else (False,)
     beacons = (False, True) if _beacon_root_can_be_left_out(header) else (False,)
     for parent in parents:
@@ -244,12 +246,12 @@ def _header_ways(header: Header, witness: bytes = b"") -> dict[str, tuple[bytes,
             step = HeaderStep(
                 header, witness, accumulate=True, parent_known=parent, beacon_known=beacon
             )
-            ways[name] = (prove_call([headers_section([step])]),)
-    return ways
+            variants[name] = (prove_call([headers_section([step])]),)
+    return variants
 
 
 def _beacon_root_can_be_left_out(header: Header) -> bool:
-    """Its position is sent as one byte, which a long extra data field may exceed."""
+    """True if its position fits one byte, which long extra data may prevent."""
     if not header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT):
         return False
     items = split_list(header.encoded)
@@ -257,15 +259,15 @@ def _beacon_root_can_be_left_out(header: Header) -> bool:
     return sum(map(len, before)) <= 0xFF
 
 
-def _accumulated_fact(words: BlockWords) -> Fact:
+def _accumulated_fact(words: BlockWords) -> ExpectedFact:
     read = partial(RegistryReads.accumulated, block=words.number)
-    return Fact(f"the accumulated header {words.number}", read, words.leaf)
+    return ExpectedFact(f"the accumulated header {words.number}", read, words.leaf)
 
 
 def _account_facts(
     proof: AccountProof, fields: frozenset[AccountField], number: int
-) -> tuple[Fact, ...]:
-    """What a witness with these fields and the proof's slots stores."""
+) -> tuple[ExpectedFact, ...]:
+    """The facts that a witness with these fields and the proof's slots stores."""
     address, state = _registry_address(proof), proof.state
     words = {
         AccountField.NONCE: state.nonce.to_bytes(32, "big"),
@@ -273,23 +275,23 @@ def _account_facts(
         AccountField.STORAGE_ROOT: state.storage_root,
         AccountField.CODE_HASH: state.code_hash,
     }
-    of_fields = [
-        Fact(
+    field_facts = [
+        ExpectedFact(
             f"{field.name} of 0x{address.hex()}",
             partial(RegistryReads.account_field, account=address, block=number, field=field),
             words[field],
         )
         for field in sorted(fields)
     ]
-    of_slots = [
-        Fact(
+    slot_facts = [
+        ExpectedFact(
             f"slot {slot.slot:#x} of 0x{address.hex()}",
             partial(RegistryReads.slot_value, account=address, block=number, slot=slot.slot),
             slot.value,
         )
         for slot in proof.slots
     ]
-    return (*of_fields, *of_slots)
+    return (*field_facts, *slot_facts)
 
 
 def _registry_address(proof: AccountProof) -> bytes:
