@@ -22,7 +22,6 @@ class Receiver:
     port: int = 0
     got: list[ReceivedRequest] = field(default_factory=list)
     accepted: list[bytes] = field(default_factory=list)  # bodies that were answered with 200
-    named: list[list[str]] = field(default_factory=list)  # header names, also repeated ones
 
     @property
     def url(self) -> str:
@@ -38,7 +37,6 @@ class _ReceiverHandler(QuietHandler):
             self.send_error(404)
             return
         receiver.got.append(ReceivedRequest(self.path, dict(self.headers), body))
-        receiver.named.append(self.headers.keys())
         statuses = receiver.statuses
         status = statuses.pop(0) if len(statuses) > 1 else statuses[0]
         if status == 200:

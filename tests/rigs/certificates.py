@@ -27,7 +27,7 @@ DAY = timedelta(days=1)
 LONG = 0x80  # such a length says first how many bytes it has
 
 
-def own_certificate(folder: Path, host: str, ends: timedelta = DAY) -> Path:
+def self_signed_certificate(folder: Path, host: str, ends: timedelta = DAY) -> Path:
     """For a name or an address, until so long from now. Its key lies in the same file."""
     key = ECC.generate(curve="P-256")
     now = datetime.now(UTC)
