@@ -1,4 +1,4 @@
-"""What scenarios start from: chains, nodes, empty databases, and a whole running service."""
+"""Fixtures of scenarios: chains, nodes, empty databases, and running services."""
 
 import os
 import sqlite3
@@ -22,7 +22,7 @@ numbers = count(1)
 
 @dataclass(frozen=True)
 class Template:
-    """A database with all tables and an API key of each owner; scenarios get copies of it."""
+    """A database with all tables and the owners' API keys, which scenarios copy."""
 
     database: str
     keys: tuple[str, ...]
@@ -30,7 +30,7 @@ class Template:
 
 @contextmanager
 def new_database(folder: Path, template: str = "", server: str = SERVER) -> Iterator[str]:
-    """Yield the DATABASE_URL of a new database, of the kind that `server` names."""
+    """Yield the DATABASE_URL of a new database on `server`."""
     if not server.startswith("postgres"):
         file = folder / "tacitus.sqlite3"
         if template:
@@ -54,7 +54,7 @@ def _on_server(server: str, statement: str) -> None:
 
 @contextmanager
 def installed(template: Template, folder: Path) -> Iterator[Service]:
-    """Yield an installation that knows no chain; whatever it started is stopped at the end."""
+    """Yield an installation without chains; stop its processes at the end."""
     with (
         new_database(folder, template.database) as database,
         closing(Service(folder, database, template.keys)) as service,
@@ -64,7 +64,7 @@ def installed(template: Template, folder: Path) -> Iterator[Service]:
 
 @contextmanager
 def proving(service: Service, chain: Chain) -> Iterator[Service]:
-    """Prove `chain` to itself with one server and one prover."""
+    """Prove `chain` to itself, with a server and a prover."""
     service.add_chain(chain)
     service.add_registry("native", chain, chain)
     service.serve()
@@ -86,7 +86,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Template]:
 def install(
     template: Template, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[], AbstractContextManager[Service]]:
-    """`with install() as service:` is the same as `new_service()`, for fixtures of a module."""
+    """`with install() as service:` is `new_service()` for module fixtures."""
     return lambda: installed(template, tmp_path_factory.mktemp("service"))
 
 
@@ -94,14 +94,14 @@ def install(
 def new_service(
     template: Template, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[], Service]]:
-    """`new_service()` is an installation without chains; nothing of it runs."""
+    """`new_service()` makes an installation without chains and processes."""
     with ExitStack() as stack:
         yield lambda: stack.enter_context(installed(template, tmp_path_factory.mktemp("service")))
 
 
 @pytest.fixture
 def back_up(tmp_path: Path) -> Iterator[Callable[[Service], str]]:
-    """`back_up(service)` is the DATABASE_URL of a copy; nothing of the service may run."""
+    """`back_up(service)` copies its database and returns the DATABASE_URL; nothing may run."""
     with ExitStack() as stack:
         yield lambda service: stack.enter_context(new_database(tmp_path, service.database))
 
@@ -117,7 +117,7 @@ def new_chain() -> Iterator[Callable[..., Chain]]:
 
 @pytest.fixture(scope="module")
 def module_chain() -> Iterator[Callable[..., Chain]]:
-    """As `new_chain`, for all scenarios of a module."""
+    """`new_chain` for module fixtures."""
     with ExitStack() as stack:
         yield lambda *arguments, **options: stack.enter_context(
             closing(Chain(*arguments, **options))
@@ -126,14 +126,14 @@ def module_chain() -> Iterator[Callable[..., Chain]]:
 
 @pytest.fixture
 def new_node() -> Iterator[Callable[[Chain], Node]]:
-    """`new_node(chain)` starts a node in front of the chain's own, which can fail or lie."""
+    """`new_node(chain)` starts a node in front of the chain's own that can fail or lie."""
     with ExitStack() as stack:
         yield lambda chain: stack.enter_context(closing(Node(chain)))
 
 
 @pytest.fixture
 def chain(new_chain: Callable[..., Chain]) -> Chain:
-    """A chain of 12 blocks that mines one more for each transaction."""
+    """A chain of 12 blocks that mines one per transaction."""
     chain = new_chain()
     chain.mine(12)
     return chain
@@ -141,14 +141,14 @@ def chain(new_chain: Callable[..., Chain]) -> Chain:
 
 @pytest.fixture
 def service(new_service: Callable[[], Service], chain: Chain) -> Iterator[Service]:
-    """An installation that proves `chain` to itself; its server and one prover run."""
+    """A running installation that proves `chain` to itself."""
     with proving(new_service(), chain) as service:
         yield service
 
 
 @pytest.fixture(scope="session")
 def shared(template: Template, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The same, shared by scenarios that do not disturb each other; its chain is `shared.chain`."""
+    """Like `service`, for scenarios that do not disturb each other; see `shared.chain`."""
     with (
         closing(Chain()) as chain,
         installed(template, tmp_path_factory.mktemp("shared")) as service,

@@ -1,11 +1,11 @@
-"""How clients in the field ask, as their code sends it; words in capitals stand for values."""
+"""Requests as existing clients send them; words in capitals stand for values."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class KeyPlace(Enum):
-    """Where a client shows its key."""
+    """Where a client puts its key."""
 
     URL = "in the URL"
     HEADER = "in the header"
@@ -14,8 +14,6 @@ class KeyPlace(Enum):
 
 @dataclass(frozen=True)
 class Recorded:
-    """One client's way."""
-
     name: str
     key: KeyPlace
     body: str
@@ -34,7 +32,7 @@ RECORDED = (
         """,
     ),
     Recorded(
-        "all that any of them sends",
+        "everything that clients send",
         KeyPlace.BOTH,
         """
         { "destinationChainId": "CHAIN",
@@ -48,7 +46,7 @@ RECORDED = (
         """,
     ),
     Recorded(
-        "a header's fields alone",
+        "header fields only",
         KeyPlace.HEADER,
         """
         { "destinationChainId": "CHAIN", "fee": "0",
@@ -65,7 +63,7 @@ RECORDED = (
         """,
     ),
     Recorded(
-        "props without slots, and every one of them",
+        "all props, without slots",
         KeyPlace.URL,
         """
         { "destinationChainId": "CHAIN", "fee": "0",
@@ -74,7 +72,7 @@ RECORDED = (
         """,
     ),
     Recorded(
-        "a destination by its name",
+        "a destination by name",
         KeyPlace.URL,
         """
         { "destinationChainId": "STARKNET", "fee": "0",
@@ -83,7 +81,7 @@ RECORDED = (
         """,
     ),
     Recorded(
-        "both chains by names",
+        "both chains by name",
         KeyPlace.BOTH,
         """
         { "destinationChainId": "SN_SEPOLIA", "fee": "0",
@@ -92,7 +90,7 @@ RECORDED = (
         """,
     ),
     Recorded(
-        "more than anyone reads, at the top",
+        "unknown fields at the top level",
         KeyPlace.HEADER,
         """
         { "destinationChainId": "CHAIN", "fee": "0", "chainId": "1", "type": "batch",
@@ -101,7 +99,7 @@ RECORDED = (
         """,
     ),
     Recorded(
-        "an address whose capitals are wrong",
+        "an address with a wrong checksum",
         KeyPlace.URL,
         """
         { "destinationChainId": "CHAIN", "fee": "0",
@@ -110,7 +108,7 @@ RECORDED = (
         """,
     ),
     Recorded(
-        "padded slots, and one that was never set",
+        "padded slots, one of them never set",
         KeyPlace.BOTH,
         """
         { "destinationChainId": "CHAIN", "fee": "0",

@@ -1,4 +1,4 @@
-"""What wakes provers: a message over Redis or RabbitMQ, and the clock where there is no broker."""
+"""Provers are woken by a message over Redis or RabbitMQ, and poll without a broker."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ from tests.rigs.anvil import Chain
 from tests.rigs.service import Process, Service, until
 
 BROKERS = ("redis://127.0.0.1:6379/9", "amqp://guest:guest@127.0.0.1:5672//")
-POLLS_EVERY = 5  # seconds
+POLL_SECONDS = 5
 
 
 def start(service: Service, chain: Chain, broker: str) -> Process:
@@ -29,7 +29,7 @@ def start(service: Service, chain: Chain, broker: str) -> Process:
     return service.prove()
 
 
-def see_that_it_answers(broker: str) -> None:
+def require_broker(broker: str) -> None:
     parts = urlsplit(broker)
     try:
         socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=2).close()
@@ -39,7 +39,7 @@ def see_that_it_answers(broker: str) -> None:
 
 @contextmanager
 def alone_at(broker: str) -> Iterator[None]:
-    """Wait for other runs on this machine: their provers would take our messages."""
+    """Wait for other test runs on this machine, whose provers would take our messages."""
     lock = Path(tempfile.gettempdir()) / f"tacitus-{os.getuid()}-{urlsplit(broker).port}.lock"
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -50,19 +50,19 @@ def alone_at(broker: str) -> Iterator[None]:
 def test_a_message_over_a_broker_wakes_a_prover(
     new_service: Callable[[], Service], chain: Chain, broker: str
 ) -> None:
-    """Sooner than it polls, three times in a row; several listen on one machine."""
-    see_that_it_answers(broker)
+    """Sooner than it polls, three times in a row; two provers listen on one machine."""
+    require_broker(broker)
     service = new_service()
 
-    def is_done_at_once() -> bool:
+    def is_done_soon() -> bool:
         begin = time.monotonic()
         service.wait(service.submit_balance(chain.mine(2) - 1))
-        return time.monotonic() - begin < POLLS_EVERY / 2
+        return time.monotonic() - begin < POLL_SECONDS / 2
 
     with alone_at(broker):
         provers = [start(service, chain, broker), service.prove()]
         # On a busy machine a batch may take longer.
-        until(lambda: all(is_done_at_once() for _ in range(3)))
+        until(lambda: all(is_done_soon() for _ in range(3)))
         assert all(prover.runs for prover in provers), service.logs()
         service.close()
 

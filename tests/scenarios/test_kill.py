@@ -17,10 +17,10 @@ FEES = ["eth_maxPriorityFeePerGas", "eth_gasPrice", "eth_feeHistory"]
 SIGNER_STATE = ["eth_getTransactionCount", "eth_getBalance"]
 
 
-class Killing:
-    """Kills the first prover that asks for one of these methods, before or after the answer.
+class Killer:
+    """Kills the first prover that calls one of these methods, before or after the answer.
 
-    `sent`: only after a transaction was sent.
+    `sent`: only once a transaction was sent.
     """
 
     def __init__(self, *methods: str, sent: bool, answered: bool) -> None:
@@ -30,7 +30,7 @@ class Killing:
         self._armed = not sent
         self._lock = threading.Lock()
 
-    def at(self, prover: Process, node: Node) -> Fault:
+    def fault_of(self, prover: Process, node: Node) -> Fault:
         def fault(question: Question) -> None:
             with self._lock:
                 method = question["method"]
@@ -108,7 +108,7 @@ def blocks() -> Iterator[int]:
 def assert_proven_once(
     service: Service, before: int, batches: list[str], facts: list[tuple[str, int]]
 ) -> None:
-    """By transactions after so many `before`, without a gap, which the batches have paid for."""
+    """Check facts and events, and that the batches paid for all transactions since `before`."""
     chain = service.chain
     for account, block in facts:
         proven = service.events("AccountProven(address,uint256,uint8)", int(account, 16), block)
@@ -119,13 +119,13 @@ def assert_proven_once(
     assert nonces == list(range(before, before + len(sent)))
     assert all(
         chain.receipt(transaction["hash"])["logs"] for transaction in sent
-    )  # none proved nothing
+    )  # every transaction proved something
     spent = sum(int(service.status(batch)["spent"]) for batch in batches)
     assert spent == sum(chain.cost(transaction["hash"]) for transaction in sent)
 
 
-# The methods; whether only after a transaction was sent; whether after the answer. Whether a prover
-# dies before or after the answer to a question that changes nothing on the chain is the same.
+# Methods, whether only after a transaction was sent, and whether after the answer. For calls that
+# do not change the chain, before and after are the same.
 POINTS = {
     "eth_chainId": (["eth_chainId"], False, False),
     "eth_getBlockByNumber": (["eth_getBlockByNumber"], False, False),
@@ -142,29 +142,29 @@ POINTS = {
 
 
 @pytest.mark.parametrize(("methods", "sent", "answered"), POINTS.values(), ids=POINTS)
-def test_a_prover_is_killed_and_the_other_one_finishes(
+def test_the_other_prover_finishes_the_work_of_a_killed_one(
     provers: Provers, blocks: Iterator[int], methods: list[str], *, sent: bool, answered: bool
 ) -> None:
     service, chain = provers.service, provers.service.chain
     before = len(chain.transactions_of(SIGNER))
-    kill = Killing(*methods, sent=sent, answered=answered)
+    killer = Killer(*methods, sent=sent, answered=answered)
     for prover, node in zip(provers.start_both(), provers.nodes, strict=True):
-        node.set_fault(kill.at(prover, node))
+        node.set_fault(killer.fault_of(prover, node))
     first, second = islice(blocks, 2)
     batches = [
         service.submit({31337: {first: accounts(HOLDER, OTHER)}}),
         service.submit({31337: {first: accounts(HOLDER), second: accounts(HOLDER)}}),
     ]
-    until(lambda: kill.killed and not kill.killed.runs, what="a prover is killed at this call")
-    assert kill.killed
-    provers.expire_leases(kill.killed)
+    until(lambda: killer.killed and not killer.killed.runs, what="a prover is killed at this call")
+    assert killer.killed
+    provers.expire_leases(killer.killed)
     service.wait(*batches)
     assert_proven_once(
         service, before, batches, [(HOLDER, first), (OTHER, first), (HOLDER, second)]
     )
 
 
-def test_a_prover_is_stopped_with_work_in_hand_and_the_other_one_goes_on(
+def test_the_other_prover_finishes_the_work_of_a_stopped_one(
     provers: Provers, blocks: Iterator[int]
 ) -> None:
     service, running = provers.service, provers.start_both()
@@ -175,11 +175,11 @@ def test_a_prover_is_stopped_with_work_in_hand_and_the_other_one_goes_on(
         node.calls.clear()
     batches = [service.submit_balance(block) for _, block in facts]
 
-    def working() -> list[Process]:
-        asked = zip(running, provers.nodes, strict=True)
-        return [prover for prover, node in asked if node.calls["eth_getProof"]]
+    def busy_provers() -> list[Process]:
+        pairs = zip(running, provers.nodes, strict=True)
+        return [prover for prover, node in pairs if node.calls["eth_getProof"]]
 
-    until(working)[0].stop()  # which ends with 0
+    until(busy_provers)[0].stop()
     for node in provers.nodes:
         node.recover()
     service.wait(*batches)

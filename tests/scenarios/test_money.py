@@ -1,4 +1,4 @@
-"""What proving may cost: a batch's fee, the operator's bounds, gas caps, failed transactions."""
+"""Fees of batches, the operator's limits, gas caps, and failed transactions."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def node(chain: Chain) -> Iterator[Node]:
 def paid(
     chain: Chain, node: Node, install: Callable[[], AbstractContextManager[Service]]
 ) -> Iterator[Service]:
-    """Batches pay here. No prover runs: each scenario starts its own, with a signer of its own."""
+    """Batches pay. Without a prover; scenarios start one with their own signer."""
     with install() as service:
         service.add_chain(chain, node, free=False)
         service.add_registry("native", chain, chain)
@@ -49,7 +49,7 @@ def blocks() -> Iterator[int]:
 
 @pytest.fixture
 def key(paid: Service) -> str:
-    """Of a signer with 10 ETH and without transactions."""
+    """The key of a new signer with 10 ETH."""
     signer = Account.create()
     paid.chain.set_balance(signer.address, 10 * ETHER)
     return f"0x{bytes(signer.key).hex()}"
@@ -78,10 +78,10 @@ def test_a_fee_that_is_too_low_is_rejected_and_nothing_is_sent(
     assert sent_by(key, chain) == []
 
 
-def test_a_fee_is_a_ceiling_and_receipts_are_shared(
+def test_batches_share_a_receipt_and_never_exceed_their_fees(
     paid: Service, key: str, blocks: Iterator[int]
 ) -> None:
-    """Blocks that wait together share a transaction; each batch bears its share of the receipt."""
+    """Blocks that wait together share a transaction, and batches its cost."""
     chain = paid.chain
     bodies = [{31337: {block: accounts(HOLDER)}} for block in islice(blocks, 3)]
     needed = [int(paid.post("/estimate", request(body)).json()["feeNeeded"]) for body in bodies]
@@ -92,16 +92,14 @@ def test_a_fee_is_a_ceiling_and_receipts_are_shared(
     with paid.prove(threads=1, SIGNER_KEY=key):
         paid.wait(*batches)
     spent = [int(paid.status(batch)["spent"]) for batch in batches]
-    assert all(0 < one <= fee for one, fee in zip(spent, needed, strict=True))
+    assert all(0 < cost <= fee for cost, fee in zip(spent, needed, strict=True))
     sent = sent_by(key, chain)
     assert len(sent) < len(batches)
     assert sum(spent) == sum(map(chain.cost, sent))
 
 
-def test_the_daily_budget_holds_transactions_back(
-    paid: Service, key: str, blocks: Iterator[int]
-) -> None:
-    """The transaction that reaches the budget goes whole, and nothing after it."""
+def test_batches_wait_for_the_daily_budget(paid: Service, key: str, blocks: Iterator[int]) -> None:
+    """The transaction that exceeds the budget is still sent, and none after it."""
     bounded = paid.routes_with(most_a_day=0.00001)
     with paid.prove(SIGNER_KEY=key, ROUTES_FILE=bounded):
         paid.wait(paid.submit_balance(next(blocks), fee=str(ETHER)))
@@ -110,12 +108,12 @@ def test_the_daily_budget_holds_transactions_back(
         assert len(sent_by(key, paid.chain)) == 1
     checked = paid.manage("check_setup", fails=True, SIGNER_KEY=key, ROUTES_FILE=bounded)
     assert re.search("not ok  budget on .* of 0.00001 ETH spent or reserved", checked.stdout)
-    with paid.prove(SIGNER_KEY=key):  # the operator has raised the budget
+    with paid.prove(SIGNER_KEY=key):  # with a higher budget
         paid.wait(batch)
     assert len(sent_by(key, paid.chain)) == 2
 
 
-def test_gas_above_the_operators_bound_is_waited_out(
+def test_nothing_is_sent_above_the_maximum_gas_price(
     paid: Service, key: str, blocks: Iterator[int]
 ) -> None:
     chain = paid.chain
@@ -130,9 +128,7 @@ def test_gas_above_the_operators_bound_is_waited_out(
         paid.wait(batch)
 
 
-def test_a_signer_without_funds_is_waited_for(
-    paid: Service, key: str, blocks: Iterator[int]
-) -> None:
+def test_batches_wait_for_the_signers_funds(paid: Service, key: str, blocks: Iterator[int]) -> None:
     chain, signer = paid.chain, Account.from_key(key).address
     chain.set_balance(signer, 1)
     with paid.prove(SIGNER_KEY=key):
@@ -143,7 +139,7 @@ def test_a_signer_without_funds_is_waited_for(
     assert len(sent_by(key, chain)) == 1
 
 
-def test_funds_for_one_transaction_are_offered_once(
+def test_funds_for_one_transaction_are_used_once(
     paid: Service, key: str, blocks: Iterator[int]
 ) -> None:
     chain, signer = paid.chain, Account.from_key(key).address
@@ -168,7 +164,7 @@ def test_funds_for_one_transaction_are_offered_once(
 def test_a_proof_above_the_gas_cap_is_halved(
     paid: Service, key: str, blocks: Iterator[int]
 ) -> None:
-    """`new_slot_gas` is set too low, so that the first cut is too large."""
+    """`new_slot_gas` is too low, so that the first proof is too large."""
     holders = [HOLDER, *(f"0x{number:040x}" for number in range(1, 8))]
     routes = paid.routes_with(gas_cap=250_000, new_slot_gas=1)
     with paid.prove(SIGNER_KEY=key, ROUTES_FILE=routes):
@@ -191,11 +187,11 @@ def test_a_fact_above_the_gas_cap_is_rejected(
     assert sent_by(key, paid.chain) == []
 
 
-def test_where_gas_is_dear_estimates_may_exceed_osakas_cap(
+def test_a_higher_gas_cap_allows_estimates_above_osakas_cap(
     install: Callable[[], AbstractContextManager[Service]],
 ) -> None:
-    """A stand-in for Amsterdam, where a new slot costs five times as much: each estimate is forty
-    times what the chain takes, and the chain's settings say so.
+    """As on Amsterdam, where a new slot costs five times as much: estimates are forty times as high
+    as the gas used, and the chain's settings match.
     """
     osaka, cap = 2**24, 2**24 * 3 // 2
     with closing(Chain(hardfork="prague")) as chain, closing(Node(chain)) as node:
@@ -216,11 +212,11 @@ def test_where_gas_is_dear_estimates_may_exceed_osakas_cap(
     limits = [int(transaction["gas"], 16) for transaction in sent]
     assert max(limits) > osaka
     assert all(limit <= cap for limit in limits)
-    assert len(sent) > len(batches)  # the second one did not fit and was cut
+    assert len(sent) > len(batches)  # the second proof did not fit and was split
 
 
-class Reverting:
-    """The next transactions are mined while the registry reverts every call."""
+class Reverter:
+    """Makes the registry revert every call while the next transactions are mined."""
 
     def __init__(self, service: Service, times: int) -> None:
         self.chain = service.chain
@@ -238,12 +234,12 @@ class Reverting:
 
 
 @pytest.mark.parametrize("reverted", [1, 3])
-def test_what_reverted_is_proven_again_until_three_transactions_failed(
+def test_a_reverted_transaction_is_repeated_until_three_failed(
     paid: Service, node: Node, key: str, blocks: Iterator[int], reverted: int
 ) -> None:
     chain, block = paid.chain, next(blocks)
     end = "DONE" if reverted < 3 else "REJECTED"
-    node.set_fault(Reverting(paid, reverted))
+    node.set_fault(Reverter(paid, reverted))
     with paid.prove(SIGNER_KEY=key):
         status = paid.wait(paid.submit_balance(block, fee=str(ETHER)), end=end)
     node.recover()

@@ -1,4 +1,4 @@
-"""What operators do to a running service: give it threads, stop it."""
+"""A running web server: stopped, and with slow nodes."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from tests.rigs.faulty_node import Node
 from tests.rigs.service import HOLDER, Service, accounts, request, until
 
 
-def test_a_server_that_is_stopped_finishes_the_requests_that_run(
+def test_a_stopped_server_finishes_running_requests(
     new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
 ) -> None:
     service, node = new_service(), new_node(chain)
@@ -23,7 +23,7 @@ def test_a_server_that_is_stopped_finishes_the_requests_that_run(
     node.delay_answers(60)
     with ThreadPoolExecutor(2) as pool:
         running = pool.submit(service.post, "/estimate", content)
-        until(lambda: node.calls, what="the estimate asks the node")
+        until(lambda: node.calls, what="the estimate calls the node")
         stopping = pool.submit(server.stop)
         time.sleep(1)
         assert not stopping.done()
@@ -34,7 +34,7 @@ def test_a_server_that_is_stopped_finishes_the_requests_that_run(
         stopping.result()
 
 
-def test_slow_nodes_stop_no_page_of_a_server_with_two_threads(
+def test_slow_nodes_do_not_block_other_requests(
     new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
 ) -> None:
     service, node = new_service(), new_node(chain)
@@ -47,7 +47,7 @@ def test_slow_nodes_stop_no_page_of_a_server_with_two_threads(
         estimates = [
             pool.submit(service.post, "/estimate", content, key=key) for key in service.keys
         ]
-        until(lambda: node.calls, what="an estimate asks the node")
+        until(lambda: node.calls, what="an estimate calls the node")
         time.sleep(1)
         assert requests.get(f"{service.url}/readyz", timeout=3).ok
         node.recover()

@@ -462,7 +462,7 @@ REFUSED: dict[str, tuple[int, str, Ask]] = {
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_a_refusal_has_its_status_its_code_and_its_place(place: Place, code: str) -> None:
+def test_each_refusal_has_its_status_code_and_path(place: Place, code: str) -> None:
     status, path, ask = REFUSED[code]
     answer = ask(place)
     told = answer.json()
@@ -473,7 +473,7 @@ def test_a_refusal_has_its_status_its_code_and_its_place(place: Place, code: str
     assert (status in {429, 503}) <= told["retryable"]
 
 
-def test_every_documented_code_has_its_refusal(place: Place) -> None:
+def test_every_documented_error_code_is_provoked(place: Place) -> None:
     described = requests.get(f"{place.service.url}/openapi.json", timeout=30).json()
     codes = described["components"]["schemas"]["Error"]["properties"]["code"]["enum"]
     assert set(codes) - NOT_PROVOKED == set(REFUSED)
@@ -481,7 +481,7 @@ def test_every_documented_code_has_its_refusal(place: Place) -> None:
     assert [code for code in codes if code not in page] == []
 
 
-def test_what_is_left_of_a_minute_stands_in_every_answer(place: Place) -> None:
+def test_every_answer_has_rate_limit_headers(place: Place) -> None:
     headers = PROXY | of_a_visitor(place)
     address = f"{place.production}/api-key"
     answers = [requests.get(address, headers=headers, timeout=30) for _ in range(3)]
@@ -493,7 +493,7 @@ def test_what_is_left_of_a_minute_stands_in_every_answer(place: Place) -> None:
         assert ("Retry-After" in answer.headers) == (answer.status_code == 429)
 
 
-def test_a_batch_may_be_as_large_as_the_limits_say(place: Place) -> None:
+def test_a_batch_at_the_limits_is_accepted(place: Place) -> None:
     most = {1: accounts(HOLDER, slots=SLOTS[:4]), 2: accounts(*list(TOO_MANY)[:199])}
     answer = place.service.post(
         "/submit-batch-query", request({31337: most}), **of_a_visitor(place)
@@ -501,7 +501,7 @@ def test_a_batch_may_be_as_large_as_the_limits_say(place: Place) -> None:
     assert answer.status_code == 200, answer.text
 
 
-def test_a_body_in_chunks_is_taken_up_to_the_same_limit(place: Place) -> None:
+def test_chunked_bodies_have_the_same_limit(place: Place) -> None:
     address = f"{place.service.url}/submit-batch-query"
     headers = of_a_visitor(place) | {"Content-Type": "application/json"}
     content = json.dumps(OK_BATCH).encode()

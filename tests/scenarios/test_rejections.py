@@ -109,7 +109,7 @@ def test_a_batch_that_cannot_be_proven_says_why(
     assert failing["steps"][reached]["completed"] is None
 
 
-def test_what_a_rejection_says_helps_to_ask_better(rejected: Rejected) -> None:
+def test_a_request_that_follows_the_rejections_advice_is_done(rejected: Rejected) -> None:
     service, batches = rejected.service, rejected.batches
     message = {cause: service.rejection(batches[cause])["message"] for cause, *_ in CAUSES}
     began = int(service.chain.header(0)["timestamp"], 16)
@@ -126,7 +126,7 @@ def test_what_a_rejection_says_helps_to_ask_better(rejected: Rejected) -> None:
     assert service.field(HOLDER, block, BALANCE) == service.chain.balance(HOLDER, block)
 
 
-def test_only_accounts_of_a_genesis_without_state_are_refused(rejected: Rejected) -> None:
+def test_accounts_of_a_genesis_without_state_are_refused(rejected: Rejected) -> None:
     """Its header can be proven."""
     service, cause = rejected.service, "an account at a genesis without state"
     said = service.rejection(rejected.batches[cause])["message"]
@@ -141,7 +141,7 @@ def test_only_accounts_of_a_genesis_without_state_are_refused(rejected: Rejected
     assert service.rejection(again)["message"] == said
 
 
-def test_no_server_is_asked_for_an_off_chain_name(rejected: Rejected) -> None:
+def test_off_chain_names_are_refused_without_a_request(rejected: Rejected) -> None:
     service = rejected.service
     service.rejection(rejected.batches["a name that is looked up off chain"])
     with pytest.raises(BlockingIOError):
@@ -182,7 +182,7 @@ def pruned(
         ("distance to target block exceeds maximum proof window", "proof_window_exceeded"),
     ],
 )
-def test_what_could_be_proven_and_was_not_is_rejected_at_batch_max_age(
+def test_a_batch_that_no_node_can_prove_is_rejected_at_batch_max_age(
     pruned: tuple[Service, Node], error: str, code: str
 ) -> None:
     """Here the only node has no state of the block; another one may have it."""
@@ -215,7 +215,7 @@ def test_the_wait_for_a_block_does_not_count_towards_batch_max_age(
     service.wait(batch)
 
 
-def test_one_nodes_head_puts_no_block_out_of_reach(
+def test_one_nodes_false_head_does_not_reject_a_batch(
     new_service: Callable[[], Service],
     new_chain: Callable[..., Chain],
     new_node: Callable[[Chain], Node],
@@ -238,7 +238,7 @@ def test_one_nodes_head_puts_no_block_out_of_reach(
     assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
 
 
-def test_a_proof_that_the_registry_refuses_is_not_tried_for_ever(
+def test_a_proof_that_the_registry_refuses_is_rejected(
     new_service: Callable[[], Service], new_chain: Callable[..., Chain]
 ) -> None:
     """At the registry's address is a contract that answers as one and refuses every proof."""
@@ -266,7 +266,7 @@ def refuses_proofs(genuine: str) -> str:
     )
 
 
-def test_attestations_that_never_come_are_not_waited_for_for_ever(
+def test_a_batch_is_rejected_at_attestation_max_age(
     new_service: Callable[[], Service], new_chain: Callable[..., Chain]
 ) -> None:
     chain, l1 = new_chain(), new_chain(L1)

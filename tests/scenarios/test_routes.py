@@ -46,7 +46,7 @@ def routes(
         yield service
 
 
-def test_a_chain_without_the_history_contract_is_reached_by_headers(
+def test_headers_reach_blocks_of_a_chain_without_eip_2935(
     new_service: Callable[[], Service], new_chain: Callable[..., Chain]
 ) -> None:
     """Its contracts see the last 256 block hashes (EIP-2935 comes with Prague)."""
@@ -60,7 +60,7 @@ def test_a_chain_without_the_history_contract_is_reached_by_headers(
     assert service.field(HOLDER, block, BALANCE) == HELD
 
 
-def test_a_block_behind_the_last_256_is_proven_to_its_own_chain(routes: Service) -> None:
+def test_a_native_block_before_the_last_256_is_proven(routes: Service) -> None:
     holder = Key.create().address
     routes.chain.set_balance(holder, 9)
     block = routes.chain.mine(300) - 299
@@ -79,7 +79,7 @@ def test_a_native_block_is_proven_with_one_block_on_top(routes: Service) -> None
     assert routes.field(holder, block, BALANCE) == 11
 
 
-def test_an_l1_block_waits_until_the_l2_knows_one_above_it(
+def test_an_l1_block_waits_until_the_l2_knows_a_later_one(
     routes: Service, chains: dict[int, Chain]
 ) -> None:
     block = chains[L1].mine(10) - 5
@@ -108,7 +108,7 @@ def test_an_older_l1_block_is_reached_from_a_known_one(
     assert routes.field(HOLDER, older, BALANCE, route=(L1, L2)) == HELD
 
 
-def test_the_estimate_of_many_accounts_below_a_known_block_is_enough(
+def test_an_estimate_covers_transactions_after_the_headers(
     new_service: Callable[[], Service], new_chain: Callable[..., Chain]
 ) -> None:
     """The header is sent first, and the accounts in transactions after it."""
@@ -129,7 +129,9 @@ def test_the_estimate_of_many_accounts_below_a_known_block_is_enough(
     assert int(status["spent"]) <= int(told["feeNeeded"])
 
 
-def test_a_page_compares_the_l1_that_an_l2_sees(routes: Service, chains: dict[int, Chain]) -> None:
+def test_the_registrys_page_compares_the_l1_of_its_l2(
+    routes: Service, chains: dict[int, Chain]
+) -> None:
     """An optimism registry cannot know which chain its L1 is."""
     block = chains[L1].mine(3)
     page = f"{routes.url}/explorer/registry/{L2}/{routes.registries[L1, L2]}?compare"
@@ -184,7 +186,7 @@ def test_one_batch_asks_for_several_blocks_of_two_sources(
             assert int.from_bytes(word) == int(chains[source].header(block)[told], 16)
 
 
-def test_a_block_below_the_window_is_reached_from_an_accumulated_one(
+def test_a_block_before_the_history_window_is_reached_from_an_accumulated_one(
     new_chain: Callable[..., Chain], new_service: Callable[[], Service]
 ) -> None:
     """A chain keeps the hashes of 8191 blocks; beyond them, only what is accumulated."""

@@ -95,9 +95,7 @@ def test_browsers_get_strict_headers(production: Service) -> None:
     )
 
 
-def test_metrics_are_for_this_machine_or_who_has_the_token(
-    production: Service, shared: Service
-) -> None:
+def test_metrics_need_loopback_or_the_token(production: Service, shared: Service) -> None:
     for headers, status in (
         ({}, 403),
         ({"Authorization": "Bearer another"}, 403),
@@ -117,7 +115,7 @@ def test_metrics_are_for_this_machine_or_who_has_the_token(
 # Secrets in files
 
 
-def test_secrets_in_files_are_in_no_process_list_log_page_or_error(
+def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
     new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
 ) -> None:
     """Nor is what a batch's owner has sent to a webhook. Each line of the log is JSON."""
@@ -236,7 +234,7 @@ UNSAFE = {
 
 
 @pytest.mark.parametrize("case", UNSAFE)
-def test_what_is_unsafe_does_not_start_and_says_which_setting(shared: Service, case: str) -> None:
+def test_an_unsafe_setting_is_named_and_refused_at_the_start(shared: Service, case: str) -> None:
     command, settings, setting = UNSAFE[case]
     changed: dict[str, Any] = SETTINGS | settings
     ended = shared.manage(*command.split(), fails=True, **changed)
@@ -254,7 +252,7 @@ def test_a_lease_shorter_than_a_nodes_answer_is_refused(shared: Service, tmp_pat
     assert "20 of a node's answer (request_timeout)" in ended.stderr
 
 
-def test_an_endless_answer_of_a_node_is_cut_off_and_another_node_asked(
+def test_a_nodes_endless_answer_is_cut_off(
     new_service: Callable[[], Service], chain: Chain
 ) -> None:
     service = new_service()

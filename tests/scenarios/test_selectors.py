@@ -29,7 +29,7 @@ def named(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Se
         yield service
 
 
-def test_a_time_names_the_last_block_up_to_it(named: Service) -> None:
+def test_a_timestamp_selects_the_last_block_up_to_it(named: Service) -> None:
     block = named.chain.mine(6, seconds=10) - 5
     began, ended = (
         int(named.chain.header(number)["timestamp"], 16) for number in (block, block + 1)
@@ -45,7 +45,7 @@ def test_a_time_names_the_last_block_up_to_it(named: Service) -> None:
     assert named.field(HOLDER, block, BALANCE) == HELD
 
 
-def test_a_time_that_no_block_has_passed_is_waited_for(named: Service) -> None:
+def test_a_batch_waits_until_a_block_has_passed_its_timestamp(named: Service) -> None:
     block = named.chain.mine(2)
     now = int(named.chain.header(block)["timestamp"], 16)
     batch = named.submit({31337: {f"timestamp:{now}": accounts(HOLDER)}})
@@ -55,7 +55,7 @@ def test_a_time_that_no_block_has_passed_is_waited_for(named: Service) -> None:
     assert int.from_bytes(named.read("blockNumberAt(uint256)", now)) == block
 
 
-def test_a_time_is_found_on_nodes_that_dropped_early_blocks(
+def test_timestamps_work_on_nodes_without_early_blocks(
     new_service: Callable[[], Service], new_chain: Callable[..., Chain]
 ) -> None:
     """EIP-4444: block 0 and 1 are never needed."""
@@ -89,7 +89,7 @@ def test_a_time_is_found_on_nodes_that_dropped_early_blocks(
                 answers.pop(0)
 
 
-def test_an_ens_name_means_whom_it_meant_at_the_proven_block(named: Service) -> None:
+def test_an_ens_name_is_resolved_at_the_proven_block(named: Service) -> None:
     then, now = Key.create().address, Key.create().address
     named.chain.set_balance(then, 5)
     set_name(named.chain, "holder.eth", then)

@@ -36,7 +36,7 @@ def shown(calls: list[str], account: str) -> int:
     return sum(call.count(account[2:].lower()) for call in calls)
 
 
-def test_facts_that_exist_cost_no_transaction(shared: Service) -> None:
+def test_proven_facts_cost_no_transaction(shared: Service) -> None:
     """Whoever asks for them, and beside others that do not exist yet."""
     first, second = new_accounts(2)
     block = shared.chain.mine(2) - 1
@@ -50,7 +50,7 @@ def test_facts_that_exist_cost_no_transaction(shared: Service) -> None:
     assert shown(sent(shared), first) == shown(calls, first) == 1
 
 
-def test_facts_that_a_third_party_proves_first_do_no_harm(service: Service) -> None:
+def test_a_third_party_that_proves_the_facts_first_does_no_harm(service: Service) -> None:
     """Its transaction is mined before ours, which then writes nothing and does not fail."""
     chain = service.chain
     block = chain.mine(2) - 1
@@ -70,7 +70,7 @@ def test_facts_that_a_third_party_proves_first_do_no_harm(service: Service) -> N
     assert (second["status"], second["logs"]) == ("0x1", [])
 
 
-def test_a_thousand_accounts_of_one_block(shared: Service) -> None:
+def test_a_thousand_accounts_of_a_block_are_proven(shared: Service) -> None:
     holders = new_accounts(1_000)
     for number, holder in enumerate(holders):
         shared.chain.set_balance(holder, number)
@@ -113,7 +113,7 @@ def test_four_provers_prove_each_fact_of_two_hundred_batches_once(
         assert shown(calls, person) == sum(asker == person for asker, _ in wanted)
 
 
-def test_one_batch_does_not_wait_for_the_many_of_another_account(
+def test_two_accounts_share_a_prover_fairly(
     chain: Chain, new_service: Callable[[], Service]
 ) -> None:
     service, people = new_service(), new_accounts(EACH)

@@ -73,7 +73,7 @@ def test_a_contract_wallet_signs_in_with_the_key_of_its_owner(place: Place) -> N
     assert (told["owner"], told["ownerChainId"]) == (place.wallet, str(WITH_WALLET))
 
 
-def test_one_browser_and_all_browsers_are_signed_out(place: Place) -> None:
+def test_one_session_or_all_sessions_are_ended(place: Place) -> None:
     first = Visitor(place.url).sign_in()
     second, third = (Visitor(place.url, first.key).sign_in() for _ in range(2))
     stolen = Visitor(place.url)
@@ -141,13 +141,13 @@ def test_a_program_gets_the_keys_that_the_dashboard_shows(place: Place) -> None:
     assert other["id"] != key["id"]
 
 
-def test_a_contract_wallet_s_owner_gets_its_keys_by_a_program(place: Place) -> None:
+def test_a_program_gets_the_keys_of_a_contract_wallet(place: Place) -> None:
     program = Program(place.url, place.owner.key)
     told = program.post("/sign-in", program.signed(WITH_WALLET, place.wallet)).json()
     assert (told["owner"], told["ownerChainId"]) == (place.wallet, str(WITH_WALLET))
 
 
-def test_a_program_s_message_is_used_once_and_by_no_browser(place: Place) -> None:
+def test_a_programs_message_works_once_and_in_no_browser(place: Place) -> None:
     visitor = Visitor(place.url)
     program = Program(place.url, visitor.key)
     signed = program.signed()
@@ -162,7 +162,7 @@ def test_a_program_s_message_is_used_once_and_by_no_browser(place: Place) -> Non
     assert visitor.show(**of_a_browser).status_code == 200
 
 
-def test_what_a_page_of_another_origin_can_send_is_not_a_program_s(place: Place) -> None:
+def test_a_page_of_another_origin_cannot_sign_in_as_a_program(place: Place) -> None:
     """Without CORS a browser sends text or a form, and may leave cookies out; or it asks first."""
     program = Program(place.url, Visitor(place.url).key)
     signed = json.dumps(program.signed())
@@ -367,16 +367,14 @@ def test_a_forged_sign_in_is_refused(place: Place, forge: Forger) -> None:
     assert_refused(visitor, *forge(visitor))
 
 
-def test_a_contract_wallet_signs_in_with_the_key_of_no_other_and_by_two_nodes(place: Place) -> None:
+def test_both_nodes_must_confirm_a_contract_wallets_signature(place: Place) -> None:
     stranger, owner = Visitor(place.url), Visitor(place.url, place.owner.key)
     for visitor, chain in ((stranger, WITH_WALLET), (owner, TWO_MINDS)):
         message = visitor.message(chain, place.wallet)
         assert_refused(visitor, message, visitor.sign(message))
 
 
-def test_a_contract_wallet_on_another_chain_is_told_which_chains_are_configured(
-    place: Place,
-) -> None:
+def test_a_contract_wallet_on_an_unknown_chain_is_told_the_configured_ones(place: Place) -> None:
     owner = Visitor(place.url, place.owner.key)
     message = owner.message(UNKNOWN, place.wallet)
     for signature in (owner.sign(message), f"0x{96 * '11'}"):

@@ -42,7 +42,7 @@ def rollup(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[R
         yield Rollup(l1, l2, service)
 
 
-def test_a_block_that_is_undone_before_it_is_final_is_not_proven(rollup: Rollup) -> None:
+def test_a_block_replaced_before_it_is_final_is_not_proven(rollup: Rollup) -> None:
     l1, service, holder = rollup.l1, rollup.service, Key.create().address
     l1.set_balance(holder, 1)
     snapshot = l1.rpc("evm_snapshot")
@@ -60,7 +60,7 @@ def test_a_block_that_is_undone_before_it_is_final_is_not_proven(rollup: Rollup)
     assert service.field(holder, block, BALANCE, route=(L1, L2)) == 1
 
 
-def test_a_final_block_that_is_undone_after_it_was_accumulated_is_reported(rollup: Rollup) -> None:
+def test_the_replacement_of_an_accumulated_block_is_reported(rollup: Rollup) -> None:
     """What is proven stays, and nothing of the other block is."""
     l1, service = rollup.l1, rollup.service
     first, second = Key.create().address, Key.create().address

@@ -19,7 +19,7 @@ OTHER_KEY = "0x" + 32 * "5b"
 def served(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
     """No prover runs: each scenario starts its own."""
     with closing(Chain()) as chain, install() as service:
-        service.set_limits(resend_after=1, replace_after=4)
+        service.set_limits(resend_after=1, replace_after=4, retry_longest=1, cooldown_longest=1)
         service.add_chain(chain)
         service.add_registry("native", chain, chain)
         chain.set_balance(Account.from_key(OTHER_KEY).address, ETHER)
@@ -114,7 +114,7 @@ def test_only_the_next_nonce_is_replaced(served: Service, blocks: Iterator[int])
         served.wait(*batches)
 
 
-def test_a_nonce_that_is_used_elsewhere_while_it_is_in_flight(
+def test_a_nonce_used_elsewhere_while_a_transaction_is_in_flight(
     served: Service, blocks: Iterator[int]
 ) -> None:
     """Once that is final, what the lost transaction was to prove is proven by the next one."""
@@ -195,9 +195,7 @@ def test_the_signers_key_is_changed_while_a_transaction_is_in_flight(
     assert spent == [chain.cost(sent), chain.cost(other[0]["hash"])]
 
 
-def test_a_key_that_is_used_elsewhere_continues_at_the_chains_nonce(
-    served: Service, blocks: Iterator[int]
-) -> None:
+def test_nonces_used_elsewhere_are_skipped(served: Service, blocks: Iterator[int]) -> None:
     chain, before = served.chain, mined(served.chain)
     signer = Account.from_key(SIGNER_KEY)
     with served.prove():
@@ -220,7 +218,7 @@ def test_a_key_that_is_used_elsewhere_continues_at_the_chains_nonce(
     assert mined(chain) == [*before, *range(len(before), len(before) + 5)]
 
 
-def test_a_database_that_is_older_than_the_chain_is_worked_on(
+def test_an_older_backup_is_restored_without_a_stuck_nonce(
     new_service: Callable[[], Service], chain: Chain, back_up: Callable[[Service], str]
 ) -> None:
     """What was proven after the backup is not paid for again, and no nonce is used twice."""

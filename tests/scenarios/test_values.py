@@ -34,7 +34,7 @@ HEADER_FIELDS = (
 )
 
 
-def test_balances_and_slots_are_exact_up_to_the_greatest_word(shared: Service) -> None:
+def test_balances_and_slots_are_exact_up_to_the_largest_word(shared: Service) -> None:
     contract, *holders = (Key.create().address for _ in range(1 + len(EDGES)))
     for slot, (holder, value) in enumerate(zip(holders, EDGES, strict=True)):
         shared.chain.set_balance(holder, value)
@@ -47,7 +47,7 @@ def test_balances_and_slots_are_exact_up_to_the_greatest_word(shared: Service) -
     assert tuple(shared.slot(contract, block, slot) for slot in range(len(EDGES))) == EDGES
 
 
-def test_every_header_field_is_as_the_node_has_it(shared: Service) -> None:
+def test_every_header_field_equals_the_nodes(shared: Service) -> None:
     deployed = shared.chain.send(None, f"0x600160006000a1{'00' * 4}")  # logs something
     block = int(deployed["blockNumber"], 16)
     shared.chain.mine()

@@ -100,7 +100,7 @@ def answered(service: Service, batch: str) -> list[int | None]:
     return [attempt["answered"] for attempt in reversed(delivery(service, batch)["attempts"])]
 
 
-def test_a_webhook_is_retried_until_it_is_taken_and_replayed_by_its_owner(
+def test_a_webhook_is_retried_until_accepted_and_replayed_by_its_owner(
     open_service: Service, hook: Receiver
 ) -> None:
     service, hook.statuses = open_service, [302]
@@ -204,7 +204,7 @@ def answers(url: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ["receiver.py", "receiver.mjs"])
-def test_the_documented_receiver_knows_what_its_owners_secret_signed(
+def test_the_documented_receiver_accepts_only_the_owners_signature(
     open_service: Service, tmp_path: Path, name: str
 ) -> None:
     service = open_service
@@ -217,9 +217,7 @@ def test_the_documented_receiver_knows_what_its_owners_secret_signed(
             assert until(partial(answered, service, batch))[0] == status
 
 
-def test_no_webhook_goes_to_this_machine_however_it_is_named(
-    shared: Service, hook: Receiver
-) -> None:
+def test_no_webhook_reaches_a_loopback_address(shared: Service, hook: Receiver) -> None:
     block = shared.chain.mine(2) - 1
     submitted = []
     for host in LOOPBACK:

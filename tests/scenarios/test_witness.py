@@ -81,9 +81,7 @@ def test_the_files_for_contracts_are_served(native: Service) -> None:
     assert "verify" in {entry.get("name") for entry in abi}
 
 
-def test_a_witness_has_all_that_a_batch_may_ask_and_says_how_long_it_is_valid(
-    native: Service,
-) -> None:
+def test_a_witness_has_every_kind_of_fact_and_its_last_valid_block(native: Service) -> None:
     chain = native.chain
     block = chain.mine(20) - 10
     at_time = f"timestamp:{int(chain.header(block + 1)['timestamp'], 16)}"
@@ -102,7 +100,7 @@ def test_a_witness_has_all_that_a_batch_may_ask_and_says_how_long_it_is_valid(
     assert int(witness["validUntil"]) == block + 8191
 
 
-def test_the_facts_are_in_the_order_in_which_verify_returns_them(native: Service) -> None:
+def test_facts_have_the_order_of_verify(native: Service) -> None:
     chain = native.chain
     block = chain.mine(20) - 10
     at_time = f"timestamp:{int(chain.header(block + 1)['timestamp'], 16)}"
@@ -138,7 +136,7 @@ def test_the_facts_are_in_the_order_in_which_verify_returns_them(native: Service
         ("timestamp:5", "not_provable", "the earliest time that works"),
     ],
 )
-def test_what_cannot_be_proven_now_is_refused_with_the_reason(
+def test_a_witness_that_cannot_be_made_is_refused_with_the_reason(
     native: Service, block: Any, code: str, said: str
 ) -> None:
     head = native.chain.mine(20)
@@ -148,7 +146,7 @@ def test_what_cannot_be_proven_now_is_refused_with_the_reason(
     assert said in answer["error"]
 
 
-def test_more_than_50_accounts_are_a_batch(native: Service) -> None:
+def test_a_witness_has_at_most_50_accounts(native: Service) -> None:
     many = accounts(*(f"0x{number:040x}" for number in range(51)))
     answer = native.post("/witness", request({native.chain.id: {5: many}})).json()
     assert answer["code"] == "too_many_accounts"
