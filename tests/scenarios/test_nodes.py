@@ -101,14 +101,6 @@ def false_head(params: list[Any], result: Any) -> Any:
     return result | far if params[0] in {"latest", "finalized"} else result
 
 
-def false_failure(_: list[Any], result: Any) -> Any:
-    return result and result | {"status": "0x0"}
-
-
-def cut_proof(_: list[Any], result: Any) -> Any:
-    return result | {"accountProof": result["accountProof"][:-1]}
-
-
 def false_receipt_block(_: list[Any], result: Any) -> Any:
     return result and result | {"blockNumber": hex(int(result["blockNumber"], 16) + FAR)}
 

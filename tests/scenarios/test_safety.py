@@ -1,4 +1,4 @@
-"""What keeps secrets secret, and strangers out of what is not theirs."""
+"""Secrets stay secret, and unsafe settings are refused."""
 
 import json
 import re
@@ -22,13 +22,13 @@ from tests.scenarios.production import PROXY, SETTINGS, serve_in_production
 pytestmark = pytest.mark.either_database
 
 TOKEN = "a-token-for-the-tests-0123456789"  # noqa: S105
-FOR_PEOPLE = ("Proving on ", "The prover has stopped.", "worker: Warm shutdown")
+PLAIN_LINES = ("Proving on ", "The prover has stopped.", "worker: Warm shutdown")
 LOCAL = {name: PROXY[name] for name in ("Host", "X-Forwarded-Proto")}
 
 
 @pytest.fixture(scope="module")
 def production(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
-    """A server in production, which proves nothing."""
+    """A server in production, without a prover."""
     with install() as service:
         serve_in_production(service, LOG_LEVEL="DEBUG", METRICS_TOKEN=TOKEN)
         yield service
@@ -46,25 +46,25 @@ def test_no_log_has_an_api_key(production: Service) -> None:
         (f"/nowhere?{key}", {"Referer": f"https://x.example/?apiKey={key}"}),
     ):
         last = requests.get(f"{url}{path}", headers=PROXY | headers, timeout=30)
-        requests.get(f"{url}{path}", headers=headers, timeout=30)  # of another host
+        requests.get(f"{url}{path}", headers=headers, timeout=30)  # with another host
     log = production.logs(whole=True)
     for secret in (key, wrong, key.rpartition("_")[2], wrong.rpartition("_")[2]):
         assert secret not in log
-    # Each answer's line is found by its id, which the proxy may choose.
+    # Log lines have the request id, which the proxy may set.
     assert last.headers["X-Request-ID"] in log
-    named = {"X-Request-ID": "an-id-of-the-proxy"}
-    answer = requests.get(f"{url}/api-key", headers=PROXY | named, timeout=30)
-    assert answer.headers["X-Request-ID"] == named["X-Request-ID"]
+    own_id = {"X-Request-ID": "an-id-of-the-proxy"}
+    answer = requests.get(f"{url}/api-key", headers=PROXY | own_id, timeout=30)
+    assert answer.headers["X-Request-ID"] == own_id["X-Request-ID"]
 
 
 def test_header_names_with_underscores_are_dropped(production: Service) -> None:
-    """What only the proxy may say nobody else says by another spelling."""
+    """So that clients cannot forge the proxy's headers."""
     address = f"{production.url}/attestations/wanted"
     host = {"Host": PROXY["Host"]}
     for name in ("X_Forwarded_Proto", "X-Forwarded_Proto", "x_forwarded-proto"):
         plain = requests.get(address, headers=host | {name: "https"}, timeout=30)
         assert (plain.status_code, plain.json()["code"]) == (403, "https_needed")
-    with requests.Session() as session:  # one client's own limit, by any spelling
+    with requests.Session() as session:  # which has one client's limit
         session.headers.update(LOCAL)
         for number in range(200):
             forged = {
@@ -112,13 +112,10 @@ def test_metrics_need_loopback_or_the_token(production: Service, shared: Service
         assert answer.status_code == status
 
 
-# Secrets in files
-
-
 def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
     new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
 ) -> None:
-    """Nor is what a batch's owner has sent to a webhook. Each line of the log is JSON."""
+    """Nor are a webhook's URL and headers. Every line of the log is JSON."""
     service, node = new_service(), new_node(chain)
     keystore = Account.encrypt(
         HexStr(SIGNER_KEY), "hunter2-password", kdf="pbkdf2", iterations=1_000
@@ -141,9 +138,9 @@ def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
     routes = service.routes.read_text().replace('["NODE"]', '[{ file = "node" }]')
     service.routes.write_text(routes)
     files = {f"{name}_FILE": str(service.folder / name) for name in secrets if name.isupper()}
-    not_set = dict.fromkeys(["SIGNER_KEY", *(name for name in secrets if name.isupper())], "")
+    unset = dict.fromkeys(["SIGNER_KEY", *(name for name in secrets if name.isupper())], "")
     more = {"PROVER_ENGINE": "celery", "LOG_LEVEL": "DEBUG"}
-    serve_in_production(service, **not_set, **files, **more)
+    serve_in_production(service, **unset, **files, **more)
     prover = service.prove()
     block = chain.mine(2) - 1
     hook = {
@@ -153,8 +150,8 @@ def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
     service.wait(batch := service.submit_balance(block, webhook=hook))
     until(lambda: service.get("/webhook-deliveries").json()["deliveries"][0]["attempts"])
     commands = [file.read_bytes() for file in Path("/proc").glob("[0-9]*/cmdline")]
-    ours = b"".join(command for command in commands if b"manage.py" in command)
-    assert b"run_prover" in ours
+    own_commands = b"".join(command for command in commands if b"manage.py" in command)
+    assert b"run_prover" in own_commands
     page = f"/explorer/query/{batch}"
     paths = (
         page, f"{page}/0", f"{page}/proof.json", f"{page}/facts.json", "/explorer/routes",
@@ -164,67 +161,70 @@ def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
     token = {"Authorization": f"Bearer {secrets['METRICS_TOKEN']}"}
     metrics = requests.get(f"{service.url}/metrics", headers=token, timeout=30)
     assert metrics.status_code == 200
-    shown = [service.get(path, key=service.keys[1]).text for path in paths] + [metrics.text]
-    assert HOLDER in shown[0]
+    pages = [service.get(path, key=service.keys[1]).text for path in paths] + [metrics.text]
+    assert HOLDER in pages[0]
     node.hang_up()
-    ended = service.manage("check_setup", fails=True)
+    checked = service.manage("check_setup", fails=True)
     route = ("--source", "31337", "--destination", "31337")
     unsigned = service.manage("attest", *route, "--block", "1", fails=True)
     refused = service.post("/estimate", request({31337: {block: accounts(HOLDER)}}))
     assert refused.json()["code"] == "chain_unavailable"
-    printed = "".join(result.stdout + result.stderr for result in (ended, unsigned))
+    printed = "".join(result.stdout + result.stderr for result in (checked, unsigned))
     prover.stop()
-    told = prover.log.splitlines()
-    lines = [json.loads(line) for line in told if line and not line.startswith(FOR_PEOPLE)]
+    lines = [
+        json.loads(line)
+        for line in prover.log.splitlines()
+        if line and not line.startswith(PLAIN_LINES)
+    ]
     assert "celery" in {line["logger"].partition(".")[0] for line in lines}
-    said = service.logs(whole=True) + printed + refused.text + "".join(shown)
+    output = service.logs(whole=True) + printed + refused.text + "".join(pages)
     for secret in (*secrets.values(), SIGNER_KEY, SIGNER_KEY[2:], "hunter2", *service.keys):
-        assert secret not in said
-        assert secret.encode() not in ours
+        assert secret not in output
+        assert secret.encode() not in own_commands
 
 
-# What is refused at the start: a command, what is set, and a word of the one sentence.
+# A command, its settings, and a part of the error.
 UNSAFE = {
     "no secret key": ("check", {"SECRET_KEY": ""}, "SECRET_KEY"),
-    "a secret key that can be guessed": ("check", {"SECRET_KEY": 60 * "h"}, "SECRET_KEY"),
-    "a secret file that is not there": (
+    "a weak secret key": ("check", {"SECRET_KEY": 60 * "h"}, "SECRET_KEY"),
+    "a missing secret file": (
         "check",
         {"SECRET_KEY": "", "SECRET_KEY_FILE": "/hunter2"},
         "SECRET_KEY_FILE",
     ),
-    "faults shown to visitors": ("check", {"DEBUG": "1"}, "DEBUG"),
-    "no address": ("check", {"SITE_URL": ""}, "SITE_URL"),
-    "an address without TLS": ("check", {"SITE_URL": "http://proofs.example.org"}, "SITE_URL"),
+    "debug pages": ("check", {"DEBUG": "1"}, "DEBUG"),
+    "no site URL": ("check", {"SITE_URL": ""}, "SITE_URL"),
+    "a site without TLS": ("check", {"SITE_URL": "http://proofs.example.org"}, "SITE_URL"),
     "any host": ("check", {"EXTRA_HOSTS": "*"}, "EXTRA_HOSTS"),
     "an operator without a checksum": ("check", {"OPERATORS": HOLDER.lower()}, "OPERATORS"),
-    "a token that can be guessed": ("check", {"METRICS_TOKEN": "hunter2"}, "METRICS_TOKEN"),
-    "another database": ("check", {"DATABASE_URL": "mysql://u:hunter2@h/n"}, "DATABASE_URL"),
+    "a weak token": ("check", {"METRICS_TOKEN": "hunter2"}, "METRICS_TOKEN"),
+    "an unknown database": ("check", {"DATABASE_URL": "mysql://u:hunter2@h/n"}, "DATABASE_URL"),
     "no broker": ("check", {"PROVER_ENGINE": "celery"}, "CELERY_BROKER"),
-    "a strange broker": ("check", {"CELERY_BROKER": "hunter2://h"}, "CELERY_BROKER"),
+    "an unknown broker": ("check", {"CELERY_BROKER": "hunter2://h"}, "CELERY_BROKER"),
     "a broker's password with a slash": (
         "check",
         {"CELERY_BROKER": "amqp://u:hunter2/3@h:5672//"},
         "CELERY_BROKER",
     ),
-    "the wallet of the demo": (
+    "the demo's wallet": (
         "check",
         {"DEMO_WALLET_NODE": "http://127.0.0.1:8545"},
         "DEMO_WALLET_NODE",
     ),
-    "the wallet of the demo for all to use": (
+    "the demo's wallet on a public address": (
         "serve --host 0.0.0.0",
         {"DEVELOPMENT": "1", "DEMO_WALLET_NODE": "http://127.0.0.1:8545"},
         "the demo wallet would sign them in",
     ),
     "no proxy": ("serve", {"BEHIND_PROXY": "0"}, "BEHIND_PROXY"),
-    "a known secret key for all to reach": (
+    "the default secret key on a public address": (
         "serve --host 0.0.0.0",
         {"DEVELOPMENT": "1", "SECRET_KEY": ""},
         "SECRET_KEY",
     ),
     "no routes": ("run_prover", {"ROUTES_FILE": "/hunter2"}, "ROUTES_FILE"),
     "no signer": ("run_prover", {"SIGNER_KEY": ""}, "SIGNER_KEY"),
-    "a signer's key that is none": ("run_prover", {"SIGNER_KEY": "hunter2"}, "SIGNER_KEY"),
+    "a malformed signer's key": ("run_prover", {"SIGNER_KEY": "hunter2"}, "SIGNER_KEY"),
     "a lease shorter than a webhook": (
         "run_prover",
         {"PROVER_LEASE_SECONDS": "11"},
@@ -237,19 +237,19 @@ UNSAFE = {
 def test_an_unsafe_setting_is_named_and_refused_at_the_start(shared: Service, case: str) -> None:
     command, settings, setting = UNSAFE[case]
     changed: dict[str, Any] = SETTINGS | settings
-    ended = shared.manage(*command.split(), fails=True, **changed)
-    assert setting in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert "hunter2" not in ended.stdout + ended.stderr
+    result = shared.manage(*command.split(), fails=True, **changed)
+    assert setting in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "hunter2" not in result.stdout + result.stderr
 
 
 def test_a_lease_shorter_than_a_nodes_answer_is_refused(shared: Service, tmp_path: Path) -> None:
     routes = tmp_path / "routes.toml"
     routes.write_text(f"{shared.routes.read_text()}\n[limits]\nrequest_timeout = 20\n")
     settings = {"ROUTES_FILE": str(routes), "PROVER_LEASE_SECONDS": "20"}
-    ended = shared.manage("run_prover", fails=True, **settings)
-    assert "PROVER_LEASE_SECONDS is 20; set it to more than" in ended.stderr
-    assert "20 of a node's answer (request_timeout)" in ended.stderr
+    stderr = shared.manage("run_prover", fails=True, **settings).stderr
+    assert "PROVER_LEASE_SECONDS is 20; set it to more than" in stderr
+    assert "20 of a node's answer (request_timeout)" in stderr
 
 
 def test_a_nodes_endless_answer_is_cut_off(

@@ -1,4 +1,4 @@
-"""Every value exactly as it is on the source chain."""
+"""Values are exactly those of the source chain."""
 
 import pytest
 from eth_account import Account as Key
@@ -8,7 +8,7 @@ from tests.rigs.anvil import RpcError
 from tests.rigs.service import BALANCE, Service, accounts
 
 EDGES = (0, 2**184 - 1, 2**184, 2**256 - 2, 2**256 - 1)
-# By the field's number in the registry: its name in requests, and in the JSON of nodes.
+# In the registry's order: names in requests, and in JSON-RPC.
 HEADER_FIELDS = (
     ("PARENT_HASH", "parentHash"),
     ("UNCLES_HASH", "sha3Uncles"),
@@ -40,9 +40,9 @@ def test_balances_and_slots_are_exact_up_to_the_largest_word(shared: Service) ->
         shared.chain.set_balance(holder, value)
         shared.chain.set_slot(contract, slot, value)
     block = shared.chain.mine(2) - 1
-    asked = accounts(*holders)
-    asked["accounts"][contract] = {"slots": [hex(slot) for slot in range(len(EDGES))]}
-    shared.wait(shared.submit({31337: {block: asked}}))
+    entry = accounts(*holders)
+    entry["accounts"][contract] = {"slots": [hex(slot) for slot in range(len(EDGES))]}
+    shared.wait(shared.submit({31337: {block: entry}}))
     assert tuple(shared.field(holder, block, BALANCE) for holder in holders) == EDGES
     assert tuple(shared.slot(contract, block, slot) for slot in range(len(EDGES))) == EDGES
 

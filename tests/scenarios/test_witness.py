@@ -1,4 +1,4 @@
-"""Facts are proven within a transaction of the reader's own, and stored nowhere."""
+"""Witnesses: facts are verified in the reader's own transaction, and not stored."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from tests.rigs.service import HELD, HOLDER, OWNERS, SIGNER, Service, accounts, 
 pytestmark = pytest.mark.either_database
 
 YES = True
-FACTS = (  # what `verify` returns
+FACTS = (  # the type that `verify` returns
     "((address,uint256,uint64,uint256,bytes32,bytes32)[],(address,uint256,bytes32,bytes32)[],"
     "(uint256,uint8,bytes32)[],(uint256,uint256)[])"
 )
@@ -30,7 +30,7 @@ FACTS = (  # what `verify` returns
 def native(
     install: Callable[[], AbstractContextManager[Service]], module_chain: Callable[..., Chain]
 ) -> Iterator[Service]:
-    """No prover runs: the server asks the nodes while a client waits."""
+    """Without a prover: the server calls the nodes while the client waits."""
     chain = module_chain()
     with install() as service:
         service.add_chain(chain, free=False)
@@ -49,8 +49,8 @@ def test_a_vote_counts_a_past_balance_and_stores_nothing(native: Service, tmp_pa
     code = (tmp_path / "examples_ProofVote_sol_ProofVote.bin").read_text()
     words = encode(["address", "uint256"], [registry, block]).hex()
     vote = chain.send(None, f"0x{code}{words}")["contractAddress"]
-    asked = request({chain.id: {block: accounts(chain.payer)}})
-    (witness,) = Tacitus(native.url, native.keys[0]).witness(asked)
+    body = request({chain.id: {block: accounts(chain.payer)}})
+    (witness,) = Tacitus(native.url, native.keys[0]).witness(body)
     assert witness.registry == registry
     chain.send(vote, call_data("vote(bool,bytes)", YES, witness.proof))
     counted = int.from_bytes(chain.call(vote, "votes(bool)", YES))
@@ -85,8 +85,8 @@ def test_a_witness_has_every_kind_of_fact_and_its_last_valid_block(native: Servi
     chain = native.chain
     block = chain.mine(20) - 10
     at_time = f"timestamp:{int(chain.header(block + 1)['timestamp'], 16)}"
-    asked = accounts(HOLDER, SIGNER, props=["BALANCE", "NONCE"], slots=["0x1"])
-    body = request({chain.id: {block: {**asked, "header": ["STATE_ROOT"]}, at_time: asked}})
+    entry = accounts(HOLDER, SIGNER, props=["BALANCE", "NONCE"], slots=["0x1"])
+    body = request({chain.id: {block: {**entry, "header": ["STATE_ROOT"]}, at_time: entry}})
     (witness,) = native.post("/witness", body).json()["witnesses"]
     facts = {(fact["block"], fact["account"], fact["name"]): fact for fact in witness["facts"]}
     assert len(facts) == 2 * 2 * 3 + 1
@@ -94,7 +94,7 @@ def test_a_witness_has_every_kind_of_fact_and_its_last_valid_block(native: Servi
     assert facts[str(block), None, "STATE_ROOT"]["value"] == chain.header(block)["stateRoot"]
     registry, proof = witness["registry"], bytes.fromhex(witness["proof"][2:])
     assert chain.call(registry, "verify(bytes)", proof)
-    changed = proof[:20] + bytes((proof[20] ^ 1,)) + proof[21:]  # of the parent's hash
+    changed = proof[:20] + bytes((proof[20] ^ 1,)) + proof[21:]  # in the parent hash
     with pytest.raises(RpcError):
         chain.call(registry, "verify(bytes)", changed)
     assert int(witness["validUntil"]) == block + 8191
@@ -105,45 +105,45 @@ def test_facts_have_the_order_of_verify(native: Service) -> None:
     block = chain.mine(20) - 10
     at_time = f"timestamp:{int(chain.header(block + 1)['timestamp'], 16)}"
     slots = [hex(number) for number in range(6)]
-    asked = accounts(*OWNERS, HOLDER, SIGNER, props=["NONCE", "BALANCE"], slots=slots)
+    entry = accounts(*OWNERS, HOLDER, SIGNER, props=["NONCE", "BALANCE"], slots=slots)
     header = ["TIMESTAMP", "STATE_ROOT"]
-    body = request({chain.id: {at_time: asked, block: {**asked, "header": header}}})
+    body = request({chain.id: {at_time: entry, block: {**entry, "header": header}}})
     (witness,) = native.post("/witness", body).json()["witnesses"]
-    told = [(fact["block"], fact["account"], fact["name"]) for fact in witness["facts"]]
+    names = [(fact["block"], fact["account"], fact["name"]) for fact in witness["facts"]]
     proof = bytes.fromhex(witness["proof"][2:])
     (lists,) = decode([FACTS], chain.call(witness["registry"], "verify(bytes)", proof))
-    of_accounts, of_slots, of_headers, _ = lists
-    named = {int(HeaderField[name]): name for name in header}
-    assert told == [
+    account_facts, slot_facts, header_facts, _ = lists
+    field_names = {int(HeaderField[name]): name for name in header}
+    assert names == [
         *(
             (str(number), to_checksum_address(account), prop)
-            for account, number, *_ in of_accounts
+            for account, number, *_ in account_facts
             for prop in ("NONCE", "BALANCE")
         ),
         *(
             (str(number), to_checksum_address(account), f"0x{slot.hex()}")
-            for account, number, slot, _ in of_slots
+            for account, number, slot, _ in slot_facts
         ),
-        *((str(number), None, named[field]) for number, field, _ in of_headers),
+        *((str(number), None, field_names[field]) for number, field, _ in header_facts),
     ]
-    assert len(told) == 2 * 4 * (2 + 6) + 2
+    assert len(names) == 2 * 4 * (2 + 6) + 2
 
 
 @pytest.mark.parametrize(
-    ("block", "code", "said"),
+    ("block", "code", "reason"),
     [
         ("head", "not_provable_now", "is not final yet"),
         ("timestamp:5", "not_provable", "the earliest time that works"),
     ],
 )
 def test_a_witness_that_cannot_be_made_is_refused_with_the_reason(
-    native: Service, block: Any, code: str, said: str
+    native: Service, block: Any, code: str, reason: str
 ) -> None:
     head = native.chain.mine(20)
-    asked = {native.chain.id: {head if block == "head" else block: accounts(HOLDER)}}
-    answer = native.post("/witness", request(asked)).json()
+    data = {native.chain.id: {head if block == "head" else block: accounts(HOLDER)}}
+    answer = native.post("/witness", request(data)).json()
     assert answer["code"] == code
-    assert said in answer["error"]
+    assert reason in answer["error"]
 
 
 def test_a_witness_has_at_most_50_accounts(native: Service) -> None:
