@@ -23,7 +23,7 @@ from tests.bench.command import BenchError, run, set_up_django
 set_up_django()
 
 from tests.bench import claiming, many_batches, one_block, polling  # noqa: E402
-from tests.bench.rows import Bench, Row, Sizes, as_object, head, lines, missed_targets  # noqa: E402
+from tests.bench.rows import Bench, Row, Sizes, head, lines, missed_targets, to_json_object  # noqa: E402
 
 # Rows in the order of the table, with what measures them; the rows of a tuple share a set-up.
 MEASURES: dict[tuple[str, ...], Callable[[Bench], Iterator[Row]]] = {
@@ -88,7 +88,7 @@ def _measure_rows(bench: Bench, *, as_json: bool) -> list[Row]:
                     _print("\n".join(lines(row)))
     finally:
         if as_json:
-            _print(json.dumps([as_object(row) for row in rows], indent=1))
+            _print(json.dumps([to_json_object(row) for row in rows], indent=1))
     return rows
 
 

@@ -104,7 +104,7 @@ class Table:
 
 
 @contextmanager
-def without_indexes(model: type[models.Model]) -> Iterator[None]:
+def deferred_indexes(model: type[models.Model]) -> Iterator[None]:
     """Build the indexes at the end, which is many times as fast as row by row."""
     indexes = model._meta.indexes
     with connection.schema_editor() as editor:

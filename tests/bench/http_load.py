@@ -24,7 +24,7 @@ class Request:
     content: bytes
 
     @classmethod
-    def to(cls, port: int, path: str, key: str, body: bytes = b"") -> "Request":
+    def build(cls, port: int, path: str, key: str, body: bytes = b"") -> "Request":
         lines = [f"{'POST' if body else 'GET'} {path} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
         lines += [f"api-key: {key}", "Content-Type: application/json"]
         lines += [f"Content-Length: {len(body)}"] if body else []
@@ -63,7 +63,7 @@ class Connection:
         return piece
 
 
-def per_second(port: int, requests: Iterator[Request], seconds: float) -> float:
+def request_rate(port: int, requests: Iterator[Request], seconds: float) -> float:
     """Answers per second, over enough connections to keep the server busy."""
     deadline = time.perf_counter() + seconds
     lock = threading.Lock()
@@ -76,7 +76,7 @@ def per_second(port: int, requests: Iterator[Request], seconds: float) -> float:
         return count
 
     begin = time.perf_counter()
-    answered = sum(_on_all_connections(port, ask_on))
+    answered = sum(_run_on_connections(port, ask_on))
     return answered / (time.perf_counter() - begin)
 
 
@@ -89,7 +89,7 @@ def send_all(requests: Sequence[Request]) -> None:
         while (request := _next(remaining, lock)) is not None:
             connection.ask(request)
 
-    _on_all_connections(requests[0].port, ask_next)
+    _run_on_connections(requests[0].port, ask_next)
 
 
 def _next(items: Iterator[T], lock: threading.Lock) -> T | None:
@@ -97,7 +97,7 @@ def _next(items: Iterator[T], lock: threading.Lock) -> T | None:
         return next(items, None)
 
 
-def _on_all_connections(port: int, ask: Callable[[Connection], T]) -> list[T]:
+def _run_on_connections(port: int, ask: Callable[[Connection], T]) -> list[T]:
     connections = [Connection(port) for _ in range(CONNECTIONS)]
     try:
         with ThreadPoolExecutor(CONNECTIONS) as threads:

@@ -30,7 +30,7 @@ from tests.bench.past import LARGEST, ROUTES, WIDE_SLOTS, add_wide_queries, fill
 
 MAX_MS = 50
 EXPECTED = {200, 204, 286, 302}
-BY_STATUS = "/explorer/batches?status=REJECTED&to={destination}"
+STATUS_LIST = "/explorer/batches?status=REJECTED&to={destination}"
 ACCOUNT = "/explorer/account/{account}?chain={source}"
 WIDE_ACCOUNT = "/explorer/account/{wide_account}"
 WIDE_TRANSACTION = "/explorer/transaction/{destination}/{wide_transaction}"
@@ -80,7 +80,7 @@ PAGES = (
     PublicPage("newest batches, unchanged", "/", refresh=newest_refresh),
     PublicPage("batches", "/explorer/batches", is_bounded=True),
     PublicPage("batches, an old page", "/explorer/batches?before={past}", is_bounded=True),
-    PublicPage("batches by status and chain", BY_STATUS, is_bounded=True),
+    PublicPage("batches by status and chain", STATUS_LIST, is_bounded=True),
     PublicPage("batch of 1 query", "/explorer/query/{small}", is_bounded=True),
     PublicPage("batch of 1,000 queries", "/explorer/query/{large}", is_bounded=True),
     PublicPage("one of its blocks", "/explorer/query/{large}/block?open={source}-{block}"),

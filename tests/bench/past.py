@@ -40,7 +40,7 @@ from queries.proving.keccak import keccak256
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.proving.witnesses import AccountField
 from queries.statuses import BatchStatus, StepName
-from tests.bench.database import Table, without_indexes
+from tests.bench.database import Table, deferred_indexes
 
 SOURCE, DESTINATION = 1, 10
 FIRST_BLOCK = 18_000_000
@@ -79,7 +79,7 @@ WIDE_ACCOUNT = to_checksum_address(keccak256(b"many slots")[:20])
 
 
 @dataclass(frozen=True, slots=True)
-class MadeBatch:
+class NewBatch:
     """A batch to write; `first` counts the queries of the batches before it."""
 
     number: int
@@ -95,7 +95,7 @@ def fill(queries: int) -> Mapping[str, str]:
     largest = min(LARGEST, queries // 2)
     batches = list(_batches(queries, largest))
     jobs = max(queries // 20, QUERIES_PER_BLOCK)
-    with without_indexes(Query), transaction.atomic():
+    with deferred_indexes(Query), transaction.atomic():
         _write_jobs(jobs)
         _write_batches(batches)
         Table(Query).write(_queries(batches, jobs, _addresses(min(queries, 20_000))))
@@ -124,12 +124,12 @@ def fill(queries: int) -> Mapping[str, str]:
     }
 
 
-def _batches(queries: int, largest: int) -> Iterator[MadeBatch]:
-    sizes, first, made = cycle(SIZES), 0, list[MadeBatch]()
+def _batches(queries: int, largest: int) -> Iterator[NewBatch]:
+    sizes, first, made = cycle(SIZES), 0, list[NewBatch]()
     while first < queries:
         number = len(made)
         size = largest if number % LARGE_EVERY == 0 else next(sizes)
-        made.append(MadeBatch(number, first, size, NOW, "", BatchStatus.DONE))
+        made.append(NewBatch(number, first, size, NOW, "", BatchStatus.DONE))
         first += size
     for batch in made:
         age = timedelta(days=DAYS) * (1 - (batch.number + 1) / len(made))
@@ -149,7 +149,7 @@ def _write_jobs(count: int) -> None:
     """Write jobs and the transactions that proved them, with the same keys from 1 on."""
     keys = range(1, count + 1)
     jobs, sent = Table(BlockJob), Table(SentTransaction)
-    of_job, hashes = Table(TransactionOfJob), Table(SentHash)
+    links, hashes = Table(TransactionOfJob), Table(SentHash)
     job = jobs.row(
         BlockJob(pk=1, source=SOURCE, destination=DESTINATION, block=0, header=_header())
     )
@@ -176,8 +176,8 @@ def _write_jobs(count: int) -> None:
         hashes.copy(sent_hash, id=key, transaction_id=key, hash=_transaction_hash(key))
         for key in keys
     )
-    link = of_job.row(TransactionOfJob(pk=1, job_id=1, transaction_id=1, proves_header=True))
-    of_job.write(of_job.copy(link, id=key, job_id=key, transaction_id=key) for key in keys)
+    link = links.row(TransactionOfJob(pk=1, job_id=1, transaction_id=1, proves_header=True))
+    links.write(links.copy(link, id=key, job_id=key, transaction_id=key) for key in keys)
 
 
 def _transaction_hash(key: int) -> str:
@@ -198,7 +198,7 @@ def _header() -> bytes:
     return encode_list(items)
 
 
-def _write_batches(batches: list[MadeBatch]) -> None:
+def _write_batches(batches: list[NewBatch]) -> None:
     owners = [Account.objects.of_wallet(Wallet(address))[0] for address in [BUSY, *_addresses(19)]]
     table = Table(Batch)
     examples: dict[BatchStatus, list[object]] = {}
@@ -224,7 +224,7 @@ def _write_batches(batches: list[MadeBatch]) -> None:
     )
 
 
-def _queries(batches: list[MadeBatch], jobs: int, addresses: list[str]) -> Iterator[list[object]]:
+def _queries(batches: list[NewBatch], jobs: int, addresses: list[str]) -> Iterator[list[object]]:
     table = Table(Query)
     rows = {status: table.row(_query(status)) for status in BatchStatus}
     for batch in batches:
@@ -264,7 +264,7 @@ def _query(status: BatchStatus) -> Query:
     return query
 
 
-def _count_days(batches: list[MadeBatch]) -> None:
+def _count_days(batches: list[NewBatch]) -> None:
     per_day = len(batches) // DAYS + 1
     for day in range(DAYS):
         took = {done_within(bound): per_day // len(WITHIN) + 1 for bound in WITHIN}

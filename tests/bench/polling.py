@@ -14,9 +14,9 @@ from django.db.models import Count
 
 from queries.models import Batch
 from queries.statuses import BatchStatus
-from tests.bench.bare_views import BEHIND_THE_KEY
+from tests.bench.bare_views import BARE_VIEW
 from tests.bench.database import scratch_database
-from tests.bench.http_load import Request, per_second
+from tests.bench.http_load import Request, request_rate
 from tests.bench.past import fill
 from tests.bench.rows import Bench, Row
 from tests.bench.service import Server, serving
@@ -36,7 +36,7 @@ def status_polling(bench: Bench) -> Iterator[Row]:
         with serving(bench, "status-polling", database) as server:
             requests = {
                 "ours": [_poll_request(server, batch)],
-                "bare": [_poll_request(server, batch, BEHIND_THE_KEY)],
+                "bare": [_poll_request(server, batch, BARE_VIEW)],
             }
             rates = _request_rates(bench, requests)
     yield Row(
@@ -80,7 +80,7 @@ def status_growth(bench: Bench) -> Iterator[Row]:
 
 
 def _poll_request(server: Server, batch: str, path: str = STATUS) -> Request:
-    return Request.to(server.port, f"/{path}?batchQueryId={batch}&details=0", server.key)
+    return Request.build(server.port, f"/{path}?batchQueryId={batch}&details=0", server.key)
 
 
 def _moving_batch() -> str:
@@ -104,9 +104,9 @@ def _request_rates(bench: Bench, requests: Mapping[str, Sequence[Request]]) -> d
     rates: dict[str, list[float]] = {name: [] for name in requests}
     sides = {name: (own[0].port, cycle(own)) for name, own in requests.items()}
     for side in sides.values():
-        per_second(*side, WARM_UP)
+        request_rate(*side, WARM_UP)
     for turn in range(bench.sizes.turns):
         bench.say(f"turn {turn + 1} of {bench.sizes.turns}: {', '.join(requests)}")
         for name, side in sides.items():
-            rates[name].append(per_second(*side, bench.sizes.seconds))
+            rates[name].append(request_rate(*side, bench.sizes.seconds))
     return {name: median(turns) for name, turns in rates.items()}

@@ -85,7 +85,7 @@ def lines(row: Row) -> Iterator[str]:
         yield f"  {remark}"
 
 
-def as_object(row: Row) -> dict[str, Any]:
+def to_json_object(row: Row) -> dict[str, Any]:
     return {
         "name": row.name,
         "ours": row.ours,

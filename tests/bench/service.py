@@ -112,7 +112,7 @@ class Service:
 
     def submit_all(self, bodies: Sequence[bytes]) -> None:
         path = "/submit-batch-query"
-        send_all([Request.to(self.server.port, path, self.server.key, body) for body in bodies])
+        send_all([Request.build(self.server.port, path, self.server.key, body) for body in bodies])
 
     def wait_until_all_have_ended(self) -> None:
         """Count rows in the database, so that the server stays idle."""

@@ -13,12 +13,12 @@ from queries.proving.keccak import HASH_BYTES
 from queries.proving.witnesses import AccountField
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.targets import TARGETS
-from tests.bench.gas.trials import Measured, measure
+from tests.bench.gas.trials import Measurement, measure
 
 pytestmark = pytest.mark.no_database
 
 CONTRACT = "mainnet_21925176/0x00000000219ab540356cbb839cbe05303d7705fa"
-Cases = dict[str, Measured]
+Cases = dict[str, Measurement]
 
 
 @pytest.fixture(scope="module")

@@ -83,19 +83,19 @@ def drip_body(node: LyingNode, _: object) -> None:
     node.drip(b" ")
 
 
-def in_chunks(node: LyingNode, content: bytes) -> None:
+def send_chunk(node: LyingNode, content: bytes) -> None:
     """A chunked body without the last chunk."""
     node.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
     node.wfile.write(b"%x\r\n%b\r\n" % (len(content), content))
 
 
 def drip_chunk_size(node: LyingNode, _: object) -> None:
-    in_chunks(node, result("0x1"))
+    send_chunk(node, result("0x1"))
     node.drip(b"0")
 
 
 def drip_trailers(node: LyingNode, _: object) -> None:
-    in_chunks(node, result("0x1"))
+    send_chunk(node, result("0x1"))
     node.wfile.write(b"0\r\n")
     node.drip(b"X-Long: a\r\n")
 
@@ -116,7 +116,7 @@ def cut_off(node: LyingNode, _: object) -> None:
     node.close_connection = True
 
 
-def nested(node: LyingNode, _: object) -> None:
+def open_brackets(node: LyingNode, _: object) -> None:
     node.answer(b"[" * 200_000)
 
 
@@ -140,7 +140,7 @@ NO_ANSWERS: dict[str, Say] = {
     "a million empty lists": many_values,
     "an endless body": endless,
     "a body cut off": cut_off,
-    "200,000 open brackets": nested,
+    "200,000 open brackets": open_brackets,
     "a malformed header": broken_headers,
     "a body that is not UTF-8": lambda node, _: node.answer(b"\xff\xfe\xfa"),
     "a number of 5,000 digits": lambda node, _: node.answer(b"9" * 5000),

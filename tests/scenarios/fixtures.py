@@ -53,7 +53,7 @@ def _on_server(server: str, statement: str) -> None:
 
 
 @contextmanager
-def installed(template: Template, folder: Path) -> Iterator[Service]:
+def installation(template: Template, folder: Path) -> Iterator[Service]:
     """Yield an installation without chains; stop its processes at the end."""
     with (
         new_database(folder, template.database) as database,
@@ -87,7 +87,7 @@ def install(
     template: Template, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[], AbstractContextManager[Service]]:
     """`with install() as service:` is `new_service()` for module fixtures."""
-    return lambda: installed(template, tmp_path_factory.mktemp("service"))
+    return lambda: installation(template, tmp_path_factory.mktemp("service"))
 
 
 @pytest.fixture
@@ -96,7 +96,9 @@ def new_service(
 ) -> Iterator[Callable[[], Service]]:
     """`new_service()` makes an installation without chains and processes."""
     with ExitStack() as stack:
-        yield lambda: stack.enter_context(installed(template, tmp_path_factory.mktemp("service")))
+        yield lambda: stack.enter_context(
+            installation(template, tmp_path_factory.mktemp("service"))
+        )
 
 
 @pytest.fixture
@@ -151,7 +153,7 @@ def shared(template: Template, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """Like `service`, for scenarios that do not disturb each other; see `shared.chain`."""
     with (
         closing(Chain()) as chain,
-        installed(template, tmp_path_factory.mktemp("shared")) as service,
+        installation(template, tmp_path_factory.mktemp("shared")) as service,
     ):
         chain.mine(12)
         with proving(service, chain) as running:

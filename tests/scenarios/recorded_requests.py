@@ -13,7 +13,7 @@ class KeyPlace(Enum):
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedRequest:
     name: str
     key: KeyPlace
     body: str
@@ -21,8 +21,8 @@ class Recorded:
 
 ALIASES = ("STARKNET", "SN_SEPOLIA", "SN_GOERLI")
 
-RECORDED = (
-    Recorded(
+RECORDED_REQUESTS = (
+    RecordedRequest(
         "the specification's example",
         KeyPlace.URL,
         """
@@ -31,7 +31,7 @@ RECORDED = (
             "accounts": { "HOLDER": { "props": ["BALANCE"], "slots": [] } } } } } }
         """,
     ),
-    Recorded(
+    RecordedRequest(
         "everything that clients send",
         KeyPlace.BOTH,
         """
@@ -45,7 +45,7 @@ RECORDED = (
           "webhook": { "url": "HOOK", "headers": { "Content-Type": "application/json" } } }
         """,
     ),
-    Recorded(
+    RecordedRequest(
         "header fields only",
         KeyPlace.HEADER,
         """
@@ -53,7 +53,7 @@ RECORDED = (
           "data": { "CHAIN": { "block:BLOCK": { "header": ["STATE_ROOT", "PROPOSER"] } } } }
         """,
     ),
-    Recorded(
+    RecordedRequest(
         "slots at a time, without props",
         KeyPlace.HEADER,
         """
@@ -62,7 +62,7 @@ RECORDED = (
             "accounts": { "CONTRACT": { "slots": ["0x0", "0x1", "0x06"] } } } } } }
         """,
     ),
-    Recorded(
+    RecordedRequest(
         "all props, without slots",
         KeyPlace.URL,
         """
@@ -71,7 +71,7 @@ RECORDED = (
             "CONTRACT": { "props": ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"] } } } } } }
         """,
     ),
-    Recorded(
+    RecordedRequest(
         "a destination by name",
         KeyPlace.URL,
         """
@@ -80,7 +80,7 @@ RECORDED = (
             "accounts": { "HOLDER": { "props": ["NONCE"], "slots": [] } } } } } }
         """,
     ),
-    Recorded(
+    RecordedRequest(
         "both chains by name",
         KeyPlace.BOTH,
         """
@@ -89,7 +89,7 @@ RECORDED = (
             "accounts": { "HOLDER": { "props": ["BALANCE"] } } } } } }
         """,
     ),
-    Recorded(
+    RecordedRequest(
         "unknown fields at the top level",
         KeyPlace.HEADER,
         """
@@ -98,7 +98,7 @@ RECORDED = (
             "accounts": { "HOLDER": { "props": ["BALANCE"], "slots": [] } } } } } }
         """,
     ),
-    Recorded(
+    RecordedRequest(
         "an address with a wrong checksum",
         KeyPlace.URL,
         """
@@ -107,7 +107,7 @@ RECORDED = (
             "accounts": { "MISSPELLED": { "props": ["BALANCE"], "slots": [] } } } } } }
         """,
     ),
-    Recorded(
+    RecordedRequest(
         "padded slots, one of them never set",
         KeyPlace.BOTH,
         """

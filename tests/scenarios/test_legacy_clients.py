@@ -14,7 +14,7 @@ from tests.builds import contract_of_tests
 from tests.rigs.anvil import Chain, RpcError
 from tests.rigs.receiver import Receiver, receiver
 from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts, request, until
-from tests.scenarios.recorded_requests import ALIASES, RECORDED, KeyPlace
+from tests.scenarios.recorded_requests import ALIASES, RECORDED_REQUESTS, KeyPlace
 
 pytestmark = pytest.mark.either_database
 
@@ -74,7 +74,7 @@ def test_recorded_requests_are_done_and_read_with_the_deployed_selectors(
 ) -> None:
     word_pattern = re.compile(rf"\b({'|'.join(place.words)})\b")
     submitted = {}
-    for recorded in RECORDED:
+    for recorded in RECORDED_REQUESTS:
         content = json.loads(word_pattern.sub(lambda word: place.words[word[0]], recorded.body))
         submitted[recorded] = until(lambda: id_if_accepted(place.submit(content, recorded.key)))  # noqa: B023
         assert re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", submitted[recorded])

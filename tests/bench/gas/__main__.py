@@ -17,7 +17,7 @@ from tests.bench.command import run
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.chains import RegistryKind
 from tests.bench.gas.targets import summary
-from tests.bench.gas.trials import Measured, measure
+from tests.bench.gas.trials import Measurement, measure
 
 _LONG_HEX = re.compile(r"0x([0-9a-fA-F]{4})[0-9a-fA-F]{5,}([0-9a-fA-F]{4})")
 
@@ -48,14 +48,16 @@ def report() -> None:
     arguments = parser.parse_args()
     files = read_corpus(arguments.corpus)
     if arguments.json:
-        print_line(json.dumps([as_object(measured) for measured in measure(files)], indent=1))
+        print_line(
+            json.dumps([to_json_object(measurement) for measurement in measure(files)], indent=1)
+        )
         return
     print_line(_LEGEND.rstrip())
-    results: list[Measured] = []
-    for measured in measure(files):
-        for line in _lines(measured, results[-1] if results else None):
+    results: list[Measurement] = []
+    for measurement in measure(files):
+        for line in _lines(measurement, results[-1] if results else None):
             print_line(line)
-        results.append(measured)
+        results.append(measurement)
     for line in summary(results):
         print_line(line)
 
@@ -65,23 +67,23 @@ def print_line(line: str) -> None:
     sys.stdout.flush()
 
 
-def _lines(measured: Measured, before: Measured | None) -> Iterator[str]:
+def _lines(measurement: Measurement, before: Measurement | None) -> Iterator[str]:
     """A row, below a heading if the file or the registry changes."""
-    file, _, rest = measured.case.partition("/")
-    group = (file, measured.registry)
+    file, _, rest = measurement.case.partition("/")
+    group = (file, measurement.registry)
     if before is None or group != (before.case.partition("/")[0], before.registry):
         yield ""
-        yield f"{file}: {_OTHER_HEADINGS.get(file) or _REGISTRIES[measured.registry]}"
+        yield f"{file}: {_OTHER_HEADINGS.get(file) or _REGISTRIES[measurement.registry]}"
         yield _row("", "bytes", "execution", "total", "floor", "ratio", "facts", "")
     yield _row(
         _LONG_HEX.sub(r"0x\1…\2", rest),
-        f"{measured.bytes:,}",
-        f"{measured.execution_gas:,}",
-        f"{measured.total_gas:,}",
-        f"{measured.floor_gas:,}",
-        f"{measured.total_gas / measured.floor_gas:.3f}",
-        f"{measured.facts}",
-        _remark(measured),
+        f"{measurement.bytes:,}",
+        f"{measurement.execution_gas:,}",
+        f"{measurement.total_gas:,}",
+        f"{measurement.floor_gas:,}",
+        f"{measurement.total_gas / measurement.floor_gas:.3f}",
+        f"{measurement.facts}",
+        _remark(measurement),
     )
 
 
@@ -91,33 +93,33 @@ def _row(name: str, *cells: str) -> str:
     return f"  {name:40} {figures}  {cells[-1]}".rstrip()
 
 
-def _remark(measured: Measured) -> str:
-    remarks = [measured.note] if measured.note else []
-    if measured.per_account is not None:
-        remarks.append(f"{measured.per_account:,} per account")
-    if measured.per_account is not None or measured.transactions > 1:
-        remarks.append(counted(measured.transactions, "transaction"))
+def _remark(measurement: Measurement) -> str:
+    remarks = [measurement.note] if measurement.note else []
+    if measurement.per_account is not None:
+        remarks.append(f"{measurement.per_account:,} per account")
+    if measurement.per_account is not None or measurement.transactions > 1:
+        remarks.append(counted(measurement.transactions, "transaction"))
     return ", ".join(remarks)
 
 
-def as_object(measured: Measured) -> dict[str, Any]:
+def to_json_object(measurement: Measurement) -> dict[str, Any]:
     """A case as `--json` prints it."""
     content: dict[str, Any] = {
-        "case": measured.case,
-        "registry": measured.registry.name.lower(),
-        "bytes": measured.bytes,
-        "execution_gas": measured.execution_gas,
-        "total_gas": measured.total_gas,
-        "floor_gas": measured.floor_gas,
-        "facts": measured.facts,
-        "transactions": measured.transactions,
+        "case": measurement.case,
+        "registry": measurement.registry.name.lower(),
+        "bytes": measurement.bytes,
+        "execution_gas": measurement.execution_gas,
+        "total_gas": measurement.total_gas,
+        "floor_gas": measurement.floor_gas,
+        "facts": measurement.facts,
+        "transactions": measurement.transactions,
     }
-    if measured.per_account is not None:
-        content["per_account"] = measured.per_account
-    if measured.note:
-        content["note"] = measured.note
-    if len(measured.variants) > 1:
-        content["variants"] = measured.variants
+    if measurement.per_account is not None:
+        content["per_account"] = measurement.per_account
+    if measurement.note:
+        content["note"] = measurement.note
+    if len(measurement.variants) > 1:
+        content["variants"] = measurement.variants
     return content
 
 

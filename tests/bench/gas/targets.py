@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tests.bench.gas.trials import Measured
+from tests.bench.gas.trials import Measurement
 
 _CONTRACT = "mainnet_21925176/0x00000000219ab540356cbb839cbe05303d7705fa"
 
@@ -14,7 +14,7 @@ class Target:
 
     name: str
     case: str
-    figure: str  # a member of Measured
+    figure: str  # a member of Measurement
     maximum: int
     is_floor: bool = True  # the total must be the floor of its calldata
 
@@ -39,7 +39,7 @@ TARGETS = (
 )
 
 
-def summary(measured: Iterable[Measured]) -> Iterator[str]:
+def summary(measured: Iterable[Measurement]) -> Iterator[str]:
     """Lines for the targets whose cases were measured."""
     cases = {case.case: case for case in measured}
     measured_targets = [(target, cases[target.case]) for target in TARGETS if target.case in cases]

@@ -15,7 +15,7 @@ BASE_GAS = 21_000
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurement:
     """The cost of a case, in all its transactions together."""
 
     case: str
@@ -51,15 +51,15 @@ def intrinsic_gas(data: bytes) -> int:
     return BASE_GAS + 4 * zeros + 16 * (len(data) - zeros)
 
 
-def measure(files: Sequence[RecordedFile]) -> Iterator[Measured]:
+def measure(files: Sequence[RecordedFile]) -> Iterator[Measurement]:
     """Measure all cases of these files."""
-    costliest: Measured | None = None
-    for measured in _run_cases(_ordered_cases(files)):
-        yield measured
-        if measured.case.endswith("/header") and (
-            costliest is None or measured.execution_gas > costliest.execution_gas
+    costliest: Measurement | None = None
+    for measurement in _run_cases(_ordered_cases(files)):
+        yield measurement
+        if measurement.case.endswith("/header") and (
+            costliest is None or measurement.execution_gas > costliest.execution_gas
         ):
-            costliest = measured
+            costliest = measurement
     if costliest is not None:
         note = f"the most expensive of the headers, {costliest.case}"
         yield replace(costliest, case="header/accumulate", note=note)
@@ -73,7 +73,7 @@ def _ordered_cases(files: Sequence[RecordedFile]) -> Iterator[tuple[RecordedFile
     yield from read_cases(files)
 
 
-def _run_cases(cases: Iterable[tuple[RecordedFile, Case]]) -> Iterator[Measured]:
+def _run_cases(cases: Iterable[tuple[RecordedFile, Case]]) -> Iterator[Measurement]:
     """Measure each case on its file's chain."""
     current: tuple[str, RegistryKind] | None = None
     with ExitStack() as shared, ExitStack() as native:
@@ -90,17 +90,17 @@ def _run_cases(cases: Iterable[tuple[RecordedFile, Case]]) -> Iterator[Measured]
             yield run_case(chain, case)
 
 
-def run_case(chain: MeasuringChain, case: Case) -> Measured:
+def run_case(chain: MeasuringChain, case: Case) -> Measurement:
     """Measure the variants of a case; return the cheapest."""
     tried = {name: _run_variant(chain, case, name, calls) for name, calls in case.variants.items()}
-    cheapest = min(tried.values(), key=lambda measured: measured.total_gas)
-    totals = {name: measured.total_gas for name, measured in tried.items()}
+    cheapest = min(tried.values(), key=lambda measurement: measurement.total_gas)
+    totals = {name: measurement.total_gas for name, measurement in tried.items()}
     return replace(cheapest, variants=totals)
 
 
 def _run_variant(
     chain: MeasuringChain, case: Case, variant: str, calls: tuple[bytes, ...]
-) -> Measured:
+) -> Measurement:
     with undone(chain.node):
         try:
             if case.accumulated:
@@ -119,7 +119,7 @@ def _run_variant(
                     f"{case.name}: {fact.name} was proven as {fact.value!r}, "
                     f"but the registry answers {value!r}."
                 )
-    return Measured(
+    return Measurement(
         case=case.name,
         registry=case.registry,
         bytes=sum(map(len, calls)),
