@@ -155,6 +155,11 @@ class Service:
         table = {"name": f"Chain {chain.id}", "nodes": urls, "free": True, **settings}
         self._write(f"[chains.{chain.id}]", table)
 
+    def add_native_chain(self, chain: Chain, *nodes: Node | str, **settings: Any) -> None:
+        """Add a chain, and a registry that proves it to itself."""
+        self.add_chain(chain, *nodes, **settings)
+        self.add_registry("native", chain, chain)
+
     def add_registry(self, kind: str, source: Chain, destination: Chain, **settings: Any) -> str:
         """Add a registry to the routes file; return its address. Deploy it unless one is given."""
         types, values = ["uint256"], [HORIZON]

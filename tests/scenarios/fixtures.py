@@ -17,6 +17,10 @@ from tests.rigs.faulty_node import Node
 from tests.rigs.service import OWNERS, Service
 
 SERVER = os.environ.get("DATABASE_URL", "")
+Install = Callable[[], AbstractContextManager[Service]]
+NewService = Callable[[], Service]
+NewChain = Callable[..., Chain]  # takes the arguments of `Chain`
+NewNode = Callable[[Chain], Node]
 numbers = count(1)
 
 
@@ -65,8 +69,7 @@ def installation(template: Template, folder: Path) -> Iterator[Service]:
 @contextmanager
 def proving(service: Service, chain: Chain) -> Iterator[Service]:
     """Prove `chain` to itself, with a server and a prover."""
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain)
     service.serve()
     service.prove()
     yield service
@@ -83,9 +86,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Template]:
 
 
 @pytest.fixture(scope="session")
-def install(
-    template: Template, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[], AbstractContextManager[Service]]:
+def install(template: Template, tmp_path_factory: pytest.TempPathFactory) -> Install:
     """`with install() as service:` is `new_service()` for module fixtures."""
     return lambda: installation(template, tmp_path_factory.mktemp("service"))
 
@@ -93,7 +94,7 @@ def install(
 @pytest.fixture
 def new_service(
     template: Template, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[], Service]]:
+) -> Iterator[NewService]:
     """`new_service()` makes an installation without chains and processes."""
     with ExitStack() as stack:
         yield lambda: stack.enter_context(
@@ -108,33 +109,37 @@ def back_up(tmp_path: Path) -> Iterator[Callable[[Service], str]]:
         yield lambda service: stack.enter_context(new_database(tmp_path, service.database))
 
 
-@pytest.fixture
-def new_chain() -> Iterator[Callable[..., Chain]]:
-    """`new_chain(id, *options_of_anvil, block_time=…)` starts a chain."""
+@contextmanager
+def _chains() -> Iterator[NewChain]:
     with ExitStack() as stack:
         yield lambda *arguments, **options: stack.enter_context(
             closing(Chain(*arguments, **options))
         )
+
+
+@pytest.fixture
+def new_chain() -> Iterator[NewChain]:
+    """`new_chain(id, *options_of_anvil, block_time=…)` starts a chain."""
+    with _chains() as start:
+        yield start
 
 
 @pytest.fixture(scope="module")
-def module_chain() -> Iterator[Callable[..., Chain]]:
+def module_chain() -> Iterator[NewChain]:
     """`new_chain` for module fixtures."""
-    with ExitStack() as stack:
-        yield lambda *arguments, **options: stack.enter_context(
-            closing(Chain(*arguments, **options))
-        )
+    with _chains() as start:
+        yield start
 
 
 @pytest.fixture
-def new_node() -> Iterator[Callable[[Chain], Node]]:
+def new_node() -> Iterator[NewNode]:
     """`new_node(chain)` starts a node in front of the chain's own that can fail or lie."""
     with ExitStack() as stack:
         yield lambda chain: stack.enter_context(closing(Node(chain)))
 
 
 @pytest.fixture
-def chain(new_chain: Callable[..., Chain]) -> Chain:
+def chain(new_chain: NewChain) -> Chain:
     """A chain of 12 blocks that mines one per transaction."""
     chain = new_chain()
     chain.mine(12)
@@ -142,7 +147,7 @@ def chain(new_chain: Callable[..., Chain]) -> Chain:
 
 
 @pytest.fixture
-def service(new_service: Callable[[], Service], chain: Chain) -> Iterator[Service]:
+def service(new_service: NewService, chain: Chain) -> Iterator[Service]:
     """A running installation that proves `chain` to itself."""
     with proving(new_service(), chain) as service:
         yield service
@@ -158,3 +163,9 @@ def shared(template: Template, tmp_path_factory: pytest.TempPathFactory) -> Iter
         chain.mine(12)
         with proving(service, chain) as running:
             yield running
+
+
+@pytest.fixture(scope="module")
+def blocks() -> Iterator[int]:
+    """Blocks that no other scenario of the module proves, as long as the chain has so many."""
+    return count(2)

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from typing import Any
 import requests
 
 from tests.rigs.anvil import Chain
-from tests.rigs.faulty_node import Node
 from tests.rigs.service import HELD, HOLDER, HORIZON, Service, accounts, request
+from tests.scenarios.fixtures import NewNode, NewService
 from tests.scenarios.test_keys import shown_keys
 from tests.scenarios.visitor import Visitor
 
@@ -54,11 +53,10 @@ def estimate(service: Service, block: int) -> dict[str, Any]:
 
 
 def test_a_batch_with_the_estimated_fee_is_done_and_spends_no_more(
-    new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
+    new_service: NewService, new_node: NewNode, chain: Chain
 ) -> None:
     service, node = new_service(), new_node(chain)
-    service.add_chain(chain, node, free=False)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, node, free=False)
     service.serve()
     block = chain.mine(2) - 1
     first = estimate(service, block)
@@ -185,7 +183,7 @@ def test_the_examples_of_openapi_json_work_on_this_server(shared: Service) -> No
 
 
 def test_cors_allows_any_origin_unless_api_cors_is_0(
-    shared: Service, new_service: Callable[[], Service]
+    shared: Service, new_service: NewService
 ) -> None:
     closed = new_service()
     closed.serve(API_CORS="0")
@@ -208,11 +206,10 @@ def test_cors_allows_any_origin_unless_api_cors_is_0(
 
 
 def test_the_owner_cancels_a_batch_before_anything_is_signed(
-    new_service: Callable[[], Service], chain: Chain
+    new_service: NewService, chain: Chain
 ) -> None:
     service = new_service()
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain)
     service.serve()
     owner = Visitor(service.url).sign_in()
     (key,) = shown_keys(owner)

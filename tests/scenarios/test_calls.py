@@ -1,24 +1,22 @@
 """JSON-RPC calls per fact: the figures that `manage.py cost` shows."""
 
-from collections.abc import Callable
 from contextlib import closing
 
 from queries.config.measured_costs import TOGETHER, calls_of_a_fact
-from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Node
-from tests.rigs.service import Service, accounts
+from tests.rigs.service import accounts
+from tests.scenarios.fixtures import NewChain, NewService
 
 BLOCK_TIME = 2  # seconds; with 12, as in the figures, this takes two minutes
 
 
 def test_a_fact_takes_no_more_node_calls_than_the_cost_command_shows(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+    new_service: NewService, new_chain: NewChain
 ) -> None:
     """With two confirmations. Fewer calls are made than at 12 seconds, as heads are polled less."""
     chain, service = new_chain(block_time=BLOCK_TIME), new_service()
     with closing(Node(chain)) as node:
-        service.add_chain(chain, node, confirmations=2)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, node, confirmations=2)
         with service.serve(), service.prove():
             service.wait(service.submit_balance(1))
             for block, count in enumerate(TOGETHER, 2):

@@ -1,31 +1,25 @@
 """Reorgs of the destination: facts are proven again, and nothing is paid twice."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
 from tests.rigs.anvil import Chain
 from tests.rigs.service import BALANCE, HOLDER, SIGNER, Service, until
+from tests.scenarios.fixtures import Install
 
 CONFIRMATIONS = 2
 
 
 @pytest.fixture(scope="module")
-def served(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
+def served(install: Install) -> Iterator[Service]:
     """Without a prover; scenarios start their own."""
     with closing(Chain()) as chain, install() as service:
-        service.add_chain(chain, confirmations=CONFIRMATIONS)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, confirmations=CONFIRMATIONS)
         chain.mine(40)
         service.serve()
         yield service
-
-
-@pytest.fixture(scope="module")
-def blocks() -> Iterator[int]:
-    """Blocks that no other scenario here proves, below all reorgs."""
-    return iter(range(2, 30))
 
 
 def reorganise(chain: Chain, depth: int) -> None:

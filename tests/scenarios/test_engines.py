@@ -5,7 +5,7 @@ import os
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ import pytest
 from tests.commands import free_port
 from tests.rigs.anvil import Chain
 from tests.rigs.service import Process, Service, until
+from tests.scenarios.fixtures import NewService
 
 BROKERS = ("redis://127.0.0.1:6379/9", "amqp://guest:guest@127.0.0.1:5672//")
 POLL_SECONDS = 5
@@ -23,8 +24,7 @@ POLL_SECONDS = 5
 def start(service: Service, chain: Chain, broker: str) -> Process:
     """Return the prover."""
     service.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": broker}
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain)
     service.serve()
     return service.prove()
 
@@ -48,7 +48,7 @@ def alone_at(broker: str) -> Iterator[None]:
 
 @pytest.mark.parametrize("broker", BROKERS, ids=["Redis", "RabbitMQ"])
 def test_a_message_over_a_broker_wakes_a_prover(
-    new_service: Callable[[], Service], chain: Chain, broker: str
+    new_service: NewService, chain: Chain, broker: str
 ) -> None:
     """Sooner than it polls, three times in a row; two provers listen on one machine."""
     require_broker(broker)
@@ -68,7 +68,7 @@ def test_a_message_over_a_broker_wakes_a_prover(
 
 
 def test_without_a_broker_a_prover_finds_batches_by_polling(
-    new_service: Callable[[], Service], chain: Chain
+    new_service: NewService, chain: Chain
 ) -> None:
     service = new_service()
     start(service, chain, f"redis://127.0.0.1:{free_port()}/0")

@@ -5,8 +5,8 @@ import re
 import secrets
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from tests.guides import code_of, run
 from tests.rigs.anvil import Chain
 from tests.rigs.receiver import receiver
 from tests.rigs.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, until
+from tests.scenarios.fixtures import Install
 
 PROGRAMS = {"js": "first-fact.mjs", "python": "first_fact.py", "sh": "tacitus.py submit"}
 READS = {"js": "read-fact.mjs", "python": "read_fact.py", "sh": "cast call"}
@@ -26,13 +27,12 @@ EXAMPLE_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18"
 
 
 @pytest.fixture(scope="module")
-def live(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
+def live(install: Install) -> Iterator[Service]:
     """A service on a chain that mines every second, whose blocks the guides name."""
     with ExitStack() as stack:
         chain = stack.enter_context(closing(Chain(block_time=1)))
         service = stack.enter_context(install())
-        service.add_chain(chain)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain)
         service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
         service.serve()
         service.prove()

@@ -1,6 +1,5 @@
 """Blocks far before those that a registry knows are reached by hops (EIP-2935)."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ from eth_utils.crypto import keccak
 
 from queries.proving.headers import HeaderField, header_from_json
 from tests.rigs.anvil import ETHER, Chain
-from tests.rigs.faulty_node import Node
 from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, request
+from tests.scenarios.fixtures import NewChain, NewNode, NewService
 
 pytestmark = pytest.mark.either_database
 
@@ -23,10 +22,7 @@ WINDOW = 256  # block hashes that contracts see without it
 
 
 def test_hops_reach_a_block_20_000_back(
-    new_service: Callable[[], Service],
-    new_chain: Callable[..., Chain],
-    new_node: Callable[[Chain], Node],
-    tmp_path: Path,
+    new_service: NewService, new_chain: NewChain, new_node: NewNode, tmp_path: Path
 ) -> None:
     """Hops lead by multiples of 8,191, and a later batch starts from these blocks.
 
@@ -37,8 +33,7 @@ def test_hops_reach_a_block_20_000_back(
     chain, service = new_chain(proofs=False), new_service()
     chain.rpc("anvil_setCode", HISTORY, "0x")
     node = new_node(chain)
-    service.add_chain(chain, node, free=False)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, node, free=False)
     block = chain.mine(50)
     older = block - 20
     kept = [chain.proof(HOLDER), chain.proof(HISTORY, block - 2, block - 1)]
@@ -91,9 +86,7 @@ def test_hops_reach_a_block_20_000_back(
 
 
 @pytest.fixture
-def op_stack(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
-) -> tuple[Service, Chain, Chain]:
+def op_stack(new_service: NewService, new_chain: NewChain) -> tuple[Service, Chain, Chain]:
     """A service without processes, an L1, and the L2 that it is proven to."""
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()
     service.add_chain(l1, finality=2)
@@ -128,9 +121,7 @@ def test_an_l1_block_that_the_l2_never_recorded_is_proven(
 
 
 def test_a_hop_waits_for_a_node_with_the_state_at_its_start(
-    new_service: Callable[[], Service],
-    new_chain: Callable[..., Chain],
-    new_node: Callable[[Chain], Node],
+    new_service: NewService, new_chain: NewChain, new_node: NewNode
 ) -> None:
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()
     node = new_node(l1)
@@ -152,9 +143,7 @@ def test_a_hop_waits_for_a_node_with_the_state_at_its_start(
 
 
 def test_one_nodes_header_does_not_reject_a_batch(
-    new_service: Callable[[], Service],
-    new_chain: Callable[..., Chain],
-    new_node: Callable[[Chain], Node],
+    new_service: NewService, new_chain: NewChain, new_node: NewNode
 ) -> None:
     """The node returns a header from before EIP-2935, whose hash matches its content."""
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()

@@ -1,6 +1,5 @@
 """A fork after which headers have the state root of the block before (EIP-7862)."""
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from queries.proving.headers import HeaderField, header_from_json
 from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Fault, Node, Question
 from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, until
+from tests.scenarios.fixtures import NewChain, NewNode, NewService
 
 L1, L2 = 1337, 31337
 ATTESTER = f"0x{32 * '01'}"
@@ -89,10 +89,7 @@ def state_horizon(service: Service) -> float:
 
 @pytest.mark.parametrize("block", [30, RING + 1], ids=["", "at the start of the ring"])
 def test_delayed_state_roots_end_account_proofs_but_not_header_fields(
-    new_service: Callable[[], Service],
-    new_chain: Callable[..., Chain],
-    new_node: Callable[[Chain], Node],
-    block: int,
+    new_service: NewService, new_chain: NewChain, new_node: NewNode, block: int
 ) -> None:
     """One transaction proves the fork to the registry. Earlier blocks are proven as before."""
     source, to = new_chain(L1, "--number", str(block - 28)), new_chain(L2)

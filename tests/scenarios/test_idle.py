@@ -2,14 +2,13 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 
 import pytest
 
-from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Node
-from tests.rigs.service import Service, until
+from tests.rigs.service import until
+from tests.scenarios.fixtures import NewChain, NewService
 
 pytestmark = pytest.mark.either_database
 
@@ -18,7 +17,7 @@ MINUTES = 5
 
 
 def test_idle_provers_make_six_calls_a_minute_to_each_node(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+    new_service: NewService, new_chain: NewChain
 ) -> None:
     """All provers of a database together, once every transaction is final."""
     chain = new_chain(block_time=12 / SPEED)
@@ -26,8 +25,7 @@ def test_idle_provers_make_six_calls_a_minute_to_each_node(
         nodes = [stack.enter_context(closing(Node(chain))) for _ in range(2)]
         service = new_service()
         service.set_limits(poll_interval=12 / SPEED, check_interval=300 / SPEED)
-        service.add_chain(chain, *nodes)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, *nodes)
         for run in (service.serve, service.prove, service.prove):
             stack.enter_context(run())
         service.wait(service.submit_balance(1))

@@ -1,11 +1,11 @@
 """API keys: shown, rotated, revoked, and managed by operators."""
 
 import re
-from collections.abc import Callable
 
 import requests
 
 from tests.rigs.service import OWNERS, Service
+from tests.scenarios.fixtures import NewService
 from tests.scenarios.visitor import Visitor
 
 FORMER, NEW = (50 * letter + "0123456789" for letter in "ab")  # SECRET_KEY
@@ -64,7 +64,7 @@ def test_each_way_to_send_a_key_works_and_is_counted(shared: Service) -> None:
     assert (answer["name"], answer["owner"], answer["use"]["total"]) == ("Relay", OWNERS[0], 2)
 
 
-def test_keys_and_sessions_survive_a_new_secret_key(new_service: Callable[[], Service]) -> None:
+def test_keys_and_sessions_survive_a_new_secret_key(new_service: NewService) -> None:
     service = new_service()
     server = service.serve(SECRET_KEY=FORMER)
     visitor = Visitor(service.url).sign_in()
@@ -84,7 +84,7 @@ def test_keys_and_sessions_survive_a_new_secret_key(new_service: Callable[[], Se
 
 
 def test_operators_disable_accounts_and_revoke_keys_without_seeing_secrets(
-    new_service: Callable[[], Service],
+    new_service: NewService,
 ) -> None:
     service, operator, person = new_service(), Visitor(""), Visitor("")
     service.serve(OPERATORS=operator.key.address)

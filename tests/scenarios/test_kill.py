@@ -1,8 +1,8 @@
 """One of two provers ends, by kill -9 at a JSON-RPC call or by SIGTERM: the other one continues."""
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
@@ -11,6 +11,7 @@ import pytest
 from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Fault, NoAnswerError, Node, Question
 from tests.rigs.service import BALANCE, HOLDER, SIGNER, Process, Service, accounts, until
+from tests.scenarios.fixtures import Install
 
 OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
 FEES = ["eth_maxPriorityFeePerGas", "eth_gasPrice", "eth_feeHistory"]
@@ -84,25 +85,18 @@ class Provers:
 
 
 @pytest.fixture(scope="module")
-def provers(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Provers]:
+def provers(install: Install) -> Iterator[Provers]:
     with (
         closing(Chain()) as chain,
         closing(Node(chain)) as first,
         closing(Node(chain)) as second,
         install() as service,
     ):
-        service.add_chain(chain)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain)
         service.set_limits(chain_id_age=1)  # a prover asks again soon after its start
         chain.mine(80)
         service.serve()
         yield Provers(service, [first, second])
-
-
-@pytest.fixture(scope="module")
-def blocks() -> Iterator[int]:
-    """Blocks that no other scenario here proves."""
-    return iter(range(2, 80))
 
 
 def assert_proven_once(

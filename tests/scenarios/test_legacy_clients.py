@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from tests.builds import contract_of_tests
 from tests.rigs.anvil import Chain, RpcError
 from tests.rigs.receiver import Receiver, receiver
 from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts, request, until
+from tests.scenarios.fixtures import Install
 from tests.scenarios.recorded_requests import ALIASES, RECORDED_REQUESTS, KeyPlace
 
 pytestmark = pytest.mark.either_database
@@ -44,14 +45,13 @@ class LegacyService:
 
 
 @pytest.fixture(scope="module")
-def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[LegacyService]:
+def place(install: Install) -> Iterator[LegacyService]:
     with ExitStack() as stack:
         chain = stack.enter_context(closing(Chain()))
         hook = stack.enter_context(receiver())
         service = stack.enter_context(install())
         service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
-        service.add_chain(chain, aliases=list(ALIASES))
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, aliases=list(ALIASES))
         contract = chain.send(None, f"0x{contract_of_tests('Holder').hex()}")["contractAddress"]
         block, timestamp = chain.head, int(chain.header("latest")["timestamp"], 16)
         chain.mine(3)  # a timestamp's block is known once the next one is mined

@@ -1,8 +1,8 @@
 """Fees of batches, the operator's limits, gas caps, and failed transactions."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator
+from contextlib import closing
 from itertools import islice
 
 import pytest
@@ -11,6 +11,7 @@ from eth_account import Account
 from tests.rigs.anvil import ETHER, Chain
 from tests.rigs.faulty_node import Node, Question
 from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
+from tests.scenarios.fixtures import Install
 
 GWEI = 10**9
 REVERTS = "0x5f5ffd"  # code that reverts every call
@@ -29,22 +30,13 @@ def node(chain: Chain) -> Iterator[Node]:
 
 
 @pytest.fixture(scope="module")
-def paid(
-    chain: Chain, node: Node, install: Callable[[], AbstractContextManager[Service]]
-) -> Iterator[Service]:
+def paid(chain: Chain, node: Node, install: Install) -> Iterator[Service]:
     """Batches pay. Without a prover; scenarios start one with their own signer."""
     with install() as service:
-        service.add_chain(chain, node, free=False)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, node, free=False)
         chain.mine(40)
         service.serve()
         yield service
-
-
-@pytest.fixture(scope="module")
-def blocks() -> Iterator[int]:
-    """Blocks that no other scenario here proves."""
-    return iter(range(2, 40))
 
 
 @pytest.fixture
@@ -187,9 +179,7 @@ def test_a_fact_above_the_gas_cap_is_rejected(
     assert sent_by(key, paid.chain) == []
 
 
-def test_a_higher_gas_cap_allows_estimates_above_osakas_cap(
-    install: Callable[[], AbstractContextManager[Service]],
-) -> None:
+def test_a_higher_gas_cap_allows_estimates_above_osakas_cap(install: Install) -> None:
     """As on Amsterdam, where a new slot costs five times as much: estimates are forty times as high
     as the gas used, and the chain's settings match.
     """
@@ -197,8 +187,7 @@ def test_a_higher_gas_cap_allows_estimates_above_osakas_cap(
     with closing(Chain(hardfork="prague")) as chain, closing(Node(chain)) as node:
         node.falsify("eth_estimateGas", lambda _, gas: hex(40 * int(gas, 16)))
         with install() as service:
-            service.add_chain(chain, node, free=True, gas_cap=cap, new_slot_gas=110_000)
-            service.add_registry("native", chain, chain)
+            service.add_native_chain(chain, node, free=True, gas_cap=cap, new_slot_gas=110_000)
             chain.mine(10)
             service.serve()
             holders = [HOLDER, *(f"0x{number:040x}" for number in range(1, 32))]

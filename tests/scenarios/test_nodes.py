@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.faulty_node import Node, Question
 from tests.rigs.service import BALANCE, HELD, HOLDER, SIGNER, Process, Service, until
+from tests.scenarios.fixtures import Install
 
 pytestmark = pytest.mark.either_database
 
@@ -53,7 +54,7 @@ class Nodes:
 
 
 @pytest.fixture(scope="module")
-def running(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Nodes]:
+def running(install: Install) -> Iterator[Nodes]:
     with ExitStack() as stack:
         chain, other = (
             stack.enter_context(closing(Chain(chain_id))) for chain_id in (31337, 31338)
@@ -63,8 +64,7 @@ def running(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[
         service.set_limits(
             quorum_wait=QUORUM_WAIT, retry_longest=2, cooldown_longest=1, poll_interval=1
         )
-        service.add_chain(chain, *nodes)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, *nodes)
         chain.mine(200)
         service.serve()
         yield Nodes(service, other, nodes)
@@ -74,12 +74,6 @@ def running(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[
 def nodes(running: Nodes) -> Iterator[Nodes]:
     yield running
     running.bad.recover()
-
-
-@pytest.fixture(scope="module")
-def blocks() -> Iterator[int]:
-    """Blocks that no other scenario here proves."""
-    return iter(range(2, 100))
 
 
 def fact_answer(answer: str) -> Callable[[list[Any], Any], Any]:

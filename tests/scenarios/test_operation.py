@@ -1,23 +1,21 @@
 """A running web server: stopped, and with slow nodes."""
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import requests
 
 from tests.rigs.anvil import Chain
-from tests.rigs.faulty_node import Node
-from tests.rigs.service import HOLDER, Service, accounts, request, until
+from tests.rigs.service import HOLDER, accounts, request, until
+from tests.scenarios.fixtures import NewNode, NewService
 
 
 def test_a_stopped_server_finishes_running_requests(
-    new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
+    new_service: NewService, new_node: NewNode, chain: Chain
 ) -> None:
     service, node = new_service(), new_node(chain)
-    service.add_chain(chain, node)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, node)
     server = service.serve()
     content = request({31337: {chain.mine(2) - 1: accounts(HOLDER)}})
     node.delay_answers(60)
@@ -35,11 +33,10 @@ def test_a_stopped_server_finishes_running_requests(
 
 
 def test_slow_nodes_do_not_block_other_requests(
-    new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
+    new_service: NewService, new_node: NewNode, chain: Chain
 ) -> None:
     service, node = new_service(), new_node(chain)
-    service.add_chain(chain, node)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, node)
     service.serve("--threads", "2")
     content = request({31337: {chain.mine(2) - 1: accounts(HOLDER)}})
     node.delay_answers(60)

@@ -1,7 +1,6 @@
 """L2 blocks on their L1: a dispute game covers a block, and hops lead to earlier blocks."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from eth_utils.crypto import keccak
 
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, request
+from tests.scenarios.fixtures import Install, NewChain
 
 pytestmark = pytest.mark.either_database
 
@@ -51,9 +51,7 @@ class Rollup:
 
 
 @pytest.fixture(scope="module")
-def rollup(
-    install: Callable[[], AbstractContextManager[Service]], module_chain: Callable[..., Chain]
-) -> Iterator[Rollup]:
+def rollup(install: Install, module_chain: NewChain) -> Iterator[Rollup]:
     l2, l1 = module_chain(L2), module_chain(L1)
     with install() as service:
         games = l1.deploy("DisputeGamesStandIn")

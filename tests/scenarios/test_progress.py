@@ -1,12 +1,12 @@
 """The status of a batch from its submission to its end."""
 
-from collections.abc import Callable
 from typing import Any
 
 from eth_account import Account as Key
 
 from tests.rigs.anvil import Chain
 from tests.rigs.service import BALANCE, HOLDER, Service, accounts
+from tests.scenarios.fixtures import NewService
 
 STEPS = ["INITIAL_STATE", "BLOCKHASH_AVAILABLE", "HEADER_ACCUMULATED", "ACCOUNT_ACCUMULATED"]
 COMPLETED, IN_PROGRESS = "COMPLETED", "IN_PROGRESS"
@@ -27,11 +27,10 @@ def check(status: dict[str, Any], *expected: str | None) -> dict[str, Any]:
     return dict(query)
 
 
-def test_steps_from_submission_to_done(chain: Chain, new_service: Callable[[], Service]) -> None:
+def test_steps_from_submission_to_done(chain: Chain, new_service: NewService) -> None:
     """Received, accepted, waiting for finality, sent, mined, confirmed."""
     service = new_service()
-    service.add_chain(chain, finality=3, confirmations=3)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, finality=3, confirmations=3)
     service.serve()
     chain.automine(on=False)
     block = chain.mine()

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from eth_account import Account
 
 from tests.rigs.anvil import ETHER
 from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, Service, accounts
+from tests.scenarios.fixtures import NewService
 
 pytestmark = pytest.mark.either_database
 
@@ -83,7 +83,7 @@ def _texts(content: Any) -> list[str]:
 
 
 def test_a_proof_file_is_published_to_another_registry(
-    shared: Service, batch: tuple[str, int], file: Path, new_service: Callable[[], Service]
+    shared: Service, batch: tuple[str, int], file: Path, new_service: NewService
 ) -> None:
     chain, anyone = shared.chain, Account.create()
     chain.set_balance(anyone.address, ETHER)

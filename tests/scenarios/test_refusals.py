@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from eth_account.messages import encode_typed_data
 from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Node
 from tests.rigs.service import HOLDER, Service, accounts, request, until
+from tests.scenarios.fixtures import Install
 from tests.scenarios.production import PROXY, serve_in_production
 from tests.scenarios.test_keys import ACCOUNTS, shown_keys
 from tests.scenarios.visitor import Visitor
@@ -49,7 +50,7 @@ class ServerUnderTest:
 
 
 @pytest.fixture(scope="module")
-def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[ServerUnderTest]:
+def place(install: Install) -> Iterator[ServerUnderTest]:
     with ExitStack() as stack:
         chain, five = (stack.enter_context(closing(Chain(chain_id))) for chain_id in (31337, 5))
         node = stack.enter_context(closing(Node(five)))

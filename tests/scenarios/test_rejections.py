@@ -2,8 +2,8 @@
 
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from tests.rigs.anvil import Chain, call_data
 from tests.rigs.faulty_node import Node, Question
 from tests.rigs.service import BALANCE, HOLDER, HORIZON, Service, accounts, request
 from tests.scenarios.ens import REGISTRY, set_name, set_off_chain
+from tests.scenarios.fixtures import Install, NewChain, NewNode, NewService
 
 pytestmark = pytest.mark.either_database
 
@@ -43,7 +44,7 @@ class RejectedBatches:
 
 
 @pytest.fixture(scope="module")
-def rejected(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[RejectedBatches]:
+def rejected(install: Install) -> Iterator[RejectedBatches]:
     """All batches are submitted before the prover starts, so that none is refused at once."""
     with (
         closing(Chain()) as chain,
@@ -162,14 +163,11 @@ def test_a_rejected_batch_stays_rejected(rejected: RejectedBatches) -> None:
 
 
 @pytest.fixture(scope="module")
-def pruned(
-    install: Callable[[], AbstractContextManager[Service]],
-) -> Iterator[tuple[Service, Node]]:
+def pruned(install: Install) -> Iterator[tuple[Service, Node]]:
     """A service with a `batch_max_age` of two seconds, and its node."""
     with closing(Chain()) as chain, closing(Node(chain)) as node, install() as service:
         service.set_limits(batch_max_age=2, retry_longest=1)
-        service.add_chain(chain, node)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, node)
         service.serve()
         service.prove()
         yield service, node
@@ -219,15 +217,12 @@ def test_the_wait_for_a_block_does_not_count_towards_batch_max_age(
 
 
 def test_one_nodes_false_head_does_not_reject_a_batch(
-    new_service: Callable[[], Service],
-    new_chain: Callable[..., Chain],
-    new_node: Callable[[Chain], Node],
+    new_service: NewService, new_chain: NewChain, new_node: NewNode
 ) -> None:
     """Without EIP-2935, headers would not reach back to the block from such a head."""
     chain, service = new_chain(hardfork="cancun"), new_service()
     bad, *others = (new_node(chain) for _ in range(3))
-    service.add_chain(chain, bad, *others)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, bad, *others)
     block = chain.mine(12) - 5
 
     def exaggerate(params: list[Any], result: Any) -> Any:
@@ -242,7 +237,7 @@ def test_one_nodes_false_head_does_not_reject_a_batch(
 
 
 def test_a_proof_that_the_registry_refuses_is_rejected(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+    new_service: NewService, new_chain: NewChain
 ) -> None:
     """The contract at the registry's address answers like a registry but refuses every proof."""
     chain = new_chain()
@@ -270,7 +265,7 @@ def refuses_proofs(genuine: str) -> str:
 
 
 def test_a_batch_is_rejected_at_attestation_max_age(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+    new_service: NewService, new_chain: NewChain
 ) -> None:
     chain, l1 = new_chain(), new_chain(L1)
     block = l1.mine(12) - 8

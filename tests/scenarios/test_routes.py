@@ -1,7 +1,7 @@
 """How each kind of route gets block hashes, and what batches wait for until then."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 
 import pytest
 import requests
@@ -9,6 +9,7 @@ from eth_account import Account as Key
 
 from tests.rigs.anvil import ETHER, Chain
 from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts, request
+from tests.scenarios.fixtures import Install, NewChain, NewService
 
 pytestmark = pytest.mark.either_database
 
@@ -28,9 +29,7 @@ def chains() -> Iterator[dict[int, Chain]]:
 
 
 @pytest.fixture(scope="module")
-def routes(
-    install: Callable[[], AbstractContextManager[Service]], chains: dict[int, Chain]
-) -> Iterator[Service]:
+def routes(install: Install, chains: dict[int, Chain]) -> Iterator[Service]:
     """A chain that is proven to itself, and two other chains that are proven to it."""
     signers = [Key.from_key(attester).address for attester in ATTESTERS]
     with install() as service:
@@ -47,13 +46,12 @@ def routes(
 
 
 def test_headers_reach_blocks_of_a_chain_without_eip_2935(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+    new_service: NewService, new_chain: NewChain
 ) -> None:
     """Its contracts see the last 256 block hashes (EIP-2935 comes with Prague)."""
     chain = new_chain(hardfork="cancun")
     service = new_service()
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain)
     block = chain.mine(300) - 299
     with service.serve(), service.prove():
         service.wait(service.submit_balance(block))
@@ -109,7 +107,7 @@ def test_an_older_l1_block_is_reached_from_a_known_one(
 
 
 def test_an_estimate_covers_transactions_after_the_headers(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+    new_service: NewService, new_chain: NewChain
 ) -> None:
     """The header is sent first, and the accounts in later transactions."""
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()
@@ -187,13 +185,12 @@ def test_one_batch_asks_for_several_blocks_of_two_sources(
 
 
 def test_a_block_before_the_history_window_is_reached_from_an_accumulated_one(
-    new_chain: Callable[..., Chain], new_service: Callable[[], Service]
+    new_chain: NewChain, new_service: NewService
 ) -> None:
     """A chain has the hashes of 8191 blocks; before them, only accumulated ones are known."""
     chain, service = new_chain(proofs=False), new_service()
     chain.mine(400)
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain)
     service.serve()
     service.prove()
     accumulated = chain.mine(2) - 1

@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,9 +13,9 @@ from eth_account import Account
 from eth_typing import HexStr
 
 from tests.rigs.anvil import Chain
-from tests.rigs.faulty_node import Node
 from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
 from tests.rigs.stub_node import LyingNode, lying_node
+from tests.scenarios.fixtures import Install, NewNode, NewService
 from tests.scenarios.production import PROXY, SETTINGS, serve_in_production
 
 pytestmark = pytest.mark.either_database
@@ -27,7 +26,7 @@ LOCAL = {name: PROXY[name] for name in ("Host", "X-Forwarded-Proto")}
 
 
 @pytest.fixture(scope="module")
-def production(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
+def production(install: Install) -> Iterator[Service]:
     """A server in production, without a prover."""
     with install() as service:
         serve_in_production(service, LOG_LEVEL="DEBUG", METRICS_TOKEN=TOKEN)
@@ -113,7 +112,7 @@ def test_metrics_need_loopback_or_the_token(production: Service, shared: Service
 
 
 def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
-    new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
+    new_service: NewService, new_node: NewNode, chain: Chain
 ) -> None:
     """Nor are a webhook's URL and headers. Every line of the log is JSON."""
     service, node = new_service(), new_node(chain)
@@ -133,8 +132,7 @@ def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
     }
     for name, secret in secrets.items():
         (service.folder / name).write_text(secret)
-    service.add_chain(chain, "NODE")
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, "NODE")
     routes = service.routes.read_text().replace('["NODE"]', '[{ file = "node" }]')
     service.routes.write_text(routes)
     files = {f"{name}_FILE": str(service.folder / name) for name in secrets if name.isupper()}
@@ -252,9 +250,7 @@ def test_a_lease_shorter_than_a_nodes_answer_is_refused(shared: Service, tmp_pat
     assert "20 of a node's answer (request_timeout)" in stderr
 
 
-def test_a_nodes_endless_answer_is_cut_off(
-    new_service: Callable[[], Service], chain: Chain
-) -> None:
+def test_a_nodes_endless_answer_is_cut_off(new_service: NewService, chain: Chain) -> None:
     service = new_service()
     sent = [0]
 
@@ -266,8 +262,7 @@ def test_a_nodes_endless_answer_is_cut_off(
 
     with lying_node(say) as endless_node:
         service.set_limits(quorum_wait=2, retry_longest=2)
-        service.add_chain(chain, endless_node, chain.url)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, endless_node, chain.url)
         service.serve()
         service.prove()
         service.wait(service.submit_balance(chain.mine(2) - 1))

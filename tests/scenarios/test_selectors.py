@@ -1,7 +1,7 @@
 """Names of chains, blocks and accounts in requests."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Node, Question
 from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts
 from tests.scenarios.ens import REGISTRY, set_name
+from tests.scenarios.fixtures import Install, NewChain, NewService
 
 pytestmark = pytest.mark.either_database
 
@@ -18,12 +19,11 @@ PRUNED = {"code": 4444, "message": "pruned history unavailable"}  # geth's error
 
 
 @pytest.fixture(scope="module")
-def named(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
+def named(install: Install) -> Iterator[Service]:
     """A service whose chain has an alias and an ENS registry."""
     with closing(Chain()) as chain, install() as service:
         chain.mine(12)
-        service.add_chain(chain, aliases=["SN_LOCAL"], ens_registry=REGISTRY)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, aliases=["SN_LOCAL"], ens_registry=REGISTRY)
         service.serve()
         service.prove()
         yield service
@@ -54,7 +54,7 @@ def test_a_batch_waits_until_a_block_has_passed_its_timestamp(named: Service) ->
 
 
 def test_timestamps_work_on_nodes_without_early_blocks(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+    new_service: NewService, new_chain: NewChain
 ) -> None:
     """EIP-4444: blocks 0 and 1 are never needed."""
     chain = new_chain()
@@ -71,8 +71,7 @@ def test_timestamps_work_on_nodes_without_early_blocks(
     with closing(Node(chain)) as node:
         node.set_fault(drop)
         service = new_service()
-        service.add_chain(chain, node)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, node)
         with service.serve(), service.prove():
             while answers:
                 for block in (first + len(answers) - 1, first + 50 * len(answers)):

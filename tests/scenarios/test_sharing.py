@@ -1,7 +1,7 @@
 """A fact is proven and paid for once, and accounts share a prover fairly."""
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 
 from eth_account import Account as Key
@@ -9,6 +9,7 @@ from eth_utils.address import to_checksum_address
 
 from tests.rigs.anvil import Chain
 from tests.rigs.service import BALANCE, SIGNER, Service, accounts
+from tests.scenarios.fixtures import NewService
 
 MAX_TRANSACTION_BYTES = 128 * 1024  # that nodes accept
 BATCHES, BLOCKS, HOLDERS, PROVERS = 200, 8, 12, 4
@@ -87,11 +88,10 @@ def test_a_thousand_accounts_of_a_block_are_proven(shared: Service) -> None:
 
 
 def test_four_provers_prove_each_fact_of_two_hundred_batches_once(
-    chain: Chain, new_service: Callable[[], Service]
+    chain: Chain, new_service: NewService
 ) -> None:
     service, holders = new_service(), new_accounts(HOLDERS)
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain)
     service.serve()
     top = chain.mine(BLOCKS) - 1
     batches = [
@@ -115,12 +115,9 @@ def test_four_provers_prove_each_fact_of_two_hundred_batches_once(
         assert count_mentions(calls, holder) == sum(account == holder for account, _ in facts)
 
 
-def test_two_accounts_share_a_prover_fairly(
-    chain: Chain, new_service: Callable[[], Service]
-) -> None:
+def test_two_accounts_share_a_prover_fairly(chain: Chain, new_service: NewService) -> None:
     service, holders = new_service(), new_accounts(ACCOUNTS_PER_BATCH)
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain)
     service.serve()
     top = chain.mine(LARGE_BATCHES + 1) - 1
     blocks = range(top, top - LARGE_BATCHES, -1)

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -15,7 +15,8 @@ from eth_utils.address import to_checksum_address
 
 from tests.builds import contract_of_tests
 from tests.rigs.anvil import Chain
-from tests.rigs.service import HOLDER, Service
+from tests.rigs.service import HOLDER
+from tests.scenarios.fixtures import Install
 from tests.scenarios.visitor import Visitor
 
 pytestmark = pytest.mark.either_database
@@ -36,7 +37,7 @@ class SignInServer:
 
 
 @pytest.fixture(scope="module")
-def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[SignInServer]:
+def place(install: Install) -> Iterator[SignInServer]:
     with ExitStack() as stack:
         chain, with_wallet, without = (
             stack.enter_context(closing(Chain(chain_id))) for chain_id in (5, 9, 9)

@@ -1,7 +1,7 @@
 """Reorgs of a source chain: facts are those of the canonical chain."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
@@ -9,6 +9,7 @@ from eth_account import Account as Key
 
 from tests.rigs.anvil import Chain
 from tests.rigs.service import BALANCE, Service, accounts
+from tests.scenarios.fixtures import Install
 
 L1, L2, FINALITY = 1337, 31337, 3
 
@@ -31,7 +32,7 @@ class Rollup:
 
 
 @pytest.fixture(scope="module")
-def rollup(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Rollup]:
+def rollup(install: Install) -> Iterator[Rollup]:
     with closing(Chain(L1)) as l1, closing(Chain(L2)) as l2, install() as service:
         l1.mine(12)
         service.add_chain(l1, finality=FINALITY)

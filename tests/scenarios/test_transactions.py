@@ -1,7 +1,7 @@
 """The signer's transactions: dropped, stuck, replaced, or newer than a backup."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from itertools import islice
 from typing import Any
 
@@ -11,27 +11,21 @@ from eth_account import Account
 from tests.rigs.anvil import ETHER, Chain
 from tests.rigs.faulty_node import Node, Question
 from tests.rigs.service import HOLDER, SIGNER_KEY, Service, until
+from tests.scenarios.fixtures import Install, NewService
 
 OTHER_KEY = "0x" + 32 * "5b"
 
 
 @pytest.fixture(scope="module")
-def served(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
+def served(install: Install) -> Iterator[Service]:
     """Without a prover; scenarios start their own."""
     with closing(Chain()) as chain, install() as service:
         service.set_limits(resend_after=1, replace_after=4, retry_longest=1, cooldown_longest=1)
-        service.add_chain(chain)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain)
         chain.set_balance(Account.from_key(OTHER_KEY).address, ETHER)
         chain.mine(40)
         service.serve()
         yield service
-
-
-@pytest.fixture(scope="module")
-def blocks() -> Iterator[int]:
-    """Blocks that no other scenario here proves."""
-    return iter(range(2, 40))
 
 
 def mined_nonces(chain: Chain, key: str = SIGNER_KEY) -> list[int]:
@@ -218,12 +212,11 @@ def test_nonces_used_elsewhere_are_skipped(served: Service, blocks: Iterator[int
 
 
 def test_an_older_backup_is_restored_without_a_stuck_nonce(
-    new_service: Callable[[], Service], chain: Chain, back_up: Callable[[Service], str]
+    new_service: NewService, chain: Chain, back_up: Callable[[Service], str]
 ) -> None:
     """Facts proven after the backup are not paid for again, and no nonce is used twice."""
     service = new_service()
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain)
     first, second, third = (chain.mine(2) - 1 for _ in range(3))
     with service.serve():
         with service.prove():

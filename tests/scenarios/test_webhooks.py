@@ -6,8 +6,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from tests.guides import code_of
 from tests.rigs.anvil import Chain
 from tests.rigs.receiver import Receiver, receiver
 from tests.rigs.service import HELD, HOLDER, Service, accounts, request, until
+from tests.scenarios.fixtures import Install
 
 # Names of this machine.
 LOOPBACK = (
@@ -61,14 +62,13 @@ def hook() -> Iterator[Receiver]:
 
 
 @pytest.fixture(scope="module")
-def open_service(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
+def open_service(install: Install) -> Iterator[Service]:
     """A service with WEBHOOKS_TO_PRIVATE."""
     with ExitStack() as stack:
         chain = stack.enter_context(closing(Chain()))
         service = stack.enter_context(install())
         service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
-        service.add_chain(chain)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain)
         service.set_limits(poll_interval=1)
         service.serve()
         service.prove()

@@ -1,8 +1,7 @@
 """Witnesses: facts are verified in the reader's own transaction, and not stored."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,9 @@ from eth_utils.address import to_checksum_address
 from queries.client.tacitus import Tacitus
 from queries.proving.headers import HeaderField
 from tests.guides import code_of, run
-from tests.rigs.anvil import Chain, RpcError, call_data
+from tests.rigs.anvil import RpcError, call_data
 from tests.rigs.service import HELD, HOLDER, OWNERS, SIGNER, Service, accounts, request
+from tests.scenarios.fixtures import Install, NewChain
 
 pytestmark = pytest.mark.either_database
 
@@ -27,14 +27,11 @@ FACTS = (  # the type that `verify` returns
 
 
 @pytest.fixture(scope="module")
-def native(
-    install: Callable[[], AbstractContextManager[Service]], module_chain: Callable[..., Chain]
-) -> Iterator[Service]:
+def native(install: Install, module_chain: NewChain) -> Iterator[Service]:
     """Without a prover: the server calls the nodes while the client waits."""
     chain = module_chain()
     with install() as service:
-        service.add_chain(chain, free=False)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, free=False)
         service.serve()
         yield service
 
