@@ -35,10 +35,7 @@ _REGISTRIES = {
         "SettableRegistry with the block set by hand, accounts by hash: no address was recorded"
     ),
 }
-_OTHER_HEADINGS = {
-    "reads": "measured as transactions; a contract pays the execution",
-    "header": "the most expensive of the headers above, for the target",
-}
+_HEADER_HEADING = "the most expensive of the headers above, for the target"
 
 
 def report() -> None:
@@ -73,7 +70,8 @@ def _lines(measurement: Measurement, before: Measurement | None) -> Iterator[str
     group = (file, measurement.registry)
     if before is None or group != (before.case.partition("/")[0], before.registry):
         yield ""
-        yield f"{file}: {_OTHER_HEADINGS.get(file) or _REGISTRIES[measurement.registry]}"
+        heading = _HEADER_HEADING if file == "header" else _REGISTRIES[measurement.registry]
+        yield f"{file}: {heading}"
         yield _row("", "bytes", "execution", "total", "floor", "ratio", "facts", "")
     yield _row(
         _LONG_HEX.sub(r"0x\1…\2", rest),

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountProof, SlotProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import EMPTY_CODE_HASH
@@ -48,14 +47,12 @@ class Case:
     variants: dict[str, tuple[bytes, ...]]
     facts: tuple[ExpectedFact, ...]
     accumulated: bool = False  # the block is accumulated first
-    before: tuple[bytes, ...] = ()  # earlier calls, which are not counted
-    stores: bool = True
     accounts: int | None = None  # for a cost per account
     note: str = ""
 
 
 def file_cases(file: RecordedFile) -> Iterator[Case]:
-    """All cases of a file, except reads."""
+    """All cases of a file."""
     header = file.block.header
     if header is not None:
         facts = (_accumulated_fact(block_words(file.block)),)
@@ -65,27 +62,6 @@ def file_cases(file: RecordedFile) -> Iterator[Case]:
         if header is not None:
             yield from _header_and_account_cases(file, account, header)
     yield from _many_accounts(file)
-
-
-def read_cases(files: Sequence[RecordedFile]) -> Iterator[tuple[RecordedFile, Case]]:
-    """Reads of one account, with a slot if possible, and of one header.
-
-    They are measured as transactions, of which only the execution gas is meaningful.
-    """
-    accounts = [(file, account) for file in files for account in file.accounts]
-    if accounts:
-        file, account = min(
-            accounts, key=lambda pair: (not pair[1].proof.slots, pair[0].block.header is None)
-        )
-        for case in _account_reads(file, account):
-            yield file, case
-    headers = [(file, file.block.header) for file in files if file.block.header is not None]
-    for file, header in headers[:1]:
-        yield file, _header_read(header)
-    for file, header in sorted(headers, key=lambda pair: -pair[1].number)[:1]:
-        fields = [field for field in HeaderField if header.has(field)]
-        for name, chosen in (("the last field", fields[-1:]), ("all fields", fields)):
-            yield file, _verified_header(header, f"{name} of {len(fields)}", frozenset(chosen))
 
 
 def _registry_for(file: RecordedFile, accounts: Iterable[RecordedAccount]) -> RegistryKind:
@@ -169,60 +145,6 @@ def _many_accounts(file: RecordedFile) -> Iterator[Case]:
         )
         name = f"{file.name}/accounts-{count}"
         yield Case(name, registry, {"": calls}, facts, accumulated=True, accounts=count)
-
-
-def _account_reads(file: RecordedFile, account: RecordedAccount) -> Iterator[Case]:
-    words = block_words(file.block)
-    shown = _with_slots(account.proof, account.proof.slots[:1])
-    address = _registry_address(shown)
-    before = (_accumulated_call(words, [AccountRequest(shown, ALL_FIELDS)]),)
-    facts = _account_facts(shown, ALL_FIELDS, words.number)
-
-    def case(name: str, signature: str, *arguments: object) -> Case:
-        return Case(
-            f"reads/{name}",
-            _registry_for(file, [account]),
-            {"": (call_data(signature, *arguments),)},
-            facts,
-            accumulated=True,
-            before=before,
-            stores=False,
-        )
-
-    for function in ("accountField", "tryAccountField"):
-        for field in AccountField:
-            signature = f"{function}(address,uint256,uint8)"
-            name = f"{function}({field.name})"
-            yield case(name, signature, address, words.number, field)
-    for slot in shown.slots:
-        key = slot.slot.to_bytes(32, "big")
-        for function in ("accountStorageSlotValues", "tryAccountStorageSlotValues"):
-            signature = f"{function}(address,uint256,bytes32)"
-            yield case(function, signature, address, words.number, key)
-    signature = "tryAccountField(address,uint256,uint8)"
-    unproven = words.number + 1
-    yield case("tryAccountField(unproven)", signature, address, unproven, AccountField.BALANCE)
-
-
-def _header_read(header: Header) -> Case:
-    field = HeaderField.STATE_ROOT
-    step = HeaderStep(header, fields=frozenset({field}))
-    call = call_data("headerField(uint256,uint8)", header.number, field)
-    return Case(
-        "reads/headerField",
-        RegistryKind.NATIVE,
-        {"": (call,)},
-        (),
-        before=(prove_call([headers_section([step])]),),
-        stores=False,
-    )
-
-
-def _verified_header(header: Header, name: str, fields: frozenset[HeaderField]) -> Case:
-    """A `verify` call for a header whose hash the chain knows."""
-    section = headers_section([HeaderStep(header, fields=fields)])
-    variants: dict[str, tuple[bytes, ...]] = {"": (call_data("verify(bytes)", section),)}
-    return Case(f"reads/verify({name})", RegistryKind.NATIVE, variants, (), stores=False)
 
 
 def _with_slots(proof: AccountProof, slots: Sequence[SlotProof]) -> AccountProof:

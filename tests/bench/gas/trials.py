@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from explorer.demo.local_node import TransactionReverted, local_node
 from tests.bench.command import BenchError
 from tests.bench.corpus import RecordedFile
-from tests.bench.gas.cases import Case, file_cases, read_cases
+from tests.bench.gas.cases import Case, file_cases
 from tests.bench.gas.chains import MeasuringChain, RegistryKind, native_chain, settable_chain
 from tests.rigs.local_chain import error_name, undone
 
@@ -70,7 +70,6 @@ def _ordered_cases(files: Sequence[RecordedFile]) -> Iterator[tuple[RecordedFile
         cases = list(file_cases(file))
         for registry in RegistryKind:
             yield from ((file, case) for case in cases if case.registry is registry)
-    yield from read_cases(files)
 
 
 def _run_cases(cases: Iterable[tuple[RecordedFile, Case]]) -> Iterator[Measurement]:
@@ -105,8 +104,6 @@ def _run_variant(
         try:
             if case.accumulated:
                 chain.accumulate()
-            for call in case.before:
-                chain.node.send(chain.registry, call)
             sent = [_send(chain, call) for call in calls]
         except TransactionReverted as reverted:
             name = chain.kind.value.partition(",")[0]
@@ -126,7 +123,7 @@ def _run_variant(
         execution_gas=sum(execution for execution, _ in sent),
         total_gas=sum(total for _, total in sent),
         floor_gas=sum(map(floor_gas, calls)),
-        facts=len(case.facts) if case.stores else 0,
+        facts=len(case.facts),
         transactions=len(calls),
         accounts=case.accounts,
         note=", ".join(filter(None, (case.note, variant))),
