@@ -44,7 +44,7 @@ class BenchChain:
     node: LocalNode
     signer_key: str
     accounts: tuple[str, ...]
-    names: int  # of the one node, which provers treat as so many nodes
+    names: int  # of the one node, which provers treat as that many nodes
     proxy_url: str = ""
 
     @property

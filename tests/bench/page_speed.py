@@ -119,7 +119,7 @@ def page_speed() -> None:
     with TemporaryDirectory(prefix="tacitus-") as folder:
         routes = Path(folder) / "routes.toml"
         routes.write_text(ROUTES)
-        # The first page reads the routes, so they are set before it is asked for.
+        # The first page reads the routes, so they are set before.
         with scratch_database(), override_settings(ROUTES_FILE=routes):
             _measure(arguments.queries, arguments.rounds)
 

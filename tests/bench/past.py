@@ -91,7 +91,7 @@ class NewBatch:
 
 
 def fill(queries: int) -> Mapping[str, str]:
-    """Write at least so many queries; return the values for the addresses of pages."""
+    """Write at least `queries` queries; return the values for the addresses of pages."""
     largest = min(LARGEST, queries // 2)
     batches = list(_batches(queries, largest))
     jobs = max(queries // 20, QUERIES_PER_BLOCK)

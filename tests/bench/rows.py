@@ -47,8 +47,8 @@ class Sizes:
 
     seconds: float = _size(4.0, "status_…: seconds of each turn under load")
     turns: int = _size(5, "status_…, thousand_accounts…: turns of each side, alternating")
-    few_queries: int = _size(1_000, "status_…: queries stored, where they are few")
-    many_queries: int = _size(1_000_000, "status_growth: queries stored, where they are many")
+    few_queries: int = _size(1_000, "status_…: queries of the small database")
+    many_queries: int = _size(1_000_000, "status_growth: queries of the large database")
     due_rows: int = _size(100_000, "claim_…: due rows in the long queue")
     accounts: int = _size(1_000, "thousand_accounts…: accounts of the block")
     waited_for: int = _size(

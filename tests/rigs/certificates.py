@@ -37,7 +37,7 @@ def self_signed_certificate(folder: Path, host: str, ends: timedelta = DAY) -> P
 
 def _content(key: ECC.EccKey, host: str, begin: datetime, end: datetime) -> bytes:
     name = _der(SEQUENCE, _der(ID, COMMON_NAME), _der(TEXT, b"Nobody"))
-    nobody = _der(SEQUENCE, _der(SET, name))
+    issuer = _der(SEQUENCE, _der(SET, name))
     public = bytes(key.public_key().export_key(format="DER"))
     extensions = (
         _extension(CONSTRAINTS, _der(SEQUENCE, _der(BOOLEAN, b"\xff")), critical=True),
@@ -50,9 +50,9 @@ def _content(key: ECC.EccKey, host: str, begin: datetime, end: datetime) -> byte
         _der(VERSION, _der(INTEGER, b"\2")),
         _der(INTEGER, b"\1"),
         _algorithm(),
-        nobody,
+        issuer,
         _der(SEQUENCE, _time(begin), _time(end)),
-        nobody,
+        issuer,
         public,
         _der(EXTENSIONS, _der(SEQUENCE, *extensions)),
     )

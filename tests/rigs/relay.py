@@ -15,7 +15,7 @@ Change = Callable[[str, list[Any], dict[str, Any]], dict[str, Any]]
 
 @dataclass
 class Asked:
-    """The methods that a relay was asked for, by HTTP request."""
+    """The methods called at a relay, by HTTP request."""
 
     requests: list[list[str]] = field(default_factory=list)
 
