@@ -1,5 +1,6 @@
 """Accounts and storage slots at past blocks."""
 
+import pytest
 import requests
 from eth_account import Account as Key
 
@@ -13,6 +14,8 @@ from tests.rigs.service import (
     Service,
     accounts,
 )
+
+pytestmark = pytest.mark.either_database
 
 STEPS = ["INITIAL_STATE", "BLOCKHASH_AVAILABLE", "HEADER_ACCUMULATED", "ACCOUNT_ACCUMULATED"]
 PROPS = ("NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH")

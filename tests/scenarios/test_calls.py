@@ -2,10 +2,14 @@
 
 from contextlib import closing
 
+import pytest
+
 from queries.config.measured_costs import TOGETHER, calls_of_a_fact
 from tests.rigs.faulty_node import Node
 from tests.rigs.service import accounts
 from tests.scenarios.fixtures import NewChain, NewService
+
+pytestmark = pytest.mark.either_database
 
 BLOCK_TIME = 2  # seconds; with 12, as in the figures, this takes two minutes
 

@@ -19,6 +19,8 @@ from tests.rigs.receiver import receiver
 from tests.rigs.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, until
 from tests.scenarios.fixtures import Install
 
+pytestmark = pytest.mark.either_database
+
 PROGRAMS = {"js": "first-fact.mjs", "python": "first_fact.py", "sh": "tacitus.py submit"}
 READS = {"js": "read-fact.mjs", "python": "read_fact.py", "sh": "cast call"}
 KEYS = {"js": '/api-key", {', "python": "requests.get", "sh": "/api-key -H"}

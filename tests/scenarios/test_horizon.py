@@ -15,6 +15,8 @@ from tests.rigs.faulty_node import Fault, Node, Question
 from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, until
 from tests.scenarios.fixtures import NewChain, NewNode, NewService
 
+pytestmark = pytest.mark.either_database
+
 L1, L2 = 1337, 31337
 ATTESTER = f"0x{32 * '01'}"
 HISTORY, RING = "0x0000F90827F1C53a10cb7A02335B175320002935", 8191

@@ -10,6 +10,8 @@ from tests.rigs.anvil import Chain
 from tests.rigs.service import HOLDER, accounts, request, until
 from tests.scenarios.fixtures import NewNode, NewService
 
+pytestmark = pytest.mark.either_database
+
 
 def test_a_stopped_server_finishes_running_requests(
     new_service: NewService, new_node: NewNode, chain: Chain

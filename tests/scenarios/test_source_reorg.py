@@ -11,6 +11,8 @@ from tests.rigs.anvil import Chain
 from tests.rigs.service import BALANCE, Service, accounts
 from tests.scenarios.fixtures import Install
 
+pytestmark = pytest.mark.either_database
+
 L1, L2, FINALITY = 1337, 31337, 3
 
 
