@@ -37,16 +37,16 @@ class Chain:
 
     def __init__(
         self,
-        id: int = 31337,  # noqa: A002
+        chain_id: int = 31337,
         *options: str,
         block_time: float = 0,
         proofs: bool = True,
         hardfork: str = "osaka",
     ) -> None:
-        self.id = id
+        self.id = chain_id
         # Two chains that start in the same second would have the same blocks.
-        genesis = str(int(time.time()) - DAY - id)
-        options += ("--chain-id", str(id), "--timestamp", genesis)
+        genesis = str(int(time.time()) - DAY - chain_id)
+        options += ("--chain-id", str(chain_id), "--timestamp", genesis)
         options += OPTIONS + (OLD_PROOFS if proofs else NO_OLD_PROOFS)
         if block_time:
             options += ("--block-time", str(block_time))

@@ -40,8 +40,21 @@ class LegacyService:
     def submit(self, content: Any, where: KeyPlace = KeyPlace.BOTH) -> requests.Response:
         return self.ask("POST", "/submit-batch-query", where, json=content)
 
+    def submit_until_accepted(self, content: Any, where: KeyPlace = KeyPlace.BOTH) -> str:
+        """Return the batch's id; retry while its time is later than the last known block."""
+
+        def submit_once() -> str:
+            answer = self.submit(content, where).json()
+            assert "internalId" in answer or answer["code"] == "block_beyond_head", answer
+            return str(answer.get("internalId", ""))
+
+        return until(submit_once)
+
     def status(self, batch: str, where: KeyPlace) -> requests.Response:
         return self.ask("GET", "/batch-query-status", where, params={"batchQueryId": batch})
+
+    def wait(self, batch: str, where: KeyPlace) -> None:
+        until(lambda: self.status(batch, where).json()["queryStatus"] == "DONE")
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +89,10 @@ def test_recorded_requests_are_done_and_read_with_the_deployed_selectors(
     submitted = {}
     for recorded in RECORDED_REQUESTS:
         content = json.loads(word_pattern.sub(lambda word: place.words[word[0]], recorded.body))
-        submitted[recorded] = until(lambda: id_if_accepted(place.submit(content, recorded.key)))  # noqa: B023
+        submitted[recorded] = place.submit_until_accepted(content, recorded.key)
         assert re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", submitted[recorded])
     for recorded, batch in submitted.items():
-        until(lambda: place.status(batch, recorded.key).json()["queryStatus"] == "DONE")  # noqa: B023
-        assert place.status(batch, recorded.key).status_code == 200
+        place.wait(batch, recorded.key)
         page = f"{place.service.url}/explorer/query/{batch}"  # which clients print
         assert requests.get(page, timeout=30).status_code == 200
     # The calls of deployed contracts: accountField and accountStorageSlotValues.
@@ -96,14 +108,6 @@ def test_recorded_requests_are_done_and_read_with_the_deployed_selectors(
     assert read == [HELD, int(stored, 16)]
     (with_hook,) = [batch for recorded, batch in submitted.items() if "HOOK" in recorded.body]
     until(lambda: with_hook.encode() in b"".join(received.body for received in place.hook.got))
-
-
-def id_if_accepted(answer: requests.Response) -> str:
-    """The batch's id; empty while its time is later than the last block that the prover knows."""
-    if answer.status_code == 200:
-        return str(answer.json()["internalId"])
-    assert answer.json()["code"] == "block_beyond_head", answer.text
-    return ""
 
 
 @pytest.mark.parametrize("where", KeyPlace)
@@ -189,7 +193,7 @@ def test_data_and_results_have_the_keys_of_the_request(place: LegacyService) -> 
             },
         }
     }
-    batch = until(lambda: id_if_accepted(place.submit(request({}) | {"data": data})))
+    batch = place.submit_until_accepted(request({}) | {"data": data})
     path = f"/batch-queries/{batch}"
 
     def get_batch(**parameters: Any) -> Any:

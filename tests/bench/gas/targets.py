@@ -48,13 +48,14 @@ def summary(measured: Iterable[Measurement]) -> Iterator[str]:
         yield f"{'Targets':36} {'gas':>8}  {'at most':>8}"
     for target, case in measured_targets:
         gas = getattr(case, target.figure)
-        line = f"  {target.name:34} {gas:8,}  {target.maximum:8,}  {_met(gas <= target.maximum)}"
+        verdict = _verdict(met=gas <= target.maximum)
+        line = f"  {target.name:34} {gas:8,}  {target.maximum:8,}  {verdict}"
         if target.is_floor:
             above = case.above_floor
             floor = f"{above:,} above the floor" if above else "total = floor"
-            line += f"; {floor}: {_met(not above)}"
+            line += f"; {floor}: {_verdict(met=not above)}"
         yield line
 
 
-def _met(is_met: bool) -> str:  # noqa: FBT001
-    return "met" if is_met else "not met"
+def _verdict(*, met: bool) -> str:
+    return "met" if met else "not met"
