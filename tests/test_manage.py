@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.commands import PRODUCTION, Manage, clean_environment
-from tests.rigs.lying_node import LyingNode, lying_node, stall
+from tests.rigs.stub_node import LyingNode, lying_node, stall
 
 pytestmark = pytest.mark.no_database
 

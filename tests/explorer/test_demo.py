@@ -18,7 +18,7 @@ from explorer.demo.chains import HOLDINGS
 from queries.client.tacitus import Tacitus
 from tests.commands import clean_environment, free_port
 from tests.guides import code_of
-from tests.scenarios.service import until
+from tests.rigs.service import until
 
 pytestmark = pytest.mark.no_database
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from eth_account import Account
 
-from tests.scenarios.chain import ETHER, Chain
-from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts, until
+from tests.rigs.anvil import ETHER, Chain
+from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts, until
 
 CHAIN_ID = 11_155_111  # the guide's example
 FEE = str(ETHER // 100)

@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from tests.operating.postgres import USER, new_postgres
-from tests.scenarios.service import SIGNER, SIGNER_KEY, Service, until
+from tests.rigs.service import SIGNER, SIGNER_KEY, Service, until
 
 pytestmark = pytest.mark.no_database
 ROUTES = f"""

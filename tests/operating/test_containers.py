@@ -23,8 +23,8 @@ from tests.operating.drill import (
 )
 from tests.operating.guide import SUDO, find_commands, run, write_stand_in
 from tests.operating.postgres import Postgres, new_postgres
-from tests.scenarios.service import until
-from tests.scenarios.test_engines import BROKERS, see_that_it_answers
+from tests.rigs.service import until
+from tests.scenarios.test_engines import BROKERS, require_broker
 
 pytestmark = pytest.mark.no_database
 _, RABBITMQ = BROKERS
@@ -56,7 +56,7 @@ class Machine:
 def test_the_guides_commands_set_up_a_service_that_survives_a_restore(
     repository: Path, tmp_path: Path
 ) -> None:
-    see_that_it_answers(RABBITMQ)
+    require_broker(RABBITMQ)
     machine = Machine(repository, tmp_path)
     machine.run(find_commands("mkdir secrets"))
     password = (tmp_path / "secrets" / "postgres_password").read_text().strip()

@@ -17,7 +17,7 @@ from tests.operating import background
 from tests.operating.drill import Drill, fund_signer, guide_chain, service_client, with_chain_node
 from tests.operating.guide import SUDO, find_commands, run, write_stand_in
 from tests.rigs.proxy import CADDY
-from tests.scenarios.service import until
+from tests.rigs.service import until
 
 pytestmark = pytest.mark.no_database
 FOLDERS = r"(?<![\w.])/(etc|srv/tacitus|var/lib/tacitus|var/backups|usr/local/bin)\b"

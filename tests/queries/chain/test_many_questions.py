@@ -8,8 +8,8 @@ from explorer.demo.local_node import LocalNode
 from queries.chain.errors import CallReverted
 from queries.chain.node_pool import NodePool
 from tests.queries.chain.asking_nodes import number_of
-from tests.rigs.lying_node import LyingNode, as_json, result
 from tests.rigs.relay import Asked, NotMine, chain_of, refusal, relay
+from tests.rigs.stub_node import LyingNode, as_json, result
 
 pytestmark = pytest.mark.no_database
 

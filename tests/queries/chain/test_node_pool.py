@@ -20,8 +20,8 @@ from queries.config.limits import Limits
 from queries.config.routes import Chain
 from queries.proving.errors import AnswerMalformed
 from tests.queries.chain.asking_nodes import NO_SIGNER, ask, failure, impatient, number
-from tests.rigs.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node
 from tests.rigs.relay import Asked, NotMine, chain_of, refusal, relay
+from tests.rigs.stub_node import NO_ANSWERS, LyingNode, as_json, lying_node
 
 pytestmark = pytest.mark.no_database
 NOBODY_AT_ALL = "0x00000000000000000000000000000000000dEaD1"

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.queries.contracts.holder import compiled_holder
-from tests.scenarios.service import Service
+from tests.rigs.service import Service
 
 
 @pytest.fixture(scope="session")

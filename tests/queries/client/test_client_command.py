@@ -11,7 +11,7 @@ import pytest
 
 from queries.client import tacitus
 from queries.client.tacitus import BlockQuery, Tacitus, build_batch
-from tests.scenarios.service import HELD, HOLDER, Service
+from tests.rigs.service import HELD, HOLDER, Service
 
 pytestmark = pytest.mark.either_database
 CHAIN_ID = 31337

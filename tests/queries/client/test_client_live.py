@@ -13,7 +13,7 @@ from queries.client.tacitus import (
     build_batch,
 )
 from tests.queries.contracts.holder import VARIABLES
-from tests.scenarios.service import HELD, HOLDER, Service
+from tests.rigs.service import HELD, HOLDER, Service
 
 pytestmark = pytest.mark.either_database
 CHAIN_ID = 31337

@@ -17,7 +17,7 @@ from explorer.demo.local_node import LocalNode, local_node
 from tests.commands import clean_environment, free_port
 from tests.queries.attacks.registry_attacks import move_on, put_predeploy
 from tests.queries.contracts.live_chain import LiveChain
-from tests.scenarios.service import until
+from tests.rigs.service import until
 
 pytestmark = pytest.mark.no_database
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import requests
 
-from tests.rigs.lying_node import LyingNode, lying_node
+from tests.rigs.stub_node import LyingNode, lying_node
 
 # What happens at a question: `pass_on` asks the node, and returns what it answers.
 PassOn = Callable[[], bytes]
