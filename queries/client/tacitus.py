@@ -475,7 +475,7 @@ class Tacitus:
             raise ServerUnreachableError(
                 f"{self.url} does not answer ({type(error).__name__}). Check the URL, and that the "
                 "server is running.",
-                retryable=_is_transient(error),
+                retryable=not isinstance(error, PERMANENT_ERRORS),
             ) from error
         self._poll_spacing = _poll_spacing(response)
         if response.is_redirect:
@@ -494,11 +494,7 @@ INVALID_REQUEST_ERRORS = (
     requests.exceptions.InvalidJSONError,
     requests.exceptions.InvalidURL,
 )
-
-
-def _is_transient(error: requests.RequestException) -> bool:
-    errors = requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError
-    return isinstance(error, errors) and not isinstance(error, requests.exceptions.SSLError)
+PERMANENT_ERRORS = (requests.exceptions.SSLError, requests.exceptions.ContentDecodingError)
 
 
 def _read_body(response: requests.Response, max_bytes: int, seconds: float) -> bytes:

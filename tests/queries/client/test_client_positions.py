@@ -64,18 +64,6 @@ def test_mapping_positions_for_other_keys(
         assert Position(slot).mapping(mapping_key(kind, key)).slot == expected
 
 
-def test_nested_mappings_structs_and_arrays() -> None:
-    inner = second_opinion(("uint256", 2), ("uint256", 3))
-    value = second_opinion(("uint256", 9), ("uint256", inner))
-    position = Position(3).mapping(mapping_key("uint256", 2)).mapping(mapping_key("uint256", 9))
-    assert position == Position(value)
-    data = second_opinion(("uint256", value))
-    assert position.dynamic_array_element(3, 64).member(1, 20) == Position(data + 7, 20)
-    inner = second_opinion(("uint256", second_opinion(("uint256", 4)) + 2))
-    nested = Position(4).dynamic_array_element(2).dynamic_array_element(9, size=4)
-    assert nested == Position(inner + 1, 4)
-
-
 @pytest.mark.parametrize(
     ("index", "size", "expected"),
     [
