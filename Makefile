@@ -64,7 +64,7 @@ endif
 analyse: setup $(ANALYSER_READY) ## Slither over the contracts: tests/analysis explains each finding
 	@exec $(BIN)/python -m tests.analysis
 
-bench: setup ## benchmark the service, next to reference values (ROWS="submit_1", JSON=1, COUNT=5000 batches)
+bench: setup ## benchmark the service, next to reference values (ROWS="many_batches_1", JSON=1, COUNT=5000 batches)
 	@exec $(BIN)/python -m tests.bench $(ROWS) $(if $(filter-out 0,$(JSON)),--json) \
 		--batches "$(COUNT)" $(ARGS)
 

@@ -1,4 +1,4 @@
-"""The explorer as an application, and its check of settings."""
+"""The explorer's app configuration, with a check of SQLite's version."""
 
 import sqlite3
 
@@ -8,26 +8,24 @@ from django.db import connection
 
 
 class ExplorerConfig(AppConfig):
-    """The project's window: pages, health, logs."""
-
     name = "explorer"
 
     def ready(self) -> None:
-        register(sqlite_is_new_enough)
+        register(check_sqlite_version)
 
 
-# The first version with RETURNING, which counting of limits needs.
-OLDEST_SQLITE = (3, 35, 0)
+# The first version with RETURNING, which the rate limits' counters need.
+MIN_SQLITE_VERSION = (3, 35, 0)
 
 
-def sqlite_is_new_enough(**_: object) -> list[CheckMessage]:
-    if connection.vendor != "sqlite" or sqlite3.sqlite_version_info >= OLDEST_SQLITE:
+def check_sqlite_version(**_: object) -> list[CheckMessage]:
+    if connection.vendor != "sqlite" or sqlite3.sqlite_version_info >= MIN_SQLITE_VERSION:
         return []
-    oldest = ".".join(map(str, OLDEST_SQLITE))
+    required = ".".join(map(str, MIN_SQLITE_VERSION))
     return [
         Error(
-            f"This Python comes with SQLite {sqlite3.sqlite_version}; Tacitus needs {oldest}.",
-            hint="Take a newer Python, or PostgreSQL (DATABASE_URL).",
+            f"This Python has SQLite {sqlite3.sqlite_version}; Tacitus needs {required}.",
+            hint="Use a newer Python, or PostgreSQL (DATABASE_URL).",
             id="explorer.E001",
         )
     ]

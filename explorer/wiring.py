@@ -1,4 +1,4 @@
-"""Functions that `accounts` and the pages need of `queries.chain`, which they must not import."""
+"""Functions of `queries.chain` for `accounts` and the pages, which must not import it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,8 +24,8 @@ from queries.schema.batch_checks import BatchLimits
 
 try:
     ROUTES = read_routes(settings.ROUTES_FILE)
-except RoutesUnreadable as fault:
-    raise ImproperlyConfigured(str(fault)) from None
+except RoutesUnreadable as error:
+    raise ImproperlyConfigured(str(error)) from None
 
 LIMITS = BatchLimits(
     blocks=settings.BATCH_BLOCKS,
@@ -38,14 +38,14 @@ LIMITS = BatchLimits(
 
 
 def ask_wallet(
-    chain_id: int, address: str, digest: bytes, signature: bytes, before: Callable[[], None]
+    chain_id: int, address: str, digest: bytes, signature: bytes, before_call: Callable[[], None]
 ) -> WalletAnswer:
-    """How sign-in asks a contract wallet on its chain."""
+    """Ask a contract wallet whether it accepts a signature. `before_call` may refuse."""
     chain = ROUTES.chains.get(chain_id)
     if chain is None:
         names = (f"{chain.name} ({chain.id})" for chain in ROUTES.chains.values())
         raise ChainNotConfiguredError(", ".join(names))
-    return contract_wallets.ask_wallet(chain, address, digest, signature, before)
+    return contract_wallets.ask_wallet(chain, address, digest, signature, before_call)
 
 
 @contextmanager
@@ -53,35 +53,34 @@ def demo_wallet() -> Iterator[LocalNode]:
     """The demo's node, whose first account is the demo's wallet."""
     try:
         yield LocalNode(settings.DEMO_WALLET_NODE)
-    except (NodeUnreachable, NodeRefused) as fault:
-        gone = "The chain that the demo wallet signs with does not answer. Start the demo again."
-        raise Refusal(UNAVAILABLE, gone) from fault
+    except (NodeUnreachable, NodeRefused) as error:
+        raise Refusal(
+            UNAVAILABLE, "The demo wallet's chain does not answer. Start the demo again."
+        ) from error
 
 
 class Outcome(Enum):
-    """What became of the question."""
-
     SAME = auto()
     DIFFERS = auto()
     NOT_PROVEN = auto()
     NO_REGISTRY = auto()  # at its address, or in the routes
     NO_ANSWER = auto()
     BUSY = auto()
-    TOO_OFTEN = auto()  # the visitor's own questions
+    TOO_OFTEN = auto()  # the visitor asks too often
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryWord:
-    """What the registry answered at a block, or why it was not heard."""
+    """The registry's value at a block, or why it could not be read."""
 
     outcome: Outcome
     word: str = ""
     block: int = 0
-    seconds: int = 0  # until it may be asked again
+    seconds: int = 0  # until the visitor may ask again
 
 
 def ask_registry(fact: FactView, routes: Routes) -> RegistryWord:
-    """What the fact's registry says now."""
+    """Read the fact from its registry now."""
     registry = routes.registries.get((fact.source, fact.destination))
     if registry is None:
         return RegistryWord(Outcome.NO_REGISTRY)
@@ -97,21 +96,21 @@ def ask_registry(fact: FactView, routes: Routes) -> RegistryWord:
         return RegistryWord(Outcome.NO_ANSWER)
     if word is None:
         return RegistryWord(Outcome.NOT_PROVEN, block=block)
-    said = f"0x{word.hex()}"
-    same = int(said, 16) == int(fact.word, 16)
-    return RegistryWord(Outcome.SAME if same else Outcome.DIFFERS, said, block)
+    is_same = word == bytes.fromhex(fact.word[2:])
+    outcome = Outcome.SAME if is_same else Outcome.DIFFERS
+    return RegistryWord(outcome, f"0x{word.hex()}", block)
 
 
 def compare_l1(registry: Registry, routes: Routes) -> str:
-    """For visitors: the L1 that an OP-stack chain sees, compared with the route's source."""
+    """Compare, for visitors, the L1 that an OP-stack chain sees with the route's source."""
     source, destination = routes.chains[registry.source], routes.chains[registry.destination]
     try:
         with place_to_wait() as is_free:
             if not is_free:
                 return "Others are waiting for nodes right now. Try again in a few seconds."
             number = l1_seen_now(registry, source, destination)
-    except Unfit as unfit:
-        return str(unfit)
+    except Unfit as error:
+        return str(error)
     except ChainError as error:
         return f"Nothing can be compared now. {error.sentence}"
     return (

@@ -1,7 +1,7 @@
-"""Contracts that only tests compile: builds are cached, because one takes up to a minute.
+"""Contracts that only tests compile. Builds are cached, because one takes up to a minute.
 
-The first of pytest's processes compiles, the others wait; later runs reuse the build until a source
-or a setting changes.
+One pytest process compiles while the others wait; later runs reuse the build until a source or a
+setting changes.
 """
 
 import fcntl
@@ -19,38 +19,39 @@ BUILDS = Path(__file__).parents[1] / ".pytest_cache" / "builds"  # `make clean` 
 TEST_SOURCES = Path(__file__).parent / "queries" / "contracts" / "sources"
 _QUICK = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
 SETTABLE = "SettableRegistry"
-SETTABLE_FILE = f"tests/{SETTABLE}.sol"  # as the compiler knows it, beside the product's sources
+SETTABLE_FILE = f"tests/{SETTABLE}.sol"  # its name for the compiler
 
 
 def compiled(sources: Mapping[str, str], settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """As `run_compiler`; each source names the version of the compiler."""
-    asked = json.dumps([dict(sources), dict(settings)], sort_keys=True)
-    file = BUILDS / f"{hashlib.sha256(asked.encode()).hexdigest()}.json"
+    """Return the output of `run_compiler`. Sources name the compiler's version."""
+    key = json.dumps([dict(sources), dict(settings)], sort_keys=True)
+    file = BUILDS / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
     BUILDS.mkdir(parents=True, exist_ok=True)
     with file.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():
-            made = file.with_suffix(".new")
-            made.write_text(json.dumps(run_compiler(sources, settings)))
-            made.rename(file)
-        kept: Mapping[str, Any] = json.loads(file.read_text())
-    return kept
+            new_file = file.with_suffix(".new")
+            new_file.write_text(json.dumps(run_compiler(sources, settings)))
+            new_file.rename(file)
+        output: Mapping[str, Any] = json.loads(file.read_text())
+    return output
 
 
 @cache
 def contract_of_tests(name: str) -> bytes:
-    """The bytecode of a contract in tests/queries/contracts/sources, where all but
-    SettableRegistry stand alone and are compiled together.
+    """The bytecode of a contract in tests/queries/contracts/sources, except SettableRegistry.
+
+    The other sources import nothing and are compiled together.
     """
     files = [file for file in sorted(TEST_SOURCES.glob("*.sol")) if file.stem != SETTABLE]
     output = compiled({file.name: file.read_text() for file in files}, _QUICK)["contracts"]
-    (built,) = (contracts[name] for contracts in output.values() if name in contracts)
-    return bytes.fromhex(built["evm"]["bytecode"]["object"])
+    (build,) = (contracts[name] for contracts in output.values() if name in contracts)
+    return bytes.fromhex(build["evm"]["bytecode"]["object"])
 
 
 @cache
 def example(name: str) -> bytes:
-    """The bytecode of one of the guides' examples."""
+    """The bytecode of an example of the guides."""
     folder = CONTRACTS / "examples"
     files = [*sorted(folder.glob("*.sol")), CONTRACTS / "interfaces" / "IFactsRegistry.sol"]
     sources = {f"{file.parent.name}/{file.name}": file.read_text() for file in files}
@@ -60,17 +61,17 @@ def example(name: str) -> bytes:
 
 
 def sources_with_settable() -> dict[str, str]:
-    """The product's sources and the registry whose hashes and leaves tests set by hand."""
+    """The product's sources and SettableRegistry, whose hashes and leaves tests set."""
     return read_sources() | {SETTABLE_FILE: (TEST_SOURCES / f"{SETTABLE}.sol").read_text()}
 
 
 @cache
 def artifact(name: str) -> Artifact:
-    """A committed build, or that of SettableRegistry, by the settings of the committed ones."""
+    """A committed build, or SettableRegistry compiled with the same settings."""
     if name != SETTABLE:
         return load_artifact(name)
     selection = SETTINGS["outputSelection"]["*"]["*"]
     settings = {**SETTINGS, "outputSelection": {SETTABLE_FILE: {SETTABLE: selection}}}
-    built = compiled(sources_with_settable(), settings)["contracts"][SETTABLE_FILE][SETTABLE]
-    code, deployed = (built["evm"][each]["object"] for each in ("bytecode", "deployedBytecode"))
-    return Artifact(name, tuple(built["abi"]), bytes.fromhex(code), bytes.fromhex(deployed))
+    build = compiled(sources_with_settable(), settings)["contracts"][SETTABLE_FILE][SETTABLE]
+    code, deployed = (build["evm"][part]["object"] for part in ("bytecode", "deployedBytecode"))
+    return Artifact(name, tuple(build["abi"]), bytes.fromhex(code), bytes.fromhex(deployed))

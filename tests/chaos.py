@@ -1,16 +1,16 @@
 # ruff: noqa: T201, it prints a report
 """`make chaos`: the service under faults that operators run into, on each database and engine.
 
-Started: two chains with three nodes each, a web server, two provers, a signer of attestations, a
-receiver of webhooks, and clients that submit batches (`Installation`, `Clients`).
+`Installation` starts two chains with three nodes each, a web server, two provers, a signer of
+attestations and a receiver of webhooks. `Clients` submit batches.
 
-Faults: programs are killed, the database and the receiver fail, chains reorganise, and nodes fail
-or lie, in four lanes at once (`Faults`).
+`Faults` kill programs, make the database, the receiver and nodes fail, reorganise chains, and make
+nodes lie, in four lanes at once.
 
-Checked, once all work has ended: batches, facts, transactions, costs, webhooks and programs. The
-checks use HTTP and JSON-RPC, not the service's code (`Checks`).
+`Checks` look at batches, facts, transactions, costs, webhooks and programs once all work has ended.
+They use HTTP and JSON-RPC, not the service's code.
 
-Printed: a line for each problem, and the command that repeats the run. The exit code is 1 if there
+The report has a line per problem, and the command that repeats the run. The exit code is 1 if there
 is a problem.
 """
 
@@ -41,11 +41,11 @@ from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from tests.scenarios.chain import BODIES, ETHER, L1_BLOCK, Chain, RpcError, call_data
+from tests.rigs.anvil import ETHER, L1_BLOCK, Chain, RpcError, call_data
+from tests.rigs.faulty_node import Node
+from tests.rigs.receiver import receiver
+from tests.rigs.service import OWNERS, SIGNER, Process, Service, accounts, request, until
 from tests.scenarios.fixtures import SERVER, new_database
-from tests.scenarios.node import Node
-from tests.scenarios.receiver import Receiver
-from tests.scenarios.service import OWNERS, SIGNER, Process, Service, accounts, request, until
 
 DATABASES, ENGINES = ("sqlite", "postgres"), ("embedded", "celery")
 POSTGRES = "postgres://postgres@127.0.0.1:5432/postgres"  # unless DATABASE_URL names another one
@@ -57,10 +57,10 @@ FINALITY = 3  # blocks that the operator waits for; a reorg replaces fewer
 ATTESTER_KEY = f"0x{101:064x}"
 
 SUBMIT_EVERY = 0.6  # seconds, on average
-RECENT = 16  # batches ask for so few blocks that they share facts
+RECENT_BLOCKS = 16  # few, so that batches share facts
 FEE = 10**18  # wei, more than a lie about fees can cost
-LONGEST_FAULT = 6  # seconds, in a run of two minutes or more
-PATIENCE = 300  # seconds without progress, after which a batch or a webhook is missing
+MAX_FAULT_SECONDS = 6  # in a run of two minutes or more
+MAX_IDLE_SECONDS = 300  # without progress, after which a batch or a webhook is missing
 
 # Account 0 has storage; the last three do not exist.
 ACCOUNTS = tuple(to_checksum_address(keccak(text=f"account {n}")[:20]) for n in range(9))
@@ -85,7 +85,7 @@ PROVEN = {f"0x{keccak(text=event).hex()}" for event in EVENTS}
 
 @dataclass(frozen=True)
 class Options:
-    """One run, in the words of `make chaos`."""
+    """A run, with the options of `make chaos`."""
 
     seed: str
     seconds: float  # of faults
@@ -97,7 +97,7 @@ class Options:
         return f"make chaos {run} DATABASE={self.database} ENGINE={self.engine}"
 
 
-# What is started
+# Installation and clients
 
 
 class Installation:
@@ -105,12 +105,14 @@ class Installation:
 
     def __init__(self, options: Options, folder: Path, stack: ExitStack) -> None:
         self.options = options
-        self.undone: set[tuple[int, int]] = set()  # transactions in reorgs: (chain, nonce)
-        self.receiver = stack.enter_context(closing(Receiver()))
-        self.chains = {each: stack.enter_context(closing(Chain(each))) for each in (A, B)}
+        self.reorganised: set[tuple[int, int]] = set()  # transactions: (chain, nonce)
+        self.receiver = stack.enter_context(receiver())
+        self.chains = {
+            chain_id: stack.enter_context(closing(Chain(chain_id))) for chain_id in (A, B)
+        }
         self.nodes = {
-            each: [stack.enter_context(closing(Node(chain))) for _ in range(NODES)]
-            for each, chain in self.chains.items()
+            chain_id: [stack.enter_context(closing(Node(chain))) for _ in range(NODES)]
+            for chain_id, chain in self.chains.items()
         }
         postgres = SERVER if SERVER.startswith("postgres") else POSTGRES
         server = postgres if options.database == "postgres" else ""
@@ -122,8 +124,8 @@ class Installation:
             self.service.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": broker}
         self._add_chains()
         self.service.manage("migrate", "--verbosity", "0")
-        created = [self.service.manage("create_api_key", "--owner", each) for each in OWNERS]
-        self.service.keys = tuple(each.stdout.strip() for each in created)
+        created = [self.service.manage("create_api_key", "--owner", owner) for owner in OWNERS]
+        self.service.keys = tuple(result.stdout.strip() for result in created)
         self.programs = {
             "web server": self.service.serve(),
             "prover 1": self.service.prove(),
@@ -140,21 +142,21 @@ class Installation:
             chain.set_balance(ACCOUNTS[0], 2**200 + 1)
             for slot, value in SLOTS.items():
                 chain.set_slot(ACCOUNTS[0], int(slot, 16), value)
-            waits = {"finality": FINALITY, "confirmations": FINALITY}
-            self.service.add_chain(chain, *self.nodes[chain.id], free=chain is a, **waits)
+            depths = {"finality": FINALITY, "confirmations": FINALITY}
+            self.service.add_chain(chain, *self.nodes[chain.id], free=chain is a, **depths)
             self.service.add_registry("native", chain, chain)
         self.service.add_registry("optimism", a, b)
         signers = [Key.from_key(ATTESTER_KEY).address]
         self.service.add_registry("attested", b, a, signers=signers, threshold=1)
         for chain in (a, b):
-            chain.mine(RECENT, seconds=1)
+            chain.mine(RECENT_BLOCKS, seconds=1)
             chain.rpc("anvil_setIntervalMining", 1)
 
     def _start_signer(self) -> Process:
-        """Its nodes have no faults: a registry trusts its signers."""
+        """Its nodes have no faults, because a registry trusts its signers."""
         text = self.service.routes.read_text()
-        for each, chain in self.chains.items():
-            urls = json.dumps([node.url for node in self.nodes[each]])
+        for chain_id, chain in self.chains.items():
+            urls = json.dumps([node.url for node in self.nodes[chain_id]])
             text = text.replace(urls, json.dumps([chain.url]))
         routes = self.service.folder / "routes-of-signer.toml"
         routes.write_text(text)
@@ -163,7 +165,7 @@ class Installation:
         return self.service.start("attest", *route, "--watch", **settings)
 
     def keep_chains_busy(self, stopped: threading.Event) -> None:
-        """Each second, change a balance on each chain and show B a final block of A."""
+        """Every second, change a balance on both chains and show B a final block of A."""
         chance = random.Random(self.options.seed)  # noqa: S311
         while not stopped.wait(0.9):
             for chain in self.chains.values():
@@ -177,13 +179,15 @@ class Installation:
 
 def _send(chain: Chain, sender: int, transaction: dict[str, str]) -> None:
     account = chain.rpc("eth_accounts")[sender]
-    nonce = chain.rpc("eth_getTransactionCount", account, "latest")  # anvil's own lags in a reorg
+    nonce = chain.rpc(
+        "eth_getTransactionCount", account, "latest"
+    )  # Anvil's own nonce lags in a reorg
     with suppress(RpcError):
         chain.rpc("eth_sendTransaction", {**transaction, "from": account, "nonce": nonce})
 
 
 class Fact(NamedTuple):
-    """An account's field or slot; without an account, a field of the block's header."""
+    """A field or slot of an account or, without one, a field of the block's header."""
 
     source: int
     destination: int
@@ -202,7 +206,7 @@ class Batch:
 
 
 class Clients:
-    """They submit random batches, each until it is answered."""
+    """Submit random batches, and repeat unanswered ones."""
 
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
@@ -213,7 +217,7 @@ class Clients:
         while not stopped.wait(self._chance.expovariate(1 / SUBMIT_EVERY)):
             self.batches.append(self._new_batch())
             self._submit_unanswered()
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + MAX_IDLE_SECONDS
         while not self._submit_unanswered() and time.monotonic() < end:
             time.sleep(1)
 
@@ -224,7 +228,7 @@ class Clients:
             if batch.id or batch.refused:
                 continue
             key, header = service.keys[batch.owner], {"Idempotency_Key": f"chaos-{number}"}
-            with suppress(requests.RequestException):  # the answer is lost
+            with suppress(requests.RequestException):  # no answer
                 content = service.post("/submit-batch-query", batch.body, key=key, **header).json()
                 batch.id = content.get("internalId", "")
                 batch.refused = "" if batch.id or content["retryable"] else content["code"]
@@ -233,209 +237,214 @@ class Clients:
     def _new_batch(self) -> Batch:
         chance, service = self._chance, self._installation.service
         source, destination = chance.choice(list(service.registries))
-        head = self._installation.chains[source].head  # not final yet, like some before it
-        blocks = chance.sample(range(head - RECENT + 1, head + 1), chance.choice((1, 1, 3)))
+        head = self._installation.chains[source].head  # not final yet, like the blocks before it
+        blocks = chance.sample(range(head - RECENT_BLOCKS + 1, head + 1), chance.choice((1, 1, 3)))
         if chance.random() < 0.2:
-            asked, names = [""], self._some(HEADER_FIELDS)
+            addresses, names = [""], self._sample(HEADER_FIELDS)
             entry: dict[str, Any] = {"header": names}
         else:
-            asked, props = chance.sample(ACCOUNTS, chance.randint(1, 3)), self._some(ACCOUNT_FIELDS)
-            slots = self._some(SLOTS) if ACCOUNTS[0] in asked else []
-            entry, names = accounts(*asked, props=props, slots=slots), props + slots
+            addresses = chance.sample(ACCOUNTS, chance.randint(1, 3))
+            props = self._sample(ACCOUNT_FIELDS)
+            slots = self._sample(SLOTS) if ACCOUNTS[0] in addresses else []
+            entry, names = accounts(*addresses, props=props, slots=slots), props + slots
         more = {}
         if chance.random() < 0.5:
             more["webhook"] = {"url": self._installation.receiver.url}
         fee = str(0 if destination == A else FEE)
         data = {source: dict.fromkeys(sorted(blocks), entry)}
         body = request(data, to=destination, fee=fee, **more)
-        facts = {Fact(source, destination, *each) for each in product(blocks, asked, names)}
+        facts = {Fact(source, destination, *parts) for parts in product(blocks, addresses, names)}
         return Batch(chance.randrange(len(OWNERS)), body, facts)
 
-    def _some(self, names: Collection[str]) -> list[str]:
+    def _sample(self, names: Collection[str]) -> list[str]:
         return self._chance.sample(list(names), self._chance.randint(1, len(names)))
 
 
-# Which faults happen
+# Faults
 
 GWEI = 10**9
 END_CONNECTIONS = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
     "WHERE datname = current_database() AND pid != pg_backend_pid()"
 )
-Fault = Callable[[random.Random], None]  # begins, lasts and ends
-NodeFault = Callable[[Node], None]  # begins
+Fault = Callable[[random.Random], None]  # starts and ends it
+NodeFault = Callable[[Node], None]  # starts it
 
 
 class Faults:
-    """Four lanes of faults at a time: programs, reorgs, and the nodes of each chain.
+    """Four lanes of faults at once: programs, reorgs, and the nodes of A and of B.
 
-    A lane plays all its faults in an order that follows from the seed, then all of them again.
+    A lane runs all its faults in an order that depends on the seed, again and again.
     """
 
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
-        self._longest = min(installation.options.seconds / 20, LONGEST_FAULT)
+        self._max_seconds = min(installation.options.seconds / 20, MAX_FAULT_SECONDS)
         self._ended = threading.Event()
         self.problems: list[str] = []
 
     def run(self) -> None:
         lanes: tuple[tuple[list[Fault], float], ...] = (
-            (self._of_programs(), 2.5),
-            ([partial(self._reorganise, each) for each in (A, B)], 4),
-            (self._of_nodes(A), 1),
-            (self._of_nodes(B), 1),
+            (self._program_faults(), 2.5),
+            ([partial(self._reorganise, chain_id) for chain_id in (A, B)], 4),
+            (self._node_faults(A), 1),
+            (self._node_faults(B), 1),
         )
         with ExitStack() as stack:
             for number, lane in enumerate(lanes):
-                stack.enter_context(_in_background(partial(self._play, number, *lane)))
-            stack.callback(self._ended.set)  # all lanes end at a time
+                stack.enter_context(_in_background(partial(self._run_lane, number, *lane)))
+            stack.callback(self._ended.set)  # end all lanes at once
             time.sleep(self._installation.options.seconds)
 
-    def _play(self, lane: int, faults: list[Fault], pause: float, _: threading.Event) -> None:
-        """`pause` is the average number of seconds between two faults."""
+    def _run_lane(self, lane: int, faults: list[Fault], pause: float, _: threading.Event) -> None:
+        """`pause`: average seconds between two faults."""
         chance = random.Random(f"{self._installation.options.seed} {lane}")  # noqa: S311
-        left: list[Fault] = []
+        remaining: list[Fault] = []
         while not self._ended.is_set():
-            left = left or chance.sample(faults, len(faults))
-            left.pop()(chance)
+            remaining = remaining or chance.sample(faults, len(faults))
+            remaining.pop()(chance)
             self._ended.wait(chance.uniform(0.5, 1.5) * pause)
 
-    def _last(self, chance: random.Random) -> None:
-        self._ended.wait(chance.uniform(0.2, 1) * self._longest)
+    def _wait(self, chance: random.Random) -> None:
+        self._ended.wait(chance.uniform(0.2, 1) * self._max_seconds)
 
-    def _of_programs(self) -> list[Fault]:
+    def _program_faults(self) -> list[Fault]:
         is_sqlite = self._installation.options.database == "sqlite"
         fail_database = self._lock_database if is_sqlite else self._end_connections
-        kills = [partial(self._kill, *each) for each in self._installation.programs.items()]
+        kills = [
+            partial(self._kill, *named_program)
+            for named_program in self._installation.programs.items()
+        ]
         return [*kills, fail_database, self._fail_receiver]
 
     def _kill(self, name: str, program: Process, chance: random.Random) -> None:
         if not program.runs:
-            self.problems.append(f"{name} ended by itself: {program.log[-500:]}")
+            self.problems.append(f"{name} had ended before: {program.log[-500:]}")
         program.kill()
-        self._last(chance)
+        self._wait(chance)
         program.restart()
 
     def _lock_database(self, chance: random.Random) -> None:
         file = self._installation.service.database.removeprefix("sqlite:///")
         with closing(sqlite3.connect(file, timeout=60, isolation_level=None)) as connection:
             connection.execute("BEGIN EXCLUSIVE")
-            self._last(chance)
+            self._wait(chance)
 
     def _end_connections(self, chance: random.Random) -> None:
-        end = time.monotonic() + chance.uniform(0.2, 1) * self._longest
+        deadline = time.monotonic() + chance.uniform(0.2, 1) * self._max_seconds
         with psycopg.connect(self._installation.service.database, autocommit=True) as connection:
-            while time.monotonic() < end:
+            while time.monotonic() < deadline:
                 connection.execute(END_CONNECTIONS)
                 self._ended.wait(0.2)
 
     def _fail_receiver(self, chance: random.Random) -> None:
-        self._installation.receiver.answers = 503
-        self._last(chance)
-        self._installation.receiver.answers = 200
+        self._installation.receiver.statuses = [503]
+        self._wait(chance)
+        self._installation.receiver.statuses = [200]
 
-    def _reorganise(self, id_: int, chance: random.Random) -> None:
+    def _reorganise(self, chain_id: int, chance: random.Random) -> None:
         """Replace the last blocks by empty ones."""
-        chain, depth = self._installation.chains[id_], chance.randrange(1, FINALITY)
-        chain.rpc("anvil_setIntervalMining", 0)  # no block is mined meanwhile
+        chain, depth = self._installation.chains[chain_id], chance.randrange(1, FINALITY)
+        chain.rpc("anvil_setIntervalMining", 0)  # stop mining
         try:
-            # What is not mined yet may rest on what is replaced: such as the L1 block that B shows.
+            # Pending transactions may depend on replaced blocks, such as the L1 block that B knows.
             pool = chain.rpc("txpool_content").values()
-            sent = [each for of in pool for each in of.get(SIGNER.lower(), {}).values()]
-            for number in range(chain.head, chain.head - depth, -1):
-                block = chain.rpc("eth_getBlockByNumber", hex(number), BODIES)
-                sent += [each for each in block["transactions"] if each["from"] == SIGNER.lower()]
-            self._installation.undone |= {(id_, int(each["nonce"], 16)) for each in sent}
+            sent = [pending for state in pool for pending in state.get(SIGNER.lower(), {}).values()]
+            sent += chain.transactions_of(SIGNER, since=chain.head - depth + 1)
+            nonces = {(chain_id, int(transaction["nonce"], 16)) for transaction in sent}
+            self._installation.reorganised |= nonces
             chain.rpc("anvil_reorg", depth, [])
         finally:
             chain.rpc("anvil_setIntervalMining", 1)
 
-    def _of_nodes(self, chain: int) -> list[Fault]:
+    def _node_faults(self, chain: int) -> list[Fault]:
         """All nodes fail, or one fails or lies."""
         nodes, other = self._installation.nodes[chain], self._installation.chains[A + B - chain]
         failures: list[NodeFault] = [
-            Node.is_gone,
-            lambda node: node.is_slow(60),
-            lambda node: node.answers(429),
-            lambda node: node.answers(503),
+            Node.hang_up,
+            lambda node: node.delay_answers(60),
+            lambda node: node.fail_with(429),
+            lambda node: node.fail_with(503),
         ]
         lies: list[NodeFault] = [
-            lambda node: node.is_behind(node.chain.head - 6),
-            lambda node: node.is_of(other),
-            Node.swallows,
-            *(_lying(*lie) for lie in LIES),
+            lambda node: node.fall_behind(node.chain.head - 6),
+            lambda node: node.impersonate(other),
+            Node.drop_transactions,
+            *(_node_lie(*lie) for lie in LIES),
         ]
-        one: list[Fault] = [partial(self._spoil, nodes, 1, begin) for begin in failures + lies]
-        return one + [partial(self._spoil, nodes, NODES, begin) for begin in failures]
+        single: list[Fault] = [
+            partial(self._run_node_fault, nodes, 1, begin) for begin in failures + lies
+        ]
+        return single + [partial(self._run_node_fault, nodes, NODES, begin) for begin in failures]
 
-    def _spoil(
+    def _run_node_fault(
         self, nodes: list[Node], count: int, begin: NodeFault, chance: random.Random
     ) -> None:
-        chosen = chance.sample(nodes, count)
-        for each in chosen:
-            begin(each)
-        self._last(chance)
-        for each in chosen:
-            each.is_well()
+        faulty = chance.sample(nodes, count)
+        for node in faulty:
+            begin(node)
+        self._wait(chance)
+        for node in faulty:
+            node.recover()
 
 
-def _other(text: str) -> str:
+def _change_digit(text: str) -> str:
     """Change the last digit of a hex string."""
     return text[:-1] + f"{int(text[-1], 16) ^ 1:x}" if len(text) > 2 else text
 
 
-# A method, a field of its result unless all of it is a lie, and what becomes of the truth.
+# A method, the field of its result that is changed (all of it if empty), and the change.
 LIES: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
-    ("eth_getProof", "accountProof", lambda nodes: [_other(each) for each in nodes]),
-    ("eth_getProof", "balance", _other),
-    ("eth_getBlockByNumber", "stateRoot", _other),
-    ("eth_getBlockByNumber", "hash", _other),
+    ("eth_getProof", "accountProof", lambda nodes: [_change_digit(node) for node in nodes]),
+    ("eth_getProof", "balance", _change_digit),
+    ("eth_getBlockByNumber", "stateRoot", _change_digit),
+    ("eth_getBlockByNumber", "hash", _change_digit),
     ("eth_getBlockByNumber", "baseFeePerGas", lambda _: hex(90 * GWEI)),
     ("eth_getTransactionReceipt", "", lambda _: None),
     ("eth_getTransactionReceipt", "blockNumber", lambda _: hex(10**6)),
-    ("eth_call", "", _other),
+    ("eth_call", "", _change_digit),
     ("eth_estimateGas", "", lambda _: hex(21_001)),
     ("eth_estimateGas", "", lambda gas: hex(int(gas, 16) * 1_000)),
     ("eth_maxPriorityFeePerGas", "", lambda _: hex(10_000 * GWEI)),
-    ("eth_getTransactionCount", "", _other),
+    ("eth_getTransactionCount", "", _change_digit),
 )
 
 
-def _lying(method: str, field: str, change: Callable[[Any], Any]) -> NodeFault:
+def _node_lie(method: str, field: str, change: Callable[[Any], Any]) -> NodeFault:
     def lie(_: list[Any], true: Any) -> Any:
         return true and (true | {field: change(true[field])} if field else change(true))
 
-    return lambda node: node.lies(method, lie)
+    return lambda node: node.falsify(method, lie)
 
 
-# What is checked
+# Checks
 
-# Where anvil answers zero for an account that has none.
+# Anvil answers 0 for absent accounts.
 EMPTY = {"STORAGE_ROOT": keccak(b"\x80"), "CODE_HASH": keccak(b"")}
 
 
 class Checks:
-    """Each check is a method that yields a sentence for each problem."""
+    """Checks yield a sentence per problem."""
 
     def __init__(self, installation: Installation, clients: Clients) -> None:
         self._installation, self._clients = installation, clients
         self._service, self._chains = installation.service, installation.chains
         self._listed: list[dict[str, Any]] = []
-        self.facts: dict[Fact, set[int | None]] = defaultdict(set)  # what the API answers of each
+        self.facts: dict[Fact, set[int | None]] = defaultdict(set)  # the API's answers
 
     def await_rest(self) -> None:
-        """Wait until all work has ended, or none has for `PATIENCE` seconds."""
-        fewest, progress = self._count_open(), time.monotonic()
-        while fewest and time.monotonic() < progress + PATIENCE:
+        """Wait until all work has ended, or nothing has ended for `MAX_IDLE_SECONDS`."""
+        remaining, progress = self._count_open(), time.monotonic()
+        while remaining and time.monotonic() < progress + MAX_IDLE_SECONDS:
             time.sleep(1)
-            if (left := self._count_open()) < fewest:
-                fewest, progress = left, time.monotonic()
+            if (count := self._count_open()) < remaining:
+                remaining, progress = count, time.monotonic()
 
     def _count_open(self) -> int:
-        """How many batches, transactions and webhooks have not ended."""
-        self._listed = [each for key in self._service.keys for each in self._list_batches(key)]
-        batches = sum(not each["ended"] for each in self._listed)
-        webhooks = sum(count < 0 for count in self._webhooks().values())
+        """The number of batches, transactions and webhooks that have not ended."""
+        self._listed = [batch for key in self._service.keys for batch in self._list_batches(key)]
+        batches = sum(not batch["ended"] for batch in self._listed)
+        webhooks = sum(count < 0 for count in self._count_webhooks().values())
         return batches + webhooks + self._open_transactions()
 
     def _list_batches(self, key: str) -> Iterator[dict[str, Any]]:
@@ -447,21 +456,21 @@ class Checks:
             is_last = cursor is None
 
     def _get(self, path: str, key: str | None = None, **parameters: Any) -> requests.Response:
-        """Ask until the server has started and is not too busy to answer."""
+        """Repeat the request until the server has started and is not too busy."""
 
-        def answered() -> list[requests.Response]:
+        def get_once() -> list[requests.Response]:
             with suppress(requests.RequestException):
                 answer = self._service.get(path, key=key, **parameters)
                 return [answer] if answer.ok else []
             return []
 
-        return until(answered, what=path)[0]
+        return until(get_once, what=path)[0]
 
     def problems(self) -> Iterator[str]:
-        """Run every check, except that of programs."""
-        yield from self._of_batches()
-        yield from self._of_webhooks()
-        yield from self._of_facts()
+        """Run all checks except that of programs."""
+        yield from self._check_batches()
+        yield from self._check_webhooks()
+        yield from self._check_facts()
         if count := self._open_transactions():
             yield f"{count} transactions are not final"
         for chain in self._chains.values():
@@ -469,13 +478,13 @@ class Checks:
             for state, senders in chain.rpc("txpool_content").items():
                 if waiting := senders.get(SIGNER.lower()):
                     yield f"nonces on {chain.id} are {state} after {len(sent)}: {list(waiting)}"
-            yield from self._of_costs(chain, sent)
-            yield from self._of_repetitions(chain, sent)
+            yield from self._check_costs(chain, sent)
+            yield from self._check_repetitions(chain, sent)
 
-    def _of_batches(self) -> Iterator[str]:
-        """Each batch is DONE, and its owner's list has it once."""
-        listed = Counter(each["internalId"] for each in self._listed)
-        listed.subtract(each.id for each in self._clients.batches if each.id)
+    def _check_batches(self) -> Iterator[str]:
+        """All batches are DONE, and listed once."""
+        listed = Counter(batch["internalId"] for batch in self._listed)
+        listed.subtract(batch.id for batch in self._clients.batches if batch.id)
         if wrong := {batch: count for batch, count in listed.items() if count}:
             yield f"batches are listed too often (1) or not at all (-1): {wrong}"
         for batch in self._clients.batches:
@@ -486,29 +495,30 @@ class Checks:
                 why = status["waitsFor"] or status.get("rejection")
                 yield f"{status['internalId']} is {status['status']}, not DONE: {why}"
 
-    def _webhooks(self) -> Counter[tuple[str, str]]:
-        """(batch, status) → how many came, without repetitions, less those that should come."""
-        came = self._installation.receiver.came
-        contents = [json.loads(each.body) for each in list(came) if each.answered == 200]
-        events = {(each["event"], each["batchQueryId"], each["queryStatus"]) for each in contents}
+    def _count_webhooks(self) -> Counter[tuple[str, str]]:
+        """(batch, status) → distinct webhooks received, minus the expected ones."""
+        contents = [json.loads(body) for body in list(self._installation.receiver.accepted)]
+        events = {
+            (event["event"], event["batchQueryId"], event["queryStatus"]) for event in contents
+        }
         webhooks = Counter((batch, status) for _, batch, status in events)
-        asking = {each.id for each in self._clients.batches if "webhook" in each.body}
+        with_webhook = {batch.id for batch in self._clients.batches if "webhook" in batch.body}
         webhooks.subtract(
-            (each["internalId"], each["queryStatus"])
-            for each in self._listed
-            if each["ended"] and each["internalId"] in asking
+            (batch["internalId"], batch["queryStatus"])
+            for batch in self._listed
+            if batch["ended"] and batch["internalId"] in with_webhook
         )
         return webhooks
 
-    def _of_webhooks(self) -> Iterator[str]:
-        """Each batch that asked for a webhook has one with its status; no other batch has one."""
-        for (batch, status), count in self._webhooks().items():
+    def _check_webhooks(self) -> Iterator[str]:
+        """Batches with a webhook have got one with their status, and no others."""
+        for (batch, status), count in self._count_webhooks().items():
             if count:
                 yield f"{batch}, {status}: a webhook is {'missing' if count < 0 else 'wrong'}"
 
-    def _of_facts(self) -> Iterator[str]:
-        """Registry and API have each fact of a DONE batch as the chain's own node has it."""
-        done = {each["internalId"] for each in self._listed if each["queryStatus"] == "DONE"}
+    def _check_facts(self) -> Iterator[str]:
+        """Registry and API have the facts of DONE batches as the chain's own node has them."""
+        done = {batch["internalId"] for batch in self._listed if batch["queryStatus"] == "DONE"}
         for batch in self._clients.batches:
             if batch.id in done:
                 answered = self._answered_facts(batch.id)
@@ -535,7 +545,7 @@ class Checks:
         return facts
 
     def _true_and_proven(self, fact: Fact) -> tuple[int, int | None]:
-        """What the chain's own node answers, and what the registry has."""
+        """The values of the chain's own node and of the registry."""
         chain, block = self._chains[fact.source], fact.block
         call: tuple[Any, ...]
         if not fact.account:
@@ -556,57 +566,62 @@ class Checks:
         return int(true, 16) or int.from_bytes(EMPTY.get(fact.name, b"")), proven
 
     def _open_transactions(self) -> int:
-        """How many transactions the service itself does not consider final."""
+        """The number of transactions that the service does not consider final."""
         lines = self._get("/metrics").text.splitlines()
-        counts = [each for each in lines if each.startswith("tacitus_transactions{")]
-        return sum(int(float(each.rpartition(" ")[2])) for each in counts)
+        counts = [line for line in lines if line.startswith("tacitus_transactions{")]
+        return sum(int(float(count.rpartition(" ")[2])) for count in counts)
 
-    def _of_costs(self, chain: Chain, sent: list[dict[str, Any]]) -> Iterator[str]:
-        """Batches have paid for each transaction once, and none more than its fee.
+    def _check_costs(self, chain: Chain, sent: list[dict[str, Any]]) -> Iterator[str]:
+        """Batches have paid for every transaction once, and none more than its fee.
 
-        The operator may have paid for an empty transfer, which uses a nonce.
+        The operator may have paid for an empty transfer, which cancels a nonce.
         """
-        least = sum(chain.cost(each["hash"]) for each in sent if each["input"] != "0x")
-        most = sum(chain.cost(each["hash"]) for each in sent)
-        here = [each for each in self._listed if each["destinationChainId"] == str(chain.id)]
-        spent = sum(int(each["spent"]) for each in here)
-        if not least <= spent <= most:
-            yield f"batches paid {spent} wei on {chain.id}, transactions cost {least} to {most}"
-        for each in here:
-            if chain.id != A and int(each["spent"]) > int(each["fee"]):
-                yield f"{each['internalId']} has paid {each['spent']}, its fee is {each['fee']}"
+        minimum = sum(
+            chain.cost(transaction["hash"]) for transaction in sent if transaction["input"] != "0x"
+        )
+        maximum = sum(chain.cost(transaction["hash"]) for transaction in sent)
+        batches = [batch for batch in self._listed if batch["destinationChainId"] == str(chain.id)]
+        spent = sum(int(batch["spent"]) for batch in batches)
+        if not minimum <= spent <= maximum:
+            costs = f"{minimum} to {maximum}"
+            yield f"batches paid {spent} wei on {chain.id}, transactions cost {costs}"
+        for batch in batches:
+            if chain.id != A and int(batch["spent"]) > int(batch["fee"]):
+                yield f"{batch['internalId']} has paid {batch['spent']}, its fee is {batch['fee']}"
 
-    def _of_repetitions(self, chain: Chain, sent: list[dict[str, Any]]) -> Iterator[str]:
-        """Each transaction proves something new of each account that it names.
+    def _check_repetitions(self, chain: Chain, sent: list[dict[str, Any]]) -> Iterator[str]:
+        """Every transaction proves something new of every account that it contains.
 
-        One that a reorg undid may find nothing to do when it is mined again. Where a node lied
-        about gas, an account is named once for each half of its facts.
+        After a reorg a transaction may find nothing to do when it is mined again. If a node lied
+        about gas, a proof is split, and both halves contain the account.
         """
-        registries = [each.lower() for each in self._service.registries.values()]
-        for each in sent:
-            receipt, nonce = chain.receipt(each["hash"]), int(each["nonce"], 16)
+        registries = [registry.lower() for registry in self._service.registries.values()]
+        for transaction in sent:
+            receipt, nonce = chain.receipt(transaction["hash"]), int(transaction["nonce"], 16)
             has_failed = receipt["status"] != "0x1"
-            is_undone = (chain.id, nonce) in self._installation.undone
-            if each["to"] not in registries or has_failed or is_undone:
+            was_reorganised = (chain.id, nonce) in self._installation.reorganised
+            if transaction["to"] not in registries or has_failed or was_reorganised:
                 continue
-            named = {account for account in ACCOUNTS if account[2:].lower() in each["input"]}
+            contained = {
+                account for account in ACCOUNTS if account[2:].lower() in transaction["input"]
+            }
             events = [log["topics"] for log in receipt["logs"]]
             proven = {to_checksum_address(at[1][-40:]) for at in events if at[0] in PROVEN}
-            if named - proven or not events:
-                yield f"nonce {nonce} on {chain.id} proves again what was proven: {each['hash']}"
+            if contained - proven or not events:
+                yield f"nonce {nonce} on {chain.id} proves nothing new: {transaction['hash']}"
 
-    def of_programs(self) -> Iterator[str]:
-        """Each program still runs, and ends well. This ends all of them."""
+    def check_programs(self) -> Iterator[str]:
+        """Stop all programs; each must still run and exit with 0."""
         for name, program in self._installation.programs.items():
             try:
                 assert program.runs
                 program.stop()
             except (AssertionError, subprocess.TimeoutExpired):
-                yield f"{name} ended by itself or with an error: {program.log[-500:]}"
+                yield f"{name} had ended, or ended with an error: {program.log[-500:]}"
                 program.kill()
 
 
-# What is printed
+# The run
 
 
 def run(options: Options) -> int:
@@ -628,10 +643,10 @@ def run(options: Options) -> int:
                 problems += checks.problems()
             except AssertionError as error:
                 problems.append(f"the web server does not answer: {error}")
-            problems += checks.of_programs()
+            problems += checks.check_programs()
     print(f"  {len(clients.batches)} batches, {len(checks.facts)} facts")
-    for each in problems:
-        print(f"  WRONG: {each}")
+    for problem in problems:
+        print(f"  WRONG: {problem}")
     print(f"  again: {options}; logs in {folder}", flush=True)
     return len(problems)
 
@@ -641,27 +656,27 @@ def _in_background(work: Callable[[threading.Event], None]) -> Iterator[None]:
     """Work in a thread until the block ends; raise what the work raises."""
     stopped = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        working = pool.submit(work, stopped)
+        future = pool.submit(work, stopped)
         try:
             yield
         finally:
             stopped.set()
-        working.result()
+        future.result()
 
 
 def main() -> int:
-    """Run once for each database and engine that the options leave; the runs share the seconds."""
+    """Run once per selected database and engine; the runs share the seconds."""
     parser = ArgumentParser(prog="make chaos", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600, help="of faults, in all runs")
     parser.add_argument("--seed", default="", help="repeats a run, as far as timing allows")
     parser.add_argument("--database", choices=("", *DATABASES), default="")
     parser.add_argument("--engine", choices=("", *ENGINES), default="")
-    given = parser.parse_args()
-    databases = [given.database] if given.database else DATABASES
-    chosen = list(product(databases, [given.engine] if given.engine else ENGINES))
-    seed, seconds = given.seed or secrets.token_hex(4), given.seconds / len(chosen)
+    arguments = parser.parse_args()
+    databases = [arguments.database] if arguments.database else DATABASES
+    combinations = list(product(databases, [arguments.engine] if arguments.engine else ENGINES))
+    seed, seconds = arguments.seed or secrets.token_hex(4), arguments.seconds / len(combinations)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    problems = [run(Options(seed, seconds, *each)) for each in chosen]
+    problems = [run(Options(seed, seconds, *pair)) for pair in combinations]
     return 1 if any(problems) else 0
 
 

@@ -1,4 +1,4 @@
-"""Commands as someone runs them: a process of its own, a clean environment."""
+"""Running `manage.py` in its own process, with a clean environment."""
 
 import os
 import socket
@@ -21,9 +21,9 @@ class Manage(Protocol):
 
 
 def clean_environment(folder: Path, **variables: str) -> dict[str, str]:
-    """These variables, a database in `folder`, and none of the machine's own settings."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    return kept | {"DATABASE_URL": f"sqlite:///{folder}/test.sqlite3"} | variables
+    """An environment with these variables, a database in `folder`, and nothing of the machine."""
+    base = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return base | {"DATABASE_URL": f"sqlite:///{folder}/test.sqlite3"} | variables
 
 
 def free_port() -> int:
@@ -34,17 +34,13 @@ def free_port() -> int:
 
 @pytest.fixture
 def manage(repository: Path, tmp_path: Path) -> Manage:
-    return managing(repository, tmp_path)
-
-
-def managing(repository: Path, folder: Path) -> Manage:
-    """`manage.py` with a database and all else in this folder."""
+    """Run `manage.py` with a database in `tmp_path`."""
 
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=repository,
-            env=clean_environment(folder, **variables),
+            env=clean_environment(tmp_path, **variables),
             capture_output=True,
             text=True,
             timeout=180,

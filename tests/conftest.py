@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures and settings of all tests."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.client import MULTIPART_CONTENT, RequestFactory
 from django.utils.http import urlencode
 
-from tests.emptied import emptied_without_new_files
+from tests.emptied import deleting_instead_of_truncating
 
 pytest_plugins = [
     "tests.accounts.wallet",
@@ -24,15 +24,15 @@ pytest_plugins = [
     "tests.scenarios.fixtures",
 ]
 
-# Playwright runs an event loop in the test's own thread, where Django then refuses the database.
-# Nothing here is asynchronous: the test waits for the browser, and the server is another thread.
+# Playwright runs an event loop in the test's thread, where Django would refuse the database. The
+# test only waits for the browser, and the server runs in another thread.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
 
 
-def _posted_as_our_forms_are(posted: Callable[..., Any]) -> Callable[..., Any]:
-    """Django's client sends a form as what no browser sends one of ours as, and no page takes."""
+def _post_url_encoded(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Django's test client posts multipart forms, which no page of ours sends or accepts."""
 
-    @wraps(posted)
+    @wraps(original)
     def post(
         client: RequestFactory,
         path: str,
@@ -43,14 +43,14 @@ def _posted_as_our_forms_are(posted: Callable[..., Any]) -> Callable[..., Any]:
         if content_type == MULTIPART_CONTENT:
             data = urlencode(data or {}, doseq=True)
             content_type = "application/x-www-form-urlencoded"
-        return posted(client, path, data, content_type, **more)
+        return original(client, path, data, content_type, **more)
 
     return post
 
 
-RequestFactory.post = _posted_as_our_forms_are(RequestFactory.post)  # type: ignore[method-assign]
+RequestFactory.post = _post_url_encoded(RequestFactory.post)  # type: ignore[method-assign]
 
-# How long an example takes says more of the machine than of the code.
+# The time of an example depends on the machine.
 hypothesis.settings.register_profile("tacitus", deadline=None)
 hypothesis.settings.load_profile("tacitus")
 
@@ -67,7 +67,7 @@ def django_db_modify_db_settings(
     django_db_modify_db_settings: None,  # noqa: ARG001  (pytest-django's own)
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """SQLite in a file, as people run it: in memory, threads and locks are others."""
+    """SQLite in a file, because threads and locks differ in memory."""
     if connection.vendor == "sqlite":
         file = tmp_path_factory.mktemp("database") / "test.sqlite3"
         connection.settings_dict["TEST"]["NAME"] = str(file)
@@ -75,15 +75,14 @@ def django_db_modify_db_settings(
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None) -> Iterator[None]:  # noqa: ARG001  (pytest-django's own)
-    with emptied_without_new_files():
+    with deleting_instead_of_truncating():
         yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test says whether it needs a database: CI runs those that do once per engine.
+    """Check that every test is marked for the databases on which CI runs it.
 
-    That a `no_database` test really touches none is held by pytest-django, which blocks the
-    database for every test without `django_db`.
+    pytest-django blocks the database for tests without `django_db`.
     """
     needless = [
         item.nodeid
@@ -91,7 +90,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("either_database") and not _touches_database(item)
     ]
     if needless:
-        raise pytest.UsageError("either_database marks what needs none: " + ", ".join(needless))
+        raise pytest.UsageError("either_database without a database: " + ", ".join(needless))
     undecided = [
         item.nodeid
         for item in items

@@ -1,4 +1,4 @@
-"""The corpus of real blocks and proofs, which lies beside the repository."""
+"""The corpus of recorded blocks and proofs, in a folder next to the repository."""
 
 from pathlib import Path
 

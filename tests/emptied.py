@@ -1,8 +1,8 @@
-"""Tables are emptied between tests on PostgreSQL without a new file for each.
+"""Empty tables between tests on PostgreSQL faster than Django does.
 
-TRUNCATE makes every table and every index anew, which takes half a second where most hold a few
-rows or none; DELETE takes a hundredth of that. What is deleted stays in a table's pages, and plans
-are made by these: so a table that has more than a few is truncated.
+TRUNCATE rewrites all tables and indexes, which takes half a second; DELETE on small tables takes a
+hundredth of that. Large tables are truncated, because deleted rows stay in their pages and mislead
+the query planner.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,12 +15,12 @@ from django.db import connection
 if TYPE_CHECKING:  # at run time it needs settings, and a plugin is loaded before these are read
     from django.db.backends.base.operations import BaseDatabaseOperations
 
-FEW = 8 * 8_192  # bytes, of eight pages
+SMALL_TABLE = 8 * 8_192  # bytes, eight pages
 
 
 @contextmanager
-def emptied_without_new_files() -> Iterator[None]:
-    """Meanwhile, where the database under test is PostgreSQL; by every thread's connection."""
+def deleting_instead_of_truncating() -> Iterator[None]:
+    """Patch Django's flush, for the connections of all threads."""
     with pytest.MonkeyPatch.context() as patch:
         if connection.vendor == "postgresql":
             patch.setattr(type(connection.ops), "sql_flush", sql_flush)
@@ -33,9 +33,9 @@ def sql_flush(
     tables: Sequence[str],
     *,
     reset_sequences: bool = False,
-    allow_cascade: bool = False,  # noqa: ARG001  (each of ours is emptied anyway)
+    allow_cascade: bool = False,  # noqa: ARG001  (all tables are emptied anyway)
 ) -> list[str]:
-    """As Django's own, which truncates all of them."""
+    """Replaces `sql_flush` of Django, which truncates all tables."""
     assert not reset_sequences
     quoted = {table: ops.quote_name(table) for table in tables}
     if not quoted:
@@ -46,12 +46,12 @@ def sql_flush(
             " WHERE relkind = 'r' AND pg_table_is_visible(oid)"
         )
         sizes: dict[str, int] = dict(cursor.fetchall())
-    large = [table for table in tables if sizes[table] > FEW]
-    small = [table for table in tables if 0 < sizes[table] <= FEW]
+    large = [table for table in tables if sizes[table] > SMALL_TABLE]
+    small = [table for table in tables if 0 < sizes[table] <= SMALL_TABLE]
     return [
-        # As TRUNCATE does: who still writes ends first, and leaves nothing to the next test.
+        # Wait for other writers, as TRUNCATE does.
         f"LOCK TABLE {', '.join(quoted.values())} IN ACCESS EXCLUSIVE MODE",
-        # First, because it refuses where what was deleted is still to be checked.
-        *([f"TRUNCATE {', '.join(quoted[each] for each in large)} CASCADE"] if large else []),
-        *(f"DELETE FROM {quoted[each]}" for each in small),  # noqa: S608  (tables' own names)
+        # Before DELETE, because it refuses tables with pending constraint checks.
+        *([f"TRUNCATE {', '.join(quoted[table] for table in large)} CASCADE"] if large else []),
+        *(f"DELETE FROM {quoted[table]}" for table in small),  # noqa: S608
     ]

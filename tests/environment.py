@@ -1,6 +1,6 @@
-"""What the developer's shell sets is not what the tests see; only DATABASE_URL is theirs.
+"""Remove the developer's settings from the environment of tests, except DATABASE_URL.
 
-A plugin and not a part of conftest.py, because pytest-django reads the settings before that.
+This is a plugin, because pytest-django reads the settings before it loads conftest.py.
 """
 
 import os

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Browser, FloatRect, Locator, Page
 
 from tests import browser
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import HOLDER, OWNERS, REPOSITORY, Service
+from tests.rigs.anvil import Chain
+from tests.rigs.service import HOLDER, OWNERS, REPOSITORY, Service
 
 PICTURES = REPOSITORY / "static" / "pictures"
 NO_SIGNER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"  # who has no account on the chain

@@ -112,7 +112,7 @@ def test_every_command_exists(repository: Path, text: str) -> None:
     lines = html.unescape(text).replace("\\\n", " ")
     for arguments in re.findall(r"python3? tacitus\.py ([^\n<`)]*)", lines):
         words = shlex.split(arguments.replace("BLOCK", "7").replace("$SLOT", "7"))
-        assert "--help" in words or tacitus._parser().parse_args(words), arguments
+        assert "--help" in words or tacitus._argument_parser().parse_args(words), arguments
 
 
 BOUNDS, MAX_DIGITS = Limits(), sys.int_info.default_max_str_digits

@@ -1,5 +1,3 @@
-"""No model is without its migration."""
-
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
 
 def test_no_migration_is_missing(repository: Path) -> None:
-    ours = [app.label for app in apps.get_app_configs() if Path(app.path).parent == repository]
+    own_apps = [app.label for app in apps.get_app_configs() if Path(app.path).parent == repository]
     # Named, because `--check` alone ignores an app without a migrations package.
-    call_command("makemigrations", *ours, "--check", "--dry-run", verbosity=0)
+    call_command("makemigrations", *own_apps, "--check", "--dry-run", verbosity=0)

@@ -1,4 +1,4 @@
-"""What a registry's `verify` returns, as the calls that would read the same facts."""
+"""Decode what a registry's `verify` returns."""
 
 from collections.abc import Iterator
 
@@ -14,9 +14,9 @@ _FACTS = (
 
 
 def verified_facts(returned: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Each fact's `try…` call and its word."""
+    """Yield the `try…` call that reads a fact, and its word, for all facts."""
     ((accounts, slots, fields, times),) = facts = decode([_FACTS], returned)
-    assert encode([_FACTS], facts) == returned  # as a compiler encodes it, without gaps
+    assert encode([_FACTS], facts) == returned  # canonical ABI encoding
     for account, block, nonce, balance, *hashes in accounts:
         for field, word in enumerate((_word(nonce), _word(balance), *hashes)):
             yield call_data("tryAccountField(address,uint256,uint8)", account, block, field), word

@@ -1,4 +1,4 @@
-"""The demo's two chains: their nodes, the registries on them, and some state to be proven."""
+"""The demo's two chains: their nodes, registries, and some state to prove."""
 
 import secrets
 import threading
@@ -18,59 +18,26 @@ from queries.contracts.abi import call_data, load_artifact
 
 CHAIN_A, CHAIN_B = 31337, 31338
 ETHER = 10**18
-TOKEN_BALANCES = 3  # the slot that its balances stand at
+TOKEN_BALANCES = 3  # the slot of the token's mapping of balances
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"  # of the specification's example
 BALANCE = 123_456_789 * ETHER // 10**6
 HOLDINGS = (1_000_000 * ETHER, 250_000 * ETHER, 7 * ETHER // 2)
 THRESHOLD = 2  # of the three attesters
-L1_SEEN_EVERY = 2.0  # seconds
+L1_UPDATE_SECONDS = 2.0  # seconds
 OPTIONS = ("--block-time", "1", *KEEPS_ITS_PAST)
-
-ROUTES = """\
-# Made by `make demo`; explorer/docs/configuration.md says what may stand here.
-
-[chains.{a}]
-name = "Demo A"
-nodes = ["{node_a}"]
-finality = 1
-free = true
-
-[chains.{b}]
-name = "Demo B"
-nodes = ["{node_b}"]
-finality = 1
-free = true
-
-[[registries]]
-kind = "native"
-source = {a}
-destination = {a}
-
-[[registries]]
-kind = "attested"
-source = {b}
-destination = {a}
-signers = [{signers}]
-threshold = {threshold}
-
-[[registries]]
-kind = "optimism"
-source = {a}
-destination = {b}
-"""
 
 
 def _new_key() -> str:
     return f"0x{secrets.token_bytes(32).hex()}"
 
 
-def _address(key: str) -> str:
+def _address_of_key(key: str) -> str:
     return str(Key.from_key(key).address)
 
 
 @dataclass(frozen=True)
 class Keys:
-    """Made for one demo, and worth nothing after it."""
+    """Private keys made for one demo."""
 
     signer: str
     attesters: tuple[str, ...]
@@ -80,13 +47,13 @@ class Keys:
         return cls(_new_key(), tuple(_new_key() for _ in range(3)))
 
     @property
-    def spokesmen(self) -> list[str]:
-        return [_address(key) for key in self.attesters]
+    def attester_addresses(self) -> list[str]:
+        return [_address_of_key(key) for key in self.attesters]
 
 
 @dataclass(frozen=True)
 class DemoChains:
-    """The nodes of both, and what was put on them."""
+    """Both nodes, and the contracts and accounts on them."""
 
     a: LocalNode
     b: LocalNode
@@ -97,20 +64,45 @@ class DemoChains:
     holders: tuple[str, ...]
 
     def routes(self, keys: Keys) -> str:
-        """What ROUTES_FILE says of all this."""
-        return ROUTES.format(
-            a=CHAIN_A,
-            b=CHAIN_B,
-            node_a=self.a.url,
-            node_b=self.b.url,
-            signers=", ".join(f'"{each}"' for each in keys.spokesmen),
-            threshold=THRESHOLD,
-        )
+        """The content of ROUTES_FILE for these chains."""
+        signers = ", ".join(f'"{address}"' for address in keys.attester_addresses)
+        return f"""\
+# Written by `make demo`; explorer/docs/configuration.md describes this file.
+
+[chains.{CHAIN_A}]
+name = "Demo A"
+nodes = ["{self.a.url}"]
+finality = 1
+free = true
+
+[chains.{CHAIN_B}]
+name = "Demo B"
+nodes = ["{self.b.url}"]
+finality = 1
+free = true
+
+[[registries]]
+kind = "native"
+source = {CHAIN_A}
+destination = {CHAIN_A}
+
+[[registries]]
+kind = "attested"
+source = {CHAIN_B}
+destination = {CHAIN_A}
+signers = [{signers}]
+threshold = {THRESHOLD}
+
+[[registries]]
+kind = "optimism"
+source = {CHAIN_A}
+destination = {CHAIN_B}
+"""
 
 
 @contextmanager
-def two_nodes() -> Iterator[tuple[LocalNode, LocalNode]]:
-    """At free ports, with a block every second."""
+def run_nodes() -> Iterator[tuple[LocalNode, LocalNode]]:
+    """Run both nodes at free ports, with a block every second."""
     with (
         local_node("--chain-id", str(CHAIN_A), *OPTIONS) as a,
         local_node("--chain-id", str(CHAIN_B), *OPTIONS) as b,
@@ -118,13 +110,13 @@ def two_nodes() -> Iterator[tuple[LocalNode, LocalNode]]:
         yield a, b
 
 
-def furnished(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
-    """Registries, money for the signer, and accounts and a token to prove something of."""
-    signer = _address(keys.signer)
-    holders = (HOLDER, *(_address(_new_key()) for _ in HOLDINGS[1:]))
-    # Another account pays there, so that no contract has the address of one on A.
+def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
+    """Deploy registries and a token, and fund the signer and the accounts to prove."""
+    signer = _address_of_key(keys.signer)
+    holders = (HOLDER, *(_address_of_key(_new_key()) for _ in HOLDINGS[1:]))
+    # Another account deploys on B, so that no contract has the same address on both chains.
     b.payer = b.rpc.ask("eth_accounts")[1]
-    signers = tuple(keys.spokesmen)
+    signers = tuple(keys.attester_addresses)
     native = Registry(RegistryKind.NATIVE, CHAIN_A, CHAIN_A)
     attested = Registry(
         RegistryKind.ATTESTED, CHAIN_B, CHAIN_A, signers=signers, threshold=THRESHOLD
@@ -161,26 +153,23 @@ def furnished(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
 
 @contextmanager
 def l1_blocks_on_l2(a: LocalNode, b: LocalNode) -> Iterator[None]:
-    """B learns of A's newest block again and again, as an OP-stack chain does of its L1's.
-
-    There the sequencer writes the predeploy, for no transaction of anyone.
-    """
-    ended = threading.Event()
-    thread = threading.Thread(target=_copy_blocks, args=(LocalNode(a.url), LocalNode(b.url), ended))
+    """Keep writing A's newest block to B's L1Block contract, as an OP-stack sequencer does."""
+    stopped = threading.Event()
+    nodes = LocalNode(a.url), LocalNode(b.url)
+    thread = threading.Thread(target=_copy_blocks, args=(*nodes, stopped))
     thread.start()
     try:
         yield
     finally:
-        ended.set()
+        stopped.set()
         thread.join()
 
 
-def _copy_blocks(l1: LocalNode, l2: LocalNode, ended: threading.Event) -> None:
-    while not ended.wait(L1_SEEN_EVERY):
+def _copy_blocks(l1: LocalNode, l2: LocalNode, stopped: threading.Event) -> None:
+    while not stopped.wait(L1_UPDATE_SECONDS):
         try:
-            block = l1.rpc.ask("eth_getBlockByNumber", "latest", False)  # noqa: FBT003
+            block = l1.block("latest")
             number, hash_ = int(block["number"], 16), bytes.fromhex(block["hash"][2:])
-            call = call_data("set(uint64,bytes32)", number, hash_)
-            l2.send(L1_BLOCK, call)
+            l2.send(L1_BLOCK, call_data("set(uint64,bytes32)", number, hash_))
         except (NodeUnreachable, NodeRefused):
-            continue  # that a node is gone is noticed where it was started
+            continue  # Programs.check() reports a node that has exited

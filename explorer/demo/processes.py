@@ -1,4 +1,4 @@
-"""The demo's programs: started with settings of their own, watched, and ended together."""
+"""The demo's programs: started with their own settings, monitored, and stopped together."""
 
 import os
 import shutil
@@ -13,21 +13,21 @@ from typing import Self
 
 from explorer.demo.local_node import LocalNode
 
-HOUSE = Path(__file__).resolve().parent.parent.parent
-PASSED_ON = ("PATH", "HOME", "LANG")  # none of an operator's settings
-STARTED_WITHIN, ENDED_WITHIN = 60, 20  # seconds
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+INHERITED_VARIABLES = ("PATH", "HOME", "LANG")  # an operator's settings are not inherited
+START_SECONDS, STOP_SECONDS = 60, 20
 
 
 class DemoFailed(Exception):  # noqa: N818
-    """Why the demo ends, in sentences."""
+    """The demo cannot go on; the message is for the user."""
 
 
 class Programs:
-    """Whatever happens inside, none of them outlives it."""
+    """A context manager that stops all programs at its end."""
 
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
         self.folder = folder
-        inherited = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
         self._environment = inherited | dict(settings)
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._nodes: dict[str, LocalNode] = {}
@@ -38,31 +38,31 @@ class Programs:
     def __exit__(self, *_: object) -> None:
         for process in reversed(self._running.values()):
             process.terminate()
-        until = time.monotonic() + ENDED_WITHIN
+        deadline = time.monotonic() + STOP_SECONDS
         for process in self._running.values():
             with suppress(subprocess.TimeoutExpired):
-                process.wait(max(until - time.monotonic(), 0))
+                process.wait(max(deadline - time.monotonic(), 0))
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
     def watch_node(self, name: str, node: LocalNode) -> None:
-        """One that was started elsewhere, and is ended there."""
+        """Check this node too; its owner stops it."""
         self._nodes[name] = node
 
     def run(self, name: str, *arguments: str) -> None:
-        """`manage.py` with these arguments, to its end."""
+        """Run `manage.py` with these arguments to its end."""
         self.start(name, *arguments)
         if self._running.pop(name).wait():
-            raise DemoFailed(f"The {name} failed. {self._last_words(name)}")
+            raise DemoFailed(f"The {name} failed. {self._last_line(name)}")
 
     def start(self, name: str, *arguments: str, **variables: str) -> None:
-        """`manage.py` with these arguments, until the end of the demo."""
+        """Start `manage.py` with these arguments; it runs until the end of the demo."""
         with self._log(name).open("wb") as log:
-            # In a session of its own: a terminal's Ctrl-C is for the demo, which ends them.
+            # In its own session, so that a terminal's Ctrl-C reaches only the demo.
             self._running[name] = subprocess.Popen(  # noqa: S603
                 [sys.executable, "manage.py", *arguments],
-                cwd=HOUSE,
+                cwd=BASE_DIR,
                 env=self._environment | variables,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -71,47 +71,47 @@ class Programs:
             )
 
     def wait_for(self, name: str, is_ready: Callable[[str], bool]) -> None:
-        """Until the program is ready, by what it has written."""
-        until = time.monotonic() + STARTED_WITHIN
+        """Wait until `is_ready` accepts what the program has logged."""
+        deadline = time.monotonic() + START_SECONDS
         while not is_ready(self._log(name).read_text()):
             self.check()
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise DemoFailed(
-                    f"The {name} did not start within a minute. {self._last_words(name)}"
+                    f"The {name} did not start within a minute. {self._last_line(name)}"
                 )
             time.sleep(0.05)
 
     def check(self) -> None:
-        """That all are still there."""
+        """Raise DemoFailed if a program or node has exited."""
         for name, process in self._running.items():
             if process.poll() is not None:
-                raise DemoFailed(f"The {name} {_end_of(process)}. {self._last_words(name)}")
+                raise DemoFailed(f"The {name} {_exit_reason(process)}. {self._last_line(name)}")
         for name, node in self._nodes.items():
             if node.process and node.process.poll() is not None:
-                raise DemoFailed(f"The {name} {_end_of(node.process)}.")
+                raise DemoFailed(f"The {name} {_exit_reason(node.process)}.")
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name.replace(' ', '-')}.log"
 
-    def _last_words(self, name: str) -> str:
-        said = self._log(name).read_text(errors="replace").strip()
-        shown = self._log(name).relative_to(HOUSE)
-        if not said:
-            return f"It said nothing; its log is {shown}."
-        return f"The last it said, in {shown}: {said.splitlines()[-1][:300]}"
+    def _last_line(self, name: str) -> str:
+        text = self._log(name).read_text(errors="replace").strip()
+        path = self._log(name).relative_to(BASE_DIR)
+        if not text:
+            return f"Its log, {path}, is empty."
+        return f"The last line of its log, {path}: {text.splitlines()[-1][:300]}"
 
 
-def _end_of(process: subprocess.Popen[bytes]) -> str:
+def _exit_reason(process: subprocess.Popen[bytes]) -> str:
     code = process.returncode
-    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
 
 
 def empty_folder(folder: Path) -> Path:
-    """The last demo's chains are gone, and what was proven on them means nothing."""
+    """Return the folder without an earlier demo's files, which are of chains that are gone."""
     try:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-    except OSError as fault:
-        shown = folder.relative_to(HOUSE)
-        raise DemoFailed(f"The demo cannot write to {shown}: {fault.strerror}.") from None
+    except OSError as error:
+        path = folder.relative_to(BASE_DIR)
+        raise DemoFailed(f"The demo cannot write to {path}: {error.strerror}.") from None
     return folder

@@ -1,7 +1,7 @@
-"""`/healthz`: the process answers. `/readyz`: it can do its work.
+"""`/healthz`: the process responds. `/readyz`: it can do its work.
 
-A middleware and not two views, so that a probe, which comes by address and without TLS,
-is answered before hosts are checked and http is redirected.
+A middleware and not two views, because a probe comes by IP address and without TLS: it has to be
+answered before the host check and the redirect to https.
 """
 
 import logging
@@ -14,7 +14,7 @@ from accounts.shared.database_state import is_migrated
 
 log = logging.getLogger("tacitus.health")
 
-PROCESS, READINESS = "/healthz", "/readyz"
+LIVENESS, READINESS = "/healthz", "/readyz"
 
 
 class HealthChecks:
@@ -23,25 +23,25 @@ class HealthChecks:
         self.migrated = False
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path not in {PROCESS, READINESS}:
+        if request.path not in {LIVENESS, READINESS}:
             return self.get_response(request)
         if request.method not in {"GET", "HEAD"}:
             return HttpResponseNotAllowed(["GET", "HEAD"])
-        checks = {} if request.path == PROCESS else {"database": self._database()}
-        well = all(state == "ok" for state in checks.values())
+        checks = {} if request.path == LIVENESS else {"database": self._database()}
+        is_ready = all(state == "ok" for state in checks.values())
         return JsonResponse(
-            {"status": "ok" if well else "not ready", "checks": checks},
-            status=200 if well else 503,
+            {"status": "ok" if is_ready else "not ready", "checks": checks},
+            status=200 if is_ready else 503,
             headers={"Cache-Control": "no-store"},
         )
 
     def _database(self) -> str:
         if connection.vendor == "sqlite" and not connection.in_atomic_block:
-            connection.close()  # an open file can be read where it is no longer there
+            connection.close()  # a file that was deleted can still be read while it is open
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
-            # Migrations are looked at until they are all there: they do not go away again.
+            # Once all migrations are applied, they are not checked again.
             self.migrated = self.migrated or is_migrated()
         except Error:
             log.exception("The database does not answer.")

@@ -1,18 +1,17 @@
-"""How the log is written: lines or JSON, with the request's id and without keys.
+"""Log formatters for lines and JSON, which add the request's id and redact API keys.
 
-API keys are struck out where a line is formed, after everything else, so that no logger can leave
-one in.
+Keys are redacted last, when a line is formatted, so that no logger can write one.
 """
 
 import json
 import logging
-import math
 import re
 import sys
 import threading
 from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from math import isfinite
 from types import TracebackType
 from urllib.parse import unquote_plus
 
@@ -25,23 +24,23 @@ log = logging.getLogger("tacitus")
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")
 
 
-def log_what_python_says() -> None:
-    """Python would write warnings and uncaught exceptions to stderr as they are."""
+def log_warnings_and_exceptions() -> None:
+    """Log warnings and uncaught exceptions, which Python would write to stderr unformatted."""
     logging.captureWarnings(capture=True)
-    sys.excepthook = _log_fault
-    threading.excepthook = lambda fault: _log_fault(
-        fault.exc_type, fault.exc_value, fault.exc_traceback
+    sys.excepthook = _log_exception
+    threading.excepthook = lambda args: _log_exception(
+        args.exc_type, args.exc_value, args.exc_traceback
     )
 
 
-def _log_fault(
-    kind: type[BaseException], fault: BaseException | None, trace: TracebackType | None
+def _log_exception(
+    kind: type[BaseException], error: BaseException | None, trace: TracebackType | None
 ) -> None:
-    log.critical("A fault that nothing caught.", exc_info=(kind, fault or kind(), trace))
+    log.critical("Uncaught exception.", exc_info=(kind, error or kind(), trace))
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line; `extra={"fields": {…}}` of a call become its members."""
+    """One JSON object a line; the members of `extra={"fields": {…}}` are added to it."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -56,62 +55,62 @@ class JsonLines(logging.Formatter):
             line["exception"] = self.formatException(record.exc_info)
         if record.stack_info:
             line["stack"] = self.formatStack(record.stack_info)
-        # The line again at the end: a field cannot take the place of what the line itself says.
-        return json.dumps(_without_keys(line | getattr(record, "fields", {}) | line))
+        # `line` is merged last too, so that no field overwrites its members.
+        return json.dumps(_redact(line | getattr(record, "fields", {}) | line))
 
 
-def _without_keys(value: object) -> object:
+def _redact(value: object) -> object:
     if isinstance(value, Mapping):
         return {
-            strike_out_keys(str(name)): STRUCK if names_a_secret(str(name)) else _without_keys(held)
-            for name, held in value.items()
+            strike_out_keys(str(name)): STRUCK if names_a_secret(str(name)) else _redact(member)
+            for name, member in value.items()
         }
     if isinstance(value, list | tuple | set | frozenset):
-        return [_without_keys(held) for held in value]
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, float) and math.isfinite(value):
+        return [_redact(member) for member in value]
+    if value is None or isinstance(value, int) or (isinstance(value, float) and isfinite(value)):
         return value
     return strike_out_keys(str(value))
 
 
 class ReadableLines(logging.Formatter):
-    """A line for reading. Nothing that a visitor sent begins another, or writes to a terminal."""
+    """A readable line. Control characters are escaped, so that no visitor can forge a line."""
 
     def format(self, record: logging.LogRecord) -> str:
         time = self.formatTime(record, "%H:%M:%S")
-        message = _escaped(strike_out_keys(record.getMessage()))
-        end = f"  [{current[-6:]}]" if (current := request_id.get()) else ""
-        lines = [f"{time} {record.levelname:8} {message}{end}"]
+        message = _escape_controls(strike_out_keys(record.getMessage()))
+        id_suffix = f"  [{current[-6:]}]" if (current := request_id.get()) else ""
+        lines = [f"{time} {record.levelname:8} {message}{id_suffix}"]
         traces = [self.formatException(record.exc_info)] if record.exc_info else []
         traces += [record.stack_info] if record.stack_info else []
         for trace in traces:
-            lines += [f"    {_escaped(line)}" for line in strike_out_keys(trace).split("\n")]
+            lines += [
+                f"    {_escape_controls(line)}" for line in strike_out_keys(trace).split("\n")
+            ]
         return "\n".join(lines)
 
 
-def _escaped(text: str) -> str:
-    return CONTROL_CHARACTERS.sub(lambda found: repr(found[0])[1:-1], text)
+def _escape_controls(text: str) -> str:
+    return CONTROL_CHARACTERS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
-STRUCK = "[struck-out]"
+STRUCK = "[redacted]"
 SECRET_NAMES = ("apikey", "authorization")
 LONGEST_PATH = 2_000
 LONGEST_TEXT = 20_000
-TIMES_ENCODED = 4
+MAX_DECODINGS = 4
 
 
 def strike_out_parameters(path: str) -> str:
-    """`path`, with no query parameter whose name or value, however encoded, speaks of a key."""
-    place, mark, query = path[:LONGEST_PATH].partition("?")
-    struck = place + mark + "&".join(map(_parameter, query.split("&")))
-    return OWN_KEY.sub(STRUCK, struck) + _what_was_cut(path, LONGEST_PATH)
+    """Redact query parameters whose name or value, however encoded, looks like a key."""
+    location, mark, query = path[:LONGEST_PATH].partition("?")
+    redacted = location + mark + "&".join(map(_redact_parameter, query.split("&")))
+    return API_KEY.sub(STRUCK, redacted) + _cut_mark(path, LONGEST_PATH)
 
 
 def strike_out_keys(text: str) -> str:
-    """`text` of any kind without keys: from a key's name, all up to the next `&` or line."""
-    struck = NAMED_SECRET.sub(rf"\1{STRUCK}", OWN_KEY.sub(STRUCK, text[:LONGEST_TEXT]))
-    return struck + _what_was_cut(text, LONGEST_TEXT)
+    """Redact keys, and after a key's name everything up to the next `&` or line."""
+    redacted = SECRET_ASSIGNMENT.sub(rf"\1{STRUCK}", API_KEY.sub(STRUCK, text[:LONGEST_TEXT]))
+    return redacted + _cut_mark(text, LONGEST_TEXT)
 
 
 def names_a_secret(text: str) -> bool:
@@ -119,13 +118,13 @@ def names_a_secret(text: str) -> bool:
     return any(name in letters for name in SECRET_NAMES)
 
 
-def _what_was_cut(text: str, longest: int) -> str:
-    return f" [cut: {len(text) - longest} characters more]" if len(text) > longest else ""
+def _cut_mark(text: str, limit: int) -> str:
+    return f" [cut: {len(text) - limit} characters more]" if len(text) > limit else ""
 
 
-def _parameter(text: str) -> str:
+def _redact_parameter(text: str) -> str:
     decoded = text
-    for _ in range(TIMES_ENCODED):
+    for _ in range(MAX_DECODINGS):
         decoded = unquote_plus(decoded)
     if not names_a_secret(decoded) and KEY_PREFIX not in decoded.lower():
         return text
@@ -133,13 +132,13 @@ def _parameter(text: str) -> str:
     return f"{name}={STRUCK}" if equals and re.fullmatch(r"[\w.-]+", name) else STRUCK
 
 
-ENCODED = "%(?:25){0,3}"  # percent signs may be encoded themselves
-OWN_KEY = re.compile(rf"tct(?:_|{ENCODED}5f)[A-Za-z0-9_%-]+", re.IGNORECASE)
-NAMED_SECRET = re.compile(
+ENCODED_PERCENT = "%(?:25){0,3}"  # percent signs may be encoded themselves
+API_KEY = re.compile(rf"tct(?:_|{ENCODED_PERCENT}5f)[A-Za-z0-9_%-]+", re.IGNORECASE)
+SECRET_ASSIGNMENT = re.compile(
     rf"""(
-          (?: api (?: {ENCODED}[0-9a-f]{{2}} | [^a-z0-9&%] ){{0,9}} key | authorization )
-          [^=:&\s]{{0,30}}? \s{{0,3}} (?: [=:] | {ENCODED}3[da] ) \s{{0,3}}
+          (?: api (?: {ENCODED_PERCENT}[0-9a-f]{{2}} | [^a-z0-9&%] ){{0,9}} key | authorization )
+          [^=:&\s]{{0,30}}? \s{{0,3}} (?: [=:] | {ENCODED_PERCENT}3[da] ) \s{{0,3}}
          )
-         (?! \[struck-out\] ) [^&\n]+""",
+         (?! \[redacted\] ) [^&\n]+""",
     re.IGNORECASE | re.VERBOSE,
 )

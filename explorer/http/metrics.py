@@ -1,4 +1,4 @@
-"""`/metrics`, in Prometheus's text format, for requests that carry METRICS_TOKEN."""
+"""`/metrics` in Prometheus's text format, for requests with METRICS_TOKEN."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -20,25 +20,25 @@ log = logging.getLogger("tacitus.metrics")
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def _lines(metric: Metric) -> Iterator[str]:
+def _exposition_lines(metric: Metric) -> Iterator[str]:
     name = f"tacitus_{metric.name}"
     yield f"# HELP {name} {metric.says}"
     yield f"# TYPE {name} {metric.kind}"
-    for each in metric.samples:
-        if each.value is not None:
-            labels = ",".join(f'{label}="{_quoted(of)}"' for label, of in each.labels.items())
-            in_braces = f"{{{labels}}}" if labels else ""
-            # A truth value is 1 or 0.
-            yield f"{name}{each.suffix}{in_braces} {each.value + 0}"
+    for sample in metric.samples:
+        if sample.value is not None:
+            pairs = (f'{label}="{_escape_label(value)}"' for label, value in sample.labels.items())
+            labels = f"{{{','.join(pairs)}}}" if sample.labels else ""
+            # Adding 0 turns a bool into 1 or 0.
+            yield f"{name}{sample.suffix}{labels} {sample.value + 0}"
 
 
-def _quoted(value: object) -> str:
+def _escape_label(value: object) -> str:
     return str(value).replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
 PATH = "/metrics"
-# What a proxy sets. A request through a proxy on this machine may come from anywhere.
-FORWARDED = ("HTTP_X_FORWARDED_", "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
+# Headers that a proxy sets. A request through a proxy on this machine may come from anywhere.
+PROXY_HEADERS = ("HTTP_X_FORWARDED_", "HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
 
 
 class Metrics:
@@ -50,50 +50,56 @@ class Metrics:
             return self.get_response(request)
         if request.method not in {"GET", "HEAD"}:
             return HttpResponseNotAllowed(["GET", "HEAD"])
-        if refusal := _refusal(request):
-            return answer_of(refusal)
-        chains = ROUTES.chains.values()
-        most_a_day = {each.id: each.most_a_day for each in chains if each.most_a_day is not None}
         try:
-            seen = metrics(sorted(ROUTES.chains), most_a_day)
+            _check_access(request)
+            budgets = {
+                chain.id: chain.most_a_day
+                for chain in ROUTES.chains.values()
+                if chain.most_a_day is not None
+            }
+            service_metrics = metrics(sorted(ROUTES.chains), budgets)
+        except Refusal as refusal:
+            return answer_of(refusal)
         except Error:
             log.exception("The database does not answer.")
             return answer_of(Refusal(http.UNAVAILABLE, "The database does not answer."))
         version = Sample(1, {"version": settings.VERSION})
-        info = Metric("info", "gauge", "The version that answers.", (version,))
-        content = "".join(f"{line}\n" for each in (info, *seen) for line in _lines(each))
+        info = Metric("info", "gauge", "The running version.", (version,))
+        lines = (line for metric in (info, *service_metrics) for line in _exposition_lines(metric))
         return HttpResponse(
-            content, content_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"}
+            "".join(f"{line}\n" for line in lines),
+            content_type=CONTENT_TYPE,
+            headers={"Cache-Control": "no-store"},
         )
 
 
-def _refusal(request: HttpRequest) -> Refusal | None:
+def _check_access(request: HttpRequest) -> None:
     if not settings.METRICS_TOKEN:
-        if not settings.BEHIND_PROXY and comes_from_this_machine(request):
-            return None
-        return Refusal(
-            http.NOT_ALLOWED,
-            "Without METRICS_TOKEN, the metrics cannot be read behind a proxy or from another "
-            "machine. The operator sets it.",
-        )
+        if settings.BEHIND_PROXY or not comes_from_this_machine(request):
+            raise Refusal(
+                http.NOT_ALLOWED,
+                "Without METRICS_TOKEN, the metrics cannot be read behind a proxy or from another "
+                "machine. The operator sets it.",
+            )
+        return
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and constant_time_compare(token.strip(), settings.METRICS_TOKEN):
-        return None
-    return Refusal(
-        http.NOT_ALLOWED, "The metrics take `Authorization: Bearer` and the operator's token."
-    )
+    has_token = constant_time_compare(token.strip(), settings.METRICS_TOKEN)
+    if scheme.lower() != "bearer" or not has_token:
+        raise Refusal(
+            http.NOT_ALLOWED, "The metrics need `Authorization: Bearer` and the operator's token."
+        )
 
 
 def comes_from_this_machine(request: HttpRequest) -> bool:
-    """By the client's IP address, and by Host: a page of another site sends another one."""
-    if any(name.startswith(FORWARDED) for name in request.META):
+    """Check the client's IP address, and Host, which differs for other sites' pages."""
+    if any(name.startswith(PROXY_HEADERS) for name in request.META):
         return False
     try:
         host = urlsplit(f"//{request.META.get('HTTP_HOST', '')}").hostname or ""
     except ValueError:
         return False
-    asks = str(request.META.get("REMOTE_ADDR", ""))
-    return _is_loopback(asks) and (host == "localhost" or _is_loopback(host))
+    client = str(request.META.get("REMOTE_ADDR", ""))
+    return _is_loopback(client) and (host == "localhost" or _is_loopback(host))
 
 
 def _is_loopback(text: str) -> bool:

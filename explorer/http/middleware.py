@@ -1,9 +1,9 @@
-"""Middleware: request ids and log lines, headers and cookies, and the API's JSON errors.
+"""Middleware: request ids and log lines, headers and cookies, and JSON errors for programs.
 
-Programs get every error as JSON in one shape, which pages of other origins may read. The
-framework answers some requests itself, in HTML or with nothing: unknown addresses, other methods,
-broken requests, faults. Clients that ask for HTML get those pages; the API's
-addresses, requests with a key or a JSON body, and clients that accept anything get JSON.
+Django answers some requests itself, in HTML or with an empty body: unknown addresses, wrong
+methods, malformed requests, exceptions. Clients that prefer HTML get those pages. Requests to the
+API, with a key or with a JSON body, and clients that accept anything get JSON in one shape, which
+pages of other origins may read.
 """
 
 import logging
@@ -32,43 +32,43 @@ from explorer.pages.errors import too_much_for_a_batch
 from explorer.urls import PUBLIC_FILES, is_of_the_api
 from explorer.wiring import LIMITS
 
-Answer = Callable[[HttpRequest], HttpResponse]
+GetResponse = Callable[[HttpRequest], HttpResponse]
 log = logging.getLogger("tacitus.api")
 requests_log = logging.getLogger("tacitus.requests")
 
 
-class Middleware:
-    def __init__(self, get_response: Answer) -> None:
+class BaseMiddleware:
+    def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
 
-class AnswerHeaders(SecurityMiddleware):
+class ResponseHeaders(SecurityMiddleware):
     def process_request(self, request: HttpRequest) -> None:
-        """The redirect to https is left to SecurityMiddleware itself."""
+        """Do not redirect to https: SecurityMiddleware itself does, further inside."""
 
 
-# A proxy's id is taken over, so that its log and ours can be laid side by side; a client's
-# is not, because it would choose what our log says.
+# A proxy's request id is kept, so that its log and ours can be matched; a client's is not, because
+# clients must not choose what our log contains.
 PROXY_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-LONGEST_HOST = 260  # a name of 253 characters and a port
+MAX_HOST_LENGTH = 260  # a name of 253 characters and a port
 
 
-class RequestLog(Middleware):
+class RequestLog(BaseMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        begin = time.perf_counter()
-        given = request.headers.get("X-Request-ID", "")
-        is_the_proxys = settings.BEHIND_PROXY and PROXY_ID.fullmatch(given)
-        token = request_id.set(given if is_the_proxys else str(ULID()))
+        started = time.perf_counter()
+        header = request.headers.get("X-Request-ID", "")
+        is_from_proxy = settings.BEHIND_PROXY and PROXY_ID.fullmatch(header)
+        token = request_id.set(header if is_from_proxy else str(ULID()))
         try:
             response = self.get_response(request)
             response["X-Request-ID"] = request_id.get()
-            _log(request, response, time.perf_counter() - begin)
+            _log_request(request, response, time.perf_counter() - started)
             return response
         finally:
             request_id.reset(token)
 
 
-def _log(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+def _log_request(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
     fields: dict[str, object] = {
         "method": request.method,
         "path": strike_out_parameters(request.get_full_path()),
@@ -76,14 +76,14 @@ def _log(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
         "milliseconds": round(seconds * 1000, 1),
     }
     message = "%(method)s %(path)s %(status)s in %(milliseconds)s ms"
-    if response.status_code == HTTPStatus.BAD_REQUEST and _names_another_host(request):
-        # A SITE_URL that is not the address people use shows here, and only here.
-        fields["host"] = request.META.get("HTTP_HOST", "")[:LONGEST_HOST]
+    if response.status_code == HTTPStatus.BAD_REQUEST and _has_unknown_host(request):
+        # Only this line reveals a SITE_URL that is not the address people use.
+        fields["host"] = request.META.get("HTTP_HOST", "")[:MAX_HOST_LENGTH]
         message += " for host %(host)a"
     requests_log.info(message, fields, extra={"fields": fields})
 
 
-def _names_another_host(request: HttpRequest) -> bool:
+def _has_unknown_host(request: HttpRequest) -> bool:
     try:
         request.get_host()
     except DisallowedHost:
@@ -92,15 +92,20 @@ def _names_another_host(request: HttpRequest) -> bool:
 
 
 class MessageCookie(CookieStorage):
-    """Django takes the session's Secure, HttpOnly and SameSite for it, but has its name fixed."""
+    """Django applies the session cookie's Secure, HttpOnly and SameSite, but fixes the name."""
 
     cookie_name = settings.MESSAGE_COOKIE_NAME
 
 
-EXPOSED = "ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-ID"
-# `*` without credentials: the key is in the request itself, and a cookie counts nothing.
-ANY_ORIGIN = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED}
-PREFLIGHT = {
+EXPOSED_HEADERS = (
+    "ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-ID"
+)
+# `*` without credentials: the API reads the key from the request and ignores cookies.
+CORS_HEADERS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": EXPOSED_HEADERS,
+}
+PREFLIGHT_HEADERS = {
     "Access-Control-Allow-Methods": "GET, HEAD, POST",
     "Access-Control-Allow-Headers": "api-key, authorization, content-type, idempotency-key, "
     "if-none-match",
@@ -111,14 +116,14 @@ PREFLIGHT = {
 HTML, JSON = "text/html", "application/json"
 
 
-class ApiAnswers(Middleware):
+class JsonErrors(BaseMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        of_the_api = is_of_the_api(request.path)
+        is_api = is_of_the_api(request.path)
         response = self.get_response(request)
         status = response.status_code
         if status >= HTTPStatus.BAD_REQUEST and not _is_json(response) and _wants_json(request):
-            response = _in_our_shape(request, response)
-        elif status == HTTPStatus.MOVED_PERMANENTLY and of_the_api:
+            response = _as_json_error(request, response)
+        elif status == HTTPStatus.MOVED_PERMANENTLY and is_api:
             # No redirect: a POST would become a GET, and the next key would come over http again.
             response = answer_of(
                 Refusal(
@@ -129,26 +134,27 @@ class ApiAnswers(Middleware):
             )
         # Also on 404 answers, so that pages of other origins can read them.
         is_missing = status == HTTPStatus.NOT_FOUND and _is_json(response)
-        is_public = any(each.pattern.match(request.path[1:]) for each in PUBLIC_FILES)
-        if settings.API_CORS and (of_the_api or is_missing or is_public):
+        is_public = any(file.pattern.match(request.path[1:]) for file in PUBLIC_FILES)
+        if settings.API_CORS and (is_api or is_missing or is_public):
             if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
-                response = HttpResponse(status=HTTPStatus.NO_CONTENT, headers=PREFLIGHT)
-            for name, value in ANY_ORIGIN.items():
+                response = HttpResponse(status=HTTPStatus.NO_CONTENT, headers=PREFLIGHT_HEADERS)
+            for name, value in CORS_HEADERS.items():
                 response[name] = value
         return response
 
-    def process_exception(self, request: HttpRequest, fault: Exception) -> HttpResponse | None:
-        """Answer database faults and too large bodies with their own codes."""
-        json = _wants_json(request)
-        if isinstance(fault, OperationalError | InterfaceError):
-            log.error("The database does not answer.", exc_info=fault)
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Answer database errors and too large bodies with their own codes."""
+        if isinstance(error, OperationalError | InterfaceError):
+            log.error("The database does not answer.", exc_info=error)
             refusal = _unavailable()
-            if json:
+            if _wants_json(request):
                 return answer_of(refusal)
-            # Without the request, as that of a fault: who is signed in is in the database.
+            # Rendered without the request, whose account would be read from the database.
             page = render_to_string("503.html", {"request_id": request_id.get()})
             return HttpResponse(page, status=refusal.status, headers=refusal.headers)
-        return answer_of(_too_large()) if json and isinstance(fault, RequestDataTooBig) else None
+        if isinstance(error, RequestDataTooBig) and _wants_json(request):
+            return answer_of(_too_large())
+        return None
 
 
 def _is_json(response: HttpResponse) -> bool:
@@ -156,30 +162,30 @@ def _is_json(response: HttpResponse) -> bool:
 
 
 def _wants_json(request: HttpRequest) -> bool:
-    # Not in request.GET, which refuses to read more parameters than are read.
-    in_the_address = f"{PARAMETER}=" in request.META.get("QUERY_STRING", "")
-    shows_a_key = in_the_address or not {HEADER, AUTHORIZATION}.isdisjoint(request.headers)
-    if is_of_the_api(request.path) or request.content_type == JSON or shows_a_key:
+    # request.GET would raise if there are too many parameters.
+    has_parameter = f"{PARAMETER}=" in request.META.get("QUERY_STRING", "")
+    has_key = has_parameter or not {HEADER, AUTHORIZATION}.isdisjoint(request.headers)
+    if is_of_the_api(request.path) or request.content_type == JSON or has_key:
         return True
-    if "HX-Request" in request.headers:  # a page of ours, which does not say what it takes
+    if "HX-Request" in request.headers:  # htmx on our pages accepts anything, but needs HTML
         return False
-    # To what takes anything, JSON is the first.
+    # Clients that accept anything get the first type, JSON.
     return request.get_preferred_type([JSON, HTML]) != HTML
 
 
-def _in_our_shape(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    answer = answer_of(_refusal_of(request, response))
-    answer.status_code = response.status_code
-    for name in ("Allow", "Retry-After"):  # what a program still needs of the framework's answer
+def _as_json_error(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    json_response = answer_of(_refusal_for_status(request, response))
+    json_response.status_code = response.status_code
+    for name in ("Allow", "Retry-After"):
         if name in response:
-            answer[name] = response[name]
-    answer.cookies = response.cookies
-    answer["Content-Length"] = str(len(answer.content))
-    return answer
+            json_response[name] = response[name]
+    json_response.cookies = response.cookies
+    json_response["Content-Length"] = str(len(json_response.content))
+    return json_response
 
 
-def _refusal_of(request: HttpRequest, response: HttpResponse) -> Refusal:
-    where = f"{site_address(request)}/docs/api lists what there is."
+def _refusal_for_status(request: HttpRequest, response: HttpResponse) -> Refusal:
+    api_guide = f"{site_address(request)}/docs/api lists all addresses."
     match response.status_code:
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return _too_large()
@@ -193,27 +199,27 @@ def _refusal_of(request: HttpRequest, response: HttpResponse) -> Refusal:
         case HTTPStatus.SERVICE_UNAVAILABLE:
             return _unavailable()
         case HTTPStatus.NOT_FOUND:
-            kind, said = http.NOTHING_HERE, f"There is nothing at this address. {where}"
+            code, sentence = http.NOTHING_HERE, f"There is nothing at this address. {api_guide}"
         case HTTPStatus.METHOD_NOT_ALLOWED:
-            kind, allowed = http.METHOD_NOT_ALLOWED, response.get("Allow", "")
-            said = f"This address does not accept {request.method}; it accepts {allowed}."
+            code, methods = http.METHOD_NOT_ALLOWED, response.get("Allow", "")
+            sentence = f"This address does not accept {request.method}; it accepts {methods}."
         case HTTPStatus.FORBIDDEN:
-            kind, said = http.NOT_ALLOWED, "You may not do this."
-        case HTTPStatus.BAD_REQUEST if _names_another_host(request):
-            kind = http.HOST_UNKNOWN
-            said = (
+            code, sentence = http.NOT_ALLOWED, "You may not do this."
+        case HTTPStatus.BAD_REQUEST if _has_unknown_host(request):
+            code = http.HOST_UNKNOWN
+            sentence = (
                 "The Host header names none of this service's hosts. The operator sets its names "
                 "with SITE_URL and EXTRA_HOSTS."
             )
         case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            kind = http.FAULT_OF_OURS
-            said = (
+            code = http.FAULT_OF_OURS
+            sentence = (
                 "Something broke on our side. The operator finds it in the log by the request's "
                 f"id, {request_id.get()}."
             )
         case _:
-            kind, said = http.BAD_REQUEST, f"This request could not be understood. {where}"
-    return Refusal(kind, said)
+            code, sentence = http.BAD_REQUEST, f"This request could not be understood. {api_guide}"
+    return Refusal(code, sentence)
 
 
 def _too_large() -> Refusal:
@@ -229,37 +235,36 @@ def _unavailable() -> Refusal:
 
 
 FORM, FORM_WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-data"
-LARGEST_FORM = 20_000  # bytes, of any but that of a new batch
+LARGEST_FORM = 20_000  # bytes; the form of a new batch may have more
 
 
-class RequestBodies(Middleware):
-    """Refuses a form by its length and kind before it is read. The API has limits of its own."""
+class RequestBodies(BaseMiddleware):
+    """Refuses a form by its length and type before it is read. The API has its own limits."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if is_of_the_api(request.path):
             return self.get_response(request)
         if request.content_type == FORM_WITH_FILES:
             return render(request, "415.html", status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-        of_a_batch = request.path in {reverse("new-batch"), reverse("check-new-batch")}
-        is_small_form = request.content_type == FORM and not of_a_batch
-        if _length(request) <= (
-            LARGEST_FORM if is_small_form else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        ):
+        is_batch = request.path in {reverse("new-batch"), reverse("check-new-batch")}
+        is_small_form = request.content_type == FORM and not is_batch
+        limit = LARGEST_FORM if is_small_form else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        if _content_length(request) <= limit:
             return self.get_response(request)
-        if of_a_batch:
+        if is_batch:
             return too_much_for_a_batch(request, LIMITS)
         return render(request, "413.html", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
 
-def _length(request: HttpRequest) -> int:
-    """As Django takes it, which reads no more than that."""
+def _content_length(request: HttpRequest) -> int:
+    """Parse the length as Django does, which reads no more than that."""
     try:
         return int(request.META.get("CONTENT_LENGTH") or 0)
     except ValueError:
         return 0
 
 
-class MethodPage(Middleware):
+class MethodPage(BaseMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED or response.content:

@@ -1,4 +1,4 @@
-"""gunicorn with our settings: threads, our own log, and restarts that lose no request."""
+"""gunicorn with our settings: threads, our log, and restarts without lost requests."""
 
 import select
 import signal
@@ -20,7 +20,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from queries.http.thread_slots import set_thread_count
 
-ACCEPTED_WITHIN = 2.0  # seconds
+ACCEPT_SECONDS = 2.0  # seconds
 
 
 class WebServer(BaseApplication):  # type: ignore[misc]  # (gunicorn has no types)
@@ -31,11 +31,11 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # (gunicorn has no type
     ) -> None:
         self._options: dict[str, object] = {
             "bind": f"fd://{listener.detach()}",
-            "worker_class": Worker,
+            "worker_class": ThreadPoolWorker,
             "workers": workers,
             "threads": threads,
             # Loaded once, before the first worker: a broken application stops the start, workers
-            # share memory, and a worker that died is replaced at once.
+            # share memory, and a crashed worker is replaced at once.
             "preload_app": True,
             "timeout": 60,  # for a worker whose main thread hangs; requests may take longer
             "graceful_timeout": 30,  # for requests that run at SIGTERM
@@ -43,16 +43,16 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # (gunicorn has no type
             "limit_request_line": 8190,
             "limit_request_fields": 100,
             "limit_request_field_size": 8190,
-            # A client's X_Forwarded_For must not pass for the proxy's X-Forwarded-For. Django reads
-            # the proxy's headers, and only with BEHIND_PROXY, so gunicorn trusts none.
+            # A client's X_Forwarded_For must not be read as the proxy's X-Forwarded-For. Django
+            # reads the proxy's headers, and only with BEHIND_PROXY; gunicorn trusts none.
             "header_map": "drop",
             "forwarder_headers": "",
             "forwarded_allow_ips": "",
-            "logger_class": Log,
+            "logger_class": LogBridge,
             "loglevel": settings.LOG_LEVEL.lower(),
             "control_socket_disable": True,
             "when_ready": lambda _master: when_ready(),
-            "post_worker_init": _begin_worker,
+            "post_worker_init": _start_worker,
         }
         set_thread_count(threads)  # its processes are forks
         super().__init__()
@@ -65,30 +65,31 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # (gunicorn has no type
         return get_internal_wsgi_application()
 
     def run(self) -> None:
-        Master(self).run()
+        GracefulArbiter(self).run()
 
 
-class Master(Arbiter):  # type: ignore[misc]
+class GracefulArbiter(Arbiter):  # type: ignore[misc]
     """Closes the port before it stops the workers.
 
-    gunicorn's workers leave it open until their last request is answered, and then reset the
-    connections that came meanwhile. A proxy must not repeat a POST that was reset, but it can
-    repeat one that was refused.
+    gunicorn's workers leave it open until their last response, and then reset new connections. A
+    proxy must not retry a POST whose connection was reset, but may retry one that was refused.
     """
 
-    def stop(self, graceful: bool = True) -> None:  # noqa: FBT001, FBT002
-        listeners = [each.sock for each in self.LISTENERS]
-        until = time.monotonic() + ACCEPTED_WITHIN
-        while select.select(listeners, [], [], 0)[0] and time.monotonic() < until:
+    def stop(self, *arguments: Any, **options: Any) -> None:
+        listeners = [listener.sock for listener in self.LISTENERS]
+        deadline = time.monotonic() + ACCEPT_SECONDS
+        while select.select(listeners, [], [], 0)[0] and time.monotonic() < deadline:
             time.sleep(0.001)  # until a worker has accepted every connection
-        for each in listeners:
-            with suppress(OSError):  # other systems than Linux refuse this
-                each.shutdown(socket.SHUT_RD)
-        super().stop(graceful)
+        for listener in listeners:
+            with suppress(OSError):  # only Linux supports this
+                listener.shutdown(socket.SHUT_RD)
+        super().stop(*arguments, **options)
 
     def spawn_worker(self) -> Any:
-        """Signals wait until the worker has its own handlers. It starts with the master's, which
-        would swallow SIGTERM, so that it would be killed only after the grace period.
+        """Block signals until the worker has its own handlers.
+
+        It starts with the master's handlers, which would swallow a SIGTERM; the worker would then
+        be killed only after the grace period.
         """
         signal.pthread_sigmask(signal.SIG_BLOCK, self.SIGNALS)
         try:
@@ -97,14 +98,16 @@ class Master(Arbiter):  # type: ignore[misc]
             signal.pthread_sigmask(signal.SIG_UNBLOCK, self.SIGNALS)
 
     def handle_hup(self) -> None:
-        """A closed terminal ends the server. A reload would not load new code."""
+        """Stop when the terminal is closed. gunicorn's reload would not load new code."""
         self.handle_term()
 
 
-class Worker(ThreadWorker):  # type: ignore[misc]
+class ThreadPoolWorker(ThreadWorker):  # type: ignore[misc]
     def handle_quit(self, sig: int, frame: object) -> None:
-        """Ctrl-C ends it as SIGTERM does. gunicorn would shut the pool of threads down here, and
-        wait for ever if the signal interrupts another use of the pool.
+        """Handle Ctrl-C like SIGTERM.
+
+        gunicorn would shut the thread pool down here, and deadlock if the signal interrupts
+        another use of the pool.
         """
         self.handle_exit(sig, frame)
 
@@ -116,10 +119,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
                 raise
 
 
-class Log(Logger):  # type: ignore[misc]
-    """gunicorn's messages become lines of our log. There is no access log beside our own, which
-    removes API keys.
-    """
+class LogBridge(Logger):  # type: ignore[misc]
+    """Sends gunicorn's messages to our log. Its access log is off; ours redacts API keys."""
 
     def setup(self, cfg: Any) -> None:
         super().setup(cfg)
@@ -127,8 +128,8 @@ class Log(Logger):  # type: ignore[misc]
         self.error_log.propagate = True
 
 
-def _begin_worker(_worker: object) -> None:
+def _start_worker(_worker: object) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, Arbiter.SIGNALS)
-    # A thread that computes yields after 1 ms instead of 5. Other threads wait that long after each
-    # answer of the database: polls beside large batches took 50 ms, and now take 20.
+    # A computing thread yields after 1 ms instead of 5. Other threads wait that long after each
+    # database response: status polls during large batches took 50 ms, and now take 20.
     sys.setswitchinterval(0.001)

@@ -14,13 +14,13 @@ django = get_wsgi_application()
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Django takes a body without a length for an empty one, so a chunked body gets a length here.
+    """Give a chunked body a length, without which Django treats it as empty.
 
-    One byte more than the limit is read, so that Django refuses a body above it. Python remembers
-    every charset that it is asked for, so none that a client names reaches it.
+    One byte more than the limit is read, so that Django refuses a larger body. Charsets are
+    removed, because Python caches every charset that a client names.
     """
-    if kind := environ.get("CONTENT_TYPE"):
-        environ["CONTENT_TYPE"] = kind.partition(";")[0]
+    if content_type := environ.get("CONTENT_TYPE"):
+        environ["CONTENT_TYPE"] = content_type.partition(";")[0]
     if "HTTP_TRANSFER_ENCODING" in environ:
         body = environ["wsgi.input"].read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
         environ |= {"CONTENT_LENGTH": str(len(body)), "wsgi.input": BytesIO(body)}

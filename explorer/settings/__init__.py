@@ -1,8 +1,7 @@
-"""Every setting of Tacitus, and the only reader of the environment.
+"""All settings of Tacitus; only this package reads the environment.
 
-Safe by default: with nothing set this is production, and a sentence names what production needs
-and does not have. A test compares this file with
-explorer/docs/configuration.md.
+Safe by default: without variables this is production, and an error names the first setting that
+production lacks. A test compares this file with explorer/docs/configuration.md.
 """
 
 import os
@@ -38,35 +37,34 @@ if DEBUG and not DEVELOPMENT:
 SECRET_KEY = env.secret(
     "SECRET_KEY", default="django-insecure-for-development-alone" if DEVELOPMENT else ""
 )
-make_a_key = "python -c 'import secrets; print(secrets.token_urlsafe(64))' makes a good one."
+key_hint = "python -c 'import secrets; print(secrets.token_urlsafe(64))' makes a good one."
 if not SECRET_KEY:
     raise ImproperlyConfigured(
         "SECRET_KEY is not set. Set SECRET_KEY, or SECRET_KEY_FILE to a file that holds it; "
-        f"{make_a_key} On your own machine, DEVELOPMENT=1 needs none."
+        f"{key_hint} On your own machine, DEVELOPMENT=1 needs none."
     )
-# What Django's deployment check only warns of, to those who run it.
+# `check --deploy` only warns of these.
 if not DEVELOPMENT and (
     SECRET_KEY.startswith(SECRET_KEY_INSECURE_PREFIX)
     or len(SECRET_KEY) < SECRET_KEY_MIN_LENGTH
     or len(set(SECRET_KEY)) < SECRET_KEY_MIN_UNIQUE_CHARACTERS
 ):
     raise ImproperlyConfigured(
-        f"SECRET_KEY can be guessed. Take at least {SECRET_KEY_MIN_LENGTH} random characters; "
-        f"{make_a_key}"
+        f"SECRET_KEY can be guessed. Use at least {SECRET_KEY_MIN_LENGTH} random characters; "
+        f"{key_hint}"
     )
 
-# Former keys: what they signed stays valid, and API keys made with them can be shown.
+# Former keys: signatures made with them stay valid, and API keys made with them can be shown.
 SECRET_KEY_FALLBACKS = env.secret("FORMER_SECRET_KEYS").split()
 
 SITE_URL, SITE_HOST = env.origin(
     "SITE_URL", default="http://127.0.0.1:8000" if DEVELOPMENT else "", https=not DEVELOPMENT
 )
-# If it is guessed, answers use the address of the request; see accounts/shared/site_address.py.
+# A guessed URL is replaced by the request's; see accounts/shared/site_address.py.
 SITE_URL_IS_GUESSED = not env.text("SITE_URL")
 BEHIND_PROXY = env.flag("BEHIND_PROXY")
 
-# A request for any other host is refused, so no link or redirect can name a stranger's. In
-# development this machine's own names are added, whatever SITE_URL says.
+# A request for another host is refused, so that no link or redirect can lead to one.
 EXTRA_HOSTS = env.hosts("EXTRA_HOSTS")
 ALLOWED_HOSTS = [SITE_HOST, *EXTRA_HOSTS]
 if DEVELOPMENT:
@@ -92,20 +90,20 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    # First, so that every answer, a refusal too, has an id and a line in the log.
+    # First, so that every response has an id and a line in the log.
     "explorer.http.middleware.RequestLog",
-    # These two outside of all that answers, so that a probe's answer and a refusal have them too.
-    "explorer.http.middleware.AnswerHeaders",
+    # Outside of all middleware that responds, so that those responses have the headers too.
+    "explorer.http.middleware.ResponseHeaders",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    # Outside of all that answers with a page of its own, where a program gets JSON instead.
-    "explorer.http.middleware.ApiAnswers",
-    # Before the host check and the redirect to https: probes come by address, over http.
+    # Outside of all middleware that responds with an error page, which it turns into JSON.
+    "explorer.http.middleware.JsonErrors",
+    # Before the host check and the redirect to https: probes come by IP address, over http.
     "explorer.http.health.HealthChecks",
     "explorer.http.metrics.Metrics",
-    # Outside of the host check, so that the page of a refusal has the policy too.
+    # Outside of the host check, so that its error page has the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    # Before anything reads a body: a form is read whole before its sender is known.
+    # Before any middleware that reads the body.
     "explorer.http.middleware.RequestBodies",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -115,7 +113,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    # Inside of the session, because the head of the page names the account.
+    # Inside of the session, because its page shows the account.
     "explorer.http.middleware.MethodPage",
 ]
 
@@ -160,51 +158,51 @@ AUTH_PASSWORD_VALIDATORS = [  # for operators with a password (createsuperuser)
         ("NumericPasswordValidator", {}),
     )
 ]
-# The origins that a sign-in message may name; a page at another origin is not ours.
-scheme, _, place = SITE_URL.partition("://")
-port = place.removeprefix(SITE_HOST)
-SIGN_IN_ORIGINS = [f"{scheme}://{host}{port}" for host in (SITE_HOST, *EXTRA_HOSTS)]
+# The origins that a sign-in message may name.
+SIGN_IN_ORIGINS = [
+    SITE_URL.replace(f"//{SITE_HOST}", f"//{host}", 1) for host in (SITE_HOST, *EXTRA_HOSTS)
+]
 OPERATORS = env.wallets("OPERATORS")
-# In the demo alone: signs in any browser on this machine as the node's first account.
+# Only for the demo: signs in any browser on this machine as the node's first account.
 DEMO_WALLET_NODE = env.local_node("DEMO_WALLET_NODE", allowed=DEVELOPMENT)
 REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, least=1)
 FACTS_PER_DAY = env.number("FACTS_PER_DAY", 1_000_000, least=1)
 
-# What the API takes, and from where. A batch is counted while it is read.
+# The API's limits
 
 BATCH_BODY_BYTES = env.number("BATCH_BODY_BYTES", 1_048_576, least=1, most=8 * 2**20)
 BATCH_BLOCKS = env.number("BATCH_BLOCKS", 100, least=1)
 BATCH_ACCOUNTS = env.number("BATCH_ACCOUNTS", 1_000, least=1)
 BATCH_SLOTS = env.number("BATCH_SLOTS", 5_000, least=1)
 API_CORS = env.flag("API_CORS", default=True)
-# Django's own bound holds for whatever else is sent here, and must not be below ours.
+# Django's limit on all bodies must not be below that of batches.
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, BATCH_BODY_BYTES)
 
-# The chains, and the nodes that know them; queries/config/routes.py reads the file.
+# Provers and chains; queries/config/routes.py reads ROUTES_FILE.
 
 PROVER_ENGINE = env.choice("PROVER_ENGINE", "EMBEDDED", ("EMBEDDED", "CELERY"))
 CELERY_BROKER = env.secret("CELERY_BROKER")
-name_a_broker = "Set it to an address such as amqp://user:password@host// or redis://host:6379/0."
+broker_hint = "Set it to an address such as amqp://user:password@host// or redis://host:6379/0."
 if PROVER_ENGINE == "CELERY" and not CELERY_BROKER:
     raise ImproperlyConfigured(
-        f"PROVER_ENGINE is CELERY, but CELERY_BROKER is not set. {name_a_broker}"
+        f"PROVER_ENGINE is CELERY, but CELERY_BROKER is not set. {broker_hint}"
     )
 if CELERY_BROKER and not is_broker(CELERY_BROKER):
-    raise ImproperlyConfigured(f"CELERY_BROKER is not a broker's address. {name_a_broker}")
+    raise ImproperlyConfigured(f"CELERY_BROKER is not a broker's address. {broker_hint}")
 PROVER_LEASE_SECONDS = env.number("PROVER_LEASE_SECONDS", 60, least=1)
 WEBHOOKS_TO_PRIVATE = env.flag("WEBHOOKS_TO_PRIVATE")
 ROUTES_FILE = Path(routes_file) if (routes_file := env.text("ROUTES_FILE")) else None
 
-# Keys that sign transactions and attestations; queries/chain/signer.py reads them. Django masks
-# settings with KEY or PASS in their names.
+# Keys that sign transactions and attestations; queries/chain/signer.py reads them. Django's error
+# reports mask settings with KEY or PASS in their names.
 
 SIGNER_KEY = env.secret("SIGNER_KEY")
 SIGNER_KEYSTORE = env.secret("SIGNER_KEYSTORE")
 SIGNER_PASSWORD = env.secret("SIGNER_PASSWORD")
 ATTESTER_KEY = env.secret("ATTESTER_KEY")
 
-# Static files: hashed names and compressed, so that a browser keeps them for ever. In
-# development they are served from where they are written, without collecting.
+# Static files have hashed names, so that browsers cache them for ever, and are compressed. In
+# development they are served from their source folder.
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -218,7 +216,7 @@ STORAGES = {
     }
 }
 
-# What a browser may do with our pages
+# Security of pages and cookies
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -241,7 +239,7 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not DEVELOPMENT
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
-# The prefix has a browser refuse the cookie from anyone but this host itself, over https.
+# Browsers accept a cookie with this prefix only from this host itself, over https.
 SESSION_COOKIE_NAME = "session" if DEVELOPMENT else "__Host-session"
 CSRF_COOKIE_NAME = "visit" if DEVELOPMENT else "__Host-visit"
 MESSAGE_STORAGE = "explorer.http.middleware.MessageCookie"
@@ -249,7 +247,7 @@ MESSAGE_COOKIE_NAME = "messages" if DEVELOPMENT else "__Host-messages"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 0 if DEVELOPMENT else env.number("HSTS_SECONDS", 31_536_000)
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.flag("HSTS_SUBDOMAINS", default=True)
-# `check --deploy` does not warn of what these two leave out on purpose; it counts it as silenced.
+# `check --deploy` must not warn of HSTS that an operator turned off on purpose.
 SILENCED_SYSTEM_CHECKS = []
 if not DEVELOPMENT and not SECURE_HSTS_SECONDS:
     SILENCED_SYSTEM_CHECKS += ["security.W004"]
@@ -258,16 +256,16 @@ if not DEVELOPMENT and not SECURE_HSTS_INCLUDE_SUBDOMAINS:
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
-# Who may read /metrics from elsewhere than this machine; see metrics.py.
+# Lets other machines read /metrics; see explorer/http/metrics.py.
 
 METRICS_TOKEN = env.secret("METRICS_TOKEN")
 if METRICS_TOKEN and len(METRICS_TOKEN) < LEAST_OF_A_TOKEN:
     raise ImproperlyConfigured(
-        f"METRICS_TOKEN can be guessed. Take at least {LEAST_OF_A_TOKEN} random characters; "
-        f"{make_a_key}"
+        f"METRICS_TOKEN can be guessed. Use at least {LEAST_OF_A_TOKEN} random characters; "
+        f"{key_hint}"
     )
 
-# Logs: one JSON object a line for machines, a readable line in development; see logs.py.
+# Logs: JSON lines, or readable lines in development; see explorer/http/logs.py.
 
 LOG_LEVEL = env.choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))
 LOGGING = {
@@ -283,14 +281,16 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
-        # Django brings handlers of its own; all lines go through ours.
+        # Django's own handlers are removed; all lines go through ours.
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
-        "django.request": {"level": "ERROR"},  # 4xx are in our request log, once
-        "django.security.DisallowedHost": {"level": "CRITICAL"},  # likewise
-        "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},  # likewise
-        "django.db.backends": {"level": "INFO"},  # SQL holds values; no level shows them
-        "django.template": {"level": "INFO"},  # likewise what a page shows, and to whom
-        # A node's address holds the operator's key; a warning of a node's broken headers shows it.
+        # Our request log has these requests already.
+        "django.request": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "django.server": {"handlers": [], "level": "CRITICAL", "propagate": True},
+        # DEBUG lines contain the values of queries and pages.
+        "django.db.backends": {"level": "INFO"},
+        "django.template": {"level": "INFO"},
+        # Warnings about malformed headers contain a node's address, which may hold a key.
         "urllib3": {"level": "ERROR"},
     },
 }

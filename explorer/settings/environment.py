@@ -1,13 +1,13 @@
-"""Parses settings, and refuses in a sentence what cannot be parsed.
+"""Parses environment variables. Raises ImproperlyConfigured, with a sentence, if one is invalid.
 
-A secret may also stand in the file that NAME_FILE names, as containers mount them. No refusal
-repeats what may be a secret: not a value that holds an `@`, and not what NAME_FILE is set to, which
-may be the secret itself by mistake. Refusals are raised `from None`.
+A secret may also be in the file that NAME_FILE names, as containers mount them. No error repeats
+what may be a secret: a value that contains an `@`, or the value of NAME_FILE, which may be the
+secret itself by mistake. So errors are raised `from None`.
 """
 
 import re
 from collections.abc import Mapping
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,10 +18,10 @@ from accounts.sign_in.wallets import GREATEST_CHAIN_ID
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
-GREATEST = 2**31 - 1
+MAX_NUMBER = 2**31 - 1
 BROKERS = {"amqp", "amqps", "redis", "rediss"}
 LOCAL_NODE = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}", re.ASCII)
-OWN_PORTS = {"http": 80, "https": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Environment:
@@ -29,7 +29,7 @@ class Environment:
         self._variables = variables
 
     def text(self, name: str, default: str = "") -> str:
-        """An empty variable counts as unset: compose files and CI set them so."""
+        """An empty variable counts as unset, because compose files and CI set empty ones."""
         return self._variables.get(name, "").strip() or default
 
     def flag(self, name: str, *, default: bool = False) -> bool:
@@ -38,41 +38,36 @@ class Environment:
             return True
         if value in FALSE:
             return False
-        raise _refusal(name, value, "set it to 1 or 0")
+        raise _invalid_setting(name, value, "set it to 1 or 0")
 
-    def number(self, name: str, default: int, *, least: int = 0, most: int = GREATEST) -> int:
+    def number(self, name: str, default: int, *, least: int = 0, most: int = MAX_NUMBER) -> int:
         value = self.text(name, str(default))
-        digits = value.isascii() and value.isdigit() and len(value) <= len(str(GREATEST))
+        digits = value.isascii() and value.isdigit() and len(value) <= len(str(MAX_NUMBER))
         if not digits or not least <= int(value) <= most:
-            raise _refusal(name, value, f"set it to a whole number from {least} to {most}")
+            raise _invalid_setting(name, value, f"set it to a whole number from {least} to {most}")
         return int(value)
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
         value = self.text(name, default).upper()
         if value not in choices:
-            raise _refusal(name, value, f"set it to one of {', '.join(choices)}")
+            raise _invalid_setting(name, value, f"set it to one of {', '.join(choices)}")
         return value
 
     def hosts(self, name: str) -> list[str]:
         return [self._host(name, part) for part in self._parts(name)]
 
     def wallets(self, name: str) -> list[str]:
-        """Checksummed addresses; in another spelling a mistyped one would go unnoticed.
-
-        One of a contract wallet begins with its chain's id and a colon.
-        """
+        """Addresses with a checksum, which catches typing errors; 1:0x… is a contract wallet."""
         wallets = self._parts(name)
-        for each in wallets:
-            chain, colon, address = each.rpartition(":")
-            if not is_checksum_address(address) or (
-                colon
-                and (not re.fullmatch("[1-9][0-9]{0,18}", chain) or int(chain) > GREATEST_CHAIN_ID)
-            ):
-                raise _refusal(
+        for wallet in wallets:
+            chain, colon, address = wallet.rpartition(":")
+            is_chain = re.fullmatch("[1-9][0-9]{0,18}", chain) and int(chain) <= GREATEST_CHAIN_ID
+            if not is_checksum_address(address) or (colon and not is_chain):
+                raise _invalid_setting(
                     name,
-                    each,
-                    "set it to addresses with their checksums (EIP-55), those of contract wallets "
-                    "with their chain before them, such as 1:0x…",
+                    wallet,
+                    "set it to addresses with their checksums (EIP-55); put the chain before a "
+                    "contract wallet's address, such as 1:0x…",
                 )
         return wallets
 
@@ -97,16 +92,16 @@ class Environment:
         return content
 
     def local_node(self, name: str, *, allowed: bool) -> str:
-        """A node of this machine; its accounts are worth nothing elsewhere."""
+        """The URL of a node on this machine."""
         value = self.text(name)
         if not value:
             return ""
         if not allowed:
             raise ImproperlyConfigured(
-                f"{name} lets everyone here sign in as one account. Unset it; it is for the demo."
+                f"{name} is only for the demo: it lets everyone sign in as one account. Unset it."
             )
         if not LOCAL_NODE.fullmatch(value):
-            raise _refusal(name, value, "set it to http://127.0.0.1:port")
+            raise _invalid_setting(name, value, "set it to http://127.0.0.1:port")
         return value
 
     def origin(self, name: str, default: str, *, https: bool) -> tuple[str, str]:
@@ -119,28 +114,30 @@ class Environment:
             )
         try:
             parts = urlsplit(value)
-            named, port = parts.hostname, parts.port
+            host, port = parts.hostname, parts.port
         except ValueError:
-            named, port = None, None
-        beside = value.lower().removeprefix(f"{parts.scheme}://") if named else ""
-        if not named or beside != parts.netloc.lower() or "@" in value:
-            raise _refusal(name, value, "set it to scheme://host[:port]")
+            raise _invalid_setting(name, value, "set it to scheme://host[:port]") from None
+        is_origin = value.lower() == f"{parts.scheme}://{parts.netloc}".lower()
+        if not host or not is_origin or "@" in value:
+            raise _invalid_setting(name, value, "set it to scheme://host[:port]")
         if parts.scheme != "https" and (https or parts.scheme != "http"):
-            raise _refusal(name, value, "begin it with https:// (http:// needs DEVELOPMENT=1)")
-        host = self._host(name, named)
-        # Browsers leave out a scheme's default port; with it, our origin would not equal theirs.
-        beyond = "" if port in {None, OWN_PORTS[parts.scheme]} else f":{port}"
-        return f"{parts.scheme}://{host}{beyond}", host
+            raise _invalid_setting(
+                name, value, "begin it with https:// (http:// needs DEVELOPMENT=1)"
+            )
+        host = self._host(name, host)
+        # Browsers omit the scheme's default port from origins.
+        suffix = "" if port in {None, DEFAULT_PORTS[parts.scheme]} else f":{port}"
+        return f"{parts.scheme}://{host}{suffix}", host
 
     def _host(self, name: str, text: str) -> str:
         try:
             return host_name(text)
         except ValueError as error:
-            raise _refusal(name, text, str(error)) from None
+            raise _invalid_setting(name, text, str(error)) from None
 
 
 def is_broker(address: str) -> bool:
-    """Whether Celery can parse it: Celery's error for any other address would repeat it."""
+    """Check that Celery can parse the address; Celery's own error would repeat its password."""
     try:
         parts = urlsplit(address)
         return parts.scheme in BROKERS and bool(parts.hostname) and parts.port != 0
@@ -148,26 +145,26 @@ def is_broker(address: str) -> bool:
         return False
 
 
-def _refusal(name: str, value: str, wanted: str) -> ImproperlyConfigured:
-    said = "is not understood" if "@" in value else f"is {value!r}"
-    return ImproperlyConfigured(f"{name} {said}; {wanted}.")
+def _invalid_setting(name: str, value: str, advice: str) -> ImproperlyConfigured:
+    problem = "is not understood" if "@" in value else f"is {value!r}"
+    return ImproperlyConfigured(f"{name} {problem}; {advice}.")
 
 
-NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
+HOST_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 
 
 def host_name(text: str) -> str:
-    """The host in the form that requests carry. Raises a ValueError that says what is wrong."""
+    """Normalize a host to the form in requests. Raises ValueError with a sentence."""
     host = text.lower()
     try:
         address = ip_address(host.removeprefix("[").removesuffix("]"))
     except ValueError:
         pass
     else:
-        return f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004
+        return f"[{address}]" if isinstance(address, IPv6Address) else str(address)
     if not host.isascii():
         raise ValueError(f"a host is written in ASCII: {_ascii_form(host)}")
-    if not NAME.fullmatch(host) or ".." in host:
+    if not HOST_NAME.fullmatch(host) or ".." in host:
         raise ValueError("a host is letters, digits, hyphens and dots, or an IP address")
     return host
 

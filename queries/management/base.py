@@ -1,4 +1,4 @@
-"""What the operators' commands share."""
+"""The base class and common options of operators' commands."""
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, _MutuallyExclusiveGroup
@@ -19,15 +19,15 @@ from queries.chain.registry_checks import Unfit
 from queries.chain.sender import TransactionFailed
 from queries.chain.signer import Signer, SignerUnusable, open_signer
 from queries.config.routes import Chain, NodeAddress, Routes, RoutesUnreadable, read_routes
-from queries.management.setup_check import with_advice
+from queries.management.setup_check import add_advice
 from queries.proving.errors import ProofError
 from queries.proving.json_values import read_quantity
 
 
 class OperatorCommand(BaseCommand):
-    """What goes wrong with files, nodes or the signer ends it in one sentence."""
+    """Prints errors of files, nodes and the signer as one sentence."""
 
-    # Django's checks import every page, which takes a third of the time that a prover starts in.
+    # Django's checks import every page, which takes a third of a prover's start time.
     requires_system_checks = ()
 
     def execute(self, *arguments: Any, **options: Any) -> str | None:
@@ -37,15 +37,15 @@ class OperatorCommand(BaseCommand):
             ChainError, NotTaken, Refusal, RoutesUnreadable, SignerUnusable, TransactionFailed,
             Unfit,
         ) as error:  # fmt: skip
-            raise CommandError(with_advice(error)) from None
+            raise CommandError(add_advice(error)) from None
 
     def report(self, sentence: str) -> None:
-        """On stderr, so that stdout has the result alone."""
-        self.stderr.write(sentence, str)  # not in the colour of faults
+        """Write progress to stderr, so that stdout has only the result."""
+        self.stderr.write(sentence, str)  # `str` turns off the colour of errors
         self.stderr.flush()
 
     def ask(self, question: str) -> str:
-        """The line that is typed; empty at the end of the input."""
+        """Read a line from stdin; empty at the end of the input."""
         self.stderr.write(f"{question} ", str, ending="")
         self.stderr.flush()
         return sys.stdin.readline()
@@ -64,63 +64,65 @@ def configured_signer() -> Signer:
     return open_signer(settings.SIGNER_KEY, settings.SIGNER_KEYSTORE, settings.SIGNER_PASSWORD)
 
 
-def chain_at(url: str) -> Chain:
-    """The chain of a node that a command line names, with this one node."""
+def node_chain(url: str) -> Chain:
+    """Ask the node at `url` for its chain id, and return a chain with this node alone."""
     try:
         with closing(JsonRpc(url)) as rpc:
             chain_id = read_quantity(rpc.ask("eth_chainId"), "eth_chainId")
-    except (NodeFault, ProofError, ValueError) as fault:  # the last of an address that is none
-        why = fault.why if isinstance(fault, NodeFault) else ""
-        raise NodesUnreachable(f"The node at {host_of(url)} does not say its chain{why}.") from None
+    except (NodeFault, ProofError, ValueError) as error:  # ValueError: not a URL
+        why = error.why if isinstance(error, NodeFault) else ""
+        raise NodesUnreachable(
+            f"The node at {url_host(url)} does not report its chain id{why}."
+        ) from None
     return Chain(chain_id, f"chain {chain_id}", (NodeAddress(url),))
 
 
-def host_of(url: str) -> str:
-    """What may be shown of the address: the rest may hold a key."""
+def url_host(url: str) -> str:
+    """Return the URL's host and port; the rest may contain a key."""
     with suppress(ValueError):
         parts = urlsplit(url)
         if parts.hostname:
             return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
-    return "an address that cannot be read"
+    return "a malformed URL"
 
 
-def add_wait(parser: ArgumentParser) -> None:
+def add_wait_argument(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--wait", type=at_least_one, default=600, help="seconds to wait for a receipt (%(default)s)"
+        "--wait", type=positive_int, default=600, help="seconds to wait for a receipt (%(default)s)"
     )
 
 
-def at_least_one(text: str) -> int:
-    """For an option's `type`."""
+def positive_int(text: str) -> int:
+    """Parse an option's value, as its `type`."""
     if int(text) < 1:
         raise ValueError
     return int(text)
 
 
-def add_address(
-    parser: ArgumentParser | _MutuallyExclusiveGroup, name: str, meaning: str, **more: Any
+def add_url_argument(
+    parser: ArgumentParser | _MutuallyExclusiveGroup, name: str, meaning: str, **options: Any
 ) -> None:
-    """The option `--name`, and `--name-file` for an address with a key in it."""
-    parser.add_argument(f"--{name}", metavar="URL", help=meaning, **more)
+    """Add the option `--name`, and `--name-file` for a URL that contains a key."""
+    parser.add_argument(f"--{name}", metavar="URL", help=meaning, **options)
     parser.add_argument(
         f"--{name}-file",
         dest=name.replace("-", "_"),
-        type=partial(_address_in, f"--{name}-file"),
+        type=partial(_read_url_file, f"--{name}-file"),
         metavar="PATH",
-        help="a file with the address, to keep it out of the process list",
-        **more,
+        help="a file with the URL, to keep it out of the process list",
+        **options,
     )
 
 
-def _address_in(option: str, file: str) -> str:
-    """No refusal repeats the file's name: the node's address may have been given in its place."""
-    named = f"the file that {option} names"
+def _read_url_file(option: str, file: str) -> str:
+    """No error repeats the file's name, which may be the URL by mistake."""
+    subject = f"the file that {option} names"
     try:
         words = Path(file).read_text(encoding="utf-8").split()
-    except OSError as fault:
-        raise ArgumentTypeError(f"{named} cannot be read: {fault.strerror}.") from None
+    except OSError as error:
+        raise ArgumentTypeError(f"{subject} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise ArgumentTypeError(f"{named} is not UTF-8 text.") from None
+        raise ArgumentTypeError(f"{subject} is not UTF-8 text.") from None
     if len(words) != 1:
-        raise ArgumentTypeError(f"{named} must hold one address and nothing else.")
+        raise ArgumentTypeError(f"{subject} must contain one URL and nothing else.")
     return words[0]

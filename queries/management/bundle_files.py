@@ -1,42 +1,41 @@
-"""A bundle out of a file, for commands."""
+"""Reads a proof file for commands."""
 
 from argparse import ArgumentParser
 from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from queries.management.base import at_least_one
+from queries.management.base import positive_int
 from queries.proving.bundle_checks import MOST_MIB, check_bundle
 from queries.proving.bundles import Bundle
 from queries.proving.errors import BundleRefused, BundleTooLarge
 
 
-def add_bundle(parser: ArgumentParser) -> None:
-    """The file, and how large it may be."""
-    parser.add_argument("file", type=Path, help="as GET /batch-queries/<id>/proof gives it")
+def add_bundle_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, help="as GET /batch-queries/<id>/proof returns it")
     parser.add_argument(
-        "--most-mib",
-        type=at_least_one,
+        "--max-mib",
+        type=positive_int,
         default=MOST_MIB,
         metavar="N",
-        help="how large a file is read, in MiB (%(default)s); it takes up to eight times as much "
+        help="the maximum size of the file in MiB (%(default)s); it may need eight times as much "
         "memory",
     )
 
 
-def read_bundle(file: Path, most_mib: int) -> Bundle:
-    """Checked; where it is refused, in a sentence."""
+def read_bundle(file: Path, max_mib: int) -> Bundle:
+    """Read and check a proof file. Raises CommandError."""
     try:
-        with file.open("rb") as opened:
-            content = opened.read(most_mib * 2**20 + 1)
-    except OSError as fault:
-        raise CommandError(f"{file} cannot be read: {fault.strerror}.") from None
+        with file.open("rb") as stream:
+            content = stream.read(max_mib * 2**20 + 1)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
     try:
-        return check_bundle(content, most_mib)
-    except BundleTooLarge as refused:
+        return check_bundle(content, max_mib)
+    except BundleTooLarge as error:
         raise CommandError(
-            f"Nothing is proven. {refused} If its server accepts larger batches, raise the limit: "
-            f"--most-mib {4 * most_mib}."
+            f"Nothing is proven. {error} If its server accepts larger batches, raise the limit: "
+            f"--max-mib {4 * max_mib}."
         ) from None
-    except BundleRefused as refused:
-        raise CommandError(f"Nothing is proven. {refused}") from None
+    except BundleRefused as error:
+        raise CommandError(f"Nothing is proven. {error}") from None

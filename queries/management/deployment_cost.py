@@ -1,4 +1,4 @@
-"""What deploying a registry costs, and the L1 data fee of calls on an OP-stack chain."""
+"""The gas of a registry's deployment, and the L1 data fee of calls on an OP-stack chain."""
 
 from random import Random
 
@@ -9,12 +9,12 @@ from queries.planning.pricing import Need
 
 
 def data_fee(destination: Destination, work: Work) -> int:
-    """Wei for its bytes on the L1 of an OP-stack chain. Random ones, as few as hashes compress."""
+    """Estimate the L1 data fee in wei. Random bytes compress as badly as proofs."""
     (fee,) = destination.data_fees([Random(0).randbytes(round(work.bytes))])  # noqa: S311
     return fee
 
 
 def deployment_need(destination: Destination, sender: str, data: bytes) -> Need:
-    """What deploying by this calldata of the factory takes, as a node tries it out."""
+    """Estimate, with a node, what a deployment with this calldata of the factory needs."""
     (fee,) = destination.data_fees([data])
     return Need(destination.gas_needed(sender, FACTORY, data), fee)

@@ -1,6 +1,8 @@
-"""What a bundle proves, in lines for people."""
+"""Formats the facts of a proof file as text."""
 
 from collections.abc import Collection, Iterator
+from itertools import groupby
+from operator import itemgetter
 
 from eth_utils.address import to_checksum_address
 
@@ -10,7 +12,7 @@ from queries.proving.bundles import BlockProof, Fact, FactKind
 from queries.proving.headers import FIELD_RULES, Form, HeaderField
 
 ADDRESS_BYTES = 20
-LONGEST_ALIGNED = 24  # longer names of slots push their values aside
+MAX_ALIGNED_NAME = 24  # longer slot numbers do not widen the column
 
 
 def block_lines(block: BlockProof) -> Iterator[str]:
@@ -19,26 +21,22 @@ def block_lines(block: BlockProof) -> Iterator[str]:
     yield f"  hash 0x{header.hash.hex()}"
     address, kind = to_checksum_address(block.registry.address), block.registry.kind
     yield f"  facts, as the {kind} registry {address} keeps them on chain {block.destination}:"
-    absent = {each.proof.address for each in block.accounts if not each.proof.exists}
-    rows = [(_whose(fact, absent), *_told(fact)) for fact in block.facts]
-    width = max(min(len(name), LONGEST_ALIGNED) for _, name, _ in rows)
-    before = ""
-    for whose, name, value in rows:
-        if whose != before:
-            yield f"    {whose}"
-            before = whose
-        yield f"      {name:{width}}  {value}"
+    absent = {entry.proof.address for entry in block.accounts if not entry.proof.exists}
+    rows = [(_owner_line(fact, absent), *_name_and_value(fact)) for fact in block.facts]
+    width = max(min(len(name), MAX_ALIGNED_NAME) for _, name, _ in rows)
+    for owner, group in groupby(rows, key=itemgetter(0)):
+        yield f"    {owner}"
+        yield from (f"      {name:{width}}  {value}" for _, name, value in group)
 
 
-def _whose(fact: Fact, absent: Collection[bytes | None]) -> str:
+def _owner_line(fact: Fact, absent: Collection[bytes | None]) -> str:
     if fact.account is None:
         return "its header" if fact.kind is FactKind.HEADER_FIELD else "its time"
-    there_is = " (there was no such account)" if fact.account in absent else ""
-    return f"{to_checksum_address(fact.account)}{there_is}"
+    remark = " (there was no such account)" if fact.account in absent else ""
+    return f"{to_checksum_address(fact.account)}{remark}"
 
 
-def _told(fact: Fact) -> tuple[str, str]:
-    """Its name and its value."""
+def _name_and_value(fact: Fact) -> tuple[str, str]:
     number = int.from_bytes(fact.word, "big")
     if fact.kind is FactKind.BLOCK_AT_TIME:
         return spoken(int(fact.name)), f"block {number:,} was the last one"
@@ -46,8 +44,7 @@ def _told(fact: Fact) -> tuple[str, str]:
         return fact.name, _header_value(HeaderField[fact.name], fact.word)
     if fact.kind is FactKind.STORAGE_SLOT:
         digits = fact.name[2:].lstrip("0") or "0"
-        shown = "0" if number == 0 else f"0x{fact.word.hex()} ({number})"
-        return f"slot 0x{digits}", shown
+        return f"slot 0x{digits}", f"0x{fact.word.hex()} ({number})" if number else "0"
     if fact.name == "BALANCE":
         return fact.name, f"{in_units(number, UNIT_DIGITS)} ({number} wei)"
     return fact.name, str(number) if fact.name == "NONCE" else f"0x{fact.word.hex()}"

@@ -1,4 +1,4 @@
-"""Proves a bundle's facts to a registry. Anyone can do that, without the service or a database."""
+"""Proves a proof file's facts to a registry. This needs neither the service nor a database."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,185 +19,197 @@ from queries.proving.bundles import BlockProof
 from queries.proving.headers import Header
 from queries.proving.packing import HEADERS_OF_A_HOP
 
-NOT_KNOWN = selector("BlockNotKnown(uint256,bytes32)")
+BLOCK_NOT_KNOWN = selector("BlockNotKnown(uint256,bytes32)")
 
 
-class NotPublished(Exception):  # noqa: N818
-    """Why a block's facts are not in the registry; the sentence says what to do."""
+class NotPublishedError(Exception):
+    """A block's facts cannot be proven to the registry; the sentence says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """Who publishes, and where."""
-
+class PublishContext:
     destination: Destination
-    signer: Callable[[], Signer]  # asked for where something is to be paid
-    source: SourceChain | None  # of headers between the block and one that the registry knows
-    patience: float  # seconds, for a receipt
+    signer: Callable[[], Signer]  # called when a transaction is needed
+    source: SourceChain | None  # has the headers up to a block that the registry knows
+    receipt_timeout: float  # seconds
     say: Say
 
 
-def registry_at(destination: Destination, address: str, source: int) -> Registry:
-    """The registry there, which must be one of ours for this source."""
+def identify_registry(destination: Destination, address: str, source: int) -> Registry:
+    """Return the registry at `address`, which must be of this version and for this source."""
     code = destination.code(address)
-    kind = next((each for each in RegistryKind if is_as_built(each, code)), None)
+    kind = next((kind for kind in RegistryKind if is_as_built(kind, code)), None)
     if kind is None:
-        what = "another contract than this version's registries" if code else "no contract"
-        raise NotPublished(
-            f"At {address} on {destination.chain.name} is {what}. Name a registry with --registry."
+        found = "another contract than this version's registries" if code else "no contract"
+        raise NotPublishedError(
+            f"At {address} on {destination.chain.name} is {found}. Name a registry with --registry."
         )
     if kind is RegistryKind.NATIVE and source != destination.chain.id:
-        raise NotPublished(
-            f"The registry at {address} keeps the past of {destination.chain.name} itself, and "
+        raise NotPublishedError(
+            f"The registry at {address} proves the past of {destination.chain.name} itself, but "
             f"the facts are of chain {source}."
         )
-    there = Registry(kind, source, destination.chain.id, address)
     try:
-        named = as_deployed(destination, there)
-    except Unfit as unfit:
-        raise NotPublished(f"The registry at {address} cannot be used. {unfit}") from None
-    if named.source != source:
-        raise NotPublished(f"The registry at {address} keeps facts of another chain than {source}.")
-    return named
+        registry = as_deployed(destination, Registry(kind, source, destination.chain.id, address))
+    except Unfit as error:
+        raise NotPublishedError(f"The registry at {address} cannot be used. {error}") from None
+    if registry.source != source:
+        raise NotPublishedError(f"The registry at {address} is for another source than {source}.")
+    return registry
 
 
-def check_l1(registry: Registry, means: Means) -> None:
-    """Refuse an optimism registry of another L1 than the proof's, if a source node is named."""
+def check_l1(registry: Registry, context: PublishContext) -> None:
+    """Check, with a source node, that an optimism registry has the proof's source as its L1."""
     if registry.kind is not RegistryKind.OPTIMISM:
         return
-    if means.source is None:
-        means.say(
-            f"Not compared: whether the L1 of {means.destination.chain.name} is chain "
+    if context.source is None:
+        context.say(
+            f"Not checked: whether the L1 of {context.destination.chain.name} is chain "
             f"{registry.source}. Name a node of it with --source-node URL."
         )
         return
     try:
-        l1_seen(registry, means.source, means.destination)
-    except Unfit as unfit:
-        raise NotPublished(f"The registry at {registry.address} cannot be used. {unfit}") from None
+        l1_seen(registry, context.source, context.destination)
+    except Unfit as error:
+        raise NotPublishedError(
+            f"The registry at {registry.address} cannot be used. {error}"
+        ) from None
 
 
-def publish(block: BlockProof, registry: Registry, means: Means) -> int:
+def publish_block(block: BlockProof, registry: Registry, context: PublishContext) -> int:
     """Prove the block's facts. Returns the cost in wei: 0 if the registry has all of them."""
-    facts = RegistryFacts(means.destination, registry)
+    facts = RegistryFacts(context.destination, registry)
+    proofs = [entry.proof for entry in block.accounts]
     accounts = {
-        each.proof.address or b"": (each.fields, tuple(slot.slot for slot in each.proof.slots))
-        for each in block.accounts
+        entry.proof.address or b"": (entry.fields, tuple(slot.slot for slot in entry.proof.slots))
+        for entry in block.accounts
     }
-    shown = Missing(accounts, block.header_fields, block.timestamps)
-    proven = shown.words(block.header, [each.proof for each in block.accounts])
-    to, wait, spent = means.destination, means.patience, 0
-    # Bring a hash, hop down, prove the header and then its accounts.
-    before: object = None
-    while (known := _known(facts, block, proven)).unproven:
-        found = _found(block, registry, means, known)
-        now = known.words, known.leaf, found.hops if isinstance(found, Preparation) else None
-        if now == before:  # by a node that does not see what was mined, or lies
-            raise NotPublished(
-                f"Block {block.header.number:,} is not proven by what was sent, or the node at "
-                "--node does not see it yet. Nothing more is sent; call this again later."
+    groups = Missing(accounts, block.header_fields, block.timestamps)
+    proven = groups.words(block.header, proofs)
+    cost = 0
+    # Record a hash, hop to the block, prove its header and then its accounts.
+    last_state: object = None
+    while (known := _read_known_facts(facts, block, proven)).unproven:
+        anchor = _find_anchor(block, registry, context, known)
+        state = known.words, known.leaf, anchor.hops if isinstance(anchor, Preparation) else None
+        if state == last_state:  # the node lags behind, or lies
+            raise NotPublishedError(
+                f"Block {block.header.number:,} is still not proven, or the node at --node does "
+                "not see the transactions yet. Nothing more is sent; run this again later."
             )
-        before = now
-        for call in _calls(block, means, known, found):
-            try:
-                sent = send_and_wait(to, means.signer(), registry.address, call, wait, means.say)
-            except CallReverted as reverted:
-                raise NotPublished(_refusal(reverted, registry)) from None
-            spent += sent.cost
-    return spent
+        last_state = state
+        for call in _next_calls(block, context, known, anchor):
+            cost += _send(call, registry, context)
+    return cost
 
 
-def _refusal(reverted: CallReverted, registry: Registry) -> str:
-    if reverted.data.startswith(NOT_KNOWN):
-        number, block_hash = int.from_bytes(reverted.data[4:36]), reverted.data[36:68].hex()
+def _send(call: bytes, registry: Registry, context: PublishContext) -> int:
+    """Send the call and wait for its receipt. Returns its cost in wei."""
+    signer, timeout = context.signer(), context.receipt_timeout
+    try:
+        return send_and_wait(
+            context.destination, signer, registry.address, call, timeout, context.say
+        ).cost
+    except CallReverted as error:
+        raise NotPublishedError(_revert_sentence(error, registry)) from None
+
+
+def _revert_sentence(error: CallReverted, registry: Registry) -> str:
+    if error.data.startswith(BLOCK_NOT_KNOWN):
+        number, block_hash = int.from_bytes(error.data[4:36]), error.data[36:68].hex()
         return (
-            f"The registry does not know block {number:,} of chain {registry.source} under the "
-            f"hash 0x{block_hash}: it is another chain's, or the registry no longer sees so far."
+            f"The registry does not know block {number:,} of chain {registry.source} with the "
+            f"hash 0x{block_hash}: it is of another chain, or too old for the registry."
         )
-    return f"{refusal_of(reverted)}."
+    return f"{refusal_of(error)}."
 
 
-def _known(facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, bytes]) -> Known:
-    named = {str(place): read for place, read in enumerate(proven)}
-    known = facts.known(block.header, [named])
+def _read_known_facts(
+    facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, bytes]
+) -> Known:
+    reads = {str(index): read for index, read in enumerate(proven)}
+    known = facts.known(block.header, [reads])
     for read, word in known.words.items():
         if word not in {None, proven[read]}:
-            raise NotPublished(
+            raise NotPublishedError(
                 f"The registry's value differs from the proof of block {block.header.number:,}: "
-                f"0x{(word or b'').hex()}, not 0x{proven[read].hex()}. The registry holds "
-                "another block with this number, or the node lies."
+                f"0x{(word or b'').hex()}, not 0x{proven[read].hex()}. The registry has another "
+                "block with this number, or the node lies."
             )
     return known
 
 
-def _found(
-    block: BlockProof, registry: Registry, means: Means, known: Known
+def _find_anchor(
+    block: BlockProof, registry: Registry, context: PublishContext, known: Known
 ) -> Anchor | Preparation:
-    source, way = means.source, _Way(block, means.source)
+    source, chain = context.source, ProofFileChain(block, context.source)
     head = source.head().number if source else block.rests_on.number + HEADERS_OF_A_HOP
-    search = AnchorSearch(registry, means.destination, way.headers, way.proofs, head, ours=False)
-    found = search.find(block.header, known)
-    if isinstance(found, NotKnownYet | OutOfReach):
-        raise NotPublished(_why_not(found, block, registry, has_source=bool(source)))
-    return found
+    search = AnchorSearch(
+        registry, context.destination, chain.headers, chain.proofs, head, ours=False
+    )
+    anchor = search.find(block.header, known)
+    if isinstance(anchor, NotKnownYet | OutOfReach):
+        raise NotPublishedError(_why_not_provable(anchor, block, registry, has_source=bool(source)))
+    return anchor
 
 
-def _calls(
-    block: BlockProof, means: Means, known: Known, found: Anchor | Preparation
+def _next_calls(
+    block: BlockProof, context: PublishContext, known: Known, anchor: Anchor | Preparation
 ) -> Iterator[bytes]:
-    """The next ones on the way to the facts."""
-    if isinstance(found, Preparation):
-        yield found.call
+    if isinstance(anchor, Preparation):
+        yield anchor.call
         return
-    rules, lacking = means.destination.chain.gas_rules, missing(known.unproven)
-    proofs = [each.proof for each in block.accounts if each.proof.address in lacking.accounts]
-    yield from (Call.of([each]).data for each in pieces_of(0, found, lacking, proofs, rules))
+    rules, groups = context.destination.chain.gas_rules, missing(known.unproven)
+    proofs = [entry.proof for entry in block.accounts if entry.proof.address in groups.accounts]
+    pieces = pieces_of(0, anchor, groups, proofs, rules)
+    yield from (Call.of([piece]).data for piece in pieces)
 
 
-def _why_not(
-    found: NotKnownYet | OutOfReach, block: BlockProof, registry: Registry, *, has_source: bool
+def _why_not_provable(
+    result: NotKnownYet | OutOfReach, block: BlockProof, registry: Registry, *, has_source: bool
 ) -> str:
     number = block.rests_on.number
-    if isinstance(found, OutOfReach):
-        return found.sentence(block.header.number)
+    if isinstance(result, OutOfReach):
+        return result.sentence(block.header.number)
     if registry.kind is RegistryKind.ATTESTED:
         return (
             f"The registry knows no hash at or above block {number:,} of chain {registry.source}, "
-            "and takes one from its signers alone: have enough of them attest that block, and call "
+            "and accepts one only from its signers: have enough of them attest that block, and run "
             "this again."
         )
     if registry.kind is RegistryKind.OUTPUT:
         return (
             f"The registry does not know the hash of block {number:,}. Have it recorded from a "
-            "valid dispute game (recordOutput), and call this again."
+            "valid dispute game (recordOutput), and run this again."
         )
-    more = "" if has_source else f" A newer one may be known: {_name_a_node(registry.source)}"
-    return f"{found.reason.sentence}{more}"
+    hint = "" if has_source else f" A newer one may be known: {_source_node_hint(registry.source)}"
+    return f"{result.reason.sentence}{hint}"
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """From a block that the registry knows to that of the proof file."""
+class ProofFileChain:
+    """The source chain from the proof file's block to one that the registry knows."""
 
     block: BlockProof
     source: SourceChain | None
 
     def headers(self, first: int, last: int) -> Sequence[Header]:
-        own = {each.number: each for each in (self.block.header, self.block.next_header) if each}
-        if all(number in own for number in range(first, last + 1)):
-            return [own[number] for number in range(first, last + 1)]
+        headers = (self.block.header, self.block.next_header)
+        in_file = {header.number: header for header in headers if header}
+        if all(number in in_file for number in range(first, last + 1)):
+            return [in_file[number] for number in range(first, last + 1)]
         if self.source is None:
-            raise NotPublished(
-                f"The nearest block that the registry knows is {last:,}, and the proof does not "
-                f"lead there: {_name_a_node(self.block.chain)}"
+            raise NotPublishedError(
+                f"The nearest block that the registry knows is {last:,}, and the proof has no "
+                f"headers up to it: {_source_node_hint(self.block.chain)}"
             )
         return self.source.headers(first, last)
 
-    def proofs(self, header: Header, asked: Sequence[Asked]) -> Sequence[AccountProof]:
+    def proofs(self, header: Header, requests: Sequence[Asked]) -> Sequence[AccountProof]:
         if self.source is None:
-            raise NotPublished(f"A hop is missing: {_name_a_node(self.block.chain)}")
-        return self.source.account_proofs(header, asked)
+            raise NotPublishedError(f"A hop is missing: {_source_node_hint(self.block.chain)}")
+        return self.source.account_proofs(header, requests)
 
 
-def _name_a_node(chain: int) -> str:
+def _source_node_hint(chain: int) -> str:
     return f"name a node of chain {chain} with --source-node URL."

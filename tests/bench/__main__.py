@@ -1,6 +1,6 @@
-"""`make bench`: what the service bears, each figure next to a reference from the same run.
+"""`make bench`: benchmarks, each figure next to a reference value from the same run.
 
-Everything runs on scratch databases and local chains. DATABASE_URL says on which kind of database.
+They run on scratch databases, of the kind that DATABASE_URL names, and local chains.
 """
 
 import dataclasses
@@ -18,24 +18,23 @@ from django.conf import settings
 from django.db import connection
 
 from explorer.demo.processes import empty_folder
-from tests.bench.command import BenchFailed, run, set_up_django
+from tests.bench.command import BenchError, run, set_up_django
 
 set_up_django()
 
-from tests.bench import claiming, many_batches, one_block, polling, submitting  # noqa: E402
-from tests.bench.rows import Bench, Row, Sizes, as_object, head, lines, missed  # noqa: E402
+from tests.bench import claiming, many_batches, one_block, polling  # noqa: E402
+from tests.bench.rows import Bench, Row, Sizes, head, lines, missed_targets, to_json_object  # noqa: E402
 
-# The rows in the order of the table, with what measures them: those of a tuple share preparation.
+# Rows in the order of the table, with what measures them; the rows of a tuple share a set-up.
 MEASURES: dict[tuple[str, ...], Callable[[Bench], Iterator[Row]]] = {
-    polling.STATUS_POLLING: polling.status_polling,
+    ("status_polling",): polling.status_polling,
     ("status_growth",): polling.status_growth,
-    tuple(submitting.SIZES): submitting.submitting,
     claiming.CLAIMS: claiming.claiming,
     (one_block.WAITING, one_block.PIPELINED): one_block.thousand_accounts,
-    tuple(many_batches.PROVERS): many_batches.many_batches,
-    tuple(one_block.LATENCY): one_block.latency,
-    tuple(one_block.REQUESTS): one_block.node_requests,
-    tuple(many_batches.MEMORY): many_batches.memory,
+    (many_batches.MANY_BATCHES,): many_batches.many_batches,
+    (one_block.LATENCY,): one_block.latency,
+    tuple(one_block.NODE_REQUESTS): one_block.node_requests,
+    (many_batches.MEMORY,): many_batches.memory,
 }
 NAMES = tuple(name for names in MEASURES for name in names)
 
@@ -45,7 +44,7 @@ def bench() -> None:
     parser.add_argument(
         "rows", nargs="*", metavar="ROW", help=f"all of them, or some of: {', '.join(NAMES)}"
     )
-    parser.add_argument("--json", action="store_true", help="a list of objects and no table")
+    parser.add_argument("--json", action="store_true", help="print a list of objects")
     for size in dataclasses.fields(Sizes):
         parser.add_argument(
             f"--{size.name.replace('_', '-')}",
@@ -53,22 +52,24 @@ def bench() -> None:
             default=size.default,
             help=f"{size.metadata['what']} (%(default)s)",
         )
-    asked = parser.parse_args()
-    wanted = frozenset(asked.rows or NAMES)
+    arguments = parser.parse_args()
+    wanted = frozenset(arguments.rows or NAMES)
     if unknown := sorted(wanted - set(NAMES)):
-        raise BenchFailed(f"There is no row {unknown[0]}. There are: {', '.join(NAMES)}.")
-    sizes = Sizes(**{each.name: getattr(asked, each.name) for each in dataclasses.fields(Sizes)})
+        raise BenchError(f"There is no row {unknown[0]}. There are: {', '.join(NAMES)}.")
+    sizes = Sizes(
+        **{field.name: getattr(arguments, field.name) for field in dataclasses.fields(Sizes)}
+    )
     for name, value in dataclasses.asdict(sizes).items():
         if value <= 0:
-            raise BenchFailed(f"--{name.replace('_', '-')} must be more than nothing.")
+            raise BenchError(f"--{name.replace('_', '-')} must be more than 0.")
     logging.disable(logging.WARNING)  # a line for each request that is answered in this process
     with _log_folder() as folder:
-        rows = _measured(Bench(sizes, wanted, folder, _say), as_json=asked.json)
-    if sentence := missed(rows):
-        raise BenchFailed(sentence)
+        rows = _measure_rows(Bench(sizes, wanted, folder, _say), as_json=arguments.json)
+    if sentence := missed_targets(rows):
+        raise BenchError(sentence)
 
 
-def _measured(bench: Bench, *, as_json: bool) -> list[Row]:
+def _measure_rows(bench: Bench, *, as_json: bool) -> list[Row]:
     """Print each row as it is measured, or all as JSON, even if a later row fails."""
     rows: list[Row] = []
     if not as_json:
@@ -87,7 +88,7 @@ def _measured(bench: Bench, *, as_json: bool) -> list[Row]:
                     _print("\n".join(lines(row)))
     finally:
         if as_json:
-            _print(json.dumps([as_object(row) for row in rows], indent=1))
+            _print(json.dumps([to_json_object(row) for row in rows], indent=1))
     return rows
 
 
@@ -103,13 +104,13 @@ def _say(progress: str) -> None:
 
 @contextmanager
 def _log_folder() -> Iterator[Path]:
-    """It is removed at the end, unless a program failed in it."""
+    """Removed at the end, unless a row fails after a program was started."""
     folder = empty_folder(settings.VAR_DIR / f"bench-{os.getpid()}")
     try:
         yield folder
     except BaseException:
         if not any(folder.iterdir()):
-            folder.rmdir()  # nothing had been started
+            folder.rmdir()
         raise
     shutil.rmtree(folder)
 

@@ -1,6 +1,6 @@
-"""The reference for polling: a view of one indexed SELECT, beside the service's own addresses.
+"""The reference for polling: a view of one indexed SELECT on the same server.
 
-It is on the same server, behind the same middleware, key check and rate limit.
+It has the same middleware, key check and rate limit.
 """
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -13,16 +13,16 @@ from accounts.models import ApiKey
 from explorer import urls
 from queries.models import Batch
 
-BEHIND_THE_KEY = "bench/behind-the-key"
+BARE_VIEW = "bench/bare-view"
 
 
 @csrf_exempt
 @require_safe
 @with_api_key
-def behind_the_key(request: HttpRequest, _key: ApiKey) -> HttpResponse:
+def bare_view(request: HttpRequest, _key: ApiKey) -> HttpResponse:
     columns = Batch.objects.values("id", "status", "destination", "submitted", "ended")
     return JsonResponse(columns.get(pk=request.GET["batchQueryId"]))
 
 
 handler400, handler500 = urls.handler400, urls.handler500
-urlpatterns = [path(BEHIND_THE_KEY, behind_the_key), *urls.urlpatterns]
+urlpatterns = [path(BARE_VIEW, bare_view), *urls.urlpatterns]

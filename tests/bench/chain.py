@@ -1,4 +1,4 @@
-"""A local chain with registries and funded accounts."""
+"""A local chain for benchmarks, with registries and funded accounts."""
 
 import json
 import time
@@ -18,8 +18,8 @@ from tests.rigs.local_chain import HORIZON_WORD
 CHAIN_ID = 31337
 ETHER = 10**18
 BLOCK_GAS = 60_000_000  # as mainnet's in 2026
-AT_ONCE = 500
-HEAD_SECONDS = 0.01  # between two questions
+CALLS_PER_REQUEST = 500
+HEAD_POLL_SECONDS = 0.01
 OPTIONS = ("--chain-id", str(CHAIN_ID), "--gas-limit", str(BLOCK_GAS), *KEEPS_ITS_PAST)
 
 ROUTES = """\
@@ -39,26 +39,26 @@ address = "{registry}"
 
 @dataclass(frozen=True, slots=True)
 class BenchChain:
-    """Its node, the provers' key, and the accounts to prove."""
+    """A chain's node, the provers' key, and the accounts to prove."""
 
     node: LocalNode
     signer_key: str
     accounts: tuple[str, ...]
-    names: int  # under which provers know the node, as if each were another one
-    through: str = ""  # the address of a proxy in front of the node
+    names: int  # of the one node, which provers treat as that many nodes
+    proxy_url: str = ""
 
     @property
     def address(self) -> str:
-        return self.through or self.node.url
+        return self.proxy_url or self.node.url
 
     def head(self) -> int:
         return int(self.node.rpc.ask("eth_blockNumber"), 16)
 
     def wait_for_a_block(self) -> None:
-        """Until a block was just mined, so that what follows has the whole time of the next one."""
+        """Wait until a block has just been mined."""
         head = self.head()
         while self.head() == head:
-            time.sleep(HEAD_SECONDS)
+            time.sleep(HEAD_POLL_SECONDS)
 
     def new_registry(self) -> str:
         return to_checksum_address(
@@ -71,7 +71,7 @@ class BenchChain:
         return ROUTES.format(chain=CHAIN_ID, nodes=json.dumps(nodes), registry=registry)
 
     def gas_of(self, registry: str, first: int) -> int:
-        """The gas of all transactions to the registry, from this block on."""
+        """The gas of all transactions to the registry since this block."""
         return sum(
             int(receipt["gasUsed"], 16)
             for number in range(first, self.head() + 1)
@@ -82,7 +82,7 @@ class BenchChain:
 
 @contextmanager
 def bench_chain(block_seconds: int, accounts: int, names: int = 1) -> Iterator[BenchChain]:
-    """A chain in whose newest block so many accounts hold different balances."""
+    """A chain in whose newest block `accounts` accounts have different balances."""
     with local_node("--block-time", str(block_seconds), *OPTIONS) as node:
         key = f"0x{token_hex(32)}"
         node.rpc.ask("anvil_setBalance", Key.from_key(key).address, hex(10_000 * ETHER))
@@ -90,8 +90,8 @@ def bench_chain(block_seconds: int, accounts: int, names: int = 1) -> Iterator[B
             to_checksum_address(keccak256(b"account %d" % number)[:20])
             for number in range(accounts)
         )
-        held = [(address, hex(ETHER + place)) for place, address in enumerate(addresses)]
-        for start in range(0, accounts, AT_ONCE):
-            node.rpc.ask_many("anvil_setBalance", held[start : start + AT_ONCE])
+        balances = [(address, hex(ETHER + place)) for place, address in enumerate(addresses)]
+        for start in range(0, accounts, CALLS_PER_REQUEST):
+            node.rpc.ask_many("anvil_setBalance", balances[start : start + CALLS_PER_REQUEST])
         node.rpc.ask("anvil_mine", "0x2")
         yield BenchChain(node, key, addresses, names)

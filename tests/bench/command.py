@@ -1,4 +1,4 @@
-"""What the measuring programs share: how Django is set up, and how a run ends."""
+"""Setting up Django for the benchmark programs, and their exit codes."""
 
 import os
 import signal
@@ -13,21 +13,21 @@ from explorer.demo.processes import DemoFailed
 from queries.chain.errors import ChainError
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
 
-INTERRUPTED, READ_NO_FURTHER = 130, 141  # as shells count them
+INTERRUPTED, BROKEN_PIPE = 130, 141  # the exit codes of shells
 
 
-class BenchFailed(Exception):  # noqa: N818
-    """Why a run ends with exit code 1, in one sentence."""
+class BenchError(Exception):
+    """Ends the run with exit code 1 and this sentence."""
 
 
 FAULTS = (
-    BenchFailed, ChainError, DatabaseFault, DemoFailed, LocalNodeMissing, NodeRefused,
+    BenchError, ChainError, DatabaseFault, DemoFailed, LocalNodeMissing, NodeRefused,
     NodeUnreachable, TransactionReverted,
 )  # fmt: skip
 
 
 def set_up_django() -> None:
-    """Must run before models are imported. Measuring needs none of production's settings."""
+    """Call this before models are imported. It sets DEVELOPMENT, so no settings are needed."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "explorer.settings")
     os.environ["DEVELOPMENT"] = os.environ.get("DEVELOPMENT") or "1"
     django.setup()
@@ -45,4 +45,4 @@ def run(measure: Callable[[], None]) -> None:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(READ_NO_FURTHER)
+        sys.exit(BROKEN_PIPE)

@@ -3,8 +3,8 @@
 A file holds one block and accounts proven under its state root:
 `{block: {number?, hash?, stateRoot, headerRlp?}, accounts: [{address?, addressHash,
 accountProof, account: {nonce, balance, storageHash, codeHash} | null,
-storageProof?: [{key, value, proof}]}]}`, all values 0x-hex. Headers are hashed and proofs are
-checked as a node's answers are.
+storageProof?: [{key, value, proof}]}]}`, all values 0x-hex. Headers and proofs are
+checked like a node's answers.
 """
 
 import json
@@ -25,14 +25,14 @@ from queries.proving.json_values import (
 )
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.tries import CheckedNodes
-from tests.bench.command import BenchFailed
+from tests.bench.command import BenchError
 
-MANY = 100_000
+MAX_ITEMS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedBlock:
-    """One file's block, its header where it was recorded, and its checked proofs."""
+    """A file's block, its header if it was recorded, and its checked proofs."""
 
     state_root: bytes
     number: int | None
@@ -42,7 +42,7 @@ class RecordedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RecordedAccount:
-    """One checked account proof, with the names that the file gives it and its slots."""
+    """A checked account proof, with the file's names of the account and its slots."""
 
     name: str
     proof: AccountProof
@@ -51,7 +51,7 @@ class RecordedAccount:
 
 @dataclass(frozen=True, slots=True)
 class RecordedFile:
-    """One file's block and accounts, each account and slot once."""
+    """A file's block and accounts, without duplicates."""
 
     name: str
     block: RecordedBlock
@@ -59,10 +59,10 @@ class RecordedFile:
 
 
 def read_corpus(folder: Path) -> list[RecordedFile]:
-    """Read every file of the folder. Raises BenchFailed with each file that cannot be read."""
+    """Read every file of the folder. Raises BenchError, which names all unreadable files."""
     paths = sorted(folder.glob("*.json"))
     if not paths:
-        raise BenchFailed(f"There is no .json file in {folder}.")
+        raise BenchError(f"There is no .json file in {folder}.")
     files, faults = [], []
     for path in paths:
         try:
@@ -70,7 +70,7 @@ def read_corpus(folder: Path) -> list[RecordedFile]:
         except (ProofError, OSError, ValueError, RecursionError) as fault:
             faults.append(f"{path.name} cannot be read: {fault}.")
     if faults:
-        raise BenchFailed(" ".join(faults))
+        raise BenchError(" ".join(faults))
     return files
 
 
@@ -86,7 +86,7 @@ def _read_file(path: Path) -> RecordedFile:
 def _distinct(
     recorded: Iterable[dict[str, Any]], proofs: Iterable[AccountProof]
 ) -> Iterable[RecordedAccount]:
-    """An account that is recorded twice becomes one with the slots of both."""
+    """Merge entries of the same account."""
     accounts: dict[bytes, RecordedAccount] = {}
     for entry, proof in zip(recorded, proofs, strict=True):
         known = accounts.get(proof.address_hash)
@@ -106,14 +106,14 @@ def _distinct(
 
 
 def read_recorded_block(document: object) -> RecordedBlock:
-    """Check a file's content, as JSON gives it."""
+    """Check a file's parsed content."""
     fields = read_object(document, "a corpus file")
     block = read_object(fields.get("block"), "block")
     state_root = read_fixed_bytes(block.get("stateRoot"), "stateRoot", HASH_BYTES)
     checked = CheckedNodes()
     accounts = tuple(
         _check_account(account, state_root, checked)
-        for account in read_list(fields.get("accounts", []), "accounts", MANY)
+        for account in read_list(fields.get("accounts", []), "accounts", MAX_ITEMS)
     )
     number = None
     if block.get("number") is not None:
@@ -125,7 +125,7 @@ def read_recorded_block(document: object) -> RecordedBlock:
 
 
 def _recorded_header(block: dict[str, object], state_root: bytes, number: int | None) -> Header:
-    """The header, which must agree with what the file says of its block."""
+    """Decode the header, which must match the rest of the file."""
     expected = None
     if block.get("hash") is not None:
         expected = read_fixed_bytes(block["hash"], "hash", HASH_BYTES)
@@ -140,11 +140,11 @@ def _recorded_header(block: dict[str, object], state_root: bytes, number: int | 
 
 
 def _check_account(recorded: object, state_root: bytes, checked: CheckedNodes) -> AccountProof:
-    """Bring the entry into the shape of an `eth_getProof` answer, and check it as one."""
+    """Convert the entry to an `eth_getProof` answer, and check it like one."""
     account = read_object(recorded, "an account")
-    entries = read_list(account.get("storageProof", []), "storageProof", MANY)
+    entries = read_list(account.get("storageProof", []), "storageProof", MAX_ITEMS)
     slots = [read_quantity(read_object(entry, "a slot").get("key"), "key") for entry in entries]
-    # An absent account is stated as geth does.
+    # As geth answers for an absent account.
     absent = {"nonce": "0x0", "balance": "0x0", "storageHash": "0x0", "codeHash": "0x0"}
     answer = {**account, "storageProof": entries}
     answer |= read_object(account.get("account") or absent, "account")

@@ -13,17 +13,16 @@ from django.db import connection, models
 from accounts.keys import manage
 from accounts.models import Account
 from accounts.sign_in.wallets import Wallet
-from tests.bench.command import BenchFailed
+from tests.bench.command import BenchError
 
 OWNER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 
 
 @contextmanager
 def scratch_database() -> Iterator[str]:
-    """The DATABASE_URL of a new database with empty tables, in which models are kept inside.
+    """Yield the DATABASE_URL of a new database, which models use until it is deleted at the end.
 
-    It is a file in a temporary folder, or another database of the same PostgreSQL. It is deleted
-    afterwards; the configured database is neither read nor written.
+    It is a file in a temporary folder, or another database on the same PostgreSQL server.
     """
     configured = connection.settings_dict["NAME"]
     with TemporaryDirectory(prefix="tacitus-") as folder:
@@ -33,19 +32,19 @@ def scratch_database() -> Iterator[str]:
         connection.settings_dict["TEST"]["NAME"] = name
         try:
             connection.creation.create_test_db(verbosity=0, serialize=False)
-            yield _address()
+            yield _database_url()
         finally:
             if connection.settings_dict["NAME"] == name:
                 connection.creation.destroy_test_db(str(configured), verbosity=0)
 
 
-def _address() -> str:
-    held = connection.settings_dict
+def _database_url() -> str:
+    database = connection.settings_dict
     if connection.vendor == "sqlite":
-        return f"sqlite:///{held['NAME']}"
-    user, password = (quote(str(held[each]), safe="") for each in ("USER", "PASSWORD"))
+        return f"sqlite:///{database['NAME']}"
+    user, password = (quote(str(database[name]), safe="") for name in ("USER", "PASSWORD"))
     login = f"{user}:{password}" if password else user
-    return f"postgres://{login}@{held['HOST']}:{held['PORT'] or 5432}/{held['NAME']}"
+    return f"postgres://{login}@{database['HOST']}:{database['PORT'] or 5432}/{database['NAME']}"
 
 
 def database_bytes() -> int:
@@ -63,12 +62,12 @@ def new_key() -> str:
     owner, _ = Account.objects.of_wallet(Wallet(OWNER))
     text = manage.shown(manage.add_key(owner, "Bench"))
     if text is None:
-        raise BenchFailed("The bench cannot make an API key.")
+        raise BenchError("The bench cannot make an API key.")
     return text
 
 
 class Table:
-    """Writes many rows of a model, past `save` and past the rules for a status."""
+    """Writes many rows of a model without `save` and without the checks of a status change."""
 
     def __init__(self, model: type[models.Model]) -> None:
         self.model = model
@@ -76,14 +75,14 @@ class Table:
         self.places = {field.attname: place for place, field in enumerate(self.fields)}
 
     def row(self, instance: models.Model) -> list[Any]:
-        """The values as the database gets them."""
+        """The values of an instance, prepared for the database."""
         return [
             field.get_db_prep_save(getattr(instance, field.attname), connection)
             for field in self.fields
         ]
 
-    def like(self, row: Sequence[Any], **changes: object) -> list[Any]:
-        """A copy with other plain values, which costs far less than an instance."""
+    def copy(self, row: Sequence[Any], **changes: object) -> list[Any]:
+        """Copy a row with other values, which is much faster than another instance."""
         changed = list(row)
         for name, value in changes.items():
             changed[self.places[name]] = value
@@ -105,8 +104,8 @@ class Table:
 
 
 @contextmanager
-def without_indexes(model: type[models.Model]) -> Iterator[None]:
-    """Build them at the end, which is many times as fast as row by row."""
+def deferred_indexes(model: type[models.Model]) -> Iterator[None]:
+    """Build the indexes at the end, which is many times as fast as row by row."""
     indexes = model._meta.indexes
     with connection.schema_editor() as editor:
         for index in indexes:

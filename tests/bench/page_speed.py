@@ -1,7 +1,7 @@
 """`python -m tests.bench.page_speed`: how long public pages take with many queries stored.
 
-It fills a scratch database of the kind that DATABASE_URL names, and asks for each page as a browser
-does. It ends with exit code 1 if a page whose time is bounded takes too long.
+It fills a scratch database of the kind that DATABASE_URL names, and requests every page as a
+browser does. The exit code is 1 if a page with a time limit takes too long.
 """
 
 import logging
@@ -21,16 +21,16 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext, override_settings
 
-from tests.bench.command import BenchFailed, run, set_up_django
+from tests.bench.command import BenchError, run, set_up_django
 
 set_up_django()
 
 from tests.bench.database import database_bytes, scratch_database  # noqa: E402
 from tests.bench.past import LARGEST, ROUTES, WIDE_SLOTS, add_wide_queries, fill  # noqa: E402
 
-MOST_MS = 50
+MAX_MS = 50
 EXPECTED = {200, 204, 286, 302}
-BY_STATUS = "/explorer/batches?status=REJECTED&to={destination}"
+STATUS_LIST = "/explorer/batches?status=REJECTED&to={destination}"
 ACCOUNT = "/explorer/account/{account}?chain={source}"
 WIDE_ACCOUNT = "/explorer/account/{wide_account}"
 WIDE_TRANSACTION = "/explorer/transaction/{destination}/{wide_transaction}"
@@ -43,13 +43,14 @@ class PublicPage:
 
     name: str
     address: str
-    bounded: bool = False  # it must take less than MOST_MS
-    then: Callable[[str, str], str] | None = None  # its address and answer → what is measured
+    is_bounded: bool = False  # it must take less than MAX_MS
+    # Takes the page's address and content; returns the address to measure instead.
+    refresh: Callable[[str, str], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PageTime:
-    """What one page took."""
+    """The time that a page took."""
 
     page: PublicPage
     statements: int
@@ -58,33 +59,33 @@ class PageTime:
     bytes: int
 
 
-def unchanged_batch(address: str, answer: str) -> str:
-    """What `static/live.js` asks for while a batch does not change."""
+def batch_refresh(address: str, answer: str) -> str:
+    """The address that `static/live.js` polls."""
     blocks = re.findall(r'data-block="([^"]+)" open.*?data-from="(\d+)"', answer, re.DOTALL)
-    asked = {
+    parameters = {
         "seen": ".".join(re.findall(r'data-mark="([^"]+)"', answer)),
-        "open": ",".join(":".join(each) for each in blocks),
+        "open": ",".join(":".join(block) for block in blocks),
         "rows": ",".join(re.findall(r'data-row="(\d+)"', answer)),
     }
-    return f"{address}/changes?{urlencode(asked)}"
+    return f"{address}/changes?{urlencode(parameters)}"
 
 
-def unchanged_newest(_address: str, answer: str) -> str:
-    (found,) = re.findall(r'hx-get="(/explorer/newest[^"]*)"', answer)
-    return str(found)
+def newest_refresh(_address: str, answer: str) -> str:
+    (address,) = re.findall(r'hx-get="(/explorer/newest[^"]*)"', answer)
+    return str(address)
 
 
 PAGES = (
     PublicPage("start", "/"),
-    PublicPage("newest batches, unchanged", "/", then=unchanged_newest),
-    PublicPage("batches", "/explorer/batches", bounded=True),
-    PublicPage("batches, an old page", "/explorer/batches?before={past}", bounded=True),
-    PublicPage("batches by status and chain", BY_STATUS, bounded=True),
-    PublicPage("batch of 1 query", "/explorer/query/{small}", bounded=True),
-    PublicPage("batch of 1,000 queries", "/explorer/query/{large}", bounded=True),
+    PublicPage("newest batches, unchanged", "/", refresh=newest_refresh),
+    PublicPage("batches", "/explorer/batches", is_bounded=True),
+    PublicPage("batches, an old page", "/explorer/batches?before={past}", is_bounded=True),
+    PublicPage("batches by status and chain", STATUS_LIST, is_bounded=True),
+    PublicPage("batch of 1 query", "/explorer/query/{small}", is_bounded=True),
+    PublicPage("batch of 1,000 queries", "/explorer/query/{large}", is_bounded=True),
     PublicPage("one of its blocks", "/explorer/query/{large}/block?open={source}-{block}"),
     PublicPage("one of its queries", "/explorer/query/{large}/7"),
-    PublicPage("batch in progress, unchanged", "/explorer/query/{moving}", then=unchanged_batch),
+    PublicPage("batch in progress, unchanged", "/explorer/query/{moving}", refresh=batch_refresh),
     PublicPage("fact", "/explorer/query/{small}/0/BALANCE"),
     PublicPage("account", "/explorer/account/{account}"),
     PublicPage("its facts, an old page", ACCOUNT + "&before={middle}.1"),
@@ -110,42 +111,42 @@ def page_speed() -> None:
         prog="python -m tests.bench.page_speed", description=__doc__.partition("`: ")[2]
     )
     parser.add_argument("--queries", type=int, default=1_000_000, help="rows (1,000,000)")
-    parser.add_argument("--rounds", type=int, default=40, help="of each page (40)")
-    asked = parser.parse_args()
-    if asked.queries < 2 * LARGEST or asked.rounds < 2:
-        raise BenchFailed(f"At least {2 * LARGEST:,} queries and 2 rounds are needed.")
+    parser.add_argument("--rounds", type=int, default=40, help="per page (40)")
+    arguments = parser.parse_args()
+    if arguments.queries < 2 * LARGEST or arguments.rounds < 2:
+        raise BenchError(f"At least {2 * LARGEST:,} queries and 2 rounds are needed.")
     logging.disable(logging.WARNING)  # a line for each request
     with TemporaryDirectory(prefix="tacitus-") as folder:
         routes = Path(folder) / "routes.toml"
         routes.write_text(ROUTES)
-        # The first page reads the routes, so they are set before it is asked for.
+        # The first page reads the routes, so they are set before.
         with scratch_database(), override_settings(ROUTES_FILE=routes):
-            _measure(asked.queries, asked.rounds)
+            _measure(arguments.queries, arguments.rounds)
 
 
 def _measure(queries: int, rounds: int) -> None:
     start, empty = perf_counter(), database_bytes()
-    named = fill(queries)
-    each_takes = (database_bytes() - empty) / queries
-    named = {**named, **add_wide_queries()}
+    values = fill(queries)
+    bytes_per_query = (database_bytes() - empty) / queries
+    values = {**values, **add_wide_queries()}
     connection.close()
     took = perf_counter() - start
     _print(
         f"{connection.vendor}, {queries:,} queries, filled in {took:,.0f} s, "
-        f"{each_takes:,.0f} bytes each with everything that belongs to it; "
-        f"{rounds} rounds of each page; wide: many queries of {WIDE_SLOTS:,} slots\n\n"
+        f"{bytes_per_query:,.0f} bytes per query with all its rows; "
+        f"{rounds} rounds of every page; wide: many queries of {WIDE_SLOTS:,} slots\n\n"
         f"{'page':32} {'SQL':>4} {'median ms':>10} {'p90 ms':>8} {'bytes':>9}"
     )
     slow = []
-    for each in _page_times(named, rounds):
+    for row in _page_times(values, rounds):
         _print(
-            f"{each.page.name:32} {each.statements:4} {each.median_ms:10.1f} {each.p90_ms:8.1f} "
-            f"{each.bytes:9,}"
+            f"{row.page.name:32} {row.statements:4} {row.median_ms:10.1f} {row.p90_ms:8.1f} "
+            f"{row.bytes:9,}"
         )
-        if each.page.bounded and each.median_ms >= MOST_MS:
-            slow.append(f"{each.page.name} takes {each.median_ms:.1f} ms")
+        if row.page.is_bounded and row.median_ms >= MAX_MS:
+            slow.append(f"{row.page.name} takes {row.median_ms:.1f} ms")
     if slow:
-        raise BenchFailed(f"{MOST_MS} ms or more: {', '.join(slow)}.")
+        raise BenchError(f"{MAX_MS} ms or more: {', '.join(slow)}.")
 
 
 def _print(text: str) -> None:
@@ -153,29 +154,29 @@ def _print(text: str) -> None:
     sys.stdout.flush()
 
 
-def _page_times(named: Mapping[str, str], rounds: int) -> Iterator[PageTime]:
+def _page_times(values: Mapping[str, str], rounds: int) -> Iterator[PageTime]:
     client = Client(SERVER_NAME=settings.SITE_HOST)
     for page in PAGES:
-        address = page.address.format_map(named)
-        if page.then:
-            address = page.then(address, _ask(client, address)[1].decode())
+        address = page.address.format_map(values)
+        if page.refresh:
+            address = page.refresh(address, _get(client, address)[1].decode())
         for _ in range(WARM_UP):
-            _ask(client, address)
+            _get(client, address)
         with CaptureQueriesContext(connection) as statements:
-            _, content = _ask(client, address)
+            _, content = _get(client, address)
         count = len(statements)  # the next request clears the log
-        times = [_ask(client, address)[0] for _ in range(rounds)]
+        times = [_get(client, address)[0] for _ in range(rounds)]
         yield PageTime(page, count, median(times), quantiles(times, n=10)[-1], len(content))
 
 
-def _ask(client: Client, address: str) -> tuple[float, bytes]:
-    """Milliseconds from the request to the whole answer."""
+def _get(client: Client, address: str) -> tuple[float, bytes]:
+    """Return the milliseconds until the whole answer is read, and the answer."""
     start = perf_counter()
     answer = client.get(address, secure=settings.SECURE_SSL_REDIRECT)
     content = b"".join(answer)  # a file is written while it is read
     took = (perf_counter() - start) * 1_000
     if answer.status_code not in EXPECTED:
-        raise BenchFailed(f"{address} answers {answer.status_code}.")
+        raise BenchError(f"{address} answers {answer.status_code}.")
     return took, content
 
 

@@ -1,7 +1,6 @@
-"""The past of a busy service, made up: batches of all sizes over a year, and one in progress.
+"""Fill a database as a busy service does: batches of all sizes over a year.
 
-`fill` writes it into a database; `add_wide_queries` adds queries with as many slots as allowed.
-Nobody asks the nodes of its routes.
+`add_wide_queries` adds queries with as many slots as allowed. No node is called.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,7 +40,7 @@ from queries.proving.keccak import keccak256
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.proving.witnesses import AccountField
 from queries.statuses import BatchStatus, StepName
-from tests.bench.database import Table, without_indexes
+from tests.bench.database import Table, deferred_indexes
 
 SOURCE, DESTINATION = 1, 10
 FIRST_BLOCK = 18_000_000
@@ -65,9 +64,9 @@ address = "{REGISTRY}"
 
 LARGEST = 1_000
 SIZES = (*[1] * 12, *[2] * 4, 3, 5, 8, 10, 20, 50, 120)
-ONE_IN = 200  # batches has the largest size, the first one among them
-OF_A_BLOCK = 100  # queries of one batch
-OPEN = 20  # the newest batches are in progress
+LARGE_EVERY = 200  # batches, the first included
+QUERIES_PER_BLOCK = 100
+OPEN_BATCHES = 20  # the newest ones are in progress
 DAYS = 400
 BUSY = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 NOW = datetime.now(UTC)
@@ -75,13 +74,13 @@ BALANCE = 1 << AccountField.BALANCE
 
 WIDE_SLOTS = 5_000  # as many as a batch may have
 WIDE_QUERIES = 51  # more than a list shows
-WIDE_AT_ONCE = 5  # rows in a statement, of a megabyte each
+WIDE_PER_STATEMENT = 5  # rows of a megabyte
 WIDE_ACCOUNT = to_checksum_address(keccak256(b"many slots")[:20])
 
 
 @dataclass(frozen=True, slots=True)
-class MadeBatch:
-    """A batch before it is a row; `first` counts the queries before its own."""
+class NewBatch:
+    """A batch to write; `first` counts the queries of the batches before it."""
 
     number: int
     first: int
@@ -92,11 +91,11 @@ class MadeBatch:
 
 
 def fill(queries: int) -> Mapping[str, str]:
-    """Write at least so many queries. Returns the names that stand in the pages' addresses."""
+    """Write at least `queries` queries; return the values for the addresses of pages."""
     largest = min(LARGEST, queries // 2)
     batches = list(_batches(queries, largest))
-    jobs = max(queries // 20, OF_A_BLOCK)
-    with without_indexes(Query), transaction.atomic():
+    jobs = max(queries // 20, QUERIES_PER_BLOCK)
+    with deferred_indexes(Query), transaction.atomic():
         _write_jobs(jobs)
         _write_batches(batches)
         Table(Query).write(_queries(batches, jobs, _addresses(min(queries, 20_000))))
@@ -104,15 +103,15 @@ def fill(queries: int) -> Mapping[str, str]:
         _record_route(jobs, queries * 2)
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")  # as it does by itself, a little later
-            # The rows were written with their keys; new rows must get the next ones.
+            cursor.execute("ANALYZE")  # PostgreSQL would do it a little later
+            # The rows were written with their keys; new rows must get the next keys.
             models = apps.get_app_config("queries").get_models()
             for statement in connection.ops.sequence_reset_sql(no_style(), list(models)):
                 cursor.execute(statement)
-    done = [each for each in batches if each.status == BatchStatus.DONE]
+    done = [batch for batch in batches if batch.status == BatchStatus.DONE]
     return {
-        "small": next(each.id for each in reversed(done) if each.size == 1),
-        "large": next(each.id for each in done if each.size == largest),
+        "small": next(batch.id for batch in reversed(done) if batch.size == 1),
+        "large": next(batch.id for batch in done if batch.size == largest),
         "moving": batches[-1].id,
         "past": batches[len(batches) // 2].id,
         "account": BUSY,
@@ -125,21 +124,21 @@ def fill(queries: int) -> Mapping[str, str]:
     }
 
 
-def _batches(queries: int, largest: int) -> Iterator[MadeBatch]:
-    sizes, first, made = cycle(SIZES), 0, list[MadeBatch]()
+def _batches(queries: int, largest: int) -> Iterator[NewBatch]:
+    sizes, first, made = cycle(SIZES), 0, list[NewBatch]()
     while first < queries:
         number = len(made)
-        size = largest if number % ONE_IN == 0 else next(sizes)
-        made.append(MadeBatch(number, first, size, NOW, "", BatchStatus.DONE))
+        size = largest if number % LARGE_EVERY == 0 else next(sizes)
+        made.append(NewBatch(number, first, size, NOW, "", BatchStatus.DONE))
         first += size
-    for each in made:
-        age = timedelta(days=DAYS) * (1 - (each.number + 1) / len(made))
-        status = BatchStatus.REJECTED if each.number % 33 == 7 else BatchStatus.DONE
-        if each.number >= len(made) - OPEN:
+    for batch in made:
+        age = timedelta(days=DAYS) * (1 - (batch.number + 1) / len(made))
+        status = BatchStatus.REJECTED if batch.number % 33 == 7 else BatchStatus.DONE
+        if batch.number >= len(made) - OPEN_BATCHES:
             status = BatchStatus.IN_PROGRESS
         moment = NOW - age
         batch_id = str(ULID.from_datetime(moment))
-        yield replace(each, submitted=moment, id=batch_id, status=status)
+        yield replace(batch, submitted=moment, id=batch_id, status=status)
 
 
 def _addresses(count: int) -> list[str]:
@@ -147,15 +146,15 @@ def _addresses(count: int) -> list[str]:
 
 
 def _write_jobs(count: int) -> None:
-    """Each job with the transaction that proved it, both with the same key, from 1 on."""
+    """Write jobs and the transactions that proved them, with the same keys from 1 on."""
     keys = range(1, count + 1)
     jobs, sent = Table(BlockJob), Table(SentTransaction)
-    of_job, hashes = Table(TransactionOfJob), Table(SentHash)
+    links, hashes = Table(TransactionOfJob), Table(SentHash)
     job = jobs.row(
         BlockJob(pk=1, source=SOURCE, destination=DESTINATION, block=0, header=_header())
     )
     jobs.write(
-        jobs.like(job, id=key, block=FIRST_BLOCK + key - 1, block_hash=f"{key:064x}")
+        jobs.copy(job, id=key, block=FIRST_BLOCK + key - 1, block_hash=f"{key:064x}")
         for key in keys
     )
     transaction_row = sent.row(
@@ -167,18 +166,18 @@ def _write_jobs(count: int) -> None:
         )
     )  # fmt: skip
     sent.write(
-        sent.like(
+        sent.copy(
             transaction_row, id=key, nonce=key, mined_hash=_transaction_hash(key), mined_block=key
         )
         for key in keys
     )
     sent_hash = hashes.row(SentHash(pk=1, transaction_id=1, hash=""))
     hashes.write(
-        hashes.like(sent_hash, id=key, transaction_id=key, hash=_transaction_hash(key))
+        hashes.copy(sent_hash, id=key, transaction_id=key, hash=_transaction_hash(key))
         for key in keys
     )
-    link = of_job.row(TransactionOfJob(pk=1, job_id=1, transaction_id=1, proves_header=True))
-    of_job.write(of_job.like(link, id=key, job_id=key, transaction_id=key) for key in keys)
+    link = links.row(TransactionOfJob(pk=1, job_id=1, transaction_id=1, proves_header=True))
+    links.write(links.copy(link, id=key, job_id=key, transaction_id=key) for key in keys)
 
 
 def _transaction_hash(key: int) -> str:
@@ -186,7 +185,7 @@ def _transaction_hash(key: int) -> str:
 
 
 def _header() -> bytes:
-    """The same for all jobs; pages decode it and do not hash it."""
+    """The header of all jobs; pages decode it without checking its hash."""
     numbers = {HeaderField.BLOCK_NUMBER: FIRST_BLOCK, HeaderField.TIMESTAMP: 1_700_000_000}
     items = []
     for field, rule in enumerate(FIELD_RULES):
@@ -199,10 +198,10 @@ def _header() -> bytes:
     return encode_list(items)
 
 
-def _write_batches(batches: list[MadeBatch]) -> None:
+def _write_batches(batches: list[NewBatch]) -> None:
     owners = [Account.objects.of_wallet(Wallet(address))[0] for address in [BUSY, *_addresses(19)]]
     table = Table(Batch)
-    wanted: dict[BatchStatus, list[object]] = {}
+    examples: dict[BatchStatus, list[object]] = {}
     for status in (BatchStatus.DONE, BatchStatus.REJECTED, BatchStatus.IN_PROGRESS):
         ended = None if status is BatchStatus.IN_PROGRESS else NOW
         example = Batch(
@@ -212,30 +211,30 @@ def _write_batches(batches: list[MadeBatch]) -> None:
         if status is BatchStatus.REJECTED:
             example.error_code, example.error_step = "out_of_reach", StepName.BLOCKHASH_AVAILABLE
             example.error_sentence, example.error_retryable = "The block is out of reach.", False
-        wanted[status] = table.row(example)
+        examples[status] = table.row(example)
     submitted = Batch._meta.get_field("submitted")
     table.write(
-        table.like(
-            wanted[each.status],
-            id=each.id,
-            owner_id=owners[each.number % len(owners)].pk,
-            submitted=submitted.get_db_prep_save(each.submitted, connection),
+        table.copy(
+            examples[batch.status],
+            id=batch.id,
+            owner_id=owners[batch.number % len(owners)].pk,
+            submitted=submitted.get_db_prep_save(batch.submitted, connection),
         )
-        for each in batches
+        for batch in batches
     )
 
 
-def _queries(batches: list[MadeBatch], jobs: int, addresses: list[str]) -> Iterator[list[object]]:
+def _queries(batches: list[NewBatch], jobs: int, addresses: list[str]) -> Iterator[list[object]]:
     table = Table(Query)
     rows = {status: table.row(_query(status)) for status in BatchStatus}
     for batch in batches:
-        first_job = batch.number * (jobs - LARGEST // OF_A_BLOCK) // len(batches)
+        first_job = batch.number * (jobs - LARGEST // QUERIES_PER_BLOCK) // len(batches)
         for place in range(batch.size):
             number = batch.first + place
-            job = first_job + place // OF_A_BLOCK + 1
+            job = first_job + place // QUERIES_PER_BLOCK + 1
             busy = place == 0 and batch.number % 3 == 0
             sent = None if batch.status == BatchStatus.IN_PROGRESS else job
-            yield table.like(
+            yield table.copy(
                 rows[batch.status],
                 id=number + 1,
                 batch_id=batch.id,
@@ -249,7 +248,7 @@ def _queries(batches: list[MadeBatch], jobs: int, addresses: list[str]) -> Itera
 
 
 def _query(status: BatchStatus) -> Query:
-    """With as many completed steps as a query of such a batch may have."""
+    """A query of such a batch, with its completed steps."""
     query = Query(
         pk=1, place=0, source=SOURCE, props=BALANCE, slot_count=1, slots=[f"{3:064x}"],
         batch_id="", job_id=1,
@@ -265,12 +264,12 @@ def _query(status: BatchStatus) -> Query:
     return query
 
 
-def _count_days(batches: list[MadeBatch]) -> None:
-    of_day = len(batches) // DAYS + 1
+def _count_days(batches: list[NewBatch]) -> None:
+    per_day = len(batches) // DAYS + 1
     for day in range(DAYS):
-        took = {done_within(bound): of_day // len(WITHIN) + 1 for bound in WITHIN}
-        brought = {DONE: of_day, REJECTED: 1, FACTS: of_day * 30, GAS: of_day * 30 * 87_684}
-        count(NOW - timedelta(days=day), took | brought)
+        took = {done_within(bound): per_day // len(WITHIN) + 1 for bound in WITHIN}
+        counts = {DONE: per_day, REJECTED: 1, FACTS: per_day * 30, GAS: per_day * 30 * 87_684}
+        count(NOW - timedelta(days=day), took | counts)
 
 
 def _record_route(blocks: int, facts: int) -> None:
@@ -287,7 +286,7 @@ def _record_route(blocks: int, facts: int) -> None:
 
 
 def add_wide_queries() -> Mapping[str, str]:
-    """Add batches of one account that ask for many slots of the last block of `fill`."""
+    """Add batches that ask for many slots of one account, at the last block of `fill`."""
     job = BlockJob.objects.order_by("-block")[0]
     owner, _ = Account.objects.of_wallet(Wallet(WIDE_ACCOUNT))
     submitted = [
@@ -303,7 +302,7 @@ def add_wide_queries() -> Mapping[str, str]:
     ]  # fmt: skip
     Batch.objects.bulk_create(batches)
     rows = (_wide_query(batch, job) for batch in batches)
-    Query.objects.bulk_create(rows, batch_size=WIDE_AT_ONCE)
+    Query.objects.bulk_create(rows, batch_size=WIDE_PER_STATEMENT)
     return {
         "wide_block": str(job.block),
         "wide_account": WIDE_ACCOUNT,

@@ -1,10 +1,9 @@
 """The reference for proving: a plain script that proves the accounts of one block without Tacitus.
 
-It asks the node for each account's proof, checks it once with the `trie` package, and sends one
-transaction for each account to a registry of the same kind as ours. The calldata is what ours would
-be for one account, written by our own code: the header with the first account, the four words of
-the accumulated block with the others. The node signs, and the script asks for no gas estimate, so
-it is spared two things that ours does.
+It gets the proof of every account from the node, checks it with the `trie` package, and sends one
+transaction per account to a native registry. Our code builds the calldata: the header with the
+first account, the four words of the accumulated block with the others. The script has less to do
+than the service: the node signs, and no gas is estimated.
 """
 
 import time
@@ -29,19 +28,19 @@ from queries.proving.registry_calls import (
 from queries.proving.tries import ProvenPath, decode_node
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 from tests.bench.chain import BenchChain
-from tests.bench.command import BenchFailed
+from tests.bench.command import BenchError
+from tests.rigs.anvil import NO_BODIES
 
 BALANCE = frozenset({AccountField.BALANCE})
 GAS = 1_000_000  # more than one account takes
-# Explicit, because the local node drops transactions at its own choice of a fee once the base fee
-# has grown.
+# The local node drops transactions at its default fee once the base fee has grown.
 FEES = {"maxFeePerGas": hex(10**10), "maxPriorityFeePerGas": hex(10**9)}
-TIMEOUT, RECEIPT_SECONDS, MINED_WITHIN = 30, 0.02, 60  # seconds
+TIMEOUT, RECEIPT_SECONDS, MAX_MINING_SECONDS = 30, 0.02, 60
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the script took for so many accounts."""
+    """The time and gas that the script took."""
 
     accounts: int
     seconds: float
@@ -49,7 +48,7 @@ class Outcome:
 
 
 class PlainNode:
-    """A node as a script asks it: one question after the other, with requests."""
+    """A node as a simple script calls it: one request after the other."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -62,71 +61,72 @@ class PlainNode:
         self._session.close()
 
     def ask(self, method: str, *params: object) -> Any:
-        question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = self._session.post(self._address, json=question, timeout=TIMEOUT).json()
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = self._session.post(self._address, json=request, timeout=TIMEOUT).json()
         if "error" in answer:
-            raise BenchFailed(f"The local node refuses the plain script's {method}.")
+            raise BenchError(f"The local node refuses the plain script's {method}.")
         return answer["result"]
 
 
-def one_after_the_other(
+def run_sequential_script(
     chain: BenchChain, registry: str, accounts: Sequence[str], block: int
 ) -> Outcome:
-    """Wait for each receipt before asking for the next proof."""
+    """Wait for each receipt before getting the next proof."""
     begin, gas = time.perf_counter(), 0
     with PlainNode(chain.address) as node:
         for call in _calls(node, accounts, block):
-            gas += _gas_used(node, _sent(node, chain.node.payer, registry, call))
+            gas += _gas_used(node, _send(node, chain.node.payer, registry, call))
     return Outcome(len(accounts), time.perf_counter() - begin, gas)
 
 
-def all_at_once(chain: BenchChain, registry: str, accounts: Sequence[str], block: int) -> Outcome:
-    """Send each transaction as soon as possible, and then wait for all receipts."""
+def run_pipelined_script(
+    chain: BenchChain, registry: str, accounts: Sequence[str], block: int
+) -> Outcome:
+    """Send all transactions, then wait for the receipts."""
     begin = time.perf_counter()
     payer = chain.node.payer
     with PlainNode(chain.address) as node:
         nonce = int(node.ask("eth_getTransactionCount", payer, "pending"), 16)
         sent = [
-            _sent(node, payer, registry, call, nonce + place)
+            _send(node, payer, registry, call, nonce + place)
             for place, call in enumerate(_calls(node, accounts, block))
         ]
-        gas = sum(_gas_used(node, each) for each in sent)
+        gas = sum(_gas_used(node, transaction) for transaction in sent)
     return Outcome(len(accounts), time.perf_counter() - begin, gas)
 
 
 def _calls(node: PlainNode, accounts: Sequence[str], block: int) -> Iterator[bytes]:
-    keccak_of_trie.hasher = keccak256  # type: ignore[assignment]  # the faster one, as ours
-    whole = node.ask("eth_getBlockByNumber", hex(block), False)  # noqa: FBT003
-    header = header_from_json(whole)
+    keccak_of_trie.hasher = keccak256  # type: ignore[assignment]  # the faster one, as we use
+    header = header_from_json(node.ask("eth_getBlockByNumber", hex(block), NO_BODIES))
     for place, account in enumerate(accounts):
         answer = node.ask("eth_getProof", account, [], hex(block))
-        yield _call(header, _checked(header, account, answer), first=place == 0)
+        yield _prove_call(header, _checked_proof(header, account, answer), first=place == 0)
 
 
-def _checked(header: Header, account: str, answer: dict[str, Any]) -> AccountProof:
-    """Checked by `trie` alone; our own check would be a second one."""
+def _checked_proof(header: Header, account: str, answer: dict[str, Any]) -> AccountProof:
+    """Check the proof with `trie`, and only with it."""
     address = bytes.fromhex(account[2:])
     key = keccak256(address)
     encoded = [bytes.fromhex(node[2:]) for node in answer["accountProof"]]
     get_from_proof: Any = hexary.HexaryTrie.get_from_proof
-    value = get_from_proof(header.state_root, key, [rlp.decode(each) for each in encoded])
+    value = get_from_proof(header.state_root, key, [rlp.decode(node) for node in encoded])
     state = decode_account(value)
     if state.balance != int(answer["balance"], 16):
-        raise BenchFailed("The local node's proof does not show the balance that it states.")
+        raise BenchError("The local node's proof has another balance than its answer.")
     path = ProvenPath(key, value, tuple(map(decode_node, encoded)))
     return AccountProof(
         header.state_root, address, key, exists=True, state=state, path=path, slots=()
     )
 
 
-def _call(header: Header, proof: AccountProof, *, first: bool) -> bytes:
+def _prove_call(header: Header, proof: AccountProof, *, first: bool) -> bytes:
     witness = build_witness([AccountRequest(proof, BALANCE)])
     if first:
         return prove_call([headers_section([HeaderStep(header, witness, accumulate=True)])])
     return prove_call([accumulated_section(header.number, header.timestamp, header.hash, witness)])
 
 
-def _sent(node: PlainNode, payer: str, registry: str, call: bytes, nonce: int | None = None) -> str:
+def _send(node: PlainNode, payer: str, registry: str, call: bytes, nonce: int | None = None) -> str:
     transaction = {"from": payer, "to": registry, "data": f"0x{call.hex()}", "gas": hex(GAS)}
     transaction |= FEES
     transaction |= {} if nonce is None else {"nonce": hex(nonce)}
@@ -134,11 +134,11 @@ def _sent(node: PlainNode, payer: str, registry: str, call: bytes, nonce: int | 
 
 
 def _gas_used(node: PlainNode, transaction: str) -> int:
-    until = time.monotonic() + MINED_WITHIN
+    deadline = time.monotonic() + MAX_MINING_SECONDS
     while (receipt := node.ask("eth_getTransactionReceipt", transaction)) is None:
-        if time.monotonic() > until:
-            raise BenchFailed("The local node does not mine the plain script's transactions.")
+        if time.monotonic() > deadline:
+            raise BenchError("The local node does not mine the plain script's transactions.")
         time.sleep(RECEIPT_SECONDS)
     if receipt["status"] != "0x1":
-        raise BenchFailed("The registry refuses a transaction of the plain script.")
+        raise BenchError("The registry refuses a transaction of the plain script.")
     return int(receipt["gasUsed"], 16)

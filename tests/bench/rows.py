@@ -1,4 +1,4 @@
-"""What a row of the table is, how much is done for it, and how it is printed."""
+"""A row of the table, the options that set the size of a run, and how rows are printed."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,11 +18,9 @@ class Row:
     ours: float
     reference: float
     unit: str
-    least: float | None = None  # the ratio must reach it
-    most: float | None = None  # the ratio must not exceed it
-    allowed: float | None = None  # ours must not exceed it
-    # For a target that is known to be missed: what the ratio must reach all the same.
-    floor: float | None = None
+    min_ratio: float | None = None
+    max_ratio: float | None = None
+    max_ours: float | None = None
     remarks: tuple[str, ...] = ()
     figures: Mapping[str, float] = field(default_factory=dict)  # from the remarks, for programs
 
@@ -31,16 +29,12 @@ class Row:
         return self.ours / self.reference
 
     @property
-    def met(self) -> bool:
+    def is_met(self) -> bool:
         return (
-            (self.least is None or self.ratio >= self.least)
-            and (self.most is None or self.ratio <= self.most)
-            and (self.allowed is None or self.ours <= self.allowed)
+            (self.min_ratio is None or self.ratio >= self.min_ratio)
+            and (self.max_ratio is None or self.ratio <= self.max_ratio)
+            and (self.max_ours is None or self.ours <= self.max_ours)
         )
-
-    @property
-    def passes(self) -> bool:
-        return self.met if self.floor is None else self.ratio >= self.floor
 
 
 def _size(value: float, what: str) -> Any:
@@ -49,31 +43,29 @@ def _size(value: float, what: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much is done. Each is an option of the command."""
+    """The size of a run. Every field is an option of the command."""
 
     seconds: float = _size(4.0, "status_…: seconds of each turn under load")
     turns: int = _size(5, "status_…, thousand_accounts…: turns of each side, alternating")
-    few_queries: int = _size(1_000, "status_…: queries stored, where they are few")
-    many_queries: int = _size(1_000_000, "status_growth: queries stored, where they are many")
-    submissions: int = _size(30, "submit_…: batches of each size that are submitted")
+    few_queries: int = _size(1_000, "status_…: queries of the small database")
+    many_queries: int = _size(1_000_000, "status_growth: queries of the large database")
     due_rows: int = _size(100_000, "claim_…: due rows in the long queue")
     accounts: int = _size(1_000, "thousand_accounts…: accounts of the block")
     waited_for: int = _size(
         50, "thousand_accounts: accounts proven by the script that waits for each receipt"
     )
-    batches: int = _size(5_000, "many_batches_…: batches of one account each")
-    blocks: int = _size(50, "many_batches_…: blocks that these are spread over")
+    batches: int = _size(5_000, "many_batches_1: batches of one account each")
+    blocks: int = _size(50, "many_batches_1: blocks that the batches are spread over")
     latencies: int = _size(5, "latency_blocks: batches, one after the other")
-    slow_latencies: int = _size(2, "latency_blocks_12: batches, with a block every twelve seconds")
-    memory_batches: int = _size(10_000, "memory_…: batches between the first sample and the last")
+    memory_batches: int = _size(10_000, "memory_prover: batches between the first and last sample")
     nodes: int = _size(
-        1, "thousand_accounts…, many_batches_…, latency_…, memory_…: names of the chain's one node"
+        1, "thousand_accounts…, many_batches_1, latency_blocks, memory_prover: names of the node"
     )
 
 
 @dataclass(frozen=True)
 class Bench:
-    """One run: how much is done, which rows are wanted, and the folder of its programs' logs."""
+    """One run: its size, the wanted rows, and the folder of its programs' logs."""
 
     sizes: Sizes
     wanted: frozenset[str]
@@ -86,14 +78,14 @@ def head() -> str:
 
 
 def lines(row: Row) -> Iterator[str]:
-    figures = f"{_shown(row.ours):>12} {_shown(row.reference):>12} {_shown(row.ratio):>9}"
+    figures = f"{_rounded(row.ours):>12} {_rounded(row.reference):>12} {_rounded(row.ratio):>9}"
     target = f"; {_target(row)}" if _target(row) else ""
     yield f"{row.name:{WIDTH}} {figures}  {row.unit}{target}"
     for remark in (row.what, *row.remarks):
         yield f"  {remark}"
 
 
-def as_object(row: Row) -> dict[str, Any]:
+def to_json_object(row: Row) -> dict[str, Any]:
     return {
         "name": row.name,
         "ours": row.ours,
@@ -107,18 +99,14 @@ def as_object(row: Row) -> dict[str, Any]:
     }
 
 
-def missed(rows: Iterable[Row]) -> str:
-    """The sentence that names the rows whose target or floor is missed; empty if there is none."""
-    names = ", ".join(
-        row.name if row.floor is None else f"{row.name} (its floor)"
-        for row in rows
-        if not row.passes
-    )
+def missed_targets(rows: Iterable[Row]) -> str:
+    """Name the rows that miss their target, in a sentence; empty if there is none."""
+    names = ", ".join(row.name for row in rows if not row.is_met)
     return f"The target is not met: {names}." if names else ""
 
 
-def _shown(figure: float) -> str:
-    """With as many digits as say something."""
+def _rounded(figure: float) -> str:
+    """To three or four significant digits."""
     size = abs(figure)
     places = 3 if size < SMALL else 1 if size < LARGE else 0
     return f"{figure:,.{places}f}"
@@ -128,20 +116,10 @@ def _target(row: Row) -> str:
     bounds = [
         f"{word} {bound:g}"
         for word, bound in (
-            ("at least", row.least),
-            ("at most", row.most),
-            ("ours at most", row.allowed),
+            ("at least", row.min_ratio),
+            ("at most", row.max_ratio),
+            ("ours at most", row.max_ours),
         )
         if bound is not None
     ]
-    if not bounds:
-        return ""
-    target = f"{' and '.join(bounds)}: {_met(row.met)}"
-    if row.floor is None:
-        return target
-    gap = "" if row.met else ", a known gap"
-    return f"{target}{gap}; its floor of {row.floor:g}: {_met(row.passes)}"
-
-
-def _met(is_met: bool) -> str:  # noqa: FBT001
-    return "met" if is_met else "not met"
+    return f"{' and '.join(bounds)}: {'met' if row.is_met else 'not met'}" if bounds else ""

@@ -1,4 +1,4 @@
-"""The service's own settings, with the bare views beside its addresses."""
+"""The service's settings, with the bare view added to its URLs."""
 
 from explorer.settings import *  # noqa: F403
 

@@ -1,7 +1,6 @@
-"""The service under measurement: the web server and provers as processes, and what they use."""
+"""The service under measurement: web server and provers as processes; their CPU and memory."""
 
 import os
-import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,22 +12,23 @@ from django.db import connection
 
 from explorer.demo.processes import Programs
 from explorer.demo.service import is_ready
-from queries.client.tacitus import Ask, Tacitus, batch_of
+from queries.client.tacitus import BlockQuery, Tacitus, build_batch
 from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.bench.chain import CHAIN_ID, BenchChain
-from tests.bench.command import BenchFailed
+from tests.bench.command import BenchError
 from tests.bench.database import new_key
-from tests.bench.http_load import Request, each_once
+from tests.bench.http_load import Request, send_all
 from tests.bench.rows import Bench
+from tests.commands import free_port
 
 SERVER = "web server"
-ROWS_SECONDS = 0.1  # between two counts of open batches; the database has time for the provers
-DONE_WITHIN = 600  # seconds, for one batch
-STUCK_AFTER = 120  # seconds in which no batch ends
+COUNT_SECONDS = 0.1  # between two counts of open batches, to leave the database to the provers
+MAX_BATCH_SECONDS = 600
+STUCK_SECONDS = 120  # in which no batch ends
 
 PROC = Path("/proc")
-NO_PROC = "What a process uses is read from /proc, which is missing here."
+NO_PROC = "CPU and memory are read from /proc, which is missing here."
 # Positions after the name in /proc/PID/stat.
 PARENT, USER_TICKS, SYSTEM_TICKS, PAGES = 1, 11, 12, 21
 
@@ -40,7 +40,7 @@ class MeasuredPrograms(Programs):
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running web server, a key for it, and the programs that it is one of."""
+    """A running web server, an API key, and the programs started with it."""
 
     port: int
     key: str
@@ -53,7 +53,7 @@ class Server:
 
 @contextmanager
 def serving(bench: Bench, name: str, database: str, **more: str) -> Iterator[Server]:
-    """A server with one process, to leave a processor for the client, and without rate limits."""
+    """A server without rate limits, and with one process, to leave a processor to the client."""
     folder = bench.folder / name
     folder.mkdir()
     own = {
@@ -63,12 +63,12 @@ def serving(bench: Bench, name: str, database: str, **more: str) -> Iterator[Ser
         "REQUESTS_PER_MINUTE": "1000000000",
         "FACTS_PER_DAY": "1000000000",
     }
-    port, key = _free_port(), new_key()
+    port, key = free_port(), new_key()
     connection.close()
-    with_bare_views = {"DJANGO_SETTINGS_MODULE": "tests.bench.server_settings"}
+    bare_views = {"DJANGO_SETTINGS_MODULE": "tests.bench.server_settings"}
     with MeasuredPrograms(folder, own | more) as programs:
         options = ("--port", str(port), "--workers", "1")
-        programs.start(SERVER, "serve", *options, **with_bare_views)
+        programs.start(SERVER, "serve", *options, **bare_views)
         server = Server(port, key, programs)
         programs.wait_for(SERVER, lambda _: is_ready(server.site))
         yield server
@@ -76,19 +76,19 @@ def serving(bench: Bench, name: str, database: str, **more: str) -> Iterator[Ser
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A server with provers, on a local chain with a registry of its own."""
+    """A server with provers, on a local chain with its own registry."""
 
     server: Server
     chain: BenchChain
     registry: str
 
     def start_provers(self, count: int) -> list[str]:
-        """Their names, once all of them are running."""
+        """Return their names once all are running."""
         names = [f"prover {place + 1}" for place in range(count)]
         for name in names:
             self.server.programs.start(name, "run_prover")
         for name in names:
-            self.server.programs.wait_for(name, lambda said: "Proving on" in said)
+            self.server.programs.wait_for(name, lambda log: "Proving on" in log)
         return names
 
     def cpu_seconds(self, names: Sequence[str]) -> float:
@@ -97,35 +97,35 @@ class Service:
     def resident_bytes(self, name: str) -> int:
         return _resident_bytes(self.server.programs.pid(name))
 
-    def seconds_to_done(self, asked: Ask, *, poll_every: float) -> float:
-        """From the submission, as the client sees it."""
+    def seconds_to_done(self, ask: BlockQuery, *, poll_seconds: float) -> float:
+        """Submit a batch and wait until it is DONE, as a client does."""
         client = Tacitus(self.server.site, self.server.key)
         begin = time.perf_counter()
-        batch = client.submit(batch_of(CHAIN_ID, asked)).id
-        until = time.monotonic() + DONE_WITHIN
-        while not (status := client.status(batch, steps=False, until=until)).done:
+        batch = client.submit(build_batch(CHAIN_ID, ask)).id
+        deadline = time.monotonic() + MAX_BATCH_SECONDS
+        while not (status := client.status(batch, steps=False, deadline=deadline)).done:
             if status.rejected:
                 raise status.rejected
             self.server.programs.check()
-            time.sleep(poll_every)
+            time.sleep(poll_seconds)
         return time.perf_counter() - begin
 
     def submit_all(self, bodies: Sequence[bytes]) -> None:
         path = "/submit-batch-query"
-        each_once([Request.to(self.server.port, path, self.server.key, each) for each in bodies])
+        send_all([Request.build(self.server.port, path, self.server.key, body) for body in bodies])
 
     def wait_until_all_have_ended(self) -> None:
-        """By the rows, so that the server has nothing to do meanwhile."""
+        """Count rows in the database, so that the server stays idle."""
         left, last = -1, time.monotonic()
         while open_now := Batch.objects.filter(ended=None).count():
             self.server.programs.check()
             if open_now != left:
                 left, last = open_now, time.monotonic()
-            if time.monotonic() > last + STUCK_AFTER:
-                raise BenchFailed(f"{left:,} batches have not moved for {STUCK_AFTER} seconds.")
-            time.sleep(ROWS_SECONDS)
+            if time.monotonic() > last + STUCK_SECONDS:
+                raise BenchError(f"{left:,} batches have not moved for {STUCK_SECONDS} seconds.")
+            time.sleep(COUNT_SECONDS)
         if rejected := Batch.objects.exclude(status=BatchStatus.DONE).first():
-            raise BenchFailed(f"A batch was rejected: {rejected.error_sentence}")
+            raise BenchError(f"A batch was rejected: {rejected.error_sentence}")
 
 
 @contextmanager
@@ -145,34 +145,31 @@ def service(
             connection.close()
 
 
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 def _cpu_seconds(process: int) -> float:
-    """Its processor time so far, with that of its running children."""
+    """CPU time so far, with that of its running children."""
     ticks = os.sysconf("SC_CLK_TCK")
-    return sum(int(each[USER_TICKS]) + int(each[SYSTEM_TICKS]) for each in _family(process)) / ticks
+    return (
+        sum(int(stat[USER_TICKS]) + int(stat[SYSTEM_TICKS]) for stat in _family_stats(process))
+        / ticks
+    )
 
 
 def _resident_bytes(process: int) -> int:
-    """The memory of it and its children; what they share counts for each."""
-    return sum(int(each[PAGES]) for each in _family(process)) * os.sysconf("SC_PAGE_SIZE")
+    """Memory of the process and its children; shared memory counts several times."""
+    return sum(int(stat[PAGES]) for stat in _family_stats(process)) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _family(process: int) -> Iterator[list[str]]:
-    everyone = {}
+def _family_stats(process: int) -> Iterator[list[str]]:
+    stats = {}
     for folder in PROC.glob("[0-9]*"):
         try:
             stat = (folder / "stat").read_text()
         except OSError:
-            continue  # it has ended meanwhile
-        everyone[int(folder.name)] = stat.rpartition(")")[2].split()
-    if process not in everyone:
-        raise BenchFailed(NO_PROC)
-    wanted = [process]
-    for each in wanted:
-        yield everyone[each]
-        wanted += [other for other, stat in everyone.items() if int(stat[PARENT]) == each]
+            continue  # it has just ended
+        stats[int(folder.name)] = stat.rpartition(")")[2].split()
+    if process not in stats:
+        raise BenchError(NO_PROC)
+    family = [process]
+    for pid in family:
+        yield stats[pid]
+        family += [other for other, stat in stats.items() if int(stat[PARENT]) == pid]

@@ -1,4 +1,4 @@
-"""Recorded proofs cost no more gas than the targets, and what is documented."""
+"""Recorded proofs cost what the documentation says, and no more gas than the targets."""
 
 import json
 from dataclasses import replace
@@ -13,37 +13,37 @@ from queries.proving.keccak import HASH_BYTES
 from queries.proving.witnesses import AccountField
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.targets import TARGETS
-from tests.bench.gas.trials import Measured, measure
+from tests.bench.gas.trials import Measurement, measure
 
 pytestmark = pytest.mark.no_database
 
 CONTRACT = "mainnet_21925176/0x00000000219ab540356cbb839cbe05303d7705fa"
-Cases = dict[str, Measured]
+Cases = dict[str, Measurement]
 
 
 @pytest.fixture(scope="module")
 def cases(corpus_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Cases:
-    """Every file of the corpus, with at most a hundred accounts each."""
+    """Every file of the corpus, with at most a hundred accounts per file."""
     folder = tmp_path_factory.mktemp("corpus")
     for file in corpus_folder.glob("*.json"):
         document = json.loads(file.read_text())
         document["accounts"] = document.get("accounts", [])[:100]
         (folder / file.name).write_text(json.dumps(document))
-    cases = {each.case: each for each in measure(read_corpus(folder))}
+    cases = {trial.case: trial for trial in measure(read_corpus(folder))}
     assert len(cases) > 80
-    assert len(cases[f"{CONTRACT}/header+account"].ways) == 4
+    assert len(cases[f"{CONTRACT}/header+account"].variants) == 4
     return cases
 
 
 def test_the_targets_are_met(cases: Cases) -> None:
     for target in TARGETS:
         case = cases[target.case]
-        assert getattr(case, target.figure) <= target.most, target.name
-        if target.floor_rules:
+        assert getattr(case, target.figure) <= target.maximum, target.name
+        if target.is_floor:
             assert case.total_gas == case.floor_gas, target.name
 
 
-SHOWN_TO_ALL = 3  # of the targets
+FIRST_TARGETS = 3  # which the README has
 
 
 def test_the_documented_figures_are_the_measured_ones(cases: Cases, repository: Path) -> None:
@@ -51,38 +51,38 @@ def test_the_documented_figures_are_the_measured_ones(cases: Cases, repository: 
     for target in TARGETS:
         figure = getattr(cases[target.case], target.figure)
         assert f"{figure:,}" in audit, f"{target.name} is {figure:,} now"
-        assert f"{target.most:,}" in audit, target.name
+        assert f"{target.maximum:,}" in audit, target.name
     for file in ("README.md", "explorer/docs/how-it-works.md"):
-        for target in TARGETS[:SHOWN_TO_ALL]:
+        for target in TARGETS[:FIRST_TARGETS]:
             figure = getattr(cases[target.case], target.figure)
             assert f"| {figure:,} " in (repository / file).read_text(), (file, target.name)
 
 
-def test_costs_rest_on_the_measured_figures(cases: Cases) -> None:
+def test_cost_estimates_use_the_measured_gas(cases: Cases) -> None:
     account, whole = cases[f"{CONTRACT}/account"], cases[f"{CONTRACT}/header+account"]
-    as_sent = whole.ways["nothing left out"]  # with the parent's hash and the beacon root
+    as_sent = whole.variants["nothing left out"]  # with the parent's hash and the beacon root
     measured: dict[str, list[int | None]] = {
         "native-header": [whole.total_gas - account.total_gas, whole.bytes - account.bytes],
         "header": [as_sent - account.total_gas, whole.bytes + 2 * HASH_BYTES - account.bytes],
         "accounts-1": [account.total_gas, account.bytes],
     }
-    for many in (10, 100):
-        case = cases[f"mainnet_one_root_200/accounts-{many}"]
-        measured[f"accounts-{many}"] = [case.per_account, round(case.bytes / many)]
+    for count in (10, 100):
+        case = cases[f"mainnet_one_root_200/accounts-{count}"]
+        measured[f"accounts-{count}"] = [case.per_account, round(case.bytes / count)]
     assert {name: list(MEASURED["gas"][name].values()) for name in measured} == measured
 
 
 def test_the_service_sends_the_cheapest_call(cases: Cases, corpus_folder: Path) -> None:
     """With a slot, it is cheaper to send the hashes that a native registry could look up."""
     name, account = CONTRACT.split("/")
-    (file,) = (each for each in read_corpus(corpus_folder) if each.name == name)
-    (proof,) = (each.proof for each in file.accounts if each.name == account)
+    (file,) = (block for block in read_corpus(corpus_folder) if block.name == name)
+    (proof,) = (held.proof for held in file.accounts if held.name == account)
     assert file.block.header
     assert proof.address
     anchor = Anchor(file.block.header, accumulated=False, fills_hashes=True)
     for case, slots in (("header+account", 0), ("header+account+slot", 1)):
         shown = replace(proof, slots=proof.slots[:slots])
-        wanted = frozenset({AccountField.BALANCE}), tuple(each.slot for each in shown.slots)
+        wanted = frozenset({AccountField.BALANCE}), tuple(slot.slot for slot in shown.slots)
         lacking = Missing({proof.address: wanted}, frozenset(), ())
         (call,) = join(pieces_of(0, anchor, lacking, [shown]))
         assert len(call.data) == cases[f"{CONTRACT}/{case}"].bytes

@@ -192,7 +192,7 @@ def test_answers_name_the_address_at_which_the_service_can_be_reached(
     client = Client(headers={"Host": "127.0.0.1:8700", "Accept": "application/json"})
     assert f"({named}/docs/api.md)" in client.get("/llms.txt").text
     assert f"{named}/dashboard shows it." in client.get("/batch-queries").text
-    assert f"{named}/docs/api lists what there is." in client.get("/nowhere").text
+    assert f"{named}/docs/api lists all addresses." in client.get("/nowhere").text
     settings.ALLOWED_HOSTS = ["127.0.0.1"]
     stranger = client.get("/nowhere", headers={"Host": "evil.example"})
     assert "evil.example" not in stranger.text

@@ -18,7 +18,7 @@ from explorer.demo.chains import HOLDINGS
 from queries.client.tacitus import Tacitus
 from tests.commands import clean_environment, free_port
 from tests.guides import code_of
-from tests.scenarios.service import until
+from tests.rigs.service import until
 
 pytestmark = pytest.mark.no_database
 
@@ -243,7 +243,7 @@ def test_ctrl_c_ends_everything_and_a_proof_outlives_it(
         demo.interrupt()
         time.sleep(0.1)
     demo.wait()
-    assert "Everything that was started has ended.\n" in demo.said
+    assert "All programs have stopped.\n" in demo.said
     assert "Traceback" not in demo.said
     assert not demo.processes_of("manage.py")
     _is_gone(demo)

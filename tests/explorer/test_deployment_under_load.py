@@ -10,9 +10,9 @@ import psycopg
 import requests
 
 from tests.commands import free_port
+from tests.rigs.anvil import Chain
 from tests.rigs.proxy import proxied
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import HOLDER, SIGNER, Service, accounts, request, until
+from tests.rigs.service import HOLDER, SIGNER, Service, accounts, request, until
 
 BLOCKS = 10  # so few that most are asked for again when they are proven
 VISITORS, READERS, PAUSE = 4, 2, 0.1

@@ -14,7 +14,7 @@ from queries.http import thread_slots
 from queries.models import Query
 from tests.explorer.proven import page_of_fact, proven_batch
 from tests.queries.prover.service import CHAIN_ID, Service, serving
-from tests.rigs.lying_node import lying_node, stall
+from tests.rigs.stub_node import lying_node, stall
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 WAITS = 1  # second, that a visitor does

@@ -70,7 +70,7 @@ OF_OURS = [
 SHAPES_THAT_TAKE_LONG = [
     "%25", "%", "%2561", "%61%70%69", "a=%2525", "a&", "api", "api.", "api%2", "api%25", "apikey",
     "apikey=", "apikey ", "apikey%", "apikey%25%25", "apikey=['&", 'apikey=\\"', "apikey=\n",
-    "authorization", "authorization ", "tct", "tct_", "tct%252525", "[struck-out]", " ", "\n",
+    "authorization", "authorization ", "tct", "tct_", "tct%252525", "[redacted]", " ", "\n",
 ]  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def test_a_request_is_one_line_with_its_id_and_a_strange_host(
     assert request_id.get() == ""  # it ends with its request
     line, of_strange = [each for each in caplog.records if each.name == "tacitus.requests"]
     fields = vars(line)["fields"]
-    assert (fields["status"], fields["path"]) == (404, "/nowhere?[struck-out]&x=%0d%0a")
+    assert (fields["status"], fields["path"]) == (404, "/nowhere?[redacted]&x=%0d%0a")
     assert "host" not in fields
     assert "hidden" not in line.getMessage()
     assert "\n" not in line.getMessage()

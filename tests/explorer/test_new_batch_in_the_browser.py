@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.accessibility import grave_faults
 from tests.accounts.wallet import Wallet, install
-from tests.scenarios.service import HOLDER, OWNERS, Service
+from tests.rigs.service import HOLDER, OWNERS, Service
 
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 WIDTHS = (360, 1200, 1920)

@@ -23,8 +23,8 @@ from django.template.loader import render_to_string
 from tests.commands import PRODUCTION, Manage, clean_environment, free_port
 from tests.rigs.proxy import proxied
 from tests.rigs.quiet_server import QuietServer, serving
+from tests.rigs.service import Service
 from tests.scenarios.production import serve_in_production
-from tests.scenarios.service import Service
 
 PROXY = {"Host": "proofs.example.org", "X-Forwarded-Proto": "https"}
 KEY = f"tct_{10 * 'a'}_{32 * 'b'}"

@@ -122,7 +122,7 @@ def test_postgresql_with_its_options(tmp_path: Path) -> None:
         ("postgres://u:hunter2@h:port/n", "cannot be read"),
         ("postgres://h/n?hunter2", "Known are: application_name"),
         ("postgres://h/n?connect_timeout=hunter2", "connect_timeout is not"),
-        ("postgres://u:hunter2/@h/n", "percent-encoded, such as %40 for @"),
+        ("postgres://u:hunter2/@h/n", "password, such as %40 for @"),
         ("sqlite:///hunter2.sqlite3", "with four slashes: sqlite:////folder/file"),
         ("sqlite:////x?hunter2=1", "Known are: none, for SQLite"),
     ],

@@ -1,4 +1,4 @@
-"""Processes that go on after the command that started them, by their names."""
+"""Named processes that outlive the command that started them."""
 
 import os
 import signal
@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-ENDED_WITHIN = 60  # seconds
+STOP_SECONDS = 60  # seconds
 
 
 def start(
     name: str, command: Sequence[str], cwd: Path, environment: Mapping[str, str], state: Path
 ) -> None:
-    """What it prints is in `state`/NAME.log."""
+    """Start a process whose output is written to `state`/NAME.log."""
     with (state / f"{name}.log").open("a") as log:
         process = subprocess.Popen(
             command,
@@ -29,21 +29,21 @@ def start(
 
 
 def stop(pattern: str, state: Path) -> None:
-    """All that run and whose names match, by SIGTERM."""
+    """Send SIGTERM to the processes whose names match, and wait for their end."""
     files = list(state.glob(f"{pattern}.pid"))
     processes = [int(file.read_text()) for file in files]
     for file, process in zip(files, processes, strict=True):
         file.unlink()
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGTERM)
-    until = time.monotonic() + ENDED_WITHIN
-    while running := [each for each in processes if _runs(each)]:
-        assert time.monotonic() < until, f"{running} do not stop"
+    deadline = time.monotonic() + STOP_SECONDS
+    while running := [process for process in processes if _is_running(process)]:
+        assert time.monotonic() < deadline, f"{running} do not stop"
         time.sleep(0.05)
 
 
-def _runs(process: int) -> bool:
-    """One that has ended and that nobody has waited for does not count."""
+def _is_running(process: int) -> bool:
+    """Zombies have ended."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

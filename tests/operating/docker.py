@@ -1,9 +1,9 @@
 """Stands in for Docker, which tests cannot have: `python -m tests.operating.docker ARGUMENTS`.
 
-It runs what the container would run, with the settings, secrets and files that `compose.yaml` and
-the Dockerfile give it: without privileges, on a read-only copy of the image's files. The working
-directory holds `compose.yaml`; DOCKER_STATE names a folder whose `hosts.json` says what to write
-for the names and ports of containers.
+It runs a container's command with the settings, secrets and files of `compose.yaml` and the
+Dockerfile, without privileges, on a read-only copy of the image's files. The working directory has
+`compose.yaml`; DOCKER_STATE names a folder whose `hosts.json` maps the names and ports of
+containers to this machine's.
 """
 
 import json
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,13 @@ import yaml
 from tests.operating import background
 
 HERE, STATE = Path.cwd(), Path(os.environ["DOCKER_STATE"])
-IMAGE, COLLECTED = STATE / "image", STATE / "collected"
+IMAGE, STATIC_ROOT = STATE / "image", STATE / "collected"
 PYTHON = Path(sys.executable).parent
 VALUE = re.compile(r"\$\{(\w+)(?::([?-])([^}]*))?\}")
-# No capability is left, so that root too is refused what the files' modes refuse.
+# Without capabilities, files' modes apply to root too.
 UNPRIVILEGED = ["setpriv", "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
 PREFIX = UNPRIVILEGED if os.geteuid() == 0 else []
-HEALTHY_WITHIN = 60  # seconds
+HEALTH_SECONDS = 60  # seconds
 
 
 def main(arguments: list[str]) -> int:
@@ -36,15 +37,15 @@ def main(arguments: list[str]) -> int:
         case ["compose", "build"]:
             _build()
         case ["run", *rest]:
-            place = rest.index("tacitus")
+            start = rest.index("tacitus") + 1
             (outside, inside) = rest[rest.index("--volume") + 1].split(":")
-            command = [each.replace(inside, outside) for each in rest[place + 1 :]]
-            return _run(command, _of_the_image())
+            command = [argument.replace(inside, outside) for argument in rest[start:]]
+            return _run(command, _image_environment())
         case ["compose", "run", *rest]:
-            name, *command = _without_options(rest)
-            return _run([_here(name, each) for each in command], _environment(name))
+            name, *command = _skip_options(rest)
+            return _run([_on_this_machine(name, word) for word in command], _environment(name))
         case ["compose", "exec", *rest]:
-            name, *command = _without_options(rest)
+            name, *command = _skip_options(rest)
             assert name == "postgres"
             return _run(command, _hosts()["postgres"])
         case ["compose", *rest] if "up" in rest:
@@ -54,19 +55,19 @@ def main(arguments: list[str]) -> int:
             for name in names:
                 background.stop(f"{name}-*", STATE)
         case _:
-            sys.exit(f"Not understood here: docker {shlex.join(arguments)}")
+            sys.exit(f"The stand-in does not know: docker {shlex.join(arguments)}")
     return 0
 
 
-def _without_options(arguments: list[str]) -> list[str]:
-    return arguments[next(n for n, each in enumerate(arguments) if not each.startswith("-")) :]
+def _skip_options(arguments: list[str]) -> list[str]:
+    return list(dropwhile(lambda argument: argument.startswith("-"), arguments))
 
 
 # The image
 
 
 def _instructions() -> list[list[str]]:
-    """Of the Dockerfile's last stage."""
+    """Return the instructions of the Dockerfile's last stage."""
     text = (HERE / "Dockerfile").read_text().replace("\\\n", " ")
     lines = [line.split(" ", 1) for line in text.splitlines() if re.match("[A-Z]+ ", line)]
     last = max(n for n, (word, _) in enumerate(lines) if word == "FROM")
@@ -75,7 +76,7 @@ def _instructions() -> list[list[str]]:
 
 def _build() -> None:
     IMAGE.mkdir()
-    COLLECTED.mkdir()
+    STATIC_ROOT.mkdir()
     for word, rest in _instructions():
         if word == "COPY" and not rest.startswith("--from"):
             *sources, target = rest.split()
@@ -83,24 +84,24 @@ def _build() -> None:
                 _copy(HERE / source, IMAGE / target)
         if word == "RUN" and "manage.py" in rest:
             command = ["bash", "-c", rest]
-            subprocess.run(command, cwd=IMAGE, env=_of_the_image(), check=True)
-    subprocess.run(["chmod", "-R", "a-w", IMAGE, COLLECTED], check=True)
+            subprocess.run(command, cwd=IMAGE, env=_image_environment(), check=True)
+    subprocess.run(["chmod", "-R", "a-w", IMAGE, STATIC_ROOT], check=True)
 
 
 def _copy(source: Path, target: Path) -> None:
     if source.is_dir():
-        left_out = shutil.ignore_patterns("node_modules", "__pycache__")  # as .dockerignore
-        shutil.copytree(source, target, ignore=left_out)
+        ignored = shutil.ignore_patterns("node_modules", "__pycache__")  # as .dockerignore
+        shutil.copytree(source, target, ignore=ignored)
     else:
         shutil.copy(source, target)
 
 
-def _of_the_image() -> dict[str, str]:
-    """The variables that it sets, and no others."""
+def _image_environment() -> dict[str, str]:
+    """Return the variables that the image sets."""
     text = " ".join(rest for word, rest in _instructions() if word == "ENV")
-    own = dict(each.split("=", 1) for each in shlex.split(text))
+    variables = dict(pair.split("=", 1) for pair in shlex.split(text))
     path = f"{PYTHON}:{os.environ['PATH']}"
-    return own | {"PATH": path, "STATIC_ROOT": str(COLLECTED)}
+    return variables | {"PATH": path, "STATIC_ROOT": str(STATIC_ROOT)}
 
 
 def _default_command() -> list[str]:
@@ -120,11 +121,11 @@ def _settings() -> dict[str, str]:
 def _compose() -> Any:
     settings = _settings()
 
-    def value(found: re.Match[str]) -> str:
-        name, kind, otherwise = found.groups()
+    def value(match: re.Match[str]) -> str:
+        name, kind, default = match.groups()
         if settings.get(name) or kind == "-":
-            return settings.get(name) or otherwise
-        sys.exit(f"{name}: {otherwise}")
+            return settings.get(name) or default
+        sys.exit(f"{name}: {default}")
 
     return yaml.safe_load(VALUE.sub(value, (HERE / "compose.yaml").read_text()))
 
@@ -133,8 +134,8 @@ def _hosts() -> Any:
     return json.loads((STATE / "hosts.json").read_text())
 
 
-def _here(service: str, text: str) -> str:
-    """A text of the container's, with this machine's folders, hosts and ports in it."""
+def _on_this_machine(service: str, text: str) -> str:
+    """Replace a container's folders, hosts and ports by this machine's."""
     folders = {
         "/run/secrets": STATE / "secrets" / service,
         "/etc/tacitus": HERE / "config",
@@ -146,17 +147,19 @@ def _here(service: str, text: str) -> str:
 
 
 def _environment(name: str) -> dict[str, str]:
-    """All that the service is given; its secrets are written to files."""
+    """Write the service's secrets to files, and return its variables."""
     compose = _compose()
     service = compose["services"][name]
     assert service["env_file"] == [{"path": ".env", "required": False}]
     for secret in service["secrets"]:
         file = STATE / "secrets" / name / secret
-        if not file.exists():  # else a service may be reading it
+        if not file.exists():  # a running service may be reading it
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(_here(name, (HERE / compose["secrets"][secret]["file"]).read_text()))
-    given = _of_the_image() | _settings() | service["environment"]
-    return {key: _here(name, value) for key, value in given.items()}
+            file.write_text(
+                _on_this_machine(name, (HERE / compose["secrets"][secret]["file"]).read_text())
+            )
+    variables = _image_environment() | _settings() | service["environment"]
+    return {key: _on_this_machine(name, value) for key, value in variables.items()}
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:
@@ -171,15 +174,15 @@ def _up(profiles: list[str]) -> None:
             continue
         command = service.get("command") or _default_command()
         command = shlex.split(command) if isinstance(command, str) else command
-        command = [_here(name, each) for each in command]
+        command = [_on_this_machine(name, word) for word in command]
         if service["restart"].startswith("on-failure:"):
-            tries = range(int(service["restart"].partition(":")[2]))
-            assert any(_run(command, _environment(name)) == 0 for _ in tries), f"{name} fails"
+            attempts = range(int(service["restart"].partition(":")[2]))
+            assert any(_run(command, _environment(name)) == 0 for _ in attempts), f"{name} fails"
             continue
         for number in range(service.get("deploy", {}).get("replicas", 1)):
-            if not (STATE / f"{name}-{number}.pid").exists():
-                own = f"{name}-{number}"
-                background.start(own, PREFIX + command, IMAGE, _environment(name), STATE)
+            process = f"{name}-{number}"
+            if not (STATE / f"{process}.pid").exists():
+                background.start(process, PREFIX + command, IMAGE, _environment(name), STATE)
         if "healthcheck" in service:
             _await_health(name, service["healthcheck"]["test"])
 
@@ -187,10 +190,10 @@ def _up(profiles: list[str]) -> None:
 def _await_health(name: str, test: list[str]) -> None:
     kind, *command = test
     assert kind == "CMD"
-    until = time.monotonic() + HEALTHY_WITHIN
-    command = [_here(name, each) for each in command]
+    deadline = time.monotonic() + HEALTH_SECONDS
+    command = [_on_this_machine(name, word) for word in command]
     while _run(command, _environment(name)) != 0:
-        assert time.monotonic() < until, (STATE / f"{name}-0.log").read_text()
+        assert time.monotonic() < deadline, (STATE / f"{name}-0.log").read_text()
         time.sleep(0.2)
 
 

@@ -1,4 +1,4 @@
-"""A service with a transaction in flight, backed up, used, and restored."""
+"""Backs up a service with a transaction in flight, uses it, and restores it."""
 
 import re
 import time
@@ -7,65 +7,65 @@ from pathlib import Path
 
 from eth_account import Account
 
-from tests.scenarios.chain import ETHER, Chain
-from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts, until
+from tests.rigs.anvil import ETHER, Chain
+from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts, until
 
 CHAIN_ID = 11_155_111  # the guide's example
 FEE = str(ETHER // 100)
 
 
-def chain_of_the_guide() -> Chain:
-    """One that mines every second, and whose newest block is a few minutes old."""
+def guide_chain() -> Chain:
+    """A chain that mines every second, and whose newest block is a few minutes old."""
     chain = Chain(CHAIN_ID, block_time=1)
     chain.rpc("evm_setNextBlockTimestamp", int(time.time()) - 600)
     chain.mine(20, seconds=1)
     return chain
 
 
-def on_nodes_of(chain: Chain, commands: str) -> str:
-    """The commands with this chain's node instead of the guide's two."""
+def with_chain_node(chain: Chain, commands: str) -> str:
+    """Replace the guide's two nodes by this chain's node."""
     changed = re.sub(r"(--node sepolia=\S+ ?){2}", f"--node sepolia={chain.url} ", commands)
     assert changed != commands
     return changed
 
 
-def funded(chain: Chain, key: str) -> str:
-    """The address of this signer, which has some of the chain's coin."""
+def fund_signer(chain: Chain, key: str) -> str:
+    """Give the key's account some coin, and return its address."""
     address: str = Account.from_key(key.strip()).address
     chain.set_balance(address, 10 * ETHER)
     return address
 
 
-def client_of(folder: Path, chain: Chain, url: str, key: str, registry: str) -> Service:
+def service_client(folder: Path, chain: Chain, url: str, key: str, registry: str) -> Service:
     folder.mkdir()
     client = Service(folder, "", [key.strip()])
     client.add_chain(chain)
     client.registries[chain.id, chain.id] = registry
     client.url = url
-    # As the proxy asks.
+    # As the proxy does.
     client.headers = {"Host": "proofs.example.org", "X-Forwarded-Proto": "https"}
     return client
 
 
 class Drill:
-    """`client` asks the service, which proves the past of `chain` to itself for `signer`."""
+    """Uses a service that proves the past of `chain` to itself, paid for by `signer`."""
 
     def __init__(self, client: Service, chain: Chain, signer: str) -> None:
         self._client, self._chain, self._signer = client, chain, signer
         self._blocks: set[int] = set()
 
-    def passes(
+    def run(
         self, back_up: Callable[[], object], stop: Callable[[], str], restore: Callable[[], object]
     ) -> None:
         """`stop` returns what `check_setup` printed; `restore` starts the service again."""
         client, chain = self._client, self._chain
-        done = self._submitted(self._provable())
+        done = self._submit(self._mine_provable_block())
         client.wait(done)
-        in_flight = self._in_flight()
+        in_flight = self._submit_in_flight()
         back_up()
         self._mine(8)
         client.wait(in_flight)
-        unknown = self._in_flight()
+        unknown = self._submit_in_flight()
         assert "; 1 transaction pending" in stop()
         self._mine(8)
         assert "pending" not in stop()
@@ -77,25 +77,25 @@ class Drill:
         client.wait(in_flight)
         assert client.get("/batch-query-status", batchQueryId=unknown).status_code == 404
         for block in sorted(self._blocks):
-            assert client.wait(self._submitted(block))["spent"] == "0"
+            assert client.wait(self._submit(block))["spent"] == "0"
         assert len(chain.transactions_of(self._signer)) == paid
-        client.wait(self._submitted(self._provable()))
-        self._every_fact_is_proven_once()
+        client.wait(self._submit(self._mine_provable_block()))
+        self._check_facts()
 
-    def _submitted(self, block: int) -> str:
+    def _submit(self, block: int) -> str:
         self._blocks.add(block)
         chain = self._chain.id
         return self._client.submit({chain: {block: accounts(HOLDER)}}, to=chain, fee=FEE)
 
-    def _provable(self) -> int:
-        """A new block that is final."""
+    def _mine_provable_block(self) -> int:
+        """Mine a new block that is final."""
         return self._chain.mine(8, seconds=1) - 4
 
-    def _in_flight(self) -> str:
-        """A batch whose transaction is sent. From then on no block is mined."""
-        block = self._provable()
+    def _submit_in_flight(self) -> str:
+        """Submit a batch, and stop mining when its transaction is sent."""
+        block = self._mine_provable_block()
         self._chain.rpc("anvil_setIntervalMining", 0)
-        batch = self._submitted(block)
+        batch = self._submit(block)
         until(self._pending, what="a transaction is in flight")
         return batch
 
@@ -106,13 +106,13 @@ class Drill:
         self._chain.mine(blocks, seconds=1)
         self._chain.rpc("anvil_setIntervalMining", 1)
 
-    def _every_fact_is_proven_once(self) -> None:
-        """By transactions without a gap, none of which failed."""
+    def _check_facts(self) -> None:
+        """Check that every fact was proven once, by successful transactions without a gap."""
         chain, route = self._chain, (self._chain.id, self._chain.id)
         for block in self._blocks:
             assert self._client.field(HOLDER, block, BALANCE, route=route) == HELD
             event = "AccountProven(address,uint256,uint8)"
             assert len(self._client.events(event, int(HOLDER, 16), block, route=route)) == 1
         sent = chain.transactions_of(self._signer)
-        assert [int(each["nonce"], 16) for each in sent] == list(range(len(sent)))
-        assert all(chain.receipt(each["hash"])["status"] == "0x1" for each in sent)
+        assert [int(transaction["nonce"], 16) for transaction in sent] == list(range(len(sent)))
+        assert all(chain.receipt(transaction["hash"])["status"] == "0x1" for transaction in sent)

@@ -1,4 +1,4 @@
-"""The commands that the operators' guides show, and how they are run here."""
+"""Finds the commands in the operators' guides, and runs them."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.commands import REPOSITORY
 
 GUIDES = [REPOSITORY / "explorer" / "docs" / f"{name}.md" for name in ("running", "operating")]
-# One user runs all of it here.
+# Here one user runs all commands.
 SUDO = """
 while [[ $1 == -* ]]; do if [ $1 = -u ]; then shift; fi; shift; done
 exec env "$@"
@@ -17,19 +17,19 @@ exec env "$@"
 BLOCK = re.compile(r"^```sh\b[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def shown(part: str) -> str:
-    """The block of commands that contains this text."""
+def find_commands(part: str) -> str:
+    """Return the only block of commands that contains this text."""
     blocks = (block for guide in GUIDES for block in BLOCK.findall(guide.read_text()))
-    (found,) = [block for block in blocks if part in block]
-    return str(found)
+    (match,) = [block for block in blocks if part in block]
+    return str(match)
 
 
 def run(
     commands: str, folder: Path, environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """As someone types them into bash in `folder`; each command must succeed."""
+    """Run commands with bash in `folder`; every command must succeed."""
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
-    ended = subprocess.run(
+    completed = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", commands],
         cwd=folder,
         env={**environment, "PATH": path},
@@ -39,12 +39,12 @@ def run(
         timeout=300,
         check=False,
     )
-    assert ended.returncode == 0, f"{commands}\n{ended.stdout}\n{ended.stderr}"
-    return ended
+    assert completed.returncode == 0, f"{commands}\n{completed.stdout}\n{completed.stderr}"
+    return completed
 
 
-def stand_in(folder: Path, name: str, script: str) -> None:
-    """A program of this name for commands that run in `folder`."""
+def write_stand_in(folder: Path, name: str, script: str) -> None:
+    """Write a program that commands in `folder` find by this name."""
     (folder / "bin").mkdir(exist_ok=True)
     program = folder / "bin" / name
     program.write_text(f"#!/bin/bash\n{script}\n")

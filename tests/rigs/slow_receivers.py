@@ -1,18 +1,19 @@
-"""Receivers that take their time: plain sockets that answer byte by byte, or never."""
+"""Receivers that answer byte by byte, or never."""
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-Say = Callable[[socket.socket, threading.Event], None]
+from tests.rigs.socket_server import Conversation, socket_server
+
 PATIENCE = 25  # seconds
 
 
-def drip(beginning: bytes, piece: bytes, *, hears: bool = True) -> Say:
-    """The same bytes again and again, each soon enough for a socket's timeout."""
+def drip(beginning: bytes, piece: bytes, *, hears: bool = True) -> Conversation:
+    """Send `piece` again and again, fast enough that no socket timeout is reached."""
 
-    def say(connection: socket.socket, ended: threading.Event) -> None:
+    def converse(connection: socket.socket, ended: threading.Event) -> None:
         if hears:
             connection.recv(2**20)
         connection.sendall(beginning)
@@ -21,39 +22,23 @@ def drip(beginning: bytes, piece: bytes, *, hears: bool = True) -> Say:
                 return
             connection.sendall(piece)
 
-    return say
+    return converse
 
 
-# A TLS record, whose 16,384 bytes then come one by one.
+# The head of a TLS record, whose 16,384 bytes then come one by one.
 HANDSHAKE = bytes.fromhex("1603034000")
-DRIPPING: dict[str, tuple[str, Say]] = {
+DRIPPING: dict[str, tuple[str, Conversation]] = {
     "a stall": ("http", drip(b"", b"")),
     "never read": ("http", drip(b"", b"", hears=False)),
     "headers byte by byte": ("http", drip(b"HTTP/1.1 200 OK\r\nX-Long: ", b"a")),
-    "header after header": ("http", drip(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n")),
-    "go on, go on": ("http", drip(b"", b"HTTP/1.1 100 Continue\r\n\r\n")),
+    "endless headers": ("http", drip(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n")),
+    "endless 100 Continue": ("http", drip(b"", b"HTTP/1.1 100 Continue\r\n\r\n")),
     "a handshake byte by byte": ("https", drip(HANDSHAKE, b"\2")),
 }
 
 
 @contextmanager
-def slow_receiver(scheme: str, say: Say) -> Iterator[str]:
-    """Its address."""
-    ended = threading.Event()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve() -> None:
-            with suppress(OSError):
-                connection, _ = server.accept()
-                with connection:
-                    say(connection, ended)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            yield f"{scheme}://127.0.0.1:{server.getsockname()[1]}/"
-        finally:
-            ended.set()
-            with suppress(OSError):
-                server.shutdown(socket.SHUT_RDWR)
-            thread.join()
+def slow_receiver(scheme: str, converse: Conversation) -> Iterator[str]:
+    """Yield its URL."""
+    with socket_server(converse) as port:
+        yield f"{scheme}://127.0.0.1:{port}/"

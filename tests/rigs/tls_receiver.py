@@ -1,4 +1,4 @@
-"""Someone who speaks TLS, and keeps what it is told."""
+"""A receiver over TLS that keeps the requests it decrypts."""
 
 import socket
 import ssl
@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.rigs.socket_server import socket_server
+
 ANSWER = (
     b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\nConnection: close\r\n\r\n"
     b'{"jsonrpc": "2.0", "id": 1, "result": 7}'
@@ -16,42 +18,28 @@ ANSWER = (
 
 @dataclass
 class TlsReceiver:
-    port: int
-    came: int = 0
+    port: int = 0
+    came: int = 0  # connections
     got: list[bytes] = field(default_factory=list)  # requests, decrypted
 
 
 @contextmanager
 def tls_receiver(certificate: Path) -> Iterator[TlsReceiver]:
-    """`certificate`: a file that holds its key too."""
+    """`certificate`: a file that also holds the private key."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        kept = TlsReceiver(server.getsockname()[1])
+    kept = TlsReceiver()
 
-        def serve() -> None:
-            with suppress(OSError):  # when it is shut
-                while True:
-                    _hear(server.accept()[0], context, kept)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            yield kept
-        finally:
-            with suppress(OSError):
-                server.shutdown(socket.SHUT_RDWR)
-            thread.join()
-
-
-def _hear(plain: socket.socket, context: ssl.SSLContext, kept: TlsReceiver) -> None:
-    with plain:
+    def converse(plain: socket.socket, _: threading.Event) -> None:
         kept.came += 1
         plain.settimeout(10)
-        told = b""
+        request = b""
         with suppress(OSError), context.wrap_socket(plain, server_side=True) as connection:
-            while not told.endswith(b"}") and (piece := connection.recv(2**16)):
-                told += piece
+            while not request.endswith(b"}") and (piece := connection.recv(2**16)):
+                request += piece
             connection.sendall(ANSWER)
-        if told:
-            kept.got.append(told)
+        if request:
+            kept.got.append(request)
+
+    with socket_server(converse) as kept.port:
+        yield kept

@@ -1,4 +1,4 @@
-"""What scenarios start from: chains, nodes, empty databases, and a whole running service."""
+"""Fixtures of scenarios: chains, nodes, empty databases, and running services."""
 
 import os
 import sqlite3
@@ -12,17 +12,21 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Node
-from tests.scenarios.service import OWNERS, Service
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Node
+from tests.rigs.service import OWNERS, Service
 
 SERVER = os.environ.get("DATABASE_URL", "")
+Install = Callable[[], AbstractContextManager[Service]]
+NewService = Callable[[], Service]
+NewChain = Callable[..., Chain]  # takes the arguments of `Chain`
+NewNode = Callable[[Chain], Node]
 numbers = count(1)
 
 
 @dataclass(frozen=True)
 class Template:
-    """A database with all tables and an API key of each owner; scenarios get copies of it."""
+    """A database with all tables and the owners' API keys, which scenarios copy."""
 
     database: str
     keys: tuple[str, ...]
@@ -30,7 +34,7 @@ class Template:
 
 @contextmanager
 def new_database(folder: Path, template: str = "", server: str = SERVER) -> Iterator[str]:
-    """Yield the DATABASE_URL of a new database, of the kind that `server` names."""
+    """Yield the DATABASE_URL of a new database on `server`."""
     if not server.startswith("postgres"):
         file = folder / "tacitus.sqlite3"
         if template:
@@ -53,8 +57,8 @@ def _on_server(server: str, statement: str) -> None:
 
 
 @contextmanager
-def installed(template: Template, folder: Path) -> Iterator[Service]:
-    """Yield an installation that knows no chain; whatever it started is stopped at the end."""
+def installation(template: Template, folder: Path) -> Iterator[Service]:
+    """Yield an installation without chains; stop its processes at the end."""
     with (
         new_database(folder, template.database) as database,
         closing(Service(folder, database, template.keys)) as service,
@@ -64,9 +68,8 @@ def installed(template: Template, folder: Path) -> Iterator[Service]:
 
 @contextmanager
 def proving(service: Service, chain: Chain) -> Iterator[Service]:
-    """Prove `chain` to itself with one server and one prover."""
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+    """Prove `chain` to itself, with a server and a prover."""
+    service.add_native_chain(chain)
     service.serve()
     service.prove()
     yield service
@@ -78,81 +81,91 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Template]:
     with new_database(folder) as url:
         service = Service(folder, url)
         service.manage("migrate", "--verbosity", "0")
-        keys = [service.manage("create_api_key", "--owner", each).stdout for each in OWNERS]
+        keys = [service.manage("create_api_key", "--owner", owner).stdout for owner in OWNERS]
         yield Template(url, tuple(key.strip() for key in keys))
 
 
 @pytest.fixture(scope="session")
-def install(
-    template: Template, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[], AbstractContextManager[Service]]:
-    """`with install() as service:` is the same as `new_service()`, for fixtures of a module."""
-    return lambda: installed(template, tmp_path_factory.mktemp("service"))
+def install(template: Template, tmp_path_factory: pytest.TempPathFactory) -> Install:
+    """`with install() as service:` is `new_service()` for module fixtures."""
+    return lambda: installation(template, tmp_path_factory.mktemp("service"))
 
 
 @pytest.fixture
 def new_service(
     template: Template, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[], Service]]:
-    """`new_service()` is an installation without chains; nothing of it runs."""
+) -> Iterator[NewService]:
+    """`new_service()` makes an installation without chains and processes."""
     with ExitStack() as stack:
-        yield lambda: stack.enter_context(installed(template, tmp_path_factory.mktemp("service")))
+        yield lambda: stack.enter_context(
+            installation(template, tmp_path_factory.mktemp("service"))
+        )
 
 
 @pytest.fixture
 def back_up(tmp_path: Path) -> Iterator[Callable[[Service], str]]:
-    """`back_up(service)` is the DATABASE_URL of a copy; nothing of the service may run."""
+    """`back_up(service)` copies its database and returns the DATABASE_URL; nothing may run."""
     with ExitStack() as stack:
         yield lambda service: stack.enter_context(new_database(tmp_path, service.database))
 
 
-@pytest.fixture
-def new_chain() -> Iterator[Callable[..., Chain]]:
-    """`new_chain(id, *options_of_anvil, block_time=…)` starts a chain."""
+@contextmanager
+def _chains() -> Iterator[NewChain]:
     with ExitStack() as stack:
         yield lambda *arguments, **options: stack.enter_context(
             closing(Chain(*arguments, **options))
         )
+
+
+@pytest.fixture
+def new_chain() -> Iterator[NewChain]:
+    """`new_chain(id, *options_of_anvil, block_time=…)` starts a chain."""
+    with _chains() as start:
+        yield start
 
 
 @pytest.fixture(scope="module")
-def module_chain() -> Iterator[Callable[..., Chain]]:
-    """As `new_chain`, for all scenarios of a module."""
-    with ExitStack() as stack:
-        yield lambda *arguments, **options: stack.enter_context(
-            closing(Chain(*arguments, **options))
-        )
+def module_chain() -> Iterator[NewChain]:
+    """`new_chain` for module fixtures."""
+    with _chains() as start:
+        yield start
 
 
 @pytest.fixture
-def new_node() -> Iterator[Callable[[Chain], Node]]:
-    """`new_node(chain)` starts a node in front of the chain's own, which can fail or lie."""
+def new_node() -> Iterator[NewNode]:
+    """`new_node(chain)` starts a node in front of the chain's own that can fail or lie."""
     with ExitStack() as stack:
         yield lambda chain: stack.enter_context(closing(Node(chain)))
 
 
 @pytest.fixture
-def chain(new_chain: Callable[..., Chain]) -> Chain:
-    """A chain of 12 blocks that mines one more for each transaction."""
+def chain(new_chain: NewChain) -> Chain:
+    """A chain of 12 blocks that mines one per transaction."""
     chain = new_chain()
     chain.mine(12)
     return chain
 
 
 @pytest.fixture
-def service(new_service: Callable[[], Service], chain: Chain) -> Iterator[Service]:
-    """An installation that proves `chain` to itself; its server and one prover run."""
+def service(new_service: NewService, chain: Chain) -> Iterator[Service]:
+    """A running installation that proves `chain` to itself."""
     with proving(new_service(), chain) as service:
         yield service
 
 
 @pytest.fixture(scope="session")
 def shared(template: Template, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The same, shared by scenarios that do not disturb each other; its chain is `shared.chain`."""
+    """Like `service`, for scenarios that do not disturb each other; see `shared.chain`."""
     with (
         closing(Chain()) as chain,
-        installed(template, tmp_path_factory.mktemp("shared")) as service,
+        installation(template, tmp_path_factory.mktemp("shared")) as service,
     ):
         chain.mine(12)
         with proving(service, chain) as running:
             yield running
+
+
+@pytest.fixture(scope="module")
+def blocks() -> Iterator[int]:
+    """Blocks that no other scenario of the module proves, as long as the chain has so many."""
+    return count(2)

@@ -1,6 +1,6 @@
-"""The web server as it runs in production, asked as the proxy in front of it asks."""
+"""A web server with production settings, and the headers of the proxy in front of it."""
 
-from tests.scenarios.service import Process, Service
+from tests.rigs.service import Process, Service
 
 SETTINGS = {
     "DEVELOPMENT": "0",
@@ -8,12 +8,12 @@ SETTINGS = {
     "SITE_URL": "https://proofs.example.org",
     "BEHIND_PROXY": "1",
 }
-# TLS ended at the proxy, and the client is at 192.0.2.1.
+# The proxy ends TLS; the client is at 192.0.2.1.
 PROXY = {"Host": "proofs.example.org", "X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1"}
 
 
 def serve_in_production(service: Service, **settings: str) -> Process:
-    """Start a server; all commands and requests from now on are in production too."""
+    """Start a server; all later commands and requests use production settings too."""
     service.headers = PROXY
     static = service.folder / "static"
     service.settings |= {**SETTINGS, "STATIC_ROOT": str(static), **settings}

@@ -1,11 +1,11 @@
-"""How clients in the field ask, as their code sends it; words in capitals stand for values."""
+"""Requests as existing clients send them; words in capitals stand for values."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class KeyPlace(Enum):
-    """Where a client shows its key."""
+    """Where a client puts its key."""
 
     URL = "in the URL"
     HEADER = "in the header"
@@ -13,9 +13,7 @@ class KeyPlace(Enum):
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """One client's way."""
-
+class RecordedRequest:
     name: str
     key: KeyPlace
     body: str
@@ -23,8 +21,8 @@ class Recorded:
 
 ALIASES = ("STARKNET", "SN_SEPOLIA", "SN_GOERLI")
 
-RECORDED = (
-    Recorded(
+RECORDED_REQUESTS = (
+    RecordedRequest(
         "the specification's example",
         KeyPlace.URL,
         """
@@ -33,8 +31,8 @@ RECORDED = (
             "accounts": { "HOLDER": { "props": ["BALANCE"], "slots": [] } } } } } }
         """,
     ),
-    Recorded(
-        "all that any of them sends",
+    RecordedRequest(
+        "everything that clients send",
         KeyPlace.BOTH,
         """
         { "destinationChainId": "CHAIN",
@@ -47,15 +45,15 @@ RECORDED = (
           "webhook": { "url": "HOOK", "headers": { "Content-Type": "application/json" } } }
         """,
     ),
-    Recorded(
-        "a header's fields alone",
+    RecordedRequest(
+        "header fields only",
         KeyPlace.HEADER,
         """
         { "destinationChainId": "CHAIN", "fee": "0",
           "data": { "CHAIN": { "block:BLOCK": { "header": ["STATE_ROOT", "PROPOSER"] } } } }
         """,
     ),
-    Recorded(
+    RecordedRequest(
         "slots at a time, without props",
         KeyPlace.HEADER,
         """
@@ -64,8 +62,8 @@ RECORDED = (
             "accounts": { "CONTRACT": { "slots": ["0x0", "0x1", "0x06"] } } } } } }
         """,
     ),
-    Recorded(
-        "props without slots, and every one of them",
+    RecordedRequest(
+        "all props, without slots",
         KeyPlace.URL,
         """
         { "destinationChainId": "CHAIN", "fee": "0",
@@ -73,8 +71,8 @@ RECORDED = (
             "CONTRACT": { "props": ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"] } } } } } }
         """,
     ),
-    Recorded(
-        "a destination by its name",
+    RecordedRequest(
+        "a destination by name",
         KeyPlace.URL,
         """
         { "destinationChainId": "STARKNET", "fee": "0",
@@ -82,8 +80,8 @@ RECORDED = (
             "accounts": { "HOLDER": { "props": ["NONCE"], "slots": [] } } } } } }
         """,
     ),
-    Recorded(
-        "both chains by names",
+    RecordedRequest(
+        "both chains by name",
         KeyPlace.BOTH,
         """
         { "destinationChainId": "SN_SEPOLIA", "fee": "0",
@@ -91,8 +89,8 @@ RECORDED = (
             "accounts": { "HOLDER": { "props": ["BALANCE"] } } } } } }
         """,
     ),
-    Recorded(
-        "more than anyone reads, at the top",
+    RecordedRequest(
+        "unknown fields at the top level",
         KeyPlace.HEADER,
         """
         { "destinationChainId": "CHAIN", "fee": "0", "chainId": "1", "type": "batch",
@@ -100,8 +98,8 @@ RECORDED = (
             "accounts": { "HOLDER": { "props": ["BALANCE"], "slots": [] } } } } } }
         """,
     ),
-    Recorded(
-        "an address whose capitals are wrong",
+    RecordedRequest(
+        "an address with a wrong checksum",
         KeyPlace.URL,
         """
         { "destinationChainId": "CHAIN", "fee": "0",
@@ -109,8 +107,8 @@ RECORDED = (
             "accounts": { "MISSPELLED": { "props": ["BALANCE"], "slots": [] } } } } } }
         """,
     ),
-    Recorded(
-        "padded slots, and one that was never set",
+    RecordedRequest(
+        "padded slots, one of them never set",
         KeyPlace.BOTH,
         """
         { "destinationChainId": "CHAIN", "fee": "0",

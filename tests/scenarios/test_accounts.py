@@ -1,9 +1,10 @@
-"""What a dApp asks first: accounts and storage slots at past blocks."""
+"""Accounts and storage slots at past blocks."""
 
+import pytest
 import requests
 from eth_account import Account as Key
 
-from tests.scenarios.service import (
+from tests.rigs.service import (
     BALANCE,
     CODE_HASH,
     HELD,
@@ -13,6 +14,8 @@ from tests.scenarios.service import (
     Service,
     accounts,
 )
+
+pytestmark = pytest.mark.either_database
 
 STEPS = ["INITIAL_STATE", "BLOCKHASH_AVAILABLE", "HEADER_ACCUMULATED", "ACCOUNT_ACCUMULATED"]
 PROPS = ("NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH")
@@ -40,8 +43,8 @@ def test_the_example_of_the_specification(shared: Service) -> None:
     batch = submitted.json()["internalId"]
     assert len(batch) == 26
     shared.wait(batch)
-    asked = {**key, "batchQueryId": batch}
-    status = requests.get(f"{shared.url}/batch-query-status", params=asked, timeout=60).json()
+    parameters = {**key, "batchQueryId": batch}
+    status = requests.get(f"{shared.url}/batch-query-status", params=parameters, timeout=60).json()
     assert status["queryStatus"] == "DONE"
     (query,) = status["queries"]
     assert [(step["step"], step["status"]) for step in query["steps"]] == [
@@ -51,30 +54,30 @@ def test_the_example_of_the_specification(shared: Service) -> None:
     assert query["registry"].lower() == shared.registries[31337, 31337].lower()
 
 
-def test_every_field_of_an_account_is_as_its_node_proves_it(shared: Service) -> None:
+def test_every_account_field_equals_the_nodes_proof(shared: Service) -> None:
     contract = shared.registries[31337, 31337]
     shared.chain.set_slot(contract, 2**255, 7)
     block = shared.chain.mine(2) - 1
     shared.wait(shared.submit({31337: {block: accounts(contract, props=PROPS)}}))
-    told = shared.chain.rpc("eth_getProof", contract, [], hex(block))
+    proof = shared.chain.rpc("eth_getProof", contract, [], hex(block))
     fields = {field: shared.field(contract, block, field) for field in range(4)}
     assert fields == {
-        NONCE: int(told["nonce"], 16),
-        BALANCE: int(told["balance"], 16),
-        STORAGE_ROOT: int(told["storageHash"], 16),
-        CODE_HASH: int(told["codeHash"], 16),
+        NONCE: int(proof["nonce"], 16),
+        BALANCE: int(proof["balance"], 16),
+        STORAGE_ROOT: int(proof["storageHash"], 16),
+        CODE_HASH: int(proof["codeHash"], 16),
     }
     assert fields[STORAGE_ROOT] != NO_STORAGE
     assert fields[CODE_HASH] != NO_CODE
 
 
-def test_an_absent_account_and_slots_that_are_zero_are_proven(shared: Service) -> None:
+def test_absent_accounts_and_zero_slots_are_proven(shared: Service) -> None:
     absent, present = Key.create().address, Key.create().address
     shared.chain.set_slot(present, 1, 5)
     shared.chain.set_slot(present, 2, 0)
     block = shared.chain.mine(2) - 1
-    asked = accounts(absent, present, props=PROPS, slots=["0x1", "0x2", "0x3"])
-    shared.wait(shared.submit({31337: {block: asked}}))
-    assert [shared.field(absent, block, each) for each in range(4)] == [0, 0, NO_STORAGE, NO_CODE]
-    assert [shared.slot(absent, block, each) for each in (1, 2, 3)] == [0, 0, 0]
-    assert [shared.slot(present, block, each) for each in (1, 2, 3)] == [5, 0, 0]
+    entry = accounts(absent, present, props=PROPS, slots=["0x1", "0x2", "0x3"])
+    shared.wait(shared.submit({31337: {block: entry}}))
+    assert [shared.field(absent, block, field) for field in range(4)] == [0, 0, NO_STORAGE, NO_CODE]
+    assert [shared.slot(absent, block, slot) for slot in (1, 2, 3)] == [0, 0, 0]
+    assert [shared.slot(present, block, slot) for slot in (1, 2, 3)] == [5, 0, 0]

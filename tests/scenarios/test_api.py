@@ -1,4 +1,4 @@
-"""What a program gets from the API beside a proof: estimates, lists, files, CORS."""
+"""The API beside proofs: estimates, lists, files, CORS."""
 
 import csv
 import io
@@ -6,22 +6,21 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import requests
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Node
-from tests.scenarios.service import HELD, HOLDER, HORIZON, Service, accounts, request
+from tests.rigs.anvil import Chain
+from tests.rigs.service import HELD, HOLDER, HORIZON, Service, accounts, request
+from tests.scenarios.fixtures import NewNode, NewService
 from tests.scenarios.test_keys import shown_keys
 from tests.scenarios.visitor import Visitor
 
-GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of every OP-stack chain
+GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of OP-stack chains
 L1_FEE = 77 * 10**14  # wei
-L1_SHARE = {"l1Fee": hex(L1_FEE)}  # in the receipts of those chains
+L1_SHARE = {"l1Fee": hex(L1_FEE)}  # of their receipts
 
 
 def test_the_same_idempotency_key_submits_a_batch_once(shared: Service) -> None:
@@ -34,8 +33,8 @@ def test_the_same_idempotency_key_submits_a_batch_once(shared: Service) -> None:
         return shared.post("/submit-batch-query", content, Idempotency_Key=key)
 
     with ThreadPoolExecutor(8) as pool:
-        answers = [each.json() for each in pool.map(submit, 8 * [first], 8 * ["one"])]
-    assert all(each == answers[0] for each in answers)
+        answers = [answer.json() for answer in pool.map(submit, 8 * [first], 8 * ["one"])]
+    assert all(answer == answers[0] for answer in answers)
     conflict = submit(other, "one")
     assert (conflict.status_code, conflict.json()["code"]) == (409, "idempotency_key_reused")
     assert submit(other, "two").json() != answers[0]
@@ -49,39 +48,40 @@ def estimate(service: Service, block: int) -> dict[str, Any]:
     del content["fee"]
     answer = service.post("/estimate", content)
     assert answer.status_code == 200, answer.text
-    told: dict[str, Any] = answer.json()
-    return told
+    estimated: dict[str, Any] = answer.json()
+    return estimated
 
 
 def test_a_batch_with_the_estimated_fee_is_done_and_spends_no_more(
-    new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
+    new_service: NewService, new_node: NewNode, chain: Chain
 ) -> None:
     service, node = new_service(), new_node(chain)
-    service.add_chain(chain, node, free=False)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, node, free=False)
     service.serve()
     block = chain.mine(2) - 1
     first = estimate(service, block)
     assert (first["complete"], first["free"]) == (True, False)
     assert 0 < int(first["cost"]) <= int(first["feeNeeded"])
-    # OP-stack chains take more, for their L1. (This code returns L1_FEE for every call.)
+    # OP-stack chains charge an L1 fee. This code returns L1_FEE for every call.
     chain.rpc("anvil_setCode", GAS_PRICE_ORACLE, f"0x66{L1_FEE:014x}5f5260205ff3")
-    node.lies("eth_getTransactionReceipt", lambda _, receipt: receipt and {**receipt, **L1_SHARE})
+    node.falsify(
+        "eth_getTransactionReceipt", lambda _, receipt: receipt and {**receipt, **L1_SHARE}
+    )
     block = chain.mine(2) - 1
-    told = estimate(service, block)
-    assert int(told["feeNeeded"]) >= int(first["feeNeeded"]) + L1_FEE
+    estimated = estimate(service, block)
+    assert int(estimated["feeNeeded"]) >= int(first["feeNeeded"]) + L1_FEE
     service.prove()
     too_little = service.submit_balance(block, fee=str(L1_FEE))
     assert service.rejection(too_little)["code"] == "fee_too_low"
-    status = service.wait(service.submit_balance(block, fee=told["feeNeeded"]))
-    assert L1_FEE < int(status["spent"]) <= int(told["feeNeeded"])
-    # What is proven costs nothing.
+    status = service.wait(service.submit_balance(block, fee=estimated["feeNeeded"]))
+    assert L1_FEE < int(status["spent"]) <= int(estimated["feeNeeded"])
+    # A proven fact costs nothing.
     again = estimate(service, block)
     assert (again["feeNeeded"], again["blocks"][0]["proven"] != []) == ("0", True)
     assert service.wait(service.submit_balance(block, fee="1"))["spent"] == "0"
 
 
-def test_a_list_has_ones_own_batches_newest_first_page_by_page(shared: Service) -> None:
+def test_a_list_has_the_owners_batches_newest_first_in_pages(shared: Service) -> None:
     block = shared.chain.mine(2) - 1
     own, others = (shown_keys(Visitor(shared.url).sign_in())[0] for _ in range(2))
     mine = [shared.submit_balance(block, key=own) for _ in range(5)]
@@ -91,27 +91,27 @@ def test_a_list_has_ones_own_batches_newest_first_page_by_page(shared: Service) 
     page = shared.get("/batch-queries", key=own, limit=2).json()
     while len(listed) < len(mine):
         assert len(page["batches"]) <= 2
-        listed += [each["internalId"] for each in page["batches"]]
+        listed += [batch["internalId"] for batch in page["batches"]]
         if page["cursor"]:
             page = shared.get("/batch-queries", key=own, limit=2, cursor=page["cursor"]).json()
     assert page["cursor"] is None
     assert listed == sorted(mine, reverse=True)
     done = shared.get("/batch-queries", key=others, status="DONE").json()["batches"]
-    assert [each["internalId"] for each in done] == [another]
+    assert [batch["internalId"] for batch in done] == [another]
     assert shared.get("/batch-queries", key=own, status="REJECTED").json()["batches"] == []
 
 
 def test_the_routes_are_public(shared: Service) -> None:
     answer = requests.get(f"{shared.url}/chain-connections", timeout=30)
     here: dict[str, object] = {"originChainId": "31337", "destinationChainId": "31337"}
-    # Deployed by hand, at an address that does not prove its code.
+    # Deployed by hand, so its address does not prove its code.
     here |= {"kind": "native", "verifiable": False}
     here |= {"constructorArguments": f"0x{HORIZON:064x}", "horizon": "2100-01-01T00:00:00.000Z"}
     assert here.items() <= answer.json()["connections"][0].items()
 
 
-def test_facts_are_files_and_a_link_leads_from_one_to_the_next(shared: Service) -> None:
-    """A file has 1,000 queries and some; three batches ask the same of 400 accounts."""
+def test_facts_are_downloaded_as_files_with_next_links(shared: Service) -> None:
+    """A file has about 1,000 queries; three batches have 400 accounts each."""
     block = shared.chain.mine(2) - 1
     many = [f"0x{number:040x}" for number in range(1, 401)]
     batches = [shared.submit({31337: {block: accounts(HOLDER, *many)}}) for _ in range(3)]
@@ -121,19 +121,19 @@ def test_facts_are_files_and_a_link_leads_from_one_to_the_next(shared: Service) 
     rest = requests.get(f"{shared.url}{first.links['next']['url']}", timeout=60)
     assert "next" not in rest.links
     rows = first.json() + rest.json()
-    assert {each["account"].lower() for each in rows} == {HOLDER.lower(), *many}
+    assert {row["account"].lower() for row in rows} == {HOLDER.lower(), *many}
     (batch_file,) = {
-        requests.get(f"{shared.url}/explorer/query/{each}/facts.csv", timeout=60).text.count("\n")
-        for each in batches
+        requests.get(f"{shared.url}/explorer/query/{batch}/facts.csv", timeout=60).text.count("\n")
+        for batch in batches
     }
-    assert batch_file == 402  # a head and a line for each
+    assert batch_file == 402  # with the header line
     table = csv.DictReader(io.StringIO(requests.get(f"{page}.csv", timeout=60).text))
-    (row,) = [each for each in list(table)[:1_201] if each["account"] == HOLDER][:1]
+    (row,) = [row for row in list(table)[:1_201] if row["account"] == HOLDER][:1]
     assert (row["block"], row["field_or_slot"]) == (str(block), "BALANCE")
     assert int(row["word"], 16) == HELD
 
 
-def test_the_client_file_of_the_server_submits_and_waits(shared: Service, tmp_path: Path) -> None:
+def test_the_servers_tacitus_py_submits_and_waits(shared: Service, tmp_path: Path) -> None:
     file = tmp_path / "tacitus.py"
     file.write_bytes(requests.get(f"{shared.url}/tacitus.py", timeout=30).content)
     settings = {"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0]}
@@ -148,69 +148,68 @@ def test_the_client_file_of_the_server_submits_and_waits(shared: Service, tmp_pa
             check=False,
         )
 
-    asked = ["--account", HOLDER, "--prop", "BALANCE", "--to", "31337", "--wait"]
-    ended = run("submit", "--block", str(shared.chain.mine(2) - 1), *asked)
-    assert (ended.returncode, f"{HELD:,} wei" in ended.stdout) == (0, True), ended.stderr
-    refused = run("submit", "--block", "1", *asked, "--prop", "SHOE_SIZE")
+    options = ["--account", HOLDER, "--prop", "BALANCE", "--to", "31337", "--wait"]
+    result = run("submit", "--block", str(shared.chain.mine(2) - 1), *options)
+    assert (result.returncode, f"{HELD:,} wei" in result.stdout) == (0, True), result.stderr
+    refused = run("submit", "--block", "1", *options, "--prop", "SHOE_SIZE")
     assert refused.returncode != 0
     assert "SHOE_SIZE" in refused.stderr
 
 
-def test_the_examples_of_the_description_work_on_this_server(shared: Service) -> None:
+def test_the_examples_of_openapi_json_work_on_this_server(shared: Service) -> None:
     (route,) = shared.get("/chain-connections").json()["connections"]
     block = shared.chain.mine(4) - 1
     shared.wait(shared.submit_balance(block))  # so that the server knows the chain
     document = shared.get("/openapi.json").json()
     batches: list[str] = []
     for path in ("/submit-batch-query", "/submit-request", "/estimate", "/witness"):
-        content = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
-        for example in content["examples"].values():
+        body = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+        for example in body["examples"].values():
             answer = shared.post(path, example["value"])
             assert answer.status_code == 200, answer.text
-            told = answer.json()
-            batches += {told.get("internalId"), told.get("request_id")} - {None}
+            content = answer.json()
+            batches += {content.get("internalId"), content.get("request_id")} - {None}
     assert len(batches) == 3
     shared.chain.mine(4)
     shared.wait(*batches)
-    told = document["paths"]["/chain-connections"]["get"]["responses"]["200"]["content"]
-    (shown,) = told["application/json"]["example"]["connections"]
+    routes = document["paths"]["/chain-connections"]["get"]["responses"]["200"]["content"]
+    (example,) = routes["application/json"]["example"]["connections"]
     for name in ("originChainId", "destinationChainId", "registry"):
-        assert shown[name] == route[name]
-    assert shown["origin"]["name"] == route["origin"]["name"]
+        assert example[name] == route[name]
+    assert example["origin"]["name"] == route["origin"]["name"]
     guide = shared.get("/docs/api.md").text
     for text in (json.dumps(document), guide[guide.index("## Endpoints") :]):
         assert not re.search("11155111|5186021|Sepolia", text)
 
 
-def test_pages_of_any_origin_may_call_the_api_unless_the_operator_says_no(
-    shared: Service, new_service: Callable[[], Service]
+def test_cors_allows_any_origin_unless_api_cors_is_0(
+    shared: Service, new_service: NewService
 ) -> None:
     closed = new_service()
     closed.serve(API_CORS="0")
     origin = {"Origin": "https://dapp.example"}
-    asks = origin | {"Access-Control-Request-Method": "POST"}
+    preflight = origin | {"Access-Control-Request-Method": "POST"}
     for service, allowed in ((shared, "*"), (closed, None)):
         address = f"{service.url}/chain-connections"
         for answer in (
             requests.get(address, headers=origin, timeout=30),
-            requests.options(f"{service.url}/submit-batch-query", headers=asks, timeout=30),
-            requests.options(f"{service.url}/no-such-address", headers=asks, timeout=30),
+            requests.options(f"{service.url}/submit-batch-query", headers=preflight, timeout=30),
+            requests.options(f"{service.url}/no-such-address", headers=preflight, timeout=30),
             requests.get(f"{service.url}/docs/api.md", headers=origin, timeout=30),
         ):
             assert answer.headers.get("Access-Control-Allow-Origin") == allowed
             assert answer.ok or not allowed
             assert "Access-Control-Allow-Credentials" not in answer.headers
-    for ask in (requests.get, requests.options):
-        page = ask(f"{shared.url}/dashboard", headers=asks, timeout=30)
+    for send in (requests.get, requests.options):
+        page = send(f"{shared.url}/dashboard", headers=preflight, timeout=30)
         assert "Access-Control-Allow-Origin" not in page.headers
 
 
-def test_its_owner_cancels_a_batch_of_which_nothing_is_signed(
-    new_service: Callable[[], Service], chain: Chain
+def test_the_owner_cancels_a_batch_before_anything_is_signed(
+    new_service: NewService, chain: Chain
 ) -> None:
     service = new_service()
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain)
     service.serve()
     owner = Visitor(service.url).sign_in()
     (key,) = shown_keys(owner)
@@ -221,11 +220,11 @@ def test_its_owner_cancels_a_batch_of_which_nothing_is_signed(
     assert answer.json()["rejection"]["code"] == "cancelled"
     again = service.post(f"/batch-queries/{first}/cancel", key=key)
     assert (again.status_code, again.json()["code"]) == (409, "batch_ended")
-    # On its page there is a button, for its owner alone.
+    # Only its owner sees the button on its page.
     page = f"/explorer/query/{second}"
     assert "Cancel this batch" not in Visitor(service.url).page(page)
-    told = owner.submit(page, f"/dashboard/batches/{second}/cancel")
-    assert "The batch is cancelled." in told.text
+    answer = owner.submit(page, f"/dashboard/batches/{second}/cancel")
+    assert "The batch is cancelled." in answer.text
     with service.prove():
         third = service.submit_balance(block, key=key)
         service.wait(third)

@@ -1,31 +1,25 @@
-"""The destination reorganises: facts are there again in the end, and nobody pays twice."""
+"""Reorgs of the destination: facts are proven again, and nothing is paid twice."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import BALANCE, HOLDER, SIGNER, Service, until
+from tests.rigs.anvil import Chain
+from tests.rigs.service import BALANCE, HOLDER, SIGNER, Service, until
+from tests.scenarios.fixtures import Install
 
 CONFIRMATIONS = 2
 
 
 @pytest.fixture(scope="module")
-def served(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
-    """No prover runs: each scenario starts its own."""
+def served(install: Install) -> Iterator[Service]:
+    """Without a prover; scenarios start their own."""
     with closing(Chain()) as chain, install() as service:
-        service.add_chain(chain, confirmations=CONFIRMATIONS)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, confirmations=CONFIRMATIONS)
         chain.mine(40)
         service.serve()
         yield service
-
-
-@pytest.fixture(scope="module")
-def blocks() -> Iterator[int]:
-    """Blocks that no other scenario here proves, below all that is reorganised."""
-    return iter(range(2, 30))
 
 
 def reorganise(chain: Chain, depth: int) -> None:
@@ -36,17 +30,16 @@ def reorganise(chain: Chain, depth: int) -> None:
 
 
 def proving_transaction(service: Service, block: int) -> str:
-    """Check that the fact is there, proven by one transaction and no nonce is missing; its hash."""
+    """Check the fact, its one event and all nonces; return the transaction that proved it."""
     chain = service.chain
     (event,) = service.events("AccountProven(address,uint256,uint8)", int(HOLDER, 16), block)
     assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
-    nonces = [int(each["nonce"], 16) for each in chain.transactions_of(SIGNER)]
+    nonces = [int(transaction["nonce"], 16) for transaction in chain.transactions_of(SIGNER)]
     assert nonces == list(range(len(nonces)))
     return str(event["transactionHash"])
 
 
-def says_that_facts_were_lost(served: Service, batch: str) -> bool:
-    """On its page, as long as they are not confirmed again."""
+def page_says_facts_were_lost(served: Service, batch: str) -> bool:
     page = served.get(f"/explorer/query/{batch}").text
     return "after the batch was DONE. They are proven again at no further charge." in page
 
@@ -80,7 +73,7 @@ def test_a_reorg_after_the_transaction_was_mined(served: Service, blocks: Iterat
 
 @pytest.mark.parametrize("blocks_after", [0, 4], ids=["before it is final", "once it is final"])
 def test_a_reorg_after_done(served: Service, blocks: Iterator[int], blocks_after: int) -> None:
-    """Deeper than the batch waited for: it stays DONE, and is not charged twice."""
+    """A reorg deeper than the confirmations: the batch stays DONE and is not charged twice."""
     chain, block = served.chain, next(blocks)
     with served.prove():
         batch = served.submit_balance(block)
@@ -91,19 +84,19 @@ def test_a_reorg_after_done(served: Service, blocks: Iterator[int], blocks_after
     assert not served.is_proven(HOLDER, block)
     if blocks_after:
         chain.mine(blocks_after)
-    with served.prove():  # a new one looks at once at what was settled
+    with served.prove():  # a new prover checks confirmed transactions at once
         until(lambda: served.is_proven(HOLDER, block), what="the transaction is sent again")
-        assert says_that_facts_were_lost(served, batch)
+        assert page_says_facts_were_lost(served, batch)
         chain.mine(4)
-        until(lambda: not says_that_facts_were_lost(served, batch))
+        until(lambda: not page_says_facts_were_lost(served, batch))
         again = proving_transaction(served, block)
         status = served.status(batch)
     assert status["queryStatus"] == "DONE"
     assert int(status["spent"]) in {spent, chain.cost(again)}
 
 
-def test_a_reorg_that_replaces_the_proven_block_as_well(served: Service) -> None:
-    """Source and destination are one chain: the block is proven as it is now."""
+def test_a_reorg_that_replaces_the_proven_block(served: Service) -> None:
+    """Source and destination are one chain: the new block is proven."""
     chain = served.chain
     with served.prove():
         block = chain.mine(2) - 1

@@ -1,12 +1,12 @@
-"""What the guides show works as a reader copies it from the page."""
+"""Examples of the guides work as copied from the pages."""
 
 import json
 import re
 import secrets
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -14,25 +14,27 @@ import requests
 
 from tests.commands import clean_environment
 from tests.guides import code_of, run
-from tests.scenarios.chain import Chain
-from tests.scenarios.receiver import Receiver
-from tests.scenarios.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, until
+from tests.rigs.anvil import Chain
+from tests.rigs.receiver import receiver
+from tests.rigs.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, until
+from tests.scenarios.fixtures import Install
+
+pytestmark = pytest.mark.either_database
 
 PROGRAMS = {"js": "first-fact.mjs", "python": "first_fact.py", "sh": "tacitus.py submit"}
 READS = {"js": "read-fact.mjs", "python": "read_fact.py", "sh": "cast call"}
 KEYS = {"js": '/api-key", {', "python": "requests.get", "sh": "/api-key -H"}
 DOWNLOADS = {"js": "get-proof.mjs", "python": "get_proof.py", "sh": "-o proof.json"}
-EXAMPLE_OF_AN_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18"
+EXAMPLE_ID = "01J2VM6JSA6VKKZ0ENWGYYPR18"
 
 
 @pytest.fixture(scope="module")
-def live(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
-    """A service on a chain that goes on by itself; its guides name a block of it."""
+def live(install: Install) -> Iterator[Service]:
+    """A service on a chain that mines every second, whose blocks the guides name."""
     with ExitStack() as stack:
         chain = stack.enter_context(closing(Chain(block_time=1)))
         service = stack.enter_context(install())
-        service.add_chain(chain)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain)
         service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
         service.serve()
         service.prove()
@@ -42,23 +44,27 @@ def live(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Ser
 
 @pytest.fixture(scope="module")
 def batch(live: Service, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, int]:
-    """The id of the batch that the first guide's curl command submits, and the block it names."""
+    """Id and block of the batch that the first guide's curl command submits."""
     code = code_of(live.url, "first-fact", "-d '{")
     printed = run("sh", code, tmp_path_factory.mktemp("curl"), TACITUS_KEY=live.keys[0])
-    found: str = json.loads(printed)["internalId"]
-    live.wait(found)
-    return found, int(re.findall(r"block:(\d+)", code)[0])
+    batch_id: str = json.loads(printed)["internalId"]
+    live.wait(batch_id)
+    return batch_id, int(re.findall(r"block:(\d+)", code)[0])
 
 
-def test_curl_shows_what_was_proven(live: Service, tmp_path: Path, batch: tuple[str, int]) -> None:
-    code = code_of(live.url, "first-fact", "batchQueryId=$ID").replace(EXAMPLE_OF_AN_ID, batch[0])
+def test_the_curl_commands_show_the_proven_balance(
+    live: Service, tmp_path: Path, batch: tuple[str, int]
+) -> None:
+    code = code_of(live.url, "first-fact", "batchQueryId=$ID").replace(EXAMPLE_ID, batch[0])
     printed = run("sh", code, tmp_path, TACITUS_KEY=live.keys[0])
-    held = live.chain.balance(HOLDER, batch[1])
-    assert json.loads(printed)["queries"][0]["values"]["BALANCE"] == f"0x{held:064x}"
+    balance = live.chain.balance(HOLDER, batch[1])
+    assert json.loads(printed)["queries"][0]["values"]["BALANCE"] == f"0x{balance:064x}"
 
 
 @pytest.mark.parametrize("language", PROGRAMS)
-def test_a_program_waits_for_the_first_fact(live: Service, tmp_path: Path, language: str) -> None:
+def test_the_first_guides_programs_show_the_balance(
+    live: Service, tmp_path: Path, language: str
+) -> None:
     code = code_of(live.url, "first-fact", PROGRAMS[language])
     printed = run(language, code, tmp_path, TACITUS_KEY=live.keys[0])
     assert f"{live.chain.balance(HOLDER)}" in printed.replace(",", "")
@@ -75,13 +81,15 @@ def test_the_first_fact_is_read_on_chain(
 
 
 @pytest.mark.parametrize("language", KEYS)
-def test_a_key_is_tried(live: Service, tmp_path: Path, language: str) -> None:
+def test_the_first_api_call_answers_in_each_language(
+    live: Service, tmp_path: Path, language: str
+) -> None:
     code = code_of(live.url, "api", KEYS[language])
     assert "limits" in run(language, code, tmp_path, TACITUS_KEY=live.keys[0])
 
 
-def test_a_program_that_is_refused_fails(live: Service, tmp_path: Path) -> None:
-    code = code_of(live.url, "api", "from tacitus import Ask")
+def test_a_program_exits_with_an_error_if_it_is_refused(live: Service, tmp_path: Path) -> None:
+    code = code_of(live.url, "api", "from tacitus import BlockQuery")
     run("python", code, tmp_path, TACITUS_KEY=live.keys[0])
     with pytest.raises(AssertionError, match="API key"):
         run("python", code, tmp_path, TACITUS_KEY="tct_nonsense")
@@ -95,29 +103,32 @@ def test_a_program_gets_a_key_with_a_signature(live: Service, tmp_path: Path, li
     assert requests.get(f"{live.url}/api-key", headers={"api-key": key}, timeout=30).ok
 
 
-def test_an_entry_of_a_mapping_is_found_by_its_slot_or_its_name(
-    live: Service, tmp_path: Path
-) -> None:
+def test_the_slot_command_finds_an_entry_of_a_mapping(live: Service, tmp_path: Path) -> None:
     solc = REPOSITORY / "tests" / "forge" / "solc"
     (tmp_path / "foundry.toml").write_text(f'[profile.default]\nsrc = "."\nsolc = "{solc}"\n')
     (tmp_path / "MyToken.sol").write_text(
         "contract MyToken { uint256[3] before; mapping(address => uint256) balances; }"
     )
-    found = [run("sh", code_of(live.url, "api", each), tmp_path) for each in ("--key", "--layout")]
-    assert found[0] == found[1] != ""
+    printed = [
+        run("sh", code_of(live.url, "api", words), tmp_path) for words in ("--key", "--layout")
+    ]
+    assert printed[0] == printed[1] != ""
 
 
-def test_a_batch_asks_for_everything(live: Service) -> None:
+def test_the_batch_that_asks_for_everything_is_done(live: Service) -> None:
     batch = json.loads(code_of(live.url, "api", '"slots": ["0x0", "0x1"]'))
     status = live.wait(live.post("/submit-batch-query", batch).json()["internalId"])
-    assert {name for each in status["queries"] for name in each["values"]} > {"NONCE", "TIMESTAMP"}
+    assert {name for query in status["queries"] for name in query["values"]} > {
+        "NONCE",
+        "TIMESTAMP",
+    }
 
 
 @pytest.mark.parametrize("language", DOWNLOADS)
 def test_a_proof_file_is_downloaded(
     live: Service, tmp_path: Path, batch: tuple[str, int], language: str
 ) -> None:
-    code = code_of(live.url, "proofs", DOWNLOADS[language]).replace(EXAMPLE_OF_AN_ID, batch[0])
+    code = code_of(live.url, "proofs", DOWNLOADS[language]).replace(EXAMPLE_ID, batch[0])
     run(language, code, tmp_path, batch[0])
     assert json.loads((tmp_path / "proof.json").read_text())["digest"]
 
@@ -126,33 +137,33 @@ def test_a_proof_is_checked_and_published(
     live: Service, tmp_path: Path, batch: tuple[str, int]
 ) -> None:
     code = code_of(live.url, "proofs", "-o proof.json")
-    run("sh", code.replace(EXAMPLE_OF_AN_ID, batch[0]), tmp_path)
+    run("sh", code.replace(EXAMPLE_ID, batch[0]), tmp_path)
     (tmp_path / "key").write_text(SIGNER_KEY)
     for words in ("--hash", "verify_proof proof.json --node", "publish_proof"):
         command = _with_node(live.chain, code_of(live.url, "proofs", words))
-        hash_ = live.chain.header(batch[1])["hash"]
+        block_hash = live.chain.header(batch[1])["hash"]
         if words == "publish_proof":
-            command += " --unverifiable"  # scenarios deploy their registries at other addresses
-        printed = _in_a_clone(command.replace("0xYOUR_BLOCK_HASH", hash_), tmp_path)
+            command += " --unverifiable"  # scenarios deploy at addresses that do not prove the code
+        printed = _run_in_clone(command.replace("0xYOUR_BLOCK_HASH", block_hash), tmp_path)
         assert HOLDER in printed or "all there already" in printed
 
 
-def test_a_webhook_is_tried_on_ones_own_machine(live: Service, tmp_path: Path) -> None:
-    with closing(Receiver()) as receiver:
-        code = code_of(live.url, "webhooks", "127.0.0.1:9000").replace("9000", str(receiver.port))
+def test_a_webhook_is_tried_on_a_local_receiver(live: Service, tmp_path: Path) -> None:
+    with receiver() as hook:
+        code = code_of(live.url, "webhooks", "127.0.0.1:9000").replace("9000", str(hook.port))
         printed = run("sh", code, tmp_path, TACITUS_KEY=live.keys[0])
-        until(lambda: receiver.came)
-        assert json.loads(receiver.came[0].body)["batchQueryId"] in printed
+        until(lambda: hook.got)
+        assert json.loads(hook.got[0].body)["batchQueryId"] in printed
 
 
 def _with_node(chain: Chain, code: str) -> str:
-    """The one thing that a server cannot fill in."""
+    """Fill in the node, which the server cannot."""
     return code.replace(f"https://your-node-of-chain-{chain.id}.example", chain.url)
 
 
-def _in_a_clone(command: str, folder: Path) -> str:
+def _run_in_clone(command: str, folder: Path) -> str:
     here = command.replace(".venv/bin/python manage.py", f"{sys.executable} {REPOSITORY}/manage.py")
-    ended = subprocess.run(
+    result = subprocess.run(
         ["sh", "-ec", here],
         cwd=folder,
         env=clean_environment(folder, DEVELOPMENT="1"),
@@ -161,5 +172,5 @@ def _in_a_clone(command: str, folder: Path) -> str:
         timeout=60,
         check=False,
     )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
+    assert result.returncode == 0, result.stderr
+    return result.stdout

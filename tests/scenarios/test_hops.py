@@ -1,6 +1,5 @@
-"""Blocks far below all that a registry knows: hops lead down to them (EIP-2935)."""
+"""Blocks far before those that a registry knows are reached by hops (EIP-2935)."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,57 +9,44 @@ import rlp
 from eth_utils.crypto import keccak
 
 from queries.proving.headers import HeaderField, header_from_json
-from tests.scenarios.chain import ETHER, Chain
-from tests.scenarios.node import Node
-from tests.scenarios.service import (
-    BALANCE,
-    HELD,
-    HOLDER,
-    HORIZON,
-    SIGNER,
-    Service,
-    accounts,
-    request,
-)
+from tests.rigs.anvil import ETHER, Chain
+from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, request
+from tests.scenarios.fixtures import NewChain, NewNode, NewService
 
 pytestmark = pytest.mark.either_database
 
 L2, L1 = 31337, 1337
 HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"
-RING = 8191  # blocks whose hashes a state holds
-WINDOW = 256  # blocks whose hashes contracts see where there is no history
+RING = 8191  # block hashes in the history contract
+WINDOW = 256  # block hashes that contracts see without it
 
 
-def test_a_block_20_000_back_on_the_same_chain(
-    new_service: Callable[[], Service],
-    new_chain: Callable[..., Chain],
-    new_node: Callable[[Chain], Node],
-    tmp_path: Path,
+def test_hops_reach_a_block_20_000_back(
+    new_service: NewService, new_chain: NewChain, new_node: NewNode, tmp_path: Path
 ) -> None:
-    """Hops lead down by blocks whose numbers are multiples of 8,191, and a later batch starts from
-    these. The estimate is within 5 %. With the proof file anyone does the same to another registry.
+    """Hops lead by multiples of 8,191, and a later batch starts from these blocks.
 
-    anvil would take minutes to write the hash of each of 20,000 blocks, so only those of the way
-    are written; and it cannot keep the state of so many, so the node keeps proofs of the way.
+    The estimate is within 5 %. The proof file proves the same to another registry. Anvil would take
+    minutes to write 20,000 hashes and cannot keep so many states, so only the hashes on the way are
+    written, and the node keeps proofs of them.
     """
     chain, service = new_chain(proofs=False), new_service()
     chain.rpc("anvil_setCode", HISTORY, "0x")
     node = new_node(chain)
-    service.add_chain(chain, node, free=False)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, node, free=False)
     block = chain.mine(50)
     older = block - 20
     kept = [chain.proof(HOLDER), chain.proof(HISTORY, block - 2, block - 1)]
-    for stop, below in ((RING, [block, older]), (2 * RING, [RING])):
+    for stop, targets in ((RING, [block, older]), (2 * RING, [RING])):
         chain.mine(stop - 1 - chain.head)
-        kept.append(_with_hash_of(chain, *below))
+        kept.append(_record_hashes(chain, *targets))
     chain.mine(20_100 - WINDOW - chain.head)
-    kept.append(_with_hash_of(chain, 2 * RING))
+    kept.append(_record_hashes(chain, 2 * RING))
     while chain.head < 20_100 - WINDOW // 2:
         chain.mine()
         kept.append(chain.proof(HISTORY, 0))
     chain.mine(20_100 - chain.head)
-    node.keeps(*kept)
+    node.keep_proofs(*kept)
     with service.serve(), service.prove():
         data = {chain.id: {block: accounts(HOLDER)}}
         (witness,) = service.post("/witness", request(data)).json()["witnesses"]
@@ -80,11 +66,11 @@ def test_a_block_20_000_back_on_the_same_chain(
         service.wait(service.submit(data, fee=estimate["feeNeeded"]))
         alone = len(chain.transactions_of(SIGNER, since=20_000)) - len(mined)
     assert service.field(HOLDER, block, BALANCE) == HELD
-    gas = sum(int(chain.receipt(each["hash"])["gasUsed"], 16) for each in mined)
+    gas = sum(int(chain.receipt(transaction["hash"])["gasUsed"], 16) for transaction in mined)
     assert len(mined) == estimate["transactions"] == 2
     assert alone == 1
-    shown = [step["transactionHash"] for step in query["steps"]]
-    assert shown == [None, *(each["hash"] for each in mined), mined[-1]["hash"]]
+    hashes = [step["transactionHash"] for step in query["steps"]]
+    assert hashes == [None, *(transaction["hash"] for transaction in mined), mined[-1]["hash"]]
     assert all(hops in page for hops in ("2 hops", "1 hop<"))
     assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
     trusted = chain.header(block)["hash"]
@@ -95,15 +81,13 @@ def test_a_block_20_000_back_on_the_same_chain(
         "publish_proof", str(file), *nodes, "--registry", other, "--unverifiable"
     )
     assert published.stderr.count("waiting for a block") == 2  # hops, and one more with the proof
-    told = chain.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
-    assert int.from_bytes(told) == HELD
+    word = chain.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
+    assert int.from_bytes(word) == HELD
 
 
 @pytest.fixture
-def op_stack(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
-) -> tuple[Service, Chain, Chain]:
-    """A service, an L1, and the L2 that it is proven to; nothing runs yet."""
+def op_stack(new_service: NewService, new_chain: NewChain) -> tuple[Service, Chain, Chain]:
+    """A service without processes, an L1, and the L2 that it is proven to."""
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()
     service.add_chain(l1, finality=2)
     service.add_chain(l2, free=False)
@@ -111,73 +95,70 @@ def op_stack(
     return service, l1, l2
 
 
-def test_an_l1_block_is_read_on_an_l2_that_never_recorded_it(
+def test_an_l1_block_that_the_l2_never_recorded_is_proven(
     op_stack: tuple[Service, Chain, Chain],
 ) -> None:
     service, l1, l2 = op_stack
     block = l1.mine(300) - 290
-    l2.take_in(l1, l1.head - 2)
+    l2.set_l1_block(l1, l1.head - 2)
     at_time = f"timestamp:{int(l1.header(block + 1)['timestamp'], 16)}"
     several = block + 10, block + 20, block + 30, block + 200
     with service.serve(), service.prove():
-        for named in ([block], [at_time], several):
-            data, before = {L1: {each: accounts(HOLDER) for each in named}}, l2.head
+        for selectors in ([block], [at_time], several):
+            data, before = {L1: {selector: accounts(HOLDER) for selector in selectors}}, l2.head
             estimate = service.post("/estimate", request(data)).json()
-            hops = [each["hops"] for each in estimate["blocks"]]
-            assert (estimate["complete"], hops) == (True, [1] * len(named))
+            hops = [block["hops"] for block in estimate["blocks"]]
+            assert (estimate["complete"], hops) == (True, [1] * len(selectors))
             service.wait(service.submit(data, fee=estimate["feeNeeded"]))
             mined = l2.transactions_of(SIGNER, since=before + 1)
-            gas = sum(int(l2.receipt(each["hash"])["gasUsed"], 16) for each in mined)
-            # Jobs that are ready together share a transaction, and here not all may be.
-            alone = sum(int(each["price"]["gas"]) for each in estimate["blocks"])
+            gas = sum(int(l2.receipt(transaction["hash"])["gasUsed"], 16) for transaction in mined)
+            # Jobs that become ready together share a transaction; here some may come later.
+            alone = sum(int(block["price"]["gas"]) for block in estimate["blocks"])
             assert 0.95 * int(estimate["gas"]) <= gas <= 1.05 * alone
-            assert len(named) > 1 or len(mined) == estimate["transactions"]
+            assert len(selectors) > 1 or len(mined) == estimate["transactions"]
     assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD
     assert service.field(HOLDER, block + 1, BALANCE, route=(L1, L2)) == HELD
 
 
-def test_a_hop_waits_for_a_node_that_proves_the_state_of_its_start(
-    new_service: Callable[[], Service],
-    new_chain: Callable[..., Chain],
-    new_node: Callable[[Chain], Node],
+def test_a_hop_waits_for_a_node_with_the_state_at_its_start(
+    new_service: NewService, new_chain: NewChain, new_node: NewNode
 ) -> None:
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()
     node = new_node(l1)
-    node.prunes(10)
+    node.prune_proofs(10)
+    service.set_limits(retry_longest=1)
     service.add_chain(l1, node, finality=2)
     service.add_chain(l2)
     service.add_registry("optimism", l1, l2)
     block = l1.mine(300) - 290
     start = l1.head - 100
-    l2.take_in(l1, start)
+    l2.set_l1_block(l1, start)
     with service.serve(), service.prove():
         batch = service.submit({L1: {block: {"header": ["TIMESTAMP"]}}})
-        service.until_waits_for(batch, "They prove the last ")
+        service.wait_for_sentence(batch, "They prove the last ")
         status = service.wait_for(batch, "state_not_available")
         assert f"a hop from block {start}, and no node of chain {L1}" in status["waitsFor"]
-        node.is_well()
+        node.recover()
         service.wait(batch)
 
 
-def test_one_nodes_header_puts_no_block_out_of_reach(
-    new_service: Callable[[], Service],
-    new_chain: Callable[..., Chain],
-    new_node: Callable[[Chain], Node],
+def test_one_nodes_header_does_not_reject_a_batch(
+    new_service: NewService, new_chain: NewChain, new_node: NewNode
 ) -> None:
-    """One node shows a header from before EIP-2935: its hash is right for what it shows."""
+    """The node returns a header from before EIP-2935, whose hash matches its content."""
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()
     bad, good = new_node(l1), new_node(l1)
     service.add_chain(l1, bad, good, finality=2)
     service.add_chain(l2)
     service.add_registry("optimism", l1, l2)
     block = l1.mine(300) - 290
-    l2.take_in(l1, l1.head - 2)
+    l2.set_l1_block(l1, l1.head - 2)
     older = _before_prague(l1.header(block))
 
     def lie(params: list[Any], result: Any) -> Any:
         return older if params[0] == hex(block) else result
 
-    bad.lies("eth_getBlockByNumber", lie)
+    bad.falsify("eth_getBlockByNumber", lie)
     with service.serve(), service.prove():
         service.wait(service.submit({L1: {block: accounts(HOLDER)}}))
     assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD
@@ -185,21 +166,21 @@ def test_one_nodes_header_puts_no_block_out_of_reach(
 
 
 def _before_prague(block: dict[str, Any]) -> dict[str, Any]:
-    """Without `requestsHash`, and with the hash of what is left."""
+    """The block without `requestsHash`, with its new hash."""
     fields = rlp.decode(header_from_json(block).encoded)
     left = {name: value for name, value in block.items() if name != "requestsHash"}
     return left | {"hash": f"0x{keccak(rlp.encode(fields[: HeaderField.REQUESTS_HASH])).hex()}"}
 
 
-def test_a_hash_that_the_history_contract_does_not_hold_is_not_believed(
+def test_nothing_is_sent_if_the_history_contract_lacks_the_hash(
     op_stack: tuple[Service, Chain, Chain],
 ) -> None:
-    """Here the source's own state lies, so nothing is sent: the registry would refuse it."""
+    """The source's own state has another hash; the registry would refuse the proof."""
     service, l1, l2 = op_stack
     block = l1.mine(300) - 290
     l1.set_slot(HISTORY, block % RING, 2**255)
     l1.mine(3)
-    l2.take_in(l1, l1.head - 2)
+    l2.set_l1_block(l1, l1.head - 2)
     with service.serve(), service.prove():
         batch = service.submit({L1: {block: accounts(HOLDER)}}, fee=str(ETHER))
         status = service.wait_for(batch, "history_missing")
@@ -207,8 +188,8 @@ def test_a_hash_that_the_history_contract_does_not_hold_is_not_believed(
     assert not service.is_proven(HOLDER, block, route=(L1, L2))
 
 
-def _with_hash_of(chain: Chain, *blocks: int) -> dict[str, Any]:
-    """Mine a block whose state holds the hashes of earlier ones; return the proof of these."""
+def _record_hashes(chain: Chain, *blocks: int) -> dict[str, Any]:
+    """Mine a block whose state has the hashes of these blocks; return the proof of them."""
     for block in blocks:
         chain.set_slot(HISTORY, block % RING, int(chain.header(block)["hash"], 16))
     chain.mine()

@@ -1,6 +1,5 @@
-"""A fork after which a header's state root is that of the state before its block (EIP-7862)."""
+"""A fork after which headers have the state root of the block before (EIP-7862)."""
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -11,27 +10,30 @@ from eth_utils.abi import function_signature_to_4byte_selector
 from eth_utils.crypto import keccak
 
 from queries.proving.headers import HeaderField, header_from_json
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Fault, Node, Question
-from tests.scenarios.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, until
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Fault, Node, Question
+from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, until
+from tests.scenarios.fixtures import NewChain, NewNode, NewService
+
+pytestmark = pytest.mark.either_database
 
 L1, L2 = 1337, 31337
 ATTESTER = f"0x{32 * '01'}"
 HISTORY, RING = "0x0000F90827F1C53a10cb7A02335B175320002935", 8191
-OLDER = 2**255  # what the ring has held 8,191 blocks before
+OLDER = 2**255  # the earlier content of the ring
 TIMESTAMP = 11
 ENDED_BY = f"0x{function_signature_to_4byte_selector('endedBy(bytes)').hex()}"
 
 
 class Fork:
-    """What a chain's node answers after the fork: the blocks since then, with the delayed roots.
+    """The blocks of a chain after the fork, made from its own, with delayed state roots.
 
-    The headers are made from those of its chain. Its history contract holds their hashes.
+    The history contract has their hashes.
     """
 
     def __init__(self, chain: Chain, blocks: int) -> None:
-        """Mine the fork's blocks. What `HOLDER` has changes in each."""
-        self.chain, self.before = chain, chain.head + 1  # the last but one from before the fork
+        """Mine the fork's blocks. The balance of `HOLDER` changes in every block."""
+        self.chain, self.before = chain, chain.head + 1  # the last block but one before the fork
         self.blocks: dict[int, dict[str, Any]] = {}
         self.proofs: dict[tuple[str, str], dict[str, Any]] = {}
         first, last = self.before + 2, self.before + 1 + blocks
@@ -40,19 +42,19 @@ class Fork:
             chain.set_slot(HISTORY, number % RING, OLDER)
         chain.mine(2)
         for number in range(first, last + 1):
-            # Read now: a slot that is set belongs to the state of the block before as well.
+            # Read now, because setting a slot changes the state of the block before as well.
             slots = [(number - back) % RING for back in (2, 1)]
             proofs = chain.proof(HOLDER), chain.proof(HISTORY, *slots)
             chain.set_slot(HISTORY, (number - 1) % RING, int(self.header(number - 1)["hash"], 16))
             chain.set_balance(HOLDER, HELD + number)
             chain.mine()
-            self.blocks[number] = made = self._delayed(number)
-            self.proofs |= {(made["hash"], each["address"].lower()): each for each in proofs}
+            self.blocks[number] = block = self._delayed_block(number)
+            self.proofs |= {(block["hash"], proof["address"].lower()): proof for proof in proofs}
 
     def header(self, number: int) -> dict[str, Any]:
         return self.blocks.get(number) or self.chain.header(number)
 
-    def _delayed(self, number: int) -> dict[str, Any]:
+    def _delayed_block(self, number: int) -> dict[str, Any]:
         own, before = self.chain.header(number), self.chain.header(number - 1)
         fields = rlp.decode(header_from_json(own).encoded)
         changed = {"parentHash": self.header(number - 1)["hash"], "stateRoot": before["stateRoot"]}
@@ -61,25 +63,25 @@ class Fork:
         return own | changed | {"hash": f"0x{keccak(rlp.encode(fields)).hex()}"}
 
     def fault(self, node: Node) -> Fault:
-        numbers = {each["hash"]: number for number, each in self.blocks.items()}
+        numbers = {block["hash"]: number for number, block in self.blocks.items()}
 
-        def answer(question: Question) -> dict[str, Any] | None:
+        def answer_for_fork(question: Question) -> dict[str, Any] | None:
             method, params = question["method"], question.get("params", [])
-            told = {"jsonrpc": "2.0", "id": question["id"]}
+            envelope = {"jsonrpc": "2.0", "id": question["id"]}
             if method == "eth_getBlockByHash" and params[0] in numbers:
-                return told | {"result": self.blocks[numbers[params[0]]]}
+                return envelope | {"result": self.blocks[numbers[params[0]]]}
             if method == "eth_getBlockByNumber":
-                found = node.forward(question)["result"]
-                return told | {"result": found and self.header(int(found["number"], 16))}
+                block = node.forward(question)["result"]
+                return envelope | {"result": block and self.header(int(block["number"], 16))}
             if method == "eth_getProof" and params[2]["blockHash"] in numbers:
                 proof = self.proofs.get((params[2]["blockHash"], params[0].lower()))
                 if proof is None:
-                    return told | {"error": {"code": -32000, "message": "missing trie node"}}
-                shown = [each for each in proof["storageProof"] if each["key"] in params[1]]
-                return told | {"result": {**proof, "storageProof": shown}}
+                    return envelope | {"error": {"code": -32000, "message": "missing trie node"}}
+                storage = [slot for slot in proof["storageProof"] if slot["key"] in params[1]]
+                return envelope | {"result": {**proof, "storageProof": storage}}
             return None
 
-        return answer
+        return answer_for_fork
 
 
 def state_horizon(service: Service) -> float:
@@ -87,14 +89,11 @@ def state_horizon(service: Service) -> float:
     return datetime.fromisoformat(route["stateHorizon"]).timestamp()
 
 
-@pytest.mark.parametrize("block", [30, RING + 1], ids=["", "where the ring begins again"])
-def test_a_header_without_its_blocks_state_ends_accounts_and_no_header_fields(
-    new_service: Callable[[], Service],
-    new_chain: Callable[..., Chain],
-    new_node: Callable[[Chain], Node],
-    block: int,
+@pytest.mark.parametrize("block", [30, RING + 1], ids=["", "at the start of the ring"])
+def test_delayed_state_roots_end_account_proofs_but_not_header_fields(
+    new_service: NewService, new_chain: NewChain, new_node: NewNode, block: int
 ) -> None:
-    """One transaction proves it to the registry. Blocks from before the fork are proven as ever."""
+    """One transaction proves the fork to the registry. Earlier blocks are proven as before."""
     source, to = new_chain(L1, "--number", str(block - 28)), new_chain(L2)
     service = new_service()
     service.set_limits(retry_longest=1, poll_interval=1, check_interval=1)
@@ -103,11 +102,11 @@ def test_a_header_without_its_blocks_state_ends_accounts_and_no_header_fields(
     service.add_chain(to)
     source.mine(20)
     fork = Fork(source, 8)
-    node.faults(fork.fault(node))
+    node.set_fault(fork.fault(node))
     service.add_registry("attested", source, to, signers=[signer], threshold=1)
     route = (L1, L2)
-    own, proven = (
-        int(fork.header(each)["timestamp"], 16) for each in (block, block - (block > RING))
+    timestamp, horizon = (
+        int(fork.header(number)["timestamp"], 16) for number in (block, block - (block > RING))
     )
     with service.serve(), service.prove():
         ends = ("--source", str(L1), "--destination", str(L2), "--post", service.url)
@@ -119,14 +118,14 @@ def test_a_header_without_its_blocks_state_ends_accounts_and_no_header_fields(
         rejected.append(service.submit({L1: {block + 1: accounts(HOLDER)}}))
         assert service.rejection(rejected[1])["code"] == rejection["code"]
         service.wait(service.submit({L1: {fork.before: accounts(HOLDER)}}))
-        until(lambda: state_horizon(service) == proven, what="clients are told")
+        until(lambda: state_horizon(service) == horizon, what="/chain-connections has the horizon")
     assert rejection["code"] == "beyond_horizon"
     assert not rejection["retryable"]
     assert "no account or slot can be proven" in rejection["message"]
     assert not service.is_proven(HOLDER, block, route=route)
-    assert int.from_bytes(service.read("stateHorizon()", route=route)) == proven < HORIZON
+    assert int.from_bytes(service.read("stateHorizon()", route=route)) == horizon < HORIZON
     word = service.read("headerField(uint256,uint8)", block, TIMESTAMP, route=route)
-    assert int.from_bytes(word) == own
+    assert int.from_bytes(word) == timestamp
     assert service.field(HOLDER, fork.before, BALANCE, route=route) == HELD
-    ended = [each for each in to.transactions_of(SIGNER) if each["input"].startswith(ENDED_BY)]
-    assert len(ended) == 1
+    ends = sum(call["input"].startswith(ENDED_BY) for call in to.transactions_of(SIGNER))
+    assert ends == 1

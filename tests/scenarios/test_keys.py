@@ -1,24 +1,24 @@
-"""API keys from the day they are made to the day they end, and the operator's say over them."""
+"""API keys: shown, rotated, revoked, and managed by operators."""
 
 import re
-from collections.abc import Callable
 
 import requests
 
-from tests.scenarios.service import OWNERS, Service
+from tests.rigs.service import OWNERS, Service
+from tests.scenarios.fixtures import NewService
 from tests.scenarios.visitor import Visitor
 
-FORMER, NEW = (50 * letter + "0123456789" for letter in "ab")  # secret keys of the server
+FORMER, NEW = (50 * letter + "0123456789" for letter in "ab")  # SECRET_KEY
 ACCOUNTS, KEYS = "/admin/accounts/account/", "/admin/accounts/apikey/"
 
 
 def shown_keys(visitor: Visitor) -> list[str]:
-    """The keys on the dashboard, each once."""
+    """The keys on the dashboard."""
     return sorted(set(re.findall(r"tct_[a-z0-9]+_[a-z0-9]{20,}", visitor.page("/dashboard"))))
 
 
-def asked(url: str, key: str) -> tuple[int, str]:
-    """The status of a request with this key, and the code of its refusal."""
+def key_check(url: str, key: str) -> tuple[int, str]:
+    """HTTP status and error code of a request with this key."""
     answer = requests.get(f"{url}/api-key", headers={"api-key": key}, timeout=30)
     return answer.status_code, answer.json().get("code", "")
 
@@ -26,45 +26,45 @@ def asked(url: str, key: str) -> tuple[int, str]:
 def test_a_key_is_shown_rotated_and_revoked(shared: Service) -> None:
     visitor = Visitor(shared.url).sign_in()
     (first,) = shown_keys(visitor)
-    assert asked(shared.url, first) == (200, "")
+    assert key_check(shared.url, first) == (200, "")
     visitor.submit("/dashboard", "/keys/[^/]+/rotate", grace="3600")
     (second,) = set(shown_keys(visitor)) - {first}
-    assert asked(shared.url, first) == asked(shared.url, second) == (200, "")
+    assert key_check(shared.url, first) == key_check(shared.url, second) == (200, "")
     visitor.submit("/dashboard", "/keys/[^/]+/end-grace")
     visitor.submit("/dashboard", "/keys/[^/]+/rotate", grace="0")
     (third,) = shown_keys(visitor)
-    for ended in (first, second):
-        assert asked(shared.url, ended) == (401, "key_unknown")
+    for old_key in (first, second):
+        assert key_check(shared.url, old_key) == (401, "key_unknown")
     visitor.submit("/dashboard", "/keys", name="Another")
     (fourth,) = set(shown_keys(visitor)) - {third}
     visitor.submit("/dashboard", f"/keys/{third.split('_')[1]}/revoke")
-    assert asked(shared.url, third) == (401, "key_revoked")
+    assert key_check(shared.url, third) == (401, "key_revoked")
     assert shown_keys(visitor) == [fourth]
-    assert asked(shared.url, fourth) == (200, "")
+    assert key_check(shared.url, fourth) == (200, "")
 
 
-def test_nobody_changes_the_key_of_another(shared: Service) -> None:
+def test_another_account_cannot_change_a_key(shared: Service) -> None:
     owner, stranger = (Visitor(shared.url).sign_in() for _ in range(2))
     (key,), (own,) = shown_keys(owner), shown_keys(stranger)
     for action in ("rotate", "revoke"):
         others = f"/keys/{key.split('_')[1]}/{action}"
         stranger.submit("/dashboard", f"/keys/{own.split('_')[1]}/{action}", to=others)
-    assert asked(shared.url, key) == (200, "")
+    assert key_check(shared.url, key) == (200, "")
 
 
-def test_a_key_is_known_by_its_use(shared: Service) -> None:
-    made = shared.manage("create_api_key", "--owner", OWNERS[0], "--name", "Relay").stdout.strip()
+def test_each_way_to_send_a_key_works_and_is_counted(shared: Service) -> None:
+    key = shared.manage("create_api_key", "--owner", OWNERS[0], "--name", "Relay").stdout.strip()
     for parameters, headers in (
-        ({"apiKey": made}, {}),
-        ({"apiKey": "tct_wrong"}, {"api-key": made}),  # the header decides
+        ({"apiKey": key}, {}),
+        ({"apiKey": "tct_wrong"}, {"api-key": key}),  # the header decides
     ):
-        told = requests.get(
+        answer = requests.get(
             f"{shared.url}/api-key", params=parameters, headers=headers, timeout=30
         ).json()
-    assert (told["name"], told["owner"], told["use"]["total"]) == ("Relay", OWNERS[0], 2)
+    assert (answer["name"], answer["owner"], answer["use"]["total"]) == ("Relay", OWNERS[0], 2)
 
 
-def test_keys_and_sessions_outlive_a_new_secret_key(new_service: Callable[[], Service]) -> None:
+def test_keys_and_sessions_survive_a_new_secret_key(new_service: NewService) -> None:
     service = new_service()
     server = service.serve(SECRET_KEY=FORMER)
     visitor = Visitor(service.url).sign_in()
@@ -75,22 +75,22 @@ def test_keys_and_sessions_outlive_a_new_secret_key(new_service: Callable[[], Se
     visitor.url = service.url
     assert shown_keys(visitor) == keys
     server.stop()
-    # Without the former one the key works on, and is not shown.
+    # Without FORMER_SECRET_KEYS the API key still works, but is not shown.
     service.serve(SECRET_KEY=NEW)
     visitor.url = late.url = service.url
     assert (visitor.is_signed_in, late.is_signed_in) == (True, False)
     assert shown_keys(visitor) == []
-    assert asked(service.url, keys[0]) == (200, "")
+    assert key_check(service.url, keys[0]) == (200, "")
 
 
-def test_an_operator_disables_accounts_and_revokes_keys_and_sees_no_secret(
-    new_service: Callable[[], Service],
+def test_operators_disable_accounts_and_revoke_keys_without_seeing_secrets(
+    new_service: NewService,
 ) -> None:
     service, operator, person = new_service(), Visitor(""), Visitor("")
     service.serve(OPERATORS=operator.key.address)
-    for each in (operator, person):
-        each.url = service.url
-        each.sign_in()
+    for visitor in (operator, person):
+        visitor.url = service.url
+        visitor.sign_in()
     for stranger in (person, Visitor(service.url)):
         for path in ("/admin/", ACCOUNTS, KEYS):
             assert stranger.get(path).headers["Location"].startswith("/admin/login/")
@@ -98,9 +98,9 @@ def test_an_operator_disables_accounts_and_revokes_keys_and_sees_no_secret(
 
     operator.choose(ACCOUNTS, person.key.address, "disable")
     assert not person.is_signed_in
-    assert asked(service.url, key) == (401, "account_disabled")
+    assert key_check(service.url, key) == (401, "account_disabled")
     operator.choose(ACCOUNTS, person.key.address, "enable")
-    assert asked(service.url, key) == (200, "")
+    assert key_check(service.url, key) == (200, "")
     page = operator.choose(KEYS, key.split("_")[1], "revoke")
-    assert asked(service.url, key) == (401, "key_revoked")
+    assert key_check(service.url, key) == (401, "key_revoked")
     assert key.split("_")[2] not in page

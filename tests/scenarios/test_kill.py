@@ -1,25 +1,27 @@
-"""One of two provers ends, by kill -9 at a JSON-RPC call or by SIGTERM: the other one goes on."""
+"""One of two provers ends, by kill -9 at a JSON-RPC call or by SIGTERM: the other one continues."""
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 import pytest
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Fault, NoAnswerError, Node, Question
-from tests.scenarios.service import BALANCE, HOLDER, SIGNER, Process, Service, accounts, until
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Fault, NoAnswerError, Node, Question
+from tests.rigs.service import BALANCE, HOLDER, SIGNER, Process, Service, accounts, until
+from tests.scenarios.fixtures import Install
 
 OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
 FEES = ["eth_maxPriorityFeePerGas", "eth_gasPrice", "eth_feeHistory"]
 SIGNER_STATE = ["eth_getTransactionCount", "eth_getBalance"]
 
 
-class Killing:
-    """Kills the first prover that asks for one of these methods, before or after the answer.
+class Killer:
+    """Kills the first prover that calls one of these methods, before or after the answer.
 
-    `sent`: only after a transaction was sent.
+    `sent`: only once a transaction was sent.
     """
 
     def __init__(self, *methods: str, sent: bool, answered: bool) -> None:
@@ -29,7 +31,7 @@ class Killing:
         self._armed = not sent
         self._lock = threading.Lock()
 
-    def at(self, prover: Process, node: Node) -> Fault:
+    def fault_of(self, prover: Process, node: Node) -> Fault:
         def fault(question: Question) -> None:
             with self._lock:
                 method = question["method"]
@@ -46,65 +48,78 @@ class Killing:
         return fault
 
 
+# An hour apart, so that a lease's end tells which of the two provers holds it.
+LEASE_SECONDS = (3_600, 7_200)
+
+
 class Provers:
-    """Two of one service, each with a node of its own. `alive()` starts what was killed again."""
+    """Two provers of one service, each with its own node."""
 
     def __init__(self, service: Service, nodes: list[Node]) -> None:
         self.service = service
         self.nodes = nodes
         self._running: list[Process | None] = [None, None]
 
-    def alive(self) -> list[Process]:
+    def start_both(self) -> list[Process]:
+        """Start those that do not run; let the nodes recover."""
         for place, node in enumerate(self.nodes):
-            node.is_well()
+            node.recover()
             prover = self._running[place]
             if prover is None or not prover.runs:
-                own = self.service.routes_with(nodes=[node.url])
-                self._running[place] = self.service.prove(ROUTES_FILE=own)
-        return [each for each in self._running if each]
+                self._running[place] = self.service.prove(
+                    ROUTES_FILE=self.service.routes_with(nodes=[node.url]),
+                    PROVER_LEASE_SECONDS=str(LEASE_SECONDS[place]),
+                )
+        return [prover for prover in self._running if prover]
+
+    def expire_leases(self, prover: Process) -> None:
+        """Instead of waiting for the end of the leases that a killed prover held."""
+        longest = LEASE_SECONDS[self._running.index(prover)]
+        now = datetime.now(UTC).replace(tzinfo=None)
+        first, last = (now + timedelta(seconds=longest + more) for more in (-1_800, 1_800))
+        for table in ("queries_batch", "queries_blockjob", "queries_webhookdelivery"):
+            self.service.execute(
+                f"UPDATE {table} SET lease_until = '{now}'"  # noqa: S608
+                f" WHERE lease_until BETWEEN '{first}' AND '{last}'"
+            )
 
 
 @pytest.fixture(scope="module")
-def provers(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Provers]:
+def provers(install: Install) -> Iterator[Provers]:
     with (
         closing(Chain()) as chain,
         closing(Node(chain)) as first,
         closing(Node(chain)) as second,
         install() as service,
     ):
-        service.add_chain(chain)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain)
         service.set_limits(chain_id_age=1)  # a prover asks again soon after its start
         chain.mine(80)
         service.serve()
         yield Provers(service, [first, second])
 
 
-@pytest.fixture(scope="module")
-def blocks() -> Iterator[int]:
-    """Blocks that no other scenario here proves."""
-    return iter(range(2, 80))
-
-
 def assert_proven_once(
     service: Service, before: int, batches: list[str], facts: list[tuple[str, int]]
 ) -> None:
-    """By transactions after so many `before`, without a gap, which the batches have paid for."""
+    """Check facts and events, and that the batches paid for all transactions since `before`."""
     chain = service.chain
     for account, block in facts:
         proven = service.events("AccountProven(address,uint256,uint8)", int(account, 16), block)
         assert len(proven) == 1
         assert service.field(account, block, BALANCE) == chain.balance(account, block)
     sent = chain.transactions_of(SIGNER)[before:]
-    nonces = [int(each["nonce"], 16) for each in sent]
+    nonces = [int(transaction["nonce"], 16) for transaction in sent]
     assert nonces == list(range(before, before + len(sent)))
-    assert all(chain.receipt(each["hash"])["logs"] for each in sent)  # none proved nothing
-    spent = sum(int(service.status(each)["spent"]) for each in batches)
-    assert spent == sum(chain.cost(each["hash"]) for each in sent)
+    assert all(
+        chain.receipt(transaction["hash"])["logs"] for transaction in sent
+    )  # every transaction proved something
+    spent = sum(int(service.status(batch)["spent"]) for batch in batches)
+    assert spent == sum(chain.cost(transaction["hash"]) for transaction in sent)
 
 
-# The methods; whether only after a transaction was sent; whether after the answer. Whether a prover
-# dies before or after the answer to a question that changes nothing on the chain is the same.
+# Methods, whether only after a transaction was sent, and whether after the answer. For calls that
+# do not change the chain, before and after are the same.
 POINTS = {
     "eth_chainId": (["eth_chainId"], False, False),
     "eth_getBlockByNumber": (["eth_getBlockByNumber"], False, False),
@@ -121,43 +136,45 @@ POINTS = {
 
 
 @pytest.mark.parametrize(("methods", "sent", "answered"), POINTS.values(), ids=POINTS)
-def test_a_prover_is_killed_and_the_other_one_finishes(
+def test_the_other_prover_finishes_the_work_of_a_killed_one(
     provers: Provers, blocks: Iterator[int], methods: list[str], *, sent: bool, answered: bool
 ) -> None:
     service, chain = provers.service, provers.service.chain
     before = len(chain.transactions_of(SIGNER))
-    kill = Killing(*methods, sent=sent, answered=answered)
-    for prover, node in zip(provers.alive(), provers.nodes, strict=True):
-        node.faults(kill.at(prover, node))
+    killer = Killer(*methods, sent=sent, answered=answered)
+    for prover, node in zip(provers.start_both(), provers.nodes, strict=True):
+        node.set_fault(killer.fault_of(prover, node))
     first, second = islice(blocks, 2)
     batches = [
         service.submit({31337: {first: accounts(HOLDER, OTHER)}}),
         service.submit({31337: {first: accounts(HOLDER), second: accounts(HOLDER)}}),
     ]
-    until(lambda: kill.killed and not kill.killed.runs, what="a prover is killed at this call")
+    until(lambda: killer.killed and not killer.killed.runs, what="a prover is killed at this call")
+    assert killer.killed
+    provers.expire_leases(killer.killed)
     service.wait(*batches)
     assert_proven_once(
         service, before, batches, [(HOLDER, first), (OTHER, first), (HOLDER, second)]
     )
 
 
-def test_a_prover_is_stopped_with_work_in_hand_and_the_other_one_goes_on(
+def test_the_other_prover_finishes_the_work_of_a_stopped_one(
     provers: Provers, blocks: Iterator[int]
 ) -> None:
-    service, running = provers.service, provers.alive()
+    service, running = provers.service, provers.start_both()
     before = len(service.chain.transactions_of(SIGNER))
     facts = [(HOLDER, block) for block in islice(blocks, 6)]
     for node in provers.nodes:
-        node.is_slow(0.2)
+        node.delay_answers(0.2)
         node.calls.clear()
     batches = [service.submit_balance(block) for _, block in facts]
 
-    def working() -> list[Process]:
-        asked = zip(running, provers.nodes, strict=True)
-        return [prover for prover, node in asked if node.calls["eth_getProof"]]
+    def busy_provers() -> list[Process]:
+        pairs = zip(running, provers.nodes, strict=True)
+        return [prover for prover, node in pairs if node.calls["eth_getProof"]]
 
-    until(working)[0].stop()  # which ends with 0
+    until(busy_provers)[0].stop()
     for node in provers.nodes:
-        node.is_well()
+        node.recover()
     service.wait(*batches)
     assert_proven_once(service, before, batches, facts)

@@ -1,12 +1,9 @@
-"""Clients of earlier years, with one base URL changed: each of their ways of asking goes through.
-
-They read `internalId`, `queryStatus` and `error`, so this reads nothing else of an answer.
-"""
+"""Existing clients work with another base URL and no other change."""
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +11,11 @@ import pytest
 import requests
 
 from tests.builds import contract_of_tests
-from tests.scenarios.chain import Chain, RpcError
-from tests.scenarios.receiver import Receiver
-from tests.scenarios.recorded_requests import ALIASES, RECORDED, KeyPlace
-from tests.scenarios.service import BALANCE, HELD, HOLDER, Service, accounts, request, until
+from tests.rigs.anvil import Chain, RpcError
+from tests.rigs.receiver import Receiver, receiver
+from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts, request, until
+from tests.scenarios.fixtures import Install
+from tests.scenarios.recorded_requests import ALIASES, RECORDED_REQUESTS, KeyPlace
 
 pytestmark = pytest.mark.either_database
 
@@ -25,8 +23,8 @@ YES, SLOT = (1).to_bytes(32, "big"), (1).to_bytes(32, "big")
 
 
 @dataclass(frozen=True)
-class Place:
-    """A service whose chain has the clients' names, and what words in their requests mean."""
+class LegacyService:
+    """A service whose chain has the clients' aliases, and values for words in their requests."""
 
     service: Service
     hook: Receiver
@@ -42,73 +40,78 @@ class Place:
     def submit(self, content: Any, where: KeyPlace = KeyPlace.BOTH) -> requests.Response:
         return self.ask("POST", "/submit-batch-query", where, json=content)
 
+    def submit_until_accepted(self, content: Any, where: KeyPlace = KeyPlace.BOTH) -> str:
+        """Return the batch's id; retry while its time is later than the last known block."""
+
+        def submit_once() -> str:
+            answer = self.submit(content, where).json()
+            assert "internalId" in answer or answer["code"] == "block_beyond_head", answer
+            return str(answer.get("internalId", ""))
+
+        return until(submit_once)
+
     def status(self, batch: str, where: KeyPlace) -> requests.Response:
         return self.ask("GET", "/batch-query-status", where, params={"batchQueryId": batch})
 
+    def wait(self, batch: str, where: KeyPlace) -> None:
+        until(lambda: self.status(batch, where).json()["queryStatus"] == "DONE")
+
 
 @pytest.fixture(scope="module")
-def place(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Place]:
+def place(install: Install) -> Iterator[LegacyService]:
     with ExitStack() as stack:
         chain = stack.enter_context(closing(Chain()))
-        hook = stack.enter_context(closing(Receiver()))
+        hook = stack.enter_context(receiver())
         service = stack.enter_context(install())
         service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
-        service.add_chain(chain, aliases=list(ALIASES))
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, aliases=list(ALIASES))
         contract = chain.send(None, f"0x{contract_of_tests('Holder').hex()}")["contractAddress"]
-        block, moment = chain.head, int(chain.header("latest")["timestamp"], 16)
-        chain.mine(3)  # which block a time is of shows with the next one
+        block, timestamp = chain.head, int(chain.header("latest")["timestamp"], 16)
+        chain.mine(3)  # a timestamp's block is known once the next one is mined
         service.serve()
         service.prove()
         words = {
             "CHAIN": "31337",
             "BLOCK": f"{block}",
-            "TIME": f"{moment}",
+            "TIME": f"{timestamp}",
             "HOLDER": HOLDER.lower(),
             "MISSPELLED": HOLDER.replace("0xd8dA", "0xD8Da"),
             "CONTRACT": contract,
             "HOOK": hook.url,
         }
-        yield Place(service, hook, words)
+        yield LegacyService(service, hook, words)
 
 
-def test_each_recorded_request_is_done_and_readable_by_the_deployed_selectors(place: Place) -> None:
-    named = re.compile(rf"\b({'|'.join(place.words)})\b")
+def test_recorded_requests_are_done_and_read_with_the_deployed_selectors(
+    place: LegacyService,
+) -> None:
+    word_pattern = re.compile(rf"\b({'|'.join(place.words)})\b")
     submitted = {}
-    for each in RECORDED:
-        content = json.loads(named.sub(lambda word: place.words[word[0]], each.body))
-        submitted[each] = until(lambda: taken(place.submit(content, each.key)))  # noqa: B023
-        assert re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", submitted[each])
-    for each, batch in submitted.items():
-        until(lambda: place.status(batch, each.key).json()["queryStatus"] == "DONE")  # noqa: B023
-        assert place.status(batch, each.key).status_code == 200
-        page = f"{place.service.url}/explorer/query/{batch}"  # clients print this link
+    for recorded in RECORDED_REQUESTS:
+        content = json.loads(word_pattern.sub(lambda word: place.words[word[0]], recorded.body))
+        submitted[recorded] = place.submit_until_accepted(content, recorded.key)
+        assert re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", submitted[recorded])
+    for recorded, batch in submitted.items():
+        place.wait(batch, recorded.key)
+        page = f"{place.service.url}/explorer/query/{batch}"  # which clients print
         assert requests.get(page, timeout=30).status_code == 200
-    # What contracts in the field call: accountField and accountStorageSlotValues.
+    # The calls of deployed contracts: accountField and accountStorageSlotValues.
     registry, block = place.service.registries[31337, 31337], int(place.words["BLOCK"])
     balance = f"0x7177899b{HOLDER[2:]:0>64}{block:064x}{1:064x}"
     slot = f"0x7e445a26{place.words['CONTRACT'][2:]:0>64}{block:064x}{1:064x}"
     chain = place.service.chain
     read = [
-        int(chain.rpc("eth_call", {"to": registry, "data": each}, "latest"), 16)
-        for each in (balance, slot)
+        int(chain.rpc("eth_call", {"to": registry, "data": data}, "latest"), 16)
+        for data in (balance, slot)
     ]
     stored = chain.rpc("eth_getStorageAt", place.words["CONTRACT"], "0x1", hex(block))
     assert read == [HELD, int(stored, 16)]
-    (with_hook,) = [batch for each, batch in submitted.items() if "HOOK" in each.body]
-    until(lambda: with_hook.encode() in b"".join(each.body for each in place.hook.came))
-
-
-def taken(answer: requests.Response) -> str:
-    """The id; none while a time is later than the last block that the prover has seen."""
-    if answer.status_code == 200:
-        return str(answer.json()["internalId"])
-    assert answer.json()["code"] == "block_beyond_head", answer.text
-    return ""
+    (with_hook,) = [batch for recorded, batch in submitted.items() if "HOOK" in recorded.body]
+    until(lambda: with_hook.encode() in b"".join(received.body for received in place.hook.got))
 
 
 @pytest.mark.parametrize("where", KeyPlace)
-def test_errors_begin_as_clients_compare_them(place: Place, where: KeyPlace) -> None:
+def test_errors_begin_as_existing_clients_expect(place: LegacyService, where: KeyPlace) -> None:
     for account in ("0x12", "vitalik", HOLDER[2:]):
         answer = place.submit(request({31337: {1: accounts(account)}}), where)
         assert answer.status_code == 400
@@ -119,7 +122,7 @@ def test_errors_begin_as_clients_compare_them(place: Place, where: KeyPlace) -> 
         assert answer.json()["error"] == "No query found"
 
 
-def test_unknown_fields_at_the_top_are_taken_and_those_inside_are_errors(place: Place) -> None:
+def test_unknown_fields_are_accepted_only_at_the_top_level(place: LegacyService) -> None:
     content = request({31337: {1: accounts(HOLDER)}}, chainId="1", type="batch")
     answer = place.submit(content).json()
     assert "internalId" in answer
@@ -128,19 +131,19 @@ def test_unknown_fields_at_the_top_are_taken_and_those_inside_are_errors(place: 
     assert place.submit(content).json()["code"] == "unknown_field"
 
 
-def test_names_that_the_operator_has_not_set_and_empty_entries_are_refused(place: Place) -> None:
+def test_unknown_aliases_and_empty_entries_are_refused(place: LegacyService) -> None:
     unknown = place.submit(request({31337: {1: accounts(HOLDER)}}) | {"destinationChainId": "SN"})
-    told = unknown.json()
-    assert (unknown.status_code, told["code"]) == (400, "chain_unsupported")
-    assert all(alias in told["error"] for alias in ("31337", "Chain 31337", *ALIASES))
-    assert place.service.registries[31337, 31337] in told["detail"]
+    error = unknown.json()
+    assert (unknown.status_code, error["code"]) == (400, "chain_unsupported")
+    assert all(alias in error["error"] for alias in ("31337", "Chain 31337", *ALIASES))
+    assert place.service.registries[31337, 31337] in error["detail"]
     empty: list[Any] = [{}, {"accounts": {}}, {"accounts": {HOLDER: {}}}, {"header": []}]
-    for nothing in empty:
-        answer = place.submit(request({31337: {1: nothing}}))
+    for entry in empty:
+        answer = place.submit(request({31337: {1: entry}}))
         assert (answer.status_code, answer.json()["code"]) == (400, "nothing_asked")
 
 
-def test_connections_need_no_key(place: Place) -> None:
+def test_connections_need_no_key(place: LegacyService) -> None:
     answer = requests.get(f"{place.service.url}/chain-connections", timeout=30)
     (connection,) = answer.json()["connections"]
     assert connection["originChainId"] == connection["destinationChainId"] == "31337"
@@ -150,28 +153,28 @@ def test_connections_need_no_key(place: Place) -> None:
     assert (connection["kind"], connection["registry"]) == ("native", registry)
 
 
-def test_a_rejected_batch_has_no_error_at_the_top(place: Place) -> None:
-    """A current client throws on one before it reads `queryStatus`."""
+def test_a_rejected_batch_has_no_top_level_error(place: LegacyService) -> None:
+    """A client throws if there is one, before it reads `queryStatus`."""
     batch = place.service.submit({31337: {"timestamp:1": accounts(HOLDER)}})
     rejection = place.service.rejection(batch)
     assert rejection["code"] == "time_too_early"
-    told = place.status(batch, KeyPlace.HEADER).json()
-    assert "error" not in told
-    assert (told["queryStatus"], told["info"]) == ("REJECTED", [rejection["message"]])
+    status = place.status(batch, KeyPlace.HEADER).json()
+    assert "error" not in status
+    assert (status["queryStatus"], status["info"]) == ("REJECTED", [rejection["message"]])
 
 
-def test_a_batch_is_read_at_its_own_address(place: Place) -> None:
+def test_get_batch_queries_id_has_status_and_values(place: LegacyService) -> None:
     batch = place.service.submit_balance(2)
     place.service.wait(batch)
-    told = place.ask("GET", f"/batch-queries/{batch}", KeyPlace.HEADER).json()
-    assert told["queryStatus"] == told["batchQuery"]["status"] == "DONE"
-    found = told["results"]["31337"]["block:2"]["accounts"][HOLDER]["BALANCE"]
-    assert int(found, 16) == place.service.chain.balance(HOLDER, 2)
+    content = place.ask("GET", f"/batch-queries/{batch}", KeyPlace.HEADER).json()
+    assert content["queryStatus"] == content["batchQuery"]["status"] == "DONE"
+    word = content["results"]["31337"]["block:2"]["accounts"][HOLDER]["BALANCE"]
+    assert int(word, 16) == place.service.chain.balance(HOLDER, 2)
 
 
-def test_what_was_asked_and_proven_is_found_by_the_keys_of_the_request(place: Place) -> None:
-    """In any spelling: a client looks up what it has sent."""
-    block, moment, contract = (place.words[each] for each in ("BLOCK", "TIME", "CONTRACT"))
+def test_data_and_results_have_the_keys_of_the_request(place: LegacyService) -> None:
+    """In the spelling of the request, because clients look up the keys that they sent."""
+    block, timestamp, contract = (place.words[word] for word in ("BLOCK", "TIME", "CONTRACT"))
     lower, odd, slots = HOLDER.lower(), place.words["MISSPELLED"], ["0x1", f"0x{'01':>064}"]
     data: dict[str, Any] = {
         "SN_SEPOLIA": {
@@ -182,7 +185,7 @@ def test_what_was_asked_and_proven_is_found_by_the_keys_of_the_request(place: Pl
                     contract: {"props": [], "slots": [*slots, "0xA", f"0x{3:064X}"]},
                 },
             },
-            f"timestamp:{moment}": {
+            f"timestamp:{timestamp}": {
                 "accounts": {
                     lower: {"props": ["BALANCE"], "slots": ["0x0"]},
                     odd: {"props": ["BALANCE"], "slots": ["0x00"]},
@@ -190,19 +193,19 @@ def test_what_was_asked_and_proven_is_found_by_the_keys_of_the_request(place: Pl
             },
         }
     }
-    batch = until(lambda: taken(place.submit(request({}) | {"data": data})))
+    batch = place.submit_until_accepted(request({}) | {"data": data})
     path = f"/batch-queries/{batch}"
 
-    def answered(**parameters: Any) -> Any:
+    def get_batch(**parameters: Any) -> Any:
         return place.ask("GET", path, KeyPlace.BOTH, params=parameters).json()
 
-    assert answered()["batchQuery"]["data"] == data
+    assert get_batch()["batchQuery"]["data"] == data
     place.service.wait(batch)
-    assert answered()["batchQuery"]["data"] == data
-    registries = {each["registry"] for each in answered()["queries"]}
-    assert registries == {place.service.registries[31337, 31337]}  # with its checksum
-    (results,) = answered()["results"].values()
-    first, second = results[f"block:{block}"], results[f"timestamp:{moment}"]
+    assert get_batch()["batchQuery"]["data"] == data
+    registries = {query["registry"] for query in get_batch()["queries"]}
+    assert registries == {place.service.registries[31337, 31337]}  # checksummed
+    (results,) = get_batch()["results"].values()
+    first, second = results[f"block:{block}"], results[f"timestamp:{timestamp}"]
     header, chain = place.service.chain.header(int(block)), place.service.chain
     assert first["header"].keys() == {"PROPOSER", "STATE_ROOT"}
     assert first["header"]["STATE_ROOT"] == header["stateRoot"]
@@ -215,66 +218,66 @@ def test_what_was_asked_and_proven_is_found_by_the_keys_of_the_request(place: Pl
         lower: {"BALANCE": f"0x{HELD:064x}", "0x0": f"0x{0:064x}"},
         odd: {"BALANCE": f"0x{HELD:064x}", "0x00": f"0x{0:064x}"},
     }
-    brief = answered(details=0)
+    brief = get_batch(details=0)
     assert (brief["batchQuery"]["data"], brief["results"]) == ({}, {})
 
 
-def test_the_key_may_be_a_bearer_token(place: Place) -> None:
+def test_the_key_may_be_a_bearer_token(place: LegacyService) -> None:
     url = f"{place.service.url}/api-key"
     for key, status in ((place.service.keys[0], 200), ("tct_nonsense", 401)):
         headers = {"Authorization": f"Bearer {key}"}
         assert requests.get(url, headers=headers, timeout=30).status_code == status
 
 
-def test_the_second_generation_submits_and_polls(place: Place) -> None:
+def test_the_later_api_submits_and_polls(place: LegacyService) -> None:
     alive = requests.get(f"{place.service.url}/is-alive", timeout=30)
     assert alive.json() == {"message": "Alive!"}
 
-    def asked(method: str, path: str, **more: Any) -> Any:
+    def call(method: str, path: str, **more: Any) -> Any:
         answer = place.ask(method, path, KeyPlace.HEADER, **more)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def request_of(selector: str) -> str:
+    def submit(selector: str) -> str:
         entry = accounts(HOLDER) | {"header": ["PARENT_HASH"]}
         content = {"destination_chain_id": "31337", "data": {"31337": {selector: entry}}}
-        return str(asked("POST", "/submit-request", json=content)["request_id"])
+        return str(call("POST", "/submit-request", json=content)["request_id"])
 
     def statuses(request_id: str) -> set[str]:
-        return {each["status"] for each in asked("GET", f"/get_queries/{request_id}")["queries"]}
+        return {query["status"] for query in call("GET", f"/get_queries/{request_id}")["queries"]}
 
-    done = request_of("block:3")
+    done = submit("block:3")
     until(lambda: statuses(done) == {"COMPLETED"})
-    queries = asked("GET", f"/get_queries/{done}")["queries"]
-    assert sorted(each["typ"] for each in queries) == ["ACCOUNT", "HEADER"]
-    assert all(each["completed_at"] >= each["created_at"] for each in queries)
-    actions = asked("GET", f"/get_actions/{queries[-1]['internal_id']}")["actions"]
-    assert {each["status"] for each in actions} == {"COMPLETED"}
+    queries = call("GET", f"/get_queries/{done}")["queries"]
+    assert sorted(query["typ"] for query in queries) == ["ACCOUNT", "HEADER"]
+    assert all(query["completed_at"] >= query["created_at"] for query in queries)
+    actions = call("GET", f"/get_actions/{queries[-1]['internal_id']}")["actions"]
+    assert {action["status"] for action in actions} == {"COMPLETED"}
     assert len(actions) in {3, 4}
-    failed = request_of("timestamp:1")
-    # A current client ends on COMPLETED or FAILED alone.
+    failed = submit("timestamp:1")
+    # Clients poll until COMPLETED or FAILED.
     until(lambda: statuses(failed) == {"FAILED"})
     rejection = place.service.rejection(failed)
-    for each in asked("GET", f"/get_queries/{failed}")["queries"]:
-        assert {name: each[name] for name in ("message", "code", "retryable")} == {
+    for query in call("GET", f"/get_queries/{failed}")["queries"]:
+        assert {name: query[name] for name in ("message", "code", "retryable")} == {
             name: rejection[name] for name in ("message", "code", "retryable")
         }
-        first, *others = asked("GET", f"/get_actions/{each['internal_id']}")["actions"]
+        first, *others = call("GET", f"/get_actions/{query['internal_id']}")["actions"]
         assert (first["status"], first["code"]) == ("FAILED", "time_too_early")
         assert {other["status"] for other in others} == {"PENDING"}
         assert not any("code" in other for other in others)
 
 
-def test_the_second_generation_answers_a_submission_as_the_first_does(place: Place) -> None:
+def test_the_later_api_answers_with_page_and_warnings(place: LegacyService) -> None:
     content = {"destination_chain_id": "31337", "data": {"31337": {"block:1": accounts(HOLDER)}}}
     answer = place.ask("POST", "/submit-request", KeyPlace.HEADER, json=content | {"label": "x"})
-    told = answer.json()
-    assert told["page"] == f"{place.service.url}/explorer/query/{told['request_id']}"
-    assert "label" in str(told["warnings"])
+    content = answer.json()
+    assert content["page"] == f"{place.service.url}/explorer/query/{content['request_id']}"
+    assert "label" in str(content["warnings"])
 
 
-def test_who_reads_one_page_of_queries_misses_none(place: Place) -> None:
-    """Existing clients know no pages, and poll until all queries have ended."""
+def test_get_queries_has_all_queries_unless_pages_are_requested(place: LegacyService) -> None:
+    """Existing clients do not page, and poll until all queries have ended."""
     many = accounts(*(f"0x{number:040x}" for number in range(1, 251)))
     content = {"destination_chain_id": "31337", "data": {"31337": {"block:2": many}}}
     answer = place.ask("POST", "/submit-request", KeyPlace.HEADER, json=content)
@@ -285,53 +288,56 @@ def test_who_reads_one_page_of_queries_misses_none(place: Place) -> None:
 
     whole = page()
     assert (len(whole["queries"]), whole["next_query"]) == (250, None)
-    found, following = [], 0
-    while following is not None:
-        some = page(fromQuery=following)
-        assert len(some["queries"]) <= 100
-        found += [each["internal_id"] for each in some["queries"]]
-        following = some["next_query"]
-    assert found == [each["internal_id"] for each in whole["queries"]]
+    paged, next_query = [], 0
+    while next_query is not None:
+        part = page(fromQuery=next_query)
+        assert len(part["queries"]) <= 100
+        paged += [query["internal_id"] for query in part["queries"]]
+        next_query = part["next_query"]
+    assert paged == [query["internal_id"] for query in whole["queries"]]
     batch = f"/batch-queries/{answer.json()['request_id']}"
     whole = place.ask("GET", batch, KeyPlace.HEADER).json()["batchQuery"]["data"]
     assert whole == {"31337": {"block:2": many}}
 
 
-def test_the_second_generation_reads_through_the_router(place: Place) -> None:
+def test_facts_of_the_later_api_are_read_through_the_router(place: LegacyService) -> None:
     service, chain = place.service, place.service.chain
     router = service.manage("deploy_router", "--destination", "31337").stdout.strip()
-    block, moment, contract = (place.words[word] for word in ("BLOCK", "TIME", "CONTRACT"))
-    wanted: dict[str, Any] = {"props": ["BALANCE"], "slots": []}
-    entry = {"header": ["TIMESTAMP"], "accounts": {HOLDER: wanted, contract: {"slots": ["0x1"]}}}
-    content = {"destination_chain_id": "31337", "data": {"31337": {f"timestamp:{moment}": entry}}}
+    block, timestamp, contract = (place.words[word] for word in ("BLOCK", "TIME", "CONTRACT"))
+    balance: dict[str, Any] = {"props": ["BALANCE"], "slots": []}
+    entry = {"header": ["TIMESTAMP"], "accounts": {HOLDER: balance, contract: {"slots": ["0x1"]}}}
+    content = {
+        "destination_chain_id": "31337",
+        "data": {"31337": {f"timestamp:{timestamp}": entry}},
+    }
     sent = place.ask("POST", "/submit-request", KeyPlace.HEADER, json=content).json()
 
     def is_completed() -> bool:
-        told = place.ask("GET", f"/get_queries/{sent['request_id']}", KeyPlace.HEADER).json()
-        return {each["status"] for each in told["queries"]} == {"COMPLETED"}
+        content = place.ask("GET", f"/get_queries/{sent['request_id']}", KeyPlace.HEADER).json()
+        return {query["status"] for query in content["queries"]} == {"COMPLETED"}
 
     until(is_completed)
     number = int(block)
-    dated = chain.call(router, "timestampSafe(uint256,uint256)", 31337, int(moment))
+    dated = chain.call(router, "timestampSafe(uint256,uint256)", 31337, int(timestamp))
     assert dated == YES + number.to_bytes(32, "big")
-    held = int(chain.rpc("eth_getStorageAt", contract, "0x1", hex(number)), 16)
+    slot_value = int(chain.rpc("eth_getStorageAt", contract, "0x1", hex(number)), 16)
     facts: list[tuple[str, tuple[Any, ...], int]] = [
         ("accountField{}(uint256,uint256,address,uint8)", (number, HOLDER, BALANCE), HELD),
         ("accountField{}(uint256,address,uint256,uint8)", (HOLDER, number, BALANCE), HELD),
-        ("storageSlot{}(uint256,uint256,address,bytes32)", (number, contract, SLOT), held),
-        ("storageSlot{}(uint256,address,uint256,bytes32)", (contract, number, SLOT), held),
-        ("headerField{}(uint256,uint256,uint8)", (number, 11), int(moment)),
+        ("storageSlot{}(uint256,uint256,address,bytes32)", (number, contract, SLOT), slot_value),
+        ("storageSlot{}(uint256,address,uint256,bytes32)", (contract, number, SLOT), slot_value),
+        ("headerField{}(uint256,uint256,uint8)", (number, 11), int(timestamp)),
     ]
-    for function, asked, value in facts:
+    for function, arguments, value in facts:
         word = value.to_bytes(32, "big")
-        assert chain.call(router, function.format(""), 31337, *asked) == word
-        assert chain.call(router, function.format("Safe"), 31337, *asked) == YES + word
-        assert chain.call(router, function.format("Safe"), 1, *asked) == bytes(64)
+        assert chain.call(router, function.format(""), 31337, *arguments) == word
+        assert chain.call(router, function.format("Safe"), 31337, *arguments) == YES + word
+        assert chain.call(router, function.format("Safe"), 1, *arguments) == bytes(64)
         with pytest.raises(RpcError):
-            chain.call(router, function.format(""), 1, *asked)
+            chain.call(router, function.format(""), 1, *arguments)
 
 
-def test_pages_of_other_origins_read_that_an_address_is_none(place: Place) -> None:
+def test_a_404_has_cors_headers(place: LegacyService) -> None:
     headers = {"Origin": "https://app.example", "Accept": "application/json"}
     for path in ("/no-such-address", "/get_queries/x"):
         headers["api-key"] = place.service.keys[0]

@@ -1,16 +1,17 @@
-"""What proving may cost: a batch's fee, the operator's bounds, gas caps, failed transactions."""
+"""Fees of batches, the operator's limits, gas caps, and failed transactions."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator
+from contextlib import closing
 from itertools import islice
 
 import pytest
 from eth_account import Account
 
-from tests.scenarios.chain import ETHER, Chain
-from tests.scenarios.node import Node, Question
-from tests.scenarios.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
+from tests.rigs.anvil import ETHER, Chain
+from tests.rigs.faulty_node import Node, Question
+from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
+from tests.scenarios.fixtures import Install
 
 GWEI = 10**9
 REVERTS = "0x5f5ffd"  # code that reverts every call
@@ -29,27 +30,18 @@ def node(chain: Chain) -> Iterator[Node]:
 
 
 @pytest.fixture(scope="module")
-def paid(
-    chain: Chain, node: Node, install: Callable[[], AbstractContextManager[Service]]
-) -> Iterator[Service]:
-    """Batches pay here. No prover runs: each scenario starts its own, with a signer of its own."""
+def paid(chain: Chain, node: Node, install: Install) -> Iterator[Service]:
+    """Batches pay. Without a prover; scenarios start one with their own signer."""
     with install() as service:
-        service.add_chain(chain, node, free=False)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, node, free=False)
         chain.mine(40)
         service.serve()
         yield service
 
 
-@pytest.fixture(scope="module")
-def blocks() -> Iterator[int]:
-    """Blocks that no other scenario here proves."""
-    return iter(range(2, 40))
-
-
 @pytest.fixture
 def key(paid: Service) -> str:
-    """Of a signer with 10 ETH and without transactions."""
+    """The key of a new signer with 10 ETH."""
     signer = Account.create()
     paid.chain.set_balance(signer.address, 10 * ETHER)
     return f"0x{bytes(signer.key).hex()}"
@@ -57,7 +49,9 @@ def key(paid: Service) -> str:
 
 def sent_by(key: str, chain: Chain) -> list[str]:
     """The hashes of all mined transactions of this key."""
-    return [each["hash"] for each in chain.transactions_of(Account.from_key(key).address)]
+    return [
+        transaction["hash"] for transaction in chain.transactions_of(Account.from_key(key).address)
+    ]
 
 
 def test_a_fee_that_is_too_low_is_rejected_and_nothing_is_sent(
@@ -76,30 +70,28 @@ def test_a_fee_that_is_too_low_is_rejected_and_nothing_is_sent(
     assert sent_by(key, chain) == []
 
 
-def test_a_fee_is_a_ceiling_and_receipts_are_shared(
+def test_batches_share_a_receipt_and_never_exceed_their_fees(
     paid: Service, key: str, blocks: Iterator[int]
 ) -> None:
-    """Blocks that wait together share a transaction; each batch bears its share of the receipt."""
+    """Blocks that wait together share a transaction, and batches its cost."""
     chain = paid.chain
     bodies = [{31337: {block: accounts(HOLDER)}} for block in islice(blocks, 3)]
-    needed = [int(paid.post("/estimate", request(each)).json()["feeNeeded"]) for each in bodies]
+    needed = [int(paid.post("/estimate", request(body)).json()["feeNeeded"]) for body in bodies]
     batches = [
         paid.submit(body, fee=str(fee), key=paid.keys[place % 2])
         for place, (body, fee) in enumerate(zip(bodies, needed, strict=True))
     ]
     with paid.prove(threads=1, SIGNER_KEY=key):
         paid.wait(*batches)
-    spent = [int(paid.status(each)["spent"]) for each in batches]
-    assert all(0 < one <= fee for one, fee in zip(spent, needed, strict=True))
+    spent = [int(paid.status(batch)["spent"]) for batch in batches]
+    assert all(0 < cost <= fee for cost, fee in zip(spent, needed, strict=True))
     sent = sent_by(key, chain)
     assert len(sent) < len(batches)
     assert sum(spent) == sum(map(chain.cost, sent))
 
 
-def test_the_daily_budget_holds_transactions_back(
-    paid: Service, key: str, blocks: Iterator[int]
-) -> None:
-    """The transaction that reaches the budget goes whole, and nothing after it."""
+def test_batches_wait_for_the_daily_budget(paid: Service, key: str, blocks: Iterator[int]) -> None:
+    """The transaction that exceeds the budget is still sent, and none after it."""
     bounded = paid.routes_with(most_a_day=0.00001)
     with paid.prove(SIGNER_KEY=key, ROUTES_FILE=bounded):
         paid.wait(paid.submit_balance(next(blocks), fee=str(ETHER)))
@@ -108,12 +100,12 @@ def test_the_daily_budget_holds_transactions_back(
         assert len(sent_by(key, paid.chain)) == 1
     checked = paid.manage("check_setup", fails=True, SIGNER_KEY=key, ROUTES_FILE=bounded)
     assert re.search("not ok  budget on .* of 0.00001 ETH spent or reserved", checked.stdout)
-    with paid.prove(SIGNER_KEY=key):  # the operator has raised the budget
+    with paid.prove(SIGNER_KEY=key):  # with a higher budget
         paid.wait(batch)
     assert len(sent_by(key, paid.chain)) == 2
 
 
-def test_gas_above_the_operators_bound_is_waited_out(
+def test_nothing_is_sent_above_the_maximum_gas_price(
     paid: Service, key: str, blocks: Iterator[int]
 ) -> None:
     chain = paid.chain
@@ -128,9 +120,7 @@ def test_gas_above_the_operators_bound_is_waited_out(
         paid.wait(batch)
 
 
-def test_a_signer_without_funds_is_waited_for(
-    paid: Service, key: str, blocks: Iterator[int]
-) -> None:
+def test_batches_wait_for_the_signers_funds(paid: Service, key: str, blocks: Iterator[int]) -> None:
     chain, signer = paid.chain, Account.from_key(key).address
     chain.set_balance(signer, 1)
     with paid.prove(SIGNER_KEY=key):
@@ -141,7 +131,7 @@ def test_a_signer_without_funds_is_waited_for(
     assert len(sent_by(key, chain)) == 1
 
 
-def test_funds_for_one_transaction_are_offered_once(
+def test_funds_for_one_transaction_are_used_once(
     paid: Service, key: str, blocks: Iterator[int]
 ) -> None:
     chain, signer = paid.chain, Account.from_key(key).address
@@ -166,7 +156,7 @@ def test_funds_for_one_transaction_are_offered_once(
 def test_a_proof_above_the_gas_cap_is_halved(
     paid: Service, key: str, blocks: Iterator[int]
 ) -> None:
-    """`new_slot_gas` is set too low, so that the first cut is too large."""
+    """`new_slot_gas` is too low, so that the first proof is too large."""
     holders = [HOLDER, *(f"0x{number:040x}" for number in range(1, 8))]
     routes = paid.routes_with(gas_cap=250_000, new_slot_gas=1)
     with paid.prove(SIGNER_KEY=key, ROUTES_FILE=routes):
@@ -174,8 +164,8 @@ def test_a_proof_above_the_gas_cap_is_halved(
         status = paid.wait(paid.submit(body, fee=str(ETHER)))
     sent = paid.chain.transactions_of(Account.from_key(key).address)
     assert len(sent) > 1
-    assert all(int(each["gas"], 16) <= 250_000 for each in sent)
-    assert int(status["spent"]) == sum(paid.chain.cost(each["hash"]) for each in sent)
+    assert all(int(transaction["gas"], 16) <= 250_000 for transaction in sent)
+    assert int(status["spent"]) == sum(paid.chain.cost(transaction["hash"]) for transaction in sent)
 
 
 def test_a_fact_above_the_gas_cap_is_rejected(
@@ -189,18 +179,15 @@ def test_a_fact_above_the_gas_cap_is_rejected(
     assert sent_by(key, paid.chain) == []
 
 
-def test_where_gas_is_dear_estimates_may_exceed_osakas_cap(
-    install: Callable[[], AbstractContextManager[Service]],
-) -> None:
-    """A stand-in for Amsterdam, where a new slot costs five times as much: each estimate is forty
-    times what the chain takes, and the chain's settings say so.
+def test_a_higher_gas_cap_allows_estimates_above_osakas_cap(install: Install) -> None:
+    """As on Amsterdam, where a new slot costs five times as much: estimates are forty times as high
+    as the gas used, and the chain's settings match.
     """
     osaka, cap = 2**24, 2**24 * 3 // 2
     with closing(Chain(hardfork="prague")) as chain, closing(Node(chain)) as node:
-        node.lies("eth_estimateGas", lambda _, gas: hex(40 * int(gas, 16)))
+        node.falsify("eth_estimateGas", lambda _, gas: hex(40 * int(gas, 16)))
         with install() as service:
-            service.add_chain(chain, node, free=True, gas_cap=cap, new_slot_gas=110_000)
-            service.add_registry("native", chain, chain)
+            service.add_native_chain(chain, node, free=True, gas_cap=cap, new_slot_gas=110_000)
             chain.mine(10)
             service.serve()
             holders = [HOLDER, *(f"0x{number:040x}" for number in range(1, 32))]
@@ -211,14 +198,14 @@ def test_where_gas_is_dear_estimates_may_exceed_osakas_cap(
                 ]
                 service.wait(*batches)
             sent = chain.transactions_of(Account.from_key(SIGNER_KEY).address)
-    limits = [int(each["gas"], 16) for each in sent]
+    limits = [int(transaction["gas"], 16) for transaction in sent]
     assert max(limits) > osaka
     assert all(limit <= cap for limit in limits)
-    assert len(sent) > len(batches)  # the second one did not fit and was cut
+    assert len(sent) > len(batches)  # the second proof did not fit and was split
 
 
-class Reverting:
-    """The next transactions are mined while the registry reverts every call."""
+class Reverter:
+    """Makes the registry revert every call while the next transactions are mined."""
 
     def __init__(self, service: Service, times: int) -> None:
         self.chain = service.chain
@@ -236,17 +223,17 @@ class Reverting:
 
 
 @pytest.mark.parametrize("reverted", [1, 3])
-def test_what_reverted_is_proven_again_until_three_transactions_failed(
+def test_a_reverted_transaction_is_repeated_until_three_failed(
     paid: Service, node: Node, key: str, blocks: Iterator[int], reverted: int
 ) -> None:
     chain, block = paid.chain, next(blocks)
     end = "DONE" if reverted < 3 else "REJECTED"
-    node.faults(Reverting(paid, reverted))
+    node.set_fault(Reverter(paid, reverted))
     with paid.prove(SIGNER_KEY=key):
         status = paid.wait(paid.submit_balance(block, fee=str(ETHER)), end=end)
-    node.is_well()
+    node.recover()
     sent = sent_by(key, chain)
-    succeeded = [chain.receipt(each)["status"] == "0x1" for each in sent]
+    succeeded = [chain.receipt(transaction)["status"] == "0x1" for transaction in sent]
     assert succeeded == [False] * reverted + [True] * (end == "DONE")
     assert int(status["spent"]) == sum(map(chain.cost, sent))
     assert paid.is_proven(HOLDER, block) == (end == "DONE")

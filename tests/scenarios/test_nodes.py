@@ -1,68 +1,70 @@
-"""Nodes that are gone, slow, limited, behind or lying: they delay facts and corrupt none."""
+"""Nodes that are down, slow, rate-limited, behind or lying delay facts and corrupt none."""
 
 import json
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tests.scenarios.chain import Chain, call_data
-from tests.scenarios.node import Node, Question
-from tests.scenarios.service import BALANCE, HELD, HOLDER, SIGNER, Process, Service, until
+from tests.rigs.anvil import Chain, call_data
+from tests.rigs.faulty_node import Node, Question
+from tests.rigs.service import BALANCE, HELD, HOLDER, SIGNER, Process, Service, until
+from tests.scenarios.fixtures import Install
 
 pytestmark = pytest.mark.either_database
 
-QUORUM_WAIT = 3  # seconds until one node's answer counts while the other is away
-SLOW = 10  # seconds that each answer of a slow node takes
+QUORUM_WAIT = 3  # seconds until one node's answer counts without the other's
+SLOW = 5  # seconds per answer of a slow node
 FAR = 1_000  # blocks
 FACT_READ = call_data("tryAccountField(address,uint256,uint8)")
-NOT_THERE, THERE = f"0x{128 * '0'}", f"0x{1:064x}{HELD:064x}"
+NOT_PROVEN, PROVEN = f"0x{128 * '0'}", f"0x{1:064x}{HELD:064x}"
 
 
 @dataclass
 class Nodes:
-    """The three nodes of a chain, the first of which is spoilt, and a service with one prover."""
+    """Three nodes of a chain, the first of which is bad, and a service with one prover."""
 
     service: Service
     other_chain: Chain
-    each: list[Node]
+    nodes: list[Node]
     _prover: Process | None = None
-    _known: int = 0
+    _node_count: int = 0
 
     @property
     def bad(self) -> Node:
-        return self.each[0]
+        return self.nodes[0]
 
-    def prove(self, first: int) -> None:
-        """Run a prover that knows the first ones alone, in their order, and asks the bad one."""
-        if self._known != first:
+    def prove(self, count: int) -> None:
+        """Run a prover with the first `count` nodes; wait until it calls the bad one."""
+        if self._node_count != count:
             self.stop()
-            urls = [node.url for node in self.each[:first]]
+            urls = [node.url for node in self.nodes[:count]]
             self._prover = self.service.prove(ROUTES_FILE=self.service.routes_with(nodes=urls))
-            self._known = first
+            self._node_count = count
         self.bad.calls.clear()
-        until(lambda: self.bad.calls, what="no cool-down any more")
+        until(lambda: self.bad.calls, what="the bad node is called")
 
     def stop(self) -> None:
         if self._prover:
             self._prover.stop()
-        self._prover, self._known = None, 0
+        self._prover, self._node_count = None, 0
 
 
 @pytest.fixture(scope="module")
-def running(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Nodes]:
+def running(install: Install) -> Iterator[Nodes]:
     with ExitStack() as stack:
-        chain, other = (stack.enter_context(closing(Chain(each))) for each in (31337, 31338))
+        chain, other = (
+            stack.enter_context(closing(Chain(chain_id))) for chain_id in (31337, 31338)
+        )
         nodes = [stack.enter_context(closing(Node(chain))) for _ in range(3)]
         service = stack.enter_context(install())
         service.set_limits(
             quorum_wait=QUORUM_WAIT, retry_longest=2, cooldown_longest=1, poll_interval=1
         )
-        service.add_chain(chain, *nodes)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, *nodes)
         chain.mine(200)
         service.serve()
         yield Nodes(service, other, nodes)
@@ -71,17 +73,11 @@ def running(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[
 @pytest.fixture
 def nodes(running: Nodes) -> Iterator[Nodes]:
     yield running
-    running.bad.is_well()
+    running.bad.recover()
 
 
-@pytest.fixture(scope="module")
-def blocks() -> Iterator[int]:
-    """Blocks that no other scenario here proves."""
-    return iter(range(2, 100))
-
-
-def fact(answer: str) -> Callable[[list[Any], Any], Any]:
-    """Reads of an account's field are answered so."""
+def fact_answer(answer: str) -> Callable[[list[Any], Any], Any]:
+    """Give this answer to reads of an account's field."""
 
     def change(params: list[Any], result: Any) -> Any:
         call = params[0].get("data") or params[0].get("input")
@@ -90,56 +86,62 @@ def fact(answer: str) -> Callable[[list[Any], Any], Any]:
     return change
 
 
-def header(_: list[Any], result: Any) -> Any:
+def false_state_root(_: list[Any], result: Any) -> Any:
     return result and result | {"stateRoot": f"0x{64 * '1'}"}
 
 
-def head(params: list[Any], result: Any) -> Any:
+def false_head(params: list[Any], result: Any) -> Any:
     far = {"number": hex(int(result["number"], 16) + FAR)} if result else {}
     return result | far if params[0] in {"latest", "finalized"} else result
 
 
-def receipt(_: list[Any], result: Any) -> Any:
+def false_receipt_block(_: list[Any], result: Any) -> Any:
     return result and result | {"blockNumber": hex(int(result["blockNumber"], 16) + FAR)}
 
 
 LIES: dict[str, tuple[str, Callable[[list[Any], Any], Any]]] = {
-    "cuts proofs": ("eth_getProof", lambda _, it: it | {"accountProof": it["accountProof"][:-1]}),
-    "makes up state roots": ("eth_getBlockByNumber", header),
-    "makes up a head": ("eth_getBlockByNumber", head),
+    "cuts proofs": (
+        "eth_getProof",
+        lambda _, true: true | {"accountProof": true["accountProof"][:-1]},
+    ),
+    "invents state roots": ("eth_getBlockByNumber", false_state_root),
+    "invents a head": ("eth_getBlockByNumber", false_head),
     "denies receipts": ("eth_getTransactionReceipt", lambda *_: None),
-    "makes up blocks of receipts": ("eth_getTransactionReceipt", receipt),
-    "makes up failures": ("eth_getTransactionReceipt", lambda _, it: it and it | {"status": "0x0"}),
-    "denies facts": ("eth_call", fact(NOT_THERE)),
-    "makes up facts": ("eth_call", fact(THERE)),
+    "invents blocks of receipts": ("eth_getTransactionReceipt", false_receipt_block),
+    "invents failures": (
+        "eth_getTransactionReceipt",
+        lambda _, true: true and true | {"status": "0x0"},
+    ),
+    "denies facts": ("eth_call", fact_answer(NOT_PROVEN)),
+    "invents facts": ("eth_call", fact_answer(PROVEN)),
 }
 
 
-def is_of_another_chain(nodes: Nodes) -> None:
-    """From the start of the prover, which asks that first."""
+def impersonate_other_chain(nodes: Nodes) -> None:
+    """From the prover's start, when it checks the chain id."""
     nodes.stop()
-    nodes.bad.is_of(nodes.other_chain)
+    nodes.bad.impersonate(nodes.other_chain)
     nodes.prove(3)
 
 
 FAULTS: dict[str, Callable[[Nodes], None]] = {
-    "is gone": lambda nodes: nodes.bad.is_gone(),
-    "is slow": lambda nodes: nodes.bad.is_slow(SLOW),
-    "limits requests": lambda nodes: nodes.bad.answers(429),
-    "fails": lambda nodes: nodes.bad.answers(503),
-    "is behind": lambda nodes: nodes.bad.is_behind(nodes.service.chain.head - 100),
-    "is of another chain": is_of_another_chain,
+    "is down": lambda nodes: nodes.bad.hang_up(),
+    "is slow": lambda nodes: nodes.bad.delay_answers(SLOW),
+    "limits requests": lambda nodes: nodes.bad.fail_with(429),
+    "fails": lambda nodes: nodes.bad.fail_with(503),
+    "is behind": lambda nodes: nodes.bad.fall_behind(nodes.service.chain.head - 100),
+    "is of another chain": impersonate_other_chain,
 }
 
 
-def is_right(service: Service, block: int) -> None:
-    """The fact is there, proven once, and no transaction was paid for that proved nothing."""
+def assert_proven_once(service: Service, block: int) -> None:
+    """Check the fact and its one event, and that every transaction proved something."""
     chain = service.chain
     proven = service.events("AccountProven(address,uint256,uint8)", int(HOLDER, 16), block)
     assert len(proven) == 1
     assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
-    where = {"address": service.registries[31337, 31337], "fromBlock": "0x0"}
-    useful = {log["transactionHash"] for log in chain.rpc("eth_getLogs", where)}
+    log_filter = {"address": service.registries[31337, 31337], "fromBlock": "0x0"}
+    useful = {log["transactionHash"] for log in chain.rpc("eth_getLogs", log_filter)}
     assert int(chain.rpc("eth_getTransactionCount", SIGNER, "latest"), 16) == len(useful)
 
 
@@ -153,7 +155,7 @@ def test_one_of_three_nodes_fails(
     fault(nodes)
     service.wait(service.submit_balance(block))
     assert nodes.bad.calls
-    is_right(service, block)
+    assert_proven_once(service, block)
 
 
 @pytest.mark.parametrize(("method", "change"), LIES.values(), ids=LIES)
@@ -163,44 +165,44 @@ def test_one_of_three_nodes_lies(
     service, block = nodes.service, next(blocks)
     nodes.prove(3)
     nodes.bad.calls.clear()
-    nodes.bad.lies(method, change)
+    nodes.bad.falsify(method, change)
     service.wait(service.submit_balance(block))
     assert nodes.bad.calls[method]
-    is_right(service, block)
+    assert_proven_once(service, block)
 
 
 def test_one_of_two_nodes_is_gone(nodes: Nodes, blocks: Iterator[int]) -> None:
     service, block = nodes.service, next(blocks)
     nodes.prove(2)
     nodes.bad.calls.clear()
-    nodes.bad.is_gone()
+    nodes.bad.hang_up()
     service.wait(service.submit_balance(block))
     assert nodes.bad.calls
-    is_right(service, block)
+    assert_proven_once(service, block)
 
 
 @pytest.mark.parametrize(("method", "change"), LIES.values(), ids=LIES)
 def test_one_of_two_nodes_lies(
     nodes: Nodes, blocks: Iterator[int], method: str, change: Callable[[list[Any], Any], Any]
 ) -> None:
-    """The batch is DONE and right, or waits as long as the node lies."""
+    """The batch is DONE with the right fact, or waits until the node tells the truth."""
     service, block = nodes.service, next(blocks)
     nodes.prove(2)
     nodes.bad.calls.clear()
-    nodes.bad.lies(method, change)
+    nodes.bad.falsify(method, change)
     batch = service.submit_balance(block)
     with suppress(AssertionError):
         until(lambda: service.status(batch)["queryStatus"] != "IN_PROGRESS", seconds=5)
     if service.status(batch)["queryStatus"] != "IN_PROGRESS":
-        is_right(service, block)
-    nodes.bad.is_well()
+        assert_proven_once(service, block)
+    nodes.bad.recover()
     service.wait(batch)
     assert nodes.bad.calls[method]
-    is_right(service, block)
+    assert_proven_once(service, block)
 
 
 @pytest.mark.parametrize(
-    ("fault", "code"), [("is gone", "nodes_unreachable"), ("limits requests", "nodes_limited")]
+    ("fault", "code"), [("is down", "nodes_unreachable"), ("limits requests", "nodes_limited")]
 )
 def test_the_only_node_fails(nodes: Nodes, blocks: Iterator[int], fault: str, code: str) -> None:
     service, block = nodes.service, next(blocks)
@@ -208,31 +210,31 @@ def test_the_only_node_fails(nodes: Nodes, blocks: Iterator[int], fault: str, co
     FAULTS[fault](nodes)
     batch = service.submit_balance(block)
     service.wait_for(batch, code)
-    nodes.bad.is_well()
+    nodes.bad.recover()
     service.wait(batch)
-    is_right(service, block)
+    assert_proven_once(service, block)
 
 
-def test_no_log_holds_an_api_key_or_a_nodes_address(nodes: Nodes, blocks: Iterator[int]) -> None:
-    """Not even where the node's own error quotes its address with the secret in it."""
+def test_no_log_has_an_api_key_or_a_nodes_url(nodes: Nodes, blocks: Iterator[int]) -> None:
+    """Even if the node's own error quotes its URL with the secret."""
     service, secret = nodes.service, secrets.token_hex(16)
     url = f"{nodes.bad.url}/{secret}"
     error = {"code": -32602, "message": f"invalid argument to {url} for {secret}"}
 
-    def quoting(asked: Question) -> dict[str, Any] | None:
-        if asked["method"] != "eth_getProof":
+    def quote_url(question: Question) -> dict[str, Any] | None:
+        if question["method"] != "eth_getProof":
             return None
-        return {"jsonrpc": "2.0", "id": asked["id"], "error": error}
+        return {"jsonrpc": "2.0", "id": question["id"], "error": error}
 
     nodes.stop()
-    nodes.bad.faults(quoting)
+    nodes.bad.set_fault(quote_url)
     nodes.bad.calls.clear()
     with service.prove(LOG_LEVEL="DEBUG", ROUTES_FILE=service.routes_with(nodes=[url])):
         batch = service.submit_balance(next(blocks))
-        until(lambda: nodes.bad.calls["eth_getProof"] > 1, what="it is asked again")
-        shown = json.dumps(service.status(batch))
+        until(lambda: nodes.bad.calls["eth_getProof"] > 1, what="the node is called again")
+        status = json.dumps(service.status(batch))
     assert service.get("/api-key", apiKey=service.keys[1]).ok
     logs = "".join(file.read_text() for file in service.folder.glob("*.log"))
     assert "/api-key" in logs
-    for each in (secret, *(node.url for node in nodes.each), *service.keys):
-        assert each not in logs + shown
+    for text in (secret, *(node.url for node in nodes.nodes), *service.keys):
+        assert text not in logs + status

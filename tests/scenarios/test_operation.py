@@ -1,54 +1,53 @@
-"""What operators do to a running service: give it threads, stop it."""
+"""A running web server: stopped, and with slow nodes."""
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import requests
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Node
-from tests.scenarios.service import HOLDER, Service, accounts, request, until
+from tests.rigs.anvil import Chain
+from tests.rigs.service import HOLDER, accounts, request, until
+from tests.scenarios.fixtures import NewNode, NewService
+
+pytestmark = pytest.mark.either_database
 
 
-def test_a_server_that_is_stopped_finishes_the_requests_that_run(
-    new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
+def test_a_stopped_server_finishes_running_requests(
+    new_service: NewService, new_node: NewNode, chain: Chain
 ) -> None:
     service, node = new_service(), new_node(chain)
-    service.add_chain(chain, node)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, node)
     server = service.serve()
     content = request({31337: {chain.mine(2) - 1: accounts(HOLDER)}})
-    node.is_slow(60)
+    node.delay_answers(60)
     with ThreadPoolExecutor(2) as pool:
         running = pool.submit(service.post, "/estimate", content)
-        until(lambda: node.calls, what="the estimate asks the node")
+        until(lambda: node.calls, what="the estimate calls the node")
         stopping = pool.submit(server.stop)
         time.sleep(1)
         assert not stopping.done()
         with pytest.raises(requests.ConnectionError):
             requests.get(f"{service.url}/healthz", timeout=5)
-        node.is_well()
+        node.recover()
         assert running.result().status_code == 200
         stopping.result()
 
 
-def test_slow_nodes_stop_no_page_of_a_server_with_two_threads(
-    new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
+def test_slow_nodes_do_not_block_other_requests(
+    new_service: NewService, new_node: NewNode, chain: Chain
 ) -> None:
     service, node = new_service(), new_node(chain)
-    service.add_chain(chain, node)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, node)
     service.serve("--threads", "2")
     content = request({31337: {chain.mine(2) - 1: accounts(HOLDER)}})
-    node.is_slow(60)
+    node.delay_answers(60)
     with ThreadPoolExecutor(2) as pool:
         estimates = [
             pool.submit(service.post, "/estimate", content, key=key) for key in service.keys
         ]
-        until(lambda: node.calls, what="an estimate asks the node")
+        until(lambda: node.calls, what="an estimate calls the node")
         time.sleep(1)
         assert requests.get(f"{service.url}/readyz", timeout=3).ok
-        node.is_well()
-        assert {each.result().status_code for each in estimates} <= {200, 503}
+        node.recover()
+        assert {estimate.result().status_code for estimate in estimates} <= {200, 503}

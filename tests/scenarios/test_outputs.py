@@ -1,7 +1,6 @@
-"""An L2's past on its L1: a dispute game covers a block, counts in the end, and hops lead down."""
+"""L2 blocks on their L1: a dispute game covers a block, and hops lead to earlier blocks."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,17 +9,9 @@ import requests
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from tests.scenarios.chain import Chain, call_data
-from tests.scenarios.service import (
-    BALANCE,
-    HELD,
-    HOLDER,
-    HORIZON,
-    SIGNER,
-    Service,
-    accounts,
-    request,
-)
+from tests.rigs.anvil import Chain, call_data
+from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, request
+from tests.scenarios.fixtures import Install, NewChain
 
 pytestmark = pytest.mark.either_database
 
@@ -31,7 +22,7 @@ VALID = True
 
 @dataclass(frozen=True)
 class Rollup:
-    """An L2, its L1, and the games there."""
+    """An L2, its L1, and the dispute games there."""
 
     service: Service
     l2: Chain
@@ -40,7 +31,7 @@ class Rollup:
     registry: str
 
     def propose(self, block: int) -> str:
-        """A game that claims this block; return its address."""
+        """Start a dispute game for this block; return its address."""
         header = self.l2.header(block)
         passer = self.l2.rpc("eth_getProof", MESSAGE_PASSER, [], hex(block))["storageHash"]
         words = (header["stateRoot"], passer, header["hash"])
@@ -49,20 +40,18 @@ class Rollup:
         self.l1.send(self.games, call_data("proposeAt(bytes32,uint256,uint256)", claim, L2, block))
         return to_checksum_address(self.l1.call(self.games, "games(uint256)", count)[12:])
 
-    def settle(self, game: str, *, valid: bool) -> None:
+    def resolve(self, game: str, *, valid: bool) -> None:
         self.l1.send(self.games, call_data("settle(address,bool)", game, valid))
 
     def submit(self, block: int) -> str:
         return self.service.submit({L2: {block: accounts(HOLDER)}}, to=L1)
 
-    def held(self, block: int) -> int:
+    def proven_balance(self, block: int) -> int:
         return self.service.field(HOLDER, block, BALANCE, route=(L2, L1))
 
 
 @pytest.fixture(scope="module")
-def rollup(
-    install: Callable[[], AbstractContextManager[Service]], module_chain: Callable[..., Chain]
-) -> Iterator[Rollup]:
+def rollup(install: Install, module_chain: NewChain) -> Iterator[Rollup]:
     l2, l1 = module_chain(L2), module_chain(L1)
     with install() as service:
         games = l1.deploy("DisputeGamesStandIn")
@@ -74,24 +63,24 @@ def rollup(
             yield Rollup(service, l2, l1, games, registry)
 
 
-def test_a_block_is_proven_once_a_game_that_covers_it_counts(
+def test_an_l2_block_is_proven_once_a_dispute_game_covers_it(
     rollup: Rollup, tmp_path: Path
 ) -> None:
-    """The prover records the game's output and hops from there; until then it says what it waits
-    for. With the proof file anyone does the same in another registry of these games.
+    """The prover records the game's output and hops from there; the status says what it waits for.
+    The proof file proves the same to another registry of these games.
     """
     block = rollup.l2.mine(60) - 50
     batch = rollup.submit(block)
     status = rollup.service.wait_for(batch, "output_not_recorded")
     assert "A dispute game for the block is expected to count from" in status["waitsFor"]
-    rollup.settle(rollup.propose(block - 1), valid=True)
+    rollup.resolve(rollup.propose(block - 1), valid=True)
     near, far = rollup.propose(block + 20), rollup.propose(block + 40)
-    rollup.settle(rollup.propose(block - 2), valid=True)
-    rollup.service.until_waits_for(batch, "The dispute game that covers the block is expected")
-    rollup.settle(near, valid=True)
-    rollup.settle(far, valid=True)
+    rollup.resolve(rollup.propose(block - 2), valid=True)
+    rollup.service.wait_for_sentence(batch, "The dispute game that covers the block is expected")
+    rollup.resolve(near, valid=True)
+    rollup.resolve(far, valid=True)
     rollup.service.wait(batch)
-    assert rollup.held(block) == HELD
+    assert rollup.proven_balance(block) == HELD
     file = tmp_path / "proof.json"
     file.write_bytes(rollup.service.get(f"/batch-queries/{batch}/proof").content)
     trusted = rollup.l2.header(block)["hash"]
@@ -102,49 +91,49 @@ def test_a_block_is_proven_once_a_game_that_covers_it_counts(
     )
     nodes = ("--node", rollup.l1.url, "--source-node", rollup.l2.url, "--registry", other)
     rollup.service.manage("publish_proof", str(file), *nodes, "--unverifiable")
-    held = rollup.l1.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
-    assert int.from_bytes(held) == HELD
+    word = rollup.l1.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
+    assert int.from_bytes(word) == HELD
 
 
-def test_the_page_of_the_registry_says_whom_it_trusts(rollup: Rollup) -> None:
+def test_the_registrys_page_names_the_contract_it_trusts(rollup: Rollup) -> None:
     url = f"{rollup.service.url}/explorer/registry/{L1}/{rollup.registry}"
     page = requests.get(url, timeout=30).text
     assert rollup.games in page
     assert "its dispute games, its guardian" in page
 
 
-def test_a_game_that_claims_another_state_is_never_recorded(rollup: Rollup) -> None:
-    """Its claim is of a fork: the registry refuses the output of the true block."""
+def test_the_output_of_a_lying_game_is_never_recorded(rollup: Rollup) -> None:
+    """The game claims a fork, so the registry refuses the output of the true block."""
     block = rollup.l2.mine(10) - 5
     rollup.l1.send(
         rollup.games, call_data("proposeAt(bytes32,uint256,uint256)", keccak(b"a lie"), L2, block)
     )
     count = int.from_bytes(rollup.l1.call(rollup.games, "gameCount()"))
     lying = to_checksum_address(rollup.l1.call(rollup.games, "games(uint256)", count - 1)[12:])
-    rollup.settle(lying, valid=True)
+    rollup.resolve(lying, valid=True)
     batch = rollup.submit(block)
     rollup.service.wait_for(batch, "call_reverted")
-    rollup.settle(lying, valid=False)
-    rollup.settle(rollup.propose(block + 1), valid=True)
+    rollup.resolve(lying, valid=False)
+    rollup.resolve(rollup.propose(block + 1), valid=True)
     rollup.service.wait(batch)
-    assert rollup.held(block) == HELD
+    assert rollup.proven_balance(block) == HELD
 
 
 def test_an_estimate_prices_the_record_the_hop_and_the_proof(rollup: Rollup) -> None:
     block = rollup.l2.mine(60) - 50
-    rollup.settle(rollup.propose(block + 20), valid=True)
-    asked = request({L2: {block: accounts(HOLDER)}}, to=L1)
-    estimate = rollup.service.post("/estimate", asked).json()
+    rollup.resolve(rollup.propose(block + 20), valid=True)
+    body = request({L2: {block: accounts(HOLDER)}}, to=L1)
+    estimate = rollup.service.post("/estimate", body).json()
     assert (estimate["complete"], estimate["blocks"][0]["hops"]) == (True, 1)
     before = rollup.l1.head
     rollup.service.wait(rollup.submit(block))
     mined = rollup.l1.transactions_of(SIGNER, since=before + 1)
-    gas = sum(int(rollup.l1.receipt(each["hash"])["gasUsed"], 16) for each in mined)
+    gas = sum(int(rollup.l1.receipt(transaction["hash"])["gasUsed"], 16) for transaction in mined)
     assert len(mined) == estimate["transactions"] == 2
     assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
 
 
-def test_games_that_do_not_count_in_time_are_named_and_raise_an_alert(rollup: Rollup) -> None:
+def test_a_late_or_blacklisted_game_is_named_and_raises_an_alert(rollup: Rollup) -> None:
     block = rollup.l2.mine(10) - 5
     game = rollup.propose(block)
     rollup.l1.send(rollup.games, call_data("setDelay(uint256)", 1))
@@ -154,14 +143,14 @@ def test_games_that_do_not_count_in_time_are_named_and_raise_an_alert(rollup: Ro
     assert "The dispute game that covers the block should have counted" in status["waitsFor"]
     assert 'tacitus_waiting_jobs{code="no_valid_output"} 1' in rollup.service.get("/metrics").text
     rollup.l1.send(rollup.games, call_data("retire()"))
-    rollup.service.until_waits_for(batch, "is retired")
+    rollup.service.wait_for_sentence(batch, "is retired")
     rollup.l1.send(rollup.games, call_data("blacklist(address)", game))
-    rollup.service.until_waits_for(batch, "is blacklisted")
-    rollup.l1.mine(2)  # a game of the same second would be retired as well
-    rollup.settle(rollup.propose(block + 3), valid=True)
+    rollup.service.wait_for_sentence(batch, "is blacklisted")
+    rollup.l1.mine(2)  # or a game of the same second would be retired as well
+    rollup.resolve(rollup.propose(block + 3), valid=True)
     rollup.service.wait(batch)
-    assert rollup.held(block) == HELD
-    # The same where nobody proposes any more.
+    assert rollup.proven_balance(block) == HELD
+    # The same if there are no new games.
     batch = rollup.submit(rollup.l2.mine(10) - 2)
     status = rollup.service.wait_for(batch, "no_valid_output")
     assert "A dispute game for the block should have counted" in status["waitsFor"]

@@ -1,4 +1,4 @@
-"""What people see of the service: in a browser, and without JavaScript."""
+"""Pages in a browser, and without JavaScript."""
 
 import re
 from itertools import product
@@ -8,18 +8,18 @@ import requests
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import HELD, HOLDER, Service, accounts
+from tests.rigs.anvil import Chain
+from tests.rigs.service import HELD, HOLDER, Service, accounts
 from tests.scenarios.visitor import Visitor
 
 pytestmark = pytest.mark.either_database
 
-SHOWN = f"{HELD / 10**18:,.6f} ETH"  # as pages show it
+BALANCE_TEXT = f"{HELD / 10**18:,.6f} ETH"
 
 
 @pytest.fixture(scope="module")
 def done(shared: Service) -> tuple[str, int]:
-    """A batch that is DONE, and its block."""
+    """A DONE batch and its block."""
     block = shared.chain.mine(2) - 1
     batch = shared.submit({31337: {block: accounts(HOLDER, slots=["0x1"])}})
     shared.wait(batch)
@@ -27,7 +27,7 @@ def done(shared: Service) -> tuple[str, int]:
 
 
 @pytest.mark.browser
-def test_the_page_of_a_batch_moves_to_done_without_a_reload(
+def test_a_batch_page_moves_to_done_without_a_reload(
     page: Page, service: Service, chain: Chain
 ) -> None:
     block = chain.mine(2) - 1
@@ -35,16 +35,18 @@ def test_the_page_of_a_batch_moves_to_done_without_a_reload(
     batch = service.submit_balance(block)
     page.goto(f"{service.url}/explorer/query/{batch}")
     expect(page).to_have_title(re.compile("^(RECEIVED|IN_PROGRESS)"))
-    page.evaluate("window.stays = true")
+    page.evaluate("window.isSamePage = true")
     expect(page).to_have_title(re.compile("^IN_PROGRESS"))
     chain.automine(on=True)
     chain.mine()
     expect(page).to_have_title(re.compile("^DONE"), timeout=60_000)
     expect(page.get_by_text("The batch is DONE.")).to_have_count(1)
-    expect(page.get_by_text(SHOWN).first).to_be_visible()
-    assert page.evaluate("window.stays") is True
+    expect(page.get_by_text(BALANCE_TEXT).first).to_be_visible()
+    assert page.evaluate("window.isSamePage") is True
     page.get_by_role("link", name="Check it now").first.click()
-    expect(page.get_by_text(re.compile(f"The registry says {re.escape(SHOWN)}"))).to_be_visible()
+    expect(
+        page.get_by_text(re.compile(f"The registry says {re.escape(BALANCE_TEXT)}"))
+    ).to_be_visible()
 
 
 @pytest.mark.browser
@@ -65,13 +67,13 @@ def test_the_search_finds_a_batch_an_account_and_a_block(
 
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_keep_nobody_out_and_fit_a_small_screen(
+def test_pages_are_accessible_and_fit_a_small_screen(
     page: Page, shared: Service, done: tuple[str, int], scheme: str
 ) -> None:
     visitor = Visitor(shared.url).sign_in()
     page.context.add_cookies(
-        [{"name": each.name, "value": each.value or "", "url": shared.url}
-         for each in visitor.browser.cookies]
+        [{"name": cookie.name, "value": cookie.value or "", "url": shared.url}
+         for cookie in visitor.browser.cookies]
     )  # fmt: skip
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     for path, width in product(("/", f"/explorer/query/{done[0]}", "/dashboard"), (360, 1200)):
@@ -79,21 +81,21 @@ def test_pages_keep_nobody_out_and_fit_a_small_screen(
         page.goto(f"{shared.url}{path}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        found = Axe().run(page).response["violations"]
-        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+        violations = Axe().run(page).response["violations"]
+        assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
 
 
-def test_pages_are_whole_without_javascript(shared: Service, done: tuple[str, int]) -> None:
+def test_pages_are_complete_without_javascript(shared: Service, done: tuple[str, int]) -> None:
     batch, block = done
     registry = shared.registries[31337, 31337]
     pages = {
         "/": "/explorer/query/",
         "/explorer/batches": batch,
-        f"/explorer/query/{batch}": SHOWN,
-        f"/explorer/query/{batch}/0": SHOWN,
-        f"/explorer/query/{batch}/0/BALANCE/check": SHOWN,
-        f"/explorer/account/{HOLDER}": SHOWN,
-        f"/explorer/block/31337/{block}": SHOWN,
+        f"/explorer/query/{batch}": BALANCE_TEXT,
+        f"/explorer/query/{batch}/0": BALANCE_TEXT,
+        f"/explorer/query/{batch}/0/BALANCE/check": BALANCE_TEXT,
+        f"/explorer/account/{HOLDER}": BALANCE_TEXT,
+        f"/explorer/block/31337/{block}": BALANCE_TEXT,
         f"/explorer/registry/31337/{registry}": registry,
         "/explorer/routes": registry,
         f"/search?q={batch}": batch,
@@ -107,5 +109,5 @@ def test_pages_are_whole_without_javascript(shared: Service, done: tuple[str, in
         assert "default-src 'none'" in policy
         assert not re.search("unsafe-(inline|eval)", policy)
         assert not re.search(r"<script(?![^>]*\ssrc=\"/)", answer.text), path
-    nothing = requests.get(f"{shared.url}/explorer/query/x", timeout=30)
-    assert nothing.status_code == 404
+    unknown = requests.get(f"{shared.url}/explorer/query/x", timeout=30)
+    assert unknown.status_code == 404

@@ -1,19 +1,19 @@
-"""What the status of a batch says from its submission to its end."""
+"""The status of a batch from its submission to its end."""
 
-from collections.abc import Callable
 from typing import Any
 
 from eth_account import Account as Key
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import BALANCE, HOLDER, Service, accounts
+from tests.rigs.anvil import Chain
+from tests.rigs.service import BALANCE, HOLDER, Service, accounts
+from tests.scenarios.fixtures import NewService
 
 STEPS = ["INITIAL_STATE", "BLOCKHASH_AVAILABLE", "HEADER_ACCUMULATED", "ACCOUNT_ACCUMULATED"]
 COMPLETED, IN_PROGRESS = "COMPLETED", "IN_PROGRESS"
 
 
 def check(status: dict[str, Any], *expected: str | None) -> dict[str, Any]:
-    """Its only query's steps have these statuses, and times in their order; return the query."""
+    """Check the statuses and times of the only query's steps; return the query."""
     (query,) = status["queries"]
     steps = query["steps"]
     assert [step["step"] for step in steps] == STEPS[: len(steps)]
@@ -21,17 +21,16 @@ def check(status: dict[str, Any], *expected: str | None) -> dict[str, Any]:
     for step in steps:
         assert (step["started"] is None) == (step["status"] is None)
         assert (step["completed"] is None) == (step["status"] != COMPLETED)
-    times = [step[moment] for step in steps for moment in ("started", "completed") if step[moment]]
+    times = [step[name] for step in steps for name in ("started", "completed") if step[name]]
     assert times == sorted(times)
     assert status["submitted"] <= times[0]
     return dict(query)
 
 
-def test_steps_from_submission_to_done(chain: Chain, new_service: Callable[[], Service]) -> None:
+def test_steps_from_submission_to_done(chain: Chain, new_service: NewService) -> None:
     """Received, accepted, waiting for finality, sent, mined, confirmed."""
     service = new_service()
-    service.add_chain(chain, finality=3, confirmations=3)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, finality=3, confirmations=3)
     service.serve()
     chain.automine(on=False)
     block = chain.mine()
@@ -77,7 +76,7 @@ def test_a_query_of_header_fields_ends_with_its_header(shared: Service) -> None:
 
 
 def test_a_batch_is_done_when_all_its_queries_are(shared: Service) -> None:
-    """One of its blocks is not there yet: what is proven can be read, and the batch waits."""
+    """One of its blocks does not exist yet: the other is proven, and the batch waits."""
     holder = Key.create().address
     block = shared.chain.mine(2) - 1
     batch = shared.submit({31337: {block: accounts(holder), block + 3: accounts(HOLDER)}})

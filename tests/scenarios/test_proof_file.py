@@ -1,8 +1,7 @@
-"""The proof of a batch is a file that needs neither this service nor its operator."""
+"""The proof file of a batch works without the service and its operator."""
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,13 @@ import pytest
 import requests
 from eth_account import Account
 
-from tests.scenarios.chain import ETHER
-from tests.scenarios.service import BALANCE, HELD, HOLDER, HORIZON, Service, accounts
+from tests.rigs.anvil import ETHER
+from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, Service, accounts
+from tests.scenarios.fixtures import NewService
 
 pytestmark = pytest.mark.either_database
 
-# Neither a database nor chains: whoever has the file has these commands, and nothing else of ours.
+# No database and no routes.
 NOWHERE: dict[str, Any] = {
     "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none",
     "ROUTES_FILE": "/nowhere/routes.toml",
@@ -26,11 +26,11 @@ ABSENT = "0x000000000000000000000000000000000000dEaD"
 
 @pytest.fixture(scope="module")
 def batch(shared: Service) -> tuple[str, int]:
-    """A batch that is DONE and its block."""
+    """A DONE batch and its block."""
     block = shared.chain.mine(4) - 1
-    moment = int(shared.chain.header(block - 2)["timestamp"], 16)
-    asked = accounts(HOLDER, ABSENT, props=["BALANCE", "CODE_HASH"], slots=["0x1"])
-    data = {31337: {block: {**asked, "header": ["STATE_ROOT"]}, f"timestamp:{moment}": asked}}
+    timestamp = int(shared.chain.header(block - 2)["timestamp"], 16)
+    entry = accounts(HOLDER, ABSENT, props=["BALANCE", "CODE_HASH"], slots=["0x1"])
+    data = {31337: {block: {**entry, "header": ["STATE_ROOT"]}, f"timestamp:{timestamp}": entry}}
     submitted = shared.submit(data)
     shared.wait(submitted)
     return submitted, block
@@ -47,22 +47,22 @@ def file(shared: Service, batch: tuple[str, int], tmp_path: Path) -> Path:
 
 
 def hashes(shared: Service, *blocks: int) -> list[str]:
-    """The options that name the hashes of these blocks, as the chain has them."""
-    return [word for each in blocks for word in ("--hash", shared.chain.header(each)["hash"])]
+    """`--hash` options for these blocks."""
+    return [word for block in blocks for word in ("--hash", shared.chain.header(block)["hash"])]
 
 
-def test_it_is_verified_without_database_and_node_until_a_byte_is_changed(
+def test_a_proof_file_is_verified_offline_unless_a_byte_was_changed(
     shared: Service, batch: tuple[str, int], file: Path
 ) -> None:
-    # That a time is of a block shows in the block after it.
+    # A timestamp's block is proven with the block after it.
     trusted = hashes(shared, batch[1] - 1, batch[1])
-    told = shared.manage("verify_proof", str(file), *trusted, **NOWHERE).stdout
-    assert batch[0] in told
-    assert f"{HELD} wei" in told
+    report = shared.manage("verify_proof", str(file), *trusted, **NOWHERE).stdout
+    assert batch[0] in report
+    assert f"{HELD} wei" in report
     proof = file.read_text()
     content: dict[str, Any] = json.loads(proof)
-    found = [each for each in _texts(content) if re.fullmatch("0x[0-9a-f]{64,}", each)]
-    for changed in (found[0], found[len(found) // 2], found[-1]):
+    hex_texts = [text for text in _texts(content) if re.fullmatch("0x[0-9a-f]{64,}", text)]
+    for changed in (hex_texts[0], hex_texts[len(hex_texts) // 2], hex_texts[-1]):
         middle = len(changed) // 2
         digit = "1" if changed[middle] == "0" else "0"
         file.write_text(proof.replace(changed, changed[:middle] + digit + changed[middle + 1 :], 1))
@@ -74,39 +74,39 @@ def test_it_is_verified_without_database_and_node_until_a_byte_is_changed(
 
 
 def _texts(content: Any) -> list[str]:
-    """All texts in a JSON value, in their order."""
+    """All strings in a JSON value, in order."""
     if isinstance(content, str):
         return [content]
     parts = content.values() if isinstance(content, dict) else content
     parts = parts if isinstance(parts, list | type({}.values())) else []
-    return [text for each in parts for text in _texts(each)]
+    return [text for part in parts for text in _texts(part)]
 
 
-def test_anyone_publishes_it_to_another_registry_from_which_others_have_their_proof(
-    shared: Service, batch: tuple[str, int], file: Path, new_service: Callable[[], Service]
+def test_a_proof_file_is_published_to_another_registry(
+    shared: Service, batch: tuple[str, int], file: Path, new_service: NewService
 ) -> None:
     chain, anyone = shared.chain, Account.create()
     chain.set_balance(anyone.address, ETHER)
     other = chain.deploy("NativeRegistry", ["uint256"], [HORIZON])
     publish = ["publish_proof", str(file), "--node", chain.url, "--registry", other]
     key = {"SIGNER_KEY": f"0x{bytes(anyone.key).hex()}"}
-    # Its address does not prove its code, so it has to be said twice.
+    # The registry's address does not prove its code, so an option must confirm it.
     refused = shared.manage(*publish, fails=True, **(NOWHERE | key))
     assert "is unverifiable" in refused.stderr
     publish.append("--unverifiable")
     shared.manage(*publish, **(NOWHERE | key))
     value = chain.call(other, "accountField(address,uint256,uint8)", HOLDER, batch[1], BALANCE)
     assert int.from_bytes(value) == HELD
-    # What is there already costs nothing and needs no key.
+    # Proven facts cost nothing, so no key is needed.
     shared.manage(*publish, **NOWHERE)
-    # A service with that registry finds the facts there, and has a proof of them all the same.
+    # A service with that registry finds the facts there, and still has a proof file of them.
     service = new_service()
     service.add_chain(chain)
     service.add_registry("native", chain, chain, address=other)
     service.serve()
     service.prove()
-    found = service.submit({31337: {batch[1]: accounts(HOLDER)}})
-    assert service.wait(found)["spent"] == "0"
-    file.write_bytes(service.get(f"/batch-queries/{found}/proof").content)
+    second = service.submit({31337: {batch[1]: accounts(HOLDER)}})
+    assert service.wait(second)["spent"] == "0"
+    file.write_bytes(service.get(f"/batch-queries/{second}/proof").content)
     trusted = hashes(shared, batch[1])
     assert f"{HELD} wei" in service.manage("verify_proof", str(file), *trusted, **NOWHERE).stdout

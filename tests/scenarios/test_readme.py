@@ -1,4 +1,4 @@
-"""What the README shows works as it stands there."""
+"""The README's examples work as printed."""
 
 import json
 import re
@@ -7,38 +7,38 @@ from pathlib import Path
 import pytest
 
 from tests.guides import run
-from tests.scenarios.service import HELD, HOLDER, REPOSITORY, Service
+from tests.rigs.service import HELD, HOLDER, REPOSITORY, Service
 
 README = (REPOSITORY / "README.md").read_text()
 
 pytestmark = pytest.mark.either_database
 
 
-def _block_of(language: str, words: str) -> str:
-    found = re.findall(f"```{language}\n(.*?)```", README, re.DOTALL)
-    (block,) = [each for each in found if words in each]
+def _code_block(language: str, words: str) -> str:
+    blocks = re.findall(f"```{language}\n(.*?)```", README, re.DOTALL)
+    (block,) = [block for block in blocks if words in block]
     return str(block)
 
 
 @pytest.mark.parametrize("language", ["sh", "js", "python"])
-def test_the_first_request_gets_the_answer_shown_and_is_proven(
+def test_the_first_request_gets_the_printed_answer_and_is_proven(
     shared: Service, tmp_path: Path, language: str
 ) -> None:
     chain = shared.chain
-    chain.mine(1)
-    block = (
-        chain.head
-    )  # block 17 may have another test's changes, which the node makes to mined state
+    # Not block 17: other tests may have changed its state, because Anvil changes mined state.
+    block = chain.mine()
     chain.mine(2)
-    request = _block_of(language, "submit-batch-query").replace("http://127.0.0.1:8000", shared.url)
+    request = _code_block(language, "submit-batch-query").replace(
+        "http://127.0.0.1:8000", shared.url
+    )
     assert "block:17" in request
     request = request.replace("block:17", f"block:{block}")
     printed = run(language, request, tmp_path, TACITUS_KEY=shared.keys[0])
     batch = re.findall(r"internalId\W+(\w{26})", printed)[0]
-    shown = _block_of("json", "internalId")
-    assert all(name in printed for name in json.loads(shown))
+    answer = _code_block("json", "internalId")
+    assert all(name in printed for name in json.loads(answer))
     shared.wait(batch)
-    # As the README reads it: field 1.
+    # As in the README.
     registry = shared.registries[chain.id, chain.id]
     words = chain.call(registry, "accountField(address,uint256,uint8)", HOLDER, block, 1)
     assert int.from_bytes(words) == HELD

@@ -1,41 +1,42 @@
-"""What becomes of a batch that cannot be proven: REJECTED, with a cause that a program can read."""
+"""Batches that cannot be proven are REJECTED, with a code for programs."""
 
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from eth_account import Account as Key
 
-from tests.scenarios.chain import Chain, call_data
+from tests.rigs.anvil import Chain, call_data
+from tests.rigs.faulty_node import Node, Question
+from tests.rigs.service import BALANCE, HOLDER, HORIZON, Service, accounts, request
 from tests.scenarios.ens import REGISTRY, set_name, set_off_chain
-from tests.scenarios.node import Node, Question
-from tests.scenarios.service import BALANCE, HOLDER, HORIZON, Service, accounts, request
+from tests.scenarios.fixtures import Install, NewChain, NewNode, NewService
 
 pytestmark = pytest.mark.either_database
 
-L1, LEFT = 1337, 1338  # a source that is proven here, and one whose route the operator removes
+L1 = 1337
 FEE = str(10**18)
 REFUSAL = "0xdeadbeef"  # an error that no registry has
-CAUSES = (  # what is asked for, the code, the step, whether a retry can help
+CAUSES = (  # cause, code, step, retryable
     ("a name without an address", "ens_unresolved", "INITIAL_STATE", False),
-    ("a name that is looked up off chain", "ens_off_chain", "INITIAL_STATE", False),
+    ("a name that is resolved off chain", "ens_off_chain", "INITIAL_STATE", False),
     ("a time before the first block", "time_too_early", "INITIAL_STATE", False),
     ("a block far beyond the head", "block_beyond_head", "INITIAL_STATE", True),
     ("an account at a genesis without state", "state_root_empty", "INITIAL_STATE", False),
     ("a route that was removed", "route_unsupported", "INITIAL_STATE", False),
-    ("a block too far below known ones", "block_out_of_reach", "BLOCKHASH_AVAILABLE", False),
+    ("a block too far before known ones", "block_out_of_reach", "BLOCKHASH_AVAILABLE", False),
     ("a fee below the cost", "fee_too_low", "HEADER_ACCUMULATED", False),
 )
 STEPS = ["INITIAL_STATE", "BLOCKHASH_AVAILABLE", "HEADER_ACCUMULATED", "ACCOUNT_ACCUMULATED"]
 
 
 @dataclass(frozen=True)
-class Rejected:
-    """A service, its batches by what they ask for, and a server that nobody may ask."""
+class RejectedBatches:
+    """A service, its batches by cause, and a server that must not be called."""
 
     service: Service
     batches: dict[str, str]
@@ -43,8 +44,8 @@ class Rejected:
 
 
 @pytest.fixture(scope="module")
-def rejected(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Rejected]:
-    """All batches are submitted before a prover starts, so that none is refused at once."""
+def rejected(install: Install) -> Iterator[RejectedBatches]:
+    """All batches are submitted before the prover starts, so that none is refused at once."""
     with (
         closing(Chain()) as chain,
         closing(Chain(L1, hardfork="cancun")) as l1,  # without EIP-2935
@@ -58,39 +59,39 @@ def rejected(install: Callable[[], AbstractContextManager[Service]]) -> Iterator
         service.add_chain(l1)
         service.add_registry("optimism", l1, chain)
         service.add_registry("native", chain, chain)
-        chain.take_in(l1, l1_block)
-        there = f"127.0.0.1:{outside.getsockname()[1]}/{{sender}}/{{data}}"
-        # In the second form, web3 asks a server of its own machine too.
-        mapped = there.replace("127.0.0.1", "[::ffff:127.0.0.1]")
-        set_off_chain(chain, "far.eth", f"http://{there}", f"https://{mapped}")
+        chain.set_l1_block(l1, l1_block)
+        host = f"127.0.0.1:{outside.getsockname()[1]}/{{sender}}/{{data}}"
+        # web3 would call a loopback server in this form too.
+        mapped = host.replace("127.0.0.1", "[::ffff:127.0.0.1]")
+        set_off_chain(chain, "far.eth", f"http://{host}", f"https://{mapped}")
         named_block = chain.mine(4) - 3
-        kept = service.routes.read_text()
+        routes = service.routes.read_text()
         service.add_registry("attested", chain, l1, signers=[Key.create().address], threshold=1)
         service.serve()
 
         def submit(data: dict[Any, Any], to: int = 31337, fee: str = FEE) -> str:
             return service.submit(data, to=to, fee=fee)
 
-        asked = accounts(HOLDER)
+        entry = accounts(HOLDER)
         batches = (
             submit({31337: {block: accounts("nobody.eth")}}),
-            submit({31337: {block: asked, named_block: accounts("far.eth")}}),
-            submit({31337: {"timestamp:5": asked}}),
-            submit({31337: {10**9: asked}}),
-            submit({31337: {0: asked}}),
-            submit({31337: {block: asked}}, to=L1),
-            submit({L1: {5: asked}}),
-            submit({31337: {block: asked}}, fee="1000"),
+            submit({31337: {block: entry, named_block: accounts("far.eth")}}),
+            submit({31337: {"timestamp:5": entry}}),
+            submit({31337: {10**9: entry}}),
+            submit({31337: {0: entry}}),
+            submit({31337: {block: entry}}, to=L1),
+            submit({L1: {5: entry}}),
+            submit({31337: {block: entry}}, fee="1000"),
         )
-        service.routes.write_text(kept)
+        service.routes.write_text(routes)
         service.prove()
         names = (cause for cause, *_ in CAUSES)
-        yield Rejected(service, dict(zip(names, batches, strict=True)), outside)
+        yield RejectedBatches(service, dict(zip(names, batches, strict=True)), outside)
 
 
 @pytest.mark.parametrize(("cause", "code", "step", "retryable"), CAUSES)
 def test_a_batch_that_cannot_be_proven_says_why(
-    rejected: Rejected, cause: str, code: str, step: str, *, retryable: bool
+    rejected: RejectedBatches, cause: str, code: str, step: str, *, retryable: bool
 ) -> None:
     batch = rejected.batches[cause]
     rejection = rejected.service.rejection(batch)
@@ -100,75 +101,73 @@ def test_a_batch_that_cannot_be_proven_says_why(
     assert (status["status"], status["waitCode"]) == ("REJECTED", None)
     assert status["ended"]
     failing = next(
-        each for each in status["queries"] if any(step["error"] for step in each["steps"])
+        query for query in status["queries"] if any(step["error"] for step in query["steps"])
     )
     reached = STEPS.index(step)
     statuses = [*reached * ["COMPLETED"], "IN_PROGRESS", *(3 - reached) * [None]]
-    assert [each["status"] for each in failing["steps"]] == statuses
+    assert [step["status"] for step in failing["steps"]] == statuses
     assert failing["steps"][reached]["error"]["code"] == code
     assert failing["steps"][reached]["completed"] is None
 
 
-def test_what_a_rejection_says_helps_to_ask_better(rejected: Rejected) -> None:
+def test_a_request_that_follows_the_rejections_advice_is_done(rejected: RejectedBatches) -> None:
     service, batches = rejected.service, rejected.batches
     message = {cause: service.rejection(batches[cause])["message"] for cause, *_ in CAUSES}
-    began = int(service.chain.header(0)["timestamp"], 16)
-    assert str(began) in message["a time before the first block"]
-    too_far = message["a block too far below known ones"]
+    genesis_time = int(service.chain.header(0)["timestamp"], 16)
+    assert str(genesis_time) in message["a time before the first block"]
+    too_far = message["a block too far before known ones"]
     assert "is 295 blocks before" in too_far
     estimate = service.post("/estimate", request({L1: {5: accounts(HOLDER)}})).json()
-    (shown,) = estimate["blocks"]
-    assert (shown["readiness"], shown["distance"]) == ("OUT_OF_REACH", "295")
-    assert (shown["error"], shown["price"]) == (too_far, None)
+    (estimated,) = estimate["blocks"]
+    assert (estimated["readiness"], estimated["distance"]) == ("OUT_OF_REACH", "295")
+    assert (estimated["error"], estimated["price"]) == (too_far, None)
     enough = message["a fee below the cost"].split()[-1].rstrip(".")
     block = service.chain.head - 1
     service.wait(service.submit_balance(block, fee=enough))
     assert service.field(HOLDER, block, BALANCE) == service.chain.balance(HOLDER, block)
 
 
-def test_only_accounts_of_a_genesis_without_state_are_refused(rejected: Rejected) -> None:
+def test_accounts_of_a_genesis_without_state_are_refused(rejected: RejectedBatches) -> None:
     """Its header can be proven."""
     service, cause = rejected.service, "an account at a genesis without state"
-    said = service.rejection(rejected.batches[cause])["message"]
-    (shown,) = service.post("/estimate", request({31337: {0: accounts(HOLDER)}})).json()["blocks"]
-    assert (shown["readiness"], shown["error"]) == ("FAILS", said)
-    refused = service.post("/witness", request({31337: {0: accounts(HOLDER)}})).json()
-    assert (refused["code"], refused["error"]) == ("not_provable", said)
+    message = service.rejection(rejected.batches[cause])["message"]
+    body = request({31337: {0: accounts(HOLDER)}})
+    (estimated,) = service.post("/estimate", body).json()["blocks"]
+    assert (estimated["readiness"], estimated["error"]) == ("FAILS", message)
+    refused = service.post("/witness", body).json()
+    assert (refused["code"], refused["error"]) == ("not_provable", message)
     status = service.wait(service.submit({31337: {0: {"header": ["STATE_ROOT"]}}}, fee=FEE))
     (query,) = status["queries"]
     assert query["values"]["STATE_ROOT"] == service.chain.header(0)["stateRoot"]
     again = service.submit({31337: {0: accounts(HOLDER, props=["NONCE"])}}, fee=FEE)
-    assert service.rejection(again)["message"] == said
+    assert service.rejection(again)["message"] == message
 
 
-def test_no_server_is_asked_for_an_off_chain_name(rejected: Rejected) -> None:
+def test_off_chain_names_are_refused_without_a_request(rejected: RejectedBatches) -> None:
     service = rejected.service
-    service.rejection(rejected.batches["a name that is looked up off chain"])
+    service.rejection(rejected.batches["a name that is resolved off chain"])
     with pytest.raises(BlockingIOError):
         rejected.outside.accept()
 
 
-def test_a_rejected_batch_stays_rejected(rejected: Rejected) -> None:
-    """Also when the same request would succeed now."""
+def test_a_rejected_batch_stays_rejected(rejected: RejectedBatches) -> None:
+    """Even if the same request would succeed now."""
     service = rejected.service
-    before = {each: service.rejection(each) for each in rejected.batches.values()}
+    before = {batch: service.rejection(batch) for batch in rejected.batches.values()}
     holder = Key.create().address
     set_name(service.chain, "nobody.eth", holder)
     block = service.chain.mine(4) - 3
     service.wait(service.submit({31337: {block: accounts("nobody.eth")}}, fee=FEE))
     assert service.is_proven(holder, block)
-    assert {each: service.rejection(each) for each in before} == before
+    assert {batch: service.rejection(batch) for batch in before} == before
 
 
 @pytest.fixture(scope="module")
-def pruned(
-    install: Callable[[], AbstractContextManager[Service]],
-) -> Iterator[tuple[Service, Node]]:
-    """A service whose batches may be two seconds old, and its node."""
+def pruned(install: Install) -> Iterator[tuple[Service, Node]]:
+    """A service with a `batch_max_age` of two seconds, and its node."""
     with closing(Chain()) as chain, closing(Node(chain)) as node, install() as service:
         service.set_limits(batch_max_age=2, retry_longest=1)
-        service.add_chain(chain, node)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, node)
         service.serve()
         service.prove()
         yield service, node
@@ -182,17 +181,19 @@ def pruned(
         ("distance to target block exceeds maximum proof window", "proof_window_exceeded"),
     ],
 )
-def test_what_could_be_proven_and_was_not_is_rejected_at_batch_max_age(
+def test_a_batch_that_no_node_can_prove_is_rejected_at_batch_max_age(
     pruned: tuple[Service, Node], error: str, code: str
 ) -> None:
-    """Here the only node has no state of the block; another one may have it."""
+    """The only node has no state of the block; retrying may find another."""
     service, node = pruned
 
-    def has_no_state(asked: Question) -> dict[str, Any] | None:
+    def fail_proofs(question: Question) -> dict[str, Any] | None:
         refusal = {"code": -32000, "message": error}
-        return {"id": asked["id"], "error": refusal} if asked["method"] == "eth_getProof" else None
+        if question["method"] != "eth_getProof":
+            return None
+        return {"id": question["id"], "error": refusal}
 
-    node.faults(has_no_state)
+    node.set_fault(fail_proofs)
     batch = service.submit_balance(service.chain.mine(20) - 10)
     service.wait_for(batch, code)
     rejection = service.rejection(batch)
@@ -206,25 +207,22 @@ def test_the_wait_for_a_block_does_not_count_towards_batch_max_age(
     pruned: tuple[Service, Node],
 ) -> None:
     service, node = pruned
-    node.is_well()
+    node.recover()
     batch = service.submit_balance(service.chain.head + 1)
     service.wait_for(batch, "block_not_final")
-    time.sleep(4)  # twice as long
+    time.sleep(4)  # twice batch_max_age
     assert service.status(batch)["waitCode"] == "block_not_final"
     service.chain.mine(3)
     service.wait(batch)
 
 
-def test_one_nodes_head_puts_no_block_out_of_reach(
-    new_service: Callable[[], Service],
-    new_chain: Callable[..., Chain],
-    new_node: Callable[[Chain], Node],
+def test_one_nodes_false_head_does_not_reject_a_batch(
+    new_service: NewService, new_chain: NewChain, new_node: NewNode
 ) -> None:
-    """Without EIP-2935, a head far above the others' leaves no headers that lead to the block."""
+    """Without EIP-2935, headers would not reach back to the block from such a head."""
     chain, service = new_chain(hardfork="cancun"), new_service()
     bad, *others = (new_node(chain) for _ in range(3))
-    service.add_chain(chain, bad, *others)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, bad, *others)
     block = chain.mine(12) - 5
 
     def exaggerate(params: list[Any], result: Any) -> Any:
@@ -232,16 +230,16 @@ def test_one_nodes_head_puts_no_block_out_of_reach(
             return result
         return {**result, "number": hex(int(result["number"], 16) + 1_000)}
 
-    bad.lies("eth_getBlockByNumber", exaggerate)
+    bad.falsify("eth_getBlockByNumber", exaggerate)
     with service.serve(), service.prove():
         service.wait(service.submit_balance(block))
     assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
 
 
-def test_a_proof_that_the_registry_refuses_is_not_tried_for_ever(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+def test_a_proof_that_the_registry_refuses_is_rejected(
+    new_service: NewService, new_chain: NewChain
 ) -> None:
-    """At the registry's address is a contract that answers as one and refuses every proof."""
+    """The contract at the registry's address answers like a registry but refuses every proof."""
     chain = new_chain()
     service = new_service()
     service.set_limits(retry_longest=1)
@@ -258,16 +256,16 @@ def test_a_proof_that_the_registry_refuses_is_not_tried_for_ever(
 
 
 def refuses_proofs(genuine: str) -> str:
-    """Code that reverts `prove`, and has the genuine registry's code answer everything else."""
+    """Code that reverts `prove` and delegates everything else to a genuine registry."""
     return (
-        f"0x60003560e01c63{call_data('prove()')[2:]}14603557"  # `prove()` goes on at 0x35
-        f"365f5f375f5f365f73{genuine[2:].lower()}5af43d5f5f3e3d5ff3"  # the call, delegated
+        f"0x60003560e01c63{call_data('prove()')[2:]}14603557"  # to 0x35 if it is `prove()`
+        f"365f5f375f5f365f73{genuine[2:].lower()}5af43d5f5f3e3d5ff3"  # delegate the call
         f"5b63{REFUSAL[2:]}60e01b5f5260045ffd"
     )
 
 
-def test_attestations_that_never_come_are_not_waited_for_for_ever(
-    new_service: Callable[[], Service], new_chain: Callable[..., Chain]
+def test_a_batch_is_rejected_at_attestation_max_age(
+    new_service: NewService, new_chain: NewChain
 ) -> None:
     chain, l1 = new_chain(), new_chain(L1)
     block = l1.mine(12) - 8

@@ -1,10 +1,8 @@
-"""What keeps secrets secret, and strangers out of what is not theirs."""
+"""Secrets stay secret, and unsafe settings are refused."""
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from http.server import BaseHTTPRequestHandler
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,22 +12,22 @@ import requests
 from eth_account import Account
 from eth_typing import HexStr
 
-from tests.rigs.quiet_server import QuietServer, serving
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Node
+from tests.rigs.anvil import Chain
+from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
+from tests.rigs.stub_node import LyingNode, lying_node
+from tests.scenarios.fixtures import Install, NewNode, NewService
 from tests.scenarios.production import PROXY, SETTINGS, serve_in_production
-from tests.scenarios.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
 
 pytestmark = pytest.mark.either_database
 
 TOKEN = "a-token-for-the-tests-0123456789"  # noqa: S105
-FOR_PEOPLE = ("Proving on ", "The prover has stopped.", "worker: Warm shutdown")
+PLAIN_LINES = ("Proving on ", "The prover has stopped.", "worker: Warm shutdown")
 LOCAL = {name: PROXY[name] for name in ("Host", "X-Forwarded-Proto")}
 
 
 @pytest.fixture(scope="module")
-def production(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
-    """A server in production, which proves nothing."""
+def production(install: Install) -> Iterator[Service]:
+    """A server in production, without a prover."""
     with install() as service:
         serve_in_production(service, LOG_LEVEL="DEBUG", METRICS_TOKEN=TOKEN)
         yield service
@@ -47,25 +45,25 @@ def test_no_log_has_an_api_key(production: Service) -> None:
         (f"/nowhere?{key}", {"Referer": f"https://x.example/?apiKey={key}"}),
     ):
         last = requests.get(f"{url}{path}", headers=PROXY | headers, timeout=30)
-        requests.get(f"{url}{path}", headers=headers, timeout=30)  # of another host
+        requests.get(f"{url}{path}", headers=headers, timeout=30)  # with another host
     log = production.logs(whole=True)
     for secret in (key, wrong, key.rpartition("_")[2], wrong.rpartition("_")[2]):
         assert secret not in log
-    # Each answer's line is found by its id, which the proxy may choose.
+    # Log lines have the request id, which the proxy may set.
     assert last.headers["X-Request-ID"] in log
-    named = {"X-Request-ID": "an-id-of-the-proxy"}
-    answer = requests.get(f"{url}/api-key", headers=PROXY | named, timeout=30)
-    assert answer.headers["X-Request-ID"] == named["X-Request-ID"]
+    own_id = {"X-Request-ID": "an-id-of-the-proxy"}
+    answer = requests.get(f"{url}/api-key", headers=PROXY | own_id, timeout=30)
+    assert answer.headers["X-Request-ID"] == own_id["X-Request-ID"]
 
 
 def test_header_names_with_underscores_are_dropped(production: Service) -> None:
-    """What only the proxy may say nobody else says by another spelling."""
+    """So that clients cannot forge the proxy's headers."""
     address = f"{production.url}/attestations/wanted"
     host = {"Host": PROXY["Host"]}
     for name in ("X_Forwarded_Proto", "X-Forwarded_Proto", "x_forwarded-proto"):
         plain = requests.get(address, headers=host | {name: "https"}, timeout=30)
         assert (plain.status_code, plain.json()["code"]) == (403, "https_needed")
-    with requests.Session() as session:  # one client's own limit, by any spelling
+    with requests.Session() as session:  # which has one client's limit
         session.headers.update(LOCAL)
         for number in range(200):
             forged = {
@@ -81,7 +79,7 @@ def test_header_names_with_underscores_are_dropped(production: Service) -> None:
 
 def test_browsers_get_strict_headers(production: Service) -> None:
     page = requests.get(f"{production.url}/sign-in", headers=PROXY, timeout=30)
-    policy = dict(each.split(" ", 1) for each in
+    policy = dict(directive.split(" ", 1) for directive in
                   page.headers["Content-Security-Policy"].split("; "))  # fmt: skip
     assert (policy["default-src"], policy["script-src"]) == ("'none'", "'self'")
     assert (policy["base-uri"], policy["frame-ancestors"]) == ("'none'", "'none'")
@@ -91,12 +89,12 @@ def test_browsers_get_strict_headers(production: Service) -> None:
     assert page.headers["X-Frame-Options"] == "DENY"
     cookie = page.headers["Set-Cookie"]
     assert cookie.startswith("__Host-")
-    assert all(each in cookie for each in ("Secure", "HttpOnly", "SameSite=Lax", "Path=/"))
+    assert all(
+        attribute in cookie for attribute in ("Secure", "HttpOnly", "SameSite=Lax", "Path=/")
+    )
 
 
-def test_metrics_are_for_this_machine_or_who_has_the_token(
-    production: Service, shared: Service
-) -> None:
+def test_metrics_need_loopback_or_the_token(production: Service, shared: Service) -> None:
     for headers, status in (
         ({}, 403),
         ({"Authorization": "Bearer another"}, 403),
@@ -113,13 +111,10 @@ def test_metrics_are_for_this_machine_or_who_has_the_token(
         assert answer.status_code == status
 
 
-# Secrets in files
-
-
-def test_secrets_in_files_are_in_no_process_list_log_page_or_error(
-    new_service: Callable[[], Service], new_node: Callable[[Chain], Node], chain: Chain
+def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
+    new_service: NewService, new_node: NewNode, chain: Chain
 ) -> None:
-    """Nor is what a batch's owner has sent to a webhook. Each line of the log is JSON."""
+    """Nor are a webhook's URL and headers. Every line of the log is JSON."""
     service, node = new_service(), new_node(chain)
     keystore = Account.encrypt(
         HexStr(SIGNER_KEY), "hunter2-password", kdf="pbkdf2", iterations=1_000
@@ -137,14 +132,13 @@ def test_secrets_in_files_are_in_no_process_list_log_page_or_error(
     }
     for name, secret in secrets.items():
         (service.folder / name).write_text(secret)
-    service.add_chain(chain, "NODE")
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain, "NODE")
     routes = service.routes.read_text().replace('["NODE"]', '[{ file = "node" }]')
     service.routes.write_text(routes)
     files = {f"{name}_FILE": str(service.folder / name) for name in secrets if name.isupper()}
-    not_set = dict.fromkeys(["SIGNER_KEY", *(each for each in secrets if each.isupper())], "")
+    unset = dict.fromkeys(["SIGNER_KEY", *(name for name in secrets if name.isupper())], "")
     more = {"PROVER_ENGINE": "celery", "LOG_LEVEL": "DEBUG"}
-    serve_in_production(service, **not_set, **files, **more)
+    serve_in_production(service, **unset, **files, **more)
     prover = service.prove()
     block = chain.mine(2) - 1
     hook = {
@@ -153,9 +147,9 @@ def test_secrets_in_files_are_in_no_process_list_log_page_or_error(
     }
     service.wait(batch := service.submit_balance(block, webhook=hook))
     until(lambda: service.get("/webhook-deliveries").json()["deliveries"][0]["attempts"])
-    commands = [each.read_bytes() for each in Path("/proc").glob("[0-9]*/cmdline")]
-    ours = b"".join(each for each in commands if b"manage.py" in each)
-    assert b"run_prover" in ours
+    commands = [file.read_bytes() for file in Path("/proc").glob("[0-9]*/cmdline")]
+    own_commands = b"".join(command for command in commands if b"manage.py" in command)
+    assert b"run_prover" in own_commands
     page = f"/explorer/query/{batch}"
     paths = (
         page, f"{page}/0", f"{page}/proof.json", f"{page}/facts.json", "/explorer/routes",
@@ -165,67 +159,70 @@ def test_secrets_in_files_are_in_no_process_list_log_page_or_error(
     token = {"Authorization": f"Bearer {secrets['METRICS_TOKEN']}"}
     metrics = requests.get(f"{service.url}/metrics", headers=token, timeout=30)
     assert metrics.status_code == 200
-    shown = [service.get(each, key=service.keys[1]).text for each in paths] + [metrics.text]
-    assert HOLDER in shown[0]
-    node.is_gone()
-    ended = service.manage("check_setup", fails=True)
+    pages = [service.get(path, key=service.keys[1]).text for path in paths] + [metrics.text]
+    assert HOLDER in pages[0]
+    node.hang_up()
+    checked = service.manage("check_setup", fails=True)
     route = ("--source", "31337", "--destination", "31337")
     unsigned = service.manage("attest", *route, "--block", "1", fails=True)
     refused = service.post("/estimate", request({31337: {block: accounts(HOLDER)}}))
     assert refused.json()["code"] == "chain_unavailable"
-    printed = "".join(each.stdout + each.stderr for each in (ended, unsigned))
+    printed = "".join(result.stdout + result.stderr for result in (checked, unsigned))
     prover.stop()
-    told = prover.log.splitlines()
-    lines = [json.loads(each) for each in told if each and not each.startswith(FOR_PEOPLE)]
-    assert "celery" in {each["logger"].partition(".")[0] for each in lines}
-    said = service.logs(whole=True) + printed + refused.text + "".join(shown)
+    lines = [
+        json.loads(line)
+        for line in prover.log.splitlines()
+        if line and not line.startswith(PLAIN_LINES)
+    ]
+    assert "celery" in {line["logger"].partition(".")[0] for line in lines}
+    output = service.logs(whole=True) + printed + refused.text + "".join(pages)
     for secret in (*secrets.values(), SIGNER_KEY, SIGNER_KEY[2:], "hunter2", *service.keys):
-        assert secret not in said
-        assert secret.encode() not in ours
+        assert secret not in output
+        assert secret.encode() not in own_commands
 
 
-# What is refused at the start: a command, what is set, and a word of the one sentence.
+# A command, its settings, and a part of the error.
 UNSAFE = {
     "no secret key": ("check", {"SECRET_KEY": ""}, "SECRET_KEY"),
-    "a secret key that can be guessed": ("check", {"SECRET_KEY": 60 * "h"}, "SECRET_KEY"),
-    "a secret file that is not there": (
+    "a weak secret key": ("check", {"SECRET_KEY": 60 * "h"}, "SECRET_KEY"),
+    "a missing secret file": (
         "check",
         {"SECRET_KEY": "", "SECRET_KEY_FILE": "/hunter2"},
         "SECRET_KEY_FILE",
     ),
-    "faults shown to visitors": ("check", {"DEBUG": "1"}, "DEBUG"),
-    "no address": ("check", {"SITE_URL": ""}, "SITE_URL"),
-    "an address without TLS": ("check", {"SITE_URL": "http://proofs.example.org"}, "SITE_URL"),
+    "debug pages": ("check", {"DEBUG": "1"}, "DEBUG"),
+    "no site URL": ("check", {"SITE_URL": ""}, "SITE_URL"),
+    "a site without TLS": ("check", {"SITE_URL": "http://proofs.example.org"}, "SITE_URL"),
     "any host": ("check", {"EXTRA_HOSTS": "*"}, "EXTRA_HOSTS"),
     "an operator without a checksum": ("check", {"OPERATORS": HOLDER.lower()}, "OPERATORS"),
-    "a token that can be guessed": ("check", {"METRICS_TOKEN": "hunter2"}, "METRICS_TOKEN"),
-    "another database": ("check", {"DATABASE_URL": "mysql://u:hunter2@h/n"}, "DATABASE_URL"),
+    "a weak token": ("check", {"METRICS_TOKEN": "hunter2"}, "METRICS_TOKEN"),
+    "an unknown database": ("check", {"DATABASE_URL": "mysql://u:hunter2@h/n"}, "DATABASE_URL"),
     "no broker": ("check", {"PROVER_ENGINE": "celery"}, "CELERY_BROKER"),
-    "a strange broker": ("check", {"CELERY_BROKER": "hunter2://h"}, "CELERY_BROKER"),
+    "an unknown broker": ("check", {"CELERY_BROKER": "hunter2://h"}, "CELERY_BROKER"),
     "a broker's password with a slash": (
         "check",
         {"CELERY_BROKER": "amqp://u:hunter2/3@h:5672//"},
         "CELERY_BROKER",
     ),
-    "the wallet of the demo": (
+    "the demo's wallet": (
         "check",
         {"DEMO_WALLET_NODE": "http://127.0.0.1:8545"},
         "DEMO_WALLET_NODE",
     ),
-    "the wallet of the demo for all to use": (
+    "the demo's wallet on a public address": (
         "serve --host 0.0.0.0",
         {"DEVELOPMENT": "1", "DEMO_WALLET_NODE": "http://127.0.0.1:8545"},
         "the demo wallet would sign them in",
     ),
     "no proxy": ("serve", {"BEHIND_PROXY": "0"}, "BEHIND_PROXY"),
-    "a known secret key for all to reach": (
+    "the default secret key on a public address": (
         "serve --host 0.0.0.0",
         {"DEVELOPMENT": "1", "SECRET_KEY": ""},
         "SECRET_KEY",
     ),
     "no routes": ("run_prover", {"ROUTES_FILE": "/hunter2"}, "ROUTES_FILE"),
     "no signer": ("run_prover", {"SIGNER_KEY": ""}, "SIGNER_KEY"),
-    "a signer's key that is none": ("run_prover", {"SIGNER_KEY": "hunter2"}, "SIGNER_KEY"),
+    "a malformed signer's key": ("run_prover", {"SIGNER_KEY": "hunter2"}, "SIGNER_KEY"),
     "a lease shorter than a webhook": (
         "run_prover",
         {"PROVER_LEASE_SECONDS": "11"},
@@ -235,51 +232,39 @@ UNSAFE = {
 
 
 @pytest.mark.parametrize("case", UNSAFE)
-def test_what_is_unsafe_does_not_start_and_says_which_setting(shared: Service, case: str) -> None:
+def test_an_unsafe_setting_is_named_and_refused_at_the_start(shared: Service, case: str) -> None:
     command, settings, setting = UNSAFE[case]
     changed: dict[str, Any] = SETTINGS | settings
-    ended = shared.manage(*command.split(), fails=True, **changed)
-    assert setting in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert "hunter2" not in ended.stdout + ended.stderr
+    result = shared.manage(*command.split(), fails=True, **changed)
+    assert setting in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "hunter2" not in result.stdout + result.stderr
 
 
 def test_a_lease_shorter_than_a_nodes_answer_is_refused(shared: Service, tmp_path: Path) -> None:
     routes = tmp_path / "routes.toml"
     routes.write_text(f"{shared.routes.read_text()}\n[limits]\nrequest_timeout = 20\n")
     settings = {"ROUTES_FILE": str(routes), "PROVER_LEASE_SECONDS": "20"}
-    ended = shared.manage("run_prover", fails=True, **settings)
-    assert "PROVER_LEASE_SECONDS is 20; set it to more than" in ended.stderr
-    assert "20 of a node's answer (request_timeout)" in ended.stderr
+    stderr = shared.manage("run_prover", fails=True, **settings).stderr
+    assert "PROVER_LEASE_SECONDS is 20; set it to more than" in stderr
+    assert "20 of a node's answer (request_timeout)" in stderr
 
 
-class EndlessNode(BaseHTTPRequestHandler):
-    """Answers each question with a body that never ends; `sent` counts the bytes of each answer."""
-
-    sent: list[int] = []  # noqa: RUF012  (of all handlers)
-
-    def do_POST(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        self.sent.append(0)
-        while True:
-            self.sent[-1] += self.wfile.write(2**20 * b" ")
-
-    def log_message(self, *_: object) -> None:
-        """Requests are not logged."""
-
-
-def test_an_endless_answer_of_a_node_is_cut_off_and_another_node_asked(
-    new_service: Callable[[], Service], chain: Chain
-) -> None:
+def test_a_nodes_endless_answer_is_cut_off(new_service: NewService, chain: Chain) -> None:
     service = new_service()
-    with serving(QuietServer(("127.0.0.1", 0), EndlessNode)) as port:
+    sent = [0]
+
+    def say(node: LyingNode, _: object) -> None:
+        node.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+        sent.append(0)
+        while not node.ended.is_set():
+            sent[-1] += node.wfile.write(2**20 * b" ")
+
+    with lying_node(say) as endless_node:
         service.set_limits(quorum_wait=2, retry_longest=2)
-        service.add_chain(chain, f"http://127.0.0.1:{port}", chain.url)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, endless_node, chain.url)
         service.serve()
         service.prove()
         service.wait(service.submit_balance(chain.mine(2) - 1))
         service.close()
-    assert 0 < max(EndlessNode.sent) < 100 * 2**20
+    assert 0 < max(sent) < 100 * 2**20

@@ -1,57 +1,57 @@
-"""Work is shared: a fact is proven and paid for once, and accounts share a prover fairly."""
+"""A fact is proven and paid for once, and accounts share a prover fairly."""
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import BALANCE, SIGNER, Service, accounts
+from tests.rigs.anvil import Chain
+from tests.rigs.service import BALANCE, SIGNER, Service, accounts
+from tests.scenarios.fixtures import NewService
 
-LARGEST = 128 * 1024  # bytes that nodes take of one transaction
-BATCHES, BLOCKS, PEOPLE, PROVERS = 200, 8, 12, 4
-MANY, EACH = 20, 60
+MAX_TRANSACTION_BYTES = 128 * 1024  # that nodes accept
+BATCHES, BLOCKS, HOLDERS, PROVERS = 200, 8, 12, 4
+LARGE_BATCHES, ACCOUNTS_PER_BATCH = 20, 60
 
 
 def new_accounts(count: int) -> list[str]:
     return [Key.create().address for _ in range(count)]
 
 
-def proven(service: Service, among: Collection[str]) -> Counter[tuple[str, int]]:
-    """How often something new was proven of each of these accounts, by block."""
+def count_proofs(service: Service, among: Collection[str]) -> Counter[tuple[str, int]]:
+    """The number of events by account and block."""
     logs = service.events("AccountProven(address,uint256,uint8)")
-    read = ((to_checksum_address(log["topics"][1][-40:]), log["topics"][2]) for log in logs)
-    return Counter((account, int(block, 16)) for account, block in read if account in among)
+    pairs = ((to_checksum_address(log["topics"][1][-40:]), log["topics"][2]) for log in logs)
+    return Counter((account, int(block, 16)) for account, block in pairs if account in among)
 
 
-def sent(service: Service) -> list[str]:
-    """The calldata of each transaction of the signer that is mined."""
-    return [each["input"] for each in service.chain.transactions_of(SIGNER)]
+def mined_calls(service: Service) -> list[str]:
+    """The calldata of the signer's mined transactions."""
+    return [transaction["input"] for transaction in service.chain.transactions_of(SIGNER)]
 
 
-def shown(calls: list[str], account: str) -> int:
-    """How often these calls name the account."""
+def count_mentions(calls: list[str], account: str) -> int:
     return sum(call.count(account[2:].lower()) for call in calls)
 
 
-def test_facts_that_exist_cost_no_transaction(shared: Service) -> None:
-    """Whoever asks for them, and beside others that do not exist yet."""
+def test_proven_facts_cost_no_transaction(shared: Service) -> None:
+    """For another account too, and in a batch with facts that are not proven yet."""
     first, second = new_accounts(2)
     block = shared.chain.mine(2) - 1
     shared.wait(shared.submit_balance(block, first))
-    calls = sent(shared)
+    calls = mined_calls(shared)
     status = shared.wait(shared.submit_balance(block, first, key=shared.keys[1]))
-    assert sent(shared) == calls
+    assert mined_calls(shared) == calls
     assert status["spent"] == "0"
     shared.wait(shared.submit({31337: {block: accounts(first, second)}}))
-    assert shown(sent(shared), second) == 1
-    assert shown(sent(shared), first) == shown(calls, first) == 1
+    assert count_mentions(mined_calls(shared), second) == 1
+    assert count_mentions(mined_calls(shared), first) == count_mentions(calls, first) == 1
 
 
-def test_facts_that_a_third_party_proves_first_do_no_harm(service: Service) -> None:
-    """Its transaction is mined before ours, which then writes nothing and does not fail."""
+def test_a_third_party_that_proves_the_facts_first_does_no_harm(service: Service) -> None:
+    """Its transaction is mined before ours, which then proves nothing and does not fail."""
     chain = service.chain
     block = chain.mine(2) - 1
     chain.automine(on=False)
@@ -64,67 +64,66 @@ def test_facts_that_a_third_party_proves_first_do_no_harm(service: Service) -> N
     )
     chain.mine()
     service.wait(batch)
-    first, second = (chain.receipt(each) for each in (theirs, ours["hash"]))
+    first, second = (chain.receipt(transaction) for transaction in (theirs, ours["hash"]))
     assert first["blockNumber"] == second["blockNumber"]
     assert first["logs"]
     assert (second["status"], second["logs"]) == ("0x1", [])
 
 
-def test_a_thousand_accounts_of_one_block(shared: Service) -> None:
+def test_a_thousand_accounts_of_a_block_are_proven(shared: Service) -> None:
     holders = new_accounts(1_000)
     for number, holder in enumerate(holders):
         shared.chain.set_balance(holder, number)
     block = shared.chain.mine(2) - 1
     status = shared.wait(shared.submit({31337: {block: accounts(*holders)}}))
-    assert status["nextQuery"] is not None  # an answer shows some of them
-    assert proven(shared, holders) == dict.fromkeys(((holder, block) for holder in holders), 1)
+    assert status["nextQuery"] is not None  # an answer has a page of them
+    assert count_proofs(shared, holders) == dict.fromkeys(
+        ((holder, block) for holder in holders), 1
+    )
     for number in range(0, 1_000, 111):
         assert shared.field(holders[number], block, BALANCE) == number
-    for each in shared.chain.transactions_of(SIGNER):
-        raw = shared.chain.rpc("eth_getRawTransactionByHash", each["hash"])
-        assert len(bytes.fromhex(raw[2:])) <= LARGEST
+    for transaction in shared.chain.transactions_of(SIGNER):
+        raw = shared.chain.rpc("eth_getRawTransactionByHash", transaction["hash"])
+        assert len(bytes.fromhex(raw[2:])) <= MAX_TRANSACTION_BYTES
 
 
 def test_four_provers_prove_each_fact_of_two_hundred_batches_once(
-    chain: Chain, new_service: Callable[[], Service]
+    chain: Chain, new_service: NewService
 ) -> None:
-    service, people = new_service(), new_accounts(PEOPLE)
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+    service, holders = new_service(), new_accounts(HOLDERS)
+    service.add_native_chain(chain)
     service.serve()
     top = chain.mine(BLOCKS) - 1
-    asked = [
-        (top - number % BLOCKS, people[number % PEOPLE], people[(number // BLOCKS) % PEOPLE])
+    batches = [
+        (top - number % BLOCKS, holders[number % HOLDERS], holders[(number // BLOCKS) % HOLDERS])
         for number in range(BATCHES)
     ]
     provers = [service.start("run_prover", "--threads", "1") for _ in range(PROVERS)]
-    for each in provers:
-        each.await_log("Proving on")
+    for prover in provers:
+        prover.await_log("Proving on")
 
-    def submit(what: tuple[int, str, str]) -> str:
-        return service.submit({31337: {what[0]: accounts(*what[1:])}})
+    def submit(batch: tuple[int, str, str]) -> str:
+        block, *pair = batch
+        return service.submit({31337: {block: accounts(*pair)}})
 
     with ThreadPoolExecutor(4) as clients:
-        service.wait(*clients.map(submit, asked), seconds=180)
-    wanted = {(person, block) for block, *both in asked for person in both}
-    assert proven(service, people) == dict.fromkeys(wanted, 1)
-    calls = sent(service)
-    for person in people:
-        assert shown(calls, person) == sum(each == person for each, _ in wanted)
+        service.wait(*clients.map(submit, batches), seconds=180)
+    facts = {(holder, block) for block, *pair in batches for holder in pair}
+    assert count_proofs(service, holders) == dict.fromkeys(facts, 1)
+    calls = mined_calls(service)
+    for holder in holders:
+        assert count_mentions(calls, holder) == sum(account == holder for account, _ in facts)
 
 
-def test_one_batch_does_not_wait_for_the_many_of_another_account(
-    chain: Chain, new_service: Callable[[], Service]
-) -> None:
-    service, people = new_service(), new_accounts(EACH)
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+def test_two_accounts_share_a_prover_fairly(chain: Chain, new_service: NewService) -> None:
+    service, holders = new_service(), new_accounts(ACCOUNTS_PER_BATCH)
+    service.add_native_chain(chain)
     service.serve()
-    top = chain.mine(MANY + 1) - 1
-    many = [service.submit({31337: {top - n: accounts(*people)}}) for n in range(MANY)]
-    one = service.submit_balance(top - MANY, key=service.keys[1])
+    top = chain.mine(LARGE_BATCHES + 1) - 1
+    blocks = range(top, top - LARGE_BATCHES, -1)
+    large = [service.submit({31337: {block: accounts(*holders)}}) for block in blocks]
+    small = service.submit_balance(top - LARGE_BATCHES, key=service.keys[1])
     service.prove(threads=1)
-    ended = service.wait(one)["ended"]
-    service.wait(*many)
-    before = sum(service.status(each)["ended"] < ended for each in many)
-    assert before < MANY / 2
+    ended = service.wait(small)["ended"]
+    service.wait(*large)
+    assert sum(service.status(batch)["ended"] < ended for batch in large) < LARGE_BATCHES / 2

@@ -1,21 +1,24 @@
-"""A source chain reorganises: what is proven is of the chain that won."""
+"""Reorgs of a source chain: facts are those of the canonical chain."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
 from eth_account import Account as Key
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.service import BALANCE, Service, accounts
+from tests.rigs.anvil import Chain
+from tests.rigs.service import BALANCE, Service, accounts
+from tests.scenarios.fixtures import Install
+
+pytestmark = pytest.mark.either_database
 
 L1, L2, FINALITY = 1337, 31337, 3
 
 
 @dataclass(frozen=True)
 class Rollup:
-    """An L1, of which a block is final with `FINALITY` others on top, and its L2."""
+    """An L1, whose blocks are final with `FINALITY` others on top, and its L2."""
 
     l1: Chain
     l2: Chain
@@ -24,14 +27,14 @@ class Rollup:
     def submit(self, block: int, account: str) -> str:
         return self.service.submit({L1: {block: accounts(account)}})
 
-    def undo(self, snapshot: str, blocks: int) -> None:
-        """Replace what the L1 mined since the snapshot by so many other blocks."""
+    def reorganise(self, snapshot: str, blocks: int) -> None:
+        """Replace the L1 blocks since the snapshot by other ones."""
         assert self.l1.rpc("evm_revert", snapshot)
         self.l1.mine(blocks, seconds=3)
 
 
 @pytest.fixture(scope="module")
-def rollup(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Rollup]:
+def rollup(install: Install) -> Iterator[Rollup]:
     with closing(Chain(L1)) as l1, closing(Chain(L2)) as l2, install() as service:
         l1.mine(12)
         service.add_chain(l1, finality=FINALITY)
@@ -42,17 +45,17 @@ def rollup(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[R
         yield Rollup(l1, l2, service)
 
 
-def test_a_block_that_is_undone_before_it_is_final_is_not_proven(rollup: Rollup) -> None:
+def test_a_block_replaced_before_it_is_final_is_not_proven(rollup: Rollup) -> None:
     l1, service, holder = rollup.l1, rollup.service, Key.create().address
     l1.set_balance(holder, 1)
     snapshot = l1.rpc("evm_snapshot")
     l1.set_balance(holder, 2)
     block = l1.mine()
-    undone = rollup.l2.take_in(l1, block)
+    replaced = rollup.l2.set_l1_block(l1, block)
     batch = rollup.submit(block, holder)
     service.wait_for(batch, "block_not_final")
-    rollup.undo(snapshot, blocks=1)
-    assert rollup.l2.take_in(l1, block) != undone
+    rollup.reorganise(snapshot, blocks=1)
+    assert rollup.l2.set_l1_block(l1, block) != replaced
     service.wait_for(batch, "block_not_final")
     assert not service.is_proven(holder, block, route=(L1, L2))
     l1.mine(FINALITY)
@@ -60,18 +63,18 @@ def test_a_block_that_is_undone_before_it_is_final_is_not_proven(rollup: Rollup)
     assert service.field(holder, block, BALANCE, route=(L1, L2)) == 1
 
 
-def test_a_final_block_that_is_undone_after_it_was_accumulated_is_reported(rollup: Rollup) -> None:
-    """What is proven stays, and nothing of the other block is."""
+def test_the_replacement_of_an_accumulated_block_is_reported(rollup: Rollup) -> None:
+    """Proven facts stay, and nothing of the new block is proven."""
     l1, service = rollup.l1, rollup.service
     first, second = Key.create().address, Key.create().address
     snapshot = l1.rpc("evm_snapshot")
     block = l1.mine()
     l1.mine(FINALITY)
-    rollup.l2.take_in(l1, block)
+    rollup.l2.set_l1_block(l1, block)
     batch = rollup.submit(block, first)
     service.wait(batch)
-    rollup.undo(snapshot, blocks=2 + FINALITY)
-    rollup.l2.take_in(l1, block)
+    rollup.reorganise(snapshot, blocks=2 + FINALITY)
+    rollup.l2.set_l1_block(l1, block)
     rejection = service.rejection(rollup.submit(block, second))
     assert (rejection["code"], rejection["retryable"]) == ("another_block_accumulated", False)
     assert service.status(batch)["queryStatus"] == "DONE"

@@ -1,124 +1,121 @@
-"""The signer's transactions: dropped, used elsewhere, of another key, or newer than the backup."""
+"""The signer's transactions: dropped, stuck, replaced, or newer than a backup."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from itertools import islice
 from typing import Any
 
 import pytest
 from eth_account import Account
 
-from tests.scenarios.chain import ETHER, Chain
-from tests.scenarios.node import Node, Question
-from tests.scenarios.service import HOLDER, SIGNER_KEY, Service, until
+from tests.rigs.anvil import ETHER, Chain
+from tests.rigs.faulty_node import Node, Question
+from tests.rigs.service import HOLDER, SIGNER_KEY, Service, until
+from tests.scenarios.fixtures import Install, NewService
 
 OTHER_KEY = "0x" + 32 * "5b"
 
 
 @pytest.fixture(scope="module")
-def served(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
-    """No prover runs: each scenario starts its own."""
+def served(install: Install) -> Iterator[Service]:
+    """Without a prover; scenarios start their own."""
     with closing(Chain()) as chain, install() as service:
-        service.set_limits(resend_after=1, replace_after=4)
-        service.add_chain(chain)
-        service.add_registry("native", chain, chain)
+        service.set_limits(resend_after=1, replace_after=4, retry_longest=1, cooldown_longest=1)
+        service.add_native_chain(chain)
         chain.set_balance(Account.from_key(OTHER_KEY).address, ETHER)
         chain.mine(40)
         service.serve()
         yield service
 
 
-@pytest.fixture(scope="module")
-def blocks() -> Iterator[int]:
-    """Blocks that no other scenario here proves."""
-    return iter(range(2, 40))
-
-
-def mined(chain: Chain, key: str = SIGNER_KEY) -> list[int]:
-    """The nonces of all mined transactions of this key."""
+def mined_nonces(chain: Chain, key: str = SIGNER_KEY) -> list[int]:
     sent = chain.transactions_of(Account.from_key(key).address)
-    return [int(each["nonce"], 16) for each in sent]
+    return [int(transaction["nonce"], 16) for transaction in sent]
 
 
-def pending(chain: Chain) -> list[str]:
-    """The hashes of what the node's pool holds, of any sender."""
-    held = chain.rpc("txpool_content")["pending"].values()
-    return [each["hash"] for by_nonce in held for each in by_nonce.values()]
+def pending_hashes(chain: Chain) -> list[str]:
+    """Hashes of all transactions in the node's pool."""
+    senders = chain.rpc("txpool_content")["pending"].values()
+    return [transaction["hash"] for by_nonce in senders for transaction in by_nonce.values()]
 
 
 def test_a_transaction_that_the_node_forgot_is_sent_again(
     served: Service, blocks: Iterator[int]
 ) -> None:
-    chain, before = served.chain, mined(served.chain)
+    chain, before = served.chain, mined_nonces(served.chain)
     chain.automine(on=False)
     with served.prove():
         batch = served.submit_balance(next(blocks))
-        (sent,) = until(lambda: pending(chain))
+        (sent,) = until(lambda: pending_hashes(chain))
         chain.rpc("anvil_dropTransaction", sent)
-        assert pending(chain) == []
-        until(lambda: pending(chain) == [sent], what="the same bytes are sent again")
+        assert pending_hashes(chain) == []
+        until(lambda: pending_hashes(chain) == [sent], what="the same transaction is sent again")
         chain.automine(on=True)
         chain.mine()
         served.wait(batch)
-    assert mined(chain) == [*before, len(before)]
+    assert mined_nonces(chain) == [*before, len(before)]
 
 
-@pytest.mark.parametrize("mined_one", ["the replacement", "the original after all"])
+@pytest.mark.parametrize("original_is_mined", [False, True])
 def test_a_stuck_transaction_is_replaced(
-    served: Service, blocks: Iterator[int], mined_one: str
+    served: Service, blocks: Iterator[int], *, original_is_mined: bool
 ) -> None:
-    """At a higher fee; whichever of the two is mined, its fact is DONE and paid for once."""
-    chain, before = served.chain, mined(served.chain)
+    """By one with a higher fee. Whichever is mined, the fact is DONE and paid for once."""
+    chain, before = served.chain, mined_nonces(served.chain)
     chain.automine(on=False)
     with served.prove():
         batch = served.submit_balance(next(blocks))
-        (stuck,) = until(lambda: pending(chain))
+        (stuck,) = until(lambda: pending_hashes(chain))
         raw = chain.rpc("eth_getRawTransactionByHash", stuck)
         fee = int(chain.rpc("eth_getTransactionByHash", stuck)["maxFeePerGas"], 16)
-        (dearer,) = until(lambda: [each for each in pending(chain) if each != stuck])
-        assert int(chain.rpc("eth_getTransactionByHash", dearer)["maxFeePerGas"], 16) > fee
-        taken = dearer
-        if mined_one == "the original after all":
-            chain.rpc("anvil_dropTransaction", dearer)
+        (replacement,) = until(
+            lambda: [transaction for transaction in pending_hashes(chain) if transaction != stuck]
+        )
+        assert int(chain.rpc("eth_getTransactionByHash", replacement)["maxFeePerGas"], 16) > fee
+        mined = replacement
+        if original_is_mined:
+            chain.rpc("anvil_dropTransaction", replacement)
             chain.rpc("eth_sendRawTransaction", raw)
-            taken = stuck
+            mined = stuck
         chain.mine()
         chain.automine(on=True)
-        assert int(served.wait(batch)["spent"]) == chain.cost(taken)
-    assert mined(chain) == [*before, len(before)]
+        assert int(served.wait(batch)["spent"]) == chain.cost(mined)
+    assert mined_nonces(chain) == [*before, len(before)]
 
 
 def test_only_the_next_nonce_is_replaced(served: Service, blocks: Iterator[int]) -> None:
-    """What comes after it waits for it, and a higher fee would not help."""
+    """Later transactions wait for it, and a higher fee would not help them."""
     chain = served.chain
     chain.automine(on=False)
     with served.prove():
         batches = [served.submit_balance(next(blocks))]
-        (stuck,) = until(lambda: pending(chain))
+        (stuck,) = until(lambda: pending_hashes(chain))
         batches.append(served.submit_balance(next(blocks)))
-        after = until(lambda: [each for each in pending(chain) if each != stuck])
-        seen = {stuck, *after}
+        later = until(
+            lambda: [transaction for transaction in pending_hashes(chain) if transaction != stuck]
+        )
+        seen = {stuck, *later}
 
         def replaced_twice() -> bool:
-            seen.update(pending(chain))
-            return len(seen) >= len({stuck, *after}) + 2
+            seen.update(pending_hashes(chain))
+            return len(seen) >= len({stuck, *later}) + 2
 
         until(replaced_twice)
-        assert set(after) < set(pending(chain))
+        assert set(later) < set(pending_hashes(chain))
         chain.automine(on=True)
         chain.mine()
         served.wait(*batches)
 
 
-def test_a_nonce_that_is_used_elsewhere_while_it_is_in_flight(
+def test_a_nonce_used_elsewhere_while_a_transaction_is_in_flight(
     served: Service, blocks: Iterator[int]
 ) -> None:
-    """Once that is final, what the lost transaction was to prove is proven by the next one."""
-    chain, before = served.chain, mined(served.chain)
+    """Once the other transaction is final, the next nonce proves the facts of the lost one."""
+    chain, before = served.chain, mined_nonces(served.chain)
     chain.automine(on=False)
     with served.prove():
         batch = served.submit_balance(next(blocks))
-        (sent,) = until(lambda: pending(chain))
+        (sent,) = until(lambda: pending_hashes(chain))
         chain.rpc("anvil_dropTransaction", sent)
         payment = Account.from_key(SIGNER_KEY).sign_transaction(
             {
@@ -134,19 +131,19 @@ def test_a_nonce_that_is_used_elsewhere_while_it_is_in_flight(
         chain.mine()
         chain.rpc("anvil_setIntervalMining", 1)
         served.wait(batch)
-        chain.automine(on=True)  # which ends the interval; without it, nothing were mined
-    assert mined(chain) == [*before, len(before), len(before) + 1]
+        chain.automine(on=True)  # this also ends interval mining
+    assert mined_nonces(chain) == [*before, len(before), len(before) + 1]
 
 
 def test_an_outage_cancels_nothing(served: Service, blocks: Iterator[int]) -> None:
-    """A transaction that a node took stays in its pool while the node fails."""
-    chain, before = served.chain, mined(served.chain)
-    tried = set[str]()
+    """A transaction that a node accepted stays in its pool while the node fails."""
+    chain, before = served.chain, mined_nonces(served.chain)
+    attempts = set[str]()
 
-    def failing(question: Question) -> dict[str, Any] | None:
+    def fail_sending(question: Question) -> dict[str, Any] | None:
         if question["method"] != "eth_sendRawTransaction":
             return None
-        tried.add(question["params"][0])
+        attempts.add(question["params"][0])
         error = {"code": -32603, "message": "Internal error"}
         return {"jsonrpc": "2.0", "id": question["id"], "error": error}
 
@@ -154,29 +151,29 @@ def test_an_outage_cancels_nothing(served: Service, blocks: Iterator[int]) -> No
         chain.automine(on=False)
         with served.prove(ROUTES_FILE=served.routes_with(nodes=[node.url])):
             batch = served.submit_balance(next(blocks))
-            sent = until(lambda: pending(chain))
-            node.faults(failing)
-            until(lambda: len(tried) > 1, what="it is replaced")
+            sent = until(lambda: pending_hashes(chain))
+            node.set_fault(fail_sending)
+            until(lambda: len(attempts) > 1, what="it is replaced")
             spoilt = node.spoilt
             until(lambda: node.spoilt > spoilt + 2, what="it is sent again")
-            node.is_well()
-            until(lambda: pending(chain) != sent, what="the replacement is in the pool")
+            node.recover()
+            until(lambda: pending_hashes(chain) != sent, what="the replacement is in the pool")
             chain.automine(on=True)
             chain.mine()
             served.wait(batch)
-    assert mined(chain) == [*before, len(before)]
+    assert mined_nonces(chain) == [*before, len(before)]
 
 
 def test_the_signers_key_is_changed_while_a_transaction_is_in_flight(
     served: Service, blocks: Iterator[int]
 ) -> None:
-    """The former key's transaction is sent again as it was signed, although the node forgot it."""
-    chain, former = served.chain, mined(served.chain)
+    """The old key's transaction is sent again as signed, after the node has dropped it."""
+    chain, former = served.chain, mined_nonces(served.chain)
     first, second = islice(blocks, 2)
     chain.automine(on=False)
     with served.prove():
         before = served.submit_balance(first)
-        (sent,) = until(lambda: pending(chain))
+        (sent,) = until(lambda: pending_hashes(chain))
     chain.rpc("anvil_dropTransaction", sent)
     chain.automine(on=True)
     with served.prove(SIGNER_KEY=OTHER_KEY):
@@ -184,17 +181,15 @@ def test_the_signers_key_is_changed_while_a_transaction_is_in_flight(
         served.wait(before)
     assert served.is_proven(HOLDER, first)
     assert served.is_proven(HOLDER, second)
-    assert mined(chain) == [*former, len(former)]
-    assert mined(chain, OTHER_KEY) == [0]
-    spent = [int(served.status(each)["spent"]) for each in (before, after)]
+    assert mined_nonces(chain) == [*former, len(former)]
+    assert mined_nonces(chain, OTHER_KEY) == [0]
+    spent = [int(served.status(batch)["spent"]) for batch in (before, after)]
     other = chain.transactions_of(Account.from_key(OTHER_KEY).address)
     assert spent == [chain.cost(sent), chain.cost(other[0]["hash"])]
 
 
-def test_a_key_that_is_used_elsewhere_continues_at_the_chains_nonce(
-    served: Service, blocks: Iterator[int]
-) -> None:
-    chain, before = served.chain, mined(served.chain)
+def test_nonces_used_elsewhere_are_skipped(served: Service, blocks: Iterator[int]) -> None:
+    chain, before = served.chain, mined_nonces(served.chain)
     signer = Account.from_key(SIGNER_KEY)
     with served.prove():
         for block in islice(blocks, 2):
@@ -213,16 +208,15 @@ def test_a_key_that_is_used_elsewhere_continues_at_the_chains_nonce(
             )
             chain.rpc("eth_sendRawTransaction", f"0x{bytes(payment.raw_transaction).hex()}")
         served.wait(served.submit_balance(next(blocks)))
-    assert mined(chain) == [*before, *range(len(before), len(before) + 5)]
+    assert mined_nonces(chain) == [*before, *range(len(before), len(before) + 5)]
 
 
-def test_a_database_that_is_older_than_the_chain_is_worked_on(
-    new_service: Callable[[], Service], chain: Chain, back_up: Callable[[Service], str]
+def test_an_older_backup_is_restored_without_a_stuck_nonce(
+    new_service: NewService, chain: Chain, back_up: Callable[[Service], str]
 ) -> None:
-    """What was proven after the backup is not paid for again, and no nonce is used twice."""
+    """Facts proven after the backup are not paid for again, and no nonce is used twice."""
     service = new_service()
-    service.add_chain(chain)
-    service.add_registry("native", chain, chain)
+    service.add_native_chain(chain)
     first, second, third = (chain.mine(2) - 1 for _ in range(3))
     with service.serve():
         with service.prove():
@@ -231,10 +225,10 @@ def test_a_database_that_is_older_than_the_chain_is_worked_on(
     backup = back_up(service)
     with service.prove():
         until(lambda: service.is_proven(HOLDER, second))
-    assert mined(chain) == [0, 1]
+    assert mined_nonces(chain) == [0, 1]
     service.settings["DATABASE_URL"] = backup
     with service.serve(), service.prove():
         assert service.wait(waiting)["spent"] == "0"
-        assert mined(chain) == [0, 1]
+        assert mined_nonces(chain) == [0, 1]
         service.wait(service.submit_balance(third))
-    assert mined(chain) == [0, 1, 2]
+    assert mined_nonces(chain) == [0, 1, 2]

@@ -1,14 +1,14 @@
-"""Every value exactly as it is on the source chain."""
+"""Values are exactly those of the source chain."""
 
 import pytest
 from eth_account import Account as Key
 from eth_utils.crypto import keccak
 
-from tests.scenarios.chain import RpcError
-from tests.scenarios.service import BALANCE, Service, accounts
+from tests.rigs.anvil import RpcError
+from tests.rigs.service import BALANCE, Service, accounts
 
 EDGES = (0, 2**184 - 1, 2**184, 2**256 - 2, 2**256 - 1)
-# By the field's number in the registry: its name in requests, and in the JSON of nodes.
+# In the registry's order: names in requests, and in JSON-RPC.
 HEADER_FIELDS = (
     ("PARENT_HASH", "parentHash"),
     ("UNCLES_HASH", "sha3Uncles"),
@@ -34,20 +34,20 @@ HEADER_FIELDS = (
 )
 
 
-def test_balances_and_slots_are_exact_up_to_the_greatest_word(shared: Service) -> None:
+def test_balances_and_slots_are_exact_up_to_the_largest_word(shared: Service) -> None:
     contract, *holders = (Key.create().address for _ in range(1 + len(EDGES)))
     for slot, (holder, value) in enumerate(zip(holders, EDGES, strict=True)):
         shared.chain.set_balance(holder, value)
         shared.chain.set_slot(contract, slot, value)
     block = shared.chain.mine(2) - 1
-    asked = accounts(*holders)
-    asked["accounts"][contract] = {"slots": [hex(slot) for slot in range(len(EDGES))]}
-    shared.wait(shared.submit({31337: {block: asked}}))
-    assert tuple(shared.field(each, block, BALANCE) for each in holders) == EDGES
+    entry = accounts(*holders)
+    entry["accounts"][contract] = {"slots": [hex(slot) for slot in range(len(EDGES))]}
+    shared.wait(shared.submit({31337: {block: entry}}))
+    assert tuple(shared.field(holder, block, BALANCE) for holder in holders) == EDGES
     assert tuple(shared.slot(contract, block, slot) for slot in range(len(EDGES))) == EDGES
 
 
-def test_every_header_field_is_as_the_node_has_it(shared: Service) -> None:
+def test_every_header_field_equals_the_nodes(shared: Service) -> None:
     deployed = shared.chain.send(None, f"0x600160006000a1{'00' * 4}")  # logs something
     block = int(deployed["blockNumber"], 16)
     shared.chain.mine()

@@ -1,4 +1,4 @@
-"""The end of a batch is posted to its webhook: signed, again until it is taken, never inside."""
+"""Webhooks are signed, retried, replayed, and never posted to private addresses."""
 
 import json
 import os
@@ -6,8 +6,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,12 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.commands import free_port
 from tests.guides import code_of
-from tests.scenarios.chain import Chain
-from tests.scenarios.receiver import Receiver
-from tests.scenarios.service import HELD, HOLDER, Service, accounts, request, until
+from tests.rigs.anvil import Chain
+from tests.rigs.receiver import Receiver, receiver
+from tests.rigs.service import HELD, HOLDER, Service, accounts, request, until
+from tests.scenarios.fixtures import Install
 
-# Where a receiver on this machine is reached as well, if one is not careful.
+# Names of this machine.
 LOOPBACK = (
     "127.0.0.1",
     "127.1",
@@ -36,7 +37,7 @@ LOOPBACK = (
 )
 
 
-# Heads of requests that the documented receiver refuses, and survives.
+# Request headers that the documented receiver refuses without failing.
 NOW = f"webhook-id: x\r\nwebhook-timestamp: {int(time.time())}\r\nContent-Length: 2"
 MALFORMED = (
     "X-Nothing: 1",
@@ -47,25 +48,27 @@ MALFORMED = (
     "Content-Length: 2\r\nwebhook-timestamp: x\r\nwebhook-signature: v1,x",
     f"Content-Length: 2\r\nwebhook-timestamp: {9 * '99'}\r\nwebhook-signature: v1,x",
     NOW,
-    *(f"{NOW}\r\nwebhook-signature: {each}" for each in ("x", "v1", "v1,", "v1,\xe9", "v1,x v1,y")),
+    *(
+        f"{NOW}\r\nwebhook-signature: {signature}"
+        for signature in ("x", "v1", "v1,", "v1,\xe9", "v1,x v1,y")
+    ),
 )
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with closing(Receiver()) as receiver:
-        yield receiver
+def hook() -> Iterator[Receiver]:
+    with receiver() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
-def open_service(install: Callable[[], AbstractContextManager[Service]]) -> Iterator[Service]:
-    """Webhooks may go to this machine."""
+def open_service(install: Install) -> Iterator[Service]:
+    """A service with WEBHOOKS_TO_PRIVATE."""
     with ExitStack() as stack:
         chain = stack.enter_context(closing(Chain()))
         service = stack.enter_context(install())
         service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
-        service.add_chain(chain)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain)
         service.set_limits(poll_interval=1)
         service.serve()
         service.prove()
@@ -73,77 +76,76 @@ def open_service(install: Callable[[], AbstractContextManager[Service]]) -> Iter
 
 
 def submit(service: Service, url: str) -> str:
-    """A batch that is DONE, whose webhook goes to this address."""
+    """Submit a batch with a webhook to this URL, and wait until it is DONE."""
     block = service.chain.mine(2) - 1
-    hook = {"url": url, "headers": {"X-Mine": "yes"}}
-    batch = service.submit({31337: {block: accounts(HOLDER)}}, webhook=hook)
+    webhook = {"url": url, "headers": {"X-Mine": "yes"}}
+    batch = service.submit({31337: {block: accounts(HOLDER)}}, webhook=webhook)
     service.wait(batch)
     return batch
 
 
 def deliveries(service: Service, batch: str) -> list[dict[str, Any]]:
-    """The newest first."""
+    """The batch's webhook deliveries, newest first."""
     listed = service.get("/webhook-deliveries").json()["deliveries"]
-    return [each for each in listed if each["batchQueryId"] == batch]
+    return [item for item in listed if item["batchQueryId"] == batch]
 
 
 def delivery(service: Service, batch: str) -> dict[str, Any]:
-    """As it is listed."""
     return deliveries(service, batch)[0]
 
 
-def answered(service: Service, batch: str) -> list[int | None]:
-    """The statuses that the receiver answered so far, oldest first; None where it did not."""
+def answer_statuses(service: Service, batch: str) -> list[int | None]:
+    """HTTP statuses of all attempts, oldest first; None if there was no answer."""
     return [attempt["answered"] for attempt in reversed(delivery(service, batch)["attempts"])]
 
 
-def test_a_webhook_is_retried_until_it_is_taken_and_replayed_by_its_owner(
-    open_service: Service, receiver: Receiver
+def test_a_webhook_is_retried_until_accepted_and_replayed_by_its_owner(
+    open_service: Service, hook: Receiver
 ) -> None:
-    service, receiver.answers = open_service, 302
-    batch = submit(service, receiver.url)
-    until(lambda: answered(service, batch) == [302])
-    receiver.answers = 204
+    service, hook.statuses = open_service, [302]
+    batch = submit(service, hook.url)
+    until(lambda: answer_statuses(service, batch) == [302])
+    hook.statuses = [204]
     assert delivery(service, batch)["state"] == "PENDING"
     until(lambda: delivery(service, batch)["state"] == "DELIVERED")
-    assert answered(service, batch) == [302, 204]
-    first, second = receiver.came
+    assert answer_statuses(service, batch) == [302, 204]
+    first, second = hook.got
     assert first.body == second.body
     signed = Webhook(service.get("/webhook-secret").json()["secret"])
-    for each in (first, second):
-        assert signed.verify(each.body, each.headers)["batchQueryId"] == batch
+    for attempt in (first, second):
+        assert signed.verify(attempt.body, attempt.headers)["batchQueryId"] == batch
         with pytest.raises(WebhookVerificationError):
-            signed.verify(each.body + b" ", each.headers)
-    assert {first.path, second.path} == {"/hook"}  # redirects are not followed
-    assert first.headers["x-mine"] == "yes"
-    told = json.loads(first.body)
-    assert (told["batchQueryId"], told["queryStatus"]) == (batch, "DONE")
-    assert int(told["facts"][0]["values"]["BALANCE"], 16) == HELD
-    # Its owner has it sent once more, and nobody else.
+            signed.verify(attempt.body + b" ", attempt.headers)
+    assert {first.path, second.path} == {"/hook?a=b"}  # redirects are not followed
+    assert first.headers["X-Mine"] == "yes"
+    content = json.loads(first.body)
+    assert (content["batchQueryId"], content["queryStatus"]) == (batch, "DONE")
+    assert int(content["facts"][0]["values"]["BALANCE"], 16) == HELD
+    # Only its owner can replay it.
     replay = f"/webhook-deliveries/{delivery(service, batch)['event']}/replay"
     assert service.post(replay, key=service.keys[1]).status_code == 404
     assert service.get("/webhook-deliveries", key=service.keys[1]).json()["deliveries"] == []
     assert service.post(replay).status_code == 200
-    until(lambda: len(receiver.came) == 3)
-    assert receiver.came[2].body == first.body
+    until(lambda: len(hook.got) == 3)
+    assert hook.got[2].body == first.body
 
 
 def test_an_event_corrects_an_earlier_one_after_a_reorg(
-    open_service: Service, receiver: Receiver
+    open_service: Service, hook: Receiver
 ) -> None:
     service, chain, block = open_service, open_service.chain, open_service.chain.mine(2)
-    chain.send(HOLDER, "0x", value=1)  # in the next block, and undone by the reorg
+    chain.send(HOLDER, "0x", value=1)  # in the next block, which the reorg replaces
     chain.mine()
     data = {31337: {number: accounts(HOLDER) for number in (block, block + 1)}}
-    batch = service.submit(data, webhook={"url": receiver.url})
-    unchanged = service.submit({31337: {block: accounts(HOLDER)}}, webhook={"url": receiver.url})
+    batch = service.submit(data, webhook={"url": hook.url})
+    unchanged = service.submit({31337: {block: accounts(HOLDER)}}, webhook={"url": hook.url})
     service.wait(batch, unchanged)
     until(lambda: delivery(service, batch)["state"] == "DELIVERED")
     until(lambda: delivery(service, unchanged)["state"] == "DELIVERED")
     chain.rpc("anvil_reorg", chain.head - block, [])
 
     def corrected() -> bool:
-        chain.mine()  # until what was proven is final, and confirmed again
+        chain.mine()  # until the facts are final and confirmed again
         return len(deliveries(service, batch)) == 2
 
     until(corrected)
@@ -151,22 +153,20 @@ def test_an_event_corrects_an_earlier_one_after_a_reorg(
     second, first = deliveries(service, batch)
     assert (first["corrects"], second["corrects"]) == (None, first["event"])
     assert service.post(f"/webhook-deliveries/{first['event']}/replay").status_code == 200
-    until(lambda: len(receiver.came) == 4)
-    sent, correction, replayed = (
-        came.body for came in receiver.came if batch in came.body.decode()
-    )
+    until(lambda: len(hook.got) == 4)
+    sent, correction, replayed = (post.body for post in hook.got if batch in post.body.decode())
     assert replayed == sent
     events = [json.loads(body) for body in (sent, correction)]
-    assert [each["event"] for each in events] == [first["event"], second["event"]]
-    assert [each["corrects"] for each in events] == [None, first["event"]]
-    values = [[int(fact["values"]["BALANCE"], 16) for fact in each["facts"]] for each in events]
+    assert [event["event"] for event in events] == [first["event"], second["event"]]
+    assert [event["corrects"] for event in events] == [None, first["event"]]
+    values = [[int(fact["values"]["BALANCE"], 16) for fact in event["facts"]] for event in events]
     assert values == [[HELD, HELD + 1], [HELD, HELD]]
     assert len(deliveries(service, unchanged)) == 1
 
 
 @contextmanager
 def documented_receiver(service: Service, folder: Path, secret: str, name: str) -> Iterator[str]:
-    """The address of the receiver that the guide shows, started as it says."""
+    """Run the guide's receiver as documented; yield its URL."""
     (folder / name).write_text(code_of(service.url, "webhooks", name + "\n"))
     port = str(free_port())
     start = code_of(service.url, "webhooks", name + " 9000").replace("9000", port)
@@ -175,7 +175,7 @@ def documented_receiver(service: Service, folder: Path, secret: str, name: str) 
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # `node` here starts the real one
+        start_new_session=True,  # `node` may be a wrapper
     )
     try:
         url = f"http://127.0.0.1:{port}/"
@@ -186,8 +186,8 @@ def documented_receiver(service: Service, folder: Path, secret: str, name: str) 
         program.wait()
 
 
-def posted(url: str, head: str) -> int:
-    """The status of a POST with this head and a body of two bytes."""
+def post_status(url: str, head: str) -> int:
+    """HTTP status of a POST with these headers and a body of two bytes."""
     place = urlsplit(url)
     with socket.create_connection((place.hostname, place.port), timeout=10) as connection:
         connection.sendall(f"POST / HTTP/1.1\r\nHost: x\r\n{head}\r\n\r\n{{}}".encode("latin-1"))
@@ -203,33 +203,31 @@ def answers(url: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ["receiver.py", "receiver.mjs"])
-def test_the_documented_receiver_knows_what_its_owners_secret_signed(
+def test_the_documented_receiver_accepts_only_the_owners_signature(
     open_service: Service, tmp_path: Path, name: str
 ) -> None:
     service = open_service
     secret = service.get("/webhook-secret").json()["secret"]
-    others = service.get("/webhook-secret", key=service.keys[1]).json()["secret"]
-    for used, status in ((secret, 204), (others, 403)):
-        with documented_receiver(service, tmp_path, used, name) as url:
-            assert {posted(url, head) for head in MALFORMED} <= {400, 403}
+    other = service.get("/webhook-secret", key=service.keys[1]).json()["secret"]
+    for configured, status in ((secret, 204), (other, 403)):
+        with documented_receiver(service, tmp_path, configured, name) as url:
+            assert {post_status(url, head) for head in MALFORMED} <= {400, 403}
             batch = submit(service, url)
-            assert until(partial(answered, service, batch))[0] == status
+            assert until(partial(answer_statuses, service, batch))[0] == status
 
 
-def test_no_webhook_goes_to_this_machine_however_it_is_named(
-    shared: Service, receiver: Receiver
-) -> None:
+def test_no_webhook_reaches_a_loopback_address(shared: Service, hook: Receiver) -> None:
     block = shared.chain.mine(2) - 1
     submitted = []
     for host in LOOPBACK:
         content = request({31337: {block: accounts(HOLDER)}})
-        content["webhook"] = {"url": f"http://{host}:{receiver.port}/hook"}
+        content["webhook"] = {"url": f"http://{host}:{hook.port}/hook"}
         answer = shared.post("/submit-batch-query", content)
-        # Where the name alone says it, it may be refused at once.
+        # Some names are refused at once.
         assert answer.status_code == 200 or answer.json()["code"] == "webhook_malformed"
         submitted += [answer.json()["internalId"]] if answer.ok else []
     shared.wait(*submitted)
     for batch in submitted:
-        assert until(partial(answered, shared, batch)) == [None]
+        assert until(partial(answer_statuses, shared, batch)) == [None]
         assert delivery(shared, batch)["attempts"][0]["fault"]
-    assert receiver.came == []
+    assert hook.got == []

@@ -1,8 +1,7 @@
-"""Facts are proven within a transaction of the reader's own, and stored nowhere."""
+"""Witnesses: facts are verified in the reader's own transaction, and not stored."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +13,25 @@ from eth_utils.address import to_checksum_address
 from queries.client.tacitus import Tacitus
 from queries.proving.headers import HeaderField
 from tests.guides import code_of, run
-from tests.scenarios.chain import Chain, RpcError, call_data
-from tests.scenarios.service import HELD, HOLDER, OWNERS, SIGNER, Service, accounts, request
+from tests.rigs.anvil import RpcError, call_data
+from tests.rigs.service import HELD, HOLDER, OWNERS, SIGNER, Service, accounts, request
+from tests.scenarios.fixtures import Install, NewChain
 
 pytestmark = pytest.mark.either_database
 
 YES = True
-FACTS = (  # what `verify` returns
+FACTS = (  # the type that `verify` returns
     "((address,uint256,uint64,uint256,bytes32,bytes32)[],(address,uint256,bytes32,bytes32)[],"
     "(uint256,uint8,bytes32)[],(uint256,uint256)[])"
 )
 
 
 @pytest.fixture(scope="module")
-def native(
-    install: Callable[[], AbstractContextManager[Service]], module_chain: Callable[..., Chain]
-) -> Iterator[Service]:
-    """No prover runs: the server asks the nodes while a client waits."""
+def native(install: Install, module_chain: NewChain) -> Iterator[Service]:
+    """Without a prover: the server calls the nodes while the client waits."""
     chain = module_chain()
     with install() as service:
-        service.add_chain(chain, free=False)
-        service.add_registry("native", chain, chain)
+        service.add_native_chain(chain, free=False)
         service.serve()
         yield service
 
@@ -49,8 +46,8 @@ def test_a_vote_counts_a_past_balance_and_stores_nothing(native: Service, tmp_pa
     code = (tmp_path / "examples_ProofVote_sol_ProofVote.bin").read_text()
     words = encode(["address", "uint256"], [registry, block]).hex()
     vote = chain.send(None, f"0x{code}{words}")["contractAddress"]
-    asked = request({chain.id: {block: accounts(chain.payer)}})
-    (witness,) = Tacitus(native.url, native.keys[0]).witness(asked)
+    body = request({chain.id: {block: accounts(chain.payer)}})
+    (witness,) = Tacitus(native.url, native.keys[0]).witness(body)
     assert witness.registry == registry
     chain.send(vote, call_data("vote(bool,bytes)", YES, witness.proof))
     counted = int.from_bytes(chain.call(vote, "votes(bool)", YES))
@@ -78,77 +75,75 @@ def test_the_files_for_contracts_are_served(native: Service) -> None:
     interface = requests.get(f"{native.url}/contracts/IFactsRegistry.sol", timeout=30).text
     assert "function verify(bytes calldata proof)" in interface
     abi = requests.get(f"{native.url}/contracts/abi/native.json", timeout=30).json()
-    assert "verify" in {each.get("name") for each in abi}
+    assert "verify" in {entry.get("name") for entry in abi}
 
 
-def test_a_witness_has_all_that_a_batch_may_ask_and_says_how_long_it_is_valid(
-    native: Service,
-) -> None:
+def test_a_witness_has_every_kind_of_fact_and_its_last_valid_block(native: Service) -> None:
     chain = native.chain
     block = chain.mine(20) - 10
     at_time = f"timestamp:{int(chain.header(block + 1)['timestamp'], 16)}"
-    asked = accounts(HOLDER, SIGNER, props=["BALANCE", "NONCE"], slots=["0x1"])
-    body = request({chain.id: {block: {**asked, "header": ["STATE_ROOT"]}, at_time: asked}})
+    entry = accounts(HOLDER, SIGNER, props=["BALANCE", "NONCE"], slots=["0x1"])
+    body = request({chain.id: {block: {**entry, "header": ["STATE_ROOT"]}, at_time: entry}})
     (witness,) = native.post("/witness", body).json()["witnesses"]
-    facts = {(each["block"], each["account"], each["name"]): each for each in witness["facts"]}
+    facts = {(fact["block"], fact["account"], fact["name"]): fact for fact in witness["facts"]}
     assert len(facts) == 2 * 2 * 3 + 1
     assert int(facts[str(block), HOLDER, "BALANCE"]["value"], 16) == HELD
     assert facts[str(block), None, "STATE_ROOT"]["value"] == chain.header(block)["stateRoot"]
     registry, proof = witness["registry"], bytes.fromhex(witness["proof"][2:])
     assert chain.call(registry, "verify(bytes)", proof)
-    changed = proof[:20] + bytes((proof[20] ^ 1,)) + proof[21:]  # of the parent's hash
+    changed = proof[:20] + bytes((proof[20] ^ 1,)) + proof[21:]  # in the parent hash
     with pytest.raises(RpcError):
         chain.call(registry, "verify(bytes)", changed)
     assert int(witness["validUntil"]) == block + 8191
 
 
-def test_the_facts_are_in_the_order_in_which_verify_returns_them(native: Service) -> None:
+def test_facts_have_the_order_of_verify(native: Service) -> None:
     chain = native.chain
     block = chain.mine(20) - 10
     at_time = f"timestamp:{int(chain.header(block + 1)['timestamp'], 16)}"
     slots = [hex(number) for number in range(6)]
-    asked = accounts(*OWNERS, HOLDER, SIGNER, props=["NONCE", "BALANCE"], slots=slots)
+    entry = accounts(*OWNERS, HOLDER, SIGNER, props=["NONCE", "BALANCE"], slots=slots)
     header = ["TIMESTAMP", "STATE_ROOT"]
-    body = request({chain.id: {at_time: asked, block: {**asked, "header": header}}})
+    body = request({chain.id: {at_time: entry, block: {**entry, "header": header}}})
     (witness,) = native.post("/witness", body).json()["witnesses"]
-    told = [(each["block"], each["account"], each["name"]) for each in witness["facts"]]
+    names = [(fact["block"], fact["account"], fact["name"]) for fact in witness["facts"]]
     proof = bytes.fromhex(witness["proof"][2:])
     (lists,) = decode([FACTS], chain.call(witness["registry"], "verify(bytes)", proof))
-    of_accounts, of_slots, of_headers, _ = lists
-    named = {int(HeaderField[each]): each for each in header}
-    assert told == [
+    account_facts, slot_facts, header_facts, _ = lists
+    field_names = {int(HeaderField[name]): name for name in header}
+    assert names == [
         *(
             (str(number), to_checksum_address(account), prop)
-            for account, number, *_ in of_accounts
+            for account, number, *_ in account_facts
             for prop in ("NONCE", "BALANCE")
         ),
         *(
             (str(number), to_checksum_address(account), f"0x{slot.hex()}")
-            for account, number, slot, _ in of_slots
+            for account, number, slot, _ in slot_facts
         ),
-        *((str(number), None, named[field]) for number, field, _ in of_headers),
+        *((str(number), None, field_names[field]) for number, field, _ in header_facts),
     ]
-    assert len(told) == 2 * 4 * (2 + 6) + 2
+    assert len(names) == 2 * 4 * (2 + 6) + 2
 
 
 @pytest.mark.parametrize(
-    ("block", "code", "said"),
+    ("block", "code", "reason"),
     [
         ("head", "not_provable_now", "is not final yet"),
         ("timestamp:5", "not_provable", "the earliest time that works"),
     ],
 )
-def test_what_cannot_be_proven_now_is_refused_with_the_reason(
-    native: Service, block: Any, code: str, said: str
+def test_a_witness_that_cannot_be_made_is_refused_with_the_reason(
+    native: Service, block: Any, code: str, reason: str
 ) -> None:
     head = native.chain.mine(20)
-    asked = {native.chain.id: {head if block == "head" else block: accounts(HOLDER)}}
-    answer = native.post("/witness", request(asked)).json()
+    data = {native.chain.id: {head if block == "head" else block: accounts(HOLDER)}}
+    answer = native.post("/witness", request(data)).json()
     assert answer["code"] == code
-    assert said in answer["error"]
+    assert reason in answer["error"]
 
 
-def test_more_than_50_accounts_are_a_batch(native: Service) -> None:
+def test_a_witness_has_at_most_50_accounts(native: Service) -> None:
     many = accounts(*(f"0x{number:040x}" for number in range(51)))
     answer = native.post("/witness", request({native.chain.id: {5: many}})).json()
     assert answer["code"] == "too_many_accounts"

@@ -10,7 +10,7 @@ from eth_account.signers.local import LocalAccount
 
 
 class Visitor:
-    """Someone at the service at `url`, with a wallet that holds `key`."""
+    """A browser session at `url`, with a wallet for `key`."""
 
     def __init__(self, url: str, key: LocalAccount | None = None) -> None:
         self.url = url
@@ -29,7 +29,7 @@ class Visitor:
     def is_signed_in(self) -> bool:
         return self.get("/dashboard").status_code == 200
 
-    # What the script of the sign-in page does
+    # As the script of the sign-in page
 
     def post(self, path: str, content: Any) -> requests.Response:
         token = _hidden(self.page("/sign-in"))["csrfmiddlewaretoken"]
@@ -37,9 +37,9 @@ class Visitor:
         return self.browser.post(f"{self.url}{path}", json=content, headers=headers, timeout=60)
 
     def message(self, chain: int = 1, address: str = "") -> str:
-        """The message that this browser is given to sign."""
-        asked = {"address": address or self.key.address, "chainId": str(chain)}
-        answer = self.post("/sign-in/message", asked)
+        """Get a message to sign."""
+        body = {"address": address or self.key.address, "chainId": str(chain)}
+        answer = self.post("/sign-in/message", body)
         assert answer.status_code == 200, answer.text
         return str(answer.json()["message"])
 
@@ -57,18 +57,18 @@ class Visitor:
         assert self.is_signed_in
         return self
 
-    # What a person does
+    # As a person
 
     def submit(
         self, page: str, action: str, /, *, to: str = "", **fields: Any
     ) -> requests.Response:
-        """Send the first form of a page whose action matches; return the page it leads to.
+        """Submit the first form of a page whose action matches; return the next page.
 
-        An empty action is that of the form that has none. `to` is where to send it instead.
+        An empty `action` matches a form without one. `to` replaces the form's action.
         """
         forms = re.findall(r"<form[^>]*>.*?</form>", self.page(page), flags=re.DOTALL)
-        wanted = f'[^>]*action="{action}"' if action else '(?![^>]*action=)[^>]*method="post"'
-        form = next(each for each in forms if re.match(f"<form {wanted}", each))
+        pattern = f'[^>]*action="{action}"' if action else '(?![^>]*action=)[^>]*method="post"'
+        form = next(form for form in forms if re.match(f"<form {pattern}", form))
         address = re.findall('action="([^"]*)"', form)[0] if action else page
         return self.browser.post(
             f"{self.url}{to or address}",
@@ -78,14 +78,14 @@ class Visitor:
         )
 
     def choose(self, page: str, name: str, action: str) -> str:
-        """As an operator: do this to the row with `name` of a list at /admin/; return the page."""
+        """Run an admin action on the row with `name`; return the next page."""
         rows = re.findall("<tr>.*?</tr>", self.page(page), re.DOTALL)
-        row = next(each for each in rows if name in each)
-        (chosen,) = re.findall('name="_selected_action" value="([^"]+)"', row)
-        return self.submit(page, "", action=action, _selected_action=chosen).text
+        row = next(row for row in rows if name in row)
+        (key,) = re.findall('name="_selected_action" value="([^"]+)"', row)
+        return self.submit(page, "", action=action, _selected_action=key).text
 
 
 def _hidden(page: str) -> dict[str, str]:
-    """The hidden fields of a form, or of the first one on a page."""
+    """The hidden fields of a form, or of the first form on a page."""
     hidden = re.findall('<input type="hidden" name="([^"]+)" value="([^"]*)"', page)
     return dict(reversed(hidden))

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from explorer.demo.chains import CHAIN_A, Keys, furnished, l1_blocks_on_l2, two_nodes
+from explorer.demo.chains import CHAIN_A, Keys, l1_blocks_on_l2, run_nodes, set_up_chains
 from explorer.demo.local_node import LocalNodeMissing, TransactionReverted
 from explorer.demo.processes import DemoFailed, empty_folder
 from explorer.demo.service import running_service, sign_in
@@ -19,9 +19,9 @@ from explorer.demo.tour import Terminal, examples, show, things_to_try
 from queries.chain.json_rpc import NodeRefused, NodeUnreachable
 from queries.client.tacitus import Tacitus
 
-GREATEST_PORT = 65_535
-WATCHED_EVERY = 0.5  # seconds
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+MAX_PORT = 65_535
+CHECK_SECONDS = 0.5  # seconds
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Command(BaseCommand):
@@ -33,76 +33,76 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", default="8000", help="the web server's (%(default)s)")
-        parser.add_argument("--once", action="store_true", help="end when all is proven")
+        parser.add_argument("--once", action="store_true", help="stop when all is proven")
 
     def handle(self, **options: Any) -> None:
         port = _free_port(options["port"])
         terminal = Terminal(self.stdout)  # type: ignore[arg-type]
-        for each in ENDING:
-            signal.signal(each, signal.default_int_handler)
+        for number in STOP_SIGNALS:
+            signal.signal(number, signal.default_int_handler)
         try:
             _run(terminal, port, once=options["once"])
-        except DemoFailed as fault:
+        except DemoFailed as error:
             terminal.line()
-            terminal.line("Everything that was started has ended.")
-            raise CommandError(str(fault)) from None
-        except LocalNodeMissing as fault:
-            raise CommandError(str(fault)) from None
-        except (NodeUnreachable, NodeRefused, TransactionReverted) as fault:
-            raise CommandError(f"A local chain failed: {fault}") from None
+            terminal.line("All programs have stopped.")
+            raise CommandError(str(error)) from None
+        except LocalNodeMissing as error:
+            raise CommandError(str(error)) from None
+        except (NodeUnreachable, NodeRefused, TransactionReverted) as error:
+            raise CommandError(f"A local chain failed: {error}") from None
         except KeyboardInterrupt:
-            terminal.line("Everything that was started has ended.")
+            terminal.line("All programs have stopped.")
 
 
 def _free_port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= GREATEST_PORT):
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= MAX_PORT):
         raise CommandError(
-            f"--port is {text!r}; take a whole number from 1 to {GREATEST_PORT}, such as "
+            f"--port is {text!r}; use a whole number from 1 to {MAX_PORT}, such as "
             "make demo PORT=8001"
         )
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", int(text)))
-        except OSError as fault:
-            reason = " is taken" if fault.errno == errno.EADDRINUSE else f": {fault.strerror}"
-            raise CommandError(f"Port {text}{reason}. Name another: make demo PORT=8001") from None
+        except OSError as error:
+            reason = " is in use" if error.errno == errno.EADDRINUSE else f": {error.strerror}"
+            raise CommandError(f"Port {text}{reason}. Use another: make demo PORT=8001") from None
     return int(text)
 
 
 def _run(terminal: Terminal, port: int, *, once: bool) -> None:
     site, keys = f"http://127.0.0.1:{port}", Keys.new()
     folder = empty_folder(settings.VAR_DIR / f"demo-{port}")
-    terminal.line("Tacitus on this machine. All of it is real, and Ctrl-C ends it.")
+    terminal.line("Tacitus on this machine. Everything here runs for real. Press Ctrl-C to stop.")
     terminal.line()
-    with ExitStack() as running:
+    with ExitStack() as stack:
         try:
-            with terminal.step("Two chains, with registries and something to prove"):
-                chains = furnished(*running.enter_context(two_nodes()), keys)
-                running.enter_context(l1_blocks_on_l2(chains.a, chains.b))
+            with terminal.step("Two chains, with registries and state to prove"):
+                chains = set_up_chains(*stack.enter_context(run_nodes()), keys)
+                stack.enter_context(l1_blocks_on_l2(chains.a, chains.b))
             with terminal.step("Database, web server, prover and attesters"):
-                its = running.enter_context(running_service(folder, site, chains, keys))
-            with terminal.step("Signed in, as a wallet does, and found an API key"):
+                programs = stack.enter_context(running_service(folder, site, chains, keys))
+            with terminal.step("Signed in as a wallet does, and got an API key"):
                 key = sign_in(site, chains.a, CHAIN_A)
-            shown = []
+            batches = []
             for example in examples(chains):
                 terminal.line()
-                batch_id = show(Tacitus(site, key), example, terminal, its.check)
-                shown.append((batch_id, example.block_hash))
+                batch_id = show(Tacitus(site, key), example, terminal, programs.check)
+                batches.append((batch_id, example.block_hash))
             terminal.line()
             if once:
                 terminal.line("The registries hold the same values as the chains.")
                 return
-            kept = str(folder.relative_to(settings.BASE_DIR))
-            terminal.line(things_to_try(site, key, kept, chains, shown[0]))
+            path = str(folder.relative_to(settings.BASE_DIR))
+            terminal.line(things_to_try(site, key, path, chains, batches[0]))
             while True:
-                its.check()
-                time.sleep(WATCHED_EVERY)
+                programs.check()
+                time.sleep(CHECK_SECONDS)
         except KeyboardInterrupt:
             terminal.line()
-            terminal.line("Ending …")
+            terminal.line("Stopping …")
             raise
         finally:
-            # Another Ctrl-C would leave behind what is not ended yet.
-            for each in ENDING:
-                signal.signal(each, signal.SIG_IGN)
+            # Another Ctrl-C must not interrupt the stopping of programs.
+            for number in STOP_SIGNALS:
+                signal.signal(number, signal.SIG_IGN)

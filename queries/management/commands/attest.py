@@ -21,14 +21,14 @@ from queries.chain.errors import ChainError
 from queries.chain.signer import Signer, SignerUnusable
 from queries.config.registries import Registry
 from queries.config.routes import Routes
-from queries.management.base import OperatorCommand, add_address, configured_routes
-from queries.management.setup_check import with_advice
+from queries.management.base import OperatorCommand, add_url_argument, configured_routes
+from queries.management.setup_check import add_advice
 
-LOOKS_EVERY, ASKS_EVERY = 1.0, 5.0  # seconds: of the database, of another installation
+LOOKS_EVERY, ASKS_EVERY = 1.0, 5.0  # between polls of the database, of another server
 
 
-class Here:
-    """This installation, whose provers use the same database."""
+class LocalInstallation:
+    """Stores attestations for this installation's provers."""
 
     def __init__(self, routes: Routes, signer: Signer) -> None:
         self._routes = routes
@@ -40,8 +40,8 @@ class Here:
     def give(self, content: Mapping[str, str]) -> None:
         try:
             take(self._routes, read_attestation(content))
-        except Refusal as refusal:
-            raise NotTaken(refusal.sentence, retryable=refusal.retryable) from None
+        except Refusal as error:
+            raise NotTaken(error.sentence, retryable=error.retryable) from None
 
 
 class Command(OperatorCommand):
@@ -55,15 +55,17 @@ class Command(OperatorCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--source", type=int, help="source chain id")
         parser.add_argument("--destination", type=int, help="destination chain id")
-        what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument("--block", type=int, help="number of the block")
-        what.add_argument("--watch", action="store_true", help="every block that queries wait for")
-        what.add_argument(
+        blocks = parser.add_mutually_exclusive_group(required=True)
+        blocks.add_argument("--block", type=int, help="block number")
+        blocks.add_argument(
+            "--watch", action="store_true", help="every block that queries wait for"
+        )
+        blocks.add_argument(
             "--take", action="store_true", help="store the lines of other signers, from stdin"
         )
-        to = parser.add_mutually_exclusive_group()
-        to.add_argument("--keep", action="store_true", help="for this installation's provers")
-        add_address(to, "post", "send to the Tacitus server at this address")
+        target = parser.add_mutually_exclusive_group()
+        target.add_argument("--keep", action="store_true", help="store for the provers here")
+        add_url_argument(target, "post", "send to the Tacitus server at this address")
 
     def handle(self, **options: Any) -> None:
         try:
@@ -74,7 +76,7 @@ class Command(OperatorCommand):
     def _handle(self, *, watch: bool, keep: bool, post: str | None, **options: Any) -> None:
         routes = configured_routes()
         if options["take"] and (keep or post):
-            raise CommandError("--take keeps what it reads; leave --keep and --post out.")
+            raise CommandError("--take stores the lines itself; leave --keep and --post out.")
         if options["take"] or keep or (watch and not post):
             refuse_unmigrated()
         if options["take"]:
@@ -83,53 +85,57 @@ class Command(OperatorCommand):
         if options["source"] is None or options["destination"] is None:
             raise CommandError("Name the chains: --source ID --destination ID.")
         registry = registry_of(routes, options["source"], options["destination"])
-        attester = Attester(routes, registry, _attester(registry))
-        to = Installation(post, routes.limits) if post else Here(routes, attester.signer)
+        attester = Attester(routes, registry, _registry_signer(registry))
+        local = LocalInstallation(routes, attester.signer)
+        target = Installation(post, routes.limits) if post else local
         if watch:
-            self._watch(attester, to)  # until it is interrupted
-        signed = attester.sign(options["block"])
+            self._watch(attester, target)  # until it is interrupted
+        attestation = attester.sign(options["block"])
         if keep or post:
-            to.give(signed.content())
-        self.stdout.write(signed.line())
+            target.give(attestation.content())
+        self.stdout.write(attestation.line())
 
     def _take(self, routes: Routes) -> None:
         for line in filter(str.strip, sys.stdin):
-            signed = read_line(line)
-            signer = take(routes, signed)
-            self.stdout.write(f"Block {signed.attested.block:,}, by {signer}: taken.")
+            attestation = read_line(line)
+            signer = take(routes, attestation)
+            self.stdout.write(f"Stored: block {attestation.attested.block:,}, by {signer}.")
 
-    def _watch(self, attester: Attester, to: Installation | Here) -> NoReturn:
+    def _watch(self, attester: Attester, target: Installation | LocalInstallation) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         self.stdout.write(f"Signing as {attester.signer.address} (Ctrl-C ends it)")
         self.stdout.flush()
-        settled: set[int] = set()  # taken, or never to be
+        finished: set[int] = set()  # blocks whose attestation was stored, or refused for good
         while True:
             try:
-                asked = set(to.wanted(attester.registry))
-                settled &= asked
-                for signed in attester.sign_final(asked - settled):
-                    self._give(signed, to, settled)
-            except (ChainError, NotTaken) as fault:
-                self.stderr.write(with_advice(fault))
-            except (OperationalError, InterfaceError) as fault:
-                self.stderr.write(f"The database cannot be used: {' '.join(str(fault).split())}")
+                requested = set(target.wanted(attester.registry))
+                finished &= requested
+                for attestation in attester.sign_final(requested - finished):
+                    self._give(attestation, target)
+                    finished.add(attestation.attested.block)
+            except (ChainError, NotTaken) as error:
+                self.stderr.write(add_advice(error))
+            except (OperationalError, InterfaceError) as error:
+                self.stderr.write(f"The database cannot be used: {' '.join(str(error).split())}")
                 close_old_connections()
-            time.sleep(LOOKS_EVERY if isinstance(to, Here) else ASKS_EVERY)
+            time.sleep(LOOKS_EVERY if isinstance(target, LocalInstallation) else ASKS_EVERY)
 
-    def _give(self, signed: SignedAttestation, to: Installation | Here, settled: set[int]) -> None:
+    def _give(
+        self, attestation: SignedAttestation, target: Installation | LocalInstallation
+    ) -> None:
+        """Raises NotTaken only if a retry can help."""
         try:
-            to.give(signed.content())
-        except NotTaken as fault:
-            if fault.retryable:
+            target.give(attestation.content())
+        except NotTaken as error:
+            if error.retryable:
                 raise
-            self.stderr.write(f"Block {signed.attested.block:,}: {fault}")
+            self.stderr.write(f"Block {attestation.attested.block:,}: {error}")
         else:
-            self.stdout.write(signed.line())
+            self.stdout.write(attestation.line())
             self.stdout.flush()
-        settled.add(signed.attested.block)
 
 
-def _attester(registry: Registry) -> Signer:
+def _registry_signer(registry: Registry) -> Signer:
     if not settings.ATTESTER_KEY:
         raise CommandError(
             "ATTESTER_KEY is not set. Set it to the key of one of the registry's signers."

@@ -1,4 +1,4 @@
-"""`manage.py build_contracts`: the committed build output again, from the Solidity sources."""
+"""`manage.py build_contracts`: rebuilds the committed build output from the Solidity sources."""
 
 import json
 from argparse import ArgumentParser
@@ -30,7 +30,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--check", action="store_true", help="writes nothing; fails where a file differs"
+            "--check", action="store_true", help="write nothing; fail if a file differs"
         )
 
     def handle(self, **options: Any) -> None:
@@ -59,7 +59,7 @@ class Command(BaseCommand):
 
 
 def _addresses(built: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Of the kinds without constructor arguments, and of output registries by known source."""
+    """Registries' addresses: without constructor arguments by kind, of outputs by source."""
 
     def address(registry: Registry) -> str:
         code = bytes.fromhex(built[f"{registry.kind.capitalize()}Registry"]["bytecode"])
@@ -67,14 +67,14 @@ def _addresses(built: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
 
     kinds = (RegistryKind.NATIVE, RegistryKind.OPTIMISM)
     outputs = {
-        str(each.chain): address(
+        str(network.chain): address(
             Registry(
-                RegistryKind.OUTPUT, each.chain, each.l1 or 0,
-                anchor_state_registry=each.anchor_state_registry,
+                RegistryKind.OUTPUT, network.chain, network.l1 or 0,
+                anchor_state_registry=network.anchor_state_registry,
             )
         )
-        for each in NETWORKS.values()
-        if each.anchor_state_registry
+        for network in NETWORKS.values()
+        if network.anchor_state_registry
     }  # fmt: skip
     return {
         "factory": FACTORY,

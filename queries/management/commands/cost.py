@@ -1,7 +1,7 @@
-"""`manage.py cost`: what registries and facts cost, at the gas price of now or another one."""
+"""`manage.py cost`: the cost of registries and facts, at the current or another gas price."""
 
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -15,12 +15,12 @@ from queries.config.limits import DAY, Limits
 from queries.config.measured_costs import TOGETHER, calls_of_a_fact, idle_calls, of_a_balance
 from queries.config.registries import FACTORY, Registry, deployment
 from queries.config.routes import GWEI, Chain
-from queries.management.base import OperatorCommand, at_least_one, configured_routes
+from queries.management.base import OperatorCommand, configured_routes, positive_int
 from queries.management.deployment_cost import data_fee, deployment_need
 from queries.planning.readers import NO_SIGNER
 
-FACTS, MONTH = 100, 30  # a day; days
-NAMES = {1: "one balance alone", 10: "10 of a block, each", 100: "100 of a block, each"}
+FACTS, MONTH = 100, 30  # facts a day; days
+ROW_NAMES = {1: "one balance alone", 10: "10 of a block, each", 100: "100 of a block, each"}
 
 
 class Command(OperatorCommand):
@@ -32,13 +32,13 @@ class Command(OperatorCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--gas-price-gwei",
-            type=_price,
+            type=_parse_gwei,
             metavar="N",
-            help="instead of the price of each destination's next block",
+            help="gas price (default: each destination's next block)",
         )
         parser.add_argument(
             "--facts-a-day",
-            type=at_least_one,
+            type=positive_int,
             default=FACTS,
             metavar="N",
             help="facts per day (%(default)s)",
@@ -52,7 +52,7 @@ class Command(OperatorCommand):
             source, chain = routes.chains[registry.source], routes.chains[registry.destination]
             with closing(Destination(chain)) as destination:
                 self.stdout.write(f"{source.name} → {chain.name}, {registry.kind} registry")
-                for line in _of_route(registry, destination, gas_price_gwei, facts_a_day):
+                for line in _route_lines(registry, destination, gas_price_gwei, facts_a_day):
                     self.stdout.write(f"  {line}")
                 self.stdout.write("")
         self._nodes(routes.limits)
@@ -61,11 +61,11 @@ class Command(OperatorCommand):
         idle = round(idle_calls(limits, MONTH * DAY), -3)
         self.stdout.write("Calls to nodes")
         self.stdout.write(f"  {idle:,.0f} to each node in {MONTH} days without facts, plus")
-        for many in TOGETHER:
-            self.stdout.write(f"  {calls_of_a_fact(many):.0f} for {NAMES[many]}")
+        for count in TOGETHER:
+            self.stdout.write(f"  {calls_of_a_fact(count):.0f} for {ROW_NAMES[count]}")
 
 
-def _of_route(
+def _route_lines(
     registry: Registry, destination: Destination, price: int | None, facts: int
 ) -> Iterator[str]:
     chain = destination.chain
@@ -75,27 +75,28 @@ def _of_route(
     else:
         yield f"Gas at {gwei(price)}."
     if price > chain.dearest_gas:
-        most = gwei(chain.dearest_gas)
-        yield f"Above `dearest_gas_gwei`, {most}: nothing is sent until gas is cheaper."
-    yield _deployment(registry, destination, price)
-    yield _row("", "gas", "a fact", f"{facts:,} a day", f"{MONTH} days", f"({chain.currency})")
+        limit = gwei(chain.dearest_gas)
+        yield f"Above `dearest_gas_gwei`, {limit}: nothing is sent until gas is cheaper."
+    yield _deployment_line(registry, destination, price)
+    headings = "a fact", f"{facts:,} a day", f"{MONTH} days", f"({chain.currency})"
+    yield _table_row("", "gas", headings)
     costs = {}
-    for together in TOGETHER:
-        work = of_a_balance(registry.kind, together)
-        for_its_l1 = data_fee(destination, work)
-        costs[together] = round(work.gas) * price + for_its_l1
-        yield _row(NAMES[together], f"{round(work.gas):,}", *_amounts(costs[together], facts))
-        if for_its_l1:
-            yield _row("  of it L1 data fee", "", *_amounts(for_its_l1, facts))
-    if destination.chain.most_a_day is not None:
-        yield _within_a_day(chain, costs)
+    for count in TOGETHER:
+        balance = of_a_balance(registry.kind, count)
+        gas, l1_fee = round(balance.gas), data_fee(destination, balance)
+        costs[count] = gas * price + l1_fee
+        yield _table_row(ROW_NAMES[count], f"{gas:,}", _amounts_over_time(costs[count], facts))
+        if l1_fee:
+            yield _table_row("  of it L1 data fee", "", _amounts_over_time(l1_fee, facts))
+    if chain.most_a_day is not None:
+        yield _budget_line(chain, chain.most_a_day, costs)
 
 
-def _row(name: str, gas: str, *amounts: str) -> str:
-    return f"{name:22}{gas:>10}{''.join(f'{each:>14}' for each in amounts)}"
+def _table_row(name: str, gas: str, amounts: Iterable[str]) -> str:
+    return f"{name:22}{gas:>10}{''.join(f'{amount:>14}' for amount in amounts)}"
 
 
-def _deployment(registry: Registry, destination: Destination, price: int) -> str:
+def _deployment_line(registry: Registry, destination: Destination, price: int) -> str:
     if destination.code(registry.address):
         return "The registry is deployed."
     if not destination.code(FACTORY):
@@ -108,20 +109,22 @@ def _deployment(registry: Registry, destination: Destination, price: int) -> str
     return f"Deploying the registry, once: {need.gas:,} gas, {cost}."
 
 
-def _within_a_day(chain: Chain, costs: dict[int, int]) -> str:
-    alone, *_, many = (f"{(chain.most_a_day or 0) // max(cost, 1):,}" for cost in costs.values())
-    most = short_amount(chain.most_a_day or 0, chain.currency)
-    return f"`most_a_day`, {most}, pays for {alone} facts alone, or {many} a hundred at a time."
+def _budget_line(chain: Chain, budget: int, costs: dict[int, int]) -> str:
+    single, *_, hundred = (f"{budget // max(cost, 1):,}" for cost in costs.values())
+    amount = short_amount(budget, chain.currency)
+    return (
+        f"`most_a_day`, {amount}, pays for {single} facts alone, or {hundred} a hundred at a time."
+    )
 
 
-def _amounts(wei: int, facts: int) -> list[str]:
-    """Of a fact, a day and a month, with four digits that say something."""
-    coins = [Decimal(wei * many) / 10**18 for many in (1, facts, facts * MONTH)]
-    return [f"{each:.4g}" if each else "0" for each in coins]
+def _amounts_over_time(wei: int, facts: int) -> list[str]:
+    """Amounts for a fact, a day and a month, with four significant digits."""
+    amounts = [Decimal(wei * count) / 10**18 for count in (1, facts, facts * MONTH)]
+    return [f"{amount:.4g}" if amount else "0" for amount in amounts]
 
 
-def _price(text: str) -> int:
+def _parse_gwei(text: str) -> int:
     with suppress(InvalidOperation):
         if 1 <= (wei := Decimal(text) * GWEI) < 10**30:
             return int(wei)
-    raise ArgumentTypeError("take a number of gwei, such as 0.5")
+    raise ArgumentTypeError("use a number of gwei, such as 0.5")

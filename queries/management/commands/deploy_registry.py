@@ -1,4 +1,4 @@
-"""`manage.py deploy_registry`: deploys registries that are not there yet, and prints their routes.
+"""`manage.py deploy_registry`: deploys missing registries, and prints a new one's route.
 
 Only lines that ROUTES_FILE lacks go to stdout, so that `>> routes.toml` appends them; progress and
 costs go to stderr.
@@ -31,56 +31,63 @@ from queries.config.registries import (
     route_lines,
     time_text,
 )
-from queries.config.routes import KEYS_OF_KIND, REGISTRY_KEYS, Chain, Routes, read_registry
-from queries.management.base import OperatorCommand, add_wait, configured_routes, configured_signer
+from queries.config.routes import KEYS_OF_KIND, REGISTRY_KEYS, Routes, read_registry
+from queries.management.base import (
+    OperatorCommand,
+    add_wait_argument,
+    configured_routes,
+    configured_signer,
+)
 from queries.management.deployment_cost import deployment_need
-from queries.management.setup_check import with_advice
+from queries.management.setup_check import add_advice
 from queries.proving.registry_calls import HORIZON
 
-DELEGATION = bytes.fromhex("ef0100")  # of an EOA to a contract's code (EIP-7702); its key signs
-NEEDED = ("source", "destination", "kind")
+DELEGATION_PREFIX = bytes.fromhex("ef0100")  # an EOA with a contract's code (EIP-7702) can sign
+REQUIRED_OPTIONS = ("source", "destination", "kind")
 
 
 class Command(OperatorCommand):
     help = (
-        "Deploys the registries of ROUTES_FILE that are not there yet, with the signer's key. With "
-        "--source, --destination and --kind it deploys a new one and prints its lines for "
-        "ROUTES_FILE. The address follows from code and arguments; if it is deployed already, "
-        "nothing is sent. First stop provers that use the same key."
+        "Deploys the missing registries of ROUTES_FILE with the signer's key. With --source, "
+        "--destination and --kind it deploys a new one and prints its lines for ROUTES_FILE. The "
+        "address follows from code and arguments; if it is deployed already, nothing is sent. "
+        "First stop provers that use the same key."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         kinds = [kind.value for kind in RegistryKind]
-        parser.add_argument("--source", type=int, help="of a new one: source chain id")
+        parser.add_argument("--source", type=int, help="a new registry's source chain id")
         parser.add_argument("--destination", type=int, help="destination chain id")
-        parser.add_argument("--kind", choices=kinds, help="how it learns hashes")
-        parser.add_argument("--signers", help="of an attested one: 0x…,0x…")
-        parser.add_argument("--threshold", type=int, help="how many of them must agree")
+        parser.add_argument("--kind", choices=kinds, help="how it learns block hashes")
+        parser.add_argument("--signers", help="0x…,0x… (attested)")
+        parser.add_argument("--threshold", type=int, help="how many signers must agree (attested)")
         parser.add_argument(
             "--horizon", type=utc_time, help=f"when it stops taking headers ({time_text(HORIZON)})"
         )
         parser.add_argument(
             "--valid-until",
             type=utc_time,
-            help=f"when an attested one stops taking attestations ({time_text(VALID_UNTIL)})",
+            help=f"when it stops taking attestations (attested; {time_text(VALID_UNTIL)})",
         )
         parser.add_argument(
             "--anchor-state-registry",
             metavar="0x…",
-            help="of an output one: the rollup's contract that knows which games are valid",
+            help="the rollup's contract that knows which games are valid (output)",
         )
-        add_sending(parser)
+        add_transaction_arguments(parser)
 
     def handle(self, **options: Any) -> None:
         routes = configured_routes()
-        if table := _table(options):
-            registry = self._new(table, routes)
-            said = self._have(registry, routes, options)
+        if table := _registry_table(options):
+            if missing := [f"--{key}" for key in REQUIRED_OPTIONS if key not in table]:
+                raise CommandError(f"Name a new registry's {', '.join(missing)} as well.")
+            registry = read_registry("the new registry", table, routes.chains)
+            sentence = self._deploy_registry(registry, routes, options)
             if registry in routes.registries.values():
-                self.report(said)
+                self.report(sentence)
             else:
-                self.report(f"{said} Add these lines to ROUTES_FILE:")
-                # The empty line separates it from a last line that may lack its newline.
+                self.report(f"{sentence} Add these lines to ROUTES_FILE:")
+                # The empty line ends a last line of the file that has no newline.
                 self.stdout.write("\n".join(["", "[[registries]]", *route_lines(registry)]))
             return
         if not routes.registries:
@@ -89,29 +96,28 @@ class Command(OperatorCommand):
                 "--kind KIND."
             )
         registries = routes.registries.values()
-        failed = sum(not self._try(each, routes, options) for each in registries)
-        if failed:
-            raise CommandError(f"Not deployed: {failed} of {len(registries)}.")
+        failures = sum(
+            not self._try_to_deploy(registry, routes, options) for registry in registries
+        )
+        if failures:
+            raise CommandError(f"Not deployed: {failures} of {len(registries)}.")
 
-    def _new(self, table: Mapping[str, object], routes: Routes) -> Registry:
-        if lacking := [f"--{key}" for key in NEEDED if key not in table]:
-            raise CommandError(f"Name a new registry's {', '.join(lacking)} as well.")
-        return read_registry("the new registry", table, routes.chains)
-
-    def _try(self, registry: Registry, routes: Routes, options: Mapping[str, Any]) -> bool:
-        """Whether it is there now; what is wrong with one must not hold up the others."""
+    def _try_to_deploy(
+        self, registry: Registry, routes: Routes, options: Mapping[str, Any]
+    ) -> bool:
+        """Return whether the registry is deployed now; report an error and go on."""
         try:
-            said = self._have(registry, routes, options)
-        except (ChainError, CommandError, TransactionFailed, Unfit) as fault:
-            said = with_advice(fault)
-        else:
-            self.report(said)
-            return True
-        source, chain = routes.chains[registry.source], routes.chains[registry.destination]
-        self.report(f"The registry of {source.name}'s facts on {chain.name}: {said}")
-        return False
+            self.report(self._deploy_registry(registry, routes, options))
+        except (ChainError, CommandError, TransactionFailed, Unfit) as error:
+            source, chain = routes.chains[registry.source], routes.chains[registry.destination]
+            subject = f"The registry of {source.name}'s facts on {chain.name}"
+            self.report(f"{subject}: {add_advice(error)}")
+            return False
+        return True
 
-    def _have(self, registry: Registry, routes: Routes, options: Mapping[str, Any]) -> str:
+    def _deploy_registry(
+        self, registry: Registry, routes: Routes, options: Mapping[str, Any]
+    ) -> str:
         source, chain = routes.chains[registry.source], routes.chains[registry.destination]
         if not proves_its_code(registry):
             raise Unfit(
@@ -119,56 +125,35 @@ class Command(OperatorCommand):
                 f"{registry.address}."
             )
         with closing(Destination(chain)) as destination:
-            return self._have_on(registry, source, destination, options)
+            _check_deployable(registry, destination)
+            title = f"registry of {source.name}'s facts"
+            data = deployment(registry)
+            return self.deploy(title, registry.address, data, destination, options)
 
-    def _have_on(
+    def deploy(
         self,
-        registry: Registry,
-        source: Chain,
-        destination: Destination,
-        options: Mapping[str, Any],
-    ) -> str:
-        if registry.kind is RegistryKind.ATTESTED and registry.valid_until <= time.time():
-            raise CommandError(
-                "--valid-until is in the past: the registry would accept no attestation."
-            )
-        check_chain(destination, registry.kind)
-        if registry.kind is RegistryKind.OUTPUT:
-            newest_game(registry, destination)
-        for signer in registry.signers:
-            code = destination.code(signer)
-            if code and not code.startswith(DELEGATION):
-                raise CommandError(
-                    f"The signer {signer} is a contract on {destination.chain.name}: it has no "
-                    "key, and could never sign. Name the address of a key."
-                )
-        what = f"registry of {source.name}'s facts"
-        return self.place(what, registry.address, deployment(registry), destination, options)
-
-    def place(
-        self,
-        what: str,
+        title: str,
         address: str,
         data: bytes,
         destination: Destination,
         options: Mapping[str, Any],
     ) -> str:
-        """Send this calldata to the factory, unless the contract is at its address already."""
+        """Send this calldata to the factory, unless the contract is deployed already."""
         chain = destination.chain
         if destination.code(address):
-            return f"The {what} is on {chain.name} already, and nothing was sent."
+            return f"The {title} is on {chain.name} already, and nothing was sent."
         if not destination.code(FACTORY):
             raise CommandError(
-                f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy that first, by its "
+                f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy it first, with its "
                 "published transaction (Arachnid's deterministic-deployment-proxy)."
             )
         signer = configured_signer()
-        self.report(f"Deploying a {what} on {chain.name}, paid for by {signer.address} …")
+        self.report(f"Deploying a {title} on {chain.name}, paid for by {signer.address} …")
         try:
             self._show_cost(data, destination, signer)
             if not options["yes"] and sys.stdin.isatty():
                 self.confirm("Deploy it?", "Nothing was sent.")
-            return self._deploy(address, data, destination, signer, options["wait"])
+            return self._send(address, data, destination, signer, options["wait"])
         except CallReverted:
             raise CommandError(
                 f"Deploying this contract on {chain.name} would revert; nothing was sent."
@@ -177,44 +162,60 @@ class Command(OperatorCommand):
     def _show_cost(self, data: bytes, destination: Destination, signer: Signer) -> None:
         need, fees = deployment_need(destination, signer.address, data), destination.fees()
         currency = destination.chain.currency
-        now = short_amount(need.gas * fees.enough + need.data_fee, currency)
-        most = replace(need, gas=destination.gas_limit(need.gas)).most(fees)
+        cost = short_amount(need.gas * fees.enough + need.data_fee, currency)
+        max_cost = replace(need, gas=destination.gas_limit(need.gas)).most(fees)
         self.report(
-            f"It takes {need.gas:,} gas: {now} at {gwei(fees.enough)}, and at most "
-            f"{short_amount(most, currency)}. The signer has "
+            f"It takes {need.gas:,} gas: {cost} at {gwei(fees.enough)}, and at most "
+            f"{short_amount(max_cost, currency)}. The signer has "
             f"{short_amount(destination.balance(signer.address), currency)}."
         )
 
-    def _deploy(
-        self, address: str, data: bytes, destination: Destination, signer: Signer, patience: float
+    def _send(
+        self, address: str, data: bytes, destination: Destination, signer: Signer, timeout: float
     ) -> str:
         chain = destination.chain
-        mined = send_and_wait(destination, signer, FACTORY, data, patience, self.report)
+        receipt = send_and_wait(destination, signer, FACTORY, data, timeout, self.report)
         if not destination.code(address):
             raise CommandError(
                 f"The transaction was mined, but {chain.name} has no contract at "
                 f"{address}: its contract at {FACTORY} is not the CREATE2 factory."
             )
-        cost = short_amount(mined.cost, chain.currency)
-        return f"Deployed in block {mined.block:,}, for {mined.gas_used:,} gas, {cost}."
+        cost = short_amount(receipt.cost, chain.currency)
+        return f"Deployed in block {receipt.block:,}, for {receipt.gas_used:,} gas, {cost}."
 
 
-def add_sending(parser: ArgumentParser) -> None:
-    """The options of a command that sends a transaction."""
-    add_wait(parser)
+def _check_deployable(registry: Registry, destination: Destination) -> None:
+    """Check that a registry with these arguments would work on the chain."""
+    if registry.kind is RegistryKind.ATTESTED and registry.valid_until <= time.time():
+        raise CommandError(
+            "--valid-until is in the past: the registry would accept no attestation."
+        )
+    check_chain(destination, registry.kind)
+    if registry.kind is RegistryKind.OUTPUT:
+        newest_game(registry, destination)
+    for signer in registry.signers:
+        code = destination.code(signer)
+        if code and not code.startswith(DELEGATION_PREFIX):
+            raise CommandError(
+                f"The signer {signer} is a contract on {destination.chain.name}: it has no "
+                "key, and could never sign. Name the address of a key."
+            )
+
+
+def add_transaction_arguments(parser: ArgumentParser) -> None:
+    add_wait_argument(parser)
     parser.add_argument("--yes", action="store_true", help="do not ask before paying")
 
 
-def _table(options: Mapping[str, Any]) -> dict[str, object]:
-    """What is asked for, as the routes file would have it."""
+def _registry_table(options: Mapping[str, Any]) -> dict[str, object]:
+    """Return the options of a new registry as a table of the routes file."""
     keys = REGISTRY_KEYS.union(*KEYS_OF_KIND.values()) & options.keys()
     table = {key: options[key] for key in keys if options[key] is not None}
     if "signers" in table:
-        table["signers"] = [each.strip() for each in options["signers"].split(",")]
+        table["signers"] = [signer.strip() for signer in options["signers"].split(",")]
     return table
 
 
 def utc_time(text: str) -> datetime:
-    """A day or a time."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

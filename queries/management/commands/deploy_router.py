@@ -10,7 +10,7 @@ from queries.chain.sender import Destination
 from queries.config.registries import SALT, create2_address, router_code
 from queries.management.base import configured_routes
 from queries.management.commands.deploy_registry import Command as DeployRegistry
-from queries.management.commands.deploy_registry import add_sending
+from queries.management.commands.deploy_registry import add_transaction_arguments
 
 
 class Command(DeployRegistry):
@@ -22,7 +22,7 @@ class Command(DeployRegistry):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--destination", type=int, required=True, help="destination chain id")
-        add_sending(parser)
+        add_transaction_arguments(parser)
 
     def handle(self, **options: Any) -> None:
         routes, chain_id = configured_routes(), options["destination"]
@@ -40,6 +40,6 @@ class Command(DeployRegistry):
                         f"There is no contract at {registry.address}, the registry of chain "
                         f"{registry.source}. Deploy it first: manage.py deploy_registry."
                     )
-            said = self.place("router", address, SALT + code, destination, options)
-        self.report(said)
+            sentence = self.deploy("router", address, SALT + code, destination, options)
+        self.report(sentence)
         self.stdout.write(address)

@@ -1,4 +1,4 @@
-"""`manage.py forget`: removes an account and all that is its own."""
+"""`manage.py forget`: deletes an account and everything that belongs to it."""
 
 from argparse import ArgumentParser
 from contextlib import suppress
@@ -16,12 +16,12 @@ from accounts.sign_in.wallets import Wallet, wallet_address, wallet_chain_id
 from queries.database.clock import shared_now
 from queries.intake.cancel import cancel
 from queries.management.base import OperatorCommand
-from queries.management.commands.prune import BATCHES, delete_in_pieces, ended_batches
+from queries.management.commands.prune import CHUNK_BATCHES, deletable_batches, delete_in_chunks
 from queries.models import Batch, WebhookDelivery
 
 
 class Command(OperatorCommand):
-    help = "Removes an account with its keys, sessions, webhooks and batches. Facts on chain stay."
+    help = "Deletes an account with its keys, sessions, webhooks and batches. Facts on chain stay."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("address", metavar="ADDRESS", help="the account's wallet (0x…)")
@@ -35,33 +35,33 @@ class Command(OperatorCommand):
         account = Account.objects.filter(address=wallet.address, chain_id=chain).first()
         if account is None:
             raise CommandError(f"There is no account of {wallet}.")
-        key = account.pk
+        account_id = account.pk
         if not options["yes"]:
-            self.confirm(f"Delete {account} and all that is its own?", "Nothing was deleted.")
-        _forget(account)
-        if Account.objects.filter(pk=key).exists():
-            rest = counted(Batch.objects.filter(owner_id=key).count(), "batch", "batches")
+            self.confirm(f"Delete {account} and all its data?", "Nothing was deleted.")
+        _delete_account(account)
+        if Account.objects.filter(pk=account_id).exists():
+            batches = counted(Batch.objects.filter(owner_id=account_id).count(), "batch", "batches")
             raise CommandError(
-                f"{account} is disabled. {rest} must end first, and "
-                "their transactions become final: run this again later."
+                f"{account} is disabled. {batches} must end first, and their transactions become "
+                "final: run this again later."
             )
-        self.stdout.write(f"{account} is forgotten.")
+        self.stdout.write(f"{account} is deleted.")
 
 
-def _forget(account: Account) -> None:
-    """Delete what can be deleted by now; the account itself comes last."""
+def _delete_account(account: Account) -> None:
+    """Delete everything that can be deleted now; the account itself comes last."""
     Account.objects.filter(pk=account.pk).update(is_active=False)
-    used = [manage.subject(key) for key in account.keys.all()]
-    Allowance.objects.filter(pk__in=used).delete()
+    subjects = [manage.subject(key) for key in account.keys.all()]
+    Allowance.objects.filter(pk__in=subjects).delete()
     account.keys.all().delete()
     account.sessions.all().delete()
     SignInNonce.objects.filter(address=account.address).delete()
     batches = Batch.objects.filter(owner=account)
     batches.exclude(webhook_url="").update(webhook_url="", webhook_headers=[])
     for batch in batches.filter(ended=None):
-        with suppress(Refusal):  # a transaction for it is signed, or it has just ended
+        with suppress(Refusal):  # it has a signed transaction, or has just ended
             cancel(account, batch.pk)
-    delete_in_pieces(WebhookDelivery.objects.filter(owner=account))
-    delete_in_pieces(ended_batches(shared_now()).filter(owner=account), BATCHES)
-    with suppress(ProtectedError):  # by a batch
+    delete_in_chunks(WebhookDelivery.objects.filter(owner=account))
+    delete_in_chunks(deletable_batches(shared_now()).filter(owner=account), CHUNK_BATCHES)
+    with suppress(ProtectedError):  # it still has batches
         account.delete()

@@ -1,4 +1,4 @@
-"""`manage.py init`: writes a routes file for public networks, and says what to do next."""
+"""`manage.py init`: writes a routes file for public networks, and prints the next steps."""
 
 import json
 import os
@@ -23,36 +23,35 @@ from queries.config.networks import NETWORKS, Network, chain_lines, provable_aft
 from queries.config.registries import Registry, RegistryKind, route_lines
 from queries.config.routes import Routes, read_routes
 from queries.config.routes_file import RoutesUnreadable, node_address
-from queries.management.base import OperatorCommand, chain_at, configured_signer
+from queries.management.base import OperatorCommand, configured_signer, node_chain
 
-NAMES = ", ".join(NETWORKS)
-Read = TypeVar("Read")
-Ends = tuple[Network, Network]
+NETWORK_NAMES = ", ".join(NETWORKS)
+Value = TypeVar("Value")
+NetworkPair = tuple[Network, Network]
 
 
 @dataclass
-class Wanted:
-    """What the operator has said so far."""
+class InitAnswers:
+    """The operator's arguments, and answers to questions."""
 
-    routes: list[Ends] = field(default_factory=list)
+    routes: list[NetworkPair] = field(default_factory=list)
     nodes: dict[str, list[str]] = field(default_factory=dict)  # by network, as TOML values
     signers: tuple[str, ...] = ()
     threshold: int = 0
 
     @property
     def networks(self) -> list[Network]:
-        """In the order in which the routes name them."""
-        return list(dict.fromkeys(network for ends in self.routes for network in ends))
+        return list(dict.fromkeys(network for pair in self.routes for network in pair))
 
-    def registries(self) -> Iterator[tuple[Ends, Registry]]:
-        for ends in self.routes:
-            yield ends, registry_of(*ends, signers=self.signers, threshold=self.threshold)
+    def registries(self) -> Iterator[tuple[NetworkPair, Registry]]:
+        for pair in self.routes:
+            yield pair, registry_of(*pair, signers=self.signers, threshold=self.threshold)
 
 
 class Command(OperatorCommand):
     help = (
-        "Writes a routes file for public networks, with everything that is known of them, and "
-        "says what to do next. On a terminal it asks for what is left out."
+        "Writes a routes file for public networks, with all that Tacitus knows about them, and "
+        "prints the next steps. On a terminal it asks for missing arguments."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -60,18 +59,18 @@ class Command(OperatorCommand):
             "routes",
             nargs="*",
             metavar="SOURCE:DESTINATION",
-            help=f"whose past, proven to which chain; one name for a chain's own past ({NAMES})",
+            help=f"source and destination; one name for a chain's own past ({NETWORK_NAMES})",
         )
         parser.add_argument(
             "--node",
             action="append",
             default=[],
             metavar="NAME=URL",
-            help="a network's node, or NAME=@PATH with a file that holds its address; repeat it",
+            help="a network's node, or NAME=@PATH with a file that contains its URL; repeatable",
         )
-        parser.add_argument("--signers", help="0x…,0x…, where only an attested registry works")
+        parser.add_argument("--signers", help="0x…,0x…, if a route needs an attested registry")
         parser.add_argument("--threshold", default="", help="how many of them must agree")
-        parser.add_argument("--file", type=Path, help="instead of the one that ROUTES_FILE names")
+        parser.add_argument("--file", type=Path, help="the file to write (default: ROUTES_FILE)")
         parser.add_argument("--force", action="store_true", help="overwrite the file")
 
     def handle(self, **options: Any) -> None:
@@ -81,77 +80,83 @@ class Command(OperatorCommand):
         file = file.absolute()
         if file.exists() and not options["force"]:
             raise CommandError(f"{file} is there already. Name another one, or use --force.")
-        wanted = Wanted()
-        wanted.routes += dict.fromkeys(map(_ends, options["routes"]))
+        answers = InitAnswers()
+        answers.routes += dict.fromkeys(map(_parse_pair, options["routes"]))
         for text in options["node"]:
-            name, is_named, node = text.partition("=")
-            if not is_named:
-                raise CommandError(f"--node takes NAME=URL; the names are {NAMES}.")
-            wanted.nodes.setdefault(_network(name).name, []).append(_node(node))
+            name, separator, node = text.partition("=")
+            if not separator:
+                raise CommandError(f"--node takes NAME=URL; the names are {NETWORK_NAMES}.")
+            answers.nodes.setdefault(_parse_network(name).name, []).append(_parse_node(node))
         if options["signers"]:
-            wanted.signers = _signers(options["signers"])
-            wanted.threshold = _threshold(options["threshold"], len(wanted.signers))
+            answers.signers = _parse_signers(options["signers"])
+            answers.threshold = _parse_threshold(options["threshold"], len(answers.signers))
         if sys.stdin.isatty():
-            self._ask_for_the_rest(wanted)
-        _check(wanted)
-        for warning in _write(file, _content(wanted), overwrite=options["force"]):
+            self._ask_missing(answers)
+        _check_answers(answers)
+        for warning in _write_file(file, _file_content(answers), overwrite=options["force"]):
             self.report(warning)
-        self._conclude(file, wanted)
+        self._print_next_steps(file, answers)
 
     # Questions
 
-    def _ask_for_the_rest(self, wanted: Wanted) -> None:
-        if not wanted.routes:
-            self.report(f"Known networks: {NAMES}.")
-            question = "Whose past is proven to which chain (such as ethereum:base, or sepolia)?"
-            wanted.routes.append(self._ask(question, _ends))
-        for network in wanted.networks:
-            if network.name not in wanted.nodes:
-                wanted.nodes[network.name] = list(self._ask_for_nodes(network))
-        for ends, registry in wanted.registries():
-            if registry.kind is RegistryKind.ATTESTED and not wanted.signers:
-                self.report(_why_attested(*ends))
-                wanted.signers = self._ask("The signers' addresses, separated by commas:", _signers)
-                most = len(wanted.signers)
-                agree = f"How many of these {most} must agree?"
-                wanted.threshold = self._ask(agree, partial(_threshold, most=most))
+    def _ask_missing(self, answers: InitAnswers) -> None:
+        if not answers.routes:
+            self.report(f"Known networks: {NETWORK_NAMES}.")
+            question = "Source and destination (such as ethereum:base, or sepolia)?"
+            answers.routes.append(self._ask_until_valid(question, _parse_pair))
+        for network in answers.networks:
+            if network.name not in answers.nodes:
+                answers.nodes[network.name] = list(self._ask_nodes(network))
+        for pair, registry in answers.registries():
+            if registry.kind is RegistryKind.ATTESTED and not answers.signers:
+                self.report(_why_attested(*pair))
+                answers.signers = self._ask_until_valid(
+                    "The signers' addresses, separated by commas:", _parse_signers
+                )
+                count = len(answers.signers)
+                answers.threshold = self._ask_until_valid(
+                    f"How many of these {count} must agree?",
+                    partial(_parse_threshold, signer_count=count),
+                )
 
-    def _ask_for_nodes(self, network: Network) -> Iterator[str]:
-        question = f"A node of {network.title} (its address, or @ and the file that holds it):"
-        yield self._ask(question, _node)
+    def _ask_nodes(self, network: Network) -> Iterator[str]:
+        question = f"A node of {network.title} (its URL, or @ and a file that contains it):"
+        yield self._ask_until_valid(question, _parse_node)
         question = f"Another node of {network.title} (Enter: no more):"
-        while node := self._ask(question, lambda text: text and _node(text)):
+        while node := self._ask_until_valid(question, lambda text: text and _parse_node(text)):
             yield node
 
-    def _ask(self, question: str, read: Callable[[str], Read]) -> Read:
-        """Until the answer can be read."""
+    def _ask_until_valid(self, question: str, read: Callable[[str], Value]) -> Value:
+        """Repeat the question until the answer is valid."""
         while True:
             if not (line := self.ask(question)):
                 raise CommandError("The questions were not answered; nothing was written.")
             try:
                 return read(line.strip())
-            except CommandError as fault:
-                self.report(str(fault))
+            except CommandError as error:
+                self.report(str(error))
 
-    # Conclusion
-
-    def _conclude(self, file: Path, wanted: Wanted) -> None:
+    def _print_next_steps(self, file: Path, answers: InitAnswers) -> None:
         say = self.stdout.write
-        say(f"Wrote {file}. Addresses of nodes may hold keys: only you can read a new file.\n")
-        for (source, to), registry in wanted.registries():
-            say(f"{source.title} → {to.title}: {registry.kind} registry {registry.address}")
+        say(f"Wrote {file}. Nodes' URLs may contain keys, so only you can read a new file.\n")
+        for (source, destination), registry in answers.registries():
+            say(
+                f"{source.title} → {destination.title}: {registry.kind} registry {registry.address}"
+            )
             delay = provable_after(source, registry.kind)
             say(f"  A block can be proven {delay} after it was made.")
-        lone = [each.title for each in wanted.networks if len(wanted.nodes[each.name]) == 1]
-        if lone:
+        single = [net.title for net in answers.networks if len(answers.nodes[net.name]) == 1]
+        if single:
             say(
-                f"\nOne node only: {', '.join(lone)}. Add a second and a third to `nodes`: what no "
-                "hash proves needs two nodes that agree."
+                f"\nOne node only: {', '.join(single)}. Add a second and a third to `nodes`: data "
+                "that no hash proves needs two nodes that agree."
             )
         say("\nNext:")
         if settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file:
             say(f"  export ROUTES_FILE={file}")
-        destinations = " and ".join(dict.fromkeys(to.title for _, to in wanted.routes))
+        destinations = " and ".join(
+            dict.fromkeys(destination.title for _, destination in answers.routes)
+        )
         try:
             signer = configured_signer().address
         except SignerUnusable:
@@ -163,35 +168,35 @@ class Command(OperatorCommand):
         say("  manage.py check_setup       checks nodes, registries and the signer")
 
 
-# What the operator has written
+# Parsing
 
 
-def _network(text: str) -> Network:
+def _parse_network(text: str) -> Network:
     if text not in NETWORKS:
-        named = text if re.fullmatch("[a-z0-9-]{1,24}", text) else "That"  # it may hold a key
-        raise CommandError(f"{named} is not a known network. Known are {NAMES}.")
+        name = text if re.fullmatch("[a-z0-9-]{1,24}", text) else "That"  # it may contain a key
+        raise CommandError(f"{name} is not a known network. Known are {NETWORK_NAMES}.")
     return NETWORKS[text]
 
 
-def _ends(text: str) -> Ends:
+def _parse_pair(text: str) -> NetworkPair:
     source, _, destination = text.partition(":")
-    return _network(source), _network(destination or source)
+    return _parse_network(source), _parse_network(destination or source)
 
 
-def _node(text: str) -> str:
-    """As a TOML value."""
+def _parse_node(text: str) -> str:
+    """Return the node as a TOML value."""
     entry: object = {"file": str(Path(text[1:]).absolute())} if text.startswith("@") else text
     try:
         node_address("nodes", entry, Path())
-    except RoutesUnreadable as fault:
-        raise CommandError(str(fault).replace("ROUTES_FILE, nodes:", "A node's address:")) from None
+    except RoutesUnreadable as error:
+        raise CommandError(str(error).replace("ROUTES_FILE, nodes:", "A node's address:")) from None
     if isinstance(entry, dict):
         return f"{{ file = {json.dumps(entry['file'], ensure_ascii=False)} }}"
     return json.dumps(text)
 
 
-def _signers(text: str) -> tuple[str, ...]:
-    signers = tuple(each.strip() for each in text.split(","))
+def _parse_signers(text: str) -> tuple[str, ...]:
+    signers = tuple(signer.strip() for signer in text.split(","))
     if not all(map(is_checksum_address, signers)) or len(set(signers)) < len(signers):
         raise CommandError(
             "--signers takes different checksummed addresses (EIP-55), separated by commas."
@@ -199,84 +204,87 @@ def _signers(text: str) -> tuple[str, ...]:
     return signers
 
 
-def _threshold(text: str, most: int) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= most):
-        raise CommandError(f"--threshold says how many of the signers must agree: 1 to {most}.")
+def _parse_threshold(text: str, signer_count: int) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= signer_count):
+        raise CommandError(
+            f"--threshold says how many of the signers must agree: 1 to {signer_count}."
+        )
     return int(text)
 
 
-def _why_attested(source: Network, to: Network) -> str:
+def _why_attested(source: Network, destination: Network) -> str:
     return (
-        f"{to.title} has no block hashes of {source.title} that Tacitus can read, so this route "
+        f"Tacitus cannot read block hashes of {source.title} on {destination.title}, so this route "
         "takes an attested registry: signers vouch for block hashes."
     )
 
 
-def _check(wanted: Wanted) -> None:
-    if not wanted.routes:
-        raise CommandError(f"Name the routes, such as sepolia or ethereum:base. Known are {NAMES}.")
-    for network in wanted.networks:
-        if network.name not in wanted.nodes:
+def _check_answers(answers: InitAnswers) -> None:
+    if not answers.routes:
+        raise CommandError(
+            f"Name the routes, such as sepolia or ethereum:base. Known are {NETWORK_NAMES}."
+        )
+    for network in answers.networks:
+        if network.name not in answers.nodes:
             raise CommandError(f"Name a node of {network.title}: --node {network.name}=URL.")
-    for ends, registry in wanted.registries():
-        if registry.kind is RegistryKind.ATTESTED and not wanted.signers:
-            named = "Name them: --signers 0x…,0x… --threshold N."
-            raise CommandError(f"{_why_attested(*ends)} {named}")
+    for pair, registry in answers.registries():
+        if registry.kind is RegistryKind.ATTESTED and not answers.signers:
+            advice = "Name them: --signers 0x…,0x… --threshold N."
+            raise CommandError(f"{_why_attested(*pair)} {advice}")
 
 
 # The file
 
 
-def _content(wanted: Wanted) -> str:
-    paid = {to for _, to in wanted.routes}
+def _file_content(answers: InitAnswers) -> str:
+    destinations = {destination for _, destination in answers.routes}
     tables = [
-        chain_lines(network, wanted.nodes[network.name], pays=network in paid)
-        for network in wanted.networks
+        chain_lines(network, answers.nodes[network.name], pays=network in destinations)
+        for network in answers.networks
     ]
-    for (source, to), registry in wanted.registries():
-        title = f"# {source.title} → {to.title}"
+    for (source, destination), registry in answers.registries():
+        title = f"# {source.title} → {destination.title}"
         tables.append([title, "[[registries]]", *route_lines(registry)])
     return "\n\n".join("\n".join(lines) for lines in tables) + "\n"
 
 
-def _write(file: Path, content: str, *, overwrite: bool) -> list[str]:
-    """Write the file, and return warnings. `mkstemp` lets only this user read a new one."""
-    file = file.resolve()  # a symbolic link stays
+def _write_file(file: Path, content: str, *, overwrite: bool) -> list[str]:
+    """Write the file, which only this user can read if it is new, and return warnings."""
+    file = file.resolve()  # keep a symbolic link
     try:
         handle, name = tempfile.mkstemp(prefix=".routes-", suffix=".toml", dir=file.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as opened:
-            opened.write(content)
-            opened.flush()
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(content)
+            stream.flush()
             os.fsync(handle)
-        written = Path(name)
+        new_file = Path(name)
         try:
-            routes = read_routes(written)  # what would be refused later is refused now
-            warnings = list(_unreachable(routes))
+            warnings = list(_unreachable_nodes(read_routes(new_file)))
             if overwrite and file.exists():
-                former = file.stat()
-                os.chown(written, former.st_uid, former.st_gid)
-                written.chmod(stat.S_IMODE(former.st_mode))
-                written.replace(file)  # at once: provers that start now read one or the other
+                old = file.stat()
+                os.chown(new_file, old.st_uid, old.st_gid)
+                new_file.chmod(stat.S_IMODE(old.st_mode))
+                new_file.replace(file)  # atomic, for provers that start now
             else:
-                file.hardlink_to(written)  # fails where another has just written it
+                file.hardlink_to(new_file)  # fails if the file was created meanwhile
         finally:
-            written.unlink(missing_ok=True)
-    except OSError as fault:
-        raise CommandError(f"{file} cannot be written: {fault.strerror}.") from None
+            new_file.unlink(missing_ok=True)
+    except OSError as error:
+        raise CommandError(f"{file} cannot be written: {error.strerror}.") from None
     return warnings
 
 
-def _unreachable(routes: Routes) -> Iterator[str]:
-    """A warning for each node that does not answer. Refuses a node of another chain."""
+def _unreachable_nodes(routes: Routes) -> Iterator[str]:
+    """Yield a warning for each node that does not answer. Refuse a node of another chain."""
     for chain in routes.chains.values():
         for node in chain.nodes:
             try:
-                of = chain_at(node.url).id
+                chain_id = node_chain(node.url).id
             except NodesUnreachable:
                 yield f"Node {node.number} of {chain.name} does not answer, so it is not checked."
                 continue
-            if of != chain.id:
+            if chain_id != chain.id:
                 raise CommandError(
-                    f"Node {node.number} of {chain.name} is a node of chain {of}, not {chain.id}. "
-                    "Nothing was written."
+                    f"Node {node.number} of {chain.name} is a node of chain {chain_id}, not "
+                    f"{chain.id}. Nothing was written."
                 )

@@ -1,6 +1,6 @@
-"""`manage.py prune`: deletes batches that ended long ago, and what only they needed.
+"""`manage.py prune`: deletes batches that ended long ago, and the rows that only they needed.
 
-Rows that may still change stay, and so does the proof of every other batch.
+Rows that may still change stay, and so does everything that proves another batch.
 """
 
 import re
@@ -20,7 +20,7 @@ from queries.database.clock import shared_now
 from queries.management.base import OperatorCommand
 from queries.models import Batch, BlockJob, Query, SentTransaction, Share
 
-PIECE, BATCHES = 100, 5  # rows of a database transaction; a batch may have a thousand queries
+CHUNK_ROWS, CHUNK_BATCHES = 100, 5  # in a database transaction; a batch may have 1,000 queries
 NOUNS = {
     "Batch": ("batch", "batches"), "Query": ("query", "queries"),
     "WebhookDelivery": ("webhook delivery", "webhook deliveries"),
@@ -29,67 +29,75 @@ NOUNS = {
 
 
 class Command(OperatorCommand):
-    help = "Deletes batches that ended long ago, and what only they needed. Facts on chain stay."
+    help = (
+        "Deletes batches that ended long ago, with their queries, transactions and webhook "
+        "deliveries. Facts on chain stay."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        age = "how long ago they ended, such as 90d"
+        age = "days since they ended, such as 90d"
         parser.add_argument("--older-than", required=True, metavar="DAYS", help=age)
-        parser.add_argument("--dry-run", action="store_true", help="only count what would go")
+        parser.add_argument("--dry-run", action="store_true", help="only count batches and queries")
 
     def handle(self, **options: Any) -> None:
         refuse_unmigrated()
         days = re.fullmatch("([1-9][0-9]{0,4})d", options["older_than"])
-        if days is None:  # the daily budget counts the transactions of a day
+        if days is None:  # less than a day would delete transactions that the daily budget counts
             raise CommandError("--older-than takes whole days, at least one, such as 90d.")
-        before = shared_now() - timedelta(days=int(days[1]))
-        batches = ended_batches(before)
+        cutoff = shared_now() - timedelta(days=int(days[1]))
+        batches = deletable_batches(cutoff)
         if options["dry_run"]:
             queries = Query.objects.filter(batch__in=batches).count()
             count = counted(batches.count(), "batch", "batches")
-            said = f"Would delete {count} with {counted(queries, 'query', 'queries')}"
-            self.stdout.write(f"{said}, webhook deliveries, and what only they needed.")
+            self.stdout.write(
+                f"Would delete {count} with {counted(queries, 'query', 'queries')}, webhook "
+                "deliveries, and transactions and block jobs that only they needed."
+            )
             return
-        deleted = delete_in_pieces(batches, BATCHES) + _delete_unneeded(before)
-        said = ", ".join(counted(deleted[f"queries.{name}"], *noun) for name, noun in NOUNS.items())
-        self.stdout.write(f"Deleted {said}.")
+        counts = delete_in_chunks(batches, CHUNK_BATCHES) + _delete_unneeded(cutoff)
+        rows = ", ".join(counted(counts[f"queries.{name}"], *noun) for name, noun in NOUNS.items())
+        self.stdout.write(f"Deleted {rows}.")
 
 
-def ended_batches(before: datetime) -> QuerySet[Batch]:
-    """Batches that ended before then, with nothing left to prove, to deliver or to pay."""
-    unpaid = Share.objects.filter(_may_change("transaction__"), batch=OuterRef("pk"))
-    ended = Batch.objects.filter(~Exists(unpaid), ended__lt=before)
-    return ended.exclude(queries__ended=False).exclude(deliveries__look_again__isnull=False)
+def deletable_batches(cutoff: datetime) -> QuerySet[Batch]:
+    """Batches that ended before `cutoff`, with nothing left to prove, deliver or pay."""
+    unpaid = Share.objects.filter(_is_unfinished("transaction__"), batch=OuterRef("pk"))
+    batches = Batch.objects.filter(~Exists(unpaid), ended__lt=cutoff)
+    return batches.exclude(queries__ended=False).exclude(deliveries__look_again__isnull=False)
 
 
-def _may_change(at: str = "") -> Q:
-    """A transaction is not confirmed or not final; one that was given up has no block."""
-    not_final = Q(**{f"{at}final": False, f"{at}mined_block__isnull": False})
-    return Q(**{f"{at}settled": False}) | not_final
+def _is_unfinished(prefix: str = "") -> Q:
+    """Match transactions that are not confirmed or not final; abandoned ones have no block."""
+    not_final = Q(**{f"{prefix}final": False, f"{prefix}mined_block__isnull": False})
+    return Q(**{f"{prefix}settled": False}) | not_final
 
 
-def _delete_unneeded(before: datetime) -> Counter[str]:
-    """Delete transactions and block jobs without queries. The next nonce is counted from the last
-    transaction of each sender, which stays.
+def _delete_unneeded(cutoff: datetime) -> Counter[str]:
+    """Delete transactions and block jobs without queries.
+
+    The last transaction of each sender stays, because the next nonce is counted from it.
     """
-    own = {"chain": OuterRef("chain"), "sender": OuterRef("sender")}
-    later = SentTransaction.objects.filter(**own, nonce__gt=OuterRef("nonce"))
-    old = SentTransaction.objects.filter(Exists(later), signed__lt=before).exclude(_may_change())
-    deleted = delete_in_pieces(old.exclude(for_jobs__job__queries__isnull=False))
+    same_sender = {"chain": OuterRef("chain"), "sender": OuterRef("sender")}
+    later = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
+    old = SentTransaction.objects.filter(Exists(later), signed__lt=cutoff)
+    finished = old.exclude(_is_unfinished())
+    counts = delete_in_chunks(finished.exclude(for_jobs__job__queries__isnull=False))
     jobs = BlockJob.objects.filter(look_again=None).exclude(queries__isnull=False)
-    return deleted + delete_in_pieces(jobs.exclude(transactions__isnull=False))
+    return counts + delete_in_chunks(jobs.exclude(transactions__isnull=False))
 
 
-def delete_in_pieces(rows: QuerySet[Any], size: int = PIECE) -> Counter[str]:
-    """Delete the rows, and return how many of each model. SQLite has one writer, so each piece has
-    a database transaction of its own, with a pause after it.
+def delete_in_chunks(rows: QuerySet[Any], size: int = CHUNK_ROWS) -> Counter[str]:
+    """Delete the rows, and count them by model.
+
+    SQLite has one writer, so a chunk has its own database transaction, with a pause after it.
     """
-    deleted, rest = Counter[str](), rows.order_by("pk").values_list("pk", flat=True)
-    while keys := list(rest[:size]):  # found without SQLite's write lock
-        begin = time.monotonic()
+    counts, remaining = Counter[str](), rows.order_by("pk").values_list("pk", flat=True)
+    while keys := list(remaining[:size]):  # read without SQLite's write lock
+        started = time.monotonic()
         with transaction.atomic():
-            piece = rows.filter(pk__in=keys).order_by("pk").select_for_update(skip_locked=True)
-            locked = list(piece.values_list("pk", flat=True))
-            deleted += Counter(rows.model.objects.filter(pk__in=locked).delete()[1])
-        time.sleep(time.monotonic() - begin)
-        rest = rest.filter(pk__gt=keys[-1])
-    return deleted
+            chunk = rows.filter(pk__in=keys).order_by("pk").select_for_update(skip_locked=True)
+            locked_keys = list(chunk.values_list("pk", flat=True))
+            counts += Counter(rows.model.objects.filter(pk__in=locked_keys).delete()[1])
+        time.sleep(time.monotonic() - started)
+        remaining = remaining.filter(pk__gt=keys[-1])
+    return counts

@@ -1,4 +1,4 @@
-"""`manage.py publish_proof`: brings a bundle's facts to a registry, from any key."""
+"""`manage.py publish_proof`: proves a proof file's facts to a registry, with any key."""
 
 from argparse import ArgumentParser
 from dataclasses import replace
@@ -17,35 +17,41 @@ from queries.config.registries import proves_its_code
 from queries.config.routes import GWEI
 from queries.management.base import (
     OperatorCommand,
-    add_address,
-    add_wait,
-    at_least_one,
-    chain_at,
+    add_url_argument,
+    add_wait_argument,
     configured_signer,
-    host_of,
+    node_chain,
+    positive_int,
+    url_host,
 )
-from queries.management.bundle_files import add_bundle, read_bundle
-from queries.management.publishing import Means, NotPublished, check_l1, publish, registry_at
-from queries.proving.bundles import BlockProof, Bundle
+from queries.management.bundle_files import add_bundle_arguments, read_bundle
+from queries.management.publishing import (
+    NotPublishedError,
+    PublishContext,
+    check_l1,
+    identify_registry,
+    publish_block,
+)
+from queries.proving.bundles import BlockProof
 
-DEAREST = 100  # gwei
+DEFAULT_MAX_GAS_PRICE = 100  # gwei
 
 
 class Command(OperatorCommand):
     help = (
-        "Checks a batch's proof and brings its facts to their registry, paid for by SIGNER_KEY or "
-        "SIGNER_KEYSTORE; what is there already costs nothing. It needs neither a database nor "
-        "the service that made the proof."
+        "Verifies a batch's proof and sends its facts to their registry, paid for by SIGNER_KEY or "
+        "SIGNER_KEYSTORE; facts that the registry has cost nothing. It needs neither a database "
+        "nor the service that made the proof."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        add_bundle(parser)
+        add_bundle_arguments(parser)
         node = parser.add_mutually_exclusive_group(required=True)
-        add_address(node, "node", "of the destination chain")
-        add_address(
+        add_url_argument(node, "node", "of the destination chain")
+        add_url_argument(
             parser,
             "source-node",
-            "of a source chain: for headers up to a block that the registry knows",
+            "of a source chain, for headers up to a block that the registry knows",
             action="append",
             default=[],
         )
@@ -58,65 +64,63 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--unverifiable",
             action="store_true",
-            help="publish also where the registry's address does not prove its code",
+            help="publish even if the registry's address does not prove its code",
         )
         parser.add_argument(
-            "--dearest-gas-gwei",
-            type=at_least_one,
-            default=DEAREST,
+            "--max-gas-price-gwei",
+            type=positive_int,
+            default=DEFAULT_MAX_GAS_PRICE,
             metavar="N",
-            help="the most that is paid for a unit of gas (%(default)s)",
+            help="the highest gas price to pay (%(default)s)",
         )
-        add_wait(parser)
+        add_wait_argument(parser)
 
     def handle(self, **options: Any) -> None:
-        bundle = read_bundle(options["file"], options["most_mib"])
+        bundle = read_bundle(options["file"], options["max_mib"])
         if options["registry"] and not is_checksum_address(options["registry"]):
             raise CommandError("--registry takes an address with its checksum (EIP-55).")
         try:
-            chain = chain_at(options["node"])
+            chain = node_chain(options["node"])
             if chain.id != bundle.destination:
                 raise CommandError(
-                    f"The node at {host_of(options['node'])} is of chain {chain.id}, and the "
+                    f"The node at {url_host(options['node'])} is of chain {chain.id}, and the "
                     f"facts are for chain {bundle.destination}."
                 )
-            chain = replace(chain, dearest_gas=options["dearest_gas_gwei"] * GWEI)
-            others = map(chain_at, options["source_node"])
-            sources = {each.id: SourceChain(each) for each in (chain, *others)}
-            signer, wait = cache(configured_signer), options["wait"]
-            means = Means(Destination(chain), signer, None, wait, self.report)
+            chain = replace(chain, dearest_gas=options["max_gas_price_gwei"] * GWEI)
+            others = map(node_chain, options["source_node"])
+            sources = {source.id: SourceChain(source) for source in (chain, *others)}
+            context = PublishContext(
+                Destination(chain), cache(configured_signer), None, options["wait"], self.report
+            )
             for block in bundle.blocks:
-                self._publish(block, replace(means, source=sources.get(block.chain)), options)
-        except (ChainError, NotPublished) as fault:
-            raise CommandError(str(fault)) from None
-        self._conclude(bundle)
+                self._publish(block, replace(context, source=sources.get(block.chain)), options)
+        except (ChainError, NotPublishedError) as error:
+            raise CommandError(str(error)) from None
+        count = sum(len(block.facts) for block in bundle.blocks)
+        facts = "The fact" if count == 1 else f"All {count:,} facts"
+        self.stdout.write(
+            f"{facts} of batch {bundle.batch} {'is' if count == 1 else 'are'} on chain "
+            f"{bundle.destination}, as proven."
+        )
 
-    def _publish(self, block: BlockProof, means: Means, options: dict[str, Any]) -> None:
+    def _publish(self, block: BlockProof, context: PublishContext, options: dict[str, Any]) -> None:
         address = options["registry"] or to_checksum_address(block.registry.address)
-        registry = registry_at(means.destination, address, block.chain)
-        which = f"block {block.header.number:,} of chain {block.chain}"
-        self.report(f"The {registry.kind} registry {address}, {which} …")
+        registry = identify_registry(context.destination, address, block.chain)
+        block_name = f"block {block.header.number:,} of chain {block.chain}"
+        self.report(f"The {registry.kind} registry {address}, {block_name} …")
         if not proves_its_code(registry):
             if not options["unverifiable"]:
-                raise NotPublished(
+                raise NotPublishedError(
                     f"The registry at {address} is unverifiable: its code is genuine, but its "
                     "address does not prove that its constructor stored no facts. Use "
                     "--unverifiable to publish there anyway."
                 )
             self.report("It is unverifiable: do not trust the facts that it already holds.")
-        check_l1(registry, means)
-        spent = publish(block, registry, means)
-        facts = f"{counted(len(block.facts), 'fact')} of {which}"
-        if spent:
-            cost = short_amount(spent, means.destination.chain.currency)
-            self.stdout.write(f"{facts}: published for {cost}, and read back.")
+        check_l1(registry, context)
+        cost = publish_block(block, registry, context)
+        facts = f"{counted(len(block.facts), 'fact')} of {block_name}"
+        if cost:
+            amount = short_amount(cost, context.destination.chain.currency)
+            self.stdout.write(f"{facts}: published for {amount}, and read back.")
         else:
             self.stdout.write(f"{facts}: all there already; nothing was sent.")
-
-    def _conclude(self, bundle: Bundle) -> None:
-        facts = sum(len(block.facts) for block in bundle.blocks)
-        all_of_it = "The fact" if facts == 1 else f"All {facts:,} facts"
-        self.stdout.write(
-            f"{all_of_it} of batch {bundle.batch} {'is' if facts == 1 else 'are'} on chain "
-            f"{bundle.destination}, as proven."
-        )

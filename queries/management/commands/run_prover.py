@@ -1,4 +1,4 @@
-"""`manage.py run_prover`: works on batches until it is stopped. Several may run."""
+"""`manage.py run_prover`: processes batches until it is stopped. Several may run."""
 
 import signal
 import sys
@@ -18,14 +18,14 @@ from queries.prover import loop
 from queries.prover.context import Chains
 from queries.webhooks.post import MAX_SECONDS
 
-MOST_THREADS = 64
-# Python's thread switch interval, a tenth of its default: a thread that proves thousands of facts
-# must not delay, at each answer, those that wait for a database or a node.
+MAX_THREADS = 64
+# A tenth of Python's default: a thread that proves thousands of facts must not delay other threads
+# after each response of a database or node.
 SWITCH_SECONDS = 0.0005
 
 
 class Command(OperatorCommand):
-    help = "Works on batches until it is stopped. Several may run at once."
+    help = "Processes batches until it is stopped. Several may run at once."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--threads", default="2", help="jobs at the same time (%(default)s)")
@@ -47,18 +47,17 @@ class Command(OperatorCommand):
         signer = configured_signer()
         sys.setswitchinterval(SWITCH_SECONDS)
         refuse_unmigrated()
-        connections.close_all()  # this thread needs none any more
-        for each in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, lambda *_: ALARM.stop())
-        new_chains = partial(Chains, routes, signer)
-        workers = loop.run(new_chains, threads, ALARM, LOOKS_EVERY)
+        connections.close_all()  # this thread does not use the database again
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: ALARM.stop())
+        workers = loop.run(partial(Chains, routes, signer), threads, ALARM, LOOKS_EVERY)
         count = counted(len(routes.registries), "route")
         self.stdout.write(f"Proving on {count} as {signer.address} (Ctrl-C ends it)")
         self.stdout.flush()
         try:
             listen()
         finally:
-            # Also where the engine breaks: threads that went on would keep the process.
+            # Also after an exception, because running threads would keep the process alive.
             ALARM.stop()
             for worker in workers:
                 worker.join()
@@ -66,6 +65,6 @@ class Command(OperatorCommand):
 
 
 def _threads(text: str) -> int:
-    if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MOST_THREADS:
+    if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MAX_THREADS:
         return int(text)
-    raise CommandError(f"--threads is {text!r}; take a whole number from 1 to {MOST_THREADS}.")
+    raise CommandError(f"--threads is {text!r}; take a whole number from 1 to {MAX_THREADS}.")

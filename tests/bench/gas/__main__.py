@@ -1,7 +1,7 @@
-"""`make gas CORPUS=DIR`: what proofs cost, measured on a local chain with Osaka's rules.
+"""`make gas CORPUS=DIR`: the gas of proofs, measured on a local chain with Osaka's rules.
 
-Every recorded block of the folder is proven, and every fact is read back from the registry before
-its figures are printed.
+It proves every recorded block of the folder, and reads every fact back from the registry before it
+prints the figures.
 """
 
 import json
@@ -17,46 +17,45 @@ from tests.bench.command import run
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.chains import RegistryKind
 from tests.bench.gas.targets import summary
-from tests.bench.gas.trials import Measured, measure
+from tests.bench.gas.trials import Measurement, measure
 
 _LONG_HEX = re.compile(r"0x([0-9a-fA-F]{4})[0-9a-fA-F]{5,}([0-9a-fA-F]{4})")
 
 _LEGEND = """\
-execution  gas of the call itself, as the node traced it
-total      what the transaction used, by Osaka's rules
-floor      the least that its calldata costs (EIP-7623)
-Every figure is of a transaction after which all its facts were read back from the registry.
+execution  gas of the call itself, from the node's trace
+total      gas used by the transaction
+floor      minimum gas for its calldata (EIP-7623)
+All facts were read back from the registry after each transaction.
 """
 
 _REGISTRIES = {
-    RegistryKind.NATIVE: "NativeRegistry, the block's hash in the history contract (EIP-2935)",
-    RegistryKind.SETTABLE: "SettableRegistry, told the block, because no header was recorded",
+    RegistryKind.NATIVE: "NativeRegistry, block hash from the history contract (EIP-2935)",
+    RegistryKind.SETTABLE: "SettableRegistry with the block set by hand: no header was recorded",
     RegistryKind.SETTABLE_BY_HASH: (
-        "SettableRegistry, told the block, accounts named by hash, because no address was recorded"
+        "SettableRegistry with the block set by hand, accounts by hash: no address was recorded"
     ),
 }
-_OTHER_HEADINGS = {
-    "reads": "measured as transactions; what a contract pays for one is the execution",
-    "header": "one of the headers above again, for the target",
-}
+_HEADER_HEADING = "the most expensive of the headers above, for the target"
 
 
 def report() -> None:
     parser = ArgumentParser(prog="make gas", description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", type=Path, required=True, help="the folder of *.json files")
-    parser.add_argument("--json", action="store_true", help="a list of objects and no table")
-    asked = parser.parse_args()
-    files = read_corpus(asked.corpus)
-    if asked.json:
-        print_line(json.dumps([as_object(each) for each in measure(files)], indent=1))
+    parser.add_argument("--json", action="store_true", help="print a list of objects")
+    arguments = parser.parse_args()
+    files = read_corpus(arguments.corpus)
+    if arguments.json:
+        print_line(
+            json.dumps([to_json_object(measurement) for measurement in measure(files)], indent=1)
+        )
         return
     print_line(_LEGEND.rstrip())
-    everything: list[Measured] = []
-    for measured in measure(files):
-        for line in _lines(measured, everything[-1] if everything else None):
+    results: list[Measurement] = []
+    for measurement in measure(files):
+        for line in _lines(measurement, results[-1] if results else None):
             print_line(line)
-        everything.append(measured)
-    for line in summary(everything):
+        results.append(measurement)
+    for line in summary(results):
         print_line(line)
 
 
@@ -65,23 +64,24 @@ def print_line(line: str) -> None:
     sys.stdout.flush()
 
 
-def _lines(measured: Measured, before: Measured | None) -> Iterator[str]:
+def _lines(measurement: Measurement, before: Measurement | None) -> Iterator[str]:
     """A row, below a heading if the file or the registry changes."""
-    file, _, rest = measured.case.partition("/")
-    group = (file, measured.registry)
+    file, _, rest = measurement.case.partition("/")
+    group = (file, measurement.registry)
     if before is None or group != (before.case.partition("/")[0], before.registry):
         yield ""
-        yield f"{file}: {_OTHER_HEADINGS.get(file) or _REGISTRIES[measured.registry]}"
+        heading = _HEADER_HEADING if file == "header" else _REGISTRIES[measurement.registry]
+        yield f"{file}: {heading}"
         yield _row("", "bytes", "execution", "total", "floor", "ratio", "facts", "")
     yield _row(
         _LONG_HEX.sub(r"0x\1…\2", rest),
-        f"{measured.bytes:,}",
-        f"{measured.execution_gas:,}",
-        f"{measured.total_gas:,}",
-        f"{measured.floor_gas:,}",
-        f"{measured.total_gas / measured.floor_gas:.3f}",
-        f"{measured.facts}",
-        _remark(measured),
+        f"{measurement.bytes:,}",
+        f"{measurement.execution_gas:,}",
+        f"{measurement.total_gas:,}",
+        f"{measurement.floor_gas:,}",
+        f"{measurement.total_gas / measurement.floor_gas:.3f}",
+        f"{measurement.facts}",
+        _remark(measurement),
     )
 
 
@@ -91,34 +91,34 @@ def _row(name: str, *cells: str) -> str:
     return f"  {name:40} {figures}  {cells[-1]}".rstrip()
 
 
-def _remark(measured: Measured) -> str:
-    remarks = [measured.note] if measured.note else []
-    if measured.per_account is not None:
-        remarks.append(f"{measured.per_account:,} each")
-    if measured.per_account is not None or measured.transactions > 1:
-        remarks.append(counted(measured.transactions, "transaction"))
+def _remark(measurement: Measurement) -> str:
+    remarks = [measurement.note] if measurement.note else []
+    if measurement.per_account is not None:
+        remarks.append(f"{measurement.per_account:,} per account")
+    if measurement.per_account is not None or measurement.transactions > 1:
+        remarks.append(counted(measurement.transactions, "transaction"))
     return ", ".join(remarks)
 
 
-def as_object(measured: Measured) -> dict[str, Any]:
+def to_json_object(measurement: Measurement) -> dict[str, Any]:
     """A case as `--json` prints it."""
-    written: dict[str, Any] = {
-        "case": measured.case,
-        "registry": measured.registry.name.lower(),
-        "bytes": measured.bytes,
-        "execution_gas": measured.execution_gas,
-        "total_gas": measured.total_gas,
-        "floor_gas": measured.floor_gas,
-        "facts": measured.facts,
-        "transactions": measured.transactions,
+    content: dict[str, Any] = {
+        "case": measurement.case,
+        "registry": measurement.registry.name.lower(),
+        "bytes": measurement.bytes,
+        "execution_gas": measurement.execution_gas,
+        "total_gas": measurement.total_gas,
+        "floor_gas": measurement.floor_gas,
+        "facts": measurement.facts,
+        "transactions": measurement.transactions,
     }
-    if measured.per_account is not None:
-        written["per_account"] = measured.per_account
-    if measured.note:
-        written["note"] = measured.note
-    if len(measured.ways) > 1:
-        written["ways"] = measured.ways
-    return written
+    if measurement.per_account is not None:
+        content["per_account"] = measurement.per_account
+    if measurement.note:
+        content["note"] = measurement.note
+    if len(measurement.variants) > 1:
+        content["variants"] = measurement.variants
+    return content
 
 
 if __name__ == "__main__":

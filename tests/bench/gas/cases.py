@@ -1,10 +1,9 @@
-"""Which transactions are measured for a recorded file, and which facts each must have stored."""
+"""The transactions that are measured for a recorded file, and the facts that each must store."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountProof, SlotProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import EMPTY_CODE_HASH
@@ -21,18 +20,18 @@ from tests.bench.corpus import RecordedAccount, RecordedFile
 from tests.bench.gas.chains import BlockWords, RegistryKind, block_words
 from tests.rigs.registry_reads import RegistryReads
 
-MANY = (1, 10, 50, 100)
+ACCOUNT_COUNTS = (1, 10, 50, 100)
 BALANCE = frozenset({AccountField.BALANCE})
 ALL_FIELDS = frozenset(AccountField)
 NO_FIELDS: frozenset[AccountField] = frozenset()
-# More would exceed the gas limit of one transaction, however few bytes they take.
-MOST_ACCOUNTS = 200
-MOST_SLOTS = 400
+# In one transaction: more would exceed its gas limit.
+MAX_ACCOUNTS = 200
+MAX_SLOTS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """How a fact is read back from the registry, and what must be read."""
+class ExpectedFact:
+    """A fact, how to read it back from the registry, and its expected value."""
 
     name: str
     read: Callable[[RegistryReads], object]
@@ -41,51 +40,28 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing to measure. Of its ways, the cheapest counts; each is a list of calls."""
+    """One case to measure. A variant is a list of calls; the cheapest variant counts."""
 
     name: str
     registry: RegistryKind
-    ways: dict[str, tuple[bytes, ...]]
-    facts: tuple[Fact, ...]
-    accumulated: bool = False  # whether the block is accumulated before
-    before: tuple[bytes, ...] = ()  # calls that are not counted
-    stores: bool = True
-    accounts: int | None = None  # of how many the cost per account is reported
+    variants: dict[str, tuple[bytes, ...]]
+    facts: tuple[ExpectedFact, ...]
+    accumulated: bool = False  # the block is accumulated first
+    accounts: int | None = None  # for a cost per account
     note: str = ""
 
 
 def file_cases(file: RecordedFile) -> Iterator[Case]:
-    """Everything that is measured for a file."""
+    """All cases of a file."""
     header = file.block.header
     if header is not None:
         facts = (_accumulated_fact(block_words(file.block)),)
-        yield Case(f"{file.name}/header", RegistryKind.NATIVE, _header_ways(header), facts)
+        yield Case(f"{file.name}/header", RegistryKind.NATIVE, _header_variants(header), facts)
     for account in file.accounts:
         yield from _account_cases(file, account)
         if header is not None:
             yield from _header_and_account_cases(file, account, header)
     yield from _many_accounts(file)
-
-
-def read_cases(files: Sequence[RecordedFile]) -> Iterator[tuple[RecordedFile, Case]]:
-    """What a contract pays to read one account, with a slot where there is one, and one header.
-
-    Reads are measured as transactions, of which only the execution gas says something.
-    """
-    accounts = [(file, account) for file in files for account in file.accounts]
-    if accounts:
-        file, account = min(
-            accounts, key=lambda each: (not each[1].proof.slots, each[0].block.header is None)
-        )
-        for case in _account_reads(file, account):
-            yield file, case
-    headers = [(file, file.block.header) for file in files if file.block.header is not None]
-    for file, header in headers[:1]:
-        yield file, _header_read(header)
-    for file, header in sorted(headers, key=lambda each: -each[1].number)[:1]:
-        fields = [field for field in HeaderField if header.has(field)]
-        for name, chosen in (("the last field", fields[-1:]), ("all fields", fields)):
-            yield file, _verified_header(header, f"{name} of {len(fields)}", frozenset(chosen))
 
 
 def _registry_for(file: RecordedFile, accounts: Iterable[RecordedAccount]) -> RegistryKind:
@@ -126,12 +102,14 @@ def _header_and_account_cases(
     def case(ending: str, slots: Sequence[SlotProof], fields: frozenset[AccountField]) -> Case:
         groups = [slots]
         if slots:
-            groups = pack(slots, lambda some: build_witness([request(some)]), MOST_SLOTS)
+            groups = pack(slots, lambda group: build_witness([request(group)]), MAX_SLOTS)
         first = build_witness([AccountRequest(_with_slots(proof, groups[0]), fields)])
         further = tuple(_accumulated_call(words, [request(group)]) for group in groups[1:])
-        ways = {way: (*calls, *further) for way, calls in _header_ways(header, first).items()}
+        variants = {
+            name: (*calls, *further) for name, calls in _header_variants(header, first).items()
+        }
         facts = _account_facts(_with_slots(proof, slots), fields, words.number)
-        return Case(f"{name}/{ending}", registry, ways, (_accumulated_fact(words), *facts))
+        return Case(f"{name}/{ending}", registry, variants, (_accumulated_fact(words), *facts))
 
     def request(slots: Sequence[SlotProof]) -> AccountRequest:
         return AccountRequest(_with_slots(proof, slots), NO_FIELDS)
@@ -146,7 +124,7 @@ def _header_and_account_cases(
 
 def _many_accounts(file: RecordedFile) -> Iterator[Case]:
     words = block_words(file.block)
-    for count in MANY:
+    for count in ACCOUNT_COUNTS:
         if count > len(file.accounts):
             return
         chosen = file.accounts[:count]
@@ -161,66 +139,12 @@ def _many_accounts(file: RecordedFile) -> Iterator[Case]:
         def call(proofs: Sequence[AccountProof]) -> bytes:
             return _accumulated_call(words, [AccountRequest(proof, BALANCE) for proof in proofs])
 
-        calls = tuple(call(group) for group in pack(proofs, call, MOST_ACCOUNTS))
+        calls = tuple(call(group) for group in pack(proofs, call, MAX_ACCOUNTS))
         facts = tuple(
             fact for proof in proofs for fact in _account_facts(proof, BALANCE, words.number)
         )
         name = f"{file.name}/accounts-{count}"
         yield Case(name, registry, {"": calls}, facts, accumulated=True, accounts=count)
-
-
-def _account_reads(file: RecordedFile, account: RecordedAccount) -> Iterator[Case]:
-    words = block_words(file.block)
-    shown = _with_slots(account.proof, account.proof.slots[:1])
-    address = _registry_address(shown)
-    before = (_accumulated_call(words, [AccountRequest(shown, ALL_FIELDS)]),)
-    facts = _account_facts(shown, ALL_FIELDS, words.number)
-
-    def case(name: str, signature: str, *arguments: object) -> Case:
-        return Case(
-            f"reads/{name}",
-            _registry_for(file, [account]),
-            {"": (call_data(signature, *arguments),)},
-            facts,
-            accumulated=True,
-            before=before,
-            stores=False,
-        )
-
-    for function in ("accountField", "tryAccountField"):
-        for field in AccountField:
-            signature = f"{function}(address,uint256,uint8)"
-            name = f"{function}({field.name})"
-            yield case(name, signature, address, words.number, field)
-    for slot in shown.slots:
-        key = slot.slot.to_bytes(32, "big")
-        for function in ("accountStorageSlotValues", "tryAccountStorageSlotValues"):
-            signature = f"{function}(address,uint256,bytes32)"
-            yield case(function, signature, address, words.number, key)
-    signature = "tryAccountField(address,uint256,uint8)"
-    unproven = words.number + 1
-    yield case("tryAccountField(unproven)", signature, address, unproven, AccountField.BALANCE)
-
-
-def _header_read(header: Header) -> Case:
-    field = HeaderField.STATE_ROOT
-    step = HeaderStep(header, fields=frozenset({field}))
-    call = call_data("headerField(uint256,uint8)", header.number, field)
-    return Case(
-        "reads/headerField",
-        RegistryKind.NATIVE,
-        {"": (call,)},
-        (),
-        before=(prove_call([headers_section([step])]),),
-        stores=False,
-    )
-
-
-def _verified_header(header: Header, name: str, fields: frozenset[HeaderField]) -> Case:
-    """What `verify` takes for a header whose hash the chain itself knows."""
-    section = headers_section([HeaderStep(header, fields=fields)])
-    ways: dict[str, tuple[bytes, ...]] = {"": (call_data("verify(bytes)", section),)}
-    return Case(f"reads/verify({name})", RegistryKind.NATIVE, ways, (), stores=False)
 
 
 def _with_slots(proof: AccountProof, slots: Sequence[SlotProof]) -> AccountProof:
@@ -232,9 +156,9 @@ def _accumulated_call(words: BlockWords, requests: Sequence[AccountRequest]) -> 
     return prove_call([accumulated_section(words.number, words.timestamp, words.hash, witness)])
 
 
-def _header_ways(header: Header, witness: bytes = b"") -> dict[str, tuple[bytes, ...]]:
-    """Accumulate the header, with the parent hash and the beacon root each sent or left out."""
-    ways: dict[str, tuple[bytes, ...]] = {}
+def _header_variants(header: Header, witness: bytes = b"") -> dict[str, tuple[bytes, ...]]:
+    """Accumulate the header, with and without its parent hash and its beacon root."""
+    variants: dict[str, tuple[bytes, ...]] = {}
     parents = (False, True) if header.number > 0 else (False,)
     beacons = (False, True) if _beacon_root_can_be_left_out(header) else (False,)
     for parent in parents:
@@ -244,12 +168,12 @@ def _header_ways(header: Header, witness: bytes = b"") -> dict[str, tuple[bytes,
             step = HeaderStep(
                 header, witness, accumulate=True, parent_known=parent, beacon_known=beacon
             )
-            ways[name] = (prove_call([headers_section([step])]),)
-    return ways
+            variants[name] = (prove_call([headers_section([step])]),)
+    return variants
 
 
 def _beacon_root_can_be_left_out(header: Header) -> bool:
-    """Its position is sent as one byte, which a long extra data field may exceed."""
+    """True if its position fits one byte, which long extra data may prevent."""
     if not header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT):
         return False
     items = split_list(header.encoded)
@@ -257,15 +181,15 @@ def _beacon_root_can_be_left_out(header: Header) -> bool:
     return sum(map(len, before)) <= 0xFF
 
 
-def _accumulated_fact(words: BlockWords) -> Fact:
+def _accumulated_fact(words: BlockWords) -> ExpectedFact:
     read = partial(RegistryReads.accumulated, block=words.number)
-    return Fact(f"the accumulated header {words.number}", read, words.leaf)
+    return ExpectedFact(f"the accumulated header {words.number}", read, words.leaf)
 
 
 def _account_facts(
     proof: AccountProof, fields: frozenset[AccountField], number: int
-) -> tuple[Fact, ...]:
-    """What a witness with these fields and the proof's slots stores."""
+) -> tuple[ExpectedFact, ...]:
+    """The facts that a witness with these fields and the proof's slots stores."""
     address, state = _registry_address(proof), proof.state
     words = {
         AccountField.NONCE: state.nonce.to_bytes(32, "big"),
@@ -273,23 +197,23 @@ def _account_facts(
         AccountField.STORAGE_ROOT: state.storage_root,
         AccountField.CODE_HASH: state.code_hash,
     }
-    of_fields = [
-        Fact(
+    field_facts = [
+        ExpectedFact(
             f"{field.name} of 0x{address.hex()}",
             partial(RegistryReads.account_field, account=address, block=number, field=field),
             words[field],
         )
         for field in sorted(fields)
     ]
-    of_slots = [
-        Fact(
+    slot_facts = [
+        ExpectedFact(
             f"slot {slot.slot:#x} of 0x{address.hex()}",
             partial(RegistryReads.slot_value, account=address, block=number, slot=slot.slot),
             slot.value,
         )
         for slot in proof.slots
     ]
-    return (*of_fields, *of_slots)
+    return (*field_facts, *slot_facts)
 
 
 def _registry_address(proof: AccountProof) -> bytes:

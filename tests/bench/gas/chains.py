@@ -1,4 +1,4 @@
-"""Local chains with a registry that knows the hash of one recorded block."""
+"""Local chains with a registry that knows the hash of a recorded block."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,26 +19,24 @@ from tests.rigs.registry_reads import RegistryReads
 
 BLOCK_HASHES = "0x0000F90827F1C53a10cb7A02335B175320002935"
 BEACON_ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02"
-RING = 8191  # entries that each of the two keeps
+RING = 8191  # entries in both contracts
 # EIP-4788's contract, which the local node lacks: https://eips.ethereum.org/EIPS/eip-4788
 BEACON_ROOTS_CODE = (
     "0x3373fffffffffffffffffffffffffffffffffffffffe14604d57602036146024575f5ffd5b5f35801560"
     "495762001fff810690815414603c575f5ffd5b62001fff01545f5260205ff35b5f5ffd5b62001fff420642"
     "81555f359062001fff015500"
 )
-# More than the 256 blocks that BLOCKHASH knows, so that the history contract answers; and too few
-# for the node's own entries there to overwrite ours.
+# More than the 256 blocks of BLOCKHASH, so that the history contract is asked, and too few for the
+# node to overwrite its entries.
 BLOCKS_AHEAD = 300
 SECONDS_PER_BLOCK = 12
 
-# For a block without a recorded header. These bytes are sent, so they cost what a real block's do.
+# For a block without a recorded header: realistic values, because these bytes are sent.
 _USUAL_NUMBER = 21_925_176
 _USUAL_TIMESTAMP = 1_740_450_000
 
 
 class RegistryKind(Enum):
-    """Which registry takes a proof."""
-
     NATIVE = "NativeRegistry"
     SETTABLE = "SettableRegistry"
     SETTABLE_BY_HASH = "SettableRegistry, accounts by hash"
@@ -46,7 +44,7 @@ class RegistryKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BlockWords:
-    """The four words that an accumulated block is known by."""
+    """The four words of an accumulated block."""
 
     number: int
     timestamp: int
@@ -69,7 +67,7 @@ def block_words(block: RecordedBlock) -> BlockWords:
 
 @dataclass(frozen=True, slots=True)
 class MeasuringChain:
-    """A node, and a registry on it that knows one block's hash."""
+    """A node, and a registry on it that knows a block's hash."""
 
     node: LocalNode
     registry: str
@@ -81,7 +79,7 @@ class MeasuringChain:
         return RegistryReads(lambda data: self.node.call(self.registry, data))
 
     def accumulate(self) -> None:
-        """Accumulate the block, by its header where one was recorded."""
+        """Accumulate the block, by its header if one was recorded."""
         if self.block.header is not None:
             step = HeaderStep(self.block.header, accumulate=True)
             self.node.send(self.registry, prove_call([headers_section([step])]))
@@ -94,30 +92,30 @@ class MeasuringChain:
 
 @contextmanager
 def native_chain(block: RecordedBlock) -> Iterator[MeasuringChain]:
-    """The chain of the block itself, some blocks later, with its real registry."""
+    """The block's own chain, some blocks later, with a native registry."""
     header = block.header
     if header is None:
-        raise ValueError("the native registry needs the block's header")
+        raise ValueError("a native registry needs the block's header")
     options = (
         "--steps-tracing",
         "--number", str(header.number + BLOCKS_AHEAD),
         "--timestamp", str(header.timestamp + BLOCKS_AHEAD * SECONDS_PER_BLOCK),
     )  # fmt: skip
     with local_node(*options) as node:
-        _store(node, BLOCK_HASHES, header.number % RING, header.hash)
+        _set_storage(node, BLOCK_HASHES, header.number % RING, header.hash)
         if header.number > 0:
-            _store(node, BLOCK_HASHES, (header.number - 1) % RING, header.parent_hash)
+            _set_storage(node, BLOCK_HASHES, (header.number - 1) % RING, header.parent_hash)
         if header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT):
             node.rpc.ask("anvil_setCode", BEACON_ROOTS, BEACON_ROOTS_CODE)
             place = header.timestamp % RING
-            _store(node, BEACON_ROOTS, place, header.timestamp.to_bytes(32, "big"))
-            _store(node, BEACON_ROOTS, place + RING, _beacon_root(header))
+            _set_storage(node, BEACON_ROOTS, place, header.timestamp.to_bytes(32, "big"))
+            _set_storage(node, BEACON_ROOTS, place + RING, _beacon_root(header))
         registry = node.deploy(load_artifact("NativeRegistry").bytecode, HORIZON_WORD)
         yield MeasuringChain(node, registry, RegistryKind.NATIVE, block)
 
 
 def settable_chain(node: LocalNode, block: RecordedBlock, kind: RegistryKind) -> MeasuringChain:
-    """A registry whose hashes are set to what the native one would find on its chain."""
+    """A registry with the hashes that a native one would find on its chain, set by hand."""
     by_hash = kind is RegistryKind.SETTABLE_BY_HASH
     arguments = encode(["bool", "bool"], [by_hash, False])
     registry = node.deploy(artifact("SettableRegistry").bytecode, arguments)
@@ -137,5 +135,5 @@ def _beacon_root(header: Header) -> bytes:
     return header.payload(HeaderField.PARENT_BEACON_BLOCK_ROOT)
 
 
-def _store(node: LocalNode, contract: str, place: int, word: bytes) -> None:
+def _set_storage(node: LocalNode, contract: str, place: int, word: bytes) -> None:
     node.rpc.ask("anvil_setStorageAt", contract, hex(place), f"0x{word.hex()}")

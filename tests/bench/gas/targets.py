@@ -1,29 +1,29 @@
-"""The figures that the contracts are held to, each with the recorded case that shows it."""
+"""Gas targets of the contracts, with the recorded case that measures each."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tests.bench.gas.trials import Measured
+from tests.bench.gas.trials import Measurement
 
 _CONTRACT = "mainnet_21925176/0x00000000219ab540356cbb839cbe05303d7705fa"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One figure of one case, and the most that it may be."""
+    """A figure of a case, and its maximum."""
 
     name: str
     case: str
-    figure: str  # a member of Measured
-    most: int
-    floor_rules: bool = True  # the total must be the calldata's floor
+    figure: str  # a member of Measurement
+    maximum: int
+    is_floor: bool = True  # the total must be the floor of its calldata
 
 
 TARGETS = (
     Target("header + account of depth 8", f"{_CONTRACT}/header+account", "total_gas", 171_000),
     Target("with a slot of depth 3", f"{_CONTRACT}/header+account+slot", "total_gas", 195_000),
     Target(
-        "100 accounts under one root, each",
+        "100 accounts of a block, per account",
         "mainnet_one_root_200/accounts-100",
         "per_account",
         88_000,
@@ -34,27 +34,28 @@ TARGETS = (
         "header/accumulate",
         "execution_gas",
         35_000,
-        floor_rules=False,
+        is_floor=False,
     ),
 )
 
 
-def summary(measured: Iterable[Measured]) -> Iterator[str]:
-    """The targets as lines, without those whose case was not measured."""
-    cases = {each.case: each for each in measured}
-    reached = [(target, cases[target.case]) for target in TARGETS if target.case in cases]
-    if reached:
+def summary(measured: Iterable[Measurement]) -> Iterator[str]:
+    """Lines for the targets whose cases were measured."""
+    cases = {case.case: case for case in measured}
+    measured_targets = [(target, cases[target.case]) for target in TARGETS if target.case in cases]
+    if measured_targets:
         yield ""
         yield f"{'Targets':36} {'gas':>8}  {'at most':>8}"
-    for target, case in reached:
+    for target, case in measured_targets:
         gas = getattr(case, target.figure)
-        line = f"  {target.name:34} {gas:8,}  {target.most:8,}  {_met(gas <= target.most)}"
-        if target.floor_rules:
+        verdict = _verdict(met=gas <= target.maximum)
+        line = f"  {target.name:34} {gas:8,}  {target.maximum:8,}  {verdict}"
+        if target.is_floor:
             above = case.above_floor
             floor = f"{above:,} above the floor" if above else "total = floor"
-            line += f"; {floor}: {_met(not above)}"
+            line += f"; {floor}: {_verdict(met=not above)}"
         yield line
 
 
-def _met(is_met: bool) -> str:  # noqa: FBT001
-    return "met" if is_met else "not met"
+def _verdict(*, met: bool) -> str:
+    return "met" if met else "not met"

@@ -1,13 +1,13 @@
-"""Run cases on local chains, and report only what was proven to have worked."""
+"""Run cases on local chains, and check their facts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from explorer.demo.local_node import TransactionReverted, local_node
-from tests.bench.command import BenchFailed
+from tests.bench.command import BenchError
 from tests.bench.corpus import RecordedFile
-from tests.bench.gas.cases import Case, file_cases, read_cases
+from tests.bench.gas.cases import Case, file_cases
 from tests.bench.gas.chains import MeasuringChain, RegistryKind, native_chain, settable_chain
 from tests.rigs.local_chain import error_name, undone
 
@@ -15,8 +15,8 @@ BASE_GAS = 21_000
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What a case cost, in all its transactions together."""
+class Measurement:
+    """The cost of a case, in all its transactions together."""
 
     case: str
     registry: RegistryKind
@@ -28,7 +28,7 @@ class Measured:
     transactions: int = 1
     accounts: int | None = None
     note: str = ""
-    ways: dict[str, int] = field(default_factory=dict)  # total gas of each way that was tried
+    variants: dict[str, int] = field(default_factory=dict)  # total gas by variant
 
     @property
     def per_account(self) -> int | None:
@@ -40,40 +40,39 @@ class Measured:
 
 
 def floor_gas(data: bytes) -> int:
-    """The least that a transaction with this calldata costs, by EIP-7623."""
+    """Minimum gas of a transaction with this calldata (EIP-7623)."""
     zeros = data.count(0)
     return BASE_GAS + 10 * zeros + 40 * (len(data) - zeros)
 
 
 def intrinsic_gas(data: bytes) -> int:
-    """What a transaction with this calldata costs before anything is executed."""
+    """Gas of a transaction with this calldata before anything is executed."""
     zeros = data.count(0)
     return BASE_GAS + 4 * zeros + 16 * (len(data) - zeros)
 
 
-def measure(files: Sequence[RecordedFile]) -> Iterator[Measured]:
-    """Measure everything that these files give, a file and a registry at a time."""
-    dearest: Measured | None = None
-    for measured in _run_cases(_planned(files)):
-        yield measured
-        if measured.case.endswith("/header") and (
-            dearest is None or measured.execution_gas > dearest.execution_gas
+def measure(files: Sequence[RecordedFile]) -> Iterator[Measurement]:
+    """Measure all cases of these files."""
+    costliest: Measurement | None = None
+    for measurement in _run_cases(_ordered_cases(files)):
+        yield measurement
+        if measurement.case.endswith("/header") and (
+            costliest is None or measurement.execution_gas > costliest.execution_gas
         ):
-            dearest = measured
-    if dearest is not None:
-        note = f"the dearest of the headers, {dearest.case}"
-        yield replace(dearest, case="header/accumulate", note=note)
+            costliest = measurement
+    if costliest is not None:
+        note = f"the most expensive of the headers, {costliest.case}"
+        yield replace(costliest, case="header/accumulate", note=note)
 
 
-def _planned(files: Sequence[RecordedFile]) -> Iterator[tuple[RecordedFile, Case]]:
+def _ordered_cases(files: Sequence[RecordedFile]) -> Iterator[tuple[RecordedFile, Case]]:
     for file in files:
         cases = list(file_cases(file))
         for registry in RegistryKind:
             yield from ((file, case) for case in cases if case.registry is registry)
-    yield from read_cases(files)
 
 
-def _run_cases(cases: Iterable[tuple[RecordedFile, Case]]) -> Iterator[Measured]:
+def _run_cases(cases: Iterable[tuple[RecordedFile, Case]]) -> Iterator[Measurement]:
     """Measure each case on its file's chain."""
     current: tuple[str, RegistryKind] | None = None
     with ExitStack() as shared, ExitStack() as native:
@@ -90,55 +89,56 @@ def _run_cases(cases: Iterable[tuple[RecordedFile, Case]]) -> Iterator[Measured]
             yield run_case(chain, case)
 
 
-def run_case(chain: MeasuringChain, case: Case) -> Measured:
-    """Measure each way of a case, and return the one with the least gas."""
-    tried = {way: _run_way(chain, case, way, calls) for way, calls in case.ways.items()}
-    cheapest = min(tried.values(), key=lambda measured: measured.total_gas)
-    return replace(cheapest, ways={way: measured.total_gas for way, measured in tried.items()})
+def run_case(chain: MeasuringChain, case: Case) -> Measurement:
+    """Measure the variants of a case; return the cheapest."""
+    tried = {name: _run_variant(chain, case, name, calls) for name, calls in case.variants.items()}
+    cheapest = min(tried.values(), key=lambda measurement: measurement.total_gas)
+    totals = {name: measurement.total_gas for name, measurement in tried.items()}
+    return replace(cheapest, variants=totals)
 
 
-def _run_way(chain: MeasuringChain, case: Case, way: str, calls: tuple[bytes, ...]) -> Measured:
+def _run_variant(
+    chain: MeasuringChain, case: Case, variant: str, calls: tuple[bytes, ...]
+) -> Measurement:
     with undone(chain.node):
         try:
             if case.accumulated:
                 chain.accumulate()
-            for call in case.before:
-                chain.node.send(chain.registry, call)
             sent = [_send(chain, call) for call in calls]
         except TransactionReverted as reverted:
             name = chain.kind.value.partition(",")[0]
             error = error_name(name, reverted.data)
-            raise BenchFailed(f"{case.name}: {name} refused it with {error}.") from reverted
+            raise BenchError(f"{case.name}: {name} refused it with {error}.") from reverted
         for fact in case.facts:
-            found = fact.read(chain.reads)
-            if found != fact.value:
-                raise BenchFailed(
+            value = fact.read(chain.reads)
+            if value != fact.value:
+                raise BenchError(
                     f"{case.name}: {fact.name} was proven as {fact.value!r}, "
-                    f"and the registry answers {found!r}."
+                    f"but the registry answers {value!r}."
                 )
-    return Measured(
+    return Measurement(
         case=case.name,
         registry=case.registry,
         bytes=sum(map(len, calls)),
         execution_gas=sum(execution for execution, _ in sent),
         total_gas=sum(total for _, total in sent),
         floor_gas=sum(map(floor_gas, calls)),
-        facts=len(case.facts) if case.stores else 0,
+        facts=len(case.facts),
         transactions=len(calls),
         accounts=case.accounts,
-        note=", ".join(filter(None, (case.note, way))),
+        note=", ".join(filter(None, (case.note, variant))),
     )
 
 
 def _send(chain: MeasuringChain, call: bytes) -> tuple[int, int]:
-    """The gas of the execution alone, and that of the whole transaction."""
+    """Return the gas of the execution, and of the whole transaction."""
     receipt = chain.node.send(chain.registry, call)
     trace = chain.node.rpc.ask("trace_transaction", receipt.transaction)
     execution = int(trace[0]["result"]["gasUsed"], 16)
-    # Nothing is ever cleared, so there are no refunds and this is the whole rule.
+    # Without cleared slots there are no refunds, so this is the whole rule.
     if receipt.gas_used != max(intrinsic_gas(call) + execution, floor_gas(call)):
-        raise BenchFailed(
-            f"A transaction used {receipt.gas_used:,} gas, which does not follow from its "
-            f"{execution:,} of execution by Osaka's rules."
+        raise BenchError(
+            f"A transaction used {receipt.gas_used:,} gas, which does not follow from "
+            f"{execution:,} gas of execution by Osaka's rules."
         )
     return execution, receipt.gas_used

@@ -9,7 +9,7 @@ import pytest
 from queries.attestations.remote import Installation, NotTaken
 from queries.config.limits import Limits
 from queries.config.registries import Registry, RegistryKind
-from tests.rigs.lying_node import NO_ANSWERS, lying_node
+from tests.rigs.stub_node import NO_ANSWERS, lying_node
 
 pytestmark = pytest.mark.no_database
 REGISTRY = Registry(RegistryKind.ATTESTED, 1, 2, f"0x{1:040x}")

@@ -12,7 +12,7 @@ import pytest
 from queries.chain.errors import NodesLimited, NodesUnreachable
 from queries.chain.json_rpc import JsonRpc, NodeUnreachable
 from queries.config.limits import Limits
-from tests.rigs.lying_node import NO_ANSWERS, LyingNode, as_json, lying_node, result
+from tests.rigs.stub_node import NO_ANSWERS, LyingNode, as_json, lying_node, result
 
 pytestmark = pytest.mark.no_database
 

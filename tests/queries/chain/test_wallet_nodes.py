@@ -13,7 +13,7 @@ from queries.chain.contract_wallets import ask_wallet
 from queries.config.limits import Limits
 from queries.config.routes import Chain, NodeAddress
 from tests.queries.contracts.wallets import MAGIC, same_answer
-from tests.rigs.lying_node import NO_ANSWERS, LyingNode, Say, lying_node, result
+from tests.rigs.stub_node import NO_ANSWERS, LyingNode, Say, lying_node, result
 
 pytestmark = pytest.mark.no_database
 

@@ -1,4 +1,4 @@
-"""The client as a command, against the whole service as it is run."""
+"""The client as a command, against a running service."""
 
 import json
 import signal
@@ -10,59 +10,57 @@ from typing import Any
 import pytest
 
 from queries.client import tacitus
-from queries.client.tacitus import Ask, Tacitus, batch_of
-from tests.scenarios.service import HELD, HOLDER, Service
+from queries.client.tacitus import BlockQuery, Tacitus, build_batch
+from tests.rigs.service import HELD, HOLDER, Service
 
 pytestmark = pytest.mark.either_database
 CHAIN_ID = 31337
-AHEAD = 2  # blocks that a server takes before its chain has them
+BLOCKS_AHEAD = 2  # of its chain's head, which a server still accepts
 
 
-def run(shared: Service, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-    ended = subprocess.run(
+def run(shared: Service, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    completed = subprocess.run(
         [sys.executable, tacitus.__file__, *arguments],
         env={"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0], "PYTHONUTF8": "1"},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
-        **more,
+        **options,
     )
-    assert shared.keys[0] not in ended.stdout + ended.stderr
-    assert "Traceback" not in ended.stderr
-    return ended
+    assert shared.keys[0] not in completed.stdout + completed.stderr
+    assert "Traceback" not in completed.stderr
+    return completed
 
 
-def asking(block: int, *more: str) -> list[str]:
-    return ["submit", "--to", f"{CHAIN_ID}", "--block", f"{block}", "--account", HOLDER, *more]
+def submit(block: int, *options: str) -> list[str]:
+    return ["submit", "--to", f"{CHAIN_ID}", "--block", f"{block}", "--account", HOLDER, *options]
 
 
-def test_the_command_submits_waits_and_shows_what_was_proven(shared: Service, block: int) -> None:
-    ended = run(shared, *asking(block, "--prop", "BALANCE", "--header", "GAS_USED", "--wait"))
-    assert ended.returncode == 0, ended.stderr
-    lines = ended.stdout.splitlines()
+def test_the_command_submits_waits_and_prints_the_facts(shared: Service, block: int) -> None:
+    completed = run(shared, *submit(block, "--prop", "BALANCE", "--header", "GAS_USED", "--wait"))
+    assert completed.returncode == 0, completed.stderr
+    lines = completed.stdout.splitlines()
     balance = f"{CHAIN_ID}  {block:,}  {HOLDER}  BALANCE"
     assert f"{balance}   {HELD / 10**18} ({HELD:,} wei)" in lines
     assert [line.split()[:3] for line in lines if HOLDER not in line] == [
         [f"{CHAIN_ID}", f"{block:,}", "GAS_USED"]
     ]
-    assert f"{shared.url}/explorer/query/" in ended.stderr
-    assert ended.stderr.splitlines()[-1] == "DONE"
+    assert f"{shared.url}/explorer/query/" in completed.stderr
+    assert completed.stderr.splitlines()[-1] == "DONE"
 
 
-def test_the_commands_follow_each_other(
+def test_the_output_of_a_command_is_the_input_of_the_next(
     shared: Service, contract: str, block: int, tmp_path: Path
 ) -> None:
-    ones = "0x" + 20 * "11"
-    slot = run(shared, "slot", "2", "--key", ones).stdout.strip()
+    slot = run(shared, "slot", "2", "--key", "0x" + 20 * "11").stdout.strip()
     file = tmp_path / "batch.json"
-    asked = Ask(CHAIN_ID, block=block, accounts=[contract], slots=[slot])
-    file.write_text(json.dumps(batch_of(CHAIN_ID, asked)))
-    told = json.loads(run(shared, "submit", "--file", str(file), "--json").stdout)
-    batch = told["internalId"]
-    waited = json.loads(run(shared, "wait", batch, "--json").stdout)
-    (fact,) = waited["facts"]
-    assert (waited["queryStatus"], fact["name"]) == ("DONE", slot)
+    query = BlockQuery(CHAIN_ID, block=block, accounts=[contract], slots=[slot])
+    file.write_text(json.dumps(build_batch(CHAIN_ID, query)))
+    batch = json.loads(run(shared, "submit", "--file", str(file), "--json").stdout)["internalId"]
+    done = json.loads(run(shared, "wait", batch, "--json").stdout)
+    (fact,) = done["facts"]
+    assert (done["queryStatus"], fact["name"]) == ("DONE", slot)
     assert int(fact["word"], 16) == 2**184
     status = run(shared, "status", batch)
     first, *facts = status.stdout.splitlines()
@@ -74,85 +72,80 @@ def test_the_commands_follow_each_other(
     assert len(piped.stdout.strip()) == len(batch)
 
 
-def test_a_proof_is_a_file_that_is_checked_without_the_server(
+def test_a_downloaded_proof_verifies_without_the_server(
     shared: Service, block: int, tmp_path: Path
 ) -> None:
-    asked = asking(block, "--prop", "BALANCE", "--wait", "--json")
-    batch = json.loads(run(shared, *asked).stdout)["internalId"]
+    arguments = submit(block, "--prop", "BALANCE", "--wait", "--json")
+    batch = json.loads(run(shared, *arguments).stdout)["internalId"]
     file = tmp_path / "proof.json"
-    ended = run(shared, "proof", batch, "--out", str(file))
-    assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
-    assert ended.stderr.strip().endswith(f"bytes are in {file}.")
+    completed = run(shared, "proof", batch, "--out", str(file))
+    assert (completed.returncode, completed.stdout) == (0, ""), completed.stderr
+    assert completed.stderr.strip().endswith(f"bytes to {file}.")
     assert run(shared, "proof", batch).stdout == file.read_text()
     assert Tacitus(shared.url, shared.keys[0]).proof(batch) == file.read_bytes()
-    checked = shared.manage("verify_proof", str(file), "--node", shared.chain.url)
-    assert HOLDER in checked.stdout
+    verified = shared.manage("verify_proof", str(file), "--node", shared.chain.url)
+    assert HOLDER in verified.stdout
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "sentence"),
     [
-        (asking(10**6, "--prop", "BALANCE"), 3, "Trying again may help."),
-        (asking(1, "--prop", "AGE"), 1, "AGE"),
+        (submit(10**6, "--prop", "BALANCE"), 3, "A retry may help."),
+        (submit(1, "--prop", "AGE"), 1, "AGE"),
         (["status", "01J2VM6JSA6VKKZ0ENWGYYPR18"], 1, "No query found"),
         (["status", "x", "--key", "tct_wrong"], 1, "/dashboard shows the one that works."),
         (["status", "x", "--server", "127.0.0.1"], 2, "The server must be a URL such as"),
         (["status", "x", "--server", "http://127.0.0.1:1"], 3, "does not answer"),
-        (["submit"], 2, "Say what to prove and --to which chain"),
+        (["submit"], 2, "Name the chain with --to and the values to prove"),
         (["slot", "1", "--key", "dai"], 2, "string:dai"),
         (["slot", "a", "--layout", "/nowhere.json"], 2, "cannot be read"),
     ],
 )  # fmt: skip
-def test_a_failure_is_a_sentence_and_a_code(
-    shared: Service, arguments: list[str], code: int, said: str
+def test_a_failure_prints_one_sentence_and_sets_the_exit_code(
+    shared: Service, arguments: list[str], code: int, sentence: str
 ) -> None:
-    ended = run(shared, *arguments)
-    assert (ended.returncode, ended.stdout) == (code, "")
-    assert said in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
+    completed = run(shared, *arguments)
+    assert (completed.returncode, completed.stdout) == (code, "")
+    assert sentence in completed.stderr
+    assert len(completed.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("key", ["", "tct_wrong"])
-def test_where_the_right_key_is_shown_is_said_once(
+def test_a_missing_or_wrong_key_links_to_the_dashboard_once(
     shared: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], key: str
 ) -> None:
-    """By the server, which knows its own address."""
+    """The link comes from the server, which knows its own address."""
     monkeypatch.setenv("TACITUS_KEY", key)
     assert tacitus.main(["status", "x", "--server", shared.url]) == 1
-    said = capsys.readouterr().err
-    assert said.count("/dashboard") == said.count(f"{shared.url}/dashboard") == 1
-    assert ("Put it into TACITUS_KEY." in said) is (key == "")
+    message = capsys.readouterr().err
+    assert message.count("/dashboard") == message.count(f"{shared.url}/dashboard") == 1
+    assert ("Put it into TACITUS_KEY." in message) is (key == "")
 
 
-def waiting(shared: Service, stderr: int) -> subprocess.Popen[bytes]:
-    """A command that waits for a block that nobody makes."""
-    batch = shared.submit_balance(shared.chain.head + AHEAD)
-    own = {"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0]}
-    return subprocess.Popen(
+def test_ctrl_c_ends_waiting_with_a_sentence(shared: Service) -> None:
+    batch = shared.submit_balance(shared.chain.head + BLOCKS_AHEAD)  # which is never mined
+    settings = {"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0]}
+    command = subprocess.Popen(
         [sys.executable, tacitus.__file__, "wait", batch],
-        env={**own, "COLUMNS": "60", "PYTHONUTF8": "1"},
+        env={**settings, "PYTHONUTF8": "1"},
         stdout=subprocess.PIPE,
-        stderr=stderr,
+        stderr=subprocess.PIPE,
     )
-
-
-def test_ctrl_c_ends_it_in_a_sentence(shared: Service) -> None:
-    command = waiting(shared, subprocess.PIPE)
     assert command.stderr
     first = command.stderr.readline()
     assert first.startswith((b"ACCEPTED", b"RECEIVED", b"IN_PROGRESS"))
     command.send_signal(signal.SIGINT)
-    _, said = command.communicate(timeout=20)
+    _, message = command.communicate(timeout=20)
     assert command.returncode == 130
-    assert said.decode().splitlines()[-1].startswith("Interrupted. What was submitted goes on")
-    assert b"Traceback" not in said
+    assert message.decode().splitlines()[-1].startswith("Interrupted. A submitted batch continues")
+    assert b"Traceback" not in message
 
 
-def test_routes_say_what_their_addresses_prove(shared: Service) -> None:
+def test_routes_lists_whether_registry_addresses_prove_their_code(shared: Service) -> None:
     """This registry was deployed by hand, at another address."""
     (route,) = Tacitus(shared.url).routes()
     assert route.proves_its_code is False
     line = f"{CHAIN_ID} → {CHAIN_ID}  native  {route.registry}  unverifiable: this is not"
     assert run(shared, "routes").stdout.startswith(line)
-    said = json.loads(run(shared, "routes", "--json").stdout)
-    assert (said["kind"], said["provesItsCode"]) == ("native", False)
+    fields = json.loads(run(shared, "routes", "--json").stdout)
+    assert (fields["kind"], fields["provesItsCode"]) == ("native", False)

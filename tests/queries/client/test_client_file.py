@@ -1,4 +1,4 @@
-"""The client as it is served, and where nothing is but that file and requests."""
+"""The client as it is served, and that it needs nothing but requests."""
 
 import re
 import subprocess
@@ -15,12 +15,12 @@ from queries.client import tacitus
 pytestmark = pytest.mark.no_database
 
 FILE = Path(tacitus.__file__)
-NEEDED = ("requests", "urllib3", "idna", "certifi", "charset_normalizer")
-# As PEP 723 finds it.
+REQUIRED_PACKAGES = ("requests", "urllib3", "idna", "certifi", "charset_normalizer")
+# The regular expression of PEP 723.
 METADATA = re.compile(r"(?m)^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
 
 
-def test_every_server_serves_its_own() -> None:
+def test_the_server_serves_its_own_version() -> None:
     answer = Client().get("/tacitus.py")
     assert answer.content == FILE.read_bytes()
     assert answer["Content-Type"] == "text/x-python; charset=utf-8"
@@ -28,39 +28,33 @@ def test_every_server_serves_its_own() -> None:
     assert "Set-Cookie" not in answer
 
 
-def test_it_names_what_it_needs_for_tools_that_run_scripts(repository: Path) -> None:
-    found = METADATA.search(FILE.read_text())
-    assert found
-    told = tomllib.loads(re.sub(r"(?m)^# ?", "", found["content"]))
+def test_the_script_metadata_names_python_and_requests(repository: Path) -> None:
+    match = METADATA.search(FILE.read_text())
+    assert match
+    metadata = tomllib.loads(re.sub(r"(?m)^# ?", "", match["content"]))
     project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
-    assert told["requires-python"] == project["requires-python"]
-    assert [re.match(r"\w+", each)[0] for each in told["dependencies"]] == ["requests"]  # type: ignore[index]
+    assert metadata["requires-python"] == project["requires-python"]
+    (dependency,) = metadata["dependencies"]
+    assert dependency.startswith("requests>=")
 
 
 @pytest.fixture
-def alone(tmp_path: Path) -> Path:
-    """A folder with that file, one with requests, and nothing of ours."""
+def folder(tmp_path: Path) -> Path:
+    """A folder with only the client and requests."""
     packages = Path(requests.__file__).parent.parent
     (tmp_path / "packages").mkdir()
-    for name in NEEDED:
+    for name in REQUIRED_PACKAGES:
         (tmp_path / "packages" / name).symlink_to(packages / name)
     (tmp_path / "tacitus.py").write_bytes(Client().get("/tacitus.py").content)
     return tmp_path
 
 
-def run_alone(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
-    """Isolated, and without site: neither this environment's packages nor this clone is seen."""
+def run_isolated(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
+    """Run it without access to this environment's packages and this repository."""
     paths = [str(folder / "packages"), str(folder)]
+    isolated = [sys.executable, "-I", "-S", "-W", "error"]
     return subprocess.run(
-        [
-            sys.executable,
-            "-I",
-            "-S",
-            "-W",
-            "error",
-            "-c",
-            f"import sys; sys.path += {paths}; {source}",
-        ],
+        [*isolated, "-c", f"import sys; sys.path += {paths}; {source}"],
         cwd=folder,
         env={},
         capture_output=True,
@@ -70,12 +64,12 @@ def run_alone(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_it_works_alone(alone: Path) -> None:
-    said = run_alone(alone, "import django")
-    assert "No module named 'django'" in said.stderr
-    module = "import tacitus; print(tacitus.Position(3).mapping(tacitus.typed_key('7')).slot)"
+def test_the_client_needs_only_requests(folder: Path) -> None:
+    assert "No module named 'django'" in run_isolated(folder, "import django").stderr
+    key = "tacitus.mapping_key('uint256', 7)"
+    module = f"import tacitus; print(tacitus.Position(3).mapping({key}).slot)"
     command = "import runpy; sys.argv = ['tacitus.py', 'slot', '3', '--key', '7']; "
     command += "runpy.run_path('tacitus.py', run_name='__main__')"
-    as_module, as_command = run_alone(alone, module), run_alone(alone, command)
+    as_module, as_command = run_isolated(folder, module), run_isolated(folder, command)
     assert (as_module.stderr, as_command.stderr) == ("", "")
     assert int(as_command.stdout, 16) == int(as_module.stdout)

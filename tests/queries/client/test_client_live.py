@@ -1,14 +1,19 @@
-"""The client as a module, against the whole service as it is run."""
+"""The client as a module, against a running service."""
 
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
-from queries.client.tacitus import Ask, Refused, Rejected, Status, Tacitus, batch_of
-from tests.guides import code_of, run
+from queries.client.tacitus import (
+    BatchRejectedError,
+    BlockQuery,
+    RequestRefusedError,
+    Status,
+    Tacitus,
+    build_batch,
+)
 from tests.queries.contracts.holder import VARIABLES
-from tests.scenarios.service import HELD, HOLDER, Service
+from tests.rigs.service import HELD, HOLDER, Service
 
 pytestmark = pytest.mark.either_database
 CHAIN_ID = 31337
@@ -19,78 +24,70 @@ def client(shared: Service) -> Tacitus:
     return Tacitus(f"{shared.url}/", shared.keys[0])
 
 
-def test_it_submits_waits_and_has_the_facts(
+def test_a_program_submits_waits_and_reads_the_facts(
     shared: Service, client: Tacitus, contract: str, block: int
 ) -> None:
     position, _, value = VARIABLES["nested mapping"]
     head = shared.chain.header(block)
-    shared.chain.mine(2)  # which block a time is of shows with the next
-    asked = batch_of(
+    shared.chain.mine(2)  # the next block determines which one was the last at a time
+    batch = build_batch(
         CHAIN_ID,
-        Ask(CHAIN_ID, block=block, accounts=[HOLDER.lower()], props=["BALANCE", "CODE_HASH"]),
-        Ask(CHAIN_ID, block=block, accounts=[contract], props=["NONCE"], slots=[position.slot]),
-        Ask(CHAIN_ID, block=block, header=["PARENT_HASH", "TIMESTAMP", "COINBASE"]),
-        Ask(CHAIN_ID, timestamp=int(head["timestamp"], 16), accounts=[HOLDER], props=["NONCE"]),
+        BlockQuery(
+            CHAIN_ID, block=block, accounts=[HOLDER.lower()], props=["BALANCE", "CODE_HASH"]
+        ),
+        BlockQuery(
+            CHAIN_ID, block=block, accounts=[contract], props=["NONCE"], slots=[position.slot]
+        ),
+        BlockQuery(CHAIN_ID, block=block, header=["PARENT_HASH", "TIMESTAMP", "COINBASE"]),
+        BlockQuery(
+            CHAIN_ID, timestamp=int(head["timestamp"], 16), accounts=[HOLDER], props=["NONCE"]
+        ),
     )
-    estimate = client.estimate(asked)
-    assert (estimate.free, estimate.fee_needed, len(estimate.answer["blocks"])) == (True, 0, 1)
-    seen: list[Status] = []
-    sent = client.submit(asked)
-    done = client.wait(sent.id, timeout=60, progress=seen.append, steps=True)
-    assert done == seen[-1]
+    estimate = client.estimate(batch)
+    assert (estimate.free, estimate.fee_needed, len(estimate.response["blocks"])) == (True, 0, 1)
+    statuses: list[Status] = []
+    batch_id = client.submit(batch).id
+    done = client.wait(batch_id, timeout=60, progress=statuses.append, steps=True)
+    assert done == statuses[-1]
     assert {step.mark for step in done.steps} == {"✓"}
     assert done.steps[0].name == "INITIAL_STATE"
-    facts = client.facts(sent.id)
+    facts = client.facts(batch_id)
     assert {(fact.chain, fact.block) for fact in facts} == {(CHAIN_ID, block)}
-    of = {(fact.account, fact.name): fact for fact in facts}
-    balance = of[HOLDER, "BALANCE"]
+    by_name = {(fact.account, fact.name): fact for fact in facts}
+    balance = by_name[HOLDER, "BALANCE"]
     assert (balance.number, balance.units, balance.ens) == (HELD, Decimal(HELD) / 10**18, None)
-    assert of[HOLDER, "CODE_HASH"].number is None
+    assert by_name[HOLDER, "CODE_HASH"].number is None
     slots = [fact for fact in facts if fact.name == f"0x{position.slot:064x}"]
     assert [(fact.number, fact.units) for fact in slots] == [(value, None)]
-    assert of[None, "PARENT_HASH"].word == head["parentHash"]
-    assert of[None, "TIMESTAMP"].number == int(head["timestamp"], 16)
-    (at_a_time,) = [fact for fact in facts if fact.selector.startswith("timestamp:")]
-    assert (at_a_time.name, at_a_time.number) == ("NONCE", 0)
+    assert by_name[None, "PARENT_HASH"].word == head["parentHash"]
+    assert by_name[None, "TIMESTAMP"].number == int(head["timestamp"], 16)
+    (nonce,) = [fact for fact in facts if fact.selector.startswith("timestamp:")]
+    assert (nonce.name, nonce.number) == ("NONCE", 0)
 
 
-def test_what_is_refused_says_where(shared: Service, client: Tacitus) -> None:
-    wrong = batch_of(CHAIN_ID, Ask(CHAIN_ID, block=1, accounts=["0x12"], props=["BALANCE"]))
-    with pytest.raises(Refused) as raised:
+def test_a_refusal_has_a_code_and_the_invalid_values_path(shared: Service, client: Tacitus) -> None:
+    wrong = build_batch(
+        CHAIN_ID, BlockQuery(CHAIN_ID, block=1, accounts=["0x12"], props=["BALANCE"])
+    )
+    with pytest.raises(RequestRefusedError) as raised:
         client.submit(wrong)
-    told = raised.value
-    assert (told.code, told.retryable, told.http_status) == ("account_malformed", False, 400)
-    assert told.path == f"data.{CHAIN_ID}.block:1.accounts.0x12"
-    with pytest.raises(Refused) as raised:
+    refusal = raised.value
+    assert (refusal.code, refusal.retryable) == ("account_malformed", False)
+    assert refusal.http_status == 400
+    assert refusal.path == f"data.{CHAIN_ID}.block:1.accounts.0x12"
+    with pytest.raises(RequestRefusedError) as raised:
         client.wait("01J2VM6JSA6VKKZ0ENWGYYPR18")
     assert raised.value.code == "batch_unknown"
-    with pytest.raises(Refused) as raised:
+    with pytest.raises(RequestRefusedError) as raised:
         Tacitus(shared.url, "tct_wrong").submit(wrong)
     assert raised.value.code == "key_unknown"
-    with pytest.raises(Refused) as raised:
+    with pytest.raises(RequestRefusedError) as raised:
         client.proof("01J2VM6JSA6VKKZ0ENWGYYPR18")
     assert raised.value.http_status == 404
 
 
 def test_a_rejected_batch_shows_its_step(client: Tacitus) -> None:
-    asked = batch_of(CHAIN_ID, Ask(CHAIN_ID, timestamp=1, header=["GAS_USED"]))
-    with pytest.raises(Rejected) as raised:
-        client.wait(client.submit(asked).id, timeout=60)
+    batch = build_batch(CHAIN_ID, BlockQuery(CHAIN_ID, timestamp=1, header=["GAS_USED"]))
+    with pytest.raises(BatchRejectedError) as raised:
+        client.wait(client.submit(batch).id, timeout=60)
     assert (raised.value.step, raised.value.retryable) == ("INITIAL_STATE", False)
-
-
-@pytest.mark.parametrize(
-    ("words", "printed"),
-    [
-        ("from tacitus import", " BALANCE 123.456789"),
-        ("submit --wait", f"BALANCE  {HELD / 10**18} ({HELD:,} wei)"),
-        ("slot 3 --key", "0x"),
-    ],
-)
-def test_what_the_guide_shows_works_as_it_stands(
-    shared: Service, tmp_path: Path, words: str, printed: str
-) -> None:
-    language = "python" if "import" in words else "sh"
-    shown = code_of(shared.url, "api", words)
-    own = {"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0]}
-    assert printed in run(language, shown, tmp_path, **own)

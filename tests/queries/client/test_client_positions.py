@@ -1,4 +1,4 @@
-"""The client finds variables where Solidity puts them; test_live compares with its compiler."""
+"""Positions of variables equal what eth_abi computes; test_layouts compares with solc."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.client import tacitus
-from queries.client.tacitus import SLOT_LIMIT, Misused, Position, main, mapping_key, typed_key
+from queries.client.tacitus import (
+    SLOT_LIMIT,
+    Position,
+    UsageError,
+    main,
+    mapping_key,
+    parse_typed_key,
+)
 from queries.proving.keccak import keccak256
 
 pytestmark = pytest.mark.no_database
@@ -27,7 +34,7 @@ def second_opinion(*typed: tuple[str, object]) -> int:
 
 
 @given(slots, widths, st.data())
-def test_mappings_by_integers(slot: int, bits: int, data: st.DataObject) -> None:
+def test_mapping_positions_for_integer_keys(slot: int, bits: int, data: st.DataObject) -> None:
     unsigned = data.draw(st.integers(0, 2**bits - 1))
     signed = data.draw(st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1))
     expected = Position(second_opinion(("uint256", unsigned), ("uint256", slot)))
@@ -38,35 +45,23 @@ def test_mappings_by_integers(slot: int, bits: int, data: st.DataObject) -> None
 
 
 @given(slots, addresses, st.booleans(), st.binary(min_size=1, max_size=32), st.text(max_size=50))
-def test_mappings_by_other_keys(
+def test_mapping_positions_for_other_keys(
     slot: int,
     address: bytes,
     truth: bool,  # noqa: FBT001
-    some: bytes,
+    content: bytes,
     text: str,
 ) -> None:
-    padded = some + bytes(32 - len(some))
+    padded = content + bytes(32 - len(content))
     for kind, key, packed in (
         ("address", address, [("bytes12", bytes(12)), ("bytes20", address)]),
         ("bool", truth, [("uint256", int(truth))]),
-        (f"bytes{len(some)}", some, [("bytes", padded)]),
-        ("bytes", some, [("bytes", some)]),
+        (f"bytes{len(content)}", content, [("bytes", padded)]),
+        ("bytes", content, [("bytes", content)]),
         ("string", text, [("string", text)]),
     ):
         expected = second_opinion(*packed, ("uint256", slot))
         assert Position(slot).mapping(mapping_key(kind, key)).slot == expected
-
-
-def test_mappings_structs_and_arrays_in_each_other() -> None:
-    inner = second_opinion(("uint256", 2), ("uint256", 3))
-    value = second_opinion(("uint256", 9), ("uint256", inner))
-    position = Position(3).mapping(mapping_key("uint256", 2)).mapping(mapping_key("uint256", 9))
-    assert position == Position(value)
-    data = second_opinion(("uint256", value))
-    assert position.dynamic_array_element(3, 64).member(1, 20) == Position(data + 7, 20)
-    inner = second_opinion(("uint256", second_opinion(("uint256", 4)) + 2))
-    nested = Position(4).dynamic_array_element(2).dynamic_array_element(9, size=4)
-    assert nested == Position(inner + 1, 4)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +81,7 @@ def test_mappings_structs_and_arrays_in_each_other() -> None:
         (3, 96, (9, 0)),
     ],
 )
-def test_elements_smaller_and_larger_than_a_word(
+def test_array_elements_smaller_and_larger_than_a_word(
     index: int, size: int, expected: tuple[int, int]
 ) -> None:
     slot, byte_offset = expected
@@ -118,35 +113,35 @@ def test_slots_wrap_around() -> None:
         ("bytes:0xabcd", "bytes", "0xABCD"),
     ],
 )
-def test_a_keys_type_is_seen_from_it_or_given(text: str, kind: str, key: str | int) -> None:
-    assert typed_key(text) == mapping_key(kind, key)
+def test_a_keys_type_is_inferred_or_written_before_it(text: str, kind: str, key: str | int) -> None:
+    assert parse_typed_key(text) == mapping_key(kind, key)
 
 
 @pytest.mark.parametrize("text", ["abc", "1e5", "0x5", "0xabcdef", "", "dai:5"])
-def test_a_key_of_no_clear_type_is_asked_about(text: str) -> None:
-    with pytest.raises(Misused, match="Say of which type"):
-        typed_key(text)
+def test_a_key_of_unclear_type_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="Name the type of the key"):
+        parse_typed_key(text)
 
 
-def test_an_address_with_a_wrong_digit_is_not_taken() -> None:
-    """Its slots would be a stranger's, and zero there looks like an answer."""
-    with pytest.raises(Misused, match=f"write {HOLDER[:-1]}5"):
-        typed_key(HOLDER.replace("0xd8dA", "0xd8Da"))
+def test_an_address_with_a_wrong_checksum_is_refused() -> None:
+    """Its slot is another account's, and the zero there would look like an answer."""
+    with pytest.raises(UsageError, match=f"write {HOLDER[:-1]}5"):
+        parse_typed_key(HOLDER.replace("0xd8dA", "0xd8Da"))
 
 
-def test_the_command_takes_keys_in_their_order(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_applies_keys_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     outer = Position(7).mapping(mapping_key("address", HOLDER))
     expected = outer.mapping(mapping_key("int256", -5))
     keys = ["--key", HOLDER, "--key=-5"]
     assert main(["slot", "7", *keys]) == 0
     assert capsys.readouterr().out == f"0x{expected.slot:064x}\n"
     assert main(["slot", "0x7", *keys, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (int(told["slot"], 16), told["offset"]) == (expected.slot, 0)
+    output = json.loads(capsys.readouterr().out)
+    assert (int(output["slot"], 16), output["offset"]) == (expected.slot, 0)
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "compute",
     [
         lambda: Position(-1),
         lambda: Position(0, 32),
@@ -165,12 +160,12 @@ def test_the_command_takes_keys_in_their_order(capsys: pytest.CaptureFixture[str
         lambda: mapping_key("tuple", 1),
     ],
 )
-def test_positions_that_no_compiler_lays_out(wrong: Callable[[], object]) -> None:
-    with pytest.raises(Misused):
-        wrong()
+def test_impossible_positions_and_keys_are_refused(compute: Callable[[], object]) -> None:
+    with pytest.raises(UsageError):
+        compute()
 
 
-def test_its_keccak_is_the_services_at_every_length_around_its_blocks() -> None:
+def test_keccak_equals_the_services_at_lengths_around_the_block_size() -> None:
     for length in (0, *range(130, 142), *range(266, 278)):
         content = (bytes(range(256)) * 2)[:length]
         assert tacitus.keccak256(content) == keccak256(content), length

@@ -1,4 +1,4 @@
-"""Variables are found by name where the real compiler puts them: read back from a real node."""
+"""Variables found by name in solc's layout have the values that a real node stores there."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode
-from queries.client.tacitus import Misused, find_variable, main
+from queries.client.tacitus import UsageError, find_variable, main
 from tests import builds
 
 pytestmark = pytest.mark.no_database
@@ -23,7 +23,7 @@ HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 ADDRESS = int(HOLDER, 16)
 TEXT = b"a text that is too long for the slot of its length"
 
-# What the constructor leaves under each name, how many bytes it takes, and its type.
+# By name: the value that the constructor stores, its size in bytes, and its type.
 EXPECTED: dict[str, tuple[int, int, str]] = {
     "_owner": (ADDRESS, 20, "address"),
     "since": (77, 12, "uint96"),
@@ -72,25 +72,23 @@ def word(node: LocalNode, address: str, slot: int) -> int:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_name_leads_to_what_the_contract_keeps_there(
-    shared_node: LocalNode, address: str, name: str
-) -> None:
+def test_a_variable_is_found_by_name(shared_node: LocalNode, address: str, name: str) -> None:
     value, size, kind = EXPECTED[name]
-    found = find_variable(compiled(), name, "Kept")
-    assert (found.size, found.type) == (size, kind)
-    kept = word(shared_node, address, found.position.slot)
-    assert kept >> 8 * found.position.byte_offset & (1 << 8 * size) - 1 == value
+    variable = find_variable(compiled(), name, "Kept")
+    assert (variable.size, variable.type) == (size, kind)
+    stored = word(shared_node, address, variable.position.slot)
+    assert stored >> 8 * variable.position.byte_offset & (1 << 8 * size) - 1 == value
 
 
-def test_a_long_texts_bytes_begin_where_it_says(shared_node: LocalNode, address: str) -> None:
-    found = find_variable(compiled(), "text", "Kept.sol:Kept")
-    assert found.data
-    content = word(shared_node, address, found.data.slot).to_bytes(32, "big")
-    content += word(shared_node, address, found.data.slot + 1).to_bytes(32, "big")
+def test_a_long_texts_data_is_found(shared_node: LocalNode, address: str) -> None:
+    variable = find_variable(compiled(), "text", "Kept.sol:Kept")
+    assert variable.data
+    content = word(shared_node, address, variable.data.slot).to_bytes(32, "big")
+    content += word(shared_node, address, variable.data.slot + 1).to_bytes(32, "big")
     assert content.rstrip(b"\0") == TEXT
 
 
-def test_a_layout_is_taken_alone_in_an_artifact_and_in_a_builds_output() -> None:
+def test_a_layout_may_be_alone_or_in_an_artifact_or_in_build_output() -> None:
     kept = compiled()["contracts"][SOURCE.name]["Kept"]
     expected = find_variable(compiled(), "config.on", "Kept")
     for content in (kept["storageLayout"], kept, {"id": "x", "output": compiled()}):
@@ -98,30 +96,30 @@ def test_a_layout_is_taken_alone_in_an_artifact_and_in_a_builds_output() -> None
         assert find_variable(content, "config.on", contract) == expected
 
 
-def test_the_command_says_what_lies_in_the_slot(
+def test_the_command_describes_the_variable(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "output.json"
     file.write_text(json.dumps(compiled()))
-    asked = ["slot", "--layout", str(file), "--contract", "Kept"]
-    for name, said in (
-        ("since", "uint96: 12 bytes from byte 20 of the slot's low end"),
-        ("points[4].y", "uint128: 16 bytes from byte 8 of the slot's low end"),
-        ("points", "Its elements, or the bytes of a text over 31, begin in slot 0x"),
+    command = ["slot", "--layout", str(file), "--contract", "Kept"]
+    for name, sentence in (
+        ("since", "uint96: 12 bytes at byte 20 from the slot's low end"),
+        ("points[4].y", "uint128: 16 bytes at byte 8 from the slot's low end"),
+        ("points", "Its elements, or the bytes of a long text, begin in slot 0x"),
     ):
-        found = find_variable(compiled(), name, "Kept")
-        assert main([*asked, name]) == 0
-        shown = capsys.readouterr()
-        assert shown.out == f"0x{found.position.slot:064x}\n"
-        assert said in shown.err
-        assert main([*asked, name, "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert (told["bytes"], told["type"]) == (found.size, found.type)
-    assert main([*asked, "since", "--key", "5"]) == 2
+        variable = find_variable(compiled(), name, "Kept")
+        assert main([*command, name]) == 0
+        printed = capsys.readouterr()
+        assert printed.out == f"0x{variable.position.slot:064x}\n"
+        assert sentence in printed.err
+        assert main([*command, name, "--json"]) == 0
+        output = json.loads(capsys.readouterr().out)
+        assert (output["bytes"], output["type"]) == (variable.size, variable.type)
+    assert main([*command, "since", "--key", "5"]) == 2
 
 
 @pytest.mark.parametrize(
-    ("name", "contract", "said"),
+    ("name", "contract", "sentence"),
     [
         ("balances", "", "Choose one of the contracts with variables: Kept.sol:Inherited, "),
         (
@@ -134,18 +132,18 @@ def test_the_command_says_what_lies_in_the_slot(
         ("points[-1]", "Kept", "An array has no element -1."),
         ("grid[3][0]", "Kept", "has no element 3."),
         ("since[1]", "Kept", "uint96 has no elements."),
-        ("balances[5]", "Kept", "is not bytes as 0x-hex"),
+        ("balances[5]", "Kept", "is not 0x-hex"),
         ("nested[0x11][1]", "Kept", "An address has 20 bytes"),
-        (f"nested[{HOLDER}][256]", "Kept", "256 is no key of type uint8."),
+        (f"nested[{HOLDER}][256]", "Kept", "256 is not a key of type uint8."),
         ("priced[five]", "Kept", "Write it before the key, such as bytes8:five or "),
-        ("priced[18446744073709551616]", "Kept", "18446744073709551616 is no key of type uint64."),
+        (f"priced[{2**64}]", "Kept", f"{2**64} is not a key of type uint64."),
         (f"marked[{HOLDER}]", "Kept", f"such as bytes20:{HOLDER} or uint160:{HOLDER}."),
     ],
 )
-def test_a_name_that_leads_nowhere_is_reported(name: str, contract: str, said: str) -> None:
-    with pytest.raises(Misused) as refused:
+def test_an_unknown_name_is_refused(name: str, contract: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as raised:
         find_variable(compiled(), name, contract)
-    assert said in refused.value.sentence
+    assert sentence in raised.value.sentence
 
 
 @pytest.mark.parametrize(
@@ -157,6 +155,6 @@ def test_a_name_that_leads_nowhere_is_reported(name: str, contract: str, said: s
         {"contracts": []}, {"contracts": {"a": {"b": 5}}},
     ],
 )  # fmt: skip
-def test_what_is_no_layout_is_reported(content: object) -> None:
-    with pytest.raises(Misused):
+def test_a_malformed_layout_is_refused(content: object) -> None:
+    with pytest.raises(UsageError):
         find_variable(content, "a")

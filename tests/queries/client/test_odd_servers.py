@@ -1,4 +1,4 @@
-"""The client before servers that break, lie or mean ill: it ends, and no key is lost."""
+"""The client ends and keeps its key secret when servers break or lie."""
 
 from typing import Any
 
@@ -6,101 +6,108 @@ import pytest
 
 from queries.client import tacitus
 from queries.client.tacitus import (
-    AnswerUnreadable,
-    Ask,
-    Misused,
-    Refused,
+    BlockQuery,
+    RequestRefusedError,
+    ServerUnreachableError,
     Tacitus,
     TacitusError,
-    Unreachable,
-    batch_of,
+    UnreadableResponseError,
+    UsageError,
+    build_batch,
 )
 from queries.contracts.abi import load_artifact
 from tests.commands import free_port
 from tests.queries.client.odd_server import (
-    Answer,
     OddServer,
-    hanging_up,
+    Response,
+    hang_up,
     odd_server,
-    refusing,
-    saying,
+    refuse,
+    respond,
 )
 
 pytestmark = pytest.mark.no_database
 
 KEY = "tct_hunter2"
 ID = "01J2VM6JSA6VKKZ0ENWGYYPR18"
-BATCH = batch_of(1, Ask(1, block=5, header=["PARENT_HASH"]))
-SENT: dict[str, object] = {"internalId": ID, "warnings": []}
-MOVING: dict[str, object] = {"queryStatus": "IN_PROGRESS", "status": "ACCEPTED", "waitsFor": None}
-DONE = MOVING | {"queryStatus": "DONE", "status": "DONE"}
+BATCH = build_batch(1, BlockQuery(1, block=5, header=["PARENT_HASH"]))
+SUBMITTED: dict[str, object] = {"internalId": ID, "warnings": []}
+ACCEPTED: dict[str, object] = {"queryStatus": "IN_PROGRESS", "status": "ACCEPTED", "waitsFor": None}
+DONE = ACCEPTED | {"queryStatus": "DONE", "status": "DONE"}
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tacitus, "POLLS", 0.01)
+    monkeypatch.setattr(tacitus, "FIRST_POLL_INTERVAL", 0.01)
 
 
-def test_what_passes_is_tried_again_under_one_idempotency_key() -> None:
-    broken = saying(b"<html>Bad Gateway</html>", 502)
-    busy = refusing("unavailable", 503, retryable=True)
-    with odd_server(hanging_up, broken, busy, saying(SENT)) as odd:
+def test_retries_use_the_same_idempotency_key() -> None:
+    broken = respond(b"<html>Bad Gateway</html>", 502)
+    busy = refuse("unavailable", 503, retryable=True)
+    with odd_server(hang_up, broken, busy, respond(SUBMITTED)) as odd:
         assert Tacitus(odd.address, KEY).submit(BATCH).id == ID
         assert Tacitus(odd.address, KEY).submit(BATCH).id == ID
-    keys = [came.headers["idempotency-key"] for came in odd.came]
-    assert len(odd.came) == 5
+    keys = [request.headers["idempotency-key"] for request in odd.requests]
+    assert len(odd.requests) == 5
     assert len(set(keys[:4])) == 1
     assert keys[4] != keys[0]
-    assert {came.headers["api-key"] for came in odd.came} == {KEY}
-    assert not [came for came in odd.came if KEY in came.path]
+    assert {request.headers["api-key"] for request in odd.requests} == {KEY}
+    assert not [request for request in odd.requests if KEY in request.path]
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "asked"),
+    ("response", "kind", "attempts"),
     [
-        (refusing("fee_too_low", 400, retryable=False), Refused, 1),
-        (refusing("block_beyond_head", 400, retryable=True), Refused, tacitus.TRIES),
-        (hanging_up, Unreachable, tacitus.TRIES),
-        (saying(b"<html>", 504), AnswerUnreadable, tacitus.TRIES),
-        (saying(b"<html>"), AnswerUnreadable, 1),
+        (refuse("fee_too_low", 400, retryable=False), RequestRefusedError, 1),
+        (
+            refuse("block_beyond_head", 400, retryable=True),
+            RequestRefusedError,
+            tacitus.MAX_ATTEMPTS,
+        ),
+        (hang_up, ServerUnreachableError, tacitus.MAX_ATTEMPTS),
+        (respond(b"<html>", 504), UnreadableResponseError, tacitus.MAX_ATTEMPTS),
+        (respond(b"<html>"), UnreadableResponseError, 1),
     ],
 )
-def test_it_is_tried_again_where_that_helps_and_not_for_ever(
-    answer: Answer, kind: type[TacitusError], asked: int
+def test_only_retryable_failures_are_retried_and_a_few_times(
+    response: Response, kind: type[TacitusError], attempts: int
 ) -> None:
-    with odd_server(answer) as odd, pytest.raises(kind) as raised:
+    with odd_server(response) as odd, pytest.raises(kind) as raised:
         Tacitus(odd.address).submit(BATCH)
-    assert len(odd.came) == asked
-    assert raised.value.retryable is (asked > 1)
+    assert len(odd.requests) == attempts
+    assert raised.value.retryable is (attempts > 1)
     assert type(raised.value) is kind
 
 
-def test_waiting_outlasts_a_server_that_is_away() -> None:
-    answers = [saying(MOVING), *[hanging_up] * 2 * tacitus.TRIES, saying(DONE)]
-    with odd_server(*answers) as odd:
+def test_waiting_outlasts_an_outage_of_the_server() -> None:
+    responses = [respond(ACCEPTED), *[hang_up] * 2 * tacitus.MAX_ATTEMPTS, respond(DONE)]
+    with odd_server(*responses) as odd:
         assert Tacitus(odd.address).wait(ID, timeout=30).done
 
 
-def test_no_redirect_takes_the_key_along() -> None:
+def test_the_key_is_not_sent_to_a_redirects_target() -> None:
     with (
-        odd_server(saying(SENT)) as other,
-        odd_server(saying(b"", 307, Location=f"{other.address}/submit-batch-query")) as odd,
-        pytest.raises(AnswerUnreadable, match="The API key is not sent there"),
+        odd_server(respond(SUBMITTED)) as target,
+        odd_server(respond(b"", 307, Location=f"{target.address}/submit-batch-query")) as odd,
+        pytest.raises(UnreadableResponseError, match="The API key is not sent there"),
     ):
         Tacitus(odd.address, KEY).submit(BATCH)
-    assert (len(odd.came), other.came) == (1, [])
+    assert (len(odd.requests), target.requests) == (1, [])
 
 
-def endless(server: OddServer) -> None:
+def send_endlessly(server: OddServer) -> None:
     server.send_response(200)
     server.send_header("Transfer-Encoding", "chunked")
     server.end_headers()
-    while not server.ended.is_set():
+    while not server.stopped.is_set():
         server.wfile.write(b"100000\r\n" + bytes(2**20) + b"\r\n")
 
 
-def test_an_answer_without_end_has_one() -> None:
-    with odd_server(endless) as odd, pytest.raises(AnswerUnreadable, match="longer than"):
+def test_an_endless_response_is_cut_off() -> None:
+    with (
+        odd_server(send_endlessly) as odd,
+        pytest.raises(UnreadableResponseError, match="longer than"),
+    ):
         Tacitus(odd.address).status(ID)
 
 
@@ -111,7 +118,7 @@ QUERY: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "body",
     [
         [], 5, None, {}, {"queryStatus": 5}, DONE, DONE | {"queries": {}},
         DONE | {"queries": [{}]},
@@ -124,52 +131,52 @@ QUERY: dict[str, Any] = {
         b"[" * 100_000, b"9" * 10_000, b"\xff", b"",
     ],
 )  # fmt: skip
-def test_what_no_server_says_is_reported_as_that(answer: object) -> None:
-    with odd_server(saying(answer)) as odd, pytest.raises(AnswerUnreadable):
+def test_a_malformed_response_is_reported_as_such(body: object) -> None:
+    with odd_server(respond(body)) as odd, pytest.raises(UnreadableResponseError):
         Tacitus(odd.address).facts(ID)
 
 
-def test_nothing_that_is_said_moves_a_terminal() -> None:
-    told = {"error": "\x1b[2JAll\rgood" + 9999 * "x", "code": "\x07", "path": "\n"}
-    refused = saying(told | {"retryable": False}, 400)
-    with odd_server(refused) as odd, pytest.raises(Refused) as raised:
+def test_a_servers_text_cannot_control_the_terminal() -> None:
+    body = {"error": "\x1b[2JAll\rgood" + 9999 * "x", "code": "\x07", "path": "\n"}
+    refusal = respond(body | {"retryable": False}, 400)
+    with odd_server(refusal) as odd, pytest.raises(RequestRefusedError) as raised:
         Tacitus(odd.address).status(ID)
-    said = f"{raised.value}{raised.value.code}{raised.value.path}"
-    assert said.isprintable()
-    assert len(said) < 2_100
+    text = f"{raised.value}{raised.value.code}{raised.value.path}"
+    assert text.isprintable()
+    assert len(text) < 2_100
 
 
-def test_a_key_is_nowhere_to_be_read() -> None:
+def test_no_error_contains_the_key() -> None:
     service = Tacitus(f"http://127.0.0.1:{free_port()}", KEY)
-    with pytest.raises(Unreachable) as raised:
+    with pytest.raises(ServerUnreachableError) as raised:
         service.status(ID)
     assert KEY not in f"{service!r} {service} {raised.value!r} {raised.value} {vars(raised.value)}"
-    with pytest.raises(Misused) as misused:
+    with pytest.raises(UsageError) as usage:
         Tacitus("http://127.0.0.1", f"{KEY}\nX: y")
-    assert KEY not in str(misused.value)
+    assert KEY not in str(usage.value)
 
 
 @pytest.mark.parametrize("kind", ["attested", "output"])
-def test_a_registry_is_genuine_by_known_code_and_its_own_source_alone(kind: str) -> None:
-    """A server that serves another code has an address that follows from it."""
+def test_an_address_proves_only_the_genuine_code_with_the_routes_source(kind: str) -> None:
+    """A server cannot pass off its own code: the address follows from it."""
     genuine, other = load_artifact(f"{kind.capitalize()}Registry").bytecode, b"\x60\x00"
-    words = [bytes(32) + source.to_bytes(32, "big") + bytes(64) for source in (1, 2)]
-    for served, made_of, given, expected in (
-        (genuine, genuine, words[0], True),
-        (genuine, genuine, words[1], False),  # of another source
-        (genuine, other, words[0], False),
-        (other, other, words[0], False),
+    encoded = [bytes(32) + source.to_bytes(32, "big") + bytes(64) for source in (1, 2)]
+    for served_code, deployed_code, arguments, is_proven in (
+        (genuine, genuine, encoded[0], True),
+        (genuine, genuine, encoded[1], False),  # of another source
+        (genuine, other, encoded[0], False),
+        (other, other, encoded[0], False),
     ):
         connection = {
             "originChainId": "1",
             "destinationChainId": "10",
             "kind": kind,
-            "registry": tacitus.registry_address(made_of + given),
-            "constructorArguments": f"0x{given.hex()}",
+            "registry": tacitus.registry_address(deployed_code + arguments),
+            "constructorArguments": f"0x{arguments.hex()}",
             "horizon": "2100-01-01T00:00:00.000Z",
             "stateHorizon": "2100-01-01T00:00:00.000Z",
         }
-        answers = saying({"connections": [connection]}), saying({"bytecode": served.hex()})
-        with odd_server(*answers) as odd:
+        responses = respond({"connections": [connection]}), respond({"bytecode": served_code.hex()})
+        with odd_server(*responses) as odd:
             (route,) = Tacitus(odd.address).routes()
-        assert route.proves_its_code is expected
+        assert route.proves_its_code is is_proven

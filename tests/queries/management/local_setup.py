@@ -1,4 +1,4 @@
-"""An installation for the tests of commands: a routes file with local nodes, and a signer."""
+"""An installation for tests of commands: a routes file with local nodes, and a signer."""
 
 from collections.abc import Iterable
 from io import StringIO
@@ -7,15 +7,13 @@ from pathlib import Path
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
-# The first of the keys that every development node has.
+# The first of Anvil's development keys.
 KEY = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 CHAIN_ID = 31_337
 
 
 class LocalSetup:
-    """What the operator has set."""
-
     def __init__(self, settings: LazySettings, folder: Path) -> None:
         self.file = folder / "routes.toml"
         self.file.write_text("")
@@ -32,21 +30,24 @@ class LocalSetup:
         self.add(f'[chains.{chain_id}]\nname = "{name}"\nnodes = [{nodes}]', *lines)
 
     def add_registry(
-        self, kind: str, source: int, destination: int, address: str, *more: str
+        self, kind: str, source: int, destination: int, address: str = "", *lines: str
     ) -> None:
-        ends = f"source = {source}\ndestination = {destination}"
-        self.add(f'[[registries]]\nkind = "{kind}"\n{ends}\naddress = "{address}"', *more)
+        """Add a registry; without `address`, provers compute it."""
+        chains = f"source = {source}\ndestination = {destination}"
+        self.add(f'[[registries]]\nkind = "{kind}"\n{chains}', *lines)
+        if address:
+            self.add(f'address = "{address}"')
 
     def add(self, *lines: str) -> None:
         self.file.write_text("\n".join([self.file.read_text(), *lines, ""]))
 
     def run(self, command: str, *arguments: str) -> str:
-        """What it prints, of progress and result; where it fails, its sentence comes last."""
+        """Return stderr and stdout; the sentence of a failure comes last."""
         progress, result = self.run_apart(command, *arguments)
         return progress + result
 
     def run_apart(self, command: str, *arguments: str) -> tuple[str, str]:
-        """What is on stderr, and what is on stdout."""
+        """Return stderr, and stdout with the sentence of a failure."""
         out, err = StringIO(), StringIO()
         try:
             call_command(command, *arguments, stdout=out, stderr=err)

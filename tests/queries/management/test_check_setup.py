@@ -1,4 +1,4 @@
-"""`check_setup` finds what is wrong with an installation, and only that."""
+"""`check_setup` reports each fault of an installation, and nothing else."""
 
 import re
 import time
@@ -27,31 +27,31 @@ from tests.rigs.relay import Asked, refusal, relay
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
-SOURCE, HOUR = 900, 3_600
-Answer = dict[str, Any]
+SOURCE = 900
+Response = dict[str, Any]
 
-STATE_HORIZON = 4  # its slot, behind the accumulated blocks
+STATE_HORIZON = 4  # its slot, after the accumulated blocks
 
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1") as one:
-        # First, because the newest block's header does not follow what is put into its state.
-        put_predeploy(one)
-        one.rpc.ask("anvil_mine", hex(10))
-        yield one
+    with local_node("--slots-in-an-epoch", "1") as running:
+        # First, because the newest block's header does not include what is written to its state.
+        put_predeploy(running)
+        running.rpc.ask("anvil_mine", hex(10))
+        yield running
 
 
 @pytest.fixture(scope="module")
 def source() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1", "--chain-id", str(SOURCE)) as one:
-        one.rpc.ask("anvil_mine", hex(10))
-        yield one
+    with local_node("--slots-in-an-epoch", "1", "--chain-id", str(SOURCE)) as running:
+        running.rpc.ask("anvil_mine", hex(10))
+        yield running
 
 
 @pytest.fixture(scope="module")
 def native(node: LocalNode) -> str:
-    return deployed_by_factory(node, RegistryKind.NATIVE, CHAIN_ID)
+    return deploy_by_factory(node, RegistryKind.NATIVE, CHAIN_ID)
 
 
 @pytest.fixture
@@ -59,7 +59,14 @@ def setup(settings: LazySettings, tmp_path: Path) -> LocalSetup:
     return LocalSetup(settings, tmp_path)
 
 
-def deployed_by_factory(node: LocalNode, kind: RegistryKind, source: int, **arguments: Any) -> str:
+@pytest.fixture
+def two_chains(setup: LocalSetup, node: LocalNode, source: LocalNode) -> LocalSetup:
+    setup.add_chain(CHAIN_ID, "Local", [node.url])
+    setup.add_chain(SOURCE, "Elsewhere", [source.url])
+    return setup
+
+
+def deploy_by_factory(node: LocalNode, kind: RegistryKind, source: int, **arguments: Any) -> str:
     registry = Registry(kind, source, CHAIN_ID, **arguments)
     address = address_of(registry)
     if node.rpc.ask("eth_getCode", address, "latest") == "0x":
@@ -67,42 +74,48 @@ def deployed_by_factory(node: LocalNode, kind: RegistryKind, source: int, **argu
     return address
 
 
-def checksummed(deployed: Deployed) -> str:
-    return str(to_checksum_address(deployed.address))
+def changed_responses(node: LocalNode, method: str, change: Any) -> AbstractContextManager[str]:
+    def change_method(called: str, params: list[Any], response: Response) -> Response:
+        return change(params, response) if called == method else response
+
+    return relay(node.url, change_method)
 
 
-def changed(node: LocalNode, method: str, change: Any) -> AbstractContextManager[str]:
-    def one(asked: str, params: list[Any], answer: Answer) -> Answer:
-        return change(params, answer) if asked == method else answer
-
-    return relay(node.url, one)
-
-
-def wrong(printed: str) -> list[str]:
-    """The lines that are not ok, and that the ending counts them."""
+def failed_checks(printed: str) -> list[str]:
+    """Return the lines that are not ok, after checking that the last line counts them."""
     lines = [line for line in printed.splitlines() if line.startswith(("ok  ", "not ok  "))]
-    found = [line for line in lines if line.startswith("not ok")]
-    ending = printed.splitlines()[-1]
-    if found:
-        are = "is" if len(found) == 1 else "are"
-        assert ending == f"FAILED: {len(found)} of {len(lines)} checks {are} not ok."
+    failed = [line for line in lines if line.startswith("not ok")]
+    summary = printed.splitlines()[-1]
+    if failed:
+        verb = "is" if len(failed) == 1 else "are"
+        assert summary == f"FAILED: {len(failed)} of {len(lines)} checks {verb} not ok."
     else:
-        assert ending == f"All {len(lines)} checks are ok."
-    return found
+        assert summary == f"All {len(lines)} checks are ok."
+    return failed
 
 
-def test_a_right_setup_is_ok(
-    setup: LocalSetup, node: LocalNode, source: LocalNode, native: str
+def failed_check(setup: LocalSetup) -> str:
+    (line,) = failed_checks(setup.run("check_setup"))
+    return line
+
+
+def native_setup(setup: LocalSetup, native: str, *urls: str, option: str = "") -> LocalSetup:
+    """A chain with these nodes and its native registry."""
+    setup.add_chain(CHAIN_ID, "Local", urls, option)
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    return setup
+
+
+def test_a_correct_setup_is_ok(
+    two_chains: LocalSetup, node: LocalNode, source: LocalNode, native: str
 ) -> None:
-    registries = attested_and_optimism(node, source)
+    optimism = deploy_by_factory(node, RegistryKind.OPTIMISM, SOURCE)
     with undone(node):
         move_on(node, 7, LiveChain(source).header(7).hash)
-        setup.add_chain(CHAIN_ID, "Local", [node.url])
-        setup.add_chain(SOURCE, "Elsewhere", [source.url])
-        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-        setup.add_registry("optimism", SOURCE, CHAIN_ID, registries["OptimismRegistry"])
-        printed = setup.run("check_setup")
-    assert wrong(printed) == []
+        two_chains.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+        two_chains.add_registry("optimism", SOURCE, CHAIN_ID, optimism)
+        printed = two_chains.run("check_setup")
+    assert failed_checks(printed) == []
     for part in (
         f"signer                                        {ADDRESS}",
         "Local, node 1 ",
@@ -116,177 +129,136 @@ def test_a_right_setup_is_ok(
     assert "signer on Elsewhere" not in printed
 
 
-def signed_by(count: int, threshold: int) -> tuple[str, str]:
-    """The lines of a routes file that name the first of the signers."""
-    named = ", ".join(f'"{signer.address}"' for signer in SIGNERS[:count])
-    return f"signers = [{named}]", f"threshold = {threshold}"
+def signer_lines(count: int, threshold: int) -> tuple[str, str]:
+    """The lines of a routes file for the first `count` signers."""
+    addresses = ", ".join(f'"{signer.address}"' for signer in SIGNERS[:count])
+    return f"signers = [{addresses}]", f"threshold = {threshold}"
 
 
-SIGNED_BY_TWO = signed_by(3, 2)
-
-
-def attested_and_optimism(node: LocalNode, source: LocalNode) -> dict[str, str]:
-    assert source
+def deploy_attested(node: LocalNode) -> str:
     signers = tuple(signer.address for signer in SIGNERS[:3])
-    return {
-        "AttestedRegistry": deployed_by_factory(
-            node, RegistryKind.ATTESTED, SOURCE, signers=signers, threshold=2
-        ),
-        "OptimismRegistry": deployed_by_factory(node, RegistryKind.OPTIMISM, SOURCE),
-    }
+    return deploy_by_factory(node, RegistryKind.ATTESTED, SOURCE, signers=signers, threshold=2)
 
 
-def test_an_attested_registry_shows_its_signers(
-    setup: LocalSetup, node: LocalNode, source: LocalNode
-) -> None:
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    setup.add_chain(SOURCE, "Elsewhere", [source.url])
-    address = attested_and_optimism(node, source)["AttestedRegistry"]
-    setup.add_registry("attested", SOURCE, CHAIN_ID, address, *SIGNED_BY_TWO)
-    printed = setup.run("check_setup")
-    assert wrong(printed) == []
-    said = "its address proves its code; 2 of 3 signers must agree, until 2028-01-01T00:00:00Z"
-    assert said in printed
+def test_an_attested_registrys_signers_are_shown(two_chains: LocalSetup, node: LocalNode) -> None:
+    address = deploy_attested(node)
+    two_chains.add_registry("attested", SOURCE, CHAIN_ID, address, *signer_lines(3, 2))
+    printed = two_chains.run("check_setup")
+    assert failed_checks(printed) == []
+    sentence = "its address proves its code; 2 of 3 signers must agree, until 2028-01-01T00:00:00Z"
+    assert sentence in printed
 
 
-def games(node: LocalNode, chain: int) -> str:
-    """An AnchorStateRegistry with one valid game, which is about this chain."""
+def deploy_games(node: LocalNode, chain: int) -> str:
+    """Deploy an AnchorStateRegistry with a valid game about this chain."""
     anchors = Deployed(node, "DisputeGamesStandIn")
     anchors.send(call_data("propose(bytes32,uint256)", bytes(32), chain))
     game = anchors.ask(call_data("games(uint256)", 0))[12:]
     anchors.send(call_data("settle(address,bool)", game, True))  # noqa: FBT003
-    return checksummed(anchors)
+    return str(to_checksum_address(anchors.address))
 
 
-def test_an_output_registry_shows_whose_games_it_asks(
+def deploy_output(node: LocalNode, anchors: str) -> str:
+    return deploy_by_factory(node, RegistryKind.OUTPUT, SOURCE, anchor_state_registry=anchors)
+
+
+def test_an_output_registrys_games_are_shown(two_chains: LocalSetup, node: LocalNode) -> None:
+    """Its address is not in the file, because it follows from the arguments."""
+    anchors = deploy_games(node, SOURCE)
+    deploy_output(node, anchors)
+    line = f'anchor_state_registry = "{anchors}"'
+    two_chains.add_registry("output", SOURCE, CHAIN_ID, "", line)
+    printed = two_chains.run("check_setup")
+    assert failed_checks(printed) == []
+    sentence = f"its address proves its code; asks the AnchorStateRegistry {anchors} which games"
+    assert sentence in printed
+
+
+def test_proof_windows_shorter_than_a_dispute_game_are_reported(
     setup: LocalSetup, node: LocalNode, source: LocalNode
 ) -> None:
-    """Its address is left out of the file, because it follows."""
-    asked = games(node, SOURCE)
-    deployed_by_factory(node, RegistryKind.OUTPUT, SOURCE, anchor_state_registry=asked)
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    setup.add_chain(SOURCE, "Elsewhere", [source.url])
-    setup.add(
-        "[[registries]]", 'kind = "output"', f"source = {SOURCE}", f"destination = {CHAIN_ID}",
-        f'anchor_state_registry = "{asked}"',
-    )  # fmt: skip
-    printed = setup.run("check_setup")
-    assert wrong(printed) == []
-    said = f"its address proves its code; asks the AnchorStateRegistry {asked} which games are"
-    assert said in printed
-
-
-def test_games_that_count_later_than_nodes_prove_are_reported(
-    setup: LocalSetup, node: LocalNode, source: LocalNode
-) -> None:
-    """Blocks of the local chain are younger than a week, and the node keeps three of them."""
-    asked = games(node, SOURCE)
-    address = deployed_by_factory(node, RegistryKind.OUTPUT, SOURCE, anchor_state_registry=asked)
-    change = proving_only(3, LiveChain(source).newest())
-    with changed(source, "eth_getProof", change) as short:
+    anchors = deploy_games(node, SOURCE)
+    address = deploy_output(node, anchors)
+    change = with_proof_window(3, LiveChain(source).newest())
+    with changed_responses(source, "eth_getProof", change) as pruned:
         setup.add_chain(CHAIN_ID, "Local", [node.url])
-        setup.add_chain(SOURCE, "Elsewhere", [short])
-        key = f'anchor_state_registry = "{asked}"'
-        setup.add_registry("output", SOURCE, CHAIN_ID, address, key)
-        (line,) = wrong(setup.run("check_setup"))
-    assert "Elsewhere, provable " in line
-    assert "A dispute game counts 7 days after its block, and the nodes prove only blocks" in line
-    assert line.endswith("Use a node that keeps more state.")
+        setup.add_chain(SOURCE, "Elsewhere", [pruned])
+        line = f'anchor_state_registry = "{anchors}"'
+        setup.add_registry("output", SOURCE, CHAIN_ID, address, line)
+        failure = failed_check(setup)
+    assert "Elsewhere, provable " in failure
+    assert "A dispute game is final 7 days after its block, but the nodes prove only" in failure
+    assert failure.endswith("Use a node that keeps more state.")
 
 
 @pytest.mark.parametrize("state", ["blacklisted", "retired"])
-def test_a_game_that_does_not_count_any_more_is_reported(
-    setup: LocalSetup, node: LocalNode, source: LocalNode, state: str
+def test_an_anchor_game_that_is_not_valid_any_more_is_reported(
+    two_chains: LocalSetup, node: LocalNode, state: str
 ) -> None:
-    asked = games(node, SOURCE)
-    game = node.call(asked, call_data("games(uint256)", 0))[12:]
-    undone = {
-        "blacklisted": call_data("blacklist(address)", game),
-        "retired": call_data("retire()"),
-    }
-    node.send(asked, undone[state])
-    address = deployed_by_factory(node, RegistryKind.OUTPUT, SOURCE, anchor_state_registry=asked)
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    setup.add_chain(SOURCE, "Elsewhere", [source.url])
-    key = f'anchor_state_registry = "{asked}"'
-    setup.add_registry("output", SOURCE, CHAIN_ID, address, key)
-    (line,) = wrong(setup.run("check_setup"))
-    assert f"does not count any more: it is {state}. Blocks wait for a newer one." in line
+    anchors = deploy_games(node, SOURCE)
+    game = node.call(anchors, call_data("games(uint256)", 0))[12:]
+    calls = {"blacklisted": call_data("blacklist(address)", game), "retired": call_data("retire()")}
+    node.send(anchors, calls[state])
+    line = f'anchor_state_registry = "{anchors}"'
+    two_chains.add_registry("output", SOURCE, CHAIN_ID, deploy_output(node, anchors), line)
+    failure = failed_check(two_chains)
+    assert f"it is {state}. Blocks wait for a newer one." in failure
 
 
-@pytest.mark.parametrize("case", ["another chain's games", "no contract", "another one"])
+@pytest.mark.parametrize("case", ["another chain's games", "no contract", "other arguments"])
 def test_an_output_registry_with_wrong_games_is_reported(
-    setup: LocalSetup, node: LocalNode, source: LocalNode, case: str
+    two_chains: LocalSetup, node: LocalNode, case: str
 ) -> None:
     chain = SOURCE + 1 if case == "another chain's games" else SOURCE
-    asked = "0x" + "66" * 20 if case == "no contract" else games(node, chain)
-    address = deployed_by_factory(node, RegistryKind.OUTPUT, SOURCE, anchor_state_registry=asked)
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    setup.add_chain(SOURCE, "Elsewhere", [source.url])
-    named = "0x" + "65" * 20 if case == "another one" else asked
-    key = f'anchor_state_registry = "{named}"'
-    setup.add_registry("output", SOURCE, CHAIN_ID, address, key)
-    (line,) = wrong(setup.run("check_setup"))
-    said = {
+    anchors = "0x" + "66" * 20 if case == "no contract" else deploy_games(node, chain)
+    in_file = "0x" + "65" * 20 if case == "other arguments" else anchors
+    line = f'anchor_state_registry = "{in_file}"'
+    two_chains.add_registry("output", SOURCE, CHAIN_ID, deploy_output(node, anchors), line)
+    sentence = {
         "another chain's games": f"are about chain {SOURCE + 1}, not {SOURCE}.",
         "no contract": "is not an AnchorStateRegistry whose games a registry can ask",
-        "another one": f'arguments (source = {SOURCE}, anchor_state_registry = "{asked}"). The',
+        "other arguments": f'(source = {SOURCE}, anchor_state_registry = "{anchors}"). The',
     }[case]
-    assert said in line
+    assert sentence in failed_check(two_chains)
 
 
-def test_a_registry_whose_constructor_planted_a_fact_is_unverifiable(
+def test_a_registry_whose_constructor_stored_a_fact_is_unverifiable(
     setup: LocalSetup, node: LocalNode
 ) -> None:
-    """Its runtime code is the genuine one, and a block that never was is accumulated in it."""
+    """Its runtime code is genuine, and its constructor accumulated a block that never existed."""
     genuine = Deployed(node, "NativeRegistry").address
     runtime = bytes.fromhex(node.rpc.ask("eth_getCode", genuine, "latest")[2:])
     planted = b"\x66" * 32
     code = planting({slot_of_accumulated(7): planted}, runtime)
     forged = Deployed(node, "NativeRegistry", bytecode=code)
     assert forged.reads.accumulated(7) == planted
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    setup.add_registry("native", CHAIN_ID, CHAIN_ID, checksummed(forged))
-    printed = setup.run("check_setup")
-    (line,) = wrong(printed)
+    address = str(to_checksum_address(forged.address))
+    line = failed_check(native_setup(setup, address, node.url))
     assert "unverifiable: its code is genuine, but its address does not prove" in line
 
 
 @pytest.mark.parametrize(("count", "threshold"), [(3, 1), (3, 3), (2, 2)])
-def test_other_signers_than_the_registry_has_are_reported(
-    setup: LocalSetup, node: LocalNode, source: LocalNode, count: int, threshold: int
+def test_other_signers_than_the_registrys_are_reported(
+    two_chains: LocalSetup, node: LocalNode, count: int, threshold: int
 ) -> None:
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    setup.add_chain(SOURCE, "Elsewhere", [source.url])
-    address = attested_and_optimism(node, source)["AttestedRegistry"]
-    setup.add_registry("attested", SOURCE, CHAIN_ID, address, *signed_by(count, threshold))
-    (line,) = wrong(setup.run("check_setup"))
-    assert "It was made with other arguments (source = 900, signers = [" in line
-    assert "threshold = 2, valid_until = 2028-01-01T00:00:00Z). The registry of your" in line
-    (registry,) = read_routes(setup.file).registries.values()
-    own = address_of(registry)
-    assert own != registry.address
-    assert line.endswith(f"arguments is at {own}: leave `address` out, or deploy it.")
+    lines = signer_lines(count, threshold)
+    two_chains.add_registry("attested", SOURCE, CHAIN_ID, deploy_attested(node), *lines)
+    failure = failed_check(two_chains)
+    assert "It was made with other arguments (source = 900, signers = [" in failure
+    assert "threshold = 2, valid_until = 2028-01-01T00:00:00Z). The registry of your" in failure
+    (registry,) = read_routes(two_chains.file).registries.values()
+    expected = address_of(registry)
+    assert expected != registry.address
+    assert failure.endswith(f"arguments is at {expected}: leave `address` out, or deploy it.")
 
 
-# What is wrong with nodes
+# Nodes
 
 
-def only_wrong(setup: LocalSetup, native: str, *urls: str, lines: tuple[str, ...] = ()) -> str:
-    """The one finding that is not ok, where the chain has these nodes."""
-    setup.add_chain(CHAIN_ID, "Local", urls, *lines)
-    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-    found = wrong(setup.run("check_setup"))
-    assert len(found) == 1
-    return found[0]
-
-
-def test_a_node_that_is_gone_is_named_by_its_number(
+def test_an_unreachable_node_is_named_by_its_number(
     setup: LocalSetup, node: LocalNode, native: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    setup.add_chain(CHAIN_ID, "Local", [node.url, "http://127.0.0.1:1"])
-    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-    (line,) = wrong(setup.run("check_setup"))
+    line = failed_check(native_setup(setup, native, node.url, "http://127.0.0.1:1"))
     assert line.split("  ")[1].strip() == "Local, node 2"
     assert line.endswith(
         "It does not answer (no connection). Check that it runs, and that `nodes` in "
@@ -295,77 +267,70 @@ def test_a_node_that_is_gone_is_named_by_its_number(
     assert caplog.messages == ["Node 2 of Local fails: nodes_unreachable."]
 
 
-def older_by(seconds: int) -> Any:
-    def change(_: list[Any], answer: Answer) -> Answer:
-        old = int(answer["result"]["timestamp"], 16) - seconds
-        return {"result": answer["result"] | {"timestamp": hex(old)}}
+def with_age(seconds: int) -> Any:
+    def change(_: list[Any], response: Response) -> Response:
+        timestamp = int(response["result"]["timestamp"], 16) - seconds
+        return {"result": response["result"] | {"timestamp": hex(timestamp)}}
 
     return change
 
 
-@pytest.mark.parametrize(("lag", "fits"), [(60, True), (61, False)])
-def test_a_node_behind_the_others_is_named(
-    setup: LocalSetup, node: LocalNode, native: str, lag: int, *, fits: bool
+@pytest.mark.parametrize(("lag", "is_ok"), [(60, True), (61, False)])
+def test_a_lagging_node_is_reported(
+    setup: LocalSetup, node: LocalNode, native: str, lag: int, *, is_ok: bool
 ) -> None:
-    with changed(node, "eth_getBlockByNumber", older_by(lag)) as behind:
-        setup.add_chain(CHAIN_ID, "Local", [node.url, behind], "finality = 0")
-        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    with changed_responses(node, "eth_getBlockByNumber", with_age(lag)) as lagging:
+        native_setup(setup, native, node.url, lagging, option="finality = 0")
         printed = setup.run("check_setup")
     (line,) = (line for line in printed.splitlines() if "Local, node 2  " in line)
-    assert line.startswith("ok  " if fits else "not ok  ")
-    assert ("61 seconds behind another node's" in line) is not fits
+    assert line.startswith("ok  " if is_ok else "not ok  ")
+    assert ("61 seconds behind another node's" in line) is not is_ok
 
 
 def test_a_node_of_another_chain_is_reported(
     setup: LocalSetup, node: LocalNode, source: LocalNode, native: str
 ) -> None:
-    setup.add_chain(CHAIN_ID, "Local", [node.url, source.url])
-    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-    (line,) = wrong(setup.run("check_setup"))
+    line = failed_check(native_setup(setup, native, node.url, source.url))
     assert "Local, node 2 " in line
     assert "It serves another chain. Correct `nodes` in ROUTES_FILE" in line
 
 
-def test_nodes_with_different_histories_are_named(
+def test_nodes_with_different_histories_are_reported(
     setup: LocalSetup, node: LocalNode, native: str
 ) -> None:
-    """Both have the chain's id, and each makes blocks of its own."""
-    with changed(node, "", None) as same, local_node("--slots-in-an-epoch", "1") as other:
-        other.rpc.ask("anvil_mine", hex(10))
-        setup.add_chain(CHAIN_ID, "Local", [node.url, same, other.url])
-        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-        (line,) = wrong(setup.run("check_setup"))
+    """Both have the chain's id, but different blocks."""
+    with changed_responses(node, "", None) as same, local_node("--slots-in-an-epoch", "1") as fork:
+        fork.rpc.ask("anvil_mine", hex(10))
+        line = failed_check(native_setup(setup, native, node.url, same, fork.url))
     assert "Local, all nodes" in line
     assert "Nodes 1 and 3 have different blocks " in line
 
 
-def proving_only(blocks: int, newest: int) -> Any:
-    def change(params: list[Any], answer: Answer) -> Answer:
+def with_proof_window(blocks: int, newest: int) -> Any:
+    def change(params: list[Any], response: Response) -> Response:
         if isinstance(params[2], dict):
             return refusal("invalid argument 2", -32602)
         if int(params[2], 16) < newest - blocks:
             return refusal("distance to target block exceeds maximum proof window", -32602)
-        return answer
+        return response
 
     return change
 
 
-@pytest.mark.parametrize(("window", "told"), [(0, 0), (3, 3), (4, 4), (5, 5)])
-def test_how_far_back_a_node_proves_is_reported(
-    setup: LocalSetup, node: LocalNode, native: str, window: int, told: int
+@pytest.mark.parametrize("window", [0, 3, 4, 5])
+def test_a_nodes_proof_window_is_measured(
+    setup: LocalSetup, node: LocalNode, native: str, window: int
 ) -> None:
-    change = proving_only(window, LiveChain(node).newest())
-    with changed(node, "eth_getProof", change) as short:
-        setup.add_chain(CHAIN_ID, "Local", [short], "finality = 0")
-        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-        printed = setup.run("check_setup")
-    assert wrong(printed) == []
-    assert f"eth_getProof reaches back {told} blocks, " in printed
+    change = with_proof_window(window, LiveChain(node).newest())
+    with changed_responses(node, "eth_getProof", change) as pruned:
+        printed = native_setup(setup, native, pruned, option="finality = 0").run("check_setup")
+    assert failed_checks(printed) == []
+    assert f"eth_getProof reaches back {window} blocks, " in printed
     assert "only final blocks of the last " in printed
 
 
 @pytest.mark.parametrize(
-    ("window", "users"),
+    ("window", "sentence"),
     [
         (128, "only final blocks of the last 4 minutes. Contracts know 8,191 blocks: name a node "),
         (1_500, "only final blocks of the last 50"),
@@ -373,76 +338,70 @@ def test_how_far_back_a_node_proves_is_reported(
         (50_000, "every block; those more than 8,191 back by hops"),
     ],
 )
-def test_what_users_get_of_a_pruning_node(setup: LocalSetup, window: int, users: str) -> None:
-    """Blocks of two seconds; it takes few questions to find out.
+def test_the_provable_blocks_of_a_pruning_node_are_reported(
+    setup: LocalSetup, window: int, sentence: str
+) -> None:
+    """Blocks of two seconds; a few calls measure the window.
 
-    All blocks have one state, because anvil is slow to keep so many.
+    All blocks have the same state, because Anvil is slow to keep so many.
     """
-    asked = Asked()
+    calls = Asked()
     with local_node("--prune-history") as node:
         node.rpc.ask("anvil_setCode", HASH_HISTORY, "0x")
-        address = deployed_by_factory(node, RegistryKind.NATIVE, CHAIN_ID)
+        address = deploy_by_factory(node, RegistryKind.NATIVE, CHAIN_ID)
         node.rpc.ask("anvil_mine", hex(10_000 - LiveChain(node).newest()), hex(2))
-        prunes = proving_only(window, 10_000)
+        prune = with_proof_window(window, 10_000)
 
-        def change(method: str, params: list[Any], answer: Answer) -> Answer:
+        def change(method: str, params: list[Any], response: Response) -> Response:
             if method != "eth_getProof":
-                return answer
+                return response
             proof = {"result": node.rpc.ask("eth_getProof", *params[:2], "latest")}
-            pruned: Answer = prunes(params, proof)
+            pruned: Response = prune(params, proof)
             return pruned
 
-        with relay(node.url, change, asked) as short:
-            setup.add_chain(CHAIN_ID, "Local", [short], "finality = 1")
-            setup.add_registry("native", CHAIN_ID, CHAIN_ID, address)
-            printed = setup.run("check_setup")
-    (proofs,) = (each for each in printed.splitlines() if "Local, node 1, proofs" in each)
-    assert f"Local, provable                               {users}" in printed
+        with relay(node.url, change, calls) as url:
+            printed = native_setup(setup, address, url, option="finality = 1").run("check_setup")
+    (proofs,) = (line for line in printed.splitlines() if "Local, node 1, proofs" in line)
+    assert f"Local, provable                               {sentence}" in printed
     if window < 10_000:
         assert f"reaches back {window:,} blocks" in proofs
-    assert asked.methods.count("eth_getProof") <= 2 * 27  # each by hash, and then by number
+    assert calls.methods.count("eth_getProof") <= 2 * 27  # by hash, and then by number
 
 
-def test_a_node_too_slow_for_old_proofs_is_asked_no_further(
+def test_measuring_stops_at_proofs_that_time_out(
     setup: LocalSetup, node: LocalNode, native: str
 ) -> None:
-    """It may work on such a proof for minutes."""
     newest = LiveChain(node).newest()
 
-    def change(params: list[Any], answer: Answer) -> Answer:
+    def change(params: list[Any], response: Response) -> Response:
         if isinstance(params[2], dict):
             return refusal("invalid argument 2", -32602)
         if int(params[2], 16) < newest - 4:
             time.sleep(1)
-        return answer
+        return response
 
-    with changed(node, "eth_getProof", change) as slow:
+    with changed_responses(node, "eth_getProof", change) as slow:
         setup.add("[limits]", "request_timeout = 0.5", "head_timeout = 0.5")
-        setup.add_chain(CHAIN_ID, "Local", [slow], "finality = 3")
-        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-        printed = setup.run("check_setup")
-    assert wrong(printed) == []
+        printed = native_setup(setup, native, slow, option="finality = 3").run("check_setup")
+    assert failed_checks(printed) == []
     assert "eth_getProof reaches back 3 blocks, " in printed
 
 
-@pytest.mark.parametrize(("window", "fits"), [(5, False), (6, True), (7, True)])
-def test_a_node_must_prove_as_far_back_as_blocks_are_final(
-    setup: LocalSetup, node: LocalNode, native: str, window: int, *, fits: bool
+@pytest.mark.parametrize(("window", "is_ok"), [(5, False), (6, True)])
+def test_a_proof_window_must_reach_back_to_final_blocks(
+    setup: LocalSetup, node: LocalNode, native: str, window: int, *, is_ok: bool
 ) -> None:
-    change = proving_only(window, LiveChain(node).newest())
-    with changed(node, "eth_getProof", change) as short:
-        setup.add_chain(CHAIN_ID, "Local", [short], "finality = 6")
-        setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-        found = wrong(setup.run("check_setup"))
-    if fits:
-        assert found == []
-    else:
-        assert "Local, node 1, proofs" in found[0]
-        assert (
-            "The newest final block is 6 blocks behind the head, and the node does not prove"
-            in found[0]
-        )
-        assert "keep proofs only for newer blocks" in found[0]
+    change = with_proof_window(window, LiveChain(node).newest())
+    with changed_responses(node, "eth_getProof", change) as pruned:
+        native_setup(setup, native, pruned, option="finality = 6")
+        failed = failed_checks(setup.run("check_setup"))
+    if is_ok:
+        assert failed == []
+        return
+    (line,) = failed
+    assert "Local, node 1, proofs" in line
+    assert "The newest final block is 6 blocks behind the head, and the node does not prove" in line
+    assert "keep proofs only for newer blocks" in line
 
 
 @pytest.mark.parametrize(
@@ -458,52 +417,50 @@ def test_a_node_must_prove_as_far_back_as_blocks_are_final(
 def test_a_missing_method_is_reported(
     setup: LocalSetup, node: LocalNode, native: str, method: str, subject: str
 ) -> None:
-    def change(*_: object) -> Answer:
+    def change(*_: object) -> Response:
         return refusal(f"the method {method} does not exist/is not available", -32601)
 
-    with changed(node, method, change) as address:
-        line = only_wrong(setup, native, address)
+    with changed_responses(node, method, change) as url:
+        line = failed_check(native_setup(setup, native, url))
     assert f"not ok  {subject}" in line
     assert f"do not offer {method}. Name another node in ROUTES_FILE." in line
 
 
-def test_a_state_root_that_is_not_of_its_block_is_reported(
+def test_a_state_root_of_another_block_is_reported(
     setup: LocalSetup, node: LocalNode, native: str
 ) -> None:
-    """As by proposals whose headers have the root of the state before the block."""
+    """Some proposed forks put the root of the state before the block into its header."""
 
-    def change(params: list[Any], answer: Answer) -> Answer:
-        assert answer
+    def change(params: list[Any], _: Response) -> Response:
         number = LiveChain(node).newest() - 3
         return {"result": node.rpc.ask("eth_getProof", *params[:2], hex(number))}
 
-    with changed(node, "eth_getProof", change) as address:
-        line = only_wrong(setup, native, address, lines=("finality = 2",))
-    assert "If every node answers so, a fork has changed the meaning of the state root" in line
+    with changed_responses(node, "eth_getProof", change) as url:
+        line = failed_check(native_setup(setup, native, url, option="finality = 2"))
+    assert "If all nodes report this, a fork has changed the meaning of the state root" in line
 
 
-# What is wrong with registries
+# Registries
 
 
-def test_no_contract_or_another_one_is_reported(setup: LocalSetup, node: LocalNode) -> None:
-    nowhere = "0x" + "66" * 20
-    line = only_wrong(setup, nowhere, node.url)
-    assert f"There is no contract at {nowhere}. Deploy one with manage.py deploy_regist" in line
+def test_an_address_without_a_contract_is_reported(setup: LocalSetup, node: LocalNode) -> None:
+    address = "0x" + "66" * 20
+    line = failed_check(native_setup(setup, address, node.url))
+    assert f"There is no contract at {address}. Deploy one with manage.py deploy_regist" in line
 
 
 def test_a_lowered_horizon_is_reported(setup: LocalSetup, node: LocalNode, native: str) -> None:
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    native_setup(setup, native, node.url)
     assert "takes headers until 2100-01-01T00:00:00Z" in setup.run("check_setup")
     with undone(node):
         lowered = f"0x{1_900_000_000:064x}"
         node.rpc.ask("anvil_setStorageAt", native, f"0x{STATE_HORIZON:064x}", lowered)
-        (line,) = wrong(setup.run("check_setup"))
+        line = failed_check(setup)
     assert "Accounts cannot be proven from 2030-03-17T17:46:40Z on" in line
 
 
 @pytest.mark.parametrize("other", ["OptimismRegistry", "one byte", "longer"])
-def test_code_that_is_not_as_built_is_reported(
+def test_code_of_another_version_is_reported(
     setup: LocalSetup, node: LocalNode, other: str
 ) -> None:
     code = bytearray(load_artifact("NativeRegistry").deployed_bytecode)
@@ -513,40 +470,36 @@ def test_code_that_is_not_as_built_is_reported(
         code += b"\x00"
     else:
         code = bytearray(load_artifact(other).deployed_bytecode)
-    place = "0x" + "65" * 20
+    address = "0x" + "65" * 20
     with undone(node):
-        node.rpc.ask("anvil_setCode", place, f"0x{code.hex()}")
-        line = only_wrong(setup, place, node.url)
+        node.rpc.ask("anvil_setCode", address, f"0x{code.hex()}")
+        line = failed_check(native_setup(setup, address, node.url))
     assert "is not this version's native registry" in line
 
 
-@pytest.mark.parametrize("case", ["no predeploy", "another hash", "a further block"])
-def test_an_l1_that_is_another_one_is_reported(
-    setup: LocalSetup, node: LocalNode, source: LocalNode, case: str
-) -> None:
-    address = attested_and_optimism(node, source)["OptimismRegistry"]
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    setup.add_chain(SOURCE, "Elsewhere", [source.url])
-    setup.add_registry("optimism", SOURCE, CHAIN_ID, address)
+@pytest.mark.parametrize("case", ["no predeploy", "another hash", "a later block"])
+def test_another_l1_is_reported(two_chains: LocalSetup, node: LocalNode, case: str) -> None:
+    address = deploy_by_factory(node, RegistryKind.OPTIMISM, SOURCE)
+    two_chains.add_registry("optimism", SOURCE, CHAIN_ID, address)
     with undone(node):
         if case == "no predeploy":
             node.rpc.ask("anvil_setCode", L1_BLOCK, "0x")
             node.rpc.ask("evm_mine")
         else:
             move_on(node, 7 if case == "another hash" else 700, b"\xab" * 32)
-        (line,) = wrong(setup.run("check_setup"))
+        line = failed_check(two_chains)
     told = "it is not an OP-stack chain" if case == "no predeploy" else "than Elsewhere, or further"
     assert told in line
 
 
-# What is wrong with the signer and the file
+# The signer, the budget and the file
 
 
 def test_a_signer_without_funds_is_reported(
     setup: LocalSetup, node: LocalNode, native: str
 ) -> None:
     setup.sign_with("11" * 32)
-    line = only_wrong(setup, native, node.url)
+    line = failed_check(native_setup(setup, native, node.url))
     assert "signer on Local" in line
     assert "has 0 ETH, too little for the 170,480 gas of a fact at " in line
 
@@ -555,8 +508,7 @@ def test_the_signers_pending_transactions_are_counted(
     setup: LocalSetup, node: LocalNode, native: str
 ) -> None:
     """With one pending, a backup must not be restored, nor the signer's key be changed."""
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    native_setup(setup, native, node.url)
     with undone(node):
         node.rpc.ask("evm_setAutomine", False)  # noqa: FBT003  (JSON)
         for _ in range(2):
@@ -569,21 +521,19 @@ def test_the_signers_pending_transactions_are_counted(
         assert "pending" not in setup.run("check_setup")
 
 
-@pytest.mark.parametrize("line", ["most_a_day = 1", "free = true", ""])
+@pytest.mark.parametrize("option", ["most_a_day = 1", "free = true", ""])
 def test_a_chain_without_a_daily_budget_gets_a_hint(
-    setup: LocalSetup, node: LocalNode, native: str, line: str
+    setup: LocalSetup, node: LocalNode, native: str, option: str
 ) -> None:
-    setup.add_chain(CHAIN_ID, "Local", [node.url], line)
-    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-    printed = setup.run("check_setup")
-    assert wrong(printed) == []
-    hints = [each for each in printed.splitlines() if each.startswith("hint ")]
+    printed = native_setup(setup, native, node.url, option=option).run("check_setup")
+    assert failed_checks(printed) == []
+    hints = [line for line in printed.splitlines() if line.startswith("hint ")]
     assert [
         hint.endswith("Set `most_a_day` in ROUTES_FILE if its gas costs money.") for hint in hints
-    ] == ([] if line else [True])
+    ] == ([] if option else [True])
 
 
-def test_no_chain_and_a_broken_file_are_reported(setup: LocalSetup) -> None:
+def test_a_file_without_chains_or_with_a_fault_is_reported(setup: LocalSetup) -> None:
     assert (
         setup.run("check_setup")
         == "FAILED: ROUTES_FILE names no chains: there is nothing to prove."
@@ -592,17 +542,16 @@ def test_no_chain_and_a_broken_file_are_reported(setup: LocalSetup) -> None:
     assert setup.run("check_setup").startswith("FAILED: ROUTES_FILE, chains: x is not a chain id")
 
 
-def test_the_exit_code_says_it_too(
+def test_the_exit_code_is_1_if_a_check_fails(
     manage: Manage, setup: LocalSetup, node: LocalNode, native: str, tmp_path: Path
 ) -> None:
     """As a process, with the key in a file."""
     (tmp_path / "key").write_text(f"0x{KEY}\n")
-    setup.add_chain(CHAIN_ID, "Local", [node.url])
-    setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
+    native_setup(setup, native, node.url)
     variables = {"ROUTES_FILE": str(setup.file), "DEVELOPMENT": "1"}
     key = {"SIGNER_KEY_FILE": str(tmp_path / "key")}
     done = manage("check_setup", **variables, **key)
-    (line,) = wrong(f"{done.stdout}FAILED: {done.stderr.removeprefix('CommandError: ')}")
+    (line,) = failed_checks(f"{done.stdout}FAILED: {done.stderr.removeprefix('CommandError: ')}")
     assert line.split("  ")[-1] == "The database is not migrated. Run: manage.py migrate"
     manage("migrate", **variables)
     done = manage("check_setup", **variables, **key)

@@ -1,4 +1,4 @@
-"""`init` writes routes files for public networks that the other commands take as they are."""
+"""`init` writes routes files for public networks, which the other commands accept unchanged."""
 
 import os
 import pty
@@ -26,10 +26,10 @@ from tests.queries.management.local_setup import ADDRESS, KEY, LocalSetup
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
 NOWHERE = "http://127.0.0.1:1/hunter2"
-TWO = ",".join(signer.address for signer in SIGNERS[:2])
+TWO_SIGNERS = ",".join(signer.address for signer in SIGNERS[:2])
 SEPOLIA, OP_SEPOLIA, BASE_SEPOLIA = 11_155_111, 11_155_420, 84_532
 GAMES = "0xa1Cec548926eb5d69aa3B7B57d371EdBdD03e64b"  # of OP Sepolia, on Sepolia
-# All other pairs of different networks take an attested registry.
+# All other pairs of different networks need an attested registry.
 KINDS = {
     ("ethereum", "optimism"): RegistryKind.OPTIMISM,
     ("ethereum", "base"): RegistryKind.OPTIMISM,
@@ -42,63 +42,64 @@ KINDS = {
 
 @pytest.fixture
 def setup(settings: LazySettings, tmp_path: Path) -> LocalSetup:
-    one = LocalSetup(settings, tmp_path)
-    one.file.unlink()
-    return one
+    local_setup = LocalSetup(settings, tmp_path)
+    local_setup.file.unlink()
+    return local_setup
 
 
-def written(setup: LocalSetup, *arguments: str) -> Routes:
+def written_routes(setup: LocalSetup, *arguments: str) -> Routes:
     _, printed = setup.run_apart("init", *arguments)
     assert printed.startswith(f"Wrote {setup.file}."), printed
     return read_routes(setup.file)
 
 
-@pytest.mark.parametrize(("source", "to"), list(product(NETWORKS, NETWORKS)))
-def test_every_pair_of_networks(setup: LocalSetup, source: str, to: str) -> None:
-    nodes = (f"--node={name}={NOWHERE}" for name in dict.fromkeys((source, to)))
-    signers = ("--signers", TWO, "--threshold", "2")
-    routes = written(setup, f"{source}:{to}", *nodes, *signers)
+@pytest.mark.parametrize(("source", "destination"), list(product(NETWORKS, NETWORKS)))
+def test_every_pair_of_networks_gets_its_kind_of_registry(
+    setup: LocalSetup, source: str, destination: str
+) -> None:
+    nodes = (f"--node={name}={NOWHERE}" for name in dict.fromkeys((source, destination)))
+    signers = ("--signers", TWO_SIGNERS, "--threshold", "2")
+    routes = written_routes(setup, f"{source}:{destination}", *nodes, *signers)
     (registry,) = routes.registries.values()
-    other = RegistryKind.NATIVE if source == to else RegistryKind.ATTESTED
-    assert registry.kind is KINDS.get((source, to), other)
+    default = RegistryKind.NATIVE if source == destination else RegistryKind.ATTESTED
+    assert registry.kind is KINDS.get((source, destination), default)
     assert proves_its_code(registry)
-    destination = routes.chains[registry.destination]
-    assert destination.most_a_day
+    assert routes.chains[registry.destination].most_a_day
     assert all(chain.explorer for chain in routes.chains.values())
 
 
 def test_several_routes_share_their_chains(setup: LocalSetup) -> None:
     nodes = ("--node", f"ethereum={NOWHERE}", "--node", f"ethereum={NOWHERE}2")
-    routes = written(setup, "ethereum", "ethereum:base", *nodes, "--node", f"base={NOWHERE}")
+    routes = written_routes(setup, "ethereum", "ethereum:base", *nodes, "--node", f"base={NOWHERE}")
     assert set(routes.registries) == {(1, 1), (1, 8453)}
     assert [len(chain.nodes) for chain in routes.chains.values()] == [2, 1]
 
 
-def test_only_its_user_can_read_a_new_file_and_force_replaces_it_at_once(
+def test_a_new_file_is_private_and_force_replaces_it_atomically(
     setup: LocalSetup, tmp_path: Path
 ) -> None:
-    written(setup, "sepolia", "--node", f"sepolia={NOWHERE}")
+    written_routes(setup, "sepolia", "--node", f"sepolia={NOWHERE}")
     assert setup.file.stat().st_mode & 0o777 == 0o600
     before = setup.file.read_bytes()
     hoodi = ("hoodi", "--node", f"hoodi={NOWHERE}")
-    said = f"FAILED: {setup.file} is there already. Name another one, or use --force."
-    assert setup.run("init", *hoodi) == said
+    sentence = f"FAILED: {setup.file} is there already. Name another one, or use --force."
+    assert setup.run("init", *hoodi) == sentence
     assert setup.file.read_bytes() == before
     setup.file.chmod(0o640)
     if os.geteuid() == 0:
         os.chown(setup.file, 1, 2)
     with setup.file.open("rb") as reader:  # such as a prover that starts now
-        assert set(written(setup, *hoodi, "--force").chains) == {560_048}
+        assert set(written_routes(setup, *hoodi, "--force").chains) == {560_048}
         assert reader.read() == before
-    held = setup.file.stat()
-    assert held.st_mode & 0o777 == 0o640
-    assert os.geteuid() != 0 or (held.st_uid, held.st_gid) == (1, 2)
+    replaced = setup.file.stat()
+    assert replaced.st_mode & 0o777 == 0o640
+    assert os.geteuid() != 0 or (replaced.st_uid, replaced.st_gid) == (1, 2)
     assert list(tmp_path.iterdir()) == [setup.file]
 
 
-def test_a_node_s_address_may_stand_in_a_file(setup: LocalSetup, tmp_path: Path) -> None:
+def test_a_nodes_url_may_be_in_a_file(setup: LocalSetup, tmp_path: Path) -> None:
     (tmp_path / "node").write_text(f"{NOWHERE}\n")
-    routes = written(setup, "sepolia", "--node", f"sepolia=@{tmp_path}/node")
+    routes = written_routes(setup, "sepolia", "--node", f"sepolia=@{tmp_path}/node")
     assert routes.chains[SEPOLIA].nodes[0].url == NOWHERE
     assert "hunter2" not in setup.file.read_text()
 
@@ -120,10 +121,13 @@ def test_a_node_s_address_may_stand_in_a_file(setup: LocalSetup, tmp_path: Path)
             "signers vouch for block hashes. Name them: --signers 0x…,0x… --threshold N.",
         ),
         (["sepolia", "--signers", "0x12"], "--signers takes different checksummed addresses"),
-        (["sepolia", "--signers", TWO], "--threshold says how many of the signers must agree: 1"),
+        (
+            ["sepolia", "--signers", TWO_SIGNERS],
+            "--threshold says how many of the signers must agree: 1",
+        ),
     ],
 )
-def test_what_is_missing_or_wrong_is_named(
+def test_missing_and_invalid_arguments_are_reported(
     setup: LocalSetup, tmp_path: Path, arguments: list[str], sentence: str
 ) -> None:
     printed = setup.run("init", *arguments)
@@ -136,10 +140,10 @@ def test_what_is_missing_or_wrong_is_named(
 
 
 def on_a_terminal(folder: Path, answers: str, *arguments: str, **variables: str) -> str:
-    """What the command prints to a person who types these answers."""
+    """Run a command on a terminal where these answers are typed, and return its output."""
     keyboard, terminal = pty.openpty()
     os.write(keyboard, answers.encode())
-    ended = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "manage.py", *arguments],
         stdin=terminal,
         env=clean_environment(folder, DEVELOPMENT="1", **variables),
@@ -150,41 +154,41 @@ def on_a_terminal(folder: Path, answers: str, *arguments: str, **variables: str)
     )
     os.close(terminal)
     os.close(keyboard)
-    return ended.stderr + ended.stdout
+    return completed.stderr + completed.stdout
 
 
-def test_a_person_is_asked_for_what_is_left_out(tmp_path: Path) -> None:
+def test_missing_arguments_are_asked_on_a_terminal(tmp_path: Path) -> None:
     file = tmp_path / "routes.toml"
     signers = ",".join(signer.address for signer in SIGNERS[:3])
     answers = ["gnosis", "base:ethereum", NOWHERE, "", "nowhere", NOWHERE, f"{NOWHERE}2", ""]
-    said = on_a_terminal(
+    printed = on_a_terminal(
         tmp_path, "\n".join([*answers, signers, "4", "2", ""]), "init", ROUTES_FILE=str(file)
     )
     for part in (
         "or sepolia)? gnosis is not a known network. Known are",
         "Another node of Base (Enter: no more):",
-        "A node's address: it is not an http or https address.",
+        "http or https address.",
         "takes an attested registry: signers vouch for block hashes.",
         "How many of these 3 must agree? --threshold says how many of the signers",
         "Base → Ethereum: attested registry 0x",
         "Node 2 of Ethereum does not answer, so it is not checked.",
         "One node only: Base.",
     ):
-        assert part in said
+        assert part in printed
     routes = read_routes(file)
     (registry,) = routes.registries.values()
     assert (registry.kind, registry.threshold) == (RegistryKind.ATTESTED, 2)
     assert len(routes.chains[1].nodes) == 2
 
 
-def test_nothing_is_written_where_the_questions_are_left(tmp_path: Path) -> None:
+def test_nothing_is_written_if_the_questions_are_not_answered(tmp_path: Path) -> None:
     file = tmp_path / "routes.toml"
-    said = on_a_terminal(tmp_path, "sepolia\n\x04", "init", ROUTES_FILE=str(file))
-    assert "The questions were not answered; nothing was written." in said
+    printed = on_a_terminal(tmp_path, "sepolia\n\x04", "init", ROUTES_FILE=str(file))
+    assert "The questions were not answered; nothing was written." in printed
     assert not file.exists()
 
 
-# The whole way
+# With local chains
 
 
 @pytest.fixture(scope="module")
@@ -212,8 +216,8 @@ def test_a_node_of_another_chain_is_refused(
     setup: LocalSetup, chains: dict[str, LocalNode]
 ) -> None:
     nodes = (f"--node=sepolia={chains[name].url}" for name in ("sepolia", "base-sepolia"))
-    said = f"FAILED: Node 2 of Sepolia is a node of chain {BASE_SEPOLIA}, not {SEPOLIA}. Nothing"
-    assert setup.run("init", "sepolia", *nodes).startswith(said)
+    sentence = f"FAILED: Node 2 of Sepolia is a node of chain {BASE_SEPOLIA}, not {SEPOLIA}."
+    assert setup.run("init", "sepolia", *nodes).startswith(sentence)
     assert not setup.file.exists()
 
 
@@ -223,11 +227,12 @@ ROUTES = (
 )  # fmt: skip
 
 
-def test_init_deploy_check(setup: LocalSetup, chains: dict[str, LocalNode]) -> None:
-    """All that an operator of a testnet runs before the first prover."""
+def test_an_operator_can_init_deploy_and_check(
+    setup: LocalSetup, chains: dict[str, LocalNode]
+) -> None:
     nodes = [f"--node={name}={node.url}" for name, node in chains.items()]
-    said = setup.run("init", *ROUTES, *nodes, "--signers", TWO, "--threshold", "1")
-    assert f"send ETH on Sepolia and Base Sepolia and OP Sepolia to {ADDRESS}" in said
+    printed = setup.run("init", *ROUTES, *nodes, "--signers", TWO_SIGNERS, "--threshold", "1")
+    assert f"send ETH on Sepolia and Base Sepolia and OP Sepolia to {ADDRESS}" in printed
     assert "registry of Sepolia on Base Sepolia" in setup.run("check_setup")
     before = setup.run("cost")
     assert before.count("Deploying the registry, once: ") == len(ROUTES)
@@ -241,16 +246,16 @@ def test_init_deploy_check(setup: LocalSetup, chains: dict[str, LocalNode]) -> N
     assert after.count("The registry is deployed.") == len(ROUTES)
 
 
-def test_a_person_is_asked_before_it_costs(tmp_path: Path, chains: dict[str, LocalNode]) -> None:
+def test_deploying_asks_before_it_pays(tmp_path: Path, chains: dict[str, LocalNode]) -> None:
     file, node = tmp_path / "routes.toml", chains["optimism-sepolia"]
     variables = {"ROUTES_FILE": str(file), "SIGNER_KEY": KEY}
-    own = ("init", "optimism-sepolia", "--node", f"optimism-sepolia={node.url}")
-    assert "manage.py deploy_registry" in on_a_terminal(tmp_path, "", *own, **variables)
-    sent = node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest")
-    said = on_a_terminal(tmp_path, "n\n", "deploy_registry", **variables)
-    refused = "Deploy it? [y/N] The registry of OP Sepolia's facts on OP Sepolia: Nothing was sent."
-    assert refused in said
-    assert said.rstrip().endswith("CommandError: Not deployed: 1 of 1.")
-    assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == sent
-    said = on_a_terminal(tmp_path, "y\n", "deploy_registry", **variables)
-    assert "Deployed in block" in said
+    init = ("init", "optimism-sepolia", "--node", f"optimism-sepolia={node.url}")
+    assert "manage.py deploy_registry" in on_a_terminal(tmp_path, "", *init, **variables)
+    nonce = node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest")
+    printed = on_a_terminal(tmp_path, "n\n", "deploy_registry", **variables)
+    refusal = "Deploy it? [y/N] The registry of OP Sepolia's facts on OP Sepolia: Nothing was sent."
+    assert refusal in printed
+    assert printed.rstrip().endswith("CommandError: Not deployed: 1 of 1.")
+    assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == nonce
+    printed = on_a_terminal(tmp_path, "y\n", "deploy_registry", **variables)
+    assert "Deployed in block" in printed

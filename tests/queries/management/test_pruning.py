@@ -1,4 +1,4 @@
-"""`prune` deletes what nothing needs any more, and `forget` an account; facts on chain stay."""
+"""`prune` deletes old batches, and `forget` an account; facts on chain stay."""
 
 import sys
 from dataclasses import replace
@@ -39,9 +39,9 @@ def prune(*options: str) -> str:
     return run("prune", "--older-than", "90d", *options)
 
 
-def proven(service: Service, block: int, account: str = HOLDER, **more: Any) -> str:
+def prove(service: Service, block: int, account: str = HOLDER, **options: Any) -> str:
     entry = {"accounts": {account: {"props": ["BALANCE"]}}}
-    batch = service.submit({str(CHAIN_ID): {f"block:{block}": entry}}, **more)
+    batch = service.submit({str(CHAIN_ID): {f"block:{block}": entry}}, **options)
     service.work(batch)
     return batch
 
@@ -55,31 +55,31 @@ def finalize(service: Service) -> None:
 
 
 def age(*batches: str) -> None:
-    """As if these had ended, and everything had been signed, 91 days ago."""
-    then = shared_now() - OLD
-    Batch.objects.filter(pk__in=batches).update(ended=then)
-    SentTransaction.objects.update(signed=then)
+    """Date the ends of these batches, and all signatures, back by 91 days."""
+    past = shared_now() - OLD
+    Batch.objects.filter(pk__in=batches).update(ended=past)
+    SentTransaction.objects.update(signed=past)
 
 
-def is_there(service: Service, batch: str) -> bool:
-    answer = service.client.get(
+def exists(service: Service, batch: str) -> bool:
+    response = service.client.get(
         "/batch-query-status", {"batchQueryId": batch}, headers={"api-key": service.key}
     )
-    return bool(answer.status_code == 200)
+    return bool(response.status_code == 200)
 
 
 def counts() -> list[int]:
-    rows = (Batch, Query, WebhookDelivery, SentTransaction, BlockJob)
-    return [each.objects.count() for each in rows]
+    models = (Batch, Query, WebhookDelivery, SentTransaction, BlockJob)
+    return [model.objects.count() for model in models]
 
 
-def test_old_batches_go_with_what_only_they_needed(service: Service) -> None:
-    """A batch of the same block, and what proves it, stays; so does the last nonce."""
+def test_old_batches_are_deleted_with_rows_that_only_they_needed(service: Service) -> None:
+    """A newer batch of the same block stays with its proof; so does the last nonce."""
     block = service.head() - 2
-    with_hook = {"url": "https://receiver.example/", "headers": {"X-Secret": "hunter2"}}
-    first = proven(service, block - 1, webhook=with_hook)
-    old, new = proven(service, block), proven(service, block, OTHER)
-    last = proven(service, block - 2)
+    webhook = {"url": "https://receiver.example/", "headers": {"X-Secret": "hunter2"}}
+    first = prove(service, block - 1, webhook=webhook)
+    old, new = prove(service, block), prove(service, block, OTHER)
+    last = prove(service, block - 2)
     waiting = service.submit(
         {str(CHAIN_ID): {f"block:{service.head() + 200}": {"header": ["TIMESTAMP"]}}}
     )
@@ -87,18 +87,18 @@ def test_old_batches_go_with_what_only_they_needed(service: Service) -> None:
     nothing = "0 batches, 0 queries, 0 webhook deliveries, 0 transactions, 0 block jobs"
     assert prune() == f"Deleted {nothing}.\n"  # a reorg may still remove their transactions
     finalize(service)
-    assert "delete 2 batches with 2 queries" in prune("--dry-run")  # one's webhook is pending
+    assert "delete 2 batches with 2 queries" in prune("--dry-run")  # one has a webhook
     deliver_all(service)
     WebhookDelivery.objects.update(look_again=None)  # given up
     before = counts()
     assert "delete 3 batches with 3 queries" in prune("--dry-run")
     assert counts() == before
     highest = SentTransaction.objects.order_by("-nonce")[0]
-    said = "3 batches, 3 queries, 1 webhook delivery, 1 transaction, 1 block job"
-    assert prune() == f"Deleted {said}.\n"
+    rows = "3 batches, 3 queries, 1 webhook delivery, 1 transaction, 1 block job"
+    assert prune() == f"Deleted {rows}.\n"
     assert prune() == f"Deleted {nothing}.\n"
     assert not WebhookAttempt.objects.exists()
-    assert [is_there(service, each) for each in (first, old, last)] == [False, False, False]
+    assert not any(exists(service, batch) for batch in (first, old, last))
     assert SentTransaction.objects.filter(pk=highest.pk).exists()
     assert whole_proof(service, new).blocks
     for number in (block - 2, block - 1, block):
@@ -106,27 +106,27 @@ def test_old_batches_go_with_what_only_they_needed(service: Service) -> None:
         assert word
         assert int.from_bytes(word) == service.balance(HOLDER, number)
     assert service.status(waiting)["queryStatus"] == "IN_PROGRESS"
-    again = proven(service, block - 1)  # its facts are there, and cost nothing
-    assert service.status(again)["queryStatus"] == "DONE"
+    repeated = prove(service, block - 1)  # its facts are on chain, and cost nothing
+    assert service.status(repeated)["queryStatus"] == "DONE"
 
 
-def test_a_block_job_that_is_pruned_while_a_batch_is_attached_to_it_is_made_again(
+def test_a_block_job_that_is_pruned_while_a_batch_joins_it_is_created_again(
     service: Service,
 ) -> None:
     block = service.head() - 2
-    proven(service, block)
+    prove(service, block)
     entry = {"accounts": {OTHER: {"props": ["BALANCE"]}}}
     batch = service.submit({str(CHAIN_ID): {f"block:{block}": entry}})
     pruned = list[str]()
 
-    def prune_now(execute: Any, sql: str, *rest: Any) -> Any:
-        """As a `prune` whose transaction is committed after the job was found to exist."""
-        made = execute(sql, *rest)
+    def prune_now(execute: Any, sql: str, *arguments: Any) -> Any:
+        """Act as a `prune` that commits after the job was found to exist."""
+        result = execute(sql, *arguments)
         if 'INTO "queries_blockjob"' in sql and not pruned:
             pruned.append(sql)
             with connection.cursor() as cursor:
                 cursor.execute("UPDATE queries_blockjob SET block = block + 1000")
-        return made
+        return result
 
     with connection.execute_wrapper(prune_now):
         service.work(batch)
@@ -134,17 +134,17 @@ def test_a_block_job_that_is_pruned_while_a_batch_is_attached_to_it_is_made_agai
     assert service.status(batch)["queryStatus"] == "DONE"
 
 
-def test_an_account_is_forgotten_once_nothing_of_it_can_change(
+def test_an_account_is_deleted_once_none_of_its_rows_can_change(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     block, owner = service.head() - 2, Account.objects.get()
     stranger, _ = Account.objects.of_wallet(Wallet(Key.create().address))
     other = replace(service, key=manage.shown(manage.add_key(stranger, "Other")) or "")
-    with_hook = {"url": "https://receiver.example/", "headers": {"X-Secret": "hunter2"}}
-    proven(service, block, webhook=with_hook)
-    kept = proven(other, block)
+    webhook = {"url": "https://receiver.example/", "headers": {"X-Secret": "hunter2"}}
+    prove(service, block, webhook=webhook)
+    kept = prove(other, block)
     future = {f"block:{service.head() + 200}": {"header": ["TIMESTAMP"]}}
-    service.submit({str(CHAIN_ID): future}, webhook=with_hook)
+    service.submit({str(CHAIN_ID): future}, webhook=webhook)
     monkeypatch.setattr(sys, "stdin", StringIO("n\n"))
     with pytest.raises(CommandError, match=r"^Nothing was deleted\.$"):
         run("forget", owner.owner_name)
@@ -155,7 +155,7 @@ def test_an_account_is_forgotten_once_nothing_of_it_can_change(
     assert not WebhookDelivery.objects.exists()
     assert "hunter2" not in str(list(Batch.objects.values_list("webhook_url", "webhook_headers")))
     finalize(service)
-    assert run("forget", owner.owner_name, "--yes") == f"{owner} is forgotten.\n"
+    assert run("forget", owner.owner_name, "--yes") == f"{owner} is deleted.\n"
     assert list(Account.objects.all()) == [stranger]
     assert ApiKey.objects.get().owner == stranger
     assert whole_proof(other, kept).blocks

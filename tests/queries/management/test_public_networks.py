@@ -17,7 +17,7 @@ from explorer.demo.local_node import LocalNode, local_node
 from tests.commands import clean_environment, free_port
 from tests.queries.attacks.registry_attacks import move_on, put_predeploy
 from tests.queries.contracts.live_chain import LiveChain
-from tests.scenarios.service import until
+from tests.rigs.service import until
 
 pytestmark = pytest.mark.no_database
 
@@ -32,29 +32,29 @@ def blocks(repository: Path) -> list[str]:
 
 @contextmanager
 def chain(chain_id: int) -> Iterator[LocalNode]:
-    """With blocks enough for gas to be as cheap as on an L2."""
+    """A chain with enough blocks for gas to be as cheap as on an L2."""
     with local_node("--slots-in-an-epoch", "1", "--chain-id", str(chain_id)) as node:
         put_predeploy(node)
         node.rpc.ask("anvil_mine", hex(40))
         yield node
 
 
-class Reader:
-    """Follows the guide in a folder of its own, with these nodes in place of the guide's."""
+class GuideReader:
+    """Follows the guide in its own folder, with local nodes."""
 
     def __init__(self, folder: Path, repository: Path, nodes: dict[str, str]) -> None:
         self._folder, self._repository = folder, repository
         self._port = str(free_port())
-        ours = {"$HOME/tacitus": f"{folder}/tacitus", "--port 8000": f"--port {self._port}"}
-        self._other = {**ours, **nodes}
+        local = {"$HOME/tacitus": f"{folder}/tacitus", "--port 8000": f"--port {self._port}"}
+        self._replacements = {**local, **nodes}
         bin_folder = Path(sys.executable).parent
         self._environment = clean_environment(folder, STATIC_ROOT=str(folder / "static"))
         self._environment["PATH"] = f"{bin_folder}:{self._environment['PATH']}"
 
     def start(self, *blocks: str) -> subprocess.Popen[str]:
         script = "\n".join(blocks)
-        for shown, there in self._other.items():
-            script = script.replace(shown, there)
+        for text, replacement in self._replacements.items():
+            script = script.replace(text, replacement)
         return subprocess.Popen(
             ["sh", "-ec", script],
             cwd=self._repository,
@@ -72,8 +72,7 @@ class Reader:
         assert program.returncode == 0, printed
         return printed
 
-    def sees_a_page(self) -> bool:
-        """Without a proxy, on this machine."""
+    def can_open_guide(self) -> bool:
         try:
             page = requests.get(f"http://127.0.0.1:{self._port}/docs/first-fact", timeout=10)
         except requests.ConnectionError:
@@ -83,22 +82,21 @@ class Reader:
     def fund(self, node: LocalNode, ether: float) -> None:
         key = (self._folder / "tacitus" / "signer_key").read_text().strip()
         node.rpc.ask("anvil_setBalance", Account.from_key(key).address, hex(int(ether * 10**18)))
-        # A header holds the root of the state before it was changed by hand.
+        # The newest header does not include the changed balance.
         node.rpc.ask("anvil_mine", hex(3))
 
 
-def offers(text: str) -> set[str]:
-    """The JSON-RPC methods in it."""
+def json_rpc_methods(text: str) -> set[str]:
     return set(re.findall(r"\beth_[A-Za-z]+", text))
 
 
-def test_every_method_that_nodes_are_asked_is_named(repository: Path) -> None:
+def test_the_guide_lists_every_json_rpc_method(repository: Path) -> None:
     guide = (repository / "explorer" / "docs" / "public-networks.md").read_text()
     table = guide.partition("Tacitus calls these methods")[2].partition("\n\nA request")[0]
-    folders = [repository / "queries" / each for each in ("chain", "planning", "prover")]
+    folders = [repository / "queries" / name for name in ("chain", "planning", "prover")]
     files = [file for folder in folders for file in folder.glob("*.py")]
-    asked = "".join(file.read_text() for file in files)
-    assert offers(table) == {each[1:-1] for each in re.findall('"eth_[A-Za-z]+"', asked)}
+    code = "".join(file.read_text() for file in files)
+    assert json_rpc_methods(table) == set(re.findall('"(eth_[A-Za-z]+)"', code))
 
 
 def exports(block: str) -> str:
@@ -106,14 +104,13 @@ def exports(block: str) -> str:
 
 
 def at_localhost(node: LocalNode) -> str:
-    """The same node by another address."""
     return node.url.replace("127.0.0.1", "localhost")
 
 
 def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path: Path) -> None:
     prepare, init, deploy, check, start, _ = blocks
     with chain(11_155_111) as node:
-        reader = Reader(
+        reader = GuideReader(
             tmp_path,
             repository,
             {
@@ -121,20 +118,20 @@ def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path:
                 "https://another.example.org": at_localhost(node),
             },
         )
-        said = reader.run(prepare, init)
-        assert "Next:\n  manage.py cost" in said
-        assert "Deploying the registry, once: 4," in said
+        printed = reader.run(prepare, init)
+        assert "Next:\n  manage.py cost" in printed
+        assert "Deploying the registry, once: 4," in printed
         assert node.url not in (tmp_path / "tacitus" / "routes.toml").read_text()
         reader.fund(node, 0.1)
-        said = reader.run(exports(prepare), deploy, check)
-        assert "Deployed in block" in said
-        assert "Sepolia, provable" in said
-        assert re.search("^All [0-9]+ checks are ok[.]$", said, re.MULTILINE)
+        printed = reader.run(exports(prepare), deploy, check)
+        assert "Deployed in block" in printed
+        assert "Sepolia, provable" in printed
+        assert re.search("^All [0-9]+ checks are ok[.]$", printed, re.MULTILINE)
         running = reader.start(exports(prepare), start, "wait")
         try:
             assert running.stdout
             assert any("Proving on 1 route" in line for line in running.stdout)
-            until(reader.sees_a_page, what="the server answers this machine")
+            until(reader.can_open_guide, what="the server answers this machine")
         finally:
             os.killpg(running.pid, signal.SIGTERM)
             running.communicate(timeout=60)
@@ -145,7 +142,7 @@ def test_ethereum_proven_to_base(blocks: list[str], repository: Path, tmp_path: 
     with chain(1) as ethereum, chain(8453) as base:
         move_on(base, 7, LiveChain(ethereum).header(7).hash)
         base.rpc.ask("anvil_mine", hex(40))
-        reader = Reader(
+        reader = GuideReader(
             tmp_path,
             repository,
             {
@@ -155,9 +152,9 @@ def test_ethereum_proven_to_base(blocks: list[str], repository: Path, tmp_path: 
                 "https://another-base.example.org": at_localhost(base),
             },
         )
-        said = reader.run(prepare, init)
-        assert "A block can be proven 13 to 20 minutes after it was made." in said
+        printed = reader.run(prepare, init)
+        assert "A block can be proven 13 to 20 minutes after it was made." in printed
         reader.fund(base, 0.01)
-        said = reader.run(exports(prepare), deploy, check)
-        assert "sees Ethereum up to block 7" in said
-        assert re.search("^All [0-9]+ checks are ok[.]$", said, re.MULTILINE)
+        printed = reader.run(exports(prepare), deploy, check)
+        assert "sees Ethereum up to block 7" in printed
+        assert re.search("^All [0-9]+ checks are ok[.]$", printed, re.MULTILINE)

@@ -26,7 +26,7 @@ from tests.accounts.concurrency import all_at_once
 from tests.queries.api.json_schema import Schemas
 from tests.queries.prover.service import CHAIN_ID, ETHER, Service, running_service
 from tests.rigs.local_chain import a_day_ago
-from tests.rigs.lying_node import lying_node, stall
+from tests.rigs.stub_node import lying_node, stall
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"

@@ -7,7 +7,7 @@ from typing import Any
 
 import requests
 
-from tests.rigs.lying_node import LyingNode, lying_node
+from tests.rigs.stub_node import LyingNode, lying_node
 
 # Handles a request; `PassOn` sends it to the node, and returns the answer.
 PassOn = Callable[[], bytes]

@@ -20,7 +20,7 @@ from queries.prover.watch import Watch
 from tests.explorer.monitoring.exposed import Samples, exposed
 from tests.queries.prover.between import PassOn, calls_of, proxy
 from tests.queries.prover.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
-from tests.rigs.lying_node import LyingNode, as_json
+from tests.rigs.stub_node import LyingNode, as_json
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 

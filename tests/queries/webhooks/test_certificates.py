@@ -13,7 +13,7 @@ from celery.exceptions import OperationalError
 from queries.chain.json_rpc import JsonRpc, NodeUnreachable
 from queries.engines.celery import app_with
 from queries.webhooks.post import NotDeliveredError, post
-from tests.rigs.own_certificate import DAY, own_certificate
+from tests.rigs.certificates import DAY, self_signed_certificate
 from tests.rigs.tls_receiver import tls_receiver
 
 pytestmark = pytest.mark.no_database
@@ -101,7 +101,7 @@ def test_a_trusted_certificate_is_accepted(
     asker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the tests below could fail for another reason."""
-    certificate = own_certificate(tmp_path, HOST)
+    certificate = self_signed_certificate(tmp_path, HOST)
     _trust(certificate, monkeypatch)
     client, response = ANSWERED[asker]
     with tls_receiver(certificate) as kept:
@@ -117,7 +117,7 @@ def test_nothing_is_sent_without_a_trusted_certificate(
     asker: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad, client = BAD_CERTIFICATES[shown], ASKERS[asker]
-    certificate = own_certificate(tmp_path, bad.host, bad.ends)
+    certificate = self_signed_certificate(tmp_path, bad.host, bad.ends)
     if bad.trusted:
         _trust(certificate, monkeypatch)
     refused = pytest.raises(client.refusal, match=client.why)

@@ -1,9 +1,9 @@
-"""A real local chain (anvil), as a scenario sees it: JSON-RPC and contract calls."""
+"""A local chain as a scenario sees it: JSON-RPC to its own Anvil node, and contract calls."""
 
 import json
-import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,14 @@ from eth_abi.abi import encode
 from eth_utils.abi import function_signature_to_4byte_selector
 from eth_utils.address import to_checksum_address
 
-from tests.commands import free_port
+from explorer.demo.local_node import local_node
 
-CONTRACTS = Path(__file__).parents[2] / "queries" / "contracts"
-# The program itself: npm's wrapper leaves it running when the wrapper ends.
-ANVIL = "node_modules/@foundry-rs/anvil-*/bin/anvil"
+BUILDS = Path(__file__).parents[2] / "queries" / "contracts" / "build"
 ETHER = 10**18
 OPTIONS = ("--slots-in-an-epoch", "1")  # a block is final two blocks later
-PROOFS, NO_PROOFS = ("--max-persisted-states", "20000"), ("--prune-history",)  # of older blocks
+OLD_PROOFS, NO_OLD_PROOFS = ("--max-persisted-states", "20000"), ("--prune-history",)
 DAY = 86_400
-L1_BLOCK = "0x4200000000000000000000000000000000000015"  # where an L2 says what it knows of its L1
+L1_BLOCK = "0x4200000000000000000000000000000000000015"  # an L2's contract that knows L1 blocks
 BODIES, NO_BODIES = True, False  # of eth_getBlockByNumber: with or without transactions
 
 
@@ -30,70 +28,42 @@ class RpcError(Exception):
 
 
 class Chain:
-    """A chain of one node. It mines a block per transaction unless `block_time` is set.
+    """A chain with one Anvil node. It mines a block per transaction unless `block_time` is set.
 
-    It began a day ago, so that its head is not in the future however many blocks are mined. Its
-    node proves the state of every block, or with `proofs=False`, which mines thousands of blocks
-    in a second, of the newest one.
+    Its genesis is a day old, so its head stays in the past however many blocks are mined. The node
+    proves the state of every block; with `proofs=False` only of the newest, but it mines thousands
+    of blocks in a second.
     """
 
     def __init__(
         self,
-        id: int = 31337,  # noqa: A002
+        chain_id: int = 31337,
         *options: str,
         block_time: float = 0,
         proofs: bool = True,
         hardfork: str = "osaka",
     ) -> None:
-        self.id = id
+        self.id = chain_id
         # Two chains that start in the same second would have the same blocks.
-        genesis = int(time.time()) - DAY - id
-        options += (*(PROOFS if proofs else NO_PROOFS), "--timestamp", str(genesis))
+        genesis = str(int(time.time()) - DAY - chain_id)
+        options += ("--chain-id", str(chain_id), "--timestamp", genesis)
+        options += OPTIONS + (OLD_PROOFS if proofs else NO_OLD_PROOFS)
         if block_time:
             options += ("--block-time", str(block_time))
-        port = str(free_port())
-        self.url = f"http://127.0.0.1:{port}"
         self._session = requests.Session()
-        self._process = subprocess.Popen(
-            [
-                str(next(CONTRACTS.glob(ANVIL))),
-                "--port",
-                port,
-                "--chain-id",
-                str(id),
-                "--silent",
-                "--hardfork",
-                hardfork,
-                *OPTIONS,
-                *options,
-            ],
-            stdout=subprocess.DEVNULL,
-        )
-        self._await_start()
-        self.payer: str = self.rpc("eth_accounts")[0]
-
-    def _await_start(self) -> None:
-        until = time.monotonic() + 30
-        while True:
-            try:
-                self.rpc("eth_chainId")
-            except requests.ConnectionError:
-                assert self._process.poll() is None, "anvil ended"
-                assert time.monotonic() < until, "anvil did not start"
-                time.sleep(0.05)
-            else:
-                return
+        self._running = ExitStack()
+        node = self._running.enter_context(local_node(*options, hardfork=hardfork))
+        self.url, self.payer = node.url, node.payer
 
     def close(self) -> None:
-        self._process.terminate()
-        self._process.wait(timeout=30)
+        self._running.close()
 
     def rpc(self, method: str, *params: object) -> Any:
-        question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = self._session.post(self.url, json=question, timeout=60).json()
-        if "error" in answer:
-            raise RpcError(answer["error"])
-        return answer["result"]
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        response = self._session.post(self.url, json=request, timeout=60).json()
+        if "error" in response:
+            raise RpcError(response["error"])
+        return response["result"]
 
     @property
     def head(self) -> int:
@@ -114,7 +84,7 @@ class Chain:
         return int(self.rpc("eth_getBalance", account, name), 16)
 
     def proof(self, account: str, *slots: int) -> dict[str, Any]:
-        """What proves the account and slots at the newest block, whose hash is in `block`."""
+        """A proof of the account and slots at the newest block, with its hash as `block`."""
         keys = [f"0x{slot:064x}" for slot in slots]
         proof: dict[str, Any] = self.rpc("eth_getProof", account, keys, "latest")
         return {**proof, "block": self.header("latest")["hash"]}
@@ -134,8 +104,8 @@ class Chain:
             self.rpc("eth_getBlockByNumber", hex(number), BODIES)
             for number in range(since, self.head + 1)
         )
-        mined = (each for block in blocks for each in block["transactions"])
-        return [each for each in mined if each["from"] == sender.lower()]
+        mined = (transaction for block in blocks for transaction in block["transactions"])
+        return [transaction for transaction in mined if transaction["from"] == sender.lower()]
 
     def receipt(self, transaction: str) -> dict[str, Any]:
         receipt: dict[str, Any] = self.rpc("eth_getTransactionReceipt", transaction)
@@ -150,18 +120,19 @@ class Chain:
         """Send from the chain's own account and wait for the receipt."""
         transaction = {"from": self.payer, "data": data, "value": hex(value), "gas": hex(2**24)}
         sent = self.rpc("eth_sendTransaction", transaction | ({"to": to} if to else {}))
-        until = time.monotonic() + 30
+        deadline = time.monotonic() + 30
         while (receipt := self.receipt(sent)) is None:
-            assert time.monotonic() < until, "the transaction was not mined"
+            assert time.monotonic() < deadline, "the transaction was not mined"
             time.sleep(0.05)
         assert receipt["status"] == "0x1", receipt
         return receipt
 
-    def take_in(self, l1: "Chain", block: int) -> str:
-        """As an L2 does, with this block of its L1; return the block's hash."""
-        hash_: str = l1.header(block)["hash"]
-        self.send(L1_BLOCK, call_data("set(uint64,bytes32)", block, bytes.fromhex(hash_[2:])))
-        return hash_
+    def set_l1_block(self, l1: "Chain", block: int) -> str:
+        """Store this L1 block as an L2 does; return the block's hash."""
+        block_hash: str = l1.header(block)["hash"]
+        data = call_data("set(uint64,bytes32)", block, bytes.fromhex(block_hash[2:]))
+        self.send(L1_BLOCK, data)
+        return block_hash
 
     def deploy(self, contract: str, types: Sequence[str] = (), values: Sequence[Any] = ()) -> str:
         """Deploy one of the committed builds; return its address with checksum."""
@@ -176,8 +147,8 @@ class Chain:
 
 def build(contract: str) -> dict[str, Any]:
     """A contract's committed build output."""
-    built: dict[str, Any] = json.loads((CONTRACTS / "build" / f"{contract}.json").read_text())
-    return built
+    output: dict[str, Any] = json.loads((BUILDS / f"{contract}.json").read_text())
+    return output
 
 
 def call_data(signature: str, *values: Any) -> str:

@@ -1,50 +1,52 @@
-"""Tacitus as an operator runs it and a client uses it: processes, commands and HTTP."""
+"""An installation of Tacitus, as operators and clients see it: processes, commands and HTTP."""
 
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+import psycopg
 import requests
 from eth_utils.crypto import keccak
 
 from tests.commands import clean_environment, free_port
-from tests.scenarios.chain import ETHER, L1_BLOCK, Chain, build
-from tests.scenarios.node import Node
+from tests.rigs.anvil import ETHER, L1_BLOCK, Chain, build
+from tests.rigs.faulty_node import Node
 
 REPOSITORY = Path(__file__).parents[2]
 SIGNER_KEY = "0x" + 32 * "5a"
 HORIZON = 4_102_444_800  # what a route without `horizon` means
 VALID_UNTIL = 1_830_297_600  # what a route without `valid_until` means
 SIGNER = "0xa8049bB68181799124F98E467DD749e120abFA64"
-OWNERS = (  # each has an API key
+OWNERS = (  # of API keys
     "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
     "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
 )
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
-HELD = 123_456_789 * 10**12  # wei that HOLDER has on every chain of a scenario
+HELD = 123_456_789 * 10**12  # wei of HOLDER on every chain
 NONCE, BALANCE, STORAGE_ROOT, CODE_HASH = range(4)
 T = TypeVar("T")
-SECONDS = 60  # that a scenario waits for anything, unless it says otherwise
+MAX_WAIT = 60  # seconds, by default
 
 
-def until(ready: Callable[[], T], seconds: float = SECONDS, what: str = "") -> T:
-    """Ask again until the answer is true; return it."""
-    end = time.monotonic() + seconds
-    while not (found := ready()):
-        assert time.monotonic() < end, f"not within {seconds} s: {what or ready}"
+def until(ready: Callable[[], T], seconds: float = MAX_WAIT, what: str = "") -> T:
+    """Poll until the result is true; return it."""
+    deadline = time.monotonic() + seconds
+    while not (result := ready()):
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what or ready}"
         time.sleep(0.1)
-    return found
+    return result
 
 
 class Process:
-    """One running command of the service; `log` is all that it has printed."""
+    """A running command of the service; `log` is its whole output."""
 
     def __init__(self, arguments: list[str], log: Path, environment: dict[str, str]) -> None:
         self._arguments = arguments
@@ -55,7 +57,7 @@ class Process:
     def restart(self) -> None:
         """Run the same command again, after it has ended."""
         with self._log.open("a") as file:
-            self._said_before = len(self.log)
+            self._log_start = len(self.log)
             self._process = subprocess.Popen(
                 [sys.executable, "manage.py", *self._arguments],
                 cwd=REPOSITORY,
@@ -84,24 +86,24 @@ class Process:
         return self._process.poll() is None
 
     def await_log(self, text: str) -> None:
-        """Wait until it has printed this since it was last started."""
+        """Wait until it has printed this since its last start."""
 
-        def said() -> bool:
-            is_there = text in self.log[self._said_before :]
-            assert self.runs or is_there, self.log
-            return is_there
+        def is_printed() -> bool:
+            found = text in self.log[self._log_start :]
+            assert self.runs or found, self.log
+            return found
 
-        until(said, what=text)
+        until(is_printed, what=text)
 
     def stop(self) -> None:
-        """End it as an operator does, and expect a clean end."""
+        """Send SIGTERM and expect exit code 0."""
         if self.runs:
             self._process.send_signal(signal.SIGTERM)
             assert self._process.wait(timeout=45) == 0, self.log
 
     def kill(self) -> None:
-        """kill -9 of it and of every process that it has started."""
-        for process in [int(each.name) for each in Path("/proc").glob("[0-9]*")]:
+        """Send SIGKILL to it and to every process that it has started."""
+        for process in [int(file.name) for file in Path("/proc").glob("[0-9]*")]:
             with suppress(ProcessLookupError):
                 if os.getsid(process) == self.pid:
                     os.kill(process, signal.SIGKILL)
@@ -109,10 +111,9 @@ class Process:
 
 
 class Service:
-    """One installation: settings, a routes file and a database; nothing runs at first.
+    """Settings, a routes file and a database; nothing runs at first.
 
-    `url` and `keys` are what a client needs. `settings` are the environment variables of every
-    command from now on.
+    Clients need `url` and `keys`. `settings` are the environment of all commands from now on.
     """
 
     def __init__(self, folder: Path, database: str, keys: Iterable[str] = ()) -> None:
@@ -126,11 +127,11 @@ class Service:
             "DATABASE_URL": database,
             "ROUTES_FILE": str(self.routes),
             "SIGNER_KEY": SIGNER_KEY,
-            "PROVER_LEASE_SECONDS": "13",  # the shortest
+            "PROVER_LEASE_SECONDS": "13",  # the minimum
             "REQUESTS_PER_MINUTE": "100000",  # scenarios poll ten times a second
         }
         self.url = ""
-        self.headers: dict[str, str] = {}  # of each request, as a proxy sends them
+        self.headers: dict[str, str] = {}  # of all requests, as a proxy adds them
         self.registries: dict[tuple[int, int], str] = {}
         self._chains: dict[int, Chain] = {}
         self._tables: list[str] = []
@@ -140,25 +141,27 @@ class Service:
 
     @property
     def chain(self) -> Chain:
-        """The first one that was added."""
+        """The chain that was added first."""
         return next(iter(self._chains.values()))
 
-    # What an operator does
+    # For operators
 
     def add_chain(self, chain: Chain, *nodes: Node | str, **settings: Any) -> None:
-        """Write a chain into the routes file: by these nodes or its own one, free to prove to."""
+        """Add a free chain to the routes file, with these nodes or its own."""
         self._chains[chain.id] = chain
         chain.set_balance(HOLDER, HELD)
         chain.set_balance(SIGNER, 1_000 * ETHER)
-        urls = [each.url if isinstance(each, Node) else each for each in nodes] or [chain.url]
-        told = {"name": f"Chain {chain.id}", "nodes": urls, "free": True, **settings}
-        self._write(f"[chains.{chain.id}]", told)
+        urls = [node.url if isinstance(node, Node) else node for node in nodes] or [chain.url]
+        table = {"name": f"Chain {chain.id}", "nodes": urls, "free": True, **settings}
+        self._write(f"[chains.{chain.id}]", table)
+
+    def add_native_chain(self, chain: Chain, *nodes: Node | str, **settings: Any) -> None:
+        """Add a chain, and a registry that proves it to itself."""
+        self.add_chain(chain, *nodes, **settings)
+        self.add_registry("native", chain, chain)
 
     def add_registry(self, kind: str, source: Chain, destination: Chain, **settings: Any) -> str:
-        """Write a registry into the routes file; return its address.
-
-        It is deployed unless `address` names one that is there.
-        """
+        """Add a registry to the routes file; return its address. Deploy it unless one is given."""
         types, values = ["uint256"], [HORIZON]
         if kind == "attested":
             types += ["uint256", "address[]", "uint256", "uint256"]
@@ -177,11 +180,11 @@ class Service:
         return address
 
     def set_limits(self, **limits: float) -> None:
-        """Write `[limits]` into the routes file, once."""
+        """Add `[limits]` to the routes file. Call this once."""
         self._write("[limits]", limits)
 
     def routes_with(self, **settings: Any) -> str:
-        """The path of a routes file with these settings of the first chain instead."""
+        """Write a routes file with other settings of the first chain; return its path."""
         lines = self.routes.read_text().splitlines()
         kept = [line for line in lines if line.partition(" = ")[0] not in settings]
         place = kept.index(f"[chains.{self.chain.id}]") + 1
@@ -192,7 +195,7 @@ class Service:
         return str(file)
 
     def _write(self, table: str, settings: dict[str, Any]) -> None:
-        """A TOML table; the values used here are written as in JSON."""
+        """Write a TOML table. The values used here look the same in JSON."""
         lines = [table, *(f"{name} = {json.dumps(value)}" for name, value in settings.items())]
         with self.routes.open("a") as file:
             file.write("\n".join(lines) + "\n\n")
@@ -200,8 +203,8 @@ class Service:
     def manage(
         self, *arguments: str, fails: bool = False, **settings: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end; it must succeed, or fail where `fails` says so."""
-        ended = subprocess.run(
+        """Run a command to its end; it must succeed, or fail if `fails` is set."""
+        result = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=REPOSITORY,
             env=self._environment(settings),
@@ -210,11 +213,11 @@ class Service:
             timeout=180,
             check=False,
         )
-        assert (ended.returncode != 0) == fails, ended.stdout + ended.stderr
-        return ended
+        assert (result.returncode != 0) == fails, result.stdout + result.stderr
+        return result
 
     def start(self, *arguments: str, **settings: str) -> Process:
-        """Start a command that goes on; it is stopped when the scenario ends."""
+        """Start a command that runs until `close`."""
         self._logs += 1
         log = self.folder / f"{arguments[0]}-{self._logs}.log"
         process = Process(list(arguments), log, self._environment(settings))
@@ -241,14 +244,25 @@ class Service:
         prover.await_log("Proving on")
         return prover
 
+    def execute(self, statement: str) -> None:
+        """Run SQL on the database."""
+        if self.database.startswith("postgres"):
+            utc = "-c timezone=UTC"
+            with psycopg.connect(self.database, autocommit=True, options=utc) as connection:
+                connection.execute(statement)
+        else:
+            file = self.database.removeprefix("sqlite:///")
+            with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+                connection.execute(statement)
+
     def close(self) -> None:
-        """Stop all that runs."""
+        """Stop all processes."""
         self._running.close()
 
     def _environment(self, settings: dict[str, str]) -> dict[str, str]:
         return clean_environment(self.folder, **(self.settings | settings))
 
-    # What a client does
+    # For clients
 
     def get(self, path: str, *, key: str | None = None, **parameters: Any) -> requests.Response:
         return requests.get(
@@ -270,35 +284,34 @@ class Service:
     ) -> str:
         """Submit `data` as {chain: {selector: entry}}; return the batch's id.
 
-        As clients do, submit it again while it is refused for something that passes: the server
-        has not seen the block yet, or is busy.
+        Retryable refusals are retried: the server has not seen the block yet, or is busy.
         """
 
-        def accepted() -> str:
+        def submit_once() -> str:
             answer = self.post("/submit-batch-query", request(data, to=to, **more), key=key)
             content = answer.json()
             assert answer.status_code == 200 or content["retryable"], content
             return str(content.get("internalId", ""))
 
-        return until(accepted, what="the batch is accepted")
+        return until(submit_once, what="the batch is accepted")
 
     def submit_balance(self, block: int, account: str = HOLDER, **more: Any) -> str:
-        """Submit the balance of one account of the chain 31337 at one block."""
+        """Submit a request for the balance of an account of chain 31337."""
         return self.submit({31337: {block: accounts(account)}}, **more)
 
     def status(self, batch: str) -> dict[str, Any]:
-        """Ask until the server is not too busy to answer, as clients do."""
+        """Get the batch's status; retry while the server is too busy."""
 
-        def answered() -> dict[str, Any]:
+        def get_once() -> dict[str, Any]:
             answer = self.get("/batch-query-status", batchQueryId=batch)
             content: dict[str, Any] = answer.json()
             assert answer.status_code == 200 or content["retryable"], content
             return content if answer.status_code == 200 else {}
 
-        return until(answered, what="the batch's status")
+        return until(get_once, what="the batch's status")
 
-    def wait(self, *batches: str, end: str = "DONE", seconds: float = SECONDS) -> dict[str, Any]:
-        """Poll until all these batches have ended as `end`; return the last one's status."""
+    def wait(self, *batches: str, end: str = "DONE", seconds: float = MAX_WAIT) -> dict[str, Any]:
+        """Poll until all these batches have ended with `end`; return the status of the last."""
         deadline = time.monotonic() + seconds
         for batch in batches:
             while (status := self.status(batch))["queryStatus"] == "IN_PROGRESS":
@@ -309,37 +322,37 @@ class Service:
 
     def rejection(self, batch: str) -> dict[str, Any]:
         """Wait until the batch is REJECTED; return its code, message, step and retryable."""
-        told: dict[str, Any] = self.wait(batch, end="REJECTED")["rejection"]
-        return told
+        rejection: dict[str, Any] = self.wait(batch, end="REJECTED")["rejection"]
+        return rejection
 
-    def wait_for(self, batch: str, code: str, seconds: float = SECONDS) -> dict[str, Any]:
-        """Poll until the batch waits for this."""
+    def wait_for(self, batch: str, code: str, seconds: float = MAX_WAIT) -> dict[str, Any]:
+        """Poll until the batch has this `waitCode`."""
 
-        def waits() -> dict[str, Any]:
+        def status_if_waiting() -> dict[str, Any]:
             status = self.status(batch)
             assert status["queryStatus"] == "IN_PROGRESS", status
             return status if status["waitCode"] == code else {}
 
-        return until(waits, seconds, f"waitCode {code}: {self.status(batch)}")
+        return until(status_if_waiting, seconds, f"waitCode {code}: {self.status(batch)}")
 
-    def until_waits_for(self, batch: str, sentence: str) -> None:
-        """Poll until the batch says that it waits for something like this."""
+    def wait_for_sentence(self, batch: str, sentence: str) -> None:
+        """Poll until the batch's `waitsFor` contains this."""
         until(
             lambda: sentence in (self.status(batch)["waitsFor"] or ""),
             what=f"{sentence}: {self.status(batch)}",
         )
 
     def logs(self, *, whole: bool = False) -> str:
-        """Every log, or for a scenario that failed the end of each."""
+        """The end of all logs, or all of them."""
         start = 0 if whole else -3_000
         return "\n".join(
             f"== {file.name}\n{file.read_text()[start:]}" for file in self.folder.glob("*.log")
         )
 
-    # What anyone reads on chain
+    # For readers on chain
 
     def read(self, signature: str, *values: Any, route: tuple[int, int] = (31337, 31337)) -> bytes:
-        """Call the route's registry; `RpcError` where nothing is proven."""
+        """Call the route's registry; `RpcError` if nothing is proven."""
         return self._chains[route[1]].call(self.registries[route], signature, *values)
 
     def field(self, account: str, block: int, field: int, **route: Any) -> int:
@@ -351,10 +364,10 @@ class Service:
         return int.from_bytes(self.read(signature, account, block, slot.to_bytes(32), **route))
 
     def events(self, signature: str, *topics: int, route: tuple[int, int] = (31337, 31337)) -> Any:
-        """The route's registry's logs of this event with these indexed values, oldest first."""
-        asked = [f"0x{keccak(text=signature).hex()}", *(f"0x{each:064x}" for each in topics)]
-        where = {"address": self.registries[route], "fromBlock": "0x0", "topics": asked}
-        return self._chains[route[1]].rpc("eth_getLogs", where)
+        """Logs of the route's registry with this event and these indexed values, oldest first."""
+        words = [f"0x{keccak(text=signature).hex()}", *(f"0x{topic:064x}" for topic in topics)]
+        log_filter = {"address": self.registries[route], "fromBlock": "0x0", "topics": words}
+        return self._chains[route[1]].rpc("eth_getLogs", log_filter)
 
     def is_proven(self, account: str, block: int, field: int = BALANCE, **route: Any) -> bool:
         signature = "tryAccountField(address,uint256,uint8)"
@@ -364,20 +377,20 @@ class Service:
 def accounts(
     *addresses: str, props: Iterable[str] = ("BALANCE",), slots: Iterable[str] = ()
 ) -> Any:
-    """A block's entry that asks the same of each account."""
-    asked = {"props": list(props), "slots": list(slots)}
-    return {"accounts": dict.fromkeys(addresses, asked)}
+    """The entry of a block, with the same props and slots for all accounts."""
+    entry = {"props": list(props), "slots": list(slots)}
+    return {"accounts": dict.fromkeys(addresses, entry)}
 
 
 def request(
     data: dict[Any, Any], *, to: int | str = 31337, fee: str = "0", **more: Any
 ) -> dict[str, Any]:
-    """The body of a batch; a block may be named by its bare number."""
-    named = {
+    """The body of a batch; a selector may be a bare block number."""
+    selectors = {
         str(chain): {
             f"block:{block}" if isinstance(block, int) else block: entry
             for block, entry in blocks.items()
         }
         for chain, blocks in data.items()
     }
-    return {"destinationChainId": str(to), "fee": fee, "data": named, **more}
+    return {"destinationChainId": str(to), "fee": fee, "data": selectors, **more}

@@ -1,4 +1,4 @@
-"""Nodes that lie, stall or babble: real HTTP servers that answer whatever a test tells them to."""
+"""A stub node: a real HTTP server that writes whatever a test wants, or stalls, or hangs up."""
 
 import gzip
 import json
@@ -6,60 +6,43 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.rigs.quiet_server import QuietServer, serving
+from tests.rigs.quiet_server import QuietHandler, handler_server
 
-# What a server says to a question: it writes the answer itself.
+# Writes the answer to a JSON-RPC request.
 Say = Callable[["LyingNode", Any], None]
 
-# Seconds after which a stall ends all the same, so that a test of one fails instead of hanging.
-PATIENCE = 25
+PATIENCE = 25  # seconds after which a stall ends, so that a broken test fails instead of hanging
 
 
-class LyingNode(BaseHTTPRequestHandler):
-    """One connection to a lying node."""
+class LyingNode(QuietHandler):
+    """One connection to a stub node."""
 
     protocol_version = "HTTP/1.1"
-    ended: threading.Event  # the test is over, so whoever stalls goes home
+    disable_nagle_algorithm = True
+    ended: threading.Event  # set when the test is over
     say: Say
 
-    def do_POST(self) -> None:
-        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    def handle_post(self, body: bytes) -> None:
         try:
-            type(self).say(self, question)
+            type(self).say(self, json.loads(body))
         except OSError:
-            self.close_connection = True  # whoever asked has hung up
-
-    def answer(self, content: bytes, status: int = 200, **headers: str) -> None:
-        """A whole answer."""
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+            self.close_connection = True  # the client hung up
 
     def drip(self, piece: bytes) -> None:
-        """The same bytes again and again, each soon enough for a socket's timeout."""
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until and not self.ended.wait(0.05):
+        """Send `piece` again and again, fast enough that no socket timeout is reached."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and not self.ended.wait(0.05):
             self.wfile.write(piece)
             self.wfile.flush()
-
-    def log_message(self, *_: object) -> None:
-        """It has nothing to say to whoever runs the tests."""
 
 
 @contextmanager
 def lying_node(say: Say) -> Iterator[str]:
-    """The address of a node that answers so."""
+    """Run a node that answers so; yield its URL."""
     ended = threading.Event()
-    handler = type("Handler", (LyingNode,), {"say": staticmethod(say), "ended": ended})
-    server = QuietServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    with serving(server) as port:
+    with handler_server(LyingNode, say=staticmethod(say), ended=ended) as port:
         try:
             yield f"http://127.0.0.1:{port}"
         finally:
@@ -71,11 +54,11 @@ def as_json(content: object) -> bytes:
 
 
 def result(value: object, asked: int = 1) -> bytes:
-    """A JSON-RPC answer, to the first question of a connection or another."""
+    """A JSON-RPC response to the request with this id."""
     return as_json({"jsonrpc": "2.0", "id": asked, "result": value})
 
 
-# Answers that are none
+# Answers that are not JSON-RPC
 
 
 def no_json(node: LyingNode, _: object) -> None:
@@ -100,25 +83,25 @@ def drip_body(node: LyingNode, _: object) -> None:
     node.drip(b" ")
 
 
-def in_chunks(node: LyingNode, content: bytes) -> None:
-    """A body in chunks, of which no end is told."""
+def send_chunk(node: LyingNode, content: bytes) -> None:
+    """A chunked body without the last chunk."""
     node.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
     node.wfile.write(b"%x\r\n%b\r\n" % (len(content), content))
 
 
 def drip_chunk_size(node: LyingNode, _: object) -> None:
-    in_chunks(node, result("0x1"))
+    send_chunk(node, result("0x1"))
     node.drip(b"0")
 
 
 def drip_trailers(node: LyingNode, _: object) -> None:
-    in_chunks(node, result("0x1"))
+    send_chunk(node, result("0x1"))
     node.wfile.write(b"0\r\n")
     node.drip(b"X-Long: a\r\n")
 
 
 def many_values(node: LyingNode, _: object) -> None:
-    """Small as text, and large once it is read."""
+    """Small as text, large once parsed."""
     node.answer(b'{"jsonrpc": "2.0", "id": 1, "result": [[]' + b",[]" * 2**20 + b"]}")
 
 
@@ -133,7 +116,7 @@ def cut_off(node: LyingNode, _: object) -> None:
     node.close_connection = True
 
 
-def nested(node: LyingNode, _: object) -> None:
+def open_brackets(node: LyingNode, _: object) -> None:
     node.answer(b"[" * 200_000)
 
 
@@ -153,20 +136,20 @@ NO_ANSWERS: dict[str, Say] = {
     "headers byte by byte": drip_headers,
     "a body byte by byte": drip_body,
     "a chunk's size byte by byte": drip_chunk_size,
-    "lines after a body without end": drip_trailers,
-    "a million of nothing": many_values,
+    "endless trailers": drip_trailers,
+    "a million empty lists": many_values,
     "an endless body": endless,
     "a body cut off": cut_off,
-    "brackets without end": nested,
-    "headers that are none": broken_headers,
-    "no text": lambda node, _: node.answer(b"\xff\xfe\xfa"),
-    "a number too long": lambda node, _: node.answer(b"9" * 5000),
+    "200,000 open brackets": open_brackets,
+    "a malformed header": broken_headers,
+    "a body that is not UTF-8": lambda node, _: node.answer(b"\xff\xfe\xfa"),
+    "a number of 5,000 digits": lambda node, _: node.answer(b"9" * 5000),
     "no HTTP": no_http,
     "another question's answer": lambda node, _: node.answer(result("0x1", 999)),
-    "an answer to no question": lambda node, _: node.answer(b'{"result": "0x1"}'),
+    "an answer without id": lambda node, _: node.answer(b'{"result": "0x1"}'),
     "another question's refusal": lambda node, _: node.answer(b'{"id": 999, "error": {}}'),
     "neither result nor error but null": lambda node, _: node.answer(b'{"id": 1, "error": null}'),
-    "gzip without being asked for it": lambda node, _: node.answer(
+    "gzip that was not requested": lambda node, _: node.answer(
         gzip.compress(b" " * 2**24 + result("0x1")), Content_Encoding="gzip"
     ),
     "a list": lambda node, _: node.answer(b"[]"),
@@ -175,6 +158,6 @@ NO_ANSWERS: dict[str, Say] = {
     "a redirect": lambda node, _: node.answer(b"", 302, Location="http://127.0.0.1:1/"),
     "a redirect with an answer": lambda node, _: node.answer(result("0x1"), 307),
     "too many requests": lambda node, _: node.answer(b"slow down", 429, Retry_After="3600"),
-    "a fault": lambda node, _: node.answer(b"<h1>Internal Server Error</h1>", 500),
-    "gzip that is none": lambda node, _: node.answer(b"x", Content_Encoding="gzip"),
+    "a server error": lambda node, _: node.answer(b"<h1>Internal Server Error</h1>", 500),
+    "broken gzip": lambda node, _: node.answer(b"x", Content_Encoding="gzip"),
 }

@@ -1,8 +1,4 @@
-"""A certificate that nobody trusts, because it signs itself.
-
-No key lies in the repository: both are made when they are needed, of the few parts that RFC 5280
-asks for.
-"""
+"""Self-signed certificates, made when they are needed so that the repository has no key."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -19,16 +15,16 @@ BOOLEAN, INTEGER, BITS, OCTETS, ID, TEXT, TIME, SEQUENCE, SET = (
 VERSION, EXTENSIONS, DNS_NAME, ADDRESS = 0xA0, 0xA3, 0x82, 0x87
 ECDSA_WITH_SHA256 = bytes.fromhex("2a8648ce3d040302")
 COMMON_NAME, KEY_ID, KEY_USAGE, OTHER_NAMES, CONSTRAINTS = (
-    bytes.fromhex(each) for each in ("550403", "551d0e", "551d0f", "551d11", "551d13")
+    bytes.fromhex(oid) for oid in ("550403", "551d0e", "551d0f", "551d11", "551d13")
 )
-# It signs what is said, and certificates: whoever trusts it takes it for an authority.
+# Digital signatures and certificates, as of an authority.
 SIGNS = b"\2\x84"
 DAY = timedelta(days=1)
-LONG = 0x80  # such a length says first how many bytes it has
+LONG = 0x80  # flag of a length that is preceded by its own size
 
 
-def own_certificate(folder: Path, host: str, ends: timedelta = DAY) -> Path:
-    """For a name or an address, until so long from now. Its key lies in the same file."""
+def self_signed_certificate(folder: Path, host: str, ends: timedelta = DAY) -> Path:
+    """A certificate for a host name or IP address, in a file with its key."""
     key = ECC.generate(curve="P-256")
     now = datetime.now(UTC)
     content = _content(key, host, now - 9 * DAY, now + ends)
@@ -41,28 +37,28 @@ def own_certificate(folder: Path, host: str, ends: timedelta = DAY) -> Path:
 
 def _content(key: ECC.EccKey, host: str, begin: datetime, end: datetime) -> bytes:
     name = _der(SEQUENCE, _der(ID, COMMON_NAME), _der(TEXT, b"Nobody"))
-    nobody = _der(SEQUENCE, _der(SET, name))
+    issuer = _der(SEQUENCE, _der(SET, name))
     public = bytes(key.public_key().export_key(format="DER"))
     extensions = (
         _extension(CONSTRAINTS, _der(SEQUENCE, _der(BOOLEAN, b"\xff")), critical=True),
         _extension(KEY_USAGE, _der(BITS, SIGNS), critical=True),
         _extension(KEY_ID, _der(OCTETS, SHA1.new(public).digest())),
-        _extension(OTHER_NAMES, _der(SEQUENCE, _of_host(host))),
+        _extension(OTHER_NAMES, _der(SEQUENCE, _host_name(host))),
     )
     return _der(
         SEQUENCE,
         _der(VERSION, _der(INTEGER, b"\2")),
         _der(INTEGER, b"\1"),
         _algorithm(),
-        nobody,
+        issuer,
         _der(SEQUENCE, _time(begin), _time(end)),
-        nobody,
+        issuer,
         public,
         _der(EXTENSIONS, _der(SEQUENCE, *extensions)),
     )
 
 
-def _of_host(host: str) -> bytes:
+def _host_name(host: str) -> bytes:
     try:
         return _der(ADDRESS, ip_address(host).packed)
     except ValueError:
