@@ -36,7 +36,7 @@ def main() -> None:
         service.prove()
         with _page(chromium, f"{service.url}/explorer/query/{_proven(service, chain)}") as page:
             page.locator(".queries summary", has_text="NONCE").click()
-            page.locator(".said-value").first.wait_for()
+            page.locator(".decoded-value").first.wait_for()
             PICTURES.mkdir(exist_ok=True)
             _take(page, page.locator(".queries"), "batch")
 

@@ -24,7 +24,7 @@ class Visit:
         self.page.get_by_role("button", name=wallet.name).click()
 
     def reads(self, words: str) -> None:
-        expect(self.page.locator(".said")).to_contain_text(words)
+        expect(self.page.locator(".status-text")).to_contain_text(words)
 
     def is_signed_in(self) -> None:
         expect(self.page.get_by_role("heading", name="Your first call")).to_be_visible()

@@ -17,7 +17,7 @@ OF_WALLETS = [
     ("eth_requestAccounts", (-32002, "already pending"), "already has an open request"),
     ("personal_sign", (4100, "unauthorized"), "does not show this account to this page"),
     ("personal_sign", (-32603, "a\n\u202efuse <b>blew</b>"), "It says: “a fuse <b>blew</b>”"),
-    ("eth_chainId", (-32603, ""), "does not say why"),
+    ("eth_chainId", (-32603, ""), "failed without a reason"),
     ("personal_sign", (-32603, "x" * 5_000), "x" * 160 + "”"),
 ]
 
@@ -48,7 +48,7 @@ def test_a_page_that_became_too_old_says_so_and_loads_itself_again(
     visit.open(wallet)
     visit.page.context.clear_cookies()
     visit.choose(wallet)
-    visit.reads("This page has become too old")
+    visit.reads("This page is too old")
     _is_noted(visit.page, complaints)
     visit.page.get_by_role("button", name="Load the page again").click()
     expect(visit.page.get_by_role("button", name="Load the page again")).to_be_hidden()
@@ -62,7 +62,7 @@ OF_SERVERS = [
     ((403, {}, '{"error": "The <i>nonce</i> was used."}'), "The <i>nonce</i> was used."),
     ((500, {}, "<h1>broken</h1>"), "Something broke on our side."),
     ((502, {}, ""), "Something broke on our side."),
-    ((403, {}, "<h1>refused</h1>"), "This page has become too old"),
+    ((403, {}, "<h1>refused</h1>"), "This page is too old"),
 ]
 
 

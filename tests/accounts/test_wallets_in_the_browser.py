@@ -66,7 +66,7 @@ def test_one_that_does_not_announce_itself_is_found_and_signs(
 ) -> None:
     wallet.place = "window.ethereum"
     _open(page, live_server, wallet)
-    page.get_by_role("button", name="Wallet of this browser").click()
+    page.get_by_role("button", name="Browser wallet").click()
     expect(page.get_by_role("heading", name="Your first call")).to_be_visible()
 
 
@@ -74,7 +74,7 @@ NAMES = {
     "<img src=x onerror='document.title=1'>": "<img src=x onerror='document.title=1'>",
     "  Two\n\u200b lines\u202e ": "Two lines",
     "W" * 5_000: "W" * 39 + "…",
-    "\u200b": "A wallet without a name",
+    "\u200b": "Unnamed wallet",
     "🦊" * 50: "🦊" * 39 + "…",
 }
 

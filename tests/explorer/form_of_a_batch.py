@@ -48,6 +48,6 @@ def check(client: Client, **changes: Any) -> Any:
 
 def fault_at(answer: Any, field: str) -> str:
     """What is said beside a field, without its marks."""
-    found = re.search(rf'<p class="fault" id="fault-{field}"[^>]*>(.*?)</p>', answer.text)
+    found = re.search(rf'<p class="field-error" id="error-{field}"[^>]*>(.*?)</p>', answer.text)
     assert found, f"nothing is ever said beside {field}"
     return re.sub("<[^>]*>", "", found[1])

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from accounts.models import Account
 from explorer.demo.local_node import LocalNode
-from explorer.pages.batches import HTMX_STOPS
+from explorer.pages.batches import STOP_POLLING
 from queries.config.routes import Routes
 from queries.models import Query, SentTransaction
 from tests.explorer.addresses import routes
@@ -139,7 +139,7 @@ def test_any_address(  # noqa: PLR0913  (a request's own parts)
     answer: Any = client.generic(method, _sendable(path), query_params=asked, headers=headers)
     answer.getvalue()  # a file's rows are read while it is sent
     # 409 is told of a proof that is not there yet.
-    allowed = {200, 204, HTMX_STOPS, 301, 302, 400, 403, 404, 405, 409, 429}
+    allowed = {200, 204, STOP_POLLING, 301, 302, 400, 403, 404, 405, 409, 429}
     assert answer.status_code in allowed, path
 
 
@@ -160,7 +160,7 @@ def test_what_is_proven_is_there_to_be_asked_for(there: Mapping[str, str]) -> No
     for place in SHOWN:
         answer: Any = Client().get("/" + _named(place, there))
         shown = answer.getvalue()
-        assert answer.status_code in {200, HTMX_STOPS}, place
+        assert answer.status_code in {200, STOP_POLLING}, place
         assert HOLDER.lower().encode() in shown.lower() or there["BLOCK"].encode() in shown, place
 
 

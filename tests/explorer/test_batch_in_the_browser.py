@@ -100,7 +100,7 @@ def test_a_batch_is_watched_until_it_is_done(
     stands = steps.bounding_box()
     steps.locator("tbody th").first.evaluate("cell => getSelection().selectAllChildren(cell)")
     BlockJob.objects.update(waits_for="")
-    expect(page.locator("#state .told")).to_be_empty()
+    expect(page.locator("#state .wait-reason")).to_be_empty()
     assert steps.bounding_box() == stands  # nothing jumps
     BlockJob.objects.update(waits_for="It waits for this test.")
     expect(page.get_by_text("It waits for this test.")).to_have_count(1)
@@ -120,12 +120,12 @@ def test_a_batch_is_watched_until_it_is_done(
         expect(rail.nth(place)).to_have_class("proven")
     expect(page).to_have_title(re.compile(f"^DONE · Batch {batch}"))
     expect(page.locator("#announcement")).to_have_text("The batch is DONE.")
-    expect(page.locator(".come-to")).to_have_text("123 ETH")
+    expect(page.locator(".result")).to_have_text("123 ETH")
     assert page.evaluate("document.activeElement.closest('.queries') !== null")
     assert page.evaluate("document.querySelector('.queries details').open") is False
     assert page.evaluate("window.stays") is True
     page.locator(".queries summary").first.press("Enter")
-    expect(page.locator(".said-value")).to_contain_text("123 ETH")
+    expect(page.locator(".decoded-value")).to_contain_text("123 ETH")
     expect(page.locator(".step-table th[scope=row]")).to_have_count(4)
 
 
@@ -148,7 +148,7 @@ def test_people_see_for_themselves(page: Page, live_server: LiveServer, service:
     fact = f"{live_server.url}{place.removesuffix('/check')}"
     for address in (fact, f"{fact}/check", fact.rpartition("/")[0]):
         page.goto(address)
-        expect(page.locator(".said-value").first).to_contain_text("123 ETH")
+        expect(page.locator(".decoded-value").first).to_contain_text("123 ETH")
         _look(page)
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from accounts.models import Account
 from accounts.sign_in.wallets import shortened
 from explorer.pages import batches
-from explorer.templatetags.tacitus import in_words
+from explorer.pages.formatting import age
 from queries.database import daily_counts
 from queries.models import Batch
 from queries.statuses import BatchStatus
@@ -61,7 +61,7 @@ def test_newest_first_with_filters_and_nothing_of_the_owner() -> None:
 
 
 def test_pages_forth_and_back_show_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "LISTED", 3)
+    monkeypatch.setattr(batches, "BATCHES_PER_PAGE", 3)
     made = sorted((ask_balances() for _ in range(8)), reverse=True)
     first = _list(to=str(SEPOLIA))
     assert "Newer" not in first.text
@@ -134,4 +134,4 @@ def test_how_long_ago_in_words() -> None:
         (365 * 86_400, "1 year ago"),
         (-7_200, "in 2 hours"),
     ):
-        assert in_words(seconds) == words
+        assert age(seconds) == words

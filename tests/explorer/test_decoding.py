@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.pages.decoding import decoded
+from explorer.pages.decoding import decode_fact
 from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
@@ -56,7 +56,7 @@ def _text_slot(text: str) -> int:
     ],
 )
 def test_a_balance_is_in_whole_units_and_wei(wei: int, short: str, exact: str) -> None:
-    shown = decoded(account_field("BALANCE", wei), "ETH")
+    shown = decode_fact(account_field("BALANCE", wei), "ETH")
     assert (shown.short, shown.exact) == (short, exact)
     assert [(each.label, each.text) for each in shown.readings] == [("wei", f"{wei:,}")]
 
@@ -95,12 +95,12 @@ def test_a_balance_is_in_whole_units_and_wei(wei: int, short: str, exact: str) -
     ],
 )
 def test_what_is_read_first(fact: FactView, short: str) -> None:
-    assert decoded(fact, "ETH").short == short
+    assert decode_fact(fact, "ETH").short == short
 
 
 def test_an_address_is_checksummed() -> None:
-    assert decoded(header_field("COINBASE", NUMBER_OF_ACCOUNT), "ETH").address == ACCOUNT
-    plausible = decoded(slot(NUMBER_OF_ACCOUNT), "ETH")
+    assert decode_fact(header_field("COINBASE", NUMBER_OF_ACCOUNT), "ETH").address == ACCOUNT
+    plausible = decode_fact(slot(NUMBER_OF_ACCOUNT), "ETH")
     assert plausible.exact == ACCOUNT
     assert plausible.address == ""  # it may be something else
     assert plausible.remark == "If it is an address."
@@ -114,7 +114,7 @@ WORDS = st.integers(0, 2**256 - 1) | st.binary(max_size=31).map(
 @given(WORDS, st.sampled_from(sorted(HeaderField.__members__)))
 def test_any_word_is_shown_on_a_line_without_what_moves_text(number: int, name: str) -> None:
     for fact in (slot(number), header_field(name, number), account_field("BALANCE", number)):
-        shown = decoded(fact, "ETH")
+        shown = decode_fact(fact, "ETH")
         assert shown.short
         assert shown.exact
         for text in (shown.short, shown.exact, *(each.text for each in shown.readings)):

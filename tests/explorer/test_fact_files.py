@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from ulid import ULID
 
-from explorer.pages.downloads import as_text
+from explorer.pages.downloads import escape_formula
 from queries.models import Batch, Query
 from queries.reading import facts
 from queries.reading.pagination import SLOTS_AT_ONCE
@@ -205,6 +205,6 @@ def test_a_hostile_name_is_no_formula() -> None:
         (row,) = _rows(_get(f"{page}/facts.csv"))
         assert row["name"] == '\'=HYPERLINK("http://x")'
     for text in ("+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "＝1", "－1"):  # noqa: RUF001
-        assert as_text(text) == f"'{text}"
+        assert escape_formula(text) == f"'{text}"
     for text in ("", "vitalik.eth", "1,5", "a=b"):
-        assert as_text(text) == text
+        assert escape_formula(text) == text

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from markdown_it import MarkdownIt
 
-from explorer.guides.render import GUIDES, file_of
+from explorer.guides.render import GUIDES, guide_path
 from queries.config.limits import Limits
 from tests.guides import shown_in
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
@@ -46,7 +46,7 @@ def test_a_guide_is_also_plain_markdown(client: Client, name: str) -> None:
 
 def test_tables_on_code_hosts_are_those_of_the_code(client: Client) -> None:
     for name in ("public-networks", "operating"):
-        served, written = client.get(f"/docs/{name}.md").text, file_of(name).read_text()
+        served, written = client.get(f"/docs/{name}.md").text, guide_path(name).read_text()
         tables = re.findall(r"^<!-- table: [\w-]+ -->\n((?:\|.*\n)+)", written, re.MULTILINE)
         assert tables
         for table in tables:

@@ -29,7 +29,7 @@ def test_someone_types_sees_what_it_takes_and_submits_once(
     page: Page, shared: Service, wallet: Wallet
 ) -> None:
     _open_form(page, shared, wallet)
-    account, fault = page.get_by_label("Account", exact=True), page.locator("#fault-account-0")
+    account, fault = page.get_by_label("Account", exact=True), page.locator("#error-account-0")
     account.press_sequentially(HOLDER[:-1], delay=5)
     expect(fault).to_contain_text("an address has 40 hex digits after 0x, and this has 39")
     expect(account).to_be_focused()
@@ -92,7 +92,7 @@ def test_without_scripts_it_all_works(page: Page, shared: Service, wallet: Walle
     plain.get_by_role("button", name="Remove part 2").click()
     expect(plain.get_by_label("Account", exact=True)).to_have_value("0x12")
     plain.get_by_role("button", name="Check").click()
-    expect(plain.locator("#fault-account-0")).to_contain_text("this has 2")
+    expect(plain.locator("#error-account-0")).to_contain_text("this has 2")
     expect(plain.get_by_label("Account", exact=True)).to_have_attribute("aria-invalid", "true")
     plain.get_by_label("Account", exact=True).fill(HOLDER)
     plain.get_by_role("button", name="Check").click()
@@ -111,7 +111,7 @@ def test_they_fit_and_keep_nobody_out(page: Page, shared: Service, wallet: Walle
             page.get_by_label("Account", exact=True).fill(HOLDER)
             page.get_by_role("button", name="Add another part").click()
             page.locator("#part-1").get_by_label("Account", exact=True).fill("0x" + 41 * "a")
-            expect(page.locator("#fault-account-1")).to_contain_text("this has 41")
+            expect(page.locator("#error-account-1")).to_contain_text("this has 41")
         for folded in page.locator("details").all():
             folded.locator("summary").click()
         for scheme in ("light", "dark"):

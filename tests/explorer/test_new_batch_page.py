@@ -96,7 +96,7 @@ def test_without_a_key_one_is_made_and_nothing_typed_is_lost() -> None:
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"account__0": "0x12"}, "account-0", "an address has 40 hex digits"),
     ({"account__0": ""}, "account-0", "Name an account, or choose fields of the block"),
-    ({"props__0": []}, "props-0", "Choose what is to be proven of the account"),
+    ({"props__0": []}, "props-0", "Choose fields or slots of the account"),
     ({"block__0": "latest"}, "block-0", "A block is a number, such as 5186021, or a time in"),
     ({"slots__0": "0x0 5"}, "slots-0", "One of these is &quot;5&quot;, but a slot is"),
     ({"slots__0": "0x0 5"}, "slots-0", "slot 5 is &quot;0x5&quot;"),

@@ -86,7 +86,7 @@ def test_names_are_shown_with_what_they_are_worth() -> None:
 
 
 def test_facts_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain_objects, "FACTS", 2)
+    monkeypatch.setattr(chain_objects, "FACTS_PER_PAGE", 2)
     prove(ask_balances(blocks=2))
     prove(ask_balances(blocks=3))
     seen, address = [], ACCOUNT
@@ -123,7 +123,7 @@ def test_a_registry_says_who_is_trusted_and_how_far_it_is() -> None:
     record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
     prove(ask_balances(count=2, blocks=2))
     words = _words(REGISTRY)
-    assert "Nobody: the contract takes block hashes from Sepolia itself." in words
+    assert "No one: the contract reads block hashes from Sepolia itself." in words
     assert "Unverifiable. The address does not prove what the constructor wrote" in words
     assert "unverifiable" in _words("/explorer/routes")
     assert "8 facts in 2 blocks by our record" in words
@@ -138,7 +138,7 @@ def test_a_registry_says_who_is_trusted_and_how_far_it_is() -> None:
 
 def test_routes_list_chains_and_registries() -> None:
     words = _words("/explorer/routes")
-    for shown in ("Sepolia → OP Mainnet", "SN_SEPOLIA", "free", "for a fee", "Nobody", "native"):
+    for shown in ("Sepolia → OP Mainnet", "SN_SEPOLIA", "free", "for a fee", "No one", "native"):
         assert shown in words
     assert "127.0.0.1" not in words  # a node's address may hold a key
 

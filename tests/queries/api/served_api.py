@@ -81,9 +81,9 @@ def broken(_request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     *api.addresses(ROUTES, LIMITS),
-    *urls.documentation(ROUTES, LIMITS),
-    *urls.explorer(ROUTES),
-    *urls.of_accounts(ROUTES, LIMITS),
+    *urls.guide_pages(ROUTES, LIMITS),
+    *urls.explorer_pages(ROUTES),
+    *urls.account_pages(ROUTES, LIMITS),
     path("broken", broken),
     *urls.urlpatterns,
 ]

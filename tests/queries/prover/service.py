@@ -233,8 +233,8 @@ def _addresses(routes: Routes, limits: BatchLimits) -> ModuleType:
     module = ModuleType("urls_of_the_test")
     vars(module)["urlpatterns"] = [
         *api.addresses(routes, limits),
-        *urls.of_accounts(routes, limits),
-        *urls.explorer(routes),
+        *urls.account_pages(routes, limits),
+        *urls.explorer_pages(routes),
         *urls.urlpatterns,
     ]
     vars(module).update(handler400=urls.handler400, handler500=urls.handler500)
