@@ -182,9 +182,9 @@ async function post({ end }, address, asked) {
     throw new Refusal(
       `Too many attempts from here. Try again in ${wait} ${wait === 1 ? "second" : "seconds"}.`);
   }
-  // A form that is not trusted is refused before sign-in is asked, and so is whoever keeps no cookie.
-  const untrusted = answer?.code === "not_allowed";
-  if (!untrusted && typeof answer?.error === "string") throw new Refusal(answer.error);
+  // The token is older than the last sign-in or sign-out, or the browser keeps no cookie.
+  const outdated = answer?.code === "csrf_failed";
+  if (!outdated && typeof answer?.error === "string") throw new Refusal(answer.error);
   if (response.status >= 500) {
     throw new Refusal("Something broke on our side. You are not signed in; try again in a minute.");
   }
