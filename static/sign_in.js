@@ -182,8 +182,8 @@ async function post({ end }, url, body) {
     throw new Refusal(
       `Too many attempts from here. Try again in ${wait} ${wait === 1 ? "second" : "seconds"}.`);
   }
-  // CSRF failures have this code; they include browsers that keep no cookie.
-  const csrfFailed = answer?.code === "not_allowed";
+  // The token is older than the last sign-in or sign-out, or the browser keeps no cookie.
+  const csrfFailed = answer?.code === "csrf_failed";
   if (!csrfFailed && typeof answer?.error === "string") throw new Refusal(answer.error);
   if (response.status >= 500) {
     throw new Refusal("Something broke on our side. You are not signed in; try again in a minute.");

@@ -116,6 +116,9 @@ MESSAGE_REFUSED = Code(
     "The message was not issued to this browser, was already used, or has expired.",
     retryable=True,
 )
+CSRF_FAILED = _forbidden(
+    "csrf_failed", "The request has a cookie or a CSRF token, and they do not match."
+)
 SIGNATURE_REFUSED = Code("signature_refused", "The signature is not the wallet's.")
 WALLET_UNREACHABLE = unavailable("wallet_unreachable", "The contract wallet could not be queried.")
 ACCOUNT_DISABLED = _forbidden("account_disabled", "The operator has disabled the account.")

@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from accounts.shared.errors import CSRF_FAILED, Refusal, answer_of
 from accounts.views import is_for_accounts, signed_out_meanwhile
 from explorer.http.logs import request_id
 from queries.schema.batch_checks import BatchLimits
@@ -26,6 +27,14 @@ def untrusted_form(request: HttpRequest, reason: str) -> HttpResponse:  # noqa: 
         return _form_notice(request, name)
     if not request.user.is_authenticated and is_for_accounts(request.path):
         return signed_out_meanwhile(request)
+    if request.content_type == "application/json":
+        return answer_of(
+            Refusal(
+                CSRF_FAILED,
+                "The request has a cookie or a CSRF token, so it counts as a browser's, and they "
+                "do not match. A program sends neither.",
+            )
+        )
     return render(request, "403_csrf.html", status=403)
 
 

@@ -62,6 +62,7 @@ def test_it_has_every_address_and_method_and_no_other() -> None:
 
 NOT_OF_THE_API = {
     "not_allowed",
+    "csrf_failed",
     "too_many_keys",
     "too_many_key_changes",
     "key_gone",
