@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from accounts.keys import manage
 from accounts.models import Account, ApiKey
 from accounts.shared.rate_limits import KeyUsage, uses
-from accounts.sign_in.sessions import session_digest, sessions_of
+from accounts.sign_in.sessions import active_sessions, session_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ MAX_REVOKED_SHOWN = 20
 
 def keys_to_choose(account: Account) -> tuple[KeyChoice, ...]:
     active = account.keys.filter(revoked_at=None).order_by("created", "pk")
-    return tuple(KeyChoice(key.id, key.name, manage.shown(key)) for key in active)
+    return tuple(KeyChoice(key.id, key.name, manage.reveal(key)) for key in active)
 
 
 def keys_of(account: Account) -> tuple[list[KeyView], list[KeyView]]:
@@ -73,7 +73,7 @@ def sessions_shown(account: Account, session_key: str | None) -> list[SessionVie
             row.last_seen,
             row.session_key == session_digest(session_key),
         )
-        for row in sessions_of(account)
+        for row in active_sessions(account)
     ]
 
 
@@ -83,7 +83,7 @@ def _key_view(key: ApiKey, usage: KeyUsage) -> KeyView:
         id=key.id,
         name=key.name,
         version=key.version,
-        key=None if key.revoked_at else manage.shown(key),
+        key=None if key.revoked_at else manage.reveal(key),
         created=key.created,
         last_used=None if usage.last is None else datetime.fromtimestamp(usage.last, UTC),
         requests_today=usage.today,

@@ -12,8 +12,7 @@ from django.utils.crypto import constant_time_compare
 from accounts.keys.text import key_digest, key_text, new_id
 from accounts.models import Account, Allowance, ApiKey
 from accounts.shared.errors import KEY_GONE, TOO_MANY_KEY_CHANGES, TOO_MANY_KEYS, Refusal
-from accounts.shared.rate_limits import KEY_SUBJECT, spend
-from accounts.shared.wording import counted
+from accounts.shared.rate_limits import KEY_SUBJECT, refuse_above, spend
 
 KEYS_OF_AN_ACCOUNT = 20
 MAX_CHANGES_PER_HOUR, HOUR = 20, 3_600
@@ -31,13 +30,8 @@ GRACE_PERIODS = {
 def count_change(owner: Account) -> None:
     """Count a key that is created or rotated in a browser; both share one limit."""
     quota = spend(f"keys of {owner.pk}", MAX_CHANGES_PER_HOUR, HOUR)
-    if not quota.allowed:
-        raise Refusal(
-            TOO_MANY_KEY_CHANGES,
-            f"An account may create or rotate {MAX_CHANGES_PER_HOUR} keys an hour. "
-            f"Try again in {counted(-(-quota.seconds_left // 60), 'minute')}.",
-            headers={"Retry-After": str(quota.seconds_left)},
-        )
+    sentence = f"An account may create or rotate {MAX_CHANGES_PER_HOUR} keys an hour."
+    refuse_above(quota, TOO_MANY_KEY_CHANGES, sentence)
 
 
 def add_key(owner: Account, name: str) -> ApiKey:
@@ -55,8 +49,8 @@ def add_key(owner: Account, name: str) -> ApiKey:
     return key
 
 
-def shown(key: ApiKey) -> str | None:
-    """The whole key, or None if it was derived from a SECRET_KEY that is no longer configured."""
+def reveal(key: ApiKey) -> str | None:
+    """The whole key, or None if its SECRET_KEY is no longer configured."""
     for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
         text = key_text(key.id, key.version, secret)
         if constant_time_compare(key_digest(text), key.digest):

@@ -45,7 +45,7 @@ def _set_lock_timeout(seconds: float) -> None:
         cursor.execute(f"PRAGMA busy_timeout = {int(seconds * 1_000)}")
 
 
-DAY = 86_400
+MINUTE, DAY = 60, 86_400
 
 CLOCK = {
     "sqlite": "CAST(strftime('%%s', 'now') AS INTEGER)",
@@ -116,10 +116,11 @@ def spend(subject: str, limit: int, seconds: int, weight: int = 1) -> Quota:
 def refuse_above(quota: Quota, code: Code, sentence: str) -> None:
     """Refuse the request if its use was not allowed, and say when to try again."""
     if not quota.allowed:
+        seconds = quota.seconds_left
+        minutes = -(-seconds // MINUTE)
+        wait = counted(minutes, "minute") if minutes > 1 else counted(seconds, "second")
         raise Refusal(
-            code,
-            f"{sentence} Try again in {counted(quota.seconds_left, 'second')}.",
-            headers={"Retry-After": str(quota.seconds_left)},
+            code, f"{sentence} Try again in {wait}.", headers={"Retry-After": str(seconds)}
         )
 
 

@@ -117,7 +117,7 @@ def account_of(request: HttpRequest) -> Account:
     return request.user
 
 
-def sessions_of(account: Account) -> list[Session]:
+def active_sessions(account: Account) -> list[Session]:
     active = account.sessions.filter(expire_date__gt=timezone.now())
     return list(active.order_by("-last_seen", "pk"))
 

@@ -25,7 +25,7 @@ def owner() -> Account:
 
 def make_key(name: str = "Bridge") -> tuple[ApiKey, str]:
     key = manage.add_key(owner(), name)
-    text = manage.shown(key)
+    text = manage.reveal(key)
     assert text is not None
     return key, text
 
@@ -68,7 +68,7 @@ def test_unknown_and_malformed_keys_are_refused(change: Any, code: str) -> None:
 
 def test_both_secrets_of_a_rotated_key_work_until_the_grace_period_ends() -> None:
     key, old = make_key()
-    new = manage.shown(manage.rotate(owner(), key.id, 1, HOUR))
+    new = manage.reveal(manage.rotate(owner(), key.id, 1, HOUR))
     assert new is not None
     assert [request_with(text).status_code for text in (old, new)] == [200, 200]
     ApiKey.objects.update(previous_until=datetime.now(UTC) - timedelta(seconds=1))
@@ -77,7 +77,7 @@ def test_both_secrets_of_a_rotated_key_work_until_the_grace_period_ends() -> Non
 
 def test_a_revoked_key_is_refused_at_once_with_both_secrets() -> None:
     key, old = make_key()
-    new = manage.shown(manage.rotate(owner(), key.id, 1, HOUR))
+    new = manage.reveal(manage.rotate(owner(), key.id, 1, HOUR))
     assert new is not None
     manage.revoke(owner(), key.id)
     assert request_with(new).json()["code"] == "key_revoked"
@@ -141,7 +141,7 @@ def test_concurrent_rotations_rotate_a_key_once() -> None:
     key.refresh_from_db()
     assert (rotated.version, key.version) == (2, 2)
     assert (rotated.digest, rotated.previous_digest) == (key.digest, key.previous_digest)
-    assert request_with(str(manage.shown(key))).status_code == 200
+    assert request_with(str(manage.reveal(key))).status_code == 200
 
 
 @pytest.mark.parametrize(

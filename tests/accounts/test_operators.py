@@ -90,7 +90,7 @@ def test_password_attempts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_page_shows_a_secret_or_a_digest(settings: LazySettings) -> None:
     operator = wallet_operator(settings)
     key = manage.rotate(Account.objects.get(), ApiKey.objects.get().pk, 1, timedelta(days=1))
-    text = str(manage.shown(key))
+    text = str(manage.reveal(key))
     for path in (
         "account/",
         f"account/{key.owner_id}/change/",

@@ -18,7 +18,7 @@ WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 
 
 def make_key() -> str:
-    text = manage.shown(manage.add_key(Account.objects.of_wallet(Wallet(WALLET))[0], "Bridge"))
+    text = manage.reveal(manage.add_key(Account.objects.of_wallet(Wallet(WALLET))[0], "Bridge"))
     assert text is not None
     return text
 

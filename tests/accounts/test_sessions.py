@@ -8,7 +8,7 @@ from django.test import Client
 
 from accounts.models import Account, Session
 from accounts.sign_in import sessions
-from accounts.sign_in.sessions import delete_expired, session_digest, sessions_of
+from accounts.sign_in.sessions import delete_expired, session_digest, active_sessions
 from tests.accounts.signers import Signer
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def is_signed_in(signer: Signer) -> bool:
 
 def test_sessions_are_listed_by_browser() -> None:
     _, second = two_browsers()
-    listed = {row.browser: row for row in sessions_of(Account.objects.get())}
+    listed = {row.browser: row for row in active_sessions(Account.objects.get())}
     assert set(listed) == {"An unknown browser", "Firefox on Linux"}
     row = listed["Firefox on Linux"]
     assert row.session_key == session_digest(second.client.cookies["session"].value)

@@ -61,7 +61,7 @@ def database_bytes() -> int:
 def new_key() -> str:
     """An API key of the scratch database."""
     owner, _ = Account.objects.of_wallet(Wallet(OWNER))
-    text = manage.shown(manage.add_key(owner, "Bench"))
+    text = manage.reveal(manage.add_key(owner, "Bench"))
     if text is None:
         raise BenchFailed("The bench cannot make an API key.")
     return text

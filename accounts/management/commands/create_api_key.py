@@ -39,4 +39,4 @@ class Command(BaseCommand):
                 key = manage.add_key(owner, clean_name(options["name"]))
         except Refusal as refusal:
             raise CommandError(refusal.sentence) from None
-        self.stdout.write(manage.shown(key) or "")
+        self.stdout.write(manage.reveal(key) or "")

@@ -94,7 +94,7 @@ names = itertools.count()
 
 def make_key(wallet: str = WALLET) -> str:
     account, _ = Account.objects.of_wallet(Wallet(wallet))
-    text = manage.shown(manage.add_key(account, f"Key {next(names)}"))
+    text = manage.reveal(manage.add_key(account, f"Key {next(names)}"))
     assert text is not None
     return text
 

@@ -138,7 +138,7 @@ def test_an_account_is_forgotten_once_nothing_of_it_can_change(
 ) -> None:
     block, owner = service.head() - 2, Account.objects.get()
     stranger, _ = Account.objects.of_wallet(Wallet(Key.create().address))
-    other = replace(service, key=manage.shown(manage.add_key(stranger, "Other")) or "")
+    other = replace(service, key=manage.reveal(manage.add_key(stranger, "Other")) or "")
     with_hook = {"url": "https://receiver.example/", "headers": {"X-Secret": "hunter2"}}
     proven(service, block, webhook=with_hook)
     kept = proven(other, block)

@@ -179,7 +179,7 @@ def _with_another_key(service: Service) -> Service:
 
 
 def _new_key(owner: Account) -> str:
-    key = manage.shown(manage.add_key(owner, str(ULID())))
+    key = manage.reveal(manage.add_key(owner, str(ULID())))
     assert key is not None
     return key
 

@@ -222,7 +222,7 @@ def serving(
 ) -> Iterator[Service]:
     """These routes, with an owner of a key; `node` is the destination's."""
     owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
-    text = manage.shown(manage.add_key(owner, "Tests"))
+    text = manage.reveal(manage.add_key(owner, "Tests"))
     assert text is not None
     with override_settings(ROOT_URLCONF=_addresses(routes, limits)):
         yield Service(node, routes, text)
