@@ -15,8 +15,8 @@ from django.urls import Resolver404, resolve
 
 from accounts.keys import manage
 from accounts.shared import rate_limits
-from accounts.sign_in import sessions
-from accounts.views import LONGEST_BODY
+from accounts.sign_in import attempts, sessions
+from accounts.views import MAX_BODY
 from explorer.guides.advice import ADVICE
 from explorer.http.middleware import LARGEST_FORM
 from explorer.pages import facts
@@ -121,16 +121,16 @@ FIGURES = {
         f"| {settings.REQUESTS_PER_MINUTE} a minute per key,",
         f"| {LIMITS.blocks:,} blocks, {LIMITS.accounts:,} accounts, {LIMITS.slots:,} slots |",
         f"| {LIMITS.body_bytes / 2**20:.0f} MiB, chunked or not",
-        f"| {LONGEST_BODY // 1024} KiB for sign-in, {LARGEST_FORM:,} bytes for a form,",
+        f"| {MAX_BODY // 1024} KiB for sign-in, {LARGEST_FORM:,} bytes for a form,",
         f" {attestations.MOST_BYTES:,} bytes for an attestation |",
         f"| {MOST_DEPTH} levels, numbers of at most {MAX_DIGITS:,} digits,",
         f"| {settings.FACTS_PER_DAY:,} a day per account |",
-        f"| {manage.KEYS_OF_AN_ACCOUNT} per account, {manage.CHANGES_AN_HOUR} changes an hour",
-        f" {rate_limits.OF_A_BROWSER} attempts per browser, {rate_limits.OF_A_WALLET} per wallet",
-        f" {rate_limits.OF_A_NETWORK} per IP address (an IPv6 /{rate_limits.IPV6_NETWORK} counts",
-        f" of these {rate_limits.QUESTIONS_OF_A_NETWORK} with a contract wallet;",
-        f" {rate_limits.PASSWORDS_OF_A_NETWORK} per IP address with a password |",
-        f"| {sessions.SESSIONS_OF_AN_ACCOUNT} per account, {sessions.LONGEST.days} days |",
+        f"| {manage.KEYS_OF_AN_ACCOUNT} per account, {manage.MAX_CHANGES_PER_HOUR} changes an hour",
+        f" {attempts.ATTEMPTS_PER_BROWSER} attempts per browser, {attempts.ATTEMPTS_PER_WALLET} per wallet",
+        f" {attempts.ATTEMPTS_PER_NETWORK} per IP address (an IPv6 /{rate_limits.IPV6_PREFIX} counts",
+        f" of these {attempts.WALLET_QUERIES_PER_NETWORK} with a contract wallet;",
+        f" {attempts.PASSWORDS_PER_NETWORK} per IP address with a password |",
+        f"| {sessions.MAX_SESSIONS_PER_ACCOUNT} per account, {sessions.MAX_AGE.days} days |",
         f"| {estimates.A_MINUTE} a minute per account,",
         f" {estimates.ESTIMATE_SECONDS:.0f} seconds for an",
         f" {estimates.WITNESS_SECONDS:.0f} seconds for a witness |",

@@ -13,7 +13,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from accounts.shared import wording
-from accounts.sign_in.wallets import shortened
+from accounts.shared.wallets import shortened
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts
 from explorer.pages.batches import BatchPage

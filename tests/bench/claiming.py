@@ -8,7 +8,7 @@ from time import perf_counter
 from ulid import ULID
 
 from accounts.models import Account
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from queries.database.clock import shared_now
 from queries.database.leases import claim_one
 from queries.models import Batch, BlockJob, InTurn

@@ -6,7 +6,7 @@ from typing import Any
 from django.test import Client
 
 from accounts.models import Account
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from tests.queries.api.served_api import SEPOLIA, WALLET
 
 ADDRESS = "/dashboard/new-batch"
@@ -35,7 +35,7 @@ def signed_in(wallet: str = WALLET, **options: Any) -> Client:
 def send(client: Client, do: str = "submit", **changes: Any) -> Any:
     """`TYPED`, changed; a dash in a field's name is written as two underscores."""
     changed = {name.replace("__", "-"): value for name, value in changes.items()}
-    key = account_of().keys.filter(revoked=None).values_list("pk", flat=True).first() or ""
+    key = account_of().keys.filter(revoked_at=None).values_list("pk", flat=True).first() or ""
     return client.post(ADDRESS, {**TYPED, "key": key, "do": do} | changed)
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account
-from accounts.sign_in.wallets import shortened
+from accounts.shared.wallets import shortened
 from explorer.pages import batches
 from explorer.pages.formatting import age
 from queries.database import daily_counts

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account, ApiKey, Session
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from accounts.views import is_for_accounts
 from queries.models import Batch
 from tests.accounts.signers import Signer

@@ -233,7 +233,7 @@ def test_no_line_shows_who_asked_or_from_where(
     assert person.sign_in().status_code == 200
     owner = Account.objects.get()
     key = owner.keys.get()
-    own = {"api-key": manage.shown(key) or ""}
+    own = {"api-key": manage.reveal(key) or ""}
     message = person.message()
     assert person.show(message, stranger.sign(message)).status_code >= 400
     asked = [

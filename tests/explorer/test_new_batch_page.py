@@ -76,7 +76,7 @@ def test_no_key_but_a_living_one_of_ones_own(whose: str) -> None:
         make_key()
     sent = {"nobody's": "x\u202e", "none that is stored": "\0"}.get(whose, key)
     refused = send(signed_in(), key=sent)
-    assert fault_at(refused, "key").startswith("Wrong: This key is none of yours")
+    assert fault_at(refused, "key").startswith("Wrong: You have no such key")
     assert not Batch.objects.exists()
 
 

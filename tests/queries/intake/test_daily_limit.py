@@ -54,5 +54,5 @@ def test_the_next_day_has_as_many(settings: LazySettings) -> None:
     key = make_key()
     assert [_three_facts(key).status_code for _ in range(2)] == [200, 429]
     held = Allowance.objects.get(subject__startswith="facts of ")
-    Allowance.objects.filter(pk=held.pk).update(window_began=held.window_began - 86_400)
+    Allowance.objects.filter(pk=held.pk).update(window_start=held.window_start - 86_400)
     assert [_three_facts(key).status_code for _ in range(2)] == [200, 429]

@@ -15,7 +15,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.keys import manage
 from accounts.models import Account
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from explorer import urls, wiring
 from explorer.demo.local_node import LocalNode
 from queries.api import endpoints as api
@@ -222,7 +222,7 @@ def serving(
 ) -> Iterator[Service]:
     """These routes, with an owner of a key; `node` is the destination's."""
     owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
-    text = manage.shown(manage.add_key(owner, "Tests"))
+    text = manage.reveal(manage.add_key(owner, "Tests"))
     assert text is not None
     with override_settings(ROOT_URLCONF=_addresses(routes, limits)):
         yield Service(node, routes, text)
