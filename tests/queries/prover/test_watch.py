@@ -18,7 +18,7 @@ from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import Chains
 from queries.prover.watch import Watch
-from tests.explorer.monitoring.exposed import Samples, exposed
+from tests.explorer.monitoring.exposed import Samples, metric_samples
 from tests.queries.prover.between import PassOn, between
 from tests.queries.prover.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
 from tests.rigs.lying_node import LyingNode, as_json
@@ -53,7 +53,7 @@ def _watch(routes: Routes) -> Watch:
 
 def _seen(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
     monkeypatch.setattr(metrics, "ROUTES", routes)
-    return exposed()
+    return metric_samples()
 
 
 def _later(seconds: timedelta = timedelta(minutes=5)) -> None:
@@ -64,7 +64,7 @@ def _later(seconds: timedelta = timedelta(minutes=5)) -> None:
 def test_nodes_and_funds_are_seen(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service.mine(20)
     routes = _routes(service, NO_SIGNER, service.node.url)
-    assert exposed().keys().isdisjoint({"tacitus_node_up", "tacitus_signer_balance_wei"})
+    assert metric_samples().keys().isdisjoint({"tacitus_node_up", "tacitus_signer_balance_wei"})
     watch = _watch(routes)
     watch.once()
     seen = _seen(monkeypatch, routes)
