@@ -14,6 +14,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of, numbers
 from explorer.wiring import compare_l1
 from queries.config.registries import Registry, RegistryKind, proves_its_code, time_text
+from queries.proving.registry_calls import HISTORY_RING
 from queries.reading import chain_objects as reading
 from queries.reading.figures import HeadView, heads_of, state_horizon
 
@@ -104,9 +105,6 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
     )
 
 
-EIP_2935_WINDOW = 8_191
-
-
 TRUST = {  # in addition to the two chains
     RegistryKind.NATIVE: "No one: the contract reads block hashes from {destination} itself.",
     RegistryKind.OPTIMISM: (
@@ -119,7 +117,7 @@ TRUST = {  # in addition to the two chains
     ),
 }
 REACH = {  # of the contract
-    RegistryKind.NATIVE: f"The last {EIP_2935_WINDOW:,} blocks at any time.",
+    RegistryKind.NATIVE: f"The last {HISTORY_RING:,} blocks at any time.",
     RegistryKind.OPTIMISM: "Blocks of {source} whose hash was recorded while it was the newest.",
     RegistryKind.OUTPUT: (
         "Blocks that a dispute game covers, once it is won and its delay has passed: about a week "
@@ -156,7 +154,7 @@ def proof_window_text(head: HeadView | None) -> str:
         return NOT_MEASURED
     if window < 0:
         return "no block"
-    return f"the last {counted(window, 'block')}{' or more' if window >= EIP_2935_WINDOW else ''}"
+    return f"the last {counted(window, 'block')}{' or more' if window >= HISTORY_RING else ''}"
 
 
 def reach_text(registry: Registry, links: PageLinks, source_head: HeadView | None) -> str:
