@@ -61,7 +61,7 @@ def test_a_check_compares_the_stored_fact_with_the_registry(service: Service) ->
     assert "The registry says 123 ETH" in text
     assert "but this page shows 7 ETH" in text
     Query.objects.filter(pk=query.pk).update(block=1)
-    assert "The registry knows no such fact" in _check_text(batch)
+    assert "The registry does not have this fact" in _check_text(batch)
 
 
 def test_checks_are_limited_in_time_threads_and_number(service: Service) -> None:

@@ -73,7 +73,7 @@ def test_a_form_from_before_another_sign_in_keeps_its_input(
         action()
         expect(page.locator("#verdict")).to_contain_text("from before you signed in again")
         expect(account).to_have_value(HOLDER)
-    page.get_by_role("link", name="Load the page again").click()
+    page.get_by_role("link", name="reload the page").click()
     page.get_by_label("Account", exact=True).fill(HOLDER)
     expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
 

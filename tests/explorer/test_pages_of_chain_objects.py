@@ -126,7 +126,7 @@ def test_a_registry_page_says_who_is_trusted_and_what_is_proven() -> None:
     assert "No one: the contract reads block hashes from Sepolia itself." in words
     assert "Unverifiable. The address does not prove what the constructor wrote" in words
     assert "unverifiable" in _text("/explorer/routes")
-    assert "8 facts in 2 blocks by our record" in words
+    assert "8 facts in 2 blocks in our database" in words
     assert f"block {BLOCK + 70:,}, final up to {BLOCK + 70:,} seen " in words
     assert f'href="{PAGE}"' in _get(REGISTRY).text
     far = ROUTES.registries[SEPOLIA, OPTIMISM].address

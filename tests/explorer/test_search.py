@@ -82,7 +82,7 @@ def test_several_hits_are_listed() -> None:
         ("5,186,099", "Nothing found", True),
         ("ab" * 32, "It looks like the hash of a transaction or of a block", False),
         (ULID, "Nothing found", False),
-        ("hello", "It does not look like anything", False),
+        ("hello", "It has no known format", False),
         ("5" * 301, "at most 300 characters", False),
     ],
 )
