@@ -4,7 +4,7 @@ The stylesheet has the colours and fonts. A chart is drawn for the narrowest pho
 scales up. All values are whole numbers of 0 or more.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -246,7 +246,7 @@ BALANCE_NOTE = "Each dot is proven; the balance between two dots is not."
 
 def balance_chart(balances: Sequence[Balance]) -> Chart | None:
     """None for fewer than two blocks."""
-    if len({balance.block for balance in balances}) < 2:  # noqa: PLR2004
+    if len({balance.block for balance in balances}) <= 1:
         return None
     title, measure = _balance_title(balances), Measure("Balance", format_wei, _format_balance_short)
     points = [
@@ -313,24 +313,15 @@ def bound_text(seconds: int | None) -> str:
     return f"{seconds} s"
 
 
-def _chart_of_bars(  # noqa: PLR0913, PLR0917
-    name: str,
-    title: str,
-    bars: Sequence[Bar],
-    unit: str,
-    heads: tuple[str, ...],
-    rows: Iterable[tuple[str, ...]],
-    note: str = "",
-) -> Chart:
-    picture = bar_chart(name, title, bars, Measure(unit))
-    return Chart(name, title, picture, heads, tuple(rows), note)
-
-
 def _facts_chart(days: Days) -> Chart:
     bars = [_day_bar(day, brought.facts) for day, brought in days.items()]
-    rows = ((bar.label, intcomma(bar.value or 0)) for bar in bars)
     title = _totals_title("facts", bars, "fact")
-    return _chart_of_bars("facts", title, bars, "facts a day", ("day", "facts"), rows)
+    picture = bar_chart("facts", title, bars, Measure("facts a day"))
+    return Chart("facts", title, picture, ("day", "facts"), _rows(bars))
+
+
+def _rows(bars: Sequence[Bar]) -> tuple[tuple[str, str], ...]:
+    return tuple((bar.label, intcomma(bar.value or 0)) for bar in bars)
 
 
 def _batches_chart(days: Days) -> Chart:
@@ -338,23 +329,24 @@ def _batches_chart(days: Days) -> Chart:
     title = _totals_title("batches DONE", bars, "batch DONE")
     if rejected := sum(brought.rejected for brought in days.values()):
         title += f"; {quantity(rejected, 'was,were')} REJECTED"
-    rows = (
+    picture = bar_chart("batches", title, bars, Measure("batches DONE a day"))
+    rows = tuple(
         (_full_date(day), intcomma(brought.done), intcomma(brought.rejected))
         for day, brought in days.items()
     )
-    heads = ("day", "DONE", "REJECTED")
-    return _chart_of_bars("batches", title, bars, "batches DONE a day", heads, rows)
+    return Chart("batches", title, picture, ("day", "DONE", "REJECTED"), rows)
 
 
 def _durations_chart(took: Took) -> Chart:
     bars = [Bar(_within(bound), bound_text(bound), batches) for bound, batches in took.items()]
-    return _chart_of_bars(
+    title = _durations_title(took)
+    measure = Measure("batches, by the time from submission to DONE")
+    return Chart(
         "took",
-        _durations_title(took),
-        bars,
-        "batches, by the time from submission to DONE",
+        title,
+        bar_chart("took", title, bars, measure),
         ("from submission to DONE", "batches"),
-        ((bar.label, intcomma(bar.value or 0)) for bar in bars),
+        _rows(bars),
         "Each batch is in one bar: the shortest time within which it was DONE. The time includes "
         "waiting for a block to be final.",
     )
@@ -363,39 +355,40 @@ def _durations_chart(took: Took) -> Chart:
 def _durations_title(took: Took) -> str:
     """The times within which half and nine tenths of the batches were DONE."""
     count = sum(took.values())
-    half, ninth, slowest = (within_which(took, share) for share in (0.5, 0.9, 1))
+    half, nine_tenths, slowest = (within_which(took, share) for share in (0.5, 0.9, 1))
     longer = f"more than {bound_text(WITHIN[-1])}"
     if not count:
         return "No batch was DONE in these days"
     if half is None:
         return f"Most batches took {longer} to be DONE" if count > 1 else f"The batch took {longer}"
-    if ninth is None:
+    if nine_tenths is None:
         return f"Half of the batches were DONE {_within(half)}, the slowest tenth took {longer}"
     if half == slowest:
         return f"{'All batches were' if count > 1 else 'The batch was'} DONE {_within(half)}"
-    if half == ninth:
-        return f"Nine of ten batches were DONE {_within(ninth)}"
-    return f"Half of the batches were DONE {_within(half)}, nine of ten {_within(ninth)}"
+    if half == nine_tenths:
+        return f"Nine of ten batches were DONE {_within(nine_tenths)}"
+    return f"Half of the batches were DONE {_within(half)}, nine of ten {_within(nine_tenths)}"
 
 
 def _gas_chart(days: Days) -> Chart:
     bars = [_day_bar(day, brought.gas_of_a_fact) for day, brought in days.items()]
     gas = sum(brought.gas for brought in days.values())
     facts = sum(brought.facts for brought in days.values())
-    average = f"{intcomma(round(gas / facts))} gas a fact on average" if facts else ""
-    rows = (
+    title = "No facts yet"
+    if facts:
+        title = f"{intcomma(round(gas / facts))} gas per fact on average"
+    rows = tuple(
         (bar.label, "none" if bar.value is None else intcomma(bar.value), intcomma(brought.gas))
         for bar, brought in zip(bars, days.values(), strict=True)
     )
-    return _chart_of_bars(
+    return Chart(
         "gas",
-        average or "No fact to count gas for",
-        bars,
-        "gas a fact, by day",
-        ("day", "gas a fact", "gas in all"),
+        title,
+        bar_chart("gas", title, bars, Measure("gas per fact, by day")),
+        ("day", "gas per fact", "total gas"),
         rows,
-        "Gas of all settled transactions, failed ones and headers included, divided by the facts "
-        "read back. Facts that were already in the registry took none.",
+        "Gas of all confirmed transactions, including failed ones and headers, divided by the "
+        "facts read back. Facts that were already in the registry took no gas.",
     )
 
 

@@ -27,6 +27,7 @@ EMPTY_HEADERS = {
     "REQUESTS_HASH": (sha256().hexdigest(), "no requests"),
 }
 MAX_WORD = 2**256 - 1
+MAX_SHORT_STRING = 31  # bytes
 MIN_HASH = 2**128  # from here on a word is more likely a hash or a packed struct
 # An address has twelve leading zero bytes; amounts have them too, but are seldom this large.
 PLAUSIBLE_ADDRESSES = range(2**112, 2**160)
@@ -221,7 +222,7 @@ def _short_string(number: int) -> str:
     """Solidity stores up to 31 bytes left-aligned, and twice their length in the last byte."""
     word = number.to_bytes(32, "big")
     length, odd = divmod(word[31], 2)
-    if odd or not 0 < length <= 31 or any(word[length:31]):  # noqa: PLR2004
+    if odd or not 0 < length <= MAX_SHORT_STRING or any(word[length:31]):
         return ""
     return _printable(word[:length])
 

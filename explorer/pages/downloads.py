@@ -25,7 +25,7 @@ COLUMNS = (
     "registry", "destination_chain", "transaction", "proven_at",
 )  # fmt: skip
 # A spreadsheet reads a cell that begins with one of these as a formula.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001
+FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # also the full-width forms
 
 
 def csv_chunks(facts: Iterable[ProvenFact], links: PageLinks) -> Iterator[str]:

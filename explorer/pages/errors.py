@@ -20,7 +20,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return render(request, page, status=400)
 
 
-def untrusted_form(request: HttpRequest, reason: str) -> HttpResponse:  # noqa: ARG001
+def untrusted_form(request: HttpRequest, **_: str) -> HttpResponse:
     """A sign-in or sign-out in another window invalidates the CSRF token of an open form."""
     if request.path.startswith(reverse("new-batch")) and request.headers.get("HX-Request"):
         name = "signed_in_again" if request.user.is_authenticated else "signed_out"
@@ -54,7 +54,7 @@ def _form_notice(
     return response
 
 
-def server_error(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+def server_error(_request: HttpRequest) -> HttpResponse:
     # Render without the request: a context processor may have failed.
     page = render_to_string("500.html", {"request_id": request_id.get()})
     return HttpResponse(page, status=500)

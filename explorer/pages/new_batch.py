@@ -229,10 +229,10 @@ class NewBatchPage:
         destination = _valid_choice(self.form.destination, self.destinations)
         page = replace(self, form=replace(self.form, destination=destination))
         key = page.form.key if page.chosen_key else page.keys[0].id if page.keys else ""
-        parts = tuple(page._with_final_block(part) for part in page.form.parts)  # noqa: SLF001  (its own)
+        parts = tuple(page.with_final_block(part) for part in page.form.parts)
         return replace(page, form=replace(page.form, parts=parts, key=key))
 
-    def _with_final_block(self, part: Part) -> Part:
+    def with_final_block(self, part: Part) -> Part:
         """Fills in the last final block of a new source, unless the user has entered a block."""
         source = _valid_choice(part.source, self.sources)
         if source == part.source or part.block.strip() not in {"", part.filled}:

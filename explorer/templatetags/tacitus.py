@@ -23,6 +23,7 @@ from queries.reading.chain_objects import FieldView, QueryLine
 from queries.reading.view_models import QueryView, ValueView
 
 FACTS_PER_PAGE = 10
+PRECISE_SECONDS = 10  # shorter durations have a decimal
 
 register = template.Library()
 register.filter("abbreviate", shortened)
@@ -62,7 +63,7 @@ def time_of_day(moment: datetime | None) -> str:
 def duration_since(end: datetime, start: datetime) -> str:
     """`0.6 s`, `12 s` or `3 min 20 s`."""
     seconds = max((end - start).total_seconds(), 0)
-    if seconds < 10:  # noqa: PLR2004
+    if seconds < PRECISE_SECONDS:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

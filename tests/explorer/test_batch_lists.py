@@ -122,10 +122,10 @@ def test_the_start_page_has_totals_and_charts() -> None:
     for title in (
         "1,234 facts, all on ",
         "All batches were DONE within 15 s",
-        "100,000 gas a fact",
+        "100,000 gas per fact",
     ):
         assert title in text
-    assert text.count("The same in a table") == 4
+    assert text.count("As a table") == 4
 
 
 def test_ages_are_words() -> None:
