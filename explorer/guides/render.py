@@ -79,10 +79,10 @@ APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    return tuple(_entry(name) for name in GUIDES)
+    return tuple(_guide_entry(name) for name in GUIDES)
 
 
-def _entry(name: str) -> Entry:
+def _guide_entry(name: str) -> Entry:
     title, lead, *_ = guide_path(name).read_text().split("\n\n", 2)
     lead = LINK_RE.sub(lambda match: match["text"] or match["code"].strip("`"), lead)
     sentence = " ".join(lead.split()).replace("'", APOSTROPHE).partition(". ")[0].rstrip(".")

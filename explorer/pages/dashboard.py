@@ -59,16 +59,16 @@ def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     page = batches_of(
         account_of(request),
         status=BatchStatus(status) if status else None,
-        before=_cursor(request),
+        before=_list_cursor(request),
         most=BATCHES_PER_PAGE,
     )
     context = {"batches": page, "status": status, "statuses": BatchStatus.values, "links": links}
-    return render(request, "own_batches.html", {**context, "cursor": _cursor(request)})
+    return render(request, "own_batches.html", {**context, "cursor": _list_cursor(request)})
 
 
 @login_required
 def own_webhooks(request: HttpRequest) -> HttpResponse:
-    account, cursor = account_of(request), _cursor(request)
+    account, cursor = account_of(request), _list_cursor(request)
     page = deliveries_of(account, before=cursor, most=DELIVERIES_PER_PAGE)
     context = {"deliveries": page, "secret": webhook_secret(account), "cursor": cursor}
     return render(request, "own_webhooks.html", context)
@@ -102,7 +102,7 @@ def cancel_batch(request: HttpRequest, batch_id: str) -> HttpResponse:
     return redirect("batch", batch_id)
 
 
-def _cursor(request: HttpRequest) -> str | None:
+def _list_cursor(request: HttpRequest) -> str | None:
     text = request.GET.get("cursor")
     if text is not None and not is_batch_id(text):
         raise Http404

@@ -143,7 +143,7 @@ def _base_fee(wei: int) -> DecodedValue:
     return _plain(gwei(wei), Reading("wei", f"{wei:,}"))
 
 
-def _address(number: int) -> DecodedValue:
+def _coinbase(number: int) -> DecodedValue:
     if number >= PLAUSIBLE_ADDRESSES.stop:
         return _hash(f"{number:064x}")
     address = to_checksum_address(number.to_bytes(20, "big"))
@@ -178,7 +178,7 @@ def _extra_data(number: int) -> DecodedValue:
 
 
 HEADER_FIELDS: Mapping[str, Callable[[int], DecodedValue]] = {
-    "COINBASE": _address,
+    "COINBASE": _coinbase,
     "DIFFICULTY": _number,
     "BLOCK_NUMBER": _number,
     "GAS_LIMIT": _gas,

@@ -40,12 +40,12 @@ MARKDOWN_TYPE = "text/markdown; charset=utf-8"
 
 
 def guide_list(request: HttpRequest) -> HttpResponse:
-    return _page(request, "docs/list.html", here="docs")
+    return _docs_page(request, "docs/list.html", here="docs")
 
 
 def guide(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> HttpResponse:
     text, site = _guide_markdown(request, name, routes, limits), site_address(request)
-    return _page(request, "docs/guide.html", here=name, guide=guides.render(text, site))
+    return _docs_page(request, "docs/guide.html", here=name, guide=guides.render(text, site))
 
 
 def guide_text(
@@ -60,7 +60,7 @@ def llms(request: HttpRequest) -> HttpResponse:
     return render(request, "docs/llms.txt", context, content_type=MARKDOWN_TYPE)
 
 
-def _page(request: HttpRequest, template: str, **context: object) -> HttpResponse:
+def _docs_page(request: HttpRequest, template: str, **context: object) -> HttpResponse:
     return render(request, template, {"guides": guides.entries(), **context})
 
 

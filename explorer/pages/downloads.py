@@ -14,7 +14,7 @@ from eth_utils.address import to_checksum_address
 from explorer.pages.chain_objects import registry_or_404, selected_chain
 from explorer.pages.facts import fact_line
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import BEFORE, cursor_of, numbers
+from explorer.pages.lists import OLDER_PARAMETER, cursor_of, numbers
 from queries.reading import batches, chain_objects
 from queries.reading import facts as portions
 from queries.reading.facts import Portion, ProvenFact, facts_of_batch
@@ -92,7 +92,7 @@ def account_facts(
     request: HttpRequest, address: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
     """Facts of the chain in the URL, or of the one that the account's page shows."""
-    cursor, checksummed = _cursor(request), to_checksum_address(address)
+    cursor, checksummed = _file_cursor(request), to_checksum_address(address)
     chain = selected_chain(request, chain_objects.account(checksummed, links.sources))
     if chain is None:
         return facts_file((), links, form, f"tacitus-{checksummed}")
@@ -103,7 +103,7 @@ def account_facts(
 def block_facts(
     request: HttpRequest, chain: int, number: int, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
-    portion = portions.of_block(chain, number, _cursor(request))
+    portion = portions.of_block(chain, number, _file_cursor(request))
     return _portion_file(request, portion, links, form, f"tacitus-{chain}-block-{number}")
 
 
@@ -111,7 +111,7 @@ def registry_facts(
     request: HttpRequest, destination: int, address: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
     registry = registry_or_404(destination, address, links)
-    portion = portions.of_registry(registry.source, registry.destination, _cursor(request))
+    portion = portions.of_registry(registry.source, registry.destination, _file_cursor(request))
     name = f"tacitus-{registry.source}-to-{registry.destination}"
     return _portion_file(request, portion, links, form, name)
 
@@ -128,15 +128,15 @@ def _portion_file(
     request: HttpRequest, portion: Portion, links: PageLinks, form: str, name: str
 ) -> StreamingHttpResponse:
     """A file whose name has the cursor, and whose `Link` header leads to the next file."""
-    if cursor := request.GET.get(BEFORE, ""):
+    if cursor := request.GET.get(OLDER_PARAMETER, ""):
         name = f"{name}-before-{cursor}"
     response = facts_file(portion.facts, links, form, name)
     if portion.older:
         query = request.GET.copy()
-        query[BEFORE] = portion.older
+        query[OLDER_PARAMETER] = portion.older
         response["Link"] = f'<{request.path}?{query.urlencode()}>; rel="next"'
     return response
 
 
-def _cursor(request: HttpRequest) -> Cursor | None:
-    return cursor_of(request, numbers(2), (BEFORE,))
+def _file_cursor(request: HttpRequest) -> Cursor | None:
+    return cursor_of(request, numbers(2), (OLDER_PARAMETER,))

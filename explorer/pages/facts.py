@@ -72,7 +72,7 @@ def fact(
     request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
 ) -> HttpResponse:
     _, context = _fact_context(batch_id, place, name, links)
-    return render(request, _template(request, "read_it"), context)
+    return render(request, _fact_template(request, "read_it"), context)
 
 
 def check(
@@ -86,7 +86,7 @@ def check(
     context["check"] = answer
     if answer.outcome is Outcome.DIFFERS:
         context["registry_line"] = fact_line(replace(fact, word=answer.word), links)
-    return render(request, _template(request, "check_answer"), context)
+    return render(request, _fact_template(request, "check_answer"), context)
 
 
 def _fact_context(
@@ -110,5 +110,5 @@ def _fact_context(
     }
 
 
-def _template(request: HttpRequest, part: str) -> str:
+def _fact_template(request: HttpRequest, part: str) -> str:
     return f"parts/{part}.html" if request.headers.get("HX-Request") else "fact.html"

@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest
 
 from queries.reading.pagination import Cursor, Slice, numbers_of
 
-CURSOR_PARAMETERS = BEFORE, AFTER = "before", "after"
+CURSOR_PARAMETERS = OLDER_PARAMETER, NEWER_PARAMETER = "before", "after"
 Key = tuple[int | str, ...]
 
 
@@ -32,7 +32,7 @@ def cursor_of(
             key = parse(request.GET[parameter])
             if key is None:
                 raise Http404
-            return Cursor(key, towards_newer=parameter == AFTER)
+            return Cursor(key, towards_newer=parameter == NEWER_PARAMETER)
     return None
 
 
@@ -54,8 +54,8 @@ def numbers(count: int) -> Callable[[str], Key | None]:
 def adjacent_pages(request: HttpRequest, page: Slice[Any]) -> AdjacentPages:
     is_first = request.GET.keys().isdisjoint(CURSOR_PARAMETERS)
     return AdjacentPages(
-        older=_page_url(request, BEFORE, page.older) if page.older else "",
-        newer=_page_url(request, AFTER, page.newer) if page.newer else "",
+        older=_page_url(request, OLDER_PARAMETER, page.older) if page.older else "",
+        newer=_page_url(request, NEWER_PARAMETER, page.newer) if page.newer else "",
         first="" if is_first else _page_url(request),
     )
 

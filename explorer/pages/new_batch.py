@@ -200,7 +200,7 @@ class NewBatchPage:
     def is_proven(self) -> bool:
         return all(block.readiness == "PROVEN" for block, *_ in self.blocks)
 
-    def with_refusal(self, refusal: Refusal) -> "NewBatchPage":
+    def add_refusal(self, refusal: Refusal) -> "NewBatchPage":
         name = self.batch_request.field_for(refusal)
         sentence = form_sentence(refusal, name)
         errors = {name: sentence} if name else {}
@@ -212,7 +212,7 @@ class NewBatchPage:
         is_empty = self.refusal and self.refusal.code == "nothing_asked"
         return not (is_empty and any(part.is_blank for part in self.form.parts))
 
-    def with_estimate(self, estimate: Estimate) -> "NewBatchPage":
+    def add_estimate(self, estimate: Estimate) -> "NewBatchPage":
         """Fills in the needed fee, unless the user has entered another one."""
         form = self.form
         if not estimate.free and form.fee.strip() in {"", form.filled_fee}:
@@ -224,15 +224,15 @@ class NewBatchPage:
         }
         return replace(self, form=form, estimate=estimate, warnings=warnings)
 
-    def with_valid_choices(self) -> "NewBatchPage":
+    def correct_choices(self) -> "NewBatchPage":
         """Replaces choices that the new destination does not offer; not used on submit."""
         destination = _valid_choice(self.form.destination, self.destinations)
         page = replace(self, form=replace(self.form, destination=destination))
         key = page.form.key if page.chosen_key else page.keys[0].id if page.keys else ""
-        parts = tuple(page.with_final_block(part) for part in page.form.parts)
+        parts = tuple(page.fill_in_block(part) for part in page.form.parts)
         return replace(page, form=replace(page.form, parts=parts, key=key))
 
-    def with_final_block(self, part: Part) -> Part:
+    def fill_in_block(self, part: Part) -> Part:
         """Fills in the last final block of a new source, unless the user has entered a block."""
         source = _valid_choice(part.source, self.sources)
         if source == part.source or part.block.strip() not in {"", part.filled}:
@@ -258,7 +258,7 @@ def new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> Ht
     if request.method != "POST":
         form = NewBatch((Part(0, props=DEFAULT_PROPS),))
         return _form_response(
-            request, _new_batch_page(request, form, links, limits).with_valid_choices()
+            request, _new_batch_page(request, form, links, limits).correct_choices()
         )
     page = _new_batch_page(request, read_form(request.POST), links, limits)
     if len(page.json) > limits.body_bytes:
@@ -268,7 +268,7 @@ def new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> Ht
         case "submit":
             return _submit(request, page)
         case "check":
-            return _form_response(request, _check(request, page.with_valid_choices()))
+            return _form_response(request, _check(request, page.correct_choices()))
         case "add" if not page.form.is_full:
             form = page.form.add_part()
             page = replace(page, form=form, new_part=form.parts[-1].number)
@@ -276,7 +276,7 @@ def new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> Ht
             page = replace(page, form=page.form.remove_part(number))
         case "key":
             page = _create_key(request, page)
-    return _form_response(request, page.with_valid_choices())
+    return _form_response(request, page.correct_choices())
 
 
 @require_POST
@@ -321,9 +321,9 @@ def _check(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
             read_batch(page.body, routes, limits)
             return page
         key = count_request(account_of(request), page.form.key)
-        return page.with_estimate(estimated(key, page.body, routes, limits))
+        return page.add_estimate(estimated(key, page.body, routes, limits))
     except Refusal as refusal:
-        return page.with_refusal(refusal)
+        return page.add_refusal(refusal)
 
 
 def _submit(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
@@ -335,7 +335,7 @@ def _submit(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
         # The key belongs to another batch, so this form needs a new one.
         if refusal.code.startswith("idempotency_key"):
             page = replace(page, form=replace(form, idempotency_key=_new_idempotency_key()))
-        return _form_response(request, page.with_refusal(refusal))
+        return _form_response(request, page.add_refusal(refusal))
     for warning in batch.warnings[:MAX_WARNINGS]:
         messages.warning(request, warning["sentence"])
     return redirect("batch", batch.id)
@@ -347,5 +347,5 @@ def _create_key(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
         manage.count_change(owner)
         key = manage.add_key(owner, manage.FIRST_NAME)
     except Refusal as refusal:
-        return page.with_refusal(refusal)
+        return page.add_refusal(refusal)
     return replace(page, keys=keys_to_choose(owner), form=replace(page.form, key=key.id))

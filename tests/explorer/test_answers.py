@@ -198,13 +198,13 @@ def test_responses_have_the_configured_url_or_in_a_demo_the_requested_one(
 
 
 TOO_LARGE = (413, "This request is too large", "body_too_large")
-WITH_FILES = (415, "No form here sends files", "content_type_unsupported")
+FILES_REFUSED = (415, "No form here sends files", "content_type_unsupported")
 BODIES = [
     ("text/plain", b"y" * (settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1), TOO_LARGE),
     (FORM, b"x=" + b"%" * (LARGEST_FORM - 1), TOO_LARGE),
     (f"{FORM.upper()}; charset=utf-8", b"x=" + b"%" * (LARGEST_FORM - 1), TOO_LARGE),
-    (FORM_WITH_FILES, SLOW_FORM, WITH_FILES),
-    (f" {FORM_WITH_FILES.upper()}", SLOW_FORM, WITH_FILES),
+    (FORM_WITH_FILES, SLOW_FORM, FILES_REFUSED),
+    (f" {FORM_WITH_FILES.upper()}", SLOW_FORM, FILES_REFUSED),
 ]
 
 

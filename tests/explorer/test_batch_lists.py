@@ -35,14 +35,14 @@ def _link(answer: Any, text: str) -> str:
     return str(url).replace("&amp;", "&")
 
 
-def _to_optimism() -> str:
+def _submit_to_optimism() -> str:
     data = {str(SEPOLIA): {"block:7": {"header": ["TIMESTAMP"]}}}
     content = {"destinationChainId": str(OPTIMISM), "fee": "1000", "data": data}
     return submitted(make_key(), content)
 
 
 def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> None:
-    old, new, other = ask_balances(count=3, blocks=2), _to_optimism(), ask_balances()
+    old, new, other = ask_balances(count=3, blocks=2), _submit_to_optimism(), ask_balances()
     prove(old)
     set_status(other, BatchStatus.REJECTED)
     answer = _list()
@@ -84,7 +84,7 @@ def test_invalid_parameters_are_not_found(parameters: dict[str, str]) -> None:
     assert _list(**parameters).status_code == 404
 
 
-def _newest(seen: str) -> Any:
+def _newest_since(seen: str) -> Any:
     return Client().get("/explorer/newest", {"seen": seen})
 
 
@@ -98,19 +98,19 @@ def test_the_start_page_refreshes_the_ten_newest_batches() -> None:
     text = Client().get("/").text
     assert re.findall(r'id="batch-(\w+)"', text) == sorted(ids, reverse=True)[:10]
     assert text.count("2 queries to Sepolia") == 10
-    same = _newest(_mark(text))
+    same = _newest_since(_mark(text))
     assert (same.status_code, same.content) == (204, b"")
     set_status(ids[-1], BatchStatus.DONE)
-    changed = _newest(_mark(text))
+    changed = _newest_since(_mark(text))
     assert changed.text.lstrip().startswith('<ol class="rows newest" id="newest"')
     assert "DONE" in changed.text
-    assert _newest(_mark(changed.text)).status_code == 204
+    assert _newest_since(_mark(changed.text)).status_code == 204
     Batch.objects.update(submitted=datetime.now(UTC) - timedelta(hours=3))
-    older = _newest(_mark(changed.text))
+    older = _newest_since(_mark(changed.text))
     assert "3 hours ago" in older.text
-    assert _newest(_mark(older.text)).status_code == 204
+    assert _newest_since(_mark(older.text)).status_code == 204
     for invalid in ("", "x" * 5_000, "\x00", "<b>", "\u202e"):
-        assert _newest(invalid).status_code == 200
+        assert _newest_since(invalid).status_code == 200
 
 
 def test_the_start_page_has_totals_and_charts() -> None:

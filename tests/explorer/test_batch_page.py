@@ -17,7 +17,7 @@ from tests.queries.api.worked_batches import run_steps, set_status
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
 
-def _submitted(blocks: int, accounts: int = 2) -> str:
+def _submit(blocks: int, accounts: int = 2) -> str:
     """The first block is the newest one."""
     entries = {f"0x{number + 1:040x}": {"props": ["BALANCE"]} for number in range(accounts)}
     return ask(entries, *(BLOCK - number for number in range(blocks)))
@@ -32,12 +32,12 @@ def _changes(batch_id: str, seen: str, open_blocks: str = "", rows: str = "") ->
     return Client().get(f"/explorer/query/{batch_id}/changes", parameters)
 
 
-def _seen(text: str) -> str:
+def _marks(text: str) -> str:
     return ".".join(re.findall(r'data-mark="([^"]+)"', text))
 
 
 def test_blocks_of_a_large_batch_load_on_demand() -> None:
-    batch_id = _submitted(blocks=3, accounts=60)
+    batch_id = _submit(blocks=3, accounts=60)
     text = _page(batch_id).text
     assert text.count('id="marks-') == 0
     address = f"/explorer/query/{batch_id}/block"
@@ -49,18 +49,18 @@ def test_blocks_of_a_large_batch_load_on_demand() -> None:
 
 
 def test_a_refresh_returns_changed_parts_and_stops_when_the_batch_has_ended() -> None:
-    batch_id = _submitted(blocks=2)
+    batch_id = _submit(blocks=2)
     first = _page(batch_id).text
     open_blocks = f"{SEPOLIA}-{BLOCK}:0,{SEPOLIA}-{BLOCK - 1}:2"
-    same = _changes(batch_id, _seen(first), open_blocks)
+    same = _changes(batch_id, _marks(first), open_blocks)
     assert (same.status_code, same.content) == (204, b"")
     run_steps(batch_id, StepName.INITIAL_STATE)
-    changed = _changes(batch_id, _seen(first), open_blocks, rows="0,3")
+    changed = _changes(batch_id, _marks(first), open_blocks, rows="0,3")
     assert changed.status_code == 200
     assert 'id="state" data-mark="' in changed.text
     # The state, two blocks, the marks of four queries, and two open queries.
     assert changed.text.count('hx-swap-oob="true"') == 1 + 2 + 4 + 2
-    seen = _seen(changed.text)
+    seen = _marks(changed.text)
     assert _changes(batch_id, seen, open_blocks).status_code == 204
     failure = Failure("fee_too_low", "More.", StepName.HEADER_ACCUMULATED, retryable=False)
     set_status(batch_id, BatchStatus.ACCEPTED)
@@ -68,11 +68,11 @@ def test_a_refresh_returns_changed_parts_and_stops_when_the_batch_has_ended() ->
     last = _changes(batch_id, seen, open_blocks)
     assert last.status_code == 286
     assert "More." in last.text
-    assert _changes(batch_id, _seen(last.text), open_blocks).status_code == 286
+    assert _changes(batch_id, _marks(last.text), open_blocks).status_code == 286
     assert 'id="live"' not in _page(batch_id).text
 
 
-def _waiting(batch_id: str, *sentences: str, code: str = "confirming") -> None:
+def _make_jobs_wait(batch_id: str, *sentences: str, code: str = "confirming") -> None:
     """One job per block, each with its wait reason."""
     for number, sentence in enumerate(sentences):
         block = BLOCK - number
@@ -85,14 +85,14 @@ def _waiting(batch_id: str, *sentences: str, code: str = "confirming") -> None:
 
 
 def test_a_block_shows_its_wait_reason_only_if_the_batch_has_another() -> None:
-    batch_id = _submitted(blocks=3)
-    _waiting(batch_id, "It is sent.", "Block 5 is not final yet.", "It is sent.")
+    batch_id = _submit(blocks=3)
+    _make_jobs_wait(batch_id, "It is sent.", "Block 5 is not final yet.", "It is sent.")
     text = _page(batch_id).text
     assert text.count("It is sent.") == 1
     assert text.count("Block 5 is not final yet.") == 1
     # Another common reason changes the heads of all three blocks.
     BlockJob.objects.filter(block=BLOCK).update(waits_for="Block 5 is not final yet.")
-    changed = _changes(batch_id, _seen(text))
+    changed = _changes(batch_id, _marks(text))
     assert changed.text.count("Block 5 is not final yet.") == 1
     assert changed.text.count("It is sent.") == 1
     assert changed.text.count('<span class="block-head"') == 3

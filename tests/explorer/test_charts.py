@@ -6,16 +6,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.utils.safestring import SafeString
 
-from explorer.pages.charts import (
-    HEIGHT,
-    WIDTH,
-    Bar,
-    Measure,
-    Point,
-    balance_chart,
-    bar_chart,
-    step_chart,
-)
+from explorer.pages.charts import balance_chart
+from explorer.pages.svg import HEIGHT, WIDTH, Bar, Measure, Point, bar_chart, step_chart
 from queries.reading.chain_objects import Balance
 
 pytestmark = pytest.mark.no_database

@@ -202,10 +202,10 @@ def test_the_demo_wallet_signs_in(demo: Demo, page: Page) -> None:
 def test_the_demo_wallet_signs_only_the_issued_message_for_its_own_page(demo: Demo) -> None:
     """Not for another origin, and not through DNS rebinding."""
     with requests.Session() as browser, requests.Session() as another:
-        issued = _issued(browser, demo)
+        issued = _issued_message(browser, demo)
         for wrong in ("I owe you a thousand ether", issued.replace("Nonce: ", "Nonce: 0"), ""):
             assert _sign(browser, demo, wrong).status_code == 400, wrong
-        _issued(another, demo)
+        _issued_message(another, demo)
         answer = _sign(another, demo, issued)
         assert (answer.status_code, answer.json()["code"]) == (400, "message_refused")
         forwarded = _sign(browser, demo, issued, **{"X-Forwarded-For": "203.0.113.9"})
@@ -257,7 +257,7 @@ def _assert_gone(demo: Demo) -> None:
             requests.post(node, json={}, timeout=5)
 
 
-def _issued(browser: requests.Session, demo: Demo) -> str:
+def _issued_message(browser: requests.Session, demo: Demo) -> str:
     browser.get(f"{demo.site}/sign-in", timeout=10)
     account = browser.get(f"{demo.site}/demo-wallet", timeout=10).json()
     answer = browser.post(

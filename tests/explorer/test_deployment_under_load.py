@@ -65,8 +65,8 @@ def test_no_request_fails_and_no_batch_is_lost_or_doubled(
                 process.stop()
                 process.restart()
             server.await_log("Tacitus is at")
-            before = len(submitted)
-            until(lambda: len(submitted) > before + VISITORS)
+            count = len(submitted)
+            until(lambda: len(submitted) > count + VISITORS)
         assert {answer.status_code for answer in (*submitted, *pages)} == {200}
         assert len(pages) > 10
         batches = {answer.json()["internalId"] for answer in submitted}

@@ -14,7 +14,7 @@ from tests.explorer.addresses import page_paths
 
 pytestmark = pytest.mark.django_db
 # Forms that work without a session.
-FOR_VISITORS = {"/sign-in", "/sign-in/message", "/sign-out", "/admin/login/", "/admin/logout/"}
+VISITOR_FORMS = {"/sign-in", "/sign-in/message", "/sign-out", "/admin/login/", "/admin/logout/"}
 ACCOUNT_PAGES = {"/dashboard", "/dashboard/batches", "/dashboard/webhooks", "/dashboard/new-batch"}
 
 
@@ -37,7 +37,7 @@ def test_a_form_without_a_session_changes_nothing() -> None:
     form = {"csrfmiddlewaretoken": person.client.cookies["visit"].value, "do": "submit"}
     key = ApiKey.objects.get().pk
     accepted = []
-    for path in set(page_paths()) - FOR_VISITORS:
+    for path in set(page_paths()) - VISITOR_FORMS:
         answer = person.client.post(path.replace("/keys/x/", f"/keys/{key}/"), form)
         is_get_only = answer.status_code == 405
         if not (is_get_only or _leads_to_sign_in(answer) or "signed out" in answer.text):
@@ -51,7 +51,7 @@ def test_private_pages_need_a_session_and_are_not_cached() -> None:
     operator.force_login(_operator())
     private = {path for path in page_paths() if _leads_to_sign_in(visitor.get(path))}
     assert {path for path in private if not path.startswith("/admin/")} == ACCOUNT_PAGES
-    for path in set(page_paths()) - private - FOR_VISITORS:
+    for path in set(page_paths()) - private - VISITOR_FORMS:
         if is_for_accounts(path) or path.startswith("/admin/"):
             assert visitor.get(path).status_code in {302, 405}, path
     for path in private:
