@@ -3,13 +3,13 @@ from django.contrib.admin import apps as admin
 
 
 class AccountsConfig(AppConfig):
-    """Who is asking: wallet sign-in and API keys."""
+    """Accounts, wallet sign-in and API keys."""
 
     name = "accounts"
 
 
 class OperatorsAdminConfig(admin.AdminConfig):
-    """Django's admin, with our way in."""
+    """Django's admin, with our sign-in."""
 
     default = False
     default_site = "accounts.operators_site.OperatorsSite"

@@ -1,4 +1,4 @@
-"""Accounts, their API keys and sessions, sign-in nonces, and use of limits."""
+"""Accounts, their API keys and sessions, sign-in nonces, and the use of rate limits."""
 
 from typing import ClassVar
 
@@ -9,12 +9,12 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
-from accounts.sign_in.wallets import Wallet, shortened
+from accounts.shared.wallets import Wallet, shortened
 
 
 class AccountManager(BaseUserManager["Account"]):
     def create_superuser(self, username: str, password: str | None = None) -> "Account":
-        """An operator without a wallet: what `manage.py createsuperuser` asks for."""
+        """Create an operator without a wallet, for `manage.py createsuperuser`."""
         account = self.model(username=username, is_operator=True)
         account.set_password(password)
         account.full_clean()
@@ -22,7 +22,7 @@ class AccountManager(BaseUserManager["Account"]):
         return account
 
     def of_wallet(self, wallet: Wallet) -> tuple["Account", bool]:
-        """The account of this wallet, and whether it is new."""
+        """Get or create the wallet's account; the flag says whether it is new."""
         address, chain_id = wallet.address, wallet.chain_id
         account = self.filter(address=address, chain_id=chain_id).first()
         if account is not None:
@@ -37,17 +37,17 @@ class AccountManager(BaseUserManager["Account"]):
 class Account(AbstractBaseUser):
     """The account of a wallet, or of an operator with a password (`createsuperuser`)."""
 
-    address = models.CharField(  # noqa: DJ001  (no wallet is no address)
+    address = models.CharField(  # noqa: DJ001  (operators with a password have none)
         max_length=42, null=True, blank=True, editable=False
     )
-    # Of a contract wallet: the chain whose nodes say what it accepts. None: the address's own key.
+    # A contract wallet's chain; None if the address's own key signs.
     chain_id = models.PositiveBigIntegerField("chain", null=True, blank=True, editable=False)
     username = models.CharField(
         max_length=150,
         unique=True,
         null=True,
         blank=True,
-        # No name may look like a wallet's.
+        # A name must not look like an address.
         validators=[RegexValidator(r"\A(?!0[xX])[A-Za-z0-9._-]+\Z", "letters, digits, . _ and -")],
     )
     is_operator = models.BooleanField(default=False, editable=False)
@@ -71,7 +71,7 @@ class Account(AbstractBaseUser):
                     username__gt="",
                 ),
             ),
-            # Two, because to a database no NULL is another's equal.
+            # Two, because in a unique index NULLs differ from each other.
             models.UniqueConstraint(
                 name="one_account_of_a_key",
                 fields=["address"],
@@ -90,7 +90,7 @@ class Account(AbstractBaseUser):
         return self.owner_name
 
     def get_short_name(self) -> str:
-        """As the admin greets one, and lists a key's owner."""
+        """For the admin's greeting and its list of keys."""
         chain = "" if self.chain_id is None else f" on chain {self.chain_id}"
         return shortened(self.owner_name) + chain
 
@@ -100,14 +100,15 @@ class Account(AbstractBaseUser):
 
     @property
     def owner_name(self) -> str:
-        """Without the chain, which programs read beside it."""
+        """Without the chain, which the API returns in a field of its own."""
         return self.address or self.username or ""
 
     @property
     def is_staff(self) -> bool:
-        """Asked of the settings each time, so that a wallet taken out there is out at once."""
-        named = self.wallet is not None and str(self.wallet) in settings.OPERATORS
-        return self.is_operator or named
+        """Read from the settings each time, so that removing a wallet takes effect at once."""
+        return self.is_operator or (
+            self.wallet is not None and str(self.wallet) in settings.OPERATORS
+        )
 
     def has_perm(self, _permission: str, _row: object = None) -> bool:
         return self.is_active and self.is_staff
@@ -117,7 +118,7 @@ class Account(AbstractBaseUser):
 
 
 class ApiKey(models.Model):
-    """A key without its secret: that is derived, see `api_keys.py`, and here is only its digest."""
+    """An API key. Only its digest is stored: the secret is derived, see keys/text.py."""
 
     id = models.CharField(max_length=10, primary_key=True, editable=False)
     owner = models.ForeignKey(Account, models.CASCADE, related_name="keys", editable=False)
@@ -127,7 +128,7 @@ class ApiKey(models.Model):
     previous_digest = models.CharField(max_length=64, default="", editable=False)
     previous_until = models.DateTimeField(null=True, editable=False)
     created = models.DateTimeField(default=timezone.now, editable=False)
-    revoked = models.DateTimeField(null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField("revoked", null=True, blank=True, editable=False)
 
     class Meta:
         verbose_name = "API key"
@@ -137,37 +138,37 @@ class ApiKey(models.Model):
 
 
 class Session(AbstractBaseSession):
-    """A browser that is signed in. `session_key` is a digest of what its cookie holds."""
+    """A signed-in browser. `session_key` is a digest of the key in its cookie."""
 
     account = models.ForeignKey(Account, models.CASCADE, null=True, related_name="sessions")
     browser = models.CharField(max_length=60, default="")
-    signed_in = models.DateTimeField(null=True)
+    signed_in_at = models.DateTimeField(null=True)
     last_seen = models.DateTimeField(null=True)
 
 
 class SignInNonce(models.Model):
-    """A sign-in that a browser asked for: what its message must say, and whether it was used."""
+    """A sign-in message that was issued to a browser or program."""
 
     nonce = models.CharField(max_length=32, primary_key=True)
     browser = models.CharField(max_length=64)
     address = models.CharField(max_length=42)
     chain_id = models.PositiveBigIntegerField()
-    issued = models.DateTimeField(db_index=True)
-    spent = models.DateTimeField(null=True)
+    issued_at = models.DateTimeField(db_index=True)
+    spent_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return self.nonce
 
 
 class Allowance(models.Model):
-    """How much of a limit is used, in whole seconds of the database's clock; see rate_limits.py."""
+    """A subject's use of its rate limit; times are unix seconds of the database's clock."""
 
     subject = models.CharField(max_length=100, primary_key=True)
-    window_began = models.BigIntegerField()
-    window_used = models.BigIntegerField()
+    window_start = models.BigIntegerField()
+    window_count = models.BigIntegerField()
     day = models.BigIntegerField()
-    day_used = models.BigIntegerField()
-    used = models.BigIntegerField()
+    day_count = models.BigIntegerField()
+    total_count = models.BigIntegerField()
     last_used = models.BigIntegerField(db_index=True)
 
     def __str__(self) -> str:

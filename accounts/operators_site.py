@@ -1,4 +1,4 @@
-"""Django's admin for operators: a wallet that the settings name, or a password, with a limit."""
+"""Django's admin for operators, who sign in by wallet or by password; passwords are limited."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -13,10 +13,10 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_http_methods
 
 from accounts.shared.errors import Refusal
-from accounts.shared.rate_limits import count_password
+from accounts.sign_in.attempts import count_password
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
-read_or_sent = require_http_methods(["GET", "HEAD", "POST"])
+get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class OperatorsSite(AdminSite):
@@ -28,10 +28,10 @@ class OperatorsSite(AdminSite):
     enable_nav_sidebar = False
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: ARG002, FBT001, FBT002
-        """Django's own view accepts any HTTP method, and lets caches keep some pages."""
-        return read_or_sent(super().admin_view(view))
+        """Unlike Django, refuse other HTTP methods, and let no page be cached."""
+        return get_or_post(super().admin_view(view))
 
-    @method_decorator(read_or_sent)
+    @method_decorator(get_or_post)
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -49,6 +49,6 @@ class OperatorsSite(AdminSite):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> TemplateResponse:
         """Also renew the CSRF token, as every sign-out does."""
-        answer = super().logout(request, extra_context)
+        response = super().logout(request, extra_context)
         rotate_token(request)
-        return answer
+        return response

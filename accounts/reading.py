@@ -1,93 +1,93 @@
-"""What the dashboard shows of an account: the only way pages read this app."""
+"""Read models of the dashboard; pages read this app only through them."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from accounts.keys import manage
 from accounts.models import Account, ApiKey
-from accounts.shared.rate_limits import Use, uses
-from accounts.sign_in.sessions import sessions_of, stored_key
+from accounts.shared.rate_limits import KeyUsage, uses
+from accounts.sign_in.sessions import active_sessions, session_digest
 
 
 @dataclass(frozen=True, slots=True)
 class KeyView:
-    """A key as its owner sees it."""
+    """A key for its owner."""
 
     id: str
     name: str
     version: int
-    key: str | None  # whole, or None where it cannot be shown any more
+    key: str | None  # None if revoked or no longer derivable
     created: datetime
     last_used: datetime | None
     requests_today: int
     requests_total: int
     previous_until: datetime | None
-    revoked: datetime | None
+    revoked_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A browser that is signed in."""
+    """A signed-in browser."""
 
     id: str
     browser: str
-    signed_in: datetime | None
+    signed_in_at: datetime | None
     last_seen: datetime | None
     is_this: bool
 
 
 @dataclass(frozen=True, slots=True)
 class KeyChoice:
-    """A key that works, where one is to be chosen."""
+    """A working key in a list to choose from."""
 
     id: str
     name: str
-    text: str | None  # whole, or None where it cannot be shown any more
+    text: str | None  # None if no longer derivable
 
 
-REVOKED_SHOWN = 20
+MAX_REVOKED_SHOWN = 20
 
 
 def keys_to_choose(account: Account) -> tuple[KeyChoice, ...]:
-    """In one statement."""
-    living = account.keys.filter(revoked=None).order_by("created", "pk")
-    return tuple(KeyChoice(key.id, key.name, manage.shown(key)) for key in living)
+    active = account.keys.filter(revoked_at=None).order_by("created", "pk")
+    return tuple(KeyChoice(key.id, key.name, manage.reveal(key)) for key in active)
 
 
 def keys_of(account: Account) -> tuple[list[KeyView], list[KeyView]]:
-    """Those that work, and those that were revoked last."""
-    living = list(account.keys.filter(revoked=None).order_by("created", "pk"))
-    revoked = list(account.keys.exclude(revoked=None).order_by("-revoked")[:REVOKED_SHOWN])
-    used = uses([manage.subject(key) for key in living + revoked])
-    views = [_key(key, used[manage.subject(key)]) for key in living + revoked]
-    return views[: len(living)], views[len(living) :]
+    """The working keys, and those revoked last."""
+    active = list(account.keys.filter(revoked_at=None).order_by("created", "pk"))
+    newest_revoked = account.keys.exclude(revoked_at=None).order_by("-revoked_at")
+    revoked = list(newest_revoked[:MAX_REVOKED_SHOWN])
+    usage = uses([manage.subject(key) for key in active + revoked])
+    views = [_key_view(key, usage[manage.subject(key)]) for key in active + revoked]
+    return views[: len(active)], views[len(active) :]
 
 
 def sessions_shown(account: Account, session_key: str | None) -> list[SessionView]:
-    """`session_key`: of the browser that asks."""
+    """`session_key` is that of the requesting browser."""
     return [
         SessionView(
             row.session_key,
             row.browser or "A browser",
-            row.signed_in,
+            row.signed_in_at,
             row.last_seen,
-            row.session_key == stored_key(session_key),
+            row.session_key == session_digest(session_key),
         )
-        for row in sessions_of(account)
+        for row in active_sessions(account)
     ]
 
 
-def _key(key: ApiKey, use: Use) -> KeyView:
-    until = key.previous_until
+def _key_view(key: ApiKey, usage: KeyUsage) -> KeyView:
+    grace_ends = key.previous_until
     return KeyView(
         id=key.id,
         name=key.name,
         version=key.version,
-        key=None if key.revoked else manage.shown(key),
+        key=None if key.revoked_at else manage.reveal(key),
         created=key.created,
-        last_used=None if use.last is None else datetime.fromtimestamp(use.last, UTC),
-        requests_today=use.today,
-        requests_total=use.total,
-        previous_until=until if until and until > datetime.now(UTC) else None,
-        revoked=key.revoked,
+        last_used=None if usage.last is None else datetime.fromtimestamp(usage.last, UTC),
+        requests_today=usage.today,
+        requests_total=usage.total,
+        previous_until=grace_ends if grace_ends and grace_ends > datetime.now(UTC) else None,
+        revoked_at=key.revoked_at,
     )

@@ -1,4 +1,4 @@
-"""Signing in and out, and the forms of the dashboard: sessions and keys."""
+"""Signing in and out, and the dashboard's forms for sessions and keys."""
 
 import json
 import re
@@ -21,31 +21,30 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.keys import manage
-from accounts.keys.manage import key_name
+from accounts.keys.manage import clean_name
 from accounts.models import Account
 from accounts.reading import keys_to_choose
 from accounts.shared.errors import ACCOUNT_DISABLED, REQUEST_MALFORMED, Refusal, answer_of
-from accounts.shared.rate_limits import count_attempt, count_message, count_question, count_signed
-from accounts.sign_in import sessions, siwe
+from accounts.shared.wallets import AskWallet, wallet_address, wallet_chain_id
+from accounts.sign_in import attempts, sessions, siwe
 from accounts.sign_in.sessions import account_of
 from accounts.sign_in.siwe import STATEMENT
-from accounts.sign_in.wallets import AskWallet, wallet_address, wallet_chain_id
 
-Place = ParamSpec("Place")
-View = Callable[Concatenate[HttpRequest, Place], HttpResponse]
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
-def form_of_someone_signed_in(view: View[Place]) -> View[Place]:
-    """For forms alone. Signing in leads to the dashboard, not back to the form's address."""
+def form_of_someone_signed_in(view: View[P]) -> View[P]:
+    """For views that only take forms: a visitor who signs in is sent to the dashboard."""
 
     @require_POST
     @wraps(view)
-    def checked(request: HttpRequest, /, *args: Place.args, **place: Place.kwargs) -> HttpResponse:
+    def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if request.user.is_authenticated:
-            return view(request, *args, **place)
+            return view(request, *args, **kwargs)
         return signed_out_meanwhile(request)
 
-    return checked
+    return wrapper
 
 
 def signed_out_meanwhile(request: HttpRequest) -> HttpResponse:
@@ -54,35 +53,35 @@ def signed_out_meanwhile(request: HttpRequest) -> HttpResponse:
 
 
 def is_for_accounts(path: str) -> bool:
-    """Whether only someone signed in sends forms there."""
+    """Whether forms at this path need a signed-in account."""
     return re.match("/(?:keys|sessions|sign-out-everywhere|dashboard)(?:/|$)", path) is not None
 
 
-LONGEST_BODY = 65_536  # bytes
+MAX_BODY = 65_536  # bytes
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 Content = dict[str, Any]
 
 
-def exempt_programs_from_csrf(view: View[Place]) -> View[Place]:
-    """Check the CSRF token of browsers only. A program is known by nothing but its signature."""
+def exempt_programs_from_csrf(view: View[P]) -> View[P]:
+    """Check the CSRF token of browsers only: a program is authenticated by its signature."""
     protected = csrf_protect(view)
 
     @csrf_exempt
     @wraps(view)
-    def chosen(request: HttpRequest, /, *args: Place.args, **place: Place.kwargs) -> HttpResponse:
-        return (view if siwe.is_program(request) else protected)(request, *args, **place)
+    def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        return (view if siwe.is_program(request) else protected)(request, *args, **kwargs)
 
-    return chosen
+    return wrapper
 
 
-def json_view(respond: Callable[Concatenate[HttpRequest, Place], dict[str, object]]) -> View[Place]:
+def json_view(respond: Callable[Concatenate[HttpRequest, P], dict[str, object]]) -> View[P]:
     """Answer with the object that `respond` returns, or with its refusal."""
 
     @wraps(respond)
-    def view(request: HttpRequest, /, *args: Place.args, **place: Place.kwargs) -> HttpResponse:
+    def view(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
-            return JsonResponse(respond(request, *args, **place))
+            return JsonResponse(respond(request, *args, **kwargs))
         except Refusal as refusal:
             return answer_of(refusal)
 
@@ -93,17 +92,18 @@ def json_view(respond: Callable[Concatenate[HttpRequest, Place], dict[str, objec
 @never_cache
 def sign_in(request: HttpRequest, ask: AskWallet) -> HttpResponse:
     if request.method == "POST":
-        return (_show_keys if siwe.is_program(request) else _signed_in)(request, ask)
+        view = _sign_in_program if siwe.is_program(request) else _sign_in_browser
+        return view(request, ask)
     return _sign_in_page(request)
 
 
 @require_safe
 def _sign_in_page(request: HttpRequest) -> HttpResponse:
-    after = _inside(request, request.GET.get("next", ""))
+    next_url = _local_url(request, request.GET.get("next", ""))
     if request.user.is_authenticated:
-        return redirect(after or settings.LOGIN_REDIRECT_URL)
-    shown = {"next": after, "statement": STATEMENT, "demo_wallet": settings.DEMO_WALLET_NODE}
-    return render(request, "sign_in.html", shown)
+        return redirect(next_url or settings.LOGIN_REDIRECT_URL)
+    context = {"next": next_url, "statement": STATEMENT, "demo_wallet": settings.DEMO_WALLET_NODE}
+    return render(request, "sign_in.html", context)
 
 
 @exempt_programs_from_csrf
@@ -112,28 +112,28 @@ def _sign_in_page(request: HttpRequest) -> HttpResponse:
 @json_view
 def message_to_sign(request: HttpRequest) -> dict[str, object]:
     content = content_of(request)
-    count_message(request)
+    attempts.count_message(request)
     address = wallet_address(content.get("address"))
     chain_id = wallet_chain_id(content.get("chainId"))
     return {"message": siwe.issue(request, address, chain_id), "address": address}
 
 
 @json_view
-def _signed_in(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
+def _sign_in_browser(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     content = content_of(request)
     account = _authenticate(request, content, ask)
     sessions.make_room(account)
-    request.session.flush()  # Django keeps the key of someone who signs in a second time
+    request.session.flush()  # otherwise Django keeps the session key at a second sign-in
     login(request, account, backend=BACKEND)
-    sessions.forget_ended()
-    return {"next": _inside(request, content.get("next")) or resolve_url("dashboard")}
+    sessions.delete_expired()
+    return {"next": _local_url(request, content.get("next")) or resolve_url("dashboard")}
 
 
 @json_view
-def _show_keys(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
+def _sign_in_program(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     """Return the keys that the dashboard shows, without a session; the first one if none works."""
     account = _authenticate(request, content_of(request), ask)
-    if not account.keys.filter(revoked=None).exists():
+    if not account.keys.filter(revoked_at=None).exists():
         manage.add_key(account, manage.FIRST_NAME)
     keys = [{"id": key.id, "name": key.name, "key": key.text} for key in keys_to_choose(account)]
     chain_id = None if account.chain_id is None else str(account.chain_id)
@@ -142,16 +142,16 @@ def _show_keys(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
 
 def _authenticate(request: HttpRequest, content: Content, ask: AskWallet) -> Account:
     """Spend the signed message, and return the account of the wallet that signed it."""
-    count_attempt(request)
+    attempts.count_attempt(request)
     text, signature = text_in(content, "message"), text_in(content, "signature")
     wallet, nonce = siwe.verify(
-        request, text, signature, ask, before=lambda: count_question(request)
+        request, text, signature, ask, before=lambda: attempts.count_wallet_query(request)
     )
-    count_signed(wallet)
+    attempts.count_signature(wallet)
     with transaction.atomic():
         siwe.spend_nonce(request, nonce)
-        account, new = Account.objects.of_wallet(wallet)
-        if new:
+        account, is_new = Account.objects.of_wallet(wallet)
+        if is_new:
             manage.add_key(account, manage.FIRST_NAME)
     # After the transaction: a refusal inside it would roll back the spent nonce.
     if not account.is_active:
@@ -161,16 +161,16 @@ def _authenticate(request: HttpRequest, content: Content, ask: AskWallet) -> Acc
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    return _signed_out(request)
+    return _sign_out_browser(request)
 
 
 @form_of_someone_signed_in
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     account_of(request).sessions.all().delete()
-    return _signed_out(request)
+    return _sign_out_browser(request)
 
 
-def _signed_out(request: HttpRequest) -> HttpResponse:
+def _sign_out_browser(request: HttpRequest) -> HttpResponse:
     logout(request)
     rotate_token(request)  # so that sign-in messages issued before are refused
     return redirect("start")
@@ -187,15 +187,16 @@ def end_session(request: HttpRequest, session_id: str) -> HttpResponse:
 
 
 def content_of(request: HttpRequest) -> Content:
+    """Parse the JSON object in the request's body."""
     try:
-        too_long = int(request.headers.get("Content-Length") or 0) > LONGEST_BODY
+        too_long = int(request.headers.get("Content-Length") or 0) > MAX_BODY
         content = None if too_long else json.loads(request.body)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
         raise Refusal(
             REQUEST_MALFORMED,
-            f"The request is a JSON object of at most {LONGEST_BODY:,} bytes; this one is not.",
+            f"The request is a JSON object of at most {MAX_BODY:,} bytes; this one is not.",
         )
     return content
 
@@ -207,25 +208,25 @@ def text_in(content: Content, name: str) -> str:
     return text
 
 
-def _inside(request: HttpRequest, after: object) -> str:
-    """Where to go after signing in: a path of ours, never another site."""
-    if isinstance(after, str) and after.startswith("/"):
-        here = {request.get_host()}
-        if url_has_allowed_host_and_scheme(after, here, require_https=request.is_secure()):
-            return after
+def _local_url(request: HttpRequest, url: object) -> str:
+    """`url` if it is a path on this site, otherwise empty."""
+    if isinstance(url, str) and url.startswith("/"):
+        hosts = {request.get_host()}
+        if url_has_allowed_host_and_scheme(url, hosts, require_https=request.is_secure()):
+            return url
     return ""
 
 
-Done = Callable[Concatenate[Account, QueryDict, Place], str]
+FormAction = Callable[Concatenate[Account, QueryDict, P], str]
 
 
-def _form(done: Done[Place]) -> Callable[Concatenate[HttpRequest, Place], HttpResponse]:
-    """A view that calls `done` for the account, and shows the result or the refusal."""
+def _form(action: FormAction[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+    """A view that applies a form to the account, and shows the returned sentence or the refusal."""
 
     @form_of_someone_signed_in
-    def view(request: HttpRequest, /, *args: Place.args, **place: Place.kwargs) -> HttpResponse:
+    def view(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
-            messages.success(request, done(account_of(request), request.POST, *args, **place))
+            messages.success(request, action(account_of(request), request.POST, *args, **kwargs))
         except Refusal as refusal:
             messages.error(request, refusal.sentence)
         return redirect("dashboard")
@@ -236,39 +237,39 @@ def _form(done: Done[Place]) -> Callable[Concatenate[HttpRequest, Place], HttpRe
 @_form
 def add_key(owner: Account, form: QueryDict) -> str:
     manage.count_change(owner)
-    key = manage.add_key(owner, key_name(form.get("name", "")))
+    key = manage.add_key(owner, clean_name(form.get("name", "")))
     return f"The key “{key.name}” is ready."
 
 
 @_form
 def rename_key(owner: Account, form: QueryDict, key_id: str) -> str:
-    name = key_name(form.get("name", ""))
+    name = clean_name(form.get("name", ""))
     manage.rename(owner, key_id, name)
-    return f"The key is called “{name}” now."
+    return f"The key is now called “{name}”."
 
 
 @_form
 def rotate_key(owner: Account, form: QueryDict, key_id: str) -> str:
-    chosen = form.get("grace", "")
-    seconds = next((each for each in manage.GRACE_PERIODS if str(each) == chosen), 0)
+    choice = form.get("grace", "")
+    grace = next((seconds for seconds in manage.GRACE_PERIODS if str(seconds) == choice), 0)
     manage.count_change(owner)
-    key = manage.rotate(owner, key_id, _seen(form), timedelta(seconds=seconds))
-    return f"“{key.name}” has a new secret. The old one ends {manage.GRACE_PERIODS[seconds]}."
+    key = manage.rotate(owner, key_id, _seen_version(form), timedelta(seconds=grace))
+    return f"“{key.name}” has a new secret. The old one ends {manage.GRACE_PERIODS[grace]}."
 
 
 @_form
 def end_grace(owner: Account, form: QueryDict, key_id: str) -> str:
-    key = manage.end_grace(owner, key_id, _seen(form))
-    return f"“{key.name}” works with its newest secret alone."
+    key = manage.end_grace(owner, key_id, _seen_version(form))
+    return f"“{key.name}” now works with its newest secret only."
 
 
 @_form
 def revoke_key(owner: Account, _form: QueryDict, key_id: str) -> str:
     key = manage.revoke(owner, key_id)
-    return f"“{key.name}” is revoked; no request with it is answered any more."
+    return f"“{key.name}” is revoked: requests with it are refused."
 
 
-def _seen(form: QueryDict) -> int:
-    """The version of the key that the form was made for; none has the number 0."""
+def _seen_version(form: QueryDict) -> int:
+    """The version that the form was made for; 0, which no key has, if it is malformed."""
     version = form.get("version", "")
-    return int(version) if version.isascii() and version.isdigit() and len(version) < 10 else 0  # noqa: PLR2004
+    return int(version) if re.fullmatch("[0-9]{1,9}", version) else 0

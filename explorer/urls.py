@@ -1,4 +1,4 @@
-"""Every address of the service."""
+"""All URLs of the service."""
 
 import re
 from collections.abc import Callable
@@ -35,18 +35,18 @@ from queries.schema.batch_checks import BatchLimits
 
 View = Callable[..., HttpResponseBase]
 API = api.addresses(ROUTES, LIMITS)
-# Where only programs come: each answer there is JSON.
-API_PATHS = {re.sub(r"<\w+:(\w+)>", r"{\1}", f"/{each.pattern}") for each in API}
+# Every response at these paths is JSON.
+API_PATHS = {re.sub(r"<\w+:(\w+)>", r"{\1}", f"/{url.pattern}") for url in API}
 
 
-def is_of_the_api(address: str) -> bool:
-    """With a slash too many as well: answered with 404, as JSON to programs."""
-    address = address.rstrip("/")
-    return address in API_PATHS or any(each.pattern.match(address[1:]) for each in API)
+def is_of_the_api(path: str) -> bool:
+    """Ignores trailing slashes, so that programs get the 404 for them as JSON."""
+    path = path.rstrip("/")
+    return path in API_PATHS or any(url.pattern.match(path[1:]) for url in API)
 
 
-class Place(IntConverter):
-    """Of a query in its batch; no longer than a column holds."""
+class QueryPlace(IntConverter):
+    """Fits the database column."""
 
     regex = "[0-9]{1,9}"
 
@@ -58,39 +58,37 @@ class GuideName(StringConverter):
 register_converter(WholeNumber, "number")
 register_converter(AccountAddress, "account")
 register_converter(TransactionHash, "hash")
-register_converter(Place, "place")
+register_converter(QueryPlace, "place")
 register_converter(GuideName, "guide")
 
 
-def read_page(address: str, view: View, arguments: dict[str, Any], name: str) -> URLPattern:
-    """A page that is only read. It is not cached: scripts fetch parts of pages from the same
-    addresses, and "back" must not lead to one.
+def get_page(route: str, view: View, arguments: dict[str, Any], name: str) -> URLPattern:
+    """A page for GET and HEAD. It is not cached: htmx fetches parts of pages from the same URLs,
+    and "back" must not show a part.
     """
-    return path(address, require_safe(never_cache(view)), arguments, name=name)
+    return path(route, require_safe(never_cache(view)), arguments, name=name)
 
 
-def explorer(routes: Routes) -> list[URLPattern]:
-    """The pages that show what the service does."""
+def explorer_pages(routes: Routes) -> list[URLPattern]:
     links = {"links": PageLinks(routes)}
 
-    def page(address: str, view: View, name: str, **more: object) -> URLPattern:
-        return read_page(f"explorer/{address}", view, links | more, name)
+    def page(route: str, view: View, name: str, **more: object) -> URLPattern:
+        return get_page(f"explorer/{route}", view, links | more, name)
 
-    # By itself it would answer whatever method comes.
-    to_batches = require_safe(RedirectView.as_view(pattern_name="batches"))
+    batches_redirect = require_safe(RedirectView.as_view(pattern_name="batches"))
     batch, fact = "query/<str:batch_id>", "query/<str:batch_id>/<place:place>/<str:name>"
     block, account = "block/<number:chain>/<number:number>", "account/<account:address>"
     registry = "registry/<number:destination>/<account:address>"
-    files: list[tuple[str, str, View]] = [  # each page's facts, below the page's own address
+    files: list[tuple[str, str, View]] = [  # pages with files of facts
         ("batch", batch, downloads.batch_facts),
         ("account", account, downloads.account_facts),
         ("block", block, downloads.block_facts),
         ("registry", registry, downloads.registry_facts),
     ]
     return [
-        read_page("", start.start, links, "start"),
-        read_page("search", search.search_page, links, "search"),
-        path("explorer", to_batches, name="explorer"),
+        get_page("", start.start, links, "start"),
+        get_page("search", search.search_page, links, "search"),
+        path("explorer", batches_redirect, name="explorer"),
         page("newest", start.newest_changes, "newest"),
         page("batches", batches.batches, "batches"),
         page(batch, batches.batch, "batch"),
@@ -98,8 +96,8 @@ def explorer(routes: Routes) -> list[URLPattern]:
         page(f"{batch}/block", batches.batch_block, "batch-block"),
         page(f"{batch}/proof.json", batches.batch_proof, "batch-proof-file"),
         *(
-            page(f"{of}/facts.{form}", view, f"{name}-facts-{form}", form=form)
-            for name, of, view in files
+            page(f"{route}/facts.{form}", view, f"{name}-facts-{form}", form=form)
+            for name, route, view in files
             for form in downloads.WRITERS
         ),
         page(f"{batch}/<place:place>", batches.query, "query"),
@@ -113,24 +111,22 @@ def explorer(routes: Routes) -> list[URLPattern]:
     ]
 
 
-def of_accounts(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
-    """The pages of someone who is signed in."""
+def account_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     links: dict[str, object] = {"links": PageLinks(routes)}
     new = {**links, "limits": limits}
     batch, webhook = "dashboard/batches/<str:batch_id>", "dashboard/webhooks/<str:event>"
     return [
-        read_page("dashboard", dashboard.dashboard, links, "dashboard"),
-        read_page("dashboard/batches", dashboard.own_batches, links, "own-batches"),
+        get_page("dashboard", dashboard.dashboard, links, "dashboard"),
+        get_page("dashboard/batches", dashboard.own_batches, links, "own-batches"),
         path(f"{batch}/cancel", dashboard.cancel_batch, name="cancel-own-batch"),
-        read_page("dashboard/webhooks", dashboard.own_webhooks, {}, "own-webhooks"),
+        get_page("dashboard/webhooks", dashboard.own_webhooks, {}, "own-webhooks"),
         path(f"{webhook}/replay", dashboard.replay_delivery, name="replay-delivery"),
         path("dashboard/new-batch", new_batch.new_batch, new, name="new-batch"),
         path("dashboard/new-batch/check", new_batch.check_new_batch, new, name="check-new-batch"),
     ]
 
 
-def of_sign_in() -> list[URLPattern]:
-    """Signing in, and the forms of keys and sessions."""
+def sign_in_forms() -> list[URLPattern]:
     return [
         path("sign-in", accounts.sign_in, {"ask": ask_wallet}, name="sign-in"),
         path("sign-in/message", accounts.message_to_sign, name="message-to-sign"),
@@ -145,8 +141,7 @@ def of_sign_in() -> list[URLPattern]:
     ]
 
 
-def documentation(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
-    """The guides, and the files that they name."""
+def guide_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     guide = {"routes": routes, "limits": limits}
     return [
         path("docs", require_safe(docs.guide_list), name="docs"),
@@ -156,22 +151,22 @@ def documentation(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
 
 
 def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
-    """Files that are the same for every visitor, so that pages of any origin may read them."""
+    """Files that are the same for all visitors; pages of any origin may read them."""
 
-    def file(address: str, view: View, url_name: str, **arguments: object) -> URLPattern:
-        # Clients keep it and revalidate it each time: an upgraded server has another version.
+    def file(route: str, view: View, url_name: str, **arguments: object) -> URLPattern:
+        # Caches revalidate every time, because an upgrade may change the file.
         revalidated = cache_control(public=True, no_cache=True)
-        answer = revalidated(conditional_page(require_safe(view)))
-        return path(address, answer, arguments, name=url_name)
+        view = revalidated(conditional_page(require_safe(view)))
+        return path(route, view, arguments, name=url_name)
 
     return [
         file("docs/<guide:name>.md", docs.guide_text, "guide-text", routes=routes, limits=limits),
         file("llms.txt", docs.llms, "llms"),
-        file("tacitus.py", docs.named_file, "client", name="tacitus.py", files=docs.CLIENT_FILES),
-        file("contracts/<str:name>", docs.named_file, "contract-file", files=docs.CONTRACT_FILES),
+        file("tacitus.py", docs.download, "client", name="tacitus.py", files=docs.CLIENT_FILES),
+        file("contracts/<str:name>", docs.download, "contract-file", files=docs.CONTRACT_FILES),
         file("contracts/abi/<str:name>.json", docs.abi, "abi"),
         file(
-            "docs/monitoring/<str:name>", docs.named_file, "monitoring", files=docs.MONITORING_FILES
+            "docs/monitoring/<str:name>", docs.download, "monitoring", files=docs.MONITORING_FILES
         ),
     ]
 
@@ -179,8 +174,7 @@ def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
 PUBLIC_FILES = public_files(ROUTES, LIMITS)
 
 
-def of_the_demo() -> list[URLPattern]:
-    """Its wallet's addresses, which are nowhere else."""
+def demo_wallet_endpoints() -> list[URLPattern]:
     return [
         path("demo-wallet", demo_wallet.account, name="demo-wallet"),
         path("demo-wallet/signature", demo_wallet.sign, name="demo-wallet-signature"),
@@ -188,15 +182,15 @@ def of_the_demo() -> list[URLPattern]:
 
 
 urlpatterns = [
-    *documentation(ROUTES, LIMITS),
-    *explorer(ROUTES),
-    *of_accounts(ROUTES, LIMITS),
-    *of_sign_in(),
+    *guide_pages(ROUTES, LIMITS),
+    *explorer_pages(ROUTES),
+    *account_pages(ROUTES, LIMITS),
+    *sign_in_forms(),
     *API,
-    *(of_the_demo() if settings.DEMO_WALLET_NODE else []),
+    *(demo_wallet_endpoints() if settings.DEMO_WALLET_NODE else []),
     path("admin/", admin.site.urls),
 ]
 
-# Django's handlers leave out who is signed in (400) and the request id (500).
+# Django's own handlers render without the user (400) and the request id (500).
 handler400 = "explorer.pages.errors.bad_request"
-handler500 = "explorer.pages.errors.fault_of_ours"
+handler500 = "explorer.pages.errors.server_error"

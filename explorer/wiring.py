@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from accounts.shared.errors import UNAVAILABLE, Refusal
-from accounts.sign_in.wallets import ChainNotConfiguredError, WalletAnswer
+from accounts.shared.wallets import ChainNotConfiguredError, WalletAnswer
 from explorer.demo.local_node import LocalNode
 from queries.chain import contract_wallets
 from queries.chain.errors import ChainError, RegistryAbsent

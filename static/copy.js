@@ -1,35 +1,34 @@
 // Copy buttons: <button type="button" class="copy" data-copy="#id-or-text" hidden>.
-// A text stands shortened in the <code> beside its button. Where a page may not write to the
-// clipboard (http), what is shown is selected for the keyboard.
+// The full text may be abbreviated in the <code> beside its button. Without access to the clipboard
+// (http), the text is selected instead.
 //
-// A hash that stands shortened in a list has no button of its own: one for all of them goes where
-// its whole text shows, with the pointer and with the focus.
+// Abbreviated hashes in lists share one button, which moves to the hash that is hovered or focused.
 
 (() => {
-  const COPIED_FOR = 2_000; // milliseconds
+  const COPIED_MILLISECONDS = 2_000;
 
-  const spoken = document.createElement("p");
-  spoken.className = "unseen";
-  spoken.setAttribute("role", "status");
-  document.body.append(spoken);
+  const announcement = document.createElement("p");
+  announcement.className = "unseen";
+  announcement.setAttribute("role", "status");
+  document.body.append(announcement);
 
-  const guest = document.createElement("button");
-  guest.type = "button";
-  guest.className = "copy guest";
-  guest.innerHTML = '<span class="label">Copy</span>';
+  const shared = document.createElement("button");
+  shared.type = "button";
+  shared.className = "copy shared";
+  shared.innerHTML = '<span class="label">Copy</span>';
 
-  function visit({ target }) {
+  function moveShared({ target }) {
     const short = target.closest?.(".short");
     const whole = short?.querySelector("code.exact");
-    if (!whole || whole.contains(guest) || short.parentElement.querySelector(":scope > .copy")) return;
-    if (guest.matches(":focus-visible")) return; // whoever is about to press it keeps it
-    unanswer(guest);
-    guest.setAttribute("aria-label", `Copy ${whole.textContent}`);
-    whole.append(guest);
+    if (!whole || whole.contains(shared) || short.parentElement.querySelector(":scope > .copy")) return;
+    if (shared.matches(":focus-visible")) return; // it is about to be pressed
+    reset(shared);
+    shared.setAttribute("aria-label", `Copy ${whole.textContent}`);
+    whole.append(shared);
   }
 
-  function show(place) {
-    for (const button of place.querySelectorAll(".copy[hidden]")) button.hidden = false;
+  function showButtons(root) {
+    for (const button of root.querySelectorAll(".copy[hidden]")) button.hidden = false;
   }
 
   function select(element) {
@@ -40,25 +39,25 @@
     selection.addRange(range);
   }
 
-  function answer(button, word, sentence) {
+  function showResult(button, word, sentence) {
     const label = button.querySelector(".label");
-    button.dataset.was ??= label.textContent;
+    button.dataset.label ??= label.textContent;
     label.textContent = word;
-    spoken.textContent = sentence;
-    clearTimeout(button.answered);
-    button.answered = setTimeout(() => unanswer(button), COPIED_FOR);
+    announcement.textContent = sentence;
+    clearTimeout(button.timer);
+    button.timer = setTimeout(() => reset(button), COPIED_MILLISECONDS);
   }
 
-  function unanswer(button) {
-    clearTimeout(button.answered);
-    button.querySelector(".label").textContent = button.dataset.was ?? "Copy";
-    spoken.textContent = "";
+  function reset(button) {
+    clearTimeout(button.timer);
+    button.querySelector(".label").textContent = button.dataset.label ?? "Copy";
+    announcement.textContent = "";
   }
 
   function sourceOf(button) {
-    if (button === guest) return guest.previousSibling;
-    const said = button.dataset.copy;
-    return said.startsWith("#") ? document.querySelector(said) : null;
+    if (button === shared) return shared.previousSibling;
+    const { copy } = button.dataset;
+    return copy.startsWith("#") ? document.querySelector(copy) : null;
   }
 
   async function copy(button) {
@@ -66,28 +65,28 @@
     const text = source ? source.textContent.trim() : button.dataset.copy;
     try {
       await navigator.clipboard.writeText(text);
-      answer(button, "Copied", "Copied.");
+      showResult(button, "Copied", "Copied.");
     } catch {
-      const shown = source ?? button.parentElement.querySelector("code");
-      if (!source) shown.textContent = text;
-      select(shown);
-      answer(button, "Selected", "The text is selected. Copy it with the keyboard.");
+      const element = source ?? button.parentElement.querySelector("code");
+      if (!source) element.textContent = text;
+      select(element);
+      showResult(button, "Selected", "The text is selected. Copy it with the keyboard.");
     }
   }
 
-  // A click on the shown hash counts as one on the button, unless it ends a selection.
-  function pressed(target) {
+  // A click on the hash presses the button, unless it ends a selection.
+  function pressedButton(target) {
     const button = target.closest(".copy");
     if (button) return button;
-    return target.contains(guest) && target.matches(".exact") && getSelection().isCollapsed ? guest : null;
+    return target.contains(shared) && target.matches(".exact") && getSelection().isCollapsed ? shared : null;
   }
 
   document.addEventListener("click", (event) => {
-    const button = pressed(event.target);
+    const button = pressedButton(event.target);
     if (button) copy(button);
   });
-  document.addEventListener("pointerover", visit);
-  document.addEventListener("focusin", visit);
-  document.addEventListener("htmx:load", (event) => show(event.target));
-  show(document);
+  document.addEventListener("pointerover", moveShared);
+  document.addEventListener("focusin", moveShared);
+  document.addEventListener("htmx:load", (event) => showButtons(event.target));
+  showButtons(document);
 })();

@@ -1,18 +1,18 @@
-// The demo's wallet: announced like any other (EIP-6963), and like any other a stranger to the
-// page. It signs through our own origin, and there nothing but the sign-in message just issued.
+// The demo's wallet, announced like any other (EIP-6963). The server signs for it, and only the
+// sign-in message that it has just issued.
 
 const panel = document.getElementById("sign-in");
 const { demoWallet } = panel.dataset;
 
-const REFUSED = 4200;
+const UNSUPPORTED_METHOD = 4200;
 
-async function answered(response) {
-  const told = await response.json();
-  if (!response.ok) throw new Error(told.error);
-  return told;
+async function readJson(response) {
+  const body = await response.json();
+  if (!response.ok) throw new Error(body.error);
+  return body;
 }
 
-const account = async () => answered(await fetch(demoWallet));
+const account = async () => readJson(await fetch(demoWallet));
 
 function text(hexadecimal) {
   const bytes = hexadecimal.slice(2).match(/../g).map((byte) => Number.parseInt(byte, 16));
@@ -28,7 +28,7 @@ async function sign(message) {
     },
     body: JSON.stringify({ message: text(message) }),
   });
-  return (await answered(response)).signature;
+  return (await readJson(response)).signature;
 }
 
 async function request({ method, params }) {
@@ -41,7 +41,7 @@ async function request({ method, params }) {
     case "personal_sign":
       return sign(params[0]);
   }
-  throw Object.assign(new Error(`The demo wallet knows no ${method}.`), { code: REFUSED });
+  throw Object.assign(new Error(`The demo wallet does not support ${method}.`), { code: UNSUPPORTED_METHOD });
 }
 
 const info = Object.freeze({

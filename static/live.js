@@ -1,13 +1,13 @@
-// A page that refreshes itself: tells the server what is shown and open, so that only what has
-// changed comes back, and says whether the page is live.
+// A live page: sends the marks of its parts and what is open, so that the server returns only the
+// changed parts.
 
 const live = document.getElementById("live");
 
-function shown() {
+function seenMarks() {
   return [...document.querySelectorAll("[data-mark]")].map((part) => part.dataset.mark).join(".");
 }
 
-function opened() {
+function openBlocks() {
   const blocks = [...document.querySelectorAll("details[data-block][open]")];
   return blocks
     .map((block) => [block.dataset.block, block.querySelector("[data-from]")?.dataset.from])
@@ -16,57 +16,57 @@ function opened() {
     .join(",");
 }
 
-// Queries whose steps and values are shown; of the others only the marks are refreshed.
-function rows() {
+// Places of open queries; other queries get only new marks.
+function openQueries() {
   return [...document.querySelectorAll("[data-row]")].map((row) => row.dataset.row).join(",");
 }
 
-// The title, and once the batch has ended a sentence for those who do not look at the page.
-function tell() {
+// For other tabs and screen readers.
+function announce() {
   const state = document.getElementById("state");
   if (document.title !== state.dataset.title) document.title = state.dataset.title;
-  const said = state.dataset.said;
-  if (said) document.getElementById("announcement").textContent = said;
+  const { announcement } = state.dataset;
+  if (announcement) document.getElementById("announcement").textContent = announcement;
 }
 
-function say(words) {
+function showLiveness(text) {
   const mark = document.querySelector("[data-live]");
-  if (mark && mark.textContent !== words) mark.textContent = words;
+  if (mark && mark.textContent !== text) mark.textContent = text;
 }
 
 live?.addEventListener("htmx:configRequest", (event) => {
   if (document.hidden) event.preventDefault();
-  event.detail.parameters.seen = shown();
-  event.detail.parameters.open = opened();
-  event.detail.parameters.rows = rows();
+  event.detail.parameters.seen = seenMarks();
+  event.detail.parameters.open = openBlocks();
+  event.detail.parameters.rows = openQueries();
 });
 live?.addEventListener("htmx:afterRequest", (event) => {
-  say(event.detail.successful ? "live" : "not live: the server does not answer, trying again");
-  tell();
+  showLiveness(event.detail.successful ? "live" : "not live: the server does not answer, trying again");
+  announce();
 });
 
-// Unchanged parts are not replaced, so a selection in them stays. The copy button that copy.js puts
-// there does not count as a change; if it had the focus, the hash gets it.
-let left = "";
+// Unchanged parts are not swapped, so that a selection in them survives. The shared button of
+// copy.js is not a change; if a swap removes it while it has the focus, its hash gets the focus.
+let focusId = "";
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
   const { target, fragment } = event.detail;
-  const was = target.cloneNode(true);
-  was.querySelector(".guest")?.remove();
-  const same = was.isEqualNode(fragment.firstElementChild);
+  const current = target.cloneNode(true);
+  current.querySelector(".shared")?.remove();
+  const same = current.isEqualNode(fragment.firstElementChild);
   if (same) event.detail.shouldSwap = false;
-  else left = target.querySelector(".guest:focus")?.closest("[id]").id ?? left;
+  else focusId = target.querySelector(".shared:focus")?.closest("[id]").id ?? focusId;
 });
 live?.addEventListener("htmx:afterRequest", () => {
-  const hash = left && document.getElementById(left);
-  left = "";
+  const hash = focusId && document.getElementById(focusId);
+  focusId = "";
   if (hash) (hash.querySelector("a") ?? hash).focus();
 });
 
-// What a click on a fact's links asked for did not come.
+// A click on a link of a fact failed.
 for (const failure of ["htmx:sendError", "htmx:responseError"]) {
   document.addEventListener(failure, (event) => {
     const { elt, target } = event.detail;
-    if (!elt.matches(".ways a")) return;
-    target.textContent = "The server does not answer as it should. Try again in a moment.";
+    if (!elt.matches(".related-links a")) return;
+    target.textContent = "The server did not respond correctly. Try again in a moment.";
   });
 }

@@ -1,42 +1,41 @@
-// Fields are not replaced while a person types. So set aria-invalid here, from the sentence beside
-// the field, which each check renews.
+// Fields are not replaced while the user types, so their aria-invalid is set here, from the error
+// messages that each check renews.
 
-function tell() {
+function markInvalidFields() {
   for (const field of document.querySelectorAll("form [aria-describedby]")) {
-    const about = field.getAttribute("aria-describedby").split(" ").find((each) => each.startsWith("fault-"));
-    const wrong = about && document.getElementById(about)?.querySelector(".mark.rejected");
-    if (wrong) field.setAttribute("aria-invalid", "true");
+    const ids = field.getAttribute("aria-describedby").split(" ");
+    const errorId = ids.find((id) => id.startsWith("error-"));
+    const invalid = errorId && document.getElementById(errorId)?.querySelector(".mark.rejected");
+    if (invalid) field.setAttribute("aria-invalid", "true");
     else field.removeAttribute("aria-invalid");
   }
 }
 
-document.addEventListener("htmx:afterSettle", tell);
+document.addEventListener("htmx:afterSettle", markInvalidFields);
 
-// Shown if no answer comes, or one that is not part of the form, such as a proxy's error page. A
-// form that is too large is not sent: the server would close the connection.
-
-function say(name) {
-  const said = document.querySelector(`template[data-said="${name}"]`);
-  document.getElementById("verdict").replaceChildren(said.content.cloneNode(true));
+function showNotice(name) {
+  const notice = document.querySelector(`template[data-notice="${name}"]`);
+  document.getElementById("verdict").replaceChildren(notice.content.cloneNode(true));
 }
 
-// At most: htmx sends spaces as %20, and a form that is sent without it ends lines with two bytes.
-function bytesOf(form) {
+// An upper bound: htmx sends spaces as %20, and a form sent without htmx ends lines with CRLF.
+function uploadBytes(form) {
   const bytes = (text) => encodeURIComponent(text.replace(/\r?\n/g, "\r\n")).length;
   return [...new FormData(form)].reduce((sum, [name, value]) => sum + bytes(name) + bytes(value) + 2, 0);
 }
 
-function keepTooLarge(event, element) {
+// The server would close the connection without a response.
+function stopTooLarge(event, element) {
   const form = element.closest("form.new-batch");
-  if (!form || bytesOf(form) <= Number(form.dataset.longest)) return;
+  if (!form || uploadBytes(form) <= Number(form.dataset.maxBytes)) return;
   event.preventDefault();
-  say("too-much");
+  showNotice("too-large");
 }
 
-document.addEventListener("htmx:beforeRequest", (event) => keepTooLarge(event, event.detail.elt));
-document.addEventListener("submit", (event) => keepTooLarge(event, event.target));
+document.addEventListener("htmx:beforeRequest", (event) => stopTooLarge(event, event.detail.elt));
+document.addEventListener("submit", (event) => stopTooLarge(event, event.target));
 for (const failure of ["htmx:sendError", "htmx:responseError"]) {
   document.addEventListener(failure, (event) => {
-    if (event.detail.elt.closest("form.new-batch")) say("no-answer");
+    if (event.detail.elt.closest("form.new-batch")) showNotice("no-answer");
   });
 }

@@ -1,43 +1,43 @@
-// Signing in: the wallet that was chosen among those of wallets.js signs the server's message,
-// which is handed in. Whatever a wallet answers is a stranger's: checked, cut, shown as text.
+// Sign-in: the wallet that the user chose from the list (wallets.js) signs the server's message.
+// Answers of wallets are untrusted: validated, truncated, and shown as text only.
 
-const LONGEST_WAIT_FOR_SERVER = 30_000; // milliseconds
-const LONGEST_SAYING = 160;
+const SERVER_TIMEOUT = 30_000; // milliseconds
+const MAX_MESSAGE_LENGTH = 160;
 
 const DECLINED = 4001;
-const NOT_LET_IN = 4100;
-const ALREADY_ASKED = -32002;
+const UNAUTHORIZED = 4100;
+const REQUEST_PENDING = -32002;
 
 const panel = document.getElementById("sign-in");
-const status = panel.querySelector(".said");
+const statusText = panel.querySelector(".status-text");
 const stopWaiting = panel.querySelector(".stop");
 const reload = panel.querySelector(".reload");
 
-let attempt = null; // the one whose answers count; an abandoned one's are ignored
+let attempt = null; // the current one; answers to abandoned attempts are ignored
 
 class Refusal extends Error {
   constructor(sentence, { outdated = false } = {}) {
     super(sentence);
-    this.outdated = outdated; // only a fresh page can go on
+    this.outdated = outdated; // the page has to be reloaded
   }
 }
 
-// What is shown
+// Status
 
-function say(mark, sentence) {
-  status.dataset.mark = mark;
-  status.textContent = sentence;
+function showStatus(mark, sentence) {
+  statusText.dataset.mark = mark;
+  statusText.textContent = sentence;
   stopWaiting.hidden = mark !== "moving";
   reload.hidden = true;
 }
 
-function waiting({ wallet }, doing, sentence) {
+function showWaiting({ wallet }, doing, sentence) {
   wallet.button.setAttribute("aria-busy", "true");
   wallet.button.querySelector(".doing").textContent = doing;
-  say("moving", sentence);
+  showStatus("moving", sentence);
 }
 
-function idle(wallet) {
+function showIdle(wallet) {
   wallet.button.removeAttribute("aria-busy");
   wallet.button.querySelector(".doing").textContent = "";
 }
@@ -46,9 +46,9 @@ function short(address) {
   return `${address.slice(0, 6)}…${address.slice(-4)}`;
 }
 
-// Asking the wallet
+// Wallet requests
 
-/** The wallet's answer, or why this attempt has ended before it came. */
+/** Resolves to the wallet's answer; rejects if the attempt ends first. */
 function ask({ wallet, end }, method, params = []) {
   return new Promise((resolve, reject) => {
     end.signal.throwIfAborted();
@@ -57,42 +57,42 @@ function ask({ wallet, end }, method, params = []) {
   });
 }
 
-function nonsense(wallet) {
+function malformedAnswer(wallet) {
   return new Refusal(
-    `${wallet.name} gave an answer that is not understood. Try again, or take another wallet.`);
+    `${wallet.name} sent a malformed answer. Try again, or choose another wallet.`);
 }
 
 function firstAccount(wallet, accounts) {
-  if (!Array.isArray(accounts)) throw nonsense(wallet);
+  if (!Array.isArray(accounts)) throw malformedAnswer(wallet);
   if (!accounts.length) {
     throw new Refusal(
       `${wallet.name} shows no account. Unlock it, let it show one to this page, and try again.`);
   }
-  if (!/^0x[0-9a-f]{40}$/i.test(accounts[0])) throw nonsense(wallet);
+  if (!/^0x[0-9a-f]{40}$/i.test(accounts[0])) throw malformedAnswer(wallet);
   return accounts[0];
 }
 
 function chainNumber(wallet, chain) {
   if (typeof chain !== "string" || !/^(0x[0-9a-f]{1,64}|[0-9]{1,78})$/i.test(chain)) {
-    throw nonsense(wallet);
+    throw malformedAnswer(wallet);
   }
   return BigInt(chain);
 }
 
 function sameAccount(wallet, account, accounts) {
-  const now = firstAccount(wallet, accounts);
-  if (now.toLowerCase() === account.toLowerCase()) return;
-  throw new Refusal(`The wallet changed from ${short(account)} to ${short(now)} on the way. ` +
+  const current = firstAccount(wallet, accounts);
+  if (current.toLowerCase() === account.toLowerCase()) return;
+  throw new Refusal(`The wallet changed from ${short(account)} to ${short(current)} during sign-in. ` +
     "You are not signed in. Choose the wallet again to go on with the account it shows now.");
 }
 
 function sameChain(wallet, chain, answer) {
   if (chainNumber(wallet, answer) === chain) return;
-  throw new Refusal("The wallet changed to another network on the way. You are not signed in. " +
+  throw new Refusal("The wallet changed to another network during sign-in. You are not signed in. " +
     "Choose the wallet again to go on with the network it shows now.");
 }
 
-/** Ends the attempt as soon as the wallet tells of a change, while it still waits for an answer. */
+/** Ends the attempt if the wallet reports another account or chain. */
 function watch({ wallet, end }, account, chain) {
   const checks = {
     accountsChanged: (accounts) => sameAccount(wallet, account, accounts),
@@ -112,17 +112,17 @@ function watch({ wallet, end }, account, chain) {
         try {
           wallet.provider.removeListener?.(name, listener);
         } catch {
-          // The attempt has ended, so a listener that stays changes nothing.
+          // Harmless: the attempt has ended.
         }
       });
     } catch {
-      // A wallet that tells of no changes is asked again before the signature is used.
+      // A wallet without events: account and chain are checked again after signing.
     }
   }
 }
 
-/** What an error says of itself; a wallet's may be anything, a trap too. */
-function told(error, name) {
+/** A property of a wallet's error, whose getter may throw. */
+function readProperty(error, name) {
   try {
     return error[name];
   } catch {
@@ -130,41 +130,41 @@ function told(error, name) {
   }
 }
 
-function ofWallet({ name }, error) {
-  switch (told(error, "code")) {
+function walletErrorText({ name }, error) {
+  switch (readProperty(error, "code")) {
     case DECLINED:
       return "You declined in the wallet. Nothing was signed; choose a wallet to try again.";
-    case ALREADY_ASKED:
+    case REQUEST_PENDING:
       return `${name} already has an open request from this page. Answer it in the wallet, and try again.`;
-    case NOT_LET_IN:
+    case UNAUTHORIZED:
       return `${name} does not show this account to this page. Unlock the wallet, allow this page to see the account, and try again.`;
   }
-  const message = told(error, "message");
-  const said = typeof message === "string"
-    ? message.slice(0, LONGEST_SAYING).replace(/[\p{C}\s]+/gu, " ").trim()
+  const message = readProperty(error, "message");
+  const quote = typeof message === "string"
+    ? message.slice(0, MAX_MESSAGE_LENGTH).replace(/[\p{C}\s]+/gu, " ").trim()
     : "";
-  return said
-    ? `${name} could not do it. It says: “${said}”`
-    : `${name} could not do it and does not say why. Try again, or take another wallet.`;
+  return quote
+    ? `${name} failed: “${quote}”`
+    : `${name} failed without a reason. Try again, or choose another wallet.`;
 }
 
-// Asking the server
+// Server requests
 
-async function post({ end }, address, asked) {
+async function post({ end }, url, body) {
   let response, answer;
-  const cut = new AbortController(); // not AbortSignal.any, which browsers in wallet apps may lack
-  end.signal.addEventListener("abort", () => cut.abort(), { once: true });
-  const timer = setTimeout(() => cut.abort(), LONGEST_WAIT_FOR_SERVER);
+  const controller = new AbortController(); // wallet apps' browsers may lack AbortSignal.any
+  end.signal.addEventListener("abort", () => controller.abort(), { once: true });
+  const timer = setTimeout(() => controller.abort(), SERVER_TIMEOUT);
   try {
-    response = await fetch(address, {
+    response = await fetch(url, {
       method: "POST",
       headers: {
         "Content-Type": "application/json",
         "Accept": "application/json",
         "X-CSRFToken": panel.querySelector("[name=csrfmiddlewaretoken]").value,
       },
-      body: JSON.stringify(asked),
-      signal: cut.signal,
+      body: JSON.stringify(body),
+      signal: controller.signal,
     });
     answer = await response.json().catch((error) => {
       if (error instanceof SyntaxError) return null;
@@ -172,7 +172,7 @@ async function post({ end }, address, asked) {
     });
   } catch {
     end.signal.throwIfAborted();
-    throw new Refusal("This service cannot be reached. Look at your connection and try again.");
+    throw new Refusal("This service cannot be reached. Check your connection and try again.");
   } finally {
     clearTimeout(timer);
   }
@@ -182,72 +182,72 @@ async function post({ end }, address, asked) {
     throw new Refusal(
       `Too many attempts from here. Try again in ${wait} ${wait === 1 ? "second" : "seconds"}.`);
   }
-  // A form that is not trusted is refused before sign-in is asked, and so is whoever keeps no cookie.
-  const untrusted = answer?.code === "not_allowed";
-  if (!untrusted && typeof answer?.error === "string") throw new Refusal(answer.error);
+  // The token is older than the last sign-in or sign-out, or the browser keeps no cookie.
+  const csrfFailed = answer?.code === "csrf_failed";
+  if (!csrfFailed && typeof answer?.error === "string") throw new Refusal(answer.error);
   if (response.status >= 500) {
     throw new Refusal("Something broke on our side. You are not signed in; try again in a minute.");
   }
-  throw new Refusal("This page has become too old to sign in from. Load it again and go on from there.",
+  throw new Refusal("This page is too old to sign in. Reload it and try again.",
     { outdated: true });
 }
 
-// Signing in
+// Sign-in
 
 function hexadecimal(text) {
   const bytes = Array.from(new TextEncoder().encode(text));
   return `0x${bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** Where to go once signed in. */
-async function steps(mine) {
-  const { wallet } = mine;
+/** Resolves to the URL of the next page. */
+async function runSteps(current) {
+  const { wallet } = current;
   const { messageAddress, signInAddress, next } = panel.dataset;
-  waiting(mine, "Waiting for an account",
+  showWaiting(current, "Waiting for an account",
     `Open ${wallet.name} and choose the account to show to this page.`);
-  const account = firstAccount(wallet, await ask(mine, "eth_requestAccounts"));
-  const chain = chainNumber(wallet, await ask(mine, "eth_chainId"));
-  watch(mine, account, chain);
-  const { message } = await post(mine, messageAddress, { address: account, chainId: `0x${chain.toString(16)}` });
-  waiting(mine, "Waiting for your signature",
+  const account = firstAccount(wallet, await ask(current, "eth_requestAccounts"));
+  const chain = chainNumber(wallet, await ask(current, "eth_chainId"));
+  watch(current, account, chain);
+  const { message } = await post(current, messageAddress, { address: account, chainId: `0x${chain.toString(16)}` });
+  showWaiting(current, "Waiting for your signature",
     `Open ${wallet.name} and sign the message for ${short(account)}. This costs nothing.`);
-  const signature = await ask(mine, "personal_sign", [hexadecimal(message), account]);
-  if (typeof signature !== "string" || !/^0x([0-9a-f]{2})*$/i.test(signature)) throw nonsense(wallet);
-  sameAccount(wallet, account, await ask(mine, "eth_accounts"));
-  sameChain(wallet, chain, await ask(mine, "eth_chainId"));
-  waiting(mine, "Signing in", "The signature is being checked.");
-  return (await post(mine, signInAddress, { message, signature, next })).next;
+  const signature = await ask(current, "personal_sign", [hexadecimal(message), account]);
+  if (typeof signature !== "string" || !/^0x([0-9a-f]{2})*$/i.test(signature)) throw malformedAnswer(wallet);
+  sameAccount(wallet, account, await ask(current, "eth_accounts"));
+  sameChain(wallet, chain, await ask(current, "eth_chainId"));
+  showWaiting(current, "Signing in", "The signature is being checked.");
+  return (await post(current, signInAddress, { message, signature, next })).next;
 }
 
 function abandon() {
   if (!attempt) return;
   const { wallet, end } = attempt;
   attempt = null;
-  idle(wallet);
+  showIdle(wallet);
   end.abort(new Refusal("abandoned"));
 }
 
 async function signIn(wallet) {
   if (attempt?.wallet === wallet) return; // a second click while the wallet opens
   abandon();
-  const mine = attempt = { wallet, end: new AbortController() };
+  const current = attempt = { wallet, end: new AbortController() };
   try {
-    const next = await steps(mine);
-    say("proven", "You are signed in. The next page is on its way.");
-    location.replace(next); // so that Back does not lead to a sign-in that is over
+    const next = await runSteps(current);
+    showStatus("proven", "You are signed in. Opening the next page.");
+    location.replace(next); // Back does not return to the finished sign-in
   } catch (error) {
-    if (attempt !== mine) return;
+    if (attempt !== current) return;
     abandon();
-    const ours = error instanceof Refusal;
-    say("rejected", ours ? error.message : ofWallet(wallet, error));
-    reload.hidden = !(ours && error.outdated);
+    const isRefusal = error instanceof Refusal;
+    showStatus("rejected", isRefusal ? error.message : walletErrorText(wallet, error));
+    reload.hidden = !(isRefusal && error.outdated);
   }
 }
 
 stopWaiting.addEventListener("click", () => {
   const button = attempt?.wallet.button;
   abandon();
-  say("", "Stopped. What is still open in the wallet can be closed there.");
+  showStatus("", "Stopped. What is still open in the wallet can be closed there.");
   button?.focus();
 });
 reload.addEventListener("click", () => location.reload());
@@ -255,5 +255,5 @@ panel.addEventListener("wallet-chosen", (event) => signIn(event.detail));
 window.addEventListener("pageshow", (event) => {
   if (!event.persisted) return;
   abandon();
-  say("", "");
+  showStatus("", "");
 });

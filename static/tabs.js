@@ -1,26 +1,26 @@
-// Tabs of code are radio buttons, which work without this. A choice here holds for all tabs that
-// have one of that name, on this page and the next.
+// Tabs are radio buttons and work without this script, which applies a choice to all tabs of the
+// same name, on this page and the next.
 
 (() => {
-  const KEPT = "tacitus-tab";
+  const STORAGE_KEY = "tacitus-tab";
 
-  function choose(name) {
+  function select(name) {
     for (const radio of document.querySelectorAll(".tabs > input[data-tab]")) {
       if (radio.dataset.tab === name) radio.checked = true;
     }
   }
 
-  function kept() {
+  function storedTab() {
     try {
-      return localStorage.getItem(KEPT);
+      return localStorage.getItem(STORAGE_KEY);
     } catch {
-      return null; // the browser keeps nothing for this site
+      return null; // storage is disabled
     }
   }
 
-  function keep(name) {
+  function store(name) {
     try {
-      localStorage.setItem(KEPT, name);
+      localStorage.setItem(STORAGE_KEY, name);
     } catch {
       // As above.
     }
@@ -30,10 +30,10 @@
     const name = target.dataset?.tab;
     if (!name) return;
     const before = target.getBoundingClientRect().top;
-    choose(name);
-    keep(name);
-    // Tabs above may have changed their height: what was clicked stays where it was.
+    select(name);
+    store(name);
+    // Tabs above may have changed their height; keep the clicked tab in place.
     scrollBy({ top: target.getBoundingClientRect().top - before, behavior: "instant" });
   });
-  choose(kept());
+  select(storedTab());
 })();

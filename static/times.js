@@ -1,4 +1,4 @@
-// Relative times go on while a page is open. The words are those of `ago` on the server.
+// Updates relative times. The words are those of formatting.age on the server.
 
 (() => {
   const UNITS = [
@@ -10,11 +10,11 @@
     [1, "second"],
   ];
 
-  function inWords(seconds) {
-    const far = Math.floor(Math.abs(seconds));
-    if (far < 1) return "now";
-    const [length, unit] = UNITS.find(([length]) => far >= length);
-    const count = Math.floor(far / length);
+  function age(seconds) {
+    const distance = Math.floor(Math.abs(seconds));
+    if (distance < 1) return "now";
+    const [length, unit] = UNITS.find(([length]) => distance >= length);
+    const count = Math.floor(distance / length);
     const words = `${count} ${unit}${count === 1 ? "" : "s"}`;
     return seconds > 0 ? `${words} ago` : `in ${words}`;
   }
@@ -26,7 +26,7 @@
       let seconds = (Date.now() - Date.parse(time.dateTime)) / 1_000;
       // A past time stays in the past, even if the visitor's clock is slow.
       if (!text?.data?.startsWith("in ")) seconds = Math.max(seconds, 0);
-      const words = inWords(seconds);
+      const words = age(seconds);
       if (text?.nodeType === Node.TEXT_NODE && text.data !== words) text.data = words;
     }
   }

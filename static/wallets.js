@@ -1,52 +1,52 @@
-// The wallets of this browser, a button for each: those that announce themselves (EIP-6963), or
-// the one at `window.ethereum` where none does. A click tells the page with "wallet-chosen".
-// What a wallet says of itself is a stranger's text: it is measured, cut, and only shown as text.
+// A button per wallet of this browser: those that announce themselves (EIP-6963), or else
+// `window.ethereum`. A click dispatches "wallet-chosen".
+// Names and icons of wallets are untrusted: limited in size, and shown as text only.
 
-const LISTENED_BEFORE_FALLING_BACK = 400; // milliseconds; announcing wallets answer at once
-const MOST_WALLETS = 12;
-const LONGEST_NAME = 40;
-const LONGEST_ICON = 200_000;
+const FALLBACK_DELAY = 400; // milliseconds; announcing wallets answer at once
+const MAX_WALLETS = 12;
+const MAX_NAME_LENGTH = 40;
+const MAX_ICON_LENGTH = 200_000;
 
 const panel = document.getElementById("sign-in");
 const list = panel.querySelector(".wallets");
 const pattern = panel.querySelector("template");
-const looking = panel.querySelector(".looking");
+const searching = panel.querySelector(".searching");
 const noWallet = panel.querySelector(".no-wallet");
 const wallets = [];
 
-/** On one line, without characters that hide or reorder others. */
+/** One line, without control and bidi characters. */
 function plain(text) {
   const characters = [...text.slice(0, 1_000).replace(/[\p{C}\s]+/gu, " ").trim()];
-  return characters.length > LONGEST_NAME
-    ? `${characters.slice(0, LONGEST_NAME - 1).join("")}…`
+  return characters.length > MAX_NAME_LENGTH
+    ? `${characters.slice(0, MAX_NAME_LENGTH - 1).join("")}…`
     : characters.join("");
 }
 
 function add({ provider, name, icon, uuid, rdns, announced }) {
-  const known = wallets.some((each) => each.provider === provider || (uuid && each.uuid === uuid));
-  if (known || wallets.length >= MOST_WALLETS || typeof provider?.request !== "function") return;
+  const known = wallets.some((wallet) => wallet.provider === provider || (uuid && wallet.uuid === uuid));
+  if (known || wallets.length >= MAX_WALLETS || typeof provider?.request !== "function") return;
   const item = pattern.content.cloneNode(true).firstElementChild;
   const button = item.querySelector("button");
-  const shown = plain(name) || "A wallet without a name";
-  const wallet = { provider, name: shown, uuid, rdns, announced, item, button };
-  item.querySelector(".name").textContent = shown;
-  showIcon(item, icon, shown);
+  const label = plain(name) || "Unnamed wallet";
+  const wallet = { provider, name: label, uuid, rdns, announced, item, button };
+  item.querySelector(".name").textContent = label;
+  showIcon(item, icon, label);
   button.addEventListener("click", () => {
     panel.dispatchEvent(new CustomEvent("wallet-chosen", { detail: wallet }));
   });
   wallets.push(wallet);
   list.append(item);
-  tellApart(wallets.filter((each) => each.name === shown));
-  looking.hidden = noWallet.hidden = true;
+  distinguish(wallets.filter((other) => other.name === label));
+  searching.hidden = noWallet.hidden = true;
   return wallet;
 }
 
-/** Two of one name, such as a wallet and its test version, say whose they are as well. */
-function tellApart(namesakes) {
+/** Wallets with the same name, such as a test version, get their rdns too. */
+function distinguish(namesakes) {
   if (namesakes.length < 2) return;
   for (const { item, name, rdns } of namesakes) {
-    const whose = plain(typeof rdns === "string" ? rdns : "");
-    item.querySelector(".name").textContent = whose ? `${name} (${whose})` : name;
+    const owner = plain(typeof rdns === "string" ? rdns : "");
+    item.querySelector(".name").textContent = owner ? `${name} (${owner})` : name;
   }
 }
 
@@ -54,7 +54,7 @@ function showIcon(item, icon, name) {
   const picture = item.querySelector("img");
   const letter = item.querySelector(".letter");
   letter.textContent = [...name][0].toUpperCase();
-  if (typeof icon !== "string" || icon.length > LONGEST_ICON || !icon.startsWith("data:image/")) return;
+  if (typeof icon !== "string" || icon.length > MAX_ICON_LENGTH || !icon.startsWith("data:image/")) return;
   picture.addEventListener("load", () => {
     picture.hidden = false;
     letter.hidden = true;
@@ -62,11 +62,11 @@ function showIcon(item, icon, name) {
   picture.src = icon;
 }
 
-/** The one at `window.ethereum` makes room for those that say who they are. */
+/** Announced wallets replace `window.ethereum`. */
 function removeFallBack() {
-  const place = wallets.findIndex((each) => !each.announced && !each.button.ariaBusy);
-  if (place < 0) return false;
-  const [wallet] = wallets.splice(place, 1);
+  const index = wallets.findIndex((wallet) => !wallet.announced && !wallet.button.ariaBusy);
+  if (index < 0) return false;
+  const [wallet] = wallets.splice(index, 1);
   const focused = wallet.item.contains(document.activeElement);
   wallet.item.remove();
   return focused;
@@ -80,26 +80,26 @@ window.addEventListener("eip6963:announceProvider", (event) => {
     const added = add({ ...info, provider, announced: true });
     if (focused) added?.button.focus();
   } catch {
-    // An announcement that cannot be read is none.
+    // Ignore a malformed announcement.
   }
 });
 
 function fallBack() {
   if (!wallets.length && window.ethereum) {
-    add({ provider: window.ethereum, name: "Wallet of this browser", announced: false });
+    add({ provider: window.ethereum, name: "Browser wallet", announced: false });
   }
-  looking.hidden = true;
+  searching.hidden = true;
   noWallet.hidden = wallets.length > 0;
 }
 
-function look() {
+function search() {
   window.dispatchEvent(new Event("eip6963:requestProvider"));
-  looking.hidden = wallets.length > 0;
+  searching.hidden = wallets.length > 0;
   noWallet.hidden = true;
-  setTimeout(fallBack, LISTENED_BEFORE_FALLING_BACK);
+  setTimeout(fallBack, FALLBACK_DELAY);
 }
 
 window.addEventListener("ethereum#initialized", fallBack);
 window.addEventListener("focus", () => noWallet.hidden || fallBack()); // back from installing one
-panel.querySelector(".look-again").addEventListener("click", look);
-look();
+panel.querySelector(".search-again").addEventListener("click", search);
+search();

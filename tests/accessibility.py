@@ -1,24 +1,23 @@
-"""What keeps people with other senses out of a page, as axe-core finds it."""
+"""Accessibility checks with axe-core."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-GRAVE = {"serious", "critical"}
+SERIOUS = {"serious", "critical"}
 
 
-def grave_faults(page: Page) -> list[str]:
-    """A line for each that is serious or critical."""
-    found = Axe().run(page).response["violations"]
+def serious_problems(page: Page) -> list[str]:
+    """A line per problem that is serious or critical."""
+    violations = Axe().run(page).response["violations"]
     return [
-        f"{fault['id']}: {node['html'][:200]}"
-        for fault in found
-        if fault["impact"] in GRAVE
-        for node in fault["nodes"]
+        f"{violation['id']}: {node['html'][:200]}"
+        for violation in violations
+        if violation["impact"] in SERIOUS
+        for node in violation["nodes"]
     ]
 
 
-def assert_open_to_all(page: Page) -> None:
-    faults = grave_faults(page)
-    if faults:
-        pytest.fail("\n".join(faults))
+def assert_accessible(page: Page) -> None:
+    if problems := serious_problems(page):
+        pytest.fail("\n".join(problems))

@@ -1,4 +1,4 @@
-"""The system's Chromium, driven by Playwright, for tests that ask for a `page`."""
+"""Fixtures for tests in the system's Chromium, driven by Playwright."""
 
 import os
 import shutil
@@ -12,73 +12,71 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from explorer.settings.environment import Environment
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+EXECUTABLES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"]
 
 
-ABSENT = "no Chromium on this machine: apt-get install chromium"
+NOT_INSTALLED = "no Chromium on this machine: apt-get install chromium"
 
 
-def installed() -> str | None:
-    return next(filter(None, map(shutil.which, NAMES)), None)
+def executable_path() -> str | None:
+    return next(filter(None, map(shutil.which, EXECUTABLES)), None)
 
 
 @contextmanager
 def running(executable: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
-        yield launched
-        launched.close()
+        browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    executable = installed()
+    executable = executable_path()
     if executable is None:
         if Environment(os.environ).flag("REQUIRE_BROWSER"):
-            pytest.fail(ABSENT)
-        pytest.skip(ABSENT)
-    with running(executable) as launched:
-        yield launched
+            pytest.fail(NOT_INSTALLED)
+        pytest.skip(NOT_INSTALLED)
+    with running(executable) as chromium:
+        yield chromium
 
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """What the console of `page` said; a test that provokes something takes it out again."""
+    """Console errors of `page`; a test that provokes some removes them."""
     return []
 
 
 @pytest.fixture
 def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
-    """A page of a fresh visitor; a console error or a policy violation fails the test."""
+    """A page in a new context; console errors and policy violations fail the test."""
 
     def note(message: ConsoleMessage) -> None:
-        # htmx complains of a poll that ends because its page is left.
-        is_of_leaving = message.text.startswith(("htmx:sendAbort", "htmx:afterRequest"))
-        if message.type in {"error", "warning"} and not is_of_leaving:
+        # htmx logs an error if the page is left during a poll.
+        is_abort = message.text.startswith(("htmx:sendAbort", "htmx:afterRequest"))
+        if message.type in {"error", "warning"} and not is_abort:
             complaints.append(message.text)
 
     context = browser.new_context()
-    opened = context.new_page()
-    opened.set_default_timeout(15_000)
-    opened.on("console", note)
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    yield opened
+    new_page = context.new_page()
+    new_page.set_default_timeout(15_000)
+    new_page.on("console", note)
+    new_page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield new_page
     context.close()
     assert complaints == []
 
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """Of what tests see, for people to look at. They take longer than all else that a browser does,
-    so they are taken where PICTURES=1 asks for them.
-    """
+    """Screenshots for people, taken with PICTURES=1 only, because they are slow."""
 
     folder: Path
-    wanted: bool
+    enabled: bool
 
     def take(self, page: Page, name: str) -> None:
-        if self.wanted:
+        if self.enabled:
             page.screenshot(path=self.folder / f"{name}.png", full_page=True)
 
 

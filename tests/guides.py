@@ -1,4 +1,4 @@
-"""What the guides show, as a reader copies it from the page and runs it."""
+"""Run the code of a server's guides, as a reader would."""
 
 import html
 import os
@@ -11,26 +11,27 @@ import requests
 
 REPOSITORY = Path(__file__).parent.parent
 # solcjs is in the first one, cast and forge in the second
-TOOLS = [REPOSITORY / each / "node_modules" / ".bin" for each in ("queries/contracts", "tests/js")]
+TOOLS = [
+    REPOSITORY / folder / "node_modules" / ".bin" for folder in ("queries/contracts", "tests/js")
+]
 FILES = {"js": "guide.mjs", "python": "guide.py", "sh": "guide.sh"}
 
 
-def shown_in(page: str) -> list[str]:
-    """The text of each block of code, in their order."""
-    found = re.findall(r'<pre[^>]*><code(?: id="[\w-]+")?>(.*?)</code></pre>', page, re.DOTALL)
-    return [html.unescape(each) for each in found]
+def code_blocks(page: str) -> list[str]:
+    blocks = re.findall(r'<pre[^>]*><code(?: id="[\w-]+")?>(.*?)</code></pre>', page, re.DOTALL)
+    return [html.unescape(block) for block in blocks]
 
 
-def code_of(site: str, guide: str, words: str) -> str:
-    """The one block of a running server's guide that has these words."""
+def code_of(site: str, guide: str, text: str) -> str:
+    """The only block of code of the guide that contains this text."""
     page = requests.get(f"{site}/docs/{guide}", timeout=30)
     assert page.status_code == 200
-    (found,) = [each for each in shown_in(page.text) if words in each]
-    return found
+    (block,) = [block for block in code_blocks(page.text) if text in block]
+    return block
 
 
 def run(language: str, code: str, folder: Path, *arguments: str, **variables: str) -> str:
-    """What it prints; tacitus.py is beside it, as a reader has downloaded it."""
+    """Run the code beside a copy of tacitus.py; returns its output."""
     (folder / FILES[language]).write_text(code)
     (folder / "tacitus.py").write_bytes(
         (REPOSITORY / "queries" / "client" / "tacitus.py").read_bytes()

@@ -1,4 +1,4 @@
-"""The README's picture: `make screenshots` runs the service, has it prove, and takes it."""
+"""`make screenshots`: prove a batch in a real service and take the README's picture."""
 
 import sys
 from collections.abc import Iterator
@@ -13,15 +13,15 @@ from tests.rigs.anvil import Chain
 from tests.rigs.service import HOLDER, OWNERS, REPOSITORY, Service
 
 PICTURES = REPOSITORY / "static" / "pictures"
-NO_SIGNER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"  # who has no account on the chain
-WIDTH, BELOW = 1200, 40  # what is left under the last thing that a picture shows
-MOST_BYTES = 150_000  # of a picture, in a README
+NO_SIGNER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"  # not used on the chain
+WIDTH, BOTTOM_MARGIN = 1200, 40
+MAX_BYTES = 150_000
 
 
 def main() -> None:
-    executable = browser.installed()
+    executable = browser.executable_path()
     if executable is None:
-        sys.exit(f"There is {browser.ABSENT}")
+        sys.exit(f"There is {browser.NOT_INSTALLED}")
     with (
         TemporaryDirectory(prefix="tacitus-") as folder,
         closing(Chain()) as chain,
@@ -34,22 +34,23 @@ def main() -> None:
         service.add_registry("native", chain, chain)
         service.serve()
         service.prove()
-        with _page(chromium, f"{service.url}/explorer/query/{_proven(service, chain)}") as page:
+        with _page(
+            chromium, f"{service.url}/explorer/query/{_proven_batch(service, chain)}"
+        ) as page:
             page.locator(".queries summary", has_text="NONCE").click()
-            page.locator(".said-value").first.wait_for()
+            page.locator(".decoded-value").first.wait_for()
             PICTURES.mkdir(exist_ok=True)
             _take(page, page.locator(".queries"), "batch")
 
 
-def _proven(service: Service, chain: Chain) -> str:
-    """The id of a batch that is DONE."""
+def _proven_batch(service: Service, chain: Chain) -> str:
     chain.set_balance(HOLDER, 123 * 10**18)
-    asked = {
+    accounts = {
         HOLDER: {"props": ["BALANCE", "NONCE"], "slots": ["0x0"]},
         service.registries[chain.id, chain.id]: {"props": ["CODE_HASH", "STORAGE_ROOT"]},
         NO_SIGNER: {"props": ["BALANCE"]},
     }
-    entry = {"accounts": asked, "header": ["TIMESTAMP", "STATE_ROOT"]}
+    entry = {"accounts": accounts, "header": ["TIMESTAMP", "STATE_ROOT"]}
     batch = service.submit({chain.id: {chain.mine(3) - 1: entry}})
     service.wait(batch)
     return batch
@@ -67,14 +68,19 @@ def _page(chromium: Browser, address: str) -> Iterator[Page]:
 
 
 def _take(page: Page, last: Locator, name: str) -> None:
-    """From the top of the page to this part of it."""
+    """From the top of the page to the end of `last`."""
     box = last.bounding_box()
     assert box, name
-    clip: FloatRect = {"x": 0, "y": 0, "width": WIDTH, "height": box["y"] + box["height"] + BELOW}
+    clip: FloatRect = {
+        "x": 0,
+        "y": 0,
+        "width": WIDTH,
+        "height": box["y"] + box["height"] + BOTTOM_MARGIN,
+    }
     file = PICTURES / f"{name}.png"
     size = len(page.screenshot(path=file, clip=clip, full_page=True))
-    if size > MOST_BYTES:
-        sys.exit(f"{file} has {size:,} bytes; a README's picture has at most {MOST_BYTES:,}.")
+    if size > MAX_BYTES:
+        sys.exit(f"{file} has {size:,} bytes; a README's picture has at most {MAX_BYTES:,}.")
     print(f"{file.relative_to(REPOSITORY)}: {size:,} bytes")  # noqa: T201
 
 

@@ -1,4 +1,4 @@
-"""What the documentation names exists, and what exists is documented."""
+"""The documentation and the code agree: settings, codes, URLs, commands and figures."""
 
 import html
 import re
@@ -15,8 +15,8 @@ from django.urls import Resolver404, resolve
 
 from accounts.keys import manage
 from accounts.shared import rate_limits
-from accounts.sign_in import sessions
-from accounts.views import LONGEST_BODY
+from accounts.sign_in import attempts, sessions, siwe
+from accounts.views import MAX_BODY
 from explorer.guides.advice import ADVICE
 from explorer.http.middleware import LARGEST_FORM
 from explorer.pages import facts
@@ -26,13 +26,16 @@ from queries.api.batch_codes import batch_codes, rejection_codes
 from queries.api.reference import codes_of_batches
 from queries.client import tacitus
 from queries.config.limits import Limits
+from queries.config.measured_costs import MEASURED, MEASURING, of_a_balance
+from queries.config.registries import RegistryKind
 from queries.config.routes import CHAIN_KEYS, KEYS_OF_KIND, REGISTRY_KEYS
 from queries.config.routes_file import LONGEST_NAME
 from queries.engines import celery, wake
 from queries.prover import loop
 from queries.proving.packing import OSAKA
+from queries.proving.registry_calls import HISTORY_RING
 from queries.schema.strict_json import MOST_DEPTH
-from queries.webhooks import deliver, post
+from queries.webhooks import deliver, log, post
 from tests.bench.__main__ import NAMES as ROWS
 from tests.environment import SETTINGS_READ
 
@@ -40,11 +43,11 @@ pytestmark = pytest.mark.no_database
 DOCUMENTS = ("README.md", "SECURITY.md", "explorer/docs/*.md", "templates/docs/*.html")
 SOURCES = ("*.py", "*.sol", "*.yml", "*.html", "Makefile", "run")
 PATH = re.compile(r"(?:(?:GET|POST) )?(/[a-z-]+(?:/[a-z-]+)*/?(?:\.\w+)?)(?:\?.*)?")
-OF_THE_MACHINE = ("/etc", "/opt", "/srv", "/tmp", "/usr", "/var", "/run")  # noqa: S108
-WITH_FILES = SETTINGS_READ | {f"{name}_FILE" for name in SETTINGS_READ}
-OF_OTHER_PROGRAMS = {"request_buffers"}
-RUN_BY_MAKE = {"build_contracts"}
-SERVED_BY_MIDDLEWARE = {"/healthz", "/readyz", "/metrics"}
+SYSTEM_PATHS = ("/etc", "/opt", "/srv", "/tmp", "/usr", "/var", "/run")  # noqa: S108
+SETTINGS_WITH_FILES = SETTINGS_READ | {f"{name}_FILE" for name in SETTINGS_READ}
+OTHER_PROGRAMS = {"request_buffers"}
+MAKE_COMMANDS = {"build_contracts"}
+MIDDLEWARE_PATHS = {"/healthz", "/readyz", "/metrics"}
 
 
 @pytest.fixture(scope="module")
@@ -54,46 +57,48 @@ def text(repository: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def named(text: str) -> set[str]:
-    """Everything that is marked as code within a sentence or a table."""
-    marked = re.findall(r"`([^`\n]+)`|<code[^>]*>([^<\n]+)</code>", text)
-    return {html.unescape(markdown or page) for markdown, page in marked}
+def code_words(text: str) -> set[str]:
+    """All inline code."""
+    matches = re.findall(r"`([^`\n]+)`|<code[^>]*>([^<\n]+)</code>", text)
+    return {html.unescape(markdown or page) for markdown, page in matches}
 
 
-def test_every_setting_is_documented(repository: Path, named: set[str]) -> None:
-    assert SETTINGS_READ - named == set()
+def test_every_setting_is_documented(repository: Path, code_words: set[str]) -> None:
+    assert SETTINGS_READ - code_words == set()
     guide = (repository / "explorer" / "docs" / "configuration.md").read_text()
     assert set(re.findall(r"^\| `([A-Z_]+)`", guide, re.MULTILINE)) - SETTINGS_READ == set()
     services = yaml.safe_load((repository / "compose.yaml").read_text())["services"].values()
-    set_there = {name for each in services if "build" in each for name in each["environment"]}
-    assert set_there - WITH_FILES == set()
+    set_in_compose = {
+        name for service in services if "build" in service for name in service["environment"]
+    }
+    assert set_in_compose - SETTINGS_WITH_FILES == set()
 
 
-def test_every_name_exists(repository: Path, named: set[str]) -> None:
-    """Settings, error codes, keys of the routes file, metrics, options: all with an underscore."""
-    folders = [repository / each for each in ("accounts", "explorer", "queries", "tests", ".ci")]
-    files = [file for each in folders for pattern in SOURCES for file in each.rglob(pattern)]
+def test_every_documented_name_is_in_the_code(repository: Path, code_words: set[str]) -> None:
+    """All names with an underscore: settings, codes, keys of the routes file, metrics, options."""
+    folders = [repository / name for name in ("accounts", "explorer", "queries", "tests", ".ci")]
+    files = [file for folder in folders for pattern in SOURCES for file in folder.rglob(pattern)]
     files = [file for file in files if "node_modules" not in file.parts]
-    files += [repository / each for each in ("Makefile", "compose.yaml")]
+    files += [repository / name for name in ("Makefile", "compose.yaml")]
     words = {word for file in files for word in re.findall(r"\w+", file.read_text())}
-    names = {name for each in named for name in re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", each)}
-    names |= {each for each in named if re.fullmatch(r"[a-z]+(?:_[a-z]+)+", each)}
-    assert names - words - WITH_FILES - OF_OTHER_PROGRAMS == set()
+    names = {name for code in code_words for name in re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", code)}
+    names |= {code for code in code_words if re.fullmatch(r"[a-z]+(?:_[a-z]+)+", code)}
+    assert names - words - SETTINGS_WITH_FILES - OTHER_PROGRAMS == set()
 
 
-def test_every_code_and_every_key_of_the_routes_file_is_documented(named: set[str]) -> None:
+def test_every_code_and_every_key_of_the_routes_file_is_documented(code_words: set[str]) -> None:
     assert set(ADVICE) <= set(rejection_codes())
-    shown = codes_of_batches(ADVICE)
-    assert [each.code for each in batch_codes() if f"| `{each.code}` |" not in shown] == []
+    table = codes_of_batches(ADVICE)
+    assert [entry.code for entry in batch_codes() if f"| `{entry.code}` |" not in table] == []
     keys = CHAIN_KEYS.union(REGISTRY_KEYS, *KEYS_OF_KIND.values())
-    assert keys - named == set()
+    assert keys - code_words == set()
 
 
-def test_every_address_is_served(named: set[str]) -> None:
-    paths = {match[1] for each in named if (match := PATH.fullmatch(each))}
-    paths = {path for path in paths if not path.startswith(OF_THE_MACHINE)}
+def test_every_documented_path_is_served(code_words: set[str]) -> None:
+    paths = {match[1] for code in code_words if (match := PATH.fullmatch(code))}
+    paths = {path for path in paths if not path.startswith(SYSTEM_PATHS)}
     assert len(paths) > 10
-    for path in paths - SERVED_BY_MIDDLEWARE:
+    for path in paths - MIDDLEWARE_PATHS:
         try:
             resolve(path)
         except Resolver404:
@@ -103,9 +108,9 @@ def test_every_address_is_served(named: set[str]) -> None:
 def test_every_command_exists(repository: Path, text: str) -> None:
     commands = get_commands()
     ours = {name for name, app in commands.items() if app in {"accounts", "explorer", "queries"}}
-    shown = set(re.findall(r"manage\.py ([a-z]\w+)", text))
-    assert shown - set(commands) == set()
-    assert {name for name in ours - RUN_BY_MAKE if name not in text} == set()
+    documented = set(re.findall(r"manage\.py ([a-z]\w+)", text))
+    assert documented - set(commands) == set()
+    assert {name for name in ours - MAKE_COMMANDS if name not in text} == set()
     targets = re.findall(r"^([a-z]+):.*## ", (repository / "Makefile").read_text(), re.MULTILINE)
     assert set(re.findall(r"(?:`|^)make ([a-z]+)", text, re.MULTILINE)) - set(targets) == set()
     assert set(re.findall(r"make bench ROWS=(\w+)", text)) - set(ROWS) == set()
@@ -116,21 +121,24 @@ def test_every_command_exists(repository: Path, text: str) -> None:
 
 
 BOUNDS, MAX_DIGITS = Limits(), sys.int_info.default_max_str_digits
+BALANCE_GAS = round(of_a_balance(RegistryKind.NATIVE, 1).gas)
 FIGURES = {
     "SECURITY.md": (
         f"| {settings.REQUESTS_PER_MINUTE} a minute per key,",
         f"| {LIMITS.blocks:,} blocks, {LIMITS.accounts:,} accounts, {LIMITS.slots:,} slots |",
         f"| {LIMITS.body_bytes / 2**20:.0f} MiB, chunked or not",
-        f"| {LONGEST_BODY // 1024} KiB for sign-in, {LARGEST_FORM:,} bytes for a form,",
+        f"| {MAX_BODY // 1024} KiB for sign-in, {LARGEST_FORM:,} bytes for a form,",
         f" {attestations.MOST_BYTES:,} bytes for an attestation |",
         f"| {MOST_DEPTH} levels, numbers of at most {MAX_DIGITS:,} digits,",
         f"| {settings.FACTS_PER_DAY:,} a day per account |",
-        f"| {manage.KEYS_OF_AN_ACCOUNT} per account, {manage.CHANGES_AN_HOUR} changes an hour",
-        f" {rate_limits.OF_A_BROWSER} attempts per browser, {rate_limits.OF_A_WALLET} per wallet",
-        f" {rate_limits.OF_A_NETWORK} per IP address (an IPv6 /{rate_limits.IPV6_NETWORK} counts",
-        f" of these {rate_limits.QUESTIONS_OF_A_NETWORK} with a contract wallet;",
-        f" {rate_limits.PASSWORDS_OF_A_NETWORK} per IP address with a password |",
-        f"| {sessions.SESSIONS_OF_AN_ACCOUNT} per account, {sessions.LONGEST.days} days |",
+        f"| {manage.KEYS_OF_AN_ACCOUNT} per account, {manage.MAX_CHANGES_PER_HOUR} changes an hour",
+        f" {attempts.ATTEMPTS_PER_BROWSER} attempts per browser,",
+        f" {attempts.ATTEMPTS_PER_WALLET} per wallet",
+        f" {attempts.ATTEMPTS_PER_NETWORK} per IP address",
+        f" (an IPv6 /{rate_limits.IPV6_PREFIX} counts",
+        f" of these {attempts.WALLET_QUERIES_PER_NETWORK} with a contract wallet;",
+        f" {attempts.PASSWORDS_PER_NETWORK} per IP address with a password |",
+        f"| {sessions.MAX_SESSIONS_PER_ACCOUNT} per account, {sessions.MAX_AGE.days} days |",
         f"| {estimates.A_MINUTE} a minute per account,",
         f" {estimates.ESTIMATE_SECONDS:.0f} seconds for an",
         f" {estimates.WITNESS_SECONDS:.0f} seconds for a witness |",
@@ -150,24 +158,57 @@ FIGURES = {
         f"| `gas_cap` | `{OSAKA.cap}` |",
         f"| `new_slot_gas` | `{OSAKA.new_slot}` |",
         f"unique, at most {LONGEST_NAME} characters",
+        f"| `REQUESTS_PER_MINUTE` | `{settings.REQUESTS_PER_MINUTE}` |",
+        f"| `FACTS_PER_DAY` | `{settings.FACTS_PER_DAY}` |",
+        f"| `BATCH_BODY_BYTES` | `{LIMITS.body_bytes}` |",
+        f"| `BATCH_BLOCKS` | `{LIMITS.blocks}` |",
+        f"| `BATCH_ACCOUNTS` | `{LIMITS.accounts}` |",
+        f"| `BATCH_SLOTS` | `{LIMITS.slots}` |",
+        f"More than {post.MAX_SECONDS:.0f}, which a webhook may take",
+    ),
+    "explorer/docs/api.md": (f"one sign-in within {siwe.VALIDITY.seconds // 60} minutes",),
+    "explorer/docs/contracts.md": (
+        f"its last {HISTORY_RING:,} block hashes",
+        f"costs about {round(BALANCE_GAS, -4):,} gas",
+    ),
+    "explorer/docs/faq.md": (
+        f"one for every {HISTORY_RING:,} blocks",
+        f"about {round(BALANCE_GAS, -4):,} for a header and an account",
+        f"up to {BOUNDS.blocks_ahead} blocks or an hour ahead",
+    ),
+    "explorer/docs/glossary.md": (f"up to {HISTORY_RING:,} blocks back",),
+    "explorer/docs/how-it-works.md": (
+        f"the last {HISTORY_RING:,} from the history contract",
+        f"the hashes of its last {HISTORY_RING:,} blocks",
+        f"| header and account of depth 8, balance | {BALANCE_GAS:,} |",
+        f"| 100 accounts of one block, each | {MEASURED['gas']['accounts-100']['gas']:,} |",
+    ),
+    "explorer/docs/operating.md": (
+        f"some {MEASURING} calls measure how far back",
+        f"{round(MEASURED['gas']['accounts-10']['bytes'], -1):,} bytes of calldata",
+    ),
+    "explorer/docs/public-networks.md": (
+        f"A request holds up to {BOUNDS.batch_questions} calls",
+        f"more than the {HISTORY_RING:,} whose hashes a chain knows",
     ),
     "explorer/docs/running.md": (
         f"poll the database every {wake.LOOKS_EVERY} seconds.",
         f"at most {loop.WEBHOOKS_AT_ONCE + 1} database connections plus one per thread;",
         f"they poll only every {celery.LOOKS_EVERY:.0f} seconds.",
+        f"and the {post.MAX_SECONDS:.0f} seconds of a webhook",
     ),
-    "explorer/docs/faq.md": (f"up to {BOUNDS.blocks_ahead} blocks or an hour ahead",),
+    "explorer/docs/webhooks.md": (f"with its last {log.ATTEMPTS_SHOWN} attempts",),
 }
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_figures_are_those_of_the_code(repository: Path, name: str) -> None:
-    written = " ".join((repository / name).read_text().split())
-    assert [each for each in FIGURES[name] if each not in written] == []
+def test_figures_equal_those_of_the_code(repository: Path, name: str) -> None:
+    text = " ".join((repository / name).read_text().split())
+    assert [sentence for sentence in FIGURES[name] if sentence not in text] == []
 
 
-def test_every_scenario_is_in_their_readme(repository: Path) -> None:
+def test_the_scenarios_readme_lists_all_scenarios(repository: Path) -> None:
     folder = repository / "tests" / "scenarios"
-    written = re.findall(r"^\| `(test_\w+)` \|", (folder / "README.md").read_text(), re.MULTILINE)
+    listed = re.findall(r"^\| `(test_\w+)` \|", (folder / "README.md").read_text(), re.MULTILINE)
     code = "\n".join(file.read_text() for file in folder.glob("test_*.py"))
-    assert sorted(written) == sorted(re.findall(r"^def (test_\w+)", code, re.MULTILINE))
+    assert sorted(listed) == sorted(re.findall(r"^def (test_\w+)", code, re.MULTILINE))

@@ -1,4 +1,4 @@
-"""Checks the API key of a request, and counts the request against the limits of its account."""
+"""Checks a request's API key, and counts the request against the key's rate limit."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Concatenate, ParamSpec
 
 from django.conf import settings
-from django.db import Error as DatabaseFault
+from django.db import Error as DatabaseError
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -18,132 +18,131 @@ from accounts.keys.text import id_in, key_digest
 from accounts.models import Account, ApiKey
 from accounts.shared import errors
 from accounts.shared.errors import Code, Refusal, answer_of
-from accounts.shared.rate_limits import Spent, refuse_above, spend
+from accounts.shared.rate_limits import Quota, refuse_above, spend
 from accounts.shared.site_address import site_address
 from accounts.shared.wording import counted
 
 HEADER, AUTHORIZATION, PARAMETER = "api-key", "Authorization", "apiKey"
 MINUTE = 60
-Rest = ParamSpec("Rest")
+P = ParamSpec("P")
+
+KeyView = Callable[Concatenate[HttpRequest, ApiKey, P], HttpResponseBase]
 
 
-View = Callable[Concatenate[HttpRequest, ApiKey, Rest], HttpResponseBase]
-
-
-def with_api_key(view: View[Rest]) -> Callable[..., HttpResponseBase]:
-    """Hands the view the key that the request shows; its answer says how many requests are left."""
+def with_api_key(view: KeyView[P]) -> Callable[..., HttpResponseBase]:
+    """Pass the request's API key to the view, and add the rate limit's headers to its response."""
 
     @functools.wraps(view)
-    def checked(request: HttpRequest, *args: Rest.args, **kwargs: Rest.kwargs) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         try:
-            key = _key_of(request)
-            spent = _spend(key)
+            key = _request_key(request)
+            quota = _count_use(key)
         except Refusal as refusal:
             return answer_of(refusal)
         try:
-            _refuse_too_many(spent)
-            answer = view(request, key, *args, **kwargs)
+            _refuse_too_many_requests(quota)
+            response = view(request, key, *args, **kwargs)
         except Refusal as refusal:
-            answer = answer_of(refusal)
-        for name, value in spent.headers.items():
-            answer.headers[name] = value
-        patch_vary_headers(answer, [HEADER, AUTHORIZATION])
-        return answer
+            response = answer_of(refusal)
+        for name, value in quota.headers.items():
+            response.headers[name] = value
+        patch_vary_headers(response, [HEADER, AUTHORIZATION])
+        return response
 
-    return checked
+    return wrapper
 
 
-def _key_of(request: HttpRequest) -> ApiKey:
-    place, text = _shown(request)
+def _request_key(request: HttpRequest) -> ApiKey:
+    place, text = _key_text_in(request)
     dashboard = f"{site_address(request)}/dashboard"
     if not text:
         sentence = f"Send your API key in the header {HEADER}. {dashboard} shows it."
-        raise _refused(errors.KEY_MISSING, sentence, place)
-    with _refusing_without_database():
-        key = find(text)
+        raise _key_refusal(errors.KEY_MISSING, sentence, place)
+    with _unavailable_on_database_error():
+        key = find_key(text)
     if key is None:
         sentence = (
             "This API key is not known: it may be mistyped, cut off, or rotated away. "
             f"{dashboard} shows the one that works."
         )
-        raise _refused(errors.KEY_UNKNOWN, sentence, place)
-    if key.revoked:
+        raise _key_refusal(errors.KEY_UNKNOWN, sentence, place)
+    if key.revoked_at:
         sentence = f"This API key was revoked. {dashboard} makes another."
-        raise _refused(errors.KEY_REVOKED, sentence, place)
+        raise _key_refusal(errors.KEY_REVOKED, sentence, place)
     if not key.owner.is_active:
         sentence = "The operator has disabled the account that this API key belongs to."
-        raise _refused(errors.KEY_OWNER_DISABLED, sentence, place)
+        raise _key_refusal(errors.KEY_OWNER_DISABLED, sentence, place)
     return key
 
 
-def _shown(request: HttpRequest) -> tuple[str, str]:
-    """Where the request shows a key, and the key. Of several, the first of these counts."""
+def _key_text_in(request: HttpRequest) -> tuple[str, str]:
+    """The first of the places that has a key, and the key."""
     scheme, _, token = request.headers.get(AUTHORIZATION, "").partition(" ")
-    shown = {
+    texts = {
         HEADER: request.headers.get(HEADER, ""),
         AUTHORIZATION: token.strip() if scheme.lower() == "bearer" else "",
         PARAMETER: request.GET.get(PARAMETER, ""),
     }
-    return next(((place, text) for place, text in shown.items() if text), (HEADER, ""))
+    return next(((place, text) for place, text in texts.items() if text), (HEADER, ""))
 
 
-def _refused(kind: Code, sentence: str, place: str) -> Refusal:
+def _key_refusal(code: Code, sentence: str, place: str) -> Refusal:
     challenge = {"WWW-Authenticate": 'Bearer realm="Tacitus"'}
-    return Refusal(kind, sentence, path=place, headers=challenge)
+    return Refusal(code, sentence, path=place, headers=challenge)
 
 
 def count_request(owner: Account, key_id: str) -> ApiKey:
-    """The owner's key, with a request of its allowance used, as if it had been shown."""
-    # What comes from a form may hold a NUL, of which PostgreSQL takes none.
-    living = owner.keys.select_related("owner").filter(revoked=None)
-    key = None if "\0" in key_id else living.filter(pk=key_id).first()
+    """Return the owner's key, with a request counted as if the API had been called with it."""
+    # PostgreSQL refuses texts with a NUL, which a form may hold.
+    active_keys = owner.keys.select_related("owner").filter(revoked_at=None)
+    key = None if "\0" in key_id else active_keys.filter(pk=key_id).first()
     if key is None:
-        sentence = "This key is none of yours, or was revoked meanwhile. Choose another."
-        raise _refused(errors.KEY_REVOKED, sentence, HEADER)
-    _refuse_too_many(_spend(key))
+        sentence = "You have no such key, or it was revoked. Choose another."
+        raise _key_refusal(errors.KEY_REVOKED, sentence, HEADER)
+    _refuse_too_many_requests(_count_use(key))
     return key
 
 
 def count_form(owner: Account) -> None:
-    """Count a form that was sent without a key; its allowance is that of one key."""
-    spent = spend(f"forms of {owner.pk}", settings.REQUESTS_PER_MINUTE, MINUTE)
-    a_minute = f"{counted(spent.most, 'form')} a minute without an API key"
-    said = f"An account may send {a_minute}, and yours has used them up."
-    refuse_above(spent, errors.TOO_MANY_REQUESTS, said)
+    """Count a form that was sent without a key; they share one key's allowance."""
+    quota = spend(f"forms of {owner.pk}", settings.REQUESTS_PER_MINUTE, MINUTE)
+    limit = f"{counted(quota.most, 'form')} a minute without an API key"
+    sentence = f"An account may send {limit}, and yours has used them up."
+    refuse_above(quota, errors.TOO_MANY_REQUESTS, sentence)
 
 
-def _spend(key: ApiKey) -> Spent:
-    with _refusing_without_database():
+def _count_use(key: ApiKey) -> Quota:
+    with _unavailable_on_database_error():
         return spend(manage.subject(key), settings.REQUESTS_PER_MINUTE, MINUTE)
 
 
-def _refuse_too_many(spent: Spent) -> None:
-    a_minute = f"{counted(spent.most, 'request')} a minute"
-    said = f"A key may make {a_minute}, and this one has used them up."
-    refuse_above(spent, errors.TOO_MANY_REQUESTS, said)
+def _refuse_too_many_requests(quota: Quota) -> None:
+    limit = f"{counted(quota.most, 'request')} a minute"
+    sentence = f"A key may make {limit}, and this one has used them up."
+    refuse_above(quota, errors.TOO_MANY_REQUESTS, sentence)
 
 
 @contextmanager
-def _refusing_without_database() -> Iterator[None]:
-    """Refuse if the database fails: without the count, no request is let in."""
+def _unavailable_on_database_error() -> Iterator[None]:
+    """Without the count no request is let in."""
     try:
         yield
-    except DatabaseFault as fault:
+    except DatabaseError as error:
         raise Refusal(
             errors.UNAVAILABLE,
             "The service cannot look up API keys at the moment. Try again in a few seconds.",
             headers={"Retry-After": "5"},
-        ) from fault
+        ) from error
 
 
-def find(text: str) -> ApiKey | None:
-    """The key that `text` is, also if it is revoked. It is looked up by its name, then compared."""
+def find_key(text: str) -> ApiKey | None:
+    """Look a key up by the id in its text, then compare digests; the key may be revoked."""
     key_id = id_in(text)
     key = key_id and ApiKey.objects.select_related("owner").filter(pk=key_id).first()
     if not key:
         return None
     digest = key_digest(text)
-    current = constant_time_compare(digest, key.digest)
-    previous = constant_time_compare(digest, key.previous_digest)
-    still = key.previous_until is not None and timezone.now() < key.previous_until
-    return key if current or (previous and still) else None
+    is_current = constant_time_compare(digest, key.digest)
+    is_previous = constant_time_compare(digest, key.previous_digest)
+    in_grace = key.previous_until is not None and timezone.now() < key.previous_until
+    return key if is_current or (is_previous and in_grace) else None

@@ -1,4 +1,4 @@
-"""API keys: made, shown, renamed, rotated, revoked. What one looks like: key_text.py."""
+"""Creates, shows, renames, rotates and revokes API keys; text.py has their format."""
 
 import unicodedata
 from datetime import timedelta
@@ -12,12 +12,11 @@ from django.utils.crypto import constant_time_compare
 from accounts.keys.text import key_digest, key_text, new_id
 from accounts.models import Account, Allowance, ApiKey
 from accounts.shared.errors import KEY_GONE, TOO_MANY_KEY_CHANGES, TOO_MANY_KEYS, Refusal
-from accounts.shared.rate_limits import KEY_SUBJECT, spend
-from accounts.shared.wording import counted
+from accounts.shared.rate_limits import KEY_SUBJECT, refuse_above, spend
 
 KEYS_OF_AN_ACCOUNT = 20
-CHANGES_AN_HOUR, HOUR = 20, 3_600
-REVOKED_KEPT = 50  # of an account
+MAX_CHANGES_PER_HOUR, HOUR = 20, 3_600
+MAX_REVOKED_KEYS = 50  # that an account keeps
 FIRST_NAME = "First key"
 # How long the old secret of a rotated key may still work.
 GRACE_PERIODS = {
@@ -29,22 +28,17 @@ GRACE_PERIODS = {
 
 
 def count_change(owner: Account) -> None:
-    """Before a key is made or rotated in a browser; together they have one allowance."""
-    spent = spend(f"keys of {owner.pk}", CHANGES_AN_HOUR, HOUR)
-    if not spent.allowed:
-        raise Refusal(
-            TOO_MANY_KEY_CHANGES,
-            f"An account may create or rotate {CHANGES_AN_HOUR} keys an hour. "
-            f"Try again in {counted(-(-spent.seconds_left // 60), 'minute')}.",
-            headers={"Retry-After": str(spent.seconds_left)},
-        )
+    """Count a key that is created or rotated in a browser; both share one limit."""
+    quota = spend(f"keys of {owner.pk}", MAX_CHANGES_PER_HOUR, HOUR)
+    sentence = f"An account may create or rotate {MAX_CHANGES_PER_HOUR} keys an hour."
+    refuse_above(quota, TOO_MANY_KEY_CHANGES, sentence)
 
 
 def add_key(owner: Account, name: str) -> ApiKey:
     with transaction.atomic():
-        # One at a time for an account, so that two together cannot pass the limit.
+        # Lock the account, so that two concurrent requests cannot exceed the limit.
         Account.objects.select_for_update().get(pk=owner.pk)
-        if owner.keys.filter(revoked=None).count() >= KEYS_OF_AN_ACCOUNT:
+        if owner.keys.filter(revoked_at=None).count() >= KEYS_OF_AN_ACCOUNT:
             raise Refusal(
                 TOO_MANY_KEYS,
                 f"An account has at most {KEYS_OF_AN_ACCOUNT} keys. Revoke one that is not used.",
@@ -55,8 +49,8 @@ def add_key(owner: Account, name: str) -> ApiKey:
     return key
 
 
-def shown(key: ApiKey) -> str | None:
-    """The whole key, or None where it was made with a SECRET_KEY that is no longer known."""
+def reveal(key: ApiKey) -> str | None:
+    """The whole key, or None if its SECRET_KEY is no longer configured."""
     for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
         text = key_text(key.id, key.version, secret)
         if constant_time_compare(key_digest(text), key.digest):
@@ -65,89 +59,89 @@ def shown(key: ApiKey) -> str | None:
 
 
 def rename(owner: Account, key_id: str, name: str) -> None:
-    if not owner.keys.filter(pk=key_id, revoked=None).update(name=name):
-        raise _gone()
+    if not owner.keys.filter(pk=key_id, revoked_at=None).update(name=name):
+        raise _key_gone()
 
 
-def rotate(owner: Account, key_id: str, seen: int, grace: timedelta) -> ApiKey:
-    """A new secret for the key. The old one works for `grace`; any older one ends now.
+def rotate(owner: Account, key_id: str, seen_version: int, grace: timedelta) -> ApiKey:
+    """Give the key a new secret. The old one works for `grace`; any older one ends now.
 
-    `seen` is the version that the owner saw. If another window has rotated the key since, this is
-    refused, so that a second click does not end the newer secret or a promised grace.
+    `seen_version` is the version that the owner saw. If the key was rotated since, this is refused,
+    so that a second click cannot end the newer secret or a promised grace period.
     """
-    living = owner.keys.filter(pk=key_id, revoked=None, version=seen)
-    key = living.first()
+    seen_key = owner.keys.filter(pk=key_id, revoked_at=None, version=seen_version)
+    key = seen_key.first()
     if key is None:
-        raise _gone()
-    changed = living.update(
-        version=seen + 1,
-        digest=key_digest(key_text(key.id, seen + 1, settings.SECRET_KEY)),
+        raise _key_gone()
+    rotated = seen_key.update(
+        version=seen_version + 1,
+        digest=key_digest(key_text(key.id, seen_version + 1, settings.SECRET_KEY)),
         previous_digest=key.digest if grace else "",
         previous_until=timezone.now() + grace if grace else None,
     )
-    if not changed:
-        raise _gone()
+    if not rotated:
+        raise _key_gone()
     return owner.keys.get(pk=key_id)
 
 
-def end_grace(owner: Account, key_id: str, seen: int) -> ApiKey:
-    """The secret before this one is refused from now on."""
-    living = owner.keys.filter(pk=key_id, revoked=None, version=seen)
-    if not living.update(previous_digest="", previous_until=None):
-        raise _gone()
+def end_grace(owner: Account, key_id: str, seen_version: int) -> ApiKey:
+    """Refuse the previous secret from now on."""
+    seen_key = owner.keys.filter(pk=key_id, revoked_at=None, version=seen_version)
+    if not seen_key.update(previous_digest="", previous_until=None):
+        raise _key_gone()
     return owner.keys.get(pk=key_id)
 
 
 def revoke(owner: Account, key_id: str) -> ApiKey:
     key = owner.keys.filter(pk=key_id).first()
     if key is None or not revoke_all(owner.keys.filter(pk=key_id)):
-        raise _gone()
+        raise _key_gone()
     return key
 
 
 def revoke_all(keys: QuerySet[ApiKey]) -> int:
-    """How many were not revoked yet.
+    """Revoke the keys, and return how many were not revoked before.
 
-    Every worker asks the database each time, so they are refused from now on.
+    They are refused at once, because every request is checked against the database.
     """
     owners = list(Account.objects.filter(keys__in=keys).distinct())
-    count = keys.filter(revoked=None).update(
-        revoked=timezone.now(), previous_digest="", previous_until=None
+    count = keys.filter(revoked_at=None).update(
+        revoked_at=timezone.now(), previous_digest="", previous_until=None
     )
     for owner in owners:
-        _forget_the_oldest(owner)
+        _delete_surplus_revoked(owner)
     return count
 
 
-def _forget_the_oldest(owner: Account) -> None:
-    """Making and revoking keys in turn would otherwise leave rows for ever."""
-    newest_first = owner.keys.exclude(revoked=None).order_by("-revoked", "pk")
-    old = list(newest_first[REVOKED_KEPT:])
-    Allowance.objects.filter(pk__in=[subject(key) for key in old]).delete()
-    ApiKey.objects.filter(pk__in=[key.pk for key in old]).delete()
+def _delete_surplus_revoked(owner: Account) -> None:
+    """Keep the newest: creating and revoking keys repeatedly would otherwise fill the table."""
+    newest_first = owner.keys.exclude(revoked_at=None).order_by("-revoked_at", "pk")
+    surplus = list(newest_first[MAX_REVOKED_KEYS:])
+    Allowance.objects.filter(pk__in=[subject(key) for key in surplus]).delete()
+    ApiKey.objects.filter(pk__in=[key.pk for key in surplus]).delete()
 
 
 def subject(key: ApiKey) -> str:
-    """What the key's use is counted under."""
+    """The subject of the key's rate limit."""
     return f"{KEY_SUBJECT}{key.id}"
 
 
-def _gone() -> Refusal:
+def _key_gone() -> Refusal:
     return Refusal(
         KEY_GONE,
         "There is no such key, or it was changed in another window. The list shows what there is.",
     )
 
 
-LONGEST_NAME = 60
-UNNAMED = "Unnamed key"
+MAX_NAME_LENGTH = 60
+DEFAULT_NAME = "Unnamed key"
 
 
-def key_name(typed: str) -> str:
-    """On one line, composed, and without characters that cannot be seen or turn others around."""
-    seen = (
-        each if each.isprintable() else " "
-        for each in unicodedata.normalize("NFC", typed[: 4 * LONGEST_NAME])
-        if unicodedata.category(each) != "Cf"  # formats: directions, joiners, soft hyphens
+def clean_name(text: str) -> str:
+    """Normalize to one line without invisible or direction-changing characters."""
+    visible = (
+        letter if letter.isprintable() else " "
+        for letter in unicodedata.normalize("NFC", text[: 4 * MAX_NAME_LENGTH])
+        if unicodedata.category(letter) != "Cf"  # formats: directions, joiners, soft hyphens
     )
-    return " ".join("".join(seen).split())[:LONGEST_NAME].strip() or UNNAMED
+    return " ".join("".join(visible).split())[:MAX_NAME_LENGTH].strip() or DEFAULT_NAME

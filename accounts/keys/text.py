@@ -1,9 +1,9 @@
-"""What an API key looks like, and how its secret comes about. Nothing here is stored or asked.
+"""The format of an API key, and how its secret is derived.
 
-A key is `tct_`, ten characters that name it, `_`, and a secret of 160 bits. The secret is derived
-from the key's name and version with the server's SECRET_KEY, which is not in the database, and
-the database keeps only a digest of the whole. So the service can show a key again, but a reader of
-the database can neither use a key nor make one.
+A key is `tct_`, an id of ten characters, `_`, and a secret of 160 bits. The secret is derived from
+the id and the key's version with the server's SECRET_KEY, which is not in the database, and the
+database stores only a digest of the whole. So the service can show a key again, but a reader of the
+database can neither use a key nor make one.
 """
 
 import base64
@@ -12,12 +12,12 @@ import re
 
 from django.utils.crypto import get_random_string, salted_hmac
 
-# What every key of this service begins with, so that scanners and our own logs recognise one.
+# Lets secret scanners and our own logs recognise a key.
 KEY_PREFIX = "tct_"
 ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"  # of base32, without 0, 1, 8 and 9
 ID_LENGTH = 10
 SECRET_BYTES = 20
-KEY = re.compile(rf"{KEY_PREFIX}([{ALPHABET}]{{{ID_LENGTH}}})_[{ALPHABET}]{{32}}")
+KEY_PATTERN = re.compile(rf"{KEY_PREFIX}([{ALPHABET}]{{{ID_LENGTH}}})_[{ALPHABET}]{{32}}")
 
 
 def new_id() -> str:
@@ -25,16 +25,15 @@ def new_id() -> str:
 
 
 def key_text(key_id: str, version: int, server_secret: str) -> str:
-    """The whole key."""
-    derived = salted_hmac(
+    secret = salted_hmac(
         "accounts.keys.manage", f"{key_id}.{version}", secret=server_secret, algorithm="sha256"
     ).digest()
-    return f"{KEY_PREFIX}{key_id}_{base64.b32encode(derived[:SECRET_BYTES]).decode().lower()}"
+    return f"{KEY_PREFIX}{key_id}_{base64.b32encode(secret[:SECRET_BYTES]).decode().lower()}"
 
 
 def id_in(text: str) -> str | None:
-    """The name in what may be a key."""
-    match = KEY.fullmatch(text)
+    """The id in a text that may be a key."""
+    match = KEY_PATTERN.fullmatch(text)
     return match[1] if match else None
 
 

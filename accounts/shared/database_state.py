@@ -1,4 +1,4 @@
-"""Whether the database is there, and has the tables that this version works with."""
+"""Whether the database has this version's migrations."""
 
 from django.core.management.base import CommandError
 from django.db import connection
@@ -13,6 +13,6 @@ def is_migrated() -> bool:
 
 
 def refuse_unmigrated() -> None:
-    """For commands, before they do anything."""
+    """Stop a command before it does anything."""
     if not is_migrated():
         raise CommandError(NOT_MIGRATED)

@@ -1,6 +1,6 @@
-"""What is refused: one class, and a table of codes; `queries/refusals.py` has those of the work.
+"""The error of refused requests, and its codes; `queries/refusals.py` has those of batches.
 
-Every refusal has one shape: a program reads `code` and `retryable`, and a person the sentence.
+Every error response has one shape: programs read `code` and `retryable`, people the sentence.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from django.http import JsonResponse
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A kind of refusal; the documentation shows its meaning."""
+    """An error code; the API guide shows its meaning."""
 
     code: str
     meaning: str
@@ -22,15 +22,15 @@ class Code:
 
 
 class Refusal(Exception):  # noqa: N818
-    """Raised where something is refused.
+    """A refused request.
 
-    `path` names the value in the request that is at fault. `detail` says more where clients compare
-    the sentence as a whole.
+    `path` names the invalid value in the request. `detail` adds to sentences that clients compare
+    as a whole.
     """
 
     def __init__(
         self,
-        kind: Code,
+        code: Code,
         sentence: str,
         *,
         path: str = "",
@@ -38,7 +38,7 @@ class Refusal(Exception):  # noqa: N818
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(sentence)
-        self.code, self.status, self.retryable = kind.code, kind.status, kind.retryable
+        self.code, self.status, self.retryable = code.code, code.status, code.retryable
         self.sentence = sentence
         self.path = path
         self.detail = detail
@@ -115,6 +115,9 @@ MESSAGE_REFUSED = Code(
     "message_refused",
     "The message was not issued to this browser, was already used, or has expired.",
     retryable=True,
+)
+CSRF_FAILED = _forbidden(
+    "csrf_failed", "The request has a cookie or a CSRF token, and they do not match."
 )
 SIGNATURE_REFUSED = Code("signature_refused", "The signature is not the wallet's.")
 WALLET_UNREACHABLE = unavailable("wallet_unreachable", "The contract wallet could not be queried.")

@@ -1,4 +1,4 @@
-"""The address of this service, as its answers name it."""
+"""The address of this service in its responses."""
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -6,9 +6,10 @@ from django.http import HttpRequest
 
 
 def site_address(request: HttpRequest) -> str:
-    """The one that the operator set; in development, without one, where the request came to.
+    """SITE_URL, or if the operator did not set it, the address that the request was sent to.
 
-    The guessed SITE_URL has port 8000, and a demo may use another.
+    Otherwise links would be wrong in development, where the guessed SITE_URL has port 8000 and a
+    demo may use another.
     """
     if not settings.SITE_URL_IS_GUESSED:
         return str(settings.SITE_URL)

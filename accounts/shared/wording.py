@@ -1,25 +1,25 @@
-"""Numbers, moments and quoted texts in sentences for people."""
+"""Formats numbers, times and quoted texts for sentences."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """Such as `1 block` and `2,048 blocks`; `many` where an s does not make it."""
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+def counted(number: int, singular: str, plural: str = "") -> str:
+    """Such as `1 block` and `2,048 blocks`."""
+    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
 def beginning(text: str) -> str:
-    """As much of what others wrote as one of our sentences quotes."""
+    """Limit a node's or client's text to what a sentence quotes."""
     return text[:200]
 
 
-LATEST = 253_402_300_799  # seconds: the last ones of the year 9999
+MAX_TIMESTAMP = 253_402_300_799  # the last second of the year 9999
 
 
 def moment_of(seconds: int) -> datetime | None:
-    """None where no calendar has it: a block may claim any number for its time."""
-    return datetime.fromtimestamp(seconds, UTC) if seconds <= LATEST else None
+    """None above the year 9999: a block may claim any number as its timestamp."""
+    return datetime.fromtimestamp(seconds, UTC) if seconds <= MAX_TIMESTAMP else None
 
 
 def utc(moment: datetime) -> str:
@@ -27,29 +27,29 @@ def utc(moment: datetime) -> str:
 
 
 def spoken(seconds: int) -> str:
-    """Such as 2026-11-20 07:41:03 UTC, of any number that a block may have for its time."""
+    """Format any block timestamp, such as 2026-11-20 07:41:03 UTC."""
     moment = moment_of(seconds)
     return utc(moment) if moment else f"second {seconds}"
 
 
-MOST_QUOTED = 70  # a whole 32-byte word in hex has 66
-_BOUNDARY = "…"
+MAX_QUOTED = 70  # a whole 32-byte word in hex has 66
+_ELLIPSIS = "…"
 
 
-def shortened(text: str, most: int = MOST_QUOTED) -> str:
-    """Both ends of a long text: they distinguish addresses and hashes."""
-    if len(text) <= most:
+def shortened(text: str, max_length: int = MAX_QUOTED) -> str:
+    """Keep both ends of a long text, because they distinguish addresses and hashes."""
+    if len(text) <= max_length:
         return text
-    end = (most - len(_BOUNDARY)) // 2
-    return f"{text[:-end][: most - len(_BOUNDARY) - end]}{_BOUNDARY}{text[-end:]}"
+    end = (max_length - len(_ELLIPSIS)) // 2
+    return f"{text[:-end][: max_length - len(_ELLIPSIS) - end]}{_ELLIPSIS}{text[-end:]}"
 
 
 def legible(text: str) -> str:
-    """A short form of any text, its unseen characters written as escapes."""
-    seen = (
+    """Shorten a text and escape its unprintable characters."""
+    escaped = (
         letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in shortened(text)
     )
-    return shortened("".join(seen))
+    return shortened("".join(escaped))
 
 
 def quoted(text: str) -> str:
@@ -62,7 +62,7 @@ def listed(names: Iterable[object]) -> str:
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is called where another kind was expected."""
+    """Name the kind of a JSON value, for sentences about an unexpected one."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -1,28 +1,28 @@
-"""What to do about a batch that was rejected, by its code."""
+"""Advice for users whose batch was rejected, by code."""
 
 ADVICE = {
-    # Found when the batch is settled
+    # Found before proving
     "route_unsupported": (
         "The operator removed this route after the batch was accepted. Ask for a source and "
         "destination that GET /chain-connections lists."
     ),
     "block_beyond_head": (
-        "Ask for a block that exists, or submit the batch again once the chain has come that far."
+        "Ask for a block that exists, or submit the batch again once the chain has reached it."
     ),
     "ens_unresolved": (
-        "Check the spelling, or name the account by its address: a name is resolved at the proven "
-        "block, which may be older than the name."
+        "Check the spelling, or use the account's address: a name is resolved at the proven block, "
+        "which may be older than the name."
     ),
     "ens_off_chain": (
-        "This name is resolved off chain. Resolve it yourself, and name the account by its address."
+        "This name is resolved off chain. Resolve it yourself, and use the account's address."
     ),
     "time_too_early": "Ask for a time after the chain's first block, or for a block by its number.",
-    # Found while it is proven
+    # Found while proving
     "fee_too_low": "Submit it again with the fee named above; POST /estimate shows it beforehand.",
-    "block_out_of_reach": "Ask for a newer block: the first one that is possible is named above.",
+    "block_out_of_reach": "Ask for a newer block: the oldest possible one is named above.",
     "another_block_accumulated": (
-        "Nothing can be done here: this registry does not take back what it learned first. Ask "
-        "for another block, and tell the operator."
+        "The registry keeps the first block hash that it accepts. Ask for another block, and tell "
+        "the operator."
     ),
     "beyond_horizon": (
         "Ask for header fields alone, or for a block before the registry's horizon; "
@@ -35,18 +35,18 @@ ADVICE = {
     "transaction_failed": (
         "Submit it again. If its transactions fail again, tell the operator this batch's id."
     ),
-    # Of the nodes that are asked
+    # Answers of nodes
     "nodes_lie": (
-        "Submit it again in a while. If it is rejected again, tell the operator: no node of "
-        "this chain gave an answer that verifies, so another node is needed."
+        "Submit it again later. If it is rejected again, tell the operator: no node of this chain "
+        "gave a valid answer, so another node is needed."
     ),
     "state_of_another_block": (
         "Ask for a newer block, or ask the operator to add an archive node of this chain: the "
-        "present nodes answer with the state of another block."
+        "present nodes return the state of another block."
     ),
     "registry_misread": (
-        "Submit it again in a while. If it is rejected again, tell the operator: nodes of the "
-        "destination do not agree on what its registry holds."
+        "Submit it again later. If it is rejected again, tell the operator: nodes of the "
+        "destination disagree about the content of its registry."
     ),
     "state_not_available": (
         "Ask for a newer block, or ask the operator to add an archive node of this chain."
@@ -59,7 +59,7 @@ ADVICE = {
         "methods that the guide to public networks lists."
     ),
     "question_refused": (
-        "Tell the operator: the nodes of this chain do not understand what they are asked."
+        "Tell the operator: the nodes of this chain do not understand our requests."
     ),
     "call_reverted": (
         "Tell the operator this batch's id: a contract on the chain reverted the call."
@@ -69,11 +69,11 @@ ADVICE = {
         "gas_cap in the routes file, allows for a transaction."
     ),
     "transaction_refused": (
-        "Tell the operator this batch's id: the destination does not take the transaction at all."
+        "Tell the operator this batch's id: the destination refuses the transaction."
     ),
 }
-# Any other code is what the batch waited for when it had become too old.
-OTHERWISE = (
+# Other codes are wait reasons of batches that have expired.
+DEFAULT_ADVICE = (
     "It could not be proven in time. Submit it again; if that does not help, tell the operator "
     "the code."
 )

@@ -1,27 +1,27 @@
-"""The guides: Markdown files that code hosts show as they are and a server fills in.
+"""The guides: Markdown files for code hosts, which the server adapts to its own routes.
 
 How to write one:
 
 - A guide is `explorer/docs/NAME.md` (`security` is SECURITY.md), and NAME is in GUIDES, in the
-  order of the navigation. It begins with a heading and one paragraph: what the reader will have at
-  the end. /docs, /llms.txt and search engines show the first sentence of that paragraph.
+  order of the navigation. It begins with a heading and a paragraph that says what the reader gets.
+  /docs, /llms.txt and search engines show the first sentence of that paragraph.
 - Consecutive fenced blocks become tabs: curl (`sh`), JavaScript (`js`), Python (`python`), Solidity
-  (`solidity`). What stands behind the language is the tab's label instead: ```sh cast. Inside a
-  list there are no tabs. Blocks have a copy button, except those of `text`: what a program prints.
-- `<!-- table: NAME -->` on a line of its own becomes the Markdown that guide_tables.py makes of the
-  code. The lines right below it, to the next empty one, are for code hosts alone.
-- `<!-- picture: NAME -->` becomes the picture of templates/parts/NAME_picture.html.
+  (`solidity`). A word after the language replaces the tab's label: ```sh cast. Lists have no tabs.
+  Blocks have a copy button, except those of `text`, which are the output of programs.
+- `<!-- table: NAME -->` on its own line is replaced by Markdown that tables.py generates from the
+  code. The lines below it, up to the next empty one, are for code hosts only.
+- `<!-- picture: NAME -->` is replaced by templates/parts/NAME_picture.html.
 - `<!-- fold: TITLE -->` folds the table, list or block that follows.
 - A link to another guide is a relative one: `api.md#errors`. A link to a page of the server begins
-  with the demo's address: `http://127.0.0.1:8000/explorer/routes`. Other files of the repository
-  are links on code hosts; on a server those that it serves are links too, and the rest is text.
-- The guides in FILLED_IN show commands that users of this server copy. In them the demo's values
-  stand for the server's own: `http://127.0.0.1:8000` for its address, 31337 for a chain (for the
+  with the demo's address: `http://127.0.0.1:8000/explorer/routes`. Links to files that the server
+  does not serve become text there.
+- The guides in LOCALIZED show commands that users of this server copy. The server replaces the
+  demo's values by its own: `http://127.0.0.1:8000` for its address, 31337 for a chain (for the
   destination where `--to` or `destination…` stands before it), "Demo A" for that chain's name, the
   native registry's address for the route's registry, `http://127.0.0.1:8545` for a node of the
   destination, `fee` 0 for a fee that is enough, and in code the number 17 for a recent final block.
-- Headings are linked as code hosts do it. In a table whose first column is called `code` or `name`,
-  a row that begins with a name in code is linked as #name.
+- Headings have the same anchors as on code hosts. In a table whose first column is called `code` or
+  `name`, a row that begins with a name in code has the anchor #name.
 """
 
 import re
@@ -59,21 +59,19 @@ GUIDES = (
     "glossary",
     "faq",
 )
-FILLED_IN = {"first-fact", "contracts", "api", "webhooks", "proofs"}
+LOCALIZED = {"first-fact", "contracts", "api", "webhooks", "proofs"}
 FOLDER = settings.BASE_DIR / "explorer" / "docs"
 
 
-def file_of(name: str) -> Path:
+def guide_path(name: str) -> Path:
     return settings.BASE_DIR / "SECURITY.md" if name == "security" else FOLDER / f"{name}.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A guide in lists of all guides."""
-
     name: str
     title: str
-    promise: str  # the first sentence below the title
+    summary: str  # the first sentence below the title
 
 
 APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
@@ -81,58 +79,58 @@ APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    return tuple(_entry(name) for name in GUIDES)
+    return tuple(_guide_entry(name) for name in GUIDES)
 
 
-def _entry(name: str) -> Entry:
-    title, lead, *_ = file_of(name).read_text().split("\n\n", 2)
-    lead = LINK.sub(lambda found: found["shown"] or found["code"].strip("`"), lead)
+def _guide_entry(name: str) -> Entry:
+    title, lead, *_ = guide_path(name).read_text().split("\n\n", 2)
+    lead = LINK_RE.sub(lambda match: match["text"] or match["code"].strip("`"), lead)
     sentence = " ".join(lead.split()).replace("'", APOSTROPHE).partition(". ")[0].rstrip(".")
     return Entry(name, title.removeprefix("# "), f"{sentence}.")
 
 
-# ------------------------------------------------------------------------- filled in, as Markdown
+# ----------------------------------------------------------------------- Markdown of this server
 
 DEMO_SITE, DEMO_NODE = "http://127.0.0.1:8000", "http://127.0.0.1:8545"
 DEMO_CHAIN, DEMO_NAME, DEMO_BLOCK = 31337, "Demo A", 17
 DEMO_REGISTRY = address_of(Registry(RegistryKind.NATIVE, DEMO_CHAIN, DEMO_CHAIN))
 
-_A_CODE = r"(?P<code>^(?P<fence>```+).*?^(?P=fence)|`[^`\n]+`)"
-_A_LINK = r"\[(?P<shown>[^\[\]]+)\]\((?!https?:|/)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)"
-CODE = re.compile(_A_CODE, re.DOTALL | re.MULTILINE)
-LINK = re.compile(f"{_A_LINK}|{_A_CODE}", re.DOTALL | re.MULTILINE)
-PLACE = re.compile(r"^<!-- table: ([\w-]+) -->$(\n.+)*", re.MULTILINE)
+CODE_PATTERN = r"(?P<code>^(?P<fence>```+).*?^(?P=fence)|`[^`\n]+`)"
+LINK_PATTERN = r"\[(?P<text>[^\[\]]+)\]\((?!https?:|/)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)"
+CODE_RE = re.compile(CODE_PATTERN, re.DOTALL | re.MULTILINE)
+LINK_RE = re.compile(f"{LINK_PATTERN}|{CODE_PATTERN}", re.DOTALL | re.MULTILINE)
+TABLE_RE = re.compile(r"^<!-- table: ([\w-]+) -->$(\n.+)*", re.MULTILINE)
 
 
-def filled_in(
+def localized_markdown(
     name: str,
     site: str,
     example: RouteExample | None,
     tables: Mapping[str, Callable[[], str]],
     files: Mapping[str, str],
 ) -> str:
-    """The guide's Markdown as this server serves it, with absolute links.
+    """The guide's Markdown for this server, with absolute links.
 
-    `files`: the addresses of repository files that it serves, by their names.
+    `files`: URLs of the repository files that the server serves, by name.
     """
-    text = file_of(name).read_text()
-    if name in FILLED_IN and example:
-        text = _with_example(text, example)
-    text = PLACE.sub(lambda place: tables[place[1]](), text)
-    text = LINK.sub(partial(_link, site=site, files=files), text)
-    old = DEMO_SITE if name in FILLED_IN else f"]({DEMO_SITE}"
+    text = guide_path(name).read_text()
+    if name in LOCALIZED and example:
+        text = _localize(text, example)
+    text = TABLE_RE.sub(lambda match: tables[match[1]](), text)
+    text = LINK_RE.sub(partial(_absolute_link, site=site, files=files), text)
+    old = DEMO_SITE if name in LOCALIZED else f"]({DEMO_SITE}"
     return text.replace(old, old.replace(DEMO_SITE, site))
 
 
-def _with_example(text: str, example: RouteExample) -> str:
-    def in_code(code: re.Match[str]) -> str:
+def _localize(text: str, example: RouteExample) -> str:
+    def replace_block(code: re.Match[str]) -> str:
         if example.block is None:
             return code[0]
         return re.sub(rf"(?<![\w.]){DEMO_BLOCK}(?![\w.])", str(example.block), code[0])
 
-    text = CODE.sub(in_code, text)
-    to = rf"((?:--to|destination\w*)[\"']?[ :=]+[\"']?){DEMO_CHAIN}\b"
-    text = re.sub(to, rf"\g<1>{example.destination.id}", text, flags=re.IGNORECASE)
+    text = CODE_RE.sub(replace_block, text)
+    destination = rf"((?:--to|destination\w*)[\"']?[ :=]+[\"']?){DEMO_CHAIN}\b"
+    text = re.sub(destination, rf"\g<1>{example.destination.id}", text, flags=re.IGNORECASE)
     text = re.sub(r"(\bfee[\"']?[:=]? ?[\"']?)0\b", rf"\g<1>{example.fee}", text)
     for old, new in (
         (rf"\b{DEMO_CHAIN}\b", str(example.source.id)),
@@ -144,22 +142,22 @@ def _with_example(text: str, example: RouteExample) -> str:
     return text
 
 
-def _link(found: re.Match[str], site: str, files: Mapping[str, str]) -> str:
-    if found["code"]:
-        return found["code"]
-    shown, path, anchor = found["shown"], Path(found["path"]), found["anchor"] or ""
+def _absolute_link(match: re.Match[str], site: str, files: Mapping[str, str]) -> str:
+    if match["code"]:
+        return match["code"]
+    text, path, anchor = match["text"], Path(match["path"]), match["anchor"] or ""
     name = "security" if path.name == "SECURITY.md" else path.stem
     if path.suffix == ".md" and name in GUIDES:
-        return f"[{shown}]({site}/docs/{name}.md{anchor})"
-    return f"[{shown}]({site}{files[path.name]})" if path.name in files else shown
+        return f"[{text}]({site}/docs/{name}.md{anchor})"
+    return f"[{text}]({site}{files[path.name]})" if path.name in files else text
 
 
-# ------------------------------------------------------------------------------ rendered, as HTML
+# ------------------------------------------------------------------------------------------ HTML
 
 LABELS = {"sh": "curl", "js": "JavaScript", "python": "Python", "solidity": "Solidity"}
 OUTPUT = "text"
-MARK = re.compile(r"<!-- (fold|picture): (.+) -->")
-# HTML within the Markdown is shown as text.
+MARK_RE = re.compile(r"<!-- (fold|picture): (.+) -->")
+# HTML in the Markdown is escaped.
 _PARSER = MarkdownIt("commonmark", {"html": False, "typographer": True})
 _PARSER.enable(["table", "smartquotes"])
 
@@ -173,49 +171,49 @@ class Section:
 @dataclass(frozen=True, slots=True)
 class Guide:
     title: str
-    body: SafeString  # what follows it
+    body: SafeString  # without the title
     sections: tuple[Section, ...]
 
 
 @lru_cache(64)
-def rendered(markdown: str, site: str) -> Guide:
-    """`markdown`: as `filled_in` returns it. Links within the site become relative."""
+def render(markdown: str, site: str) -> Guide:
+    """Convert the result of `localized_markdown`; links within the site become relative."""
     title, lead, *blocks = _blocks(_PARSER.parse(markdown))
-    sections = tuple(_anchored(blocks))
+    sections = tuple(_add_anchors(blocks))
     lead[0].attrSet("class", "lead")
     for block in (lead, *blocks):
         _make_links_relative(block, site)
     _anchor_rows(blocks)
     _describe_tables(blocks)
-    html = mark_safe("".join(_written([lead, *blocks])))  # noqa: S308  (our own file; html is off)
+    html = format_html_join("", "{}", ((part,) for part in _html_of_blocks([lead, *blocks])))
     return Guide(_plain(title[1]), html, sections)
 
 
 def _blocks(tokens: Sequence[Token]) -> list[list[Token]]:
-    """The tokens of each heading, paragraph, list, table or fence at the top level."""
-    found: list[list[Token]] = [[]]
+    """Group tokens by top-level heading, paragraph, list, table or fence."""
+    blocks: list[list[Token]] = [[]]
     depth = 0
     for token in tokens:
-        found[-1].append(token)
+        blocks[-1].append(token)
         depth += token.nesting
         if depth == 0:
-            found.append([])
-    return found[:-1]
+            blocks.append([])
+    return blocks[:-1]
 
 
 def _plain(inline: Token) -> str:
     parts = inline.children or ()
-    return "".join(" " if each.type == "softbreak" else each.content for each in parts)
+    return "".join(" " if part.type == "softbreak" else part.content for part in parts)
 
 
-def _anchored(blocks: Sequence[Sequence[Token]]) -> Iterator[Section]:
-    """Gives each heading its anchor, as code hosts make it; yields those of the second level."""
-    taken: dict[str, int] = {}
+def _add_anchors(blocks: Sequence[Sequence[Token]]) -> Iterator[Section]:
+    """Give headings the anchors of code hosts; yields the sections of the second level."""
+    counts: dict[str, int] = {}
     for tag, *rest in blocks:
         if tag.type == "heading_open":
             title = _plain(rest[0])
             anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-            count = taken[anchor] = taken.get(anchor, -1) + 1
+            count = counts[anchor] = counts.get(anchor, -1) + 1
             anchor += f"-{count}" if count else ""
             tag.attrSet("id", anchor)
             if tag.tag == "h2":
@@ -225,30 +223,31 @@ def _anchored(blocks: Sequence[Sequence[Token]]) -> Iterator[Section]:
 def _make_links_relative(block: Sequence[Token], site: str) -> None:
     for inline in block:
         for token in inline.children or ():
-            address = str(token.attrs.get("href", ""))
-            if address.startswith(f"{site}/"):
-                guide = re.sub(r"^(/docs/[\w-]+)\.md\b", r"\1", address.removeprefix(site))
-                token.attrSet("href", guide)
+            url = str(token.attrs.get("href", ""))
+            if url.startswith(f"{site}/"):
+                path = re.sub(r"^(/docs/[\w-]+)\.md\b", r"\1", url.removeprefix(site))
+                token.attrSet("href", path)
 
 
-PAIR = 2  # columns, where the second one says what the first one names
-LINKED = {"code", "name"}  # what a first column is called whose rows are linked
+MAX_UNLABELLED_COLUMNS = 2  # a definition list needs no labels
+ANCHORED_COLUMNS = {"code", "name"}  # names of first columns
 
 
 def _describe_tables(blocks: Sequence[Sequence[Token]]) -> None:
-    """A row begins with its heading. Narrow screens show the columns' names in the other cells.
-    A column of numbers has a class, because the policy allows no inline style.
+    """Add row headers, columns' names for narrow screens, and a class for columns of numbers.
+
+    A class, because the Content-Security-Policy allows no inline style.
     """
     for tokens in blocks:
         names: list[str] = []
         column = 0
-        for place, token in enumerate(tokens):
+        for index, token in enumerate(tokens):
             if token.type == "table_open":
                 token.attrSet("class", "wrapped")
             elif token.type == "tr_open":
                 column = 0
             elif token.type in {"th_open", "td_open"}:
-                text, end = tokens[place + 1], tokens[place + 2]
+                text, end = tokens[index + 1], tokens[index + 2]
                 if token.attrs.pop("style", "") == "text-align:right":
                     token.attrSet("class", "number")
                 if token.type == "th_open":
@@ -257,83 +256,86 @@ def _describe_tables(blocks: Sequence[Sequence[Token]]) -> None:
                 elif column == 0:
                     token.tag = end.tag = "th"
                     token.attrSet("scope", "row")
-                elif len(names) > PAIR:
+                elif len(names) > MAX_UNLABELLED_COLUMNS:
                     token.attrSet("data-name", names[column])
                 column += 1
 
 
 def _anchor_rows(blocks: Sequence[Sequence[Token]]) -> None:
-    """Where two rows, or a row and a heading, have one name, the first one has the anchor."""
-    taken = {tag.attrs.get("id") for tag, *_ in blocks}
+    """Only the first of several rows or headings with the same name gets the anchor."""
+    anchors = {tag.attrs.get("id") for tag, *_ in blocks}
     for tokens in blocks:
-        first_column = next((each.content for each in tokens if each.type == "inline"), "")
-        if tokens[0].type == "table_open" and first_column in LINKED:
+        first_column = next((token.content for token in tokens if token.type == "inline"), "")
+        if tokens[0].type == "table_open" and first_column in ANCHORED_COLUMNS:
             for row, cell, text in zip(tokens, tokens[1:], tokens[2:], strict=False):
                 name = re.fullmatch("`([a-z_]+)`", text.content)
                 is_first = row.type == "tr_open" and cell.type == "td_open"
-                if is_first and name and name[1] not in taken:
-                    taken.add(name[1])
+                if is_first and name and name[1] not in anchors:
+                    anchors.add(name[1])
                     row.attrSet("id", name[1])
 
 
-def _written(blocks: Sequence[Sequence[Token]]) -> Iterator[str]:
+def _html_of_blocks(blocks: Sequence[Sequence[Token]]) -> Iterator[SafeString]:
     codes = iter(range(1, 1_000))
     fold = ""
     for is_code, run in groupby(blocks, lambda block: block[0].info.split(" ")[0] in LABELS):
         group = list(run)
-        labels = [_label(block[0].info) for block in group] if is_code else []
+        labels = [_tab_label(block[0].info) for block in group] if is_code else []
         if len(set(labels)) == len(labels) > 1:
             yield _tabs([block[0] for block in group], labels, codes)
             continue
         for block in group:
-            mark = MARK.fullmatch(block[1].content) if len(block) > 1 else None
+            mark = MARK_RE.fullmatch(block[1].content) if len(block) > 1 else None
             if mark and mark[1] == "fold":
                 fold = mark[2]
                 continue
             if mark:
                 yield render_to_string(f"parts/{mark[2]}_picture.html")
                 continue
-            html = _PARSER.renderer.render(block, _PARSER.options, {"codes": codes})
+            rendered = _PARSER.renderer.render(block, _PARSER.options, {"codes": codes})
+            html = mark_safe(rendered)  # noqa: S308  (the parser escapes HTML)
             if fold:
-                folded = '<details class="folded"><summary>{}</summary>{}</details>\n'
-                html = format_html(folded, fold, mark_safe(html))  # noqa: S308  (as above)
+                details = '<details class="folded"><summary>{}</summary>{}</details>\n'
+                html = format_html(details, fold, html)
                 fold = ""
             yield html
 
 
-COPY = (
+COPY_BUTTON = (
     '<button type="button" class="button plain copy" data-copy="#{}" hidden>'
     '<span class="label">Copy</span><span class="unseen"> {}</span></button>'
 )
 
 
-def _code(_renderer: RendererHTML, tokens: Sequence[Token], place: int, *rest: Any) -> str:
-    token = tokens[place]
+def _render_fence(_renderer: RendererHTML, tokens: Sequence[Token], index: int, *rest: Any) -> str:
+    token = tokens[index]
     if token.info == OUTPUT:
-        return format_html('<pre class="sample" tabindex="0"><code>{}</code></pre>\n', _text(token))
+        return format_html(
+            '<pre class="sample" tabindex="0"><code>{}</code></pre>\n', _fence_text(token)
+        )
     *_, environment = rest
     box = _code_box(token, "the code", environment["codes"])
     return format_html('<div class="code-box">{}</div>\n', box)
 
 
-def _code_box(token: Token, what: str, codes: Iterator[int]) -> SafeString:
+def _code_box(token: Token, label: str, codes: Iterator[int]) -> SafeString:
     anchor = f"code-{next(codes)}"
-    pre = format_html('<pre tabindex="0"><code id="{}">{}</code></pre>', anchor, _text(token))
-    return pre + format_html(COPY, anchor, what)
+    pre = format_html('<pre tabindex="0"><code id="{}">{}</code></pre>', anchor, _fence_text(token))
+    return pre + format_html(COPY_BUTTON, anchor, label)
 
 
-def _text(token: Token) -> str:
+def _fence_text(token: Token) -> str:
     return token.content.removesuffix("\n")
 
 
-def _tabs(tokens: Sequence[Token], labels: Sequence[str], codes: Iterator[int]) -> str:
-    """Radio buttons, which need no script; with one, a choice holds for the whole site."""
+def _tabs(tokens: Sequence[Token], labels: Sequence[str], codes: Iterator[int]) -> SafeString:
+    """Radio buttons; tabs.js applies a choice to the whole site."""
     group = f"tabs-{next(codes)}"
     heads = format_html_join(
         "\n",
         '<input type="radio" name="{}" id="{}-{}" data-tab="{}"{}><label for="{}-{}">{}</label>',
         (
-            (group, group, n, label, mark_safe("" if n else " checked"), group, n, label)  # noqa: S308
+            (group, group, n, label, "" if n else " checked", group, n, label)
             for n, label in enumerate(labels)
         ),
     )
@@ -352,9 +354,9 @@ def _tabs(tokens: Sequence[Token], labels: Sequence[str], codes: Iterator[int]) 
     )
 
 
-def _label(info: str) -> str:
+def _tab_label(info: str) -> str:
     language, _, label = info.partition(" ")
     return label or LABELS[language]
 
 
-_PARSER.add_render_rule("fence", _code)
+_PARSER.add_render_rule("fence", _render_fence)

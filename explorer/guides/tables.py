@@ -1,4 +1,4 @@
-"""The tables that guides take from the code, as Markdown, by the names that guides call them."""
+"""Markdown tables that are generated from the code, by the names used in the guides."""
 
 from collections.abc import Callable, Mapping
 from itertools import product
@@ -16,7 +16,7 @@ from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
 
-def tables_of(
+def guide_tables(
     routes: Routes, limits: BatchLimits, example: RouteExample | None
 ) -> Mapping[str, Callable[[], str]]:
     return {
@@ -24,7 +24,7 @@ def tables_of(
         "registries": lambda: _registries(routes),
         "routes-limits": _routes_limits,
         "networks": _networks,
-        "known-routes": _known_routes,
+        "known-routes": _routes_without_signers,
         "costs": _costs,
         "calls": _calls,
         "api-limits": lambda: reference.limits(limits, settings.REQUESTS_PER_MINUTE),
@@ -46,16 +46,17 @@ def _snapshot_vote() -> str:
 def _registries(routes: Routes) -> str:
     if not routes.registries:
         return "This server has no registry yet."
+    names = {chain.id: chain.name for chain in routes.chains.values()}
     return reference.table(
         ("route", "kind", "registry", "its address proves its code"),
         (
             (
-                f"{routes.chains[each.source].name} → {routes.chains[each.destination].name}",
-                f"`{each.kind}`",
-                f"[`{each.address}`](/explorer/registry/{each.destination}/{each.address})",
-                "yes" if proves_its_code(each) else "**no: unverifiable**",
+                f"{names[source]} → {names[destination]}",
+                f"`{registry.kind}`",
+                f"[`{registry.address}`](/explorer/registry/{destination}/{registry.address})",
+                "yes" if proves_its_code(registry) else "**no: unverifiable**",
             )
-            for each in routes.registries.values()
+            for (source, destination), registry in routes.registries.items()
         ),
     )
 
@@ -64,42 +65,50 @@ def _networks() -> str:
     """The public networks that `init` knows."""
     head = ("name", "network", "chain id", "a block every", "final after")
     rows = (
-        (f"`{each.name}`", each.title, str(each.chain), f"{each.block_seconds} s", each.final_after)
-        for each in NETWORKS.values()
+        (
+            f"`{network.name}`",
+            network.title,
+            str(network.chain),
+            f"{network.block_seconds} s",
+            network.final_after,
+        )
+        for network in NETWORKS.values()
     )
     return reference.table(head, rows)
 
 
-def _known_routes() -> str:
-    """Which of them can be proven to which without signers."""
+def _routes_without_signers() -> str:
+    """Routes between known networks that need no signers."""
     rows = (
-        (f"{source.title} → {to.title}", f"`{kind}`", provable_after(source, kind))
-        for source, to in product(NETWORKS.values(), repeat=2)
-        if (kind := kind_of(source, to)) is not RegistryKind.ATTESTED
+        (f"{source.title} → {destination.title}", f"`{kind}`", provable_after(source, kind))
+        for source, destination in product(NETWORKS.values(), repeat=2)
+        if (kind := kind_of(source, destination)) is not RegistryKind.ATTESTED
     )
     return reference.table(("route", "kind", "a block can be proven after"), rows)
 
 
 def _costs() -> str:
-    """Gas of a balance by the kind of its route."""
+    """Gas of a balance, by kind of route."""
     rows = (
-        (f"`{kind}`", *(f"{round(of_a_balance(kind, many).gas):,}" for many in TOGETHER))
+        (f"`{kind}`", *(f"{round(of_a_balance(kind, count).gas):,}" for count in TOGETHER))
         for kind in RegistryKind
     )
-    head = ("kind of the route", *(_together(many) for many in TOGETHER))
+    head = ("kind of the route", *(_batch_size(count) for count in TOGETHER))
     return reference.table(head, rows)
 
 
-def _together(accounts: int) -> str:
+def _batch_size(accounts: int) -> str:
     return "alone" if accounts == 1 else f"each of {accounts} of a block"
 
 
 def _calls() -> str:
-    rows = ((_together(many), f"{calls_of_a_fact(many):.0f}") for many in TOGETHER)
+    rows = ((_batch_size(count), f"{calls_of_a_fact(count):.0f}") for count in TOGETHER)
     return reference.table(("a balance", "calls, to all chains"), rows)
 
 
 def _routes_limits() -> str:
-    """What `[limits]` in the routes file may say."""
-    rows = ((f"`{each.name}`", each.default, each.allowed, each.meaning) for each in described())
+    """The table `[limits]` of the routes file."""
+    rows = (
+        (f"`{limit.name}`", limit.default, limit.allowed, limit.meaning) for limit in described()
+    )
     return reference.table(("name", "default", "allowed", "meaning"), rows)

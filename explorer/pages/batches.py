@@ -17,9 +17,9 @@ from django.shortcuts import render
 from accounts.shared.errors import Refusal, answer_of
 from accounts.sign_in.sessions import account_of
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import chain_asked, cursor_of, ways
+from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of
 from queries.ids import is_batch_id
-from queries.reading import batches as stored
+from queries.reading import batches as reading
 from queries.reading import progress
 from queries.reading.batches import is_own
 from queries.reading.progress import BlockProgress, Progress
@@ -27,26 +27,29 @@ from queries.reading.proof_file import proof_of
 from queries.reading.view_models import BatchView, QueryPage
 from queries.wait_reasons import Reason
 
-ROWS = 50  # of a block, on one page of it
-BLOCKS = 50  # of a batch, on one page of it
-OPEN_AT_FIRST = 12  # queries, in all blocks together: more are opened on demand
-SHOWN_AT_FIRST = 3  # queries: a batch with no more than this has all of them open
+QUERIES_PER_PAGE = 50  # of a block
+BLOCKS_PER_PAGE = 50  # of a batch
+BATCHES_PER_PAGE = 50
+MAX_QUERIES_IN_OPEN_BLOCKS = 12  # a batch with more begins with all blocks closed
+MAX_OPEN_QUERIES = 3  # a batch with more begins with all queries closed
 
 
 @dataclass(frozen=True, slots=True)
 class BlockPart:
-    """One block with its queries, where it is open."""
+    """A block of a batch; `rows` has a page of its queries if it is open."""
 
     progress: BlockProgress
     rows: QueryPage | None
-    waits_for: Reason | None  # where the batch as a whole does not say the same
+    waits_for: Reason | None  # unless the whole batch waits for the same
     mark: str
 
     @property
-    def before(self) -> int | None:
-        """The place of the first row of the page before this one."""
+    def previous_rows(self) -> int | None:
+        """The first place of the previous page of queries."""
         first = self.rows.queries[0].place if self.rows and self.rows.queries else 0
-        return max(first - ROWS, self.progress.first) if first > self.progress.first else None
+        if first <= self.progress.first:
+            return None
+        return max(first - QUERIES_PER_PAGE, self.progress.first)
 
     @property
     def key(self) -> str:
@@ -54,79 +57,82 @@ class BlockPart:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchParts:
-    """All that the page shows of a batch."""
+class BatchPage:
+    """The content of a batch's page."""
 
     batch: BatchView
     progress: Progress
     blocks: tuple[BlockPart, ...]
-    mark: str  # of what is not in a block
-    shown: frozenset[int] | None  # places of queries whose rows are open; None at first
-    first_block: int  # which of all blocks the page begins with
+    mark: str  # of everything outside the blocks
+    open_queries: frozenset[int] | None  # by place; None on the first visit
+    first_block: int  # index among the blocks of the batch
 
     @property
     def next_block(self) -> int | None:
-        """Which the next page begins with."""
-        following = self.first_block + BLOCKS
+        following = self.first_block + BLOCKS_PER_PAGE
         return following if following < len(self.progress.blocks) else None
 
-    def shows(self, place: int) -> bool:
-        if self.shown is None:
-            return self.progress.queries <= SHOWN_AT_FIRST
-        return place in self.shown
+    def is_query_open(self, place: int) -> bool:
+        if self.open_queries is None:
+            return self.progress.queries <= MAX_OPEN_QUERIES
+        return place in self.open_queries
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.batch.ended is not None
 
 
-def _part(shown: BatchView, block: BlockProgress, rows: QueryPage | None) -> BlockPart:
-    waits_for = None if block.waits_for == shown.waits_for else block.waits_for
-    return BlockPart(block, rows, waits_for, _mark(block, rows, waits_for, shown.ended))
+def _block_part(batch: BatchView, block: BlockProgress, rows: QueryPage | None) -> BlockPart:
+    waits_for = None if block.waits_for == batch.waits_for else block.waits_for
+    return BlockPart(block, rows, waits_for, _digest(block, rows, waits_for, batch.ended))
 
 
-def _mark(*shown: object) -> str:
-    return blake2s(repr(shown).encode(), digest_size=3).hexdigest()
+def _digest(*content: object) -> str:
+    return blake2s(repr(content).encode(), digest_size=3).hexdigest()
 
 
-HTMX_STOPS = 286  # its status for an answer that is the last one
-OPENED = re.compile(r"(\d{1,20}-t?\d{1,20})(?::(\d{1,9}))?")
-PLACE = re.compile("[0-9]{1,9}")
-MOST_OPENED = 100
+STOP_POLLING = 286  # its status for an answer that is the last one
+OPEN_BLOCK_KEY = re.compile(r"(\d{1,20}-t?\d{1,20})(?::(\d{1,9}))?")
+QUERY_PLACE = re.compile("[0-9]{1,9}")
+MAX_OPEN_KEYS = 100
 
 
-def _place(request: HttpRequest, name: str) -> int | None:
+def _place_parameter(request: HttpRequest, name: str) -> int | None:
     text = request.GET.get(name, "")
-    return int(text) if PLACE.fullmatch(text) else None
+    return int(text) if QUERY_PLACE.fullmatch(text) else None
 
 
 def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
-    opened = _opened(request) if "open" in request.GET else None
-    page = _parts(request, batch_id, opened, wanted=_place(request, "query"))
-    is_open = not page.ended and request.user.is_authenticated
-    may_cancel = is_open and is_own(account_of(request), batch_id)
+    open_blocks = _open_blocks(request) if "open" in request.GET else None
+    place = _place_parameter(request, "query")
+    page = _batch_page(request, batch_id, open_blocks, linked_place=place)
+    may_cancel = (
+        not page.has_ended
+        and request.user.is_authenticated
+        and is_own(account_of(request), batch_id)
+    )
     return render(request, "batch.html", {"page": page, "links": links, "may_cancel": may_cancel})
 
 
 def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
-    """Only the parts whose marks differ from `seen`; an empty answer if none does."""
-    page = _parts(request, batch_id, _opened(request), _shown_queries(request))
-    # The marks alone, in the order of the page: a batch may have hundreds of blocks.
+    """Only the parts whose marks differ from `seen`; an empty response if none does."""
+    page = _batch_page(request, batch_id, _open_blocks(request), _open_queries(request))
+    # Marks without keys, in the order of the page, keep the URL short.
     state, *seen = request.GET.get("seen", "").split(".")
     blocks = [
         block for block, mark in zip_longest(page.blocks, seen) if block and block.mark != mark
     ]
     state_changed = state != page.mark
     if not blocks and not state_changed:
-        return HttpResponse(status=HTMX_STOPS if page.ended else 204)
-    changed = {"page": page, "links": links, "blocks": blocks, "state_changed": state_changed}
-    status = HTMX_STOPS if page.ended else 200
-    return render(request, "batch_changes.html", changed, status=status)
+        return HttpResponse(status=STOP_POLLING if page.has_ended else 204)
+    context = {"page": page, "links": links, "blocks": blocks, "state_changed": state_changed}
+    status = STOP_POLLING if page.has_ended else 200
+    return render(request, "batch_changes.html", context, status=status)
 
 
 def batch_block(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
-    """One block's queries, where it is opened."""
-    page = _parts(request, batch_id, _opened(request))
+    """A page of queries of the block that `open` names."""
+    page = _batch_page(request, batch_id, _open_blocks(request))
     for block in page.blocks:
         if block.rows:
             return render(
@@ -135,94 +141,94 @@ def batch_block(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpRe
     raise Http404
 
 
-def _parts(
+def _batch_page(
     request: HttpRequest,
     batch_id: str,
-    opened: Mapping[str, int] | None,
-    shown_queries: frozenset[int] | None = None,
-    wanted: int | None = None,
-) -> BatchParts:
-    """`opened`: the keys of blocks, each with the place it is shown from; None at first.
+    open_blocks: Mapping[str, int] | None,
+    open_queries: frozenset[int] | None = None,
+    linked_place: int | None = None,
+) -> BatchPage:
+    """`open_blocks` maps keys of blocks to the first place to show; None opens the default ones.
 
-    `wanted`: the place of a query which is shown open, wherever in the batch it is.
+    `linked_place`: turn to the page of this query and open it.
     """
-    shown = stored.batch(batch_id)
-    if shown is None:
+    batch = reading.batch(batch_id)
+    if batch is None:
         raise Http404
-    whole, first_block = progress.progress_of(shown), _place(request, "blocks") or 0
-    if opened is None:
-        at_first = whole.blocks if whole.queries <= OPEN_AT_FIRST else ()
-        opened = {block.key: block.first for block in at_first}
-    for number, block in enumerate(whole.blocks):
-        if wanted is not None and 0 <= wanted - block.first < block.queries:
-            first_block = number - number % BLOCKS
-            opened = {**opened, block.key: wanted - (wanted - block.first) % ROWS}
-            shown_queries = frozenset({wanted})
-    on_page = whole.blocks[first_block : first_block + BLOCKS]
-    firsts = {block: opened[block.key] for block in on_page if block.key in opened}
-    rows = progress.queries_of_blocks(shown, firsts, most=ROWS)
-    blocks = tuple(_part(shown, block, rows.get(block.key)) for block in on_page)
-    mark = _mark(shown, whole.steps, whole.lost)
-    return BatchParts(shown, whole, blocks, mark, shown_queries, first_block)
+    whole, first_block = progress.progress_of(batch), _place_parameter(request, "blocks") or 0
+    if open_blocks is None:
+        default = whole.blocks if whole.queries <= MAX_QUERIES_IN_OPEN_BLOCKS else ()
+        open_blocks = {block.key: block.first for block in default}
+    for index, block in enumerate(whole.blocks):
+        if linked_place is not None and 0 <= linked_place - block.first < block.queries:
+            first_block = index - index % BLOCKS_PER_PAGE
+            first_place = linked_place - (linked_place - block.first) % QUERIES_PER_PAGE
+            open_blocks = {**open_blocks, block.key: first_place}
+            open_queries = frozenset({linked_place})
+    visible = whole.blocks[first_block : first_block + BLOCKS_PER_PAGE]
+    firsts = {block: open_blocks[block.key] for block in visible if block.key in open_blocks}
+    rows = progress.queries_of_blocks(batch, firsts, most=QUERIES_PER_PAGE)
+    blocks = tuple(_block_part(batch, block, rows.get(block.key)) for block in visible)
+    mark = _digest(batch, whole.steps, whole.lost)
+    return BatchPage(batch, whole, blocks, mark, open_queries, first_block)
 
 
-def _opened(request: HttpRequest) -> dict[str, int]:
-    """The keys of open blocks, each with the place it is shown from; unknown keys do no harm."""
-    named = request.GET.get("open", "").split(",")[:MOST_OPENED]
-    found = [OPENED.fullmatch(each) for each in named]
-    return {each[1]: int(each[2] or 0) for each in found if each}
+def _open_blocks(request: HttpRequest) -> dict[str, int]:
+    """The first place to show of each open block, by key; unknown keys are harmless."""
+    keys = request.GET.get("open", "").split(",")[:MAX_OPEN_KEYS]
+    matches = [OPEN_BLOCK_KEY.fullmatch(key) for key in keys]
+    return {match[1]: int(match[2] or 0) for match in matches if match}
 
 
-def _shown_queries(request: HttpRequest) -> frozenset[int]:
-    named = request.GET.get("rows", "").split(",")[:MOST_OPENED]
-    return frozenset(int(each) for each in named if PLACE.fullmatch(each))
+def _open_queries(request: HttpRequest) -> frozenset[int]:
+    places = request.GET.get("rows", "").split(",")[:MAX_OPEN_KEYS]
+    return frozenset(int(place) for place in places if QUERY_PLACE.fullmatch(place))
 
 
 def query(request: HttpRequest, batch_id: str, place: int, links: PageLinks) -> HttpResponse:
-    batch = stored.batch(batch_id)
-    query = stored.query_at(batch, place) if batch else None
+    batch = reading.batch(batch_id)
+    query = reading.query_at(batch, place) if batch else None
     if batch is None or query is None:
         raise Http404
-    shown = {
-        "page": SimpleNamespace(batch=batch),  # the templates of a whole batch's page find it there
+    context = {
+        "page": SimpleNamespace(batch=batch),  # shares templates with the page of a whole batch
         "query": query,
         "links": links,
-        "first": _place(request, "from") or 0,
+        "first": _place_parameter(request, "from") or 0,
     }
     template = "query.html"
     if request.headers.get("HX-Request"):
         template = "parts/values.html" if request.GET.get("from") else "parts/query_body.html"
-    return render(request, template, shown)
-
-
-LISTED = 50  # batches, on one page of their list
+    return render(request, template, context)
 
 
 def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     status = request.GET.get("status", "")
-    destination = chain_asked(request, "to")
-    if status not in {"", *stored.STATUSES}:
+    destination = chain_parameter(request, "to")
+    if status not in {"", *reading.STATUSES}:
         raise Http404
     cursor = cursor_of(request, lambda text: (text,) if is_batch_id(text) else None)
-    shown = stored.batches(status=status, destination=destination, cursor=cursor, most=LISTED)
+    page = reading.batches(
+        status=status, destination=destination, cursor=cursor, most=BATCHES_PER_PAGE
+    )
     return render(
         request,
         "batches.html",
         {
             "links": links,
-            "shown": shown,
-            "ways": ways(request, shown),
+            "batches": page,
+            "adjacent": adjacent_pages(request, page),
             "status": status,
-            "statuses": stored.STATUSES,
+            "statuses": reading.STATUSES,
             "destination": destination,
-            "destinations": sorted({each for _, each in links.routes.registries}),
+            "destinations": sorted({destination for _, destination in links.routes.registries}),
             "filtered": bool(status) or destination is not None,
         },
     )
 
 
 def batch_proof(_request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponseBase:
-    if stored.batch(batch_id) is None:
+    if reading.batch(batch_id) is None:
         raise Http404
     try:
         file = proof_of(batch_id, links.routes)

@@ -1,4 +1,4 @@
-"""The pages of what is on a chain: blocks, accounts, transactions of ours, registries, routes."""
+"""The pages of blocks, accounts, our transactions, registries and routes."""
 
 from collections.abc import Mapping
 
@@ -9,104 +9,104 @@ from eth_utils.address import to_checksum_address
 
 from accounts.shared.wording import counted
 from explorer.pages.charts import balance_chart
-from explorer.pages.facts import too_often
+from explorer.pages.facts import check_wait_seconds
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import chain_asked, cursor_of, numbers, ways
+from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of, numbers
 from explorer.wiring import compare_l1
 from queries.config.registries import Registry, RegistryKind, proves_its_code, time_text
+from queries.proving.registry_calls import HISTORY_RING
 from queries.reading import chain_objects as reading
 from queries.reading.figures import HeadView, heads_of, state_horizon
 
-ROWS = 50
+ROWS_PER_PAGE = 50
 
 
 def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:
-    """A block without queries has a page if its chain is configured: it offers to ask."""
-    shown = reading.block(chain, number)
-    queries = reading.queries_of_block(chain, number, cursor_of(request, numbers(1)), ROWS)
-    if not queries.rows and not shown.registries and chain not in links.routes.chains:
+    """A block without queries has a page too, if its chain is configured."""
+    block = reading.block(chain, number)
+    queries = reading.queries_of_block(chain, number, cursor_of(request, numbers(1)), ROWS_PER_PAGE)
+    if not queries.rows and not block.registries and chain not in links.routes.chains:
         raise Http404
     return render(
         request,
         "block.html",
-        {"links": links, "shown": shown, "queries": queries, "ways": ways(request, queries)},
+        {
+            "links": links,
+            "block_view": block,
+            "queries": queries,
+            "adjacent": adjacent_pages(request, queries),
+        },
     )
 
 
-FACTS = 25  # of an account, at once
-LINES = 50  # of the chart's table that come with the page; more of them come when they are wanted
-TABLE = "table"
+FACTS_PER_PAGE = 25
+MAX_INLINE_ROWS = 50  # a longer table of a chart is fetched when it is opened
 
 
 def account(request: HttpRequest, address: str, links: PageLinks) -> HttpResponse:
-    """An address without queries has a page too: it offers to ask."""
-    spelled = to_checksum_address(address)
-    if request.path.rpartition("/")[2] != spelled:
+    """An address without queries has a page too."""
+    checksummed = to_checksum_address(address)
+    if request.path.rpartition("/")[2] != checksummed:
         query = request.GET.urlencode()
-        return redirect(reverse("account", args=[spelled]) + (f"?{query}" if query else ""))
-    shown = reading.account(spelled, links.sources)
-    chain = chain_of(request, shown)
+        return redirect(reverse("account", args=[checksummed]) + (f"?{query}" if query else ""))
+    account = reading.account(checksummed, links.sources)
+    chain = selected_chain(request, account)
     if chain is None:
-        return render(request, "account.html", {"links": links, "shown": shown})
-    chart = balance_chart(reading.balances_of(spelled, chain))
-    asked = TABLE in request.GET
-    if asked and chart and request.headers.get("HX-Request"):
+        return render(request, "account.html", {"links": links, "account": account})
+    chart = balance_chart(reading.balances_of(checksummed, chain))
+    table_open = "table" in request.GET
+    if table_open and chart and request.headers.get("HX-Request"):
         return render(request, "parts/figure_table.html", {"chart": chart})
-    facts = reading.facts_of(spelled, chain, cursor_of(request, numbers(2)), FACTS)
-    later = chart and len(chart.rows) > LINES and not asked
+    facts = reading.facts_of(checksummed, chain, cursor_of(request, numbers(2)), FACTS_PER_PAGE)
+    fetch_table = chart and len(chart.rows) > MAX_INLINE_ROWS and not table_open
     return render(
         request,
         "account.html",
         {
             "links": links,
-            "shown": shown,
+            "account": account,
             "chain": chain,
-            "chains": sorted({chain, *shown.chains}),
+            "chains": sorted({chain, *account.chains}),
             "facts": facts,
-            "ways": ways(request, facts),
+            "adjacent": adjacent_pages(request, facts),
             "chart": chart,
-            "table_open": asked,
-            "table_at": f"?chain={chain}&{TABLE}=whole" if later else "",
+            "table_open": table_open,
+            "table_url": f"?chain={chain}&table=whole" if fetch_table else "",
         },
     )
 
 
-def chain_of(request: HttpRequest, shown: reading.AccountView) -> int | None:
-    """The chain named in the URL; else the chain last asked for, unless facts exist only on others.
-    None: no batch asked for this account.
-    """
-    chain = chain_asked(request, "chain")
+def selected_chain(request: HttpRequest, account: reading.AccountView) -> int | None:
+    """The chain in the URL, or the last one requested, or one with facts; None without batches."""
+    chain = chain_parameter(request, "chain")
     if chain is not None:
         return chain
-    if shown.newest in shown.chains or not shown.chains:
-        return shown.newest
-    return shown.chains[0]
+    if account.newest in account.chains or not account.chains:
+        return account.newest
+    return account.chains[0]
 
 
 def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks) -> HttpResponse:
-    shown = reading.transaction(chain, f"0x{digits}")
-    if shown is None:
+    transaction = reading.transaction(chain, f"0x{digits}")
+    if transaction is None:
         raise Http404
     cursor = cursor_of(request, numbers(1))
-    queries = reading.queries_of_transaction(shown, cursor, ROWS)
+    queries = reading.queries_of_transaction(transaction, cursor, ROWS_PER_PAGE)
     return render(
         request,
         "transaction.html",
         {
             "links": links,
-            "asked_hash": f"0x{digits}",
-            "shown": shown,
+            "requested_hash": f"0x{digits}",
+            "transaction": transaction,
             "queries": queries,
-            "ways": ways(request, queries),
+            "adjacent": adjacent_pages(request, queries),
         },
     )
 
 
-EIP_2935_WINDOW = 8_191
-
-
-TRUST = {  # beside the chains themselves
-    RegistryKind.NATIVE: "Nobody: the contract takes block hashes from {destination} itself.",
+TRUST = {  # in addition to the two chains
+    RegistryKind.NATIVE: "No one: the contract reads block hashes from {destination} itself.",
     RegistryKind.OPTIMISM: (
         "{destination} alone: its own L1Block contract gives the registry the hash of the newest "
         "L1 block."
@@ -116,8 +116,8 @@ TRUST = {  # beside the chains themselves
         "may upgrade its contracts."
     ),
 }
-REACH = {  # by the contract
-    RegistryKind.NATIVE: f"The last {EIP_2935_WINDOW:,} blocks at any time.",
+REACH = {  # of the contract
+    RegistryKind.NATIVE: f"The last {HISTORY_RING:,} blocks at any time.",
     RegistryKind.OPTIMISM: "Blocks of {source} whose hash was recorded while it was the newest.",
     RegistryKind.OUTPUT: (
         "Blocks that a dispute game covers, once it is won and its delay has passed: about a week "
@@ -125,14 +125,13 @@ REACH = {  # by the contract
     ),
     RegistryKind.ATTESTED: "Blocks that the signers have signed for.",
 }
-CHAINED = "Older ones are reached by hops, as far back as the chain has EIP-2935."
+OLDER_BLOCKS = "Older ones are reached by hops, as far back as the chain has EIP-2935."
 
 
-def trust_of(registry: Registry, links: PageLinks) -> str:
-    """Who must be trusted."""
+def trust_text(registry: Registry, links: PageLinks) -> str:
     signers = len(registry.signers)
     if registry.kind in TRUST:
-        return _of_route(TRUST[registry.kind], registry, links)
+        return _format_for_route(TRUST[registry.kind], registry, links)
     if signers == 1:
         return "One signer: the registry accepts any block hash that it signs."
     return (
@@ -141,37 +140,36 @@ def trust_of(registry: Registry, links: PageLinks) -> str:
     )
 
 
-def _of_route(form: str, registry: Registry, links: PageLinks) -> str:
+def _format_for_route(sentence: str, registry: Registry, links: PageLinks) -> str:
     source, destination = map(links.chain_name, (registry.source, registry.destination))
-    return form.format(source=source, destination=destination)
+    return sentence.format(source=source, destination=destination)
 
 
 NOT_MEASURED = "not measured yet"
 
 
-def window_of(head: HeadView | None) -> str:
-    """Of which blocks a chain's nodes prove accounts."""
+def proof_window_text(head: HeadView | None) -> str:
     window = None if head is None else head.window
     if window is None:
         return NOT_MEASURED
     if window < 0:
         return "no block"
-    return f"the last {counted(window, 'block')}{' or more' if window >= EIP_2935_WINDOW else ''}"
+    return f"the last {counted(window, 'block')}{' or more' if window >= HISTORY_RING else ''}"
 
 
-def reach_of(registry: Registry, links: PageLinks, source_head: HeadView | None) -> str:
-    """How far back blocks can be proven: by the contract, and by this service's nodes."""
-    window = window_of(source_head)
-    by_nodes = f"The nodes of this service prove {window}."
+def reach_text(registry: Registry, links: PageLinks, source_head: HeadView | None) -> str:
+    """How far back the contract and this service's nodes can prove blocks."""
+    window = proof_window_text(source_head)
+    nodes = f"The nodes of this service prove {window}."
     if window == NOT_MEASURED:
-        by_nodes = f"The reach of this service's nodes is {window}."
-    return f"{_of_route(REACH[registry.kind], registry, links)} {CHAINED} {by_nodes}"
+        nodes = f"The reach of this service's nodes is {window}."
+    return f"{_format_for_route(REACH[registry.kind], registry, links)} {OLDER_BLOCKS} {nodes}"
 
 
-def lowered_horizon(registry: Registry, heads: Mapping[int, HeadView]) -> str:
-    """From which time on accounts are not proven, if that is before the registry's horizon."""
-    lowered = state_horizon(registry, heads)
-    return time_text(lowered) if lowered < registry.horizon else ""
+def lowered_horizon_text(registry: Registry, heads: Mapping[int, HeadView]) -> str:
+    """The time up to which accounts can be proven, if it is before the registry's horizon."""
+    horizon = state_horizon(registry, heads)
+    return time_text(horizon) if horizon < registry.horizon else ""
 
 
 def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
@@ -180,13 +178,13 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     facts = reading.facts_by_route()
     registries = [
         (
-            each,
-            trust_of(each, links),
-            facts.get((each.source, each.destination), 0),
-            proves_its_code(each),
-            lowered_horizon(each, heads),
+            registry,
+            trust_text(registry, links),
+            facts.get((registry.source, registry.destination), 0),
+            proves_its_code(registry),
+            lowered_horizon_text(registry, heads),
         )
-        for each in links.routes.registries.values()
+        for registry in links.routes.registries.values()
     ]
     return render(
         request,
@@ -194,7 +192,7 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
         {
             "links": links,
             "chains": [
-                (chain, heads.get(chain.id), window_of(heads.get(chain.id)))
+                (chain, heads.get(chain.id), proof_window_text(heads.get(chain.id)))
                 for _, chain in sorted(chains.items())
             ],
             "registries": registries,
@@ -202,49 +200,49 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     )
 
 
-def _compared(request: HttpRequest, registry: Registry, links: PageLinks) -> str:
-    """What a node of the source says of the L1 block that the destination sees; if it is asked."""
+def _l1_comparison(request: HttpRequest, registry: Registry, links: PageLinks) -> str:
+    """Compare the destination's L1 with the source's node, if the visitor has clicked that."""
     if registry.kind is not RegistryKind.OPTIMISM or "compare" not in request.GET:
         return ""
-    if seconds := too_often(request):
+    if seconds := check_wait_seconds(request):
         return f"Too many checks. Compare again in {counted(seconds, 'second')}."
     return compare_l1(registry, links.routes)
 
 
-def registry_at(destination: int, address: str, links: PageLinks) -> Registry:
-    for each in links.registries_at(address):
-        if each.destination == destination:
-            return each
+def registry_or_404(destination: int, address: str, links: PageLinks) -> Registry:
+    for registry in links.registries_at(address):
+        if registry.destination == destination:
+            return registry
     raise Http404
 
 
 def registry(
     request: HttpRequest, destination: int, address: str, links: PageLinks
 ) -> HttpResponse:
-    found = registry_at(destination, address, links)
-    if request.path.rpartition("/")[2] != found.address:
-        return redirect("registry", destination, found.address)
-    heads = heads_of([found.source, found.destination])
-    shown = reading.blocks_of_registry(
-        found.source, found.destination, cursor_of(request, numbers(1)), ROWS
+    registry = registry_or_404(destination, address, links)
+    if request.path.rpartition("/")[2] != registry.address:
+        return redirect("registry", destination, registry.address)
+    heads = heads_of([registry.source, registry.destination])
+    blocks = reading.blocks_of_registry(
+        registry.source, registry.destination, cursor_of(request, numbers(1)), ROWS_PER_PAGE
     )
     return render(
         request,
         "registry.html",
         {
             "links": links,
-            "registry": found,
-            "proves_its_code": proves_its_code(found),
-            "compared": _compared(request, found, links),
-            "until": time_text(found.valid_until) if found.signers else "",
-            "trust": trust_of(found, links),
-            "horizon": time_text(found.horizon),
-            "lowered": lowered_horizon(found, heads),
-            "reach": reach_of(found, links, heads.get(found.source)),
-            "record": reading.record_of(found.source, found.destination),
-            "source_head": heads.get(found.source),
-            "destination_head": heads.get(found.destination),
-            "blocks": shown,
-            "ways": ways(request, shown),
+            "registry": registry,
+            "proves_its_code": proves_its_code(registry),
+            "l1_comparison": _l1_comparison(request, registry, links),
+            "until": time_text(registry.valid_until) if registry.signers else "",
+            "trust": trust_text(registry, links),
+            "horizon": time_text(registry.horizon),
+            "accounts_until": lowered_horizon_text(registry, heads),
+            "reach": reach_text(registry, links, heads.get(registry.source)),
+            "record": reading.record_of(registry.source, registry.destination),
+            "source_head": heads.get(registry.source),
+            "destination_head": heads.get(registry.destination),
+            "blocks": blocks,
+            "adjacent": adjacent_pages(request, blocks),
         },
     )

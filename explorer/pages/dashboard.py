@@ -1,4 +1,4 @@
-"""What an account has of its own: keys, batches, usage, webhooks, sessions."""
+"""The pages of the signed-in account: keys, batches, usage, webhooks, sessions."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -23,7 +23,7 @@ from queries.webhooks.log import deliveries_of
 from queries.webhooks.payload import webhook_secret
 
 NEWEST_BATCHES, NEWEST_DELIVERIES = 10, 5
-BATCHES_A_PAGE, DELIVERIES_A_PAGE = 50, 25
+BATCHES_PER_PAGE, DELIVERIES_PER_PAGE = 50, 25
 
 
 @login_required
@@ -39,8 +39,7 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
             "may_add_key": len(keys) < KEYS_OF_AN_ACCOUNT,
             "grace_periods": GRACE_PERIODS.items(),
             "sessions": sessions_shown(account, request.session.session_key),
-            # For the call that is ready to be copied: the first that can be shown.
-            "shown_key": next((each.key for each in keys if each.key), None),
+            "example_key": next((key.key for key in keys if key.key), None),
             "limit": settings.REQUESTS_PER_MINUTE,
             "site_url": f"{request.scheme}://{request.get_host()}",
             "links": links,
@@ -60,19 +59,19 @@ def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     page = batches_of(
         account_of(request),
         status=BatchStatus(status) if status else None,
-        before=_cursor(request),
-        most=BATCHES_A_PAGE,
+        before=_list_cursor(request),
+        most=BATCHES_PER_PAGE,
     )
-    shown = {"batches": page, "status": status, "statuses": BatchStatus.values, "links": links}
-    return render(request, "own_batches.html", {**shown, "cursor": _cursor(request)})
+    context = {"batches": page, "status": status, "statuses": BatchStatus.values, "links": links}
+    return render(request, "own_batches.html", {**context, "cursor": _list_cursor(request)})
 
 
 @login_required
 def own_webhooks(request: HttpRequest) -> HttpResponse:
-    account, cursor = account_of(request), _cursor(request)
-    page = deliveries_of(account, before=cursor, most=DELIVERIES_A_PAGE)
-    shown = {"deliveries": page, "secret": webhook_secret(account), "cursor": cursor}
-    return render(request, "own_webhooks.html", shown)
+    account, cursor = account_of(request), _list_cursor(request)
+    page = deliveries_of(account, before=cursor, most=DELIVERIES_PER_PAGE)
+    context = {"deliveries": page, "secret": webhook_secret(account), "cursor": cursor}
+    return render(request, "own_webhooks.html", context)
 
 
 @form_of_someone_signed_in
@@ -80,11 +79,11 @@ def replay_delivery(request: HttpRequest, event: str) -> HttpResponse:
     account = account_of(request)
     try:
         count_form(account)
-        sent = replay(account, event)
+        delivery = replay(account, event)
     except Refusal as refusal:
         messages.error(request, refusal.sentence)
         return redirect("own-webhooks")
-    if sent is None:
+    if delivery is None:
         raise Http404
     messages.success(request, "The webhook is being sent again.")
     return redirect("own-webhooks")
@@ -103,8 +102,7 @@ def cancel_batch(request: HttpRequest, batch_id: str) -> HttpResponse:
     return redirect("batch", batch_id)
 
 
-def _cursor(request: HttpRequest) -> str | None:
-    """Where a list goes on."""
+def _list_cursor(request: HttpRequest) -> str | None:
     text = request.GET.get("cursor")
     if text is not None and not is_batch_id(text):
         raise Http404

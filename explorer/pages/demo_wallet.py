@@ -1,7 +1,6 @@
-"""The demo's wallet, which a script shows to the sign-in page like any other.
+"""The demo's wallet, which demo_wallet.js announces to the sign-in page.
 
-It signs nothing but the message that this very browser was just given to sign in, and only for
-this machine.
+It signs only the sign-in message that was issued to this browser, and only on this machine.
 """
 
 from django.http import HttpRequest
@@ -31,14 +30,14 @@ def account(request: HttpRequest) -> dict[str, object]:
 def sign(request: HttpRequest) -> dict[str, object]:
     _refuse_other_machines(request)
     text = text_in(content_of(request), "message")
-    asked = siwe.check_issued(request, text)
+    message = siwe.check_issued(request, text)
     with demo_wallet() as wallet:
-        if asked.address != to_checksum_address(wallet.payer):
+        if message.address != to_checksum_address(wallet.payer):
             raise Refusal(REQUEST_MALFORMED, "The demo wallet signs only for its own account.")
         return {"signature": wallet.sign_text(text)}
 
 
 def _refuse_other_machines(request: HttpRequest) -> None:
-    """`serve` listens at no other address then; this holds for any server."""
+    """The demo's `serve` listens on localhost only; this also covers other servers."""
     if not comes_from_this_machine(request):
         raise Refusal(NOT_ALLOWED, "The demo wallet is for the machine that the demo runs on.")

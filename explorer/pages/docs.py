@@ -1,4 +1,4 @@
-"""The guides as pages and as Markdown, and the files that they name."""
+"""The guides as pages and as Markdown, and the files that they link to."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,17 +9,16 @@ from django.shortcuts import render
 
 from accounts.shared.site_address import site_address
 from explorer.guides import render as guides
-from explorer.guides.tables import tables_of
+from explorer.guides.tables import guide_tables
 from queries.api.examples import route_example
 from queries.config.registries import RegistryKind, artifact_of, router_artifact
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
 CONTRACTS = settings.BASE_DIR / "queries" / "contracts"
-# What developers of contracts are given, by its name.
 CONTRACT_FILES = {
-    each.name: each
-    for each in (
+    path.name: path
+    for path in (
         *CONTRACTS.glob("interfaces/*.sol"),
         *CONTRACTS.glob("examples/*.sol"),
         *CONTRACTS.glob("build/*Registry.json"),
@@ -29,50 +28,51 @@ CONTRACT_FILES = {
     )
 }
 MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
-# What Grafana and Prometheus are given.
 MONITORING_FILES = {name: MONITORING / name for name in ("dashboard.json", "alerts.yml")}
 CLIENT_FILES = {"tacitus.py": settings.BASE_DIR / "queries" / "client" / "tacitus.py"}
-SERVED = {
+SERVED_FILES = {
     **{name: f"/{name}" for name in CLIENT_FILES},
     **{name: f"/contracts/{name}" for name in CONTRACT_FILES},
     **{name: f"/docs/monitoring/{name}" for name in MONITORING_FILES},
 }
 MEDIA_TYPES = {".json": "application/json", ".py": "text/x-python; charset=utf-8"}
-MARKDOWN = "text/markdown; charset=utf-8"
+MARKDOWN_TYPE = "text/markdown; charset=utf-8"
 
 
 def guide_list(request: HttpRequest) -> HttpResponse:
-    return _page(request, "docs/list.html", here="docs")
+    return _docs_page(request, "docs/list.html", here="docs")
 
 
 def guide(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> HttpResponse:
-    text, site = _markdown(request, name, routes, limits), site_address(request)
-    return _page(request, "docs/guide.html", here=name, guide=guides.rendered(text, site))
+    text, site = _guide_markdown(request, name, routes, limits), site_address(request)
+    return _docs_page(request, "docs/guide.html", here=name, guide=guides.render(text, site))
 
 
 def guide_text(
     request: HttpRequest, name: str, routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
-    return HttpResponse(_markdown(request, name, routes, limits), content_type=MARKDOWN)
+    return HttpResponse(_guide_markdown(request, name, routes, limits), content_type=MARKDOWN_TYPE)
 
 
 def llms(request: HttpRequest) -> HttpResponse:
-    """The guides for programs that read, as llmstxt.org has it."""
+    """The list of guides for language models (llmstxt.org)."""
     context = {"site": site_address(request), "guides": guides.entries()}
-    return render(request, "docs/llms.txt", context, content_type=MARKDOWN)
+    return render(request, "docs/llms.txt", context, content_type=MARKDOWN_TYPE)
 
 
-def _page(request: HttpRequest, template: str, **more: object) -> HttpResponse:
-    return render(request, template, {"guides": guides.entries(), **more})
+def _docs_page(request: HttpRequest, template: str, **context: object) -> HttpResponse:
+    return render(request, template, {"guides": guides.entries(), **context})
 
 
-def _markdown(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> str:
+def _guide_markdown(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> str:
     site = site_address(request)
-    example = route_example(routes) if name in guides.FILLED_IN else None
-    return guides.filled_in(name, site, example, tables_of(routes, limits, example), SERVED)
+    example = route_example(routes) if name in guides.LOCALIZED else None
+    return guides.localized_markdown(
+        name, site, example, guide_tables(routes, limits, example), SERVED_FILES
+    )
 
 
-def named_file(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> HttpResponse:
+def download(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> HttpResponse:
     if name not in files:
         raise Http404
     media_type = MEDIA_TYPES.get(files[name].suffix, "text/plain; charset=utf-8")

@@ -1,4 +1,4 @@
-"""The pages of what was refused or broke."""
+"""Error pages."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from accounts.shared.errors import CSRF_FAILED, Refusal, answer_of
 from accounts.views import is_for_accounts, signed_out_meanwhile
 from explorer.http.logs import request_id
 from queries.schema.batch_checks import BatchLimits
@@ -19,34 +20,41 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return render(request, page, status=400)
 
 
-def untrusted_form(request: HttpRequest, reason: str) -> HttpResponse:  # noqa: ARG001
-    """Signing in or out changes what a form is trusted by, and other windows do not know of it."""
+def untrusted_form(request: HttpRequest, **_: str) -> HttpResponse:
+    """A sign-in or sign-out in another window invalidates the CSRF token of an open form."""
     if request.path.startswith(reverse("new-batch")) and request.headers.get("HX-Request"):
-        said = "signed_in_anew" if request.user.is_authenticated else "signed_out"
-        return _to_an_open_form(request, said)
+        name = "signed_in_again" if request.user.is_authenticated else "signed_out"
+        return _form_notice(request, name)
     if not request.user.is_authenticated and is_for_accounts(request.path):
         return signed_out_meanwhile(request)
+    if request.content_type == "application/json":
+        return answer_of(
+            Refusal(
+                CSRF_FAILED,
+                "The request has a cookie or a CSRF token, so it counts as a browser's, and they "
+                "do not match. A program sends neither.",
+            )
+        )
     return render(request, "403_csrf.html", status=403)
 
 
 def too_much_for_a_batch(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
-    """To a form that is not shown again."""
-    shown = {"limits": limits}
+    context = {"limits": limits}
     if request.headers.get("HX-Request"):
-        return _to_an_open_form(request, "too_much", shown)
-    return render(request, "413_form.html", shown, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        return _form_notice(request, "too_large", context)
+    return render(request, "413_form.html", context, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
 
-def _to_an_open_form(
-    request: HttpRequest, said: str, shown: Mapping[str, object] | None = None
+def _form_notice(
+    request: HttpRequest, name: str, context: Mapping[str, object] | None = None
 ) -> HttpResponse:
-    """Shown in place of the estimate, with status 200: htmx shows no error answers."""
-    answer = render(request, f"new_batch/{said}.html", shown)
-    answer["HX-Retarget"], answer["HX-Reswap"] = "#verdict", "innerHTML"
-    return answer
+    """A notice in place of the estimate, with status 200: htmx ignores error responses."""
+    response = render(request, f"new_batch/{name}.html", context)
+    response["HX-Retarget"], response["HX-Reswap"] = "#verdict", "innerHTML"
+    return response
 
 
-def fault_of_ours(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    # Without the request, so that no context processor runs: one may be what broke.
+def server_error(_request: HttpRequest) -> HttpResponse:
+    # Render without the request: a context processor may have failed.
     page = render_to_string("500.html", {"request_id": request_id.get()})
     return HttpResponse(page, status=500)

@@ -1,4 +1,4 @@
-"""The page of a fact: decoded, how it is read on chain, and what its registry says right now."""
+"""The page of a fact: its decoded value, how to read it on chain, and a check of its registry."""
 
 from dataclasses import dataclass, replace
 
@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounts.shared.rate_limits import client_network, spend
-from explorer.pages.decoding import Decoded, decoded, no_such_account
+from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
 from explorer.pages.links import PageLinks
 from explorer.pages.snippets import snippets
 from explorer.wiring import Outcome, RegistryWord, ask_registry
@@ -14,61 +14,56 @@ from queries.reading import batches
 from queries.reading.facts import FactView, facts_of
 from queries.reading.view_models import QueryView
 
-NO_SUCH_ACCOUNT = "no such account"
-MOST_TO_SUM_UP = 20  # a list of rows with thousands of slots each is not gone through
+MAX_SUMMARIZED_VALUES = 20  # a list of queries with thousands of slots would take too long
 
 
 @dataclass(frozen=True, slots=True)
 class FactLine:
-    """A fact and what its word says."""
-
     fact: FactView
-    decoded: Decoded
+    decoded: DecodedValue
 
 
 @dataclass(frozen=True, slots=True)
 class FactLines:
-    """Some of a query's facts, in their order."""
+    """A page of a query's facts."""
 
     lines: tuple[FactLine, ...]
-    whole: int  # how many there are
-    next: int | None
-    absent: bool  # that there is no such account is proven
+    whole: int  # facts of the query
+    next: int | None  # index of the next page's first fact
+    absent: bool  # there is proof that the account does not exist
 
 
 def fact_line(fact: FactView, links: PageLinks) -> FactLine:
-    return FactLine(fact, decoded(fact, links.currency(fact.source)))
+    return FactLine(fact, decode_fact(fact, links.currency(fact.source)))
 
 
 def fact_lines(
     query: QueryView, destination: int, links: PageLinks, *, first: int = 0, most: int
 ) -> FactLines:
-    """Of a query's facts, `most` from the one at `first` on."""
     facts = facts_of(query, destination)
-    shown = facts[first : first + most]
     return FactLines(
-        tuple(fact_line(fact, links) for fact in shown),
+        tuple(fact_line(fact, links) for fact in facts[first : first + most]),
         len(facts),
         first + most if first + most < len(facts) else None,
-        no_such_account(facts),
+        proves_no_account(facts),
     )
 
 
-def in_a_line(query: QueryView, destination: int, links: PageLinks) -> str:
-    """What the query has come to, where that fits a line; empty where it does not."""
-    if len(query.values) > MOST_TO_SUM_UP:
+def result_summary(query: QueryView, destination: int, links: PageLinks) -> str:
+    """The query's result if it is a single value; otherwise empty."""
+    if len(query.values) > MAX_SUMMARIZED_VALUES:
         return ""
     facts = facts_of(query, destination)
-    if no_such_account(facts):
-        return NO_SUCH_ACCOUNT
+    if proves_no_account(facts):
+        return "no such account"
     return fact_line(facts[0], links).decoded.short if len(facts) == 1 else ""
 
 
-CHECKS, WINDOW = 20, 60  # of a visitor's network, in so many seconds
+CHECKS, WINDOW = 20, 60  # per network of visitors, in seconds
 
 
-def too_often(request: HttpRequest) -> int:
-    """Seconds until this visitor may have nodes asked again; 0: at once, and it is counted."""
+def check_wait_seconds(request: HttpRequest) -> int:
+    """Count a check that asks nodes; returns 0, or the seconds until the visitor may repeat it."""
     spent = spend(f"registry check from {client_network(request)}", CHECKS, WINDOW)
     return 0 if spent.allowed else spent.seconds_left
 
@@ -76,45 +71,44 @@ def too_often(request: HttpRequest) -> int:
 def fact(
     request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
 ) -> HttpResponse:
-    _, shown = _shown(batch_id, place, name, links)
-    return render(request, _template(request, "read_it"), shown)
+    _, context = _fact_context(batch_id, place, name, links)
+    return render(request, _fact_template(request, "read_it"), context)
 
 
 def check(
     request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
 ) -> HttpResponse:
-    found, shown = _shown(batch_id, place, name, links)
-    if seconds := too_often(request):
+    fact, context = _fact_context(batch_id, place, name, links)
+    if seconds := check_wait_seconds(request):
         answer = RegistryWord(Outcome.TOO_OFTEN, seconds=seconds)
     else:
-        answer = ask_registry(found, links.routes)
-    shown["check"] = answer
+        answer = ask_registry(fact, links.routes)
+    context["check"] = answer
     if answer.outcome is Outcome.DIFFERS:
-        shown["said"] = fact_line(replace(found, word=answer.word), links)
-    return render(request, _template(request, "check_answer"), shown)
+        context["registry_line"] = fact_line(replace(fact, word=answer.word), links)
+    return render(request, _fact_template(request, "check_answer"), context)
 
 
-def _shown(
+def _fact_context(
     batch_id: str, place: int, name: str, links: PageLinks
 ) -> tuple[FactView, dict[str, object]]:
-    """The fact, and what its page shows."""
     batch = batches.batch(batch_id)
     query = batches.query_at(batch, place) if batch else None
     facts = facts_of(query, batch.destination) if batch and query else ()
-    found = next((each for each in facts if each.name == name), None)
-    if found is None:
+    fact = next((fact for fact in facts if fact.name == name), None)
+    if fact is None:
         raise Http404
-    registry = links.registry_address(found.source, found.destination)
-    return found, {
+    registry = links.registry_address(fact.source, fact.destination)
+    return fact, {
         "batch_id": batch_id,
         "place": place,
-        "line": fact_line(found, links),
-        "absent": no_such_account(facts),
+        "line": fact_line(fact, links),
+        "absent": proves_no_account(facts),
         "registry": registry,
-        "snippets": snippets(found, registry) if registry else (),
+        "snippets": snippets(fact, registry) if registry else (),
         "links": links,
     }
 
 
-def _template(request: HttpRequest, part: str) -> str:
+def _fact_template(request: HttpRequest, part: str) -> str:
     return f"parts/{part}.html" if request.headers.get("HX-Request") else "fact.html"

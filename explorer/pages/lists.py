@@ -1,4 +1,4 @@
-"""The pages of a list: which one is asked for, of which chain, and the ways to those beside it."""
+"""Pages of a list: the requested cursor, and the links to newer and older pages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,36 +8,37 @@ from django.http import Http404, HttpRequest
 
 from queries.reading.pagination import Cursor, Slice, numbers_of
 
-# Which side of a row the page lies on, as its address says it.
-SIDES = BEFORE, AFTER = "before", "after"
+CURSOR_PARAMETERS = OLDER_PARAMETER, NEWER_PARAMETER = "before", "after"
 Key = tuple[int | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
-    """Addresses of pages beside this one; empty where there is none."""
+class AdjacentPages:
+    """Links; empty if there is no such page."""
 
     older: str
     newer: str
-    first: str  # the newest page, where this is another one
+    first: str  # empty on the first page
 
 
 def cursor_of(
-    request: HttpRequest, read: Callable[[str], Key | None], sides: tuple[str, ...] = SIDES
+    request: HttpRequest,
+    parse: Callable[[str], Key | None],
+    parameters: tuple[str, ...] = CURSOR_PARAMETERS,
 ) -> Cursor | None:
-    """None at first; what is no row's key leads to no page."""
-    for side in sides:
-        if side in request.GET:
-            key = read(request.GET[side])
+    """The cursor in the URL; None for the first page. A malformed one raises Http404."""
+    for parameter in parameters:
+        if parameter in request.GET:
+            key = parse(request.GET[parameter])
             if key is None:
                 raise Http404
-            return Cursor(key, towards_newer=side == AFTER)
+            return Cursor(key, towards_newer=parameter == NEWER_PARAMETER)
     return None
 
 
-def chain_asked(request: HttpRequest, parameter: str) -> int | None:
-    """None: all chains."""
-    text = request.GET.get(parameter, "")
+def chain_parameter(request: HttpRequest, name: str) -> int | None:
+    """A chain id from the URL; None if the parameter is missing or empty."""
+    text = request.GET.get(name, "")
     if not text:
         return None
     if (chain := numbers_of(text, 1)) is None:
@@ -46,24 +47,24 @@ def chain_asked(request: HttpRequest, parameter: str) -> int | None:
 
 
 def numbers(count: int) -> Callable[[str], Key | None]:
-    """For `cursor_of`: rows are ordered by so many numbers."""
+    """A parser for `cursor_of`: keys of `count` numbers."""
     return lambda text: numbers_of(text, count)
 
 
-def ways(request: HttpRequest, shown: Slice[Any]) -> Ways:
-    is_first = request.GET.keys().isdisjoint(SIDES)
-    return Ways(
-        older=_address(request, BEFORE, shown.older) if shown.older else "",
-        newer=_address(request, AFTER, shown.newer) if shown.newer else "",
-        first="" if is_first else _address(request),
+def adjacent_pages(request: HttpRequest, page: Slice[Any]) -> AdjacentPages:
+    is_first = request.GET.keys().isdisjoint(CURSOR_PARAMETERS)
+    return AdjacentPages(
+        older=_page_url(request, OLDER_PARAMETER, page.older) if page.older else "",
+        newer=_page_url(request, NEWER_PARAMETER, page.newer) if page.newer else "",
+        first="" if is_first else _page_url(request),
     )
 
 
-def _address(request: HttpRequest, side: str = "", key: str = "") -> str:
-    """The same page with the same filters, at another row."""
-    kept = request.GET.copy()
-    for each in SIDES:
-        kept.pop(each, None)
-    if side:
-        kept[side] = key
-    return f"?{kept.urlencode()}"
+def _page_url(request: HttpRequest, parameter: str = "", key: str = "") -> str:
+    """The URL of the same list with the same filters, at another cursor."""
+    query = request.GET.copy()
+    for name in CURSOR_PARAMETERS:
+        query.pop(name, None)
+    if parameter:
+        query[parameter] = key
+    return f"?{query.urlencode()}"

@@ -1,6 +1,6 @@
 """The form of a new batch, and the JSON that POST /submit-batch-query takes.
 
-Nothing is judged here: what is wrong stays wrong in the JSON, so that the API refuses it with its
+Nothing is validated here: the API refuses invalid JSON with its own sentence, and `field_for` finds
 own sentence, and `field_of` returns the field that the sentence is about.
 """
 
@@ -16,25 +16,25 @@ from django.http import QueryDict
 from accounts.shared.errors import Refusal
 from queries.schema.paths import WHOLE_BODY, Place
 
-# A part has at most 30 fields, and Django reads a thousand of a form.
-MOST_PARTS = 30
+# A part has at most 30 fields, and Django reads at most 1,000 fields of a form.
+MAX_PARTS = 30
 
 _PART = re.compile("[0-9]{1,6}")
-_GROUPED = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
+_GROUPED_NUMBER = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?: ?UTC|Z)?", re.ASCII)
-_BETWEEN_SLOTS = re.compile(r"[\s,;\"']+")
-# A `nothing_asked` refusal names the parent; the empty field is inside it.
-_MISSING_IN = {"block": "account", "account": "props"}
+_SLOT_SEPARATORS = re.compile(r"[\s,;\"']+")
+# A `nothing_asked` refusal has the path of the parent of the empty field.
+_EMPTY_CHILD = {"block": "account", "account": "props"}
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One account of one block, or fields of its header, as it was typed."""
+    """The input for one account of a block, or for fields of the block's header."""
 
-    number: int  # what its fields' names end with
+    number: int  # suffix of the fields' names
     source: str = ""
     block: str = ""
-    filled: str = ""  # the block that we had written there
+    filled: str = ""  # the block that the server filled in
     account: str = ""
     props: tuple[str, ...] = ()
     slots: str = ""
@@ -47,141 +47,143 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class NewBatch:
-    """The whole form, as it was typed."""
-
     parts: tuple[Part, ...]
     destination: str = ""
     webhook: str = ""
     fee: str = ""
-    filled_fee: str = ""  # what we had written there
+    filled_fee: str = ""  # the fee that the server filled in
     key: str = ""
     idempotency_key: str = ""
 
     @property
     def is_full(self) -> bool:
-        return len(self.parts) >= MOST_PARTS
+        return len(self.parts) >= MAX_PARTS
 
-    def with_another_part(self) -> "NewBatch":
-        """Like the last one: most often another account of the same block follows."""
+    def add_part(self) -> "NewBatch":
+        """The new part repeats the last one's chain and block."""
         last = self.parts[-1]
         number = max(part.number for part in self.parts) + 1
-        another = replace(last, number=number, account="", slots="", header=())
-        return replace(self, parts=(*self.parts, another))
+        part = replace(last, number=number, account="", slots="", header=())
+        return replace(self, parts=(*self.parts, part))
 
-    def without_part(self, number: str) -> "NewBatch":
-        """One part always stays."""
-        left = tuple(part for part in self.parts if str(part.number) != number)
-        return replace(self, parts=left) if left else self
+    def remove_part(self, number: str) -> "NewBatch":
+        """The last part cannot be removed."""
+        parts = tuple(part for part in self.parts if str(part.number) != number)
+        return replace(self, parts=parts) if parts else self
 
 
 def read_form(form: QueryDict) -> NewBatch:
-    """As it was sent; what is missing is empty."""
+    """Missing fields are empty."""
     numbers = list(dict.fromkeys(filter(_PART.fullmatch, form.getlist("part"))))
-    if len(numbers) > MOST_PARTS:
-        raise BadRequest("More parts than a page of ours sends.")
+    if len(numbers) > MAX_PARTS:
+        raise BadRequest("The form has too many parts.")
     whole = {
-        each.name: form.get(each.name.replace("_", "-"), "")
-        for each in fields(NewBatch)
-        if each.name != "parts"
+        name: form.get(name.replace("_", "-"), "")
+        for name in (entry.name for entry in fields(NewBatch))
+        if name != "parts"
     }
     return NewBatch(tuple(_read_part(form, number) for number in numbers) or (Part(0),), **whole)
 
 
 def _read_part(form: QueryDict, number: str) -> Part:
-    typed: dict[str, Any] = {
+    values: dict[str, Any] = {
         name: form.get(f"{name}-{number}", "")
         for name in ("source", "block", "filled", "account", "slots")
     }
     for name in ("props", "header"):
-        typed[name] = tuple(form.getlist(f"{name}-{number}"))
-    return Part(int(number), **typed)
+        values[name] = tuple(form.getlist(f"{name}-{number}"))
+    return Part(int(number), **values)
 
 
 @dataclass(slots=True)
-class Written:
-    """The JSON, and the field that each place in it came from."""
+class WrittenBatch:
+    """The JSON, and the form field behind each path in it."""
 
     content: dict[str, Any]
-    fields: dict[str, str] = field(default_factory=dict)  # by the path of the place
+    fields: dict[str, str] = field(default_factory=dict)  # by path
 
-    def field_of(self, refusal: Refusal) -> str:
-        """The field that a refusal is about; empty where it is about none."""
-        name = self.field_at(refusal.path)
+    def field_for(self, refusal: Refusal) -> str:
+        """The field that a refusal is about; empty if none is."""
+        name = self.field_at_path(refusal.path)
         kind, dash, number = name.partition("-")
         if refusal.code == "nothing_asked" and refusal.path in self.fields:
-            kind = _MISSING_IN.get(kind, kind)
+            kind = _EMPTY_CHILD.get(kind, kind)
         return f"{kind}{dash}{number}"
 
-    def field_at(self, path: str) -> str:
-        """The field of this path, or of the nearest place around it."""
-        around = (each for each in self.fields if f"{path}.".startswith((f"{each}.", f"{each}[")))
-        return self.fields.get(max(around, key=len, default=""), "")
+    def field_at_path(self, path: str) -> str:
+        """The field of this path, or of its nearest ancestor."""
+        ancestors = (
+            ancestor
+            for ancestor in self.fields
+            if f"{path}.".startswith((f"{ancestor}.", f"{ancestor}["))
+        )
+        return self.fields.get(max(ancestors, key=len, default=""), "")
 
-    def note(self, place: Place, name: str) -> None:
-        """The first field that wrote something there counts."""
+    def record(self, place: Place, name: str) -> None:
+        """Keep the first field for a path."""
         self.fields.setdefault(place.path, name)
 
 
-def write(form: NewBatch) -> Written:
-    """Parts of the same block, and of the same account, become one."""
+def write_batch(form: NewBatch) -> WrittenBatch:
+    """Merge parts with the same block, and with the same account."""
     data: dict[str, Any] = {}
     content = {"destinationChainId": form.destination, "fee": form.fee.strip() or "0", "data": data}
     if form.webhook.strip():
         content["webhook"] = {"url": form.webhook.strip()}
-    of_the_whole = {
+    fields_by_path = {
         "destinationChainId": "destination",
         "fee": "fee",
         "webhook": "webhook",
         "api-key": "key",
     }
-    written = Written(content, of_the_whole)
+    written = WrittenBatch(content, fields_by_path)
     for part in form.parts:
         _write_part(part, data, written)
     return written
 
 
-def _write_part(part: Part, data: dict[str, Any], written: Written) -> None:
+def _write_part(part: Part, data: dict[str, Any], written: WrittenBatch) -> None:
     chain = WHOLE_BODY.inside("data").inside(part.source)
     selector = selector_of(part.block)
     here = chain.inside(selector)
     block = data.setdefault(part.source, {}).setdefault(selector, {})
-    written.note(chain, f"source-{part.number}")
-    written.note(here, f"block-{part.number}")
+    written.record(chain, f"source-{part.number}")
+    written.record(here, f"block-{part.number}")
     if part.header:
-        written.note(here.inside("header"), f"header-{part.number}")
+        written.record(here.inside("header"), f"header-{part.number}")
         _extend(block, "header", part.header)
     account = part.account.strip()
-    slots = list(filter(None, _BETWEEN_SLOTS.split(part.slots)))
-    if not account and not slots:  # properties are ticked as the form comes
+    slots = list(filter(None, _SLOT_SEPARATORS.split(part.slots)))
+    if not account and not slots:  # props alone are the form's default
         return
     entry = block.setdefault("accounts", {}).setdefault(account, {})
     here = here.inside("accounts").inside(account)
-    written.note(here, f"account-{part.number}")
+    written.record(here, f"account-{part.number}")
     if part.props:
-        written.note(here.inside("props"), f"props-{part.number}")
+        written.record(here.inside("props"), f"props-{part.number}")
         _extend(entry, "props", part.props)
     if slots:
         _extend(entry, "slots", slots)
-        written.note(here.inside("slots"), f"slots-{part.number}")
-        for place in range(len(entry["slots"])):
-            written.note(here.inside("slots").inside(place), f"slots-{part.number}")
+        written.record(here.inside("slots"), f"slots-{part.number}")
+        for index in range(len(entry["slots"])):
+            written.record(here.inside("slots").inside(index), f"slots-{part.number}")
 
 
 def _extend(entry: dict[str, Any], name: str, more: Iterable[str]) -> None:
-    """Each once, in the order in which it was first named."""
+    """Append without duplicates."""
     entry[name] = list(dict.fromkeys([*entry.get(name, []), *more]))
 
 
 def selector_of(text: str) -> str:
-    """How the API calls the block: by its number, or by a time in UTC."""
+    """The API's selector for a block number or a time in UTC."""
     text = text.strip()
     if text.startswith(("block:", "timestamp:")):
         return text
-    if _GROUPED.fullmatch(text):
+    if _GROUPED_NUMBER.fullmatch(text):
         return f"block:{text.replace(',', '').replace(' ', '')}"
-    if found := _TIME.fullmatch(text):
+    if match := _TIME.fullmatch(text):
         try:
-            moment = datetime.fromisoformat(f"{found[1]}T{found[2]}").replace(tzinfo=UTC)
+            moment = datetime.fromisoformat(f"{match[1]}T{match[2]}").replace(tzinfo=UTC)
         except ValueError:
             return text
         return f"timestamp:{int(moment.timestamp())}"

@@ -1,6 +1,6 @@
-"""The search: what was typed, what it may mean, and the page or the list of what was found.
+"""The search for batches, blocks, accounts, transactions, registries and chains.
 
-Only text that has the exact form of a thing is looked up in the database.
+The database is asked only for text that has the exact format of an id, hash, number or name.
 """
 
 import re
@@ -14,77 +14,75 @@ from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
 from explorer.pages.links import PageLinks
+from queries.ids import is_batch_id
 from queries.reading import search
 from queries.reading.pagination import GREATEST
 
-LONGEST = 300
-# A ULID, of Crockford's alphabet; O, I and L are read as the digits they look like.
-_BATCH = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+MAX_LENGTH = 300
+# Crockford's base 32 reads O, I and L as digits.
 _LOOKALIKES = str.maketrans("OIL", "011")
 _HASH = re.compile(r"(?:0x)?([0-9a-f]{64})")
 _ADDRESS = re.compile(r"(?:0x)?([0-9a-f]{40})")
 _NAME = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
-_LONGEST_NAME = 255
+_MAX_NAME_LENGTH = 255
 _NUMBER = re.compile(r"[0-9]{1,3}(?:[ ,_.'][0-9]{3})+|[0-9]{1,19}")
-_BETWEEN_WORDS = re.compile(r"[\s:#/]+")
-_MOST_WORDS = 12
+_WORD_SEPARATORS = re.compile(r"[\s:#/]+")
+_MAX_WORDS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A page about it."""
-
     kind: str
     name: str
-    address: str  # of the page
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """A form that the text has, and the pages about what it names."""
+class Interpretation:
+    """A meaning that the text may have, with the pages that match."""
 
-    kind: str  # in words
+    kind: str  # such as "the number of a block"
     hits: list[Hit]
-    empty_page: Hit | None = None  # of what is not on record yet
-    can_be_asked_for: bool = False
+    empty_page: Hit | None = None  # if nothing is stored about it yet
+    is_requestable: bool = False  # a batch can ask for it
 
 
-def forms_of(text: str, links: PageLinks) -> Iterator[Form]:
-    """All that the text may be; each is looked for in one statement or two."""
-    meant = " ".join(_of_an_address_of_the_web(text).split())
-    lower, chains = meant.lower(), links.chains_called()
-    batch = meant.upper().translate(_LOOKALIKES)
-    if _BATCH.fullmatch(batch):
+def interpretations(text: str, links: PageLinks) -> Iterator[Interpretation]:
+    """All possible meanings; each takes one or two database queries."""
+    term = " ".join(_term_of_url(text).split())
+    lower, chains = term.lower(), links.chains_by_name()
+    batch = term.upper().translate(_LOOKALIKES)
+    if is_batch_id(batch):
         page = Hit("Batch", batch, reverse("batch", args=[batch]))
-        yield Form("the id of a batch", [page] if search.is_batch(batch) else [])
-    if found := _HASH.fullmatch(lower):
-        hits = [*_transactions(f"0x{found[1]}", links)]
-        hits += [_block(*each, links) for each in search.blocks_with_hash(found[1])]
-        yield Form("the hash of a transaction or of a block", hits)
-    if found := _ADDRESS.fullmatch(lower):
-        account = _account(to_checksum_address(found[1]))
-        hits = [*_registries(found[1], links)]
+        yield Interpretation("the id of a batch", [page] if search.is_batch(batch) else [])
+    if match := _HASH.fullmatch(lower):
+        hits = [*_transaction_hits(f"0x{match[1]}", links)]
+        hits += [_block_hit(*block, links) for block in search.blocks_with_hash(match[1])]
+        yield Interpretation("the hash of a transaction or of a block", hits)
+    if match := _ADDRESS.fullmatch(lower):
+        account = _account_hit(to_checksum_address(match[1]))
+        hits = [*_registry_hits(match[1], links)]
         hits += [account] if search.is_account(account.name) else []
-        yield Form(
-            "the address of an account or of a registry", hits, account, can_be_asked_for=True
+        yield Interpretation(
+            "the address of an account or of a registry", hits, account, is_requestable=True
         )
-    numbered = next(_numbers(meant, chains), None)
-    if numbered:
-        number, chain = numbered
-        on = links.routes.chains if chain is None else [chain]
-        hits = [_block(*each, links) for each in search.blocks_numbered(number, on)]
-        empty = _block(chain, number, links) if chain is not None else None
-        yield Form("the number of a block", hits, empty, can_be_asked_for=True)
-    elif len(lower) <= _LONGEST_NAME and _NAME.fullmatch(lower):
-        hits = [_account(each) for each in search.accounts_named(lower)]
-        yield Form("the name of an account", hits, can_be_asked_for=True)
+    numbered_block = next(_block_numbers(term, chains), None)
+    if numbered_block:
+        number, chain = numbered_block
+        candidates = links.routes.chains if chain is None else [chain]
+        hits = [_block_hit(*block, links) for block in search.blocks_numbered(number, candidates)]
+        empty = _block_hit(chain, number, links) if chain is not None else None
+        yield Interpretation("the number of a block", hits, empty, is_requestable=True)
+    elif len(lower) <= _MAX_NAME_LENGTH and _NAME.fullmatch(lower):
+        hits = [_account_hit(address) for address in search.accounts_named(lower)]
+        yield Interpretation("the name of an account", hits, is_requestable=True)
     if lower in chains:
-        address = f"{reverse('routes')}#chain-{chains[lower]}"
-        yield Form("a chain", [Hit("Chain", links.chain_name(chains[lower]), address)])
+        url = f"{reverse('routes')}#chain-{chains[lower]}"
+        yield Interpretation("a chain", [Hit("Chain", links.chain_name(chains[lower]), url)])
 
 
-def _of_an_address_of_the_web(text: str) -> str:
-    """The end of a pasted link, of ours or of another explorer; and a block's chain before it."""
+def _term_of_url(text: str) -> str:
+    """The last part of a pasted link to this or another explorer, with the chain of a block."""
     if not re.match(r"https?://", text, re.IGNORECASE):
         return text
     try:
@@ -99,65 +97,64 @@ def _of_an_address_of_the_web(text: str) -> str:
     return text
 
 
-def _numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, int | None]]:
+def _block_numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, int | None]]:
     """5186021, 5,186,021, block:123, sepolia 123, sepolia block #123, 11155111:123."""
-    words = [word for word in _BETWEEN_WORDS.split(text.lower()) if word not in {"", "block"}]
-    if len(words) > _MOST_WORDS:
+    words = [word for word in _WORD_SEPARATORS.split(text.lower()) if word not in {"", "block"}]
+    if len(words) > _MAX_WORDS:
         return
     for end in (*range(len(words) - 1, 0, -1), 0):
-        called, number = " ".join(words[:end]), " ".join(words[end:])
-        if _NUMBER.fullmatch(number) and (not called or called in chains):
-            found = int(re.sub("[^0-9]", "", number))
-            if found <= GREATEST:
-                yield found, chains[called] if called else None
+        name, number = " ".join(words[:end]), " ".join(words[end:])
+        if _NUMBER.fullmatch(number) and (not name or name in chains):
+            block = int(re.sub("[^0-9]", "", number))
+            if block <= GREATEST:
+                yield block, chains[name] if name else None
 
 
-def legible(text: str) -> str:
-    """To be shown: a mark replaces what cannot be seen, or turns the text beside it around."""
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+def printable(text: str) -> str:
+    """Replace characters that are invisible or change the direction of text."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _transactions(hash_: str, links: PageLinks) -> Iterator[Hit]:
+def _transaction_hits(hash_: str, links: PageLinks) -> Iterator[Hit]:
     for chain in search.chains_of_transaction(hash_):
-        address = reverse("transaction", args=[chain, hash_])
-        yield Hit("Transaction", f"{hash_} on {links.chain_name(chain)}", address)
+        url = reverse("transaction", args=[chain, hash_])
+        yield Hit("Transaction", f"{hash_} on {links.chain_name(chain)}", url)
 
 
-def _registries(digits: str, links: PageLinks) -> Iterator[Hit]:
-    for each in links.registries_at(digits):
-        name = f"{each.address} on {links.chain_name(each.destination)}"
-        address = reverse("registry", args=[each.destination, each.address])
-        yield Hit("Registry", name, address)
+def _registry_hits(digits: str, links: PageLinks) -> Iterator[Hit]:
+    for registry in links.registries_at(digits):
+        name = f"{registry.address} on {links.chain_name(registry.destination)}"
+        url = reverse("registry", args=[registry.destination, registry.address])
+        yield Hit("Registry", name, url)
 
 
-def _account(address: str) -> Hit:
+def _account_hit(address: str) -> Hit:
     return Hit("Account", address, reverse("account", args=[address]))
 
 
-def _block(chain: int, number: int, links: PageLinks) -> Hit:
+def _block_hit(chain: int, number: int, links: PageLinks) -> Hit:
     name = f"{number:,} of {links.chain_name(chain)}"
     return Hit("Block", name, reverse("block", args=[chain, number]))
 
 
 def search_page(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    typed = request.GET.get("q", "")
-    text = typed.strip()
-    is_too_long = len(text) > LONGEST
-    forms = [] if is_too_long or not text else list(forms_of(text, links))
-    hits = [hit for form in forms for hit in form.hits]
+    text = request.GET.get("q", "").strip()
+    is_too_long = len(text) > MAX_LENGTH
+    meanings = [] if is_too_long or not text else list(interpretations(text, links))
+    hits = [hit for meaning in meanings for hit in meaning.hits]
     if len(hits) == 1:
-        return redirect(hits[0].address)
+        return redirect(hits[0].url)
     return render(
         request,
         "search.html",
         {
             "links": links,
-            "forms": forms,
-            "kinds": [form.kind for form in forms],
-            "can_be_asked_for": any(form.can_be_asked_for for form in forms),
-            "looked_for": legible(text[:LONGEST]),
+            "meanings": meanings,
+            "kinds": [meaning.kind for meaning in meanings],
+            "is_requestable": any(meaning.is_requestable for meaning in meanings),
+            "search_text": printable(text[:MAX_LENGTH]),
             "hits": hits,
             "too_long": is_too_long,
-            "longest": LONGEST,
+            "max_length": MAX_LENGTH,
         },
     )

@@ -1,4 +1,4 @@
-"""How anyone reads a fact from its registry, ready to be copied; the texts are in the templates."""
+"""Code that reads a fact from its registry; the texts are in templates/snippets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +13,6 @@ LANGUAGES = {"cast": "cast", "web3py": "web3.py", "viem": "viem", "solidity": "S
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What the function takes, and what it is given."""
-
     type: str
     name: str
     value: str
@@ -22,7 +20,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class RegistryCall:
-    """The function of the registry that returns the fact, or reverts where it is not proven."""
+    """The registry's function that returns the fact, or reverts if it is not proven."""
 
     function: str
     arguments: tuple[Argument, ...]
@@ -30,38 +28,37 @@ class RegistryCall:
 
     @property
     def types(self) -> str:
-        return ",".join(each.type for each in self.arguments)
+        return ",".join(argument.type for argument in self.arguments)
 
     @property
-    def declared(self) -> str:
-        return ", ".join(f"{each.type} {each.name}" for each in self.arguments)
+    def parameters(self) -> str:
+        return ", ".join(f"{argument.type} {argument.name}" for argument in self.arguments)
 
     @property
-    def in_shell(self) -> str:
-        return " ".join(each.value for each in self.arguments)
+    def shell_arguments(self) -> str:
+        return " ".join(argument.value for argument in self.arguments)
 
     @property
-    def in_solidity(self) -> str:
-        return ", ".join(each.value for each in self.arguments)
+    def solidity_arguments(self) -> str:
+        return ", ".join(argument.value for argument in self.arguments)
 
     @property
-    def in_python(self) -> str:
-        return self._quoted({"uint256": "{}", "uint8": "{}"})
+    def python_arguments(self) -> str:
+        return self._format({"uint256": "{}", "uint8": "{}"})
 
     @property
-    def in_javascript(self) -> str:
-        return self._quoted({"uint256": "{}n", "uint8": "{}"})
+    def javascript_arguments(self) -> str:
+        return self._format({"uint256": "{}n", "uint8": "{}"})
 
-    def _quoted(self, forms: Mapping[str, str]) -> str:
-        """The arguments, each in the form of its type; without one, as a text."""
-        shown = (forms.get(each.type, '"{}"').format(each.value) for each in self.arguments)
-        return ", ".join(shown)
+    def _format(self, forms: Mapping[str, str]) -> str:
+        """`forms`: format strings by type; other types are quoted."""
+        return ", ".join(
+            forms.get(argument.type, '"{}"').format(argument.value) for argument in self.arguments
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """In one language."""
-
     key: str
     label: str
     text: str
@@ -86,9 +83,9 @@ def registry_call(fact: FactView) -> RegistryCall:
 
 def snippets(fact: FactView, registry: str) -> tuple[Snippet, ...]:
     """`registry`: its address."""
-    shown = {"call": registry_call(fact), "registry": registry, "fact": fact}
+    context = {"call": registry_call(fact), "registry": registry, "fact": fact}
     return tuple(
-        # Stripped, it is text to be escaped in a page, and no longer markup.
-        Snippet(key, label, render_to_string(f"snippets/{key}.txt", shown).strip())
+        # strip() returns a plain str, which templates escape.
+        Snippet(key, label, render_to_string(f"snippets/{key}.txt", context).strip())
         for key, label in LANGUAGES.items()
     )

@@ -1,4 +1,4 @@
-"""The start page, and what it shows of the newest batches."""
+"""The start page, with the newest batches and the service's figures."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,51 +8,54 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from explorer.pages.charts import charts_of
+from explorer.pages.charts import figure_charts
+from explorer.pages.formatting import MINUTE, age
 from explorer.pages.links import PageLinks
-from explorer.templatetags.tacitus import MINUTE, in_words
 from queries.reading.batches import ListedBatch
 from queries.reading.batches import batches as listed_batches
 from queries.reading.figures import figures
 
-MOST = 10
-ROUGHLY = 10  # seconds: a young batch's age is updated only so often
+NEWEST_BATCHES = 10
+AGE_UPDATE_SECONDS = 10  # for batches younger than a minute
 
 
 @dataclass(frozen=True, slots=True)
-class Newest:
-    """The batches, and what changes when anything of them does, their ages in words too."""
+class NewestBatches:
+    """`mark` changes if a status or the text of an age does."""
 
     batches: tuple[ListedBatch, ...]
     mark: str
 
 
-def newest(now: datetime) -> Newest:
-    batches = listed_batches(status="", destination=None, cursor=None, most=MOST).rows
-    shown = [(each.id, each.status, each.queries, _age(now, each.submitted)) for each in batches]
-    return Newest(batches, blake2s(repr(shown).encode(), digest_size=8).hexdigest())
+def newest_batches(now: datetime) -> NewestBatches:
+    batches = listed_batches(status="", destination=None, cursor=None, most=NEWEST_BATCHES).rows
+    content = [
+        (batch.id, batch.status, batch.queries, _rough_age(now, batch.submitted))
+        for batch in batches
+    ]
+    return NewestBatches(batches, blake2s(repr(content).encode(), digest_size=8).hexdigest())
 
 
-def _age(now: datetime, moment: datetime) -> str:
+def _rough_age(now: datetime, moment: datetime) -> str:
     seconds = (now - moment).total_seconds()
-    return str(seconds // ROUGHLY) if seconds < MINUTE else in_words(seconds)
+    return str(seconds // AGE_UPDATE_SECONDS) if seconds < MINUTE else age(seconds)
 
 
 def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
     now = timezone.now()
-    shown = figures(now.astimezone(UTC).date())
+    totals = figures(now.astimezone(UTC).date())
     context = {
         "links": links,
-        "newest": newest(now),
-        "figures": shown,
-        "charts": () if shown.empty else charts_of(shown),
+        "newest": newest_batches(now),
+        "figures": totals,
+        "charts": () if totals.empty else figure_charts(totals),
     }
     return render(request, "start.html", context)
 
 
 def newest_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    """The newest batches again, or nothing where they are as they were `seen`."""
-    shown = newest(timezone.now())
-    if request.GET.get("seen") == shown.mark:
+    """The newest batches; status 204 if the mark `seen` has not changed."""
+    newest = newest_batches(timezone.now())
+    if request.GET.get("seen") == newest.mark:
         return HttpResponse(status=204)
-    return render(request, "parts/newest.html", {"newest": shown, "links": links})
+    return render(request, "parts/newest.html", {"newest": newest, "links": links})

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 from eth_utils.address import is_checksum_address
 
-from accounts.sign_in.wallets import GREATEST_CHAIN_ID
+from accounts.shared.wallets import GREATEST_CHAIN_ID
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}

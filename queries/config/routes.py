@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from accounts.sign_in.wallets import GREATEST_CHAIN_ID
+from accounts.shared.wallets import GREATEST_CHAIN_ID
 from queries.config.limits import Limits, read_limits
 from queries.config.registries import VALID_UNTIL, Registry, RegistryKind, address_of
 from queries.config.routes_file import (

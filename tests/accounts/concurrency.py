@@ -1,4 +1,4 @@
-"""Many at once, each on a database connection of its own."""
+"""Concurrent calls, each on a database connection of its own."""
 
 import os
 import threading
@@ -8,23 +8,23 @@ from typing import TypeVar
 
 from django.db import connection
 
-# PostgreSQL has a hundred connections for all that runs, other workers of a test run as well.
-RUNNING = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-AT_ONCE = 100 if connection.vendor == "sqlite" else min(60, 80 // RUNNING)
+# PostgreSQL has a hundred connections, which the workers of a test run share.
+WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+MAX_THREADS = 100 if connection.vendor == "sqlite" else min(60, 80 // WORKERS)
 Result = TypeVar("Result")
 
 
 def all_at_once(work: Callable[[int], Result], count: int) -> list[Result]:
-    """What `work` returns for each of `count` numbers, begun together."""
-    begin = threading.Barrier(min(count, AT_ONCE))
+    """Call `work` with `count` numbers at the same time, and return the results."""
+    start = threading.Barrier(min(count, MAX_THREADS))
 
-    def one(number: int) -> Result:
-        if number < AT_ONCE:
-            begin.wait(timeout=60)
+    def run(number: int) -> Result:
+        if number < MAX_THREADS:
+            start.wait(timeout=60)
         try:
             return work(number)
         finally:
             connection.close()
 
-    with ThreadPoolExecutor(AT_ONCE) as threads:
-        return list(threads.map(one, range(count)))
+    with ThreadPoolExecutor(MAX_THREADS) as threads:
+        return list(threads.map(run, range(count)))

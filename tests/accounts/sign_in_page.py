@@ -1,4 +1,4 @@
-"""Someone at the sign-in page, for tests that ask for a `visit`."""
+"""The fixture `visit`: a visitor at the sign-in page."""
 
 from dataclasses import dataclass
 
@@ -11,8 +11,6 @@ from tests.accounts.wallet import Wallet, install
 
 @dataclass
 class Visit:
-    """Someone at the sign-in page."""
-
     page: Page
     site: str
 
@@ -23,21 +21,21 @@ class Visit:
     def choose(self, wallet: Wallet) -> None:
         self.page.get_by_role("button", name=wallet.name).click()
 
-    def reads(self, words: str) -> None:
-        expect(self.page.locator(".said")).to_contain_text(words)
+    def reads(self, sentence: str) -> None:
+        expect(self.page.locator(".status-text")).to_contain_text(sentence)
 
     def is_signed_in(self) -> None:
         expect(self.page.get_by_role("heading", name="Your first call")).to_be_visible()
 
     def was_signed_in(self) -> bool:
-        asked = self.page.context.request.get(f"{self.site}/dashboard", max_redirects=0)
-        return asked.status == 200
+        dashboard = self.page.context.request.get(f"{self.site}/dashboard", max_redirects=0)
+        return dashboard.status == 200
 
-    def signs_in_after_all(self, wallet: Wallet) -> None:
-        """Nothing broke: the next attempt in the same page works."""
+    def can_still_sign_in(self, wallet: Wallet) -> None:
+        """The next attempt on the same page works."""
         assert not self.was_signed_in()
-        for oddities in (wallet.refuses, wallet.says, wallet.holds, wallet.then):
-            oddities.clear()
+        wallet.refuses.clear()
+        wallet.holds.clear()
         expect(self.page.locator("[aria-busy]")).to_have_count(0)
         self.choose(wallet)
         self.is_signed_in()

@@ -1,4 +1,4 @@
-"""People with wallets, as a server sees them: keys that sign, and a client that posts."""
+"""Users with wallets: keys that sign, and a client that posts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from eth_account.messages import encode_defunct
 
 @dataclass(frozen=True)
 class Signer:
-    """Someone with a key and a browser."""
+    """A user with a key and a browser."""
 
     client: Client = field(default_factory=lambda: Client(enforce_csrf_checks=True))
     key: Any = field(default_factory=Key.create)
@@ -21,7 +21,7 @@ class Signer:
         return str(self.key.address)
 
     def post(self, path: str, content: Mapping[str, object], **headers: str) -> Any:
-        """As the page's script does, with the token that the page holds."""
+        """Post as the page's script does, with the page's CSRF token."""
         if "visit" not in self.client.cookies:
             self.client.get("/sign-in")
         token = self.client.cookies["visit"].value
@@ -33,10 +33,10 @@ class Signer:
         )
 
     def message(self, chain_id: str = "1", address: str = "") -> str:
-        asked = {"address": address or self.address, "chainId": chain_id}
-        answer = self.post("/sign-in/message", asked)
-        assert answer.status_code == 200, answer.content
-        return str(answer.json()["message"])
+        request = {"address": address or self.address, "chainId": chain_id}
+        response = self.post("/sign-in/message", request)
+        assert response.status_code == 200, response.content
+        return str(response.json()["message"])
 
     def sign(self, message: str) -> str:
         return "0x" + bytes(self.key.sign_message(encode_defunct(text=message)).signature).hex()

@@ -1,4 +1,4 @@
-"""The operator's pages in a real browser: under the strict policy, on a phone and on a desk."""
+"""The admin pages in a real browser, under the Content Security Policy."""
 
 import re
 from itertools import product
@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.keys import manage
 from accounts.models import Account
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from tests.browser import Pictures
 
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]
@@ -26,11 +26,11 @@ def _sign_in(page: Page, live_server: LiveServer) -> None:
     expect(page.locator("#user-tools strong")).to_have_text("keeper")
 
 
-def test_every_page_fits_and_keeps_the_policy(
+def test_every_admin_page_fits_the_window(
     page: Page, live_server: LiveServer, pictures: Pictures
 ) -> None:
     page.goto(f"{live_server.url}/admin/")
-    wide = _too_wide(page, pictures, "admin-login")
+    overflowing = _overflowing(page, pictures, "admin-login")
     _sign_in(page, live_server)
     owner, _ = Account.objects.of_wallet(Wallet(WALLET, 10))
     key = manage.add_key(owner, "a-name-without-any-space-that-goes-on-and-on-and-on-to-60")
@@ -48,22 +48,22 @@ def test_every_page_fits_and_keeps_the_policy(
     }
     for name, path in paths.items():
         page.goto(f"{live_server.url}/admin/{path}")
-        wide += _too_wide(page, pictures, f"admin-{name}")
-    assert wide == []
+        overflowing += _overflowing(page, pictures, f"admin-{name}")
+    assert overflowing == []
 
 
-def _too_wide(page: Page, pictures: Pictures, name: str) -> list[str]:
-    found = []
+def _overflowing(page: Page, pictures: Pictures, name: str) -> list[str]:
+    names = []
     for scheme, width in product(("light", "dark"), (360, 1200)):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": 800})
         pictures.take(page, f"{name}-{scheme}-{width}")
         if page.evaluate("document.documentElement.scrollWidth") > width:
-            found.append(f"{name} at {width}")
-    return found
+            names.append(f"{name} at {width}")
+    return names
 
 
-def test_a_key_is_revoked_and_an_account_disabled_by_hand(
+def test_an_operator_revokes_a_key_and_disables_an_account(
     page: Page, live_server: LiveServer
 ) -> None:
     _sign_in(page, live_server)

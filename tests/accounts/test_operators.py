@@ -1,4 +1,4 @@
-"""The operator's pages: who may come in, what they show, and what they can do."""
+"""The operators' admin pages and commands: access, content and actions."""
 
 import re
 from datetime import timedelta
@@ -16,7 +16,7 @@ from django.test import Client
 
 from accounts.keys import manage
 from accounts.models import Account, ApiKey, Session
-from accounts.shared import rate_limits
+from accounts.sign_in import attempts
 from tests.accounts.signers import Signer
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ PASSWORD = "correct horse battery staple"  # noqa: S105
 
 @pytest.fixture(autouse=True)
 def _quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A password's hash is to take long, and here it is made and checked again and again."""
+    """Hashing is slow on purpose."""
     monkeypatch.setattr(PBKDF2PasswordHasher, "iterations", 1_000)
 
 
@@ -35,8 +35,8 @@ def superuser(monkeypatch: pytest.MonkeyPatch) -> Client:
     monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", PASSWORD)
     call_command("createsuperuser", "--no-input", "--username", "keeper", stdout=StringIO())
     client = Client()
-    answer = client.post("/admin/login/", {"username": "keeper", "password": PASSWORD})
-    assert answer.status_code == 302
+    response = client.post("/admin/login/", {"username": "keeper", "password": PASSWORD})
+    assert response.status_code == 302
     return client
 
 
@@ -47,21 +47,16 @@ def wallet_operator(settings: LazySettings) -> Signer:
     return signer
 
 
-def test_a_wallet_that_the_settings_name_comes_in_until_they_do_not(settings: LazySettings) -> None:
+def test_wallets_in_the_setting_have_access_unless_removed_or_disabled(
+    settings: LazySettings,
+) -> None:
     operator = wallet_operator(settings)
     assert operator.client.get("/admin/").status_code == 200
     settings.OPERATORS = []
     assert operator.client.get("/admin/").status_code == 302
-
-
-def test_a_disabled_operator_is_out(settings: LazySettings) -> None:
-    operator = wallet_operator(settings)
+    settings.OPERATORS = [operator.address]
     Account.objects.update(is_active=False)
     assert operator.client.get("/admin/").status_code == 302
-
-
-def test_one_whom_createsuperuser_made_comes_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert superuser(monkeypatch).get("/admin/").status_code == 200
 
 
 def test_a_short_password_is_refused() -> None:
@@ -82,20 +77,20 @@ def test_a_new_password_ends_the_other_sessions(monkeypatch: pytest.MonkeyPatch)
     assert elsewhere.get("/admin/").status_code == 302
 
 
-def test_passwords_are_tried_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limits, "PASSWORDS_OF_A_NETWORK", 2)
+def test_password_attempts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "PASSWORDS_PER_NETWORK", 2)
     client = Client(headers={"Accept": "text/html"})
     wrong = {"username": "keeper", "password": "wrong"}
     assert [client.post("/admin/login/", wrong).status_code for _ in range(3)] == [200, 200, 429]
-    refused = client.post("/admin/login/", wrong)
-    assert "Too many attempts" in refused.text
-    assert 0 < int(refused["Retry-After"]) <= 600
+    refusal = client.post("/admin/login/", wrong)
+    assert "Too many attempts" in refusal.text
+    assert 0 < int(refusal["Retry-After"]) <= 600
 
 
 def test_no_page_shows_a_secret_or_a_digest(settings: LazySettings) -> None:
     operator = wallet_operator(settings)
     key = manage.rotate(Account.objects.get(), ApiKey.objects.get().pk, 1, timedelta(days=1))
-    text = str(manage.shown(key))
+    text = str(manage.reveal(key))
     for path in (
         "account/",
         f"account/{key.owner_id}/change/",
@@ -103,63 +98,63 @@ def test_no_page_shows_a_secret_or_a_digest(settings: LazySettings) -> None:
         f"apikey/{key.pk}/change/",
         f"apikey/{key.pk}/history/",
     ):
-        answer = operator.client.get(f"/admin/accounts/{path}")
-        assert answer.status_code == 200, path
-        assert key.id in answer.text or "account" in path
+        response = operator.client.get(f"/admin/accounts/{path}")
+        assert response.status_code == 200, path
+        assert key.id in response.text or "account" in path
         for secret in (text.rpartition("_")[2], key.digest, key.previous_digest):
-            assert secret not in answer.text
+            assert secret not in response.text
         inline = r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son[a-z]+=|javascript:"
-        assert not re.search(inline, answer.text)
+        assert not re.search(inline, response.text)
 
 
-def _act(operator: Signer, page: str, action: str, row: Any) -> str:
+def _run_action(operator: Signer, page: str, action: str, row: Any) -> str:
     form = {
         "action": action,
         "_selected_action": row,
         "csrfmiddlewaretoken": operator.client.cookies["visit"].value,
     }
-    answer = operator.client.post(f"/admin/accounts/{page}/", form, follow=True)
-    assert answer.status_code == 200
-    return str(answer.text)
+    response = operator.client.post(f"/admin/accounts/{page}/", form, follow=True)
+    assert response.status_code == 200
+    return str(response.text)
 
 
-def _save(client: Client, account: Account, **form: str) -> None:
-    """The form of an account's page, without the tick at `enabled`."""
+def _save_disabled(client: Client, account: Account) -> None:
+    """Send the form of an account's page with `enabled` unchecked."""
     token = client.cookies["visit"].value if "visit" in client.cookies else ""
     path = f"/admin/accounts/account/{account.pk}/change/"
-    answer = client.post(path, {**form, "csrfmiddlewaretoken": token}, follow=True)
-    assert answer.status_code == 200
+    response = client.post(path, {"csrfmiddlewaretoken": token}, follow=True)
+    assert response.status_code == 200
 
 
-def test_nobody_disables_himself_in_either_place(settings: LazySettings) -> None:
+def test_operators_cannot_disable_themselves_by_action_or_form(settings: LazySettings) -> None:
     operator = wallet_operator(settings)
     own = Account.objects.get(address=operator.address)
-    page = _act(operator, "account", "disable", own.pk)
+    page = _run_action(operator, "account", "disable", own.pk)
     assert "Disabled: 0." in page
     assert "Unchanged: 1. You cannot disable or enable your own account" in page
-    _save(operator.client, own)
+    _save_disabled(operator.client, own)
     assert Account.objects.get().is_active
 
 
-def test_what_an_operator_does_is_written_down(settings: LazySettings) -> None:
-    operator, person = wallet_operator(settings), Signer()
-    person.sign_in()
-    account = Account.objects.get(address=person.address)
+def test_operators_actions_are_logged(settings: LazySettings) -> None:
+    operator, user = wallet_operator(settings), Signer()
+    user.sign_in()
+    account = Account.objects.get(address=user.address)
     key = account.keys.get()
-    _act(operator, "account", "disable", account.pk)
-    _act(operator, "account", "enable", account.pk)
-    _act(operator, "apikey", "revoke", key.pk)
-    _act(operator, "apikey", "revoke", key.pk)
-    by = Account.objects.get(address=operator.address)
-    done = LogEntry.objects.filter(user=by).order_by("pk")
-    assert [(each.object_id, each.change_message) for each in done] == [
+    _run_action(operator, "account", "disable", account.pk)
+    _run_action(operator, "account", "enable", account.pk)
+    _run_action(operator, "apikey", "revoke", key.pk)
+    _run_action(operator, "apikey", "revoke", key.pk)
+    own = Account.objects.get(address=operator.address)
+    entries = LogEntry.objects.filter(user=own).order_by("pk")
+    assert [(entry.object_id, entry.change_message) for entry in entries] == [
         (str(account.pk), "Disabled."),
         (str(account.pk), "Enabled."),
         (key.pk, "Revoked."),
     ]
 
 
-def test_nothing_is_added_or_deleted_by_hand(settings: LazySettings) -> None:
+def test_operators_cannot_add_or_delete_rows(settings: LazySettings) -> None:
     operator = wallet_operator(settings)
     account = Account.objects.get()
     for page in ("account/add/", "apikey/add/", f"account/{account.pk}/delete/"):
@@ -173,42 +168,27 @@ def _create(*arguments: str) -> str:
     return out.getvalue()
 
 
-def test_a_key_is_made_without_a_browser(client: Client) -> None:
+def test_create_api_key_prints_a_working_key(client: Client) -> None:
     text = _create("--owner", WALLET.lower(), "--name", "Relay")
     assert re.fullmatch(r"tct_\S+\n", text)
-    told = client.get("/api-key", headers={"api-key": text.strip()}).json()
-    assert (told["owner"], told["name"]) == (WALLET, "Relay")
+    answer = client.get("/api-key", headers={"api-key": text.strip()}).json()
+    assert (answer["owner"], answer["name"]) == (WALLET, "Relay")
     _create("--owner", WALLET)
     assert Account.objects.count() == 1
     assert set(ApiKey.objects.values_list("name", flat=True)) == {"Relay", "Command line"}
 
 
-def test_a_contract_wallet_is_named_with_its_chain(client: Client) -> None:
+def test_create_api_key_takes_a_contract_wallet_s_chain(client: Client) -> None:
     text = _create("--owner", WALLET, "--chain", "10")
-    told = client.get("/api-key", headers={"api-key": text.strip()}).json()
-    assert (told["owner"], told["ownerChainId"]) == (WALLET, "10")
+    answer = client.get("/api-key", headers={"api-key": text.strip()}).json()
+    assert (answer["owner"], answer["ownerChainId"]) == (WALLET, "10")
     _create("--owner", WALLET)
-    assert [str(each) for each in Account.objects.order_by("pk")] == [
-        f"{WALLET} on chain 10",
-        WALLET,
-    ]
+    names = [str(account) for account in Account.objects.order_by("pk")]
+    assert names == [f"{WALLET} on chain 10", WALLET]
 
 
-def test_its_owner_finds_it_after_signing_in() -> None:
-    signer = Signer()
-    _create("--owner", signer.address)
-    signer.sign_in()
-    assert [key.name for key in Account.objects.get().keys.all()] == ["Command line"]
-
-
-@pytest.mark.parametrize(
-    ("address", "sentence"),
-    [
-        ("vitalik.eth", "An account's address is 0x and 40 hex digits"),
-        (WALLET.replace("d8dA", "D8dA"), "An account's address is 0x and 40 hex digits"),
-    ],
-)
-def test_an_address_that_is_none_makes_no_key(address: str, sentence: str) -> None:
-    with pytest.raises(CommandError, match=sentence):
+@pytest.mark.parametrize("address", ["vitalik.eth", WALLET.replace("d8dA", "D8dA")])
+def test_create_api_key_refuses_a_malformed_address(address: str) -> None:
+    with pytest.raises(CommandError, match="An account's address is 0x and 40 hex digits"):
         _create("--owner", address)
     assert not Account.objects.exists()

@@ -1,4 +1,7 @@
-"""Sign-ins besides the forged messages, which the scenarios try: wallets, requests, places."""
+"""Refused sign-ins: contract wallets, malformed requests, other origins.
+
+tests/scenarios/test_sign_in.py tries forged messages.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,15 +12,15 @@ from django.urls import path
 
 from accounts import views
 from accounts.models import Account, Session, SignInNonce
-from accounts.sign_in.siwe import VALID_FOR
-from accounts.sign_in.wallets import WalletAnswer
-from explorer import urls as house
+from accounts.shared.wallets import WalletAnswer
+from accounts.sign_in.siwe import VALIDITY
+from explorer import urls
 from tests.accounts.signers import Signer
 
 pytestmark = pytest.mark.django_db
 
 
-CHAINS = {
+ANSWERS = {
     11: WalletAnswer.ACCEPTED,
     12: WalletAnswer.ACCEPTED,
     5: WalletAnswer.REFUSED,
@@ -27,43 +30,41 @@ CHAINS = {
 
 
 def _ask(chain_id: int, *_: object) -> WalletAnswer:
-    return CHAINS[chain_id]
+    return ANSWERS[chain_id]
 
 
-# What chains answer is tried on real ones elsewhere; here it is what the refusals say of it.
-urlpatterns = [path("sign-in", views.sign_in, {"ask": _ask}), *house.urlpatterns]
+# tests/queries/chain asks real contract wallets.
+urlpatterns = [path("sign-in", views.sign_in, {"ask": _ask}), *urls.urlpatterns]
 
 
 @pytest.mark.urls(__name__)
 @pytest.mark.parametrize(
-    ("chain", "code", "said"),
+    ("chain", "code", "sentence"),
     [
         ("5", "signature_refused", "does not accept this signature"),
         ("6", "signature_refused", "no contract wallet at the address"),
         ("8", "wallet_unreachable", "Try again in a minute"),
     ],
 )
-def test_what_a_contract_wallet_answers_is_a_sentence(chain: str, code: str, said: str) -> None:
+def test_a_contract_wallet_s_refusal_says_why(chain: str, code: str, sentence: str) -> None:
     signer = Signer()
     answer = signer.show(signer.message(chain), f"0x{96 * '11'}")
     assert answer.json()["code"] == code
-    assert said in answer.json()["error"]
+    assert sentence in answer.json()["error"]
     assert not Session.objects.exists()
 
 
-def test_a_message_that_was_not_used_in_time_is_refused() -> None:
+def test_an_expired_message_is_refused() -> None:
     signer = Signer()
     message = signer.message()
-    SignInNonce.objects.update(issued=datetime.now(UTC) - VALID_FOR - timedelta(seconds=1))
-    told = signer.show(message, signer.sign(message)).json()
-    assert told["code"] == "message_refused"
+    SignInNonce.objects.update(issued_at=datetime.now(UTC) - VALIDITY - timedelta(seconds=1))
+    error = signer.show(message, signer.sign(message)).json()
+    assert error["code"] == "message_refused"
 
 
 @pytest.mark.urls(__name__)
-def test_the_same_address_on_another_chain_or_with_its_own_key_is_another_account(
-    settings: LazySettings,
-) -> None:
-    """On another chain a stranger may have put a wallet there, and its node may lie."""
+def test_a_contract_wallet_is_a_separate_account_on_every_chain(settings: LazySettings) -> None:
+    """A stranger may deploy a wallet at the same address of another chain."""
     owner, stranger = Signer(), Signer()
     for signer, chain in ((owner, "11"), (stranger, "12")):
         message = signer.message(chain, address=owner.address)
@@ -71,14 +72,15 @@ def test_the_same_address_on_another_chain_or_with_its_own_key_is_another_accoun
     own_key = Signer(key=owner.key)
     for _ in range(2):  # whatever network the wallet is on
         assert own_key.sign_in().status_code == 200
-    accounts = {each.chain_id: each for each in Account.objects.filter(address=owner.address)}
-    assert set(accounts) == {11, 12, None}
-    for signer, chain_id in ((owner, 11), (stranger, 12), (own_key, None)):
+    signers = {11: owner, 12: stranger, None: own_key}
+    accounts = Account.objects.filter(address=owner.address)
+    keys = {account.chain_id: account.keys.get().id for account in accounts}
+    assert set(keys) == set(signers)
+    for chain_id, signer in signers.items():
         page = signer.client.get("/dashboard").text
-        shown = [each for each in accounts if accounts[each].keys.get().id in page]
-        assert shown == [chain_id]
+        assert [chain for chain in keys if keys[chain] in page] == [chain_id]
     settings.OPERATORS = [f"11:{owner.address}"]
-    statuses = [each.client.get("/admin/").status_code for each in (owner, stranger, own_key)]
+    statuses = [signer.client.get("/admin/").status_code for signer in signers.values()]
     assert statuses == [200, 302, 302]
 
 
@@ -89,7 +91,7 @@ def test_the_same_address_on_another_chain_or_with_its_own_key_is_another_accoun
         b'{"message": 1, "signature": "0x"}',
     ],
 )  # fmt: skip
-def test_a_request_that_is_none_is_refused(body: bytes) -> None:
+def test_a_malformed_request_is_refused(body: bytes) -> None:
     answer = Client().post("/sign-in", body, content_type="application/json")
     assert (answer.status_code, answer.json()["code"]) == (400, "request_malformed")
 
@@ -105,33 +107,29 @@ ADDRESS = "0x" + 40 * "0"
         (ADDRESS, "٣"), (ADDRESS, "0xffffffffffffffff"),
     ],
 )  # fmt: skip
-def test_no_message_is_issued_for_what_is_no_wallet(address: object, chain: object) -> None:
+def test_no_message_is_issued_for_a_malformed_wallet(address: object, chain: object) -> None:
     answer = Signer().post("/sign-in/message", {"address": address, "chainId": chain})
     assert (answer.status_code, answer.json()["code"]) == (400, "request_malformed")
     assert not SignInNonce.objects.exists()
 
 
-def test_no_message_is_issued_or_taken_at_an_address_the_operator_did_not_name(
-    settings: LazySettings,
-) -> None:
-    """Another program's page on this machine could have its visitors sign for it."""
+def test_no_message_is_issued_or_accepted_on_another_port(settings: LazySettings) -> None:
+    """Another program's page on this machine could have its visitors sign our messages."""
     settings.ALLOWED_HOSTS = ["testserver"]
     signer = Signer()
     message = signer.message()
     elsewhere = {"Host": "testserver:3000"}
-    asked = {"address": signer.address, "chainId": "1"}
-    shown = {"message": message, "signature": signer.sign(message)}
-    for refused in (
-        signer.post("/sign-in/message", asked, **elsewhere),
-        signer.post("/sign-in", shown, **elsewhere),
-    ):
-        assert (refused.status_code, refused.json()["code"]) == (400, "wrong_place")
+    wallet = {"address": signer.address, "chainId": "1"}
+    signed = {"message": message, "signature": signer.sign(message)}
+    for address, content in (("/sign-in/message", wallet), ("/sign-in", signed)):
+        response = signer.post(address, content, **elsewhere)
+        assert (response.status_code, response.json()["code"]) == (400, "wrong_place")
 
 
-def test_in_production_only_the_operators_addresses_are_named(settings: LazySettings) -> None:
+def test_in_production_only_the_configured_origins_issue_messages(settings: LazySettings) -> None:
     settings.DEVELOPMENT = False
     signer = Signer()
-    asked = {"address": signer.address, "chainId": "1"}
-    assert signer.post("/sign-in/message", asked).json()["code"] == "wrong_place"
+    wallet = {"address": signer.address, "chainId": "1"}
+    assert signer.post("/sign-in/message", wallet).json()["code"] == "wrong_place"
     settings.SIGN_IN_ORIGINS = ["http://testserver"]
-    assert signer.post("/sign-in/message", asked).status_code == 200
+    assert signer.post("/sign-in/message", wallet).status_code == 200

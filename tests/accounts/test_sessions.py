@@ -1,4 +1,4 @@
-"""Signed-in browsers: seen by their owner, ended one by one or all, useless to who reads them."""
+"""Sessions: listed, expired, limited, and useless to a reader of the database."""
 
 from datetime import UTC, datetime, timedelta
 from http.cookies import SimpleCookie
@@ -8,7 +8,7 @@ from django.test import Client
 
 from accounts.models import Account, Session
 from accounts.sign_in import sessions
-from accounts.sign_in.sessions import forget_ended, sessions_of, stored_key
+from accounts.sign_in.sessions import active_sessions, delete_expired, session_digest
 from tests.accounts.signers import Signer
 
 pytestmark = pytest.mark.django_db
@@ -20,8 +20,8 @@ def two_browsers() -> tuple[Signer, Signer]:
     second = Signer(
         key=first.key, client=Client(enforce_csrf_checks=True, headers={"User-Agent": FIREFOX})
     )
-    for each in (first, second):
-        assert each.sign_in().status_code == 200
+    for signer in (first, second):
+        assert signer.sign_in().status_code == 200
     return first, second
 
 
@@ -30,81 +30,84 @@ def post(signer: Signer, path: str) -> str:
     return str(signer.client.post(path, {"csrfmiddlewaretoken": token})["Location"])
 
 
-def is_in(signer: Signer) -> bool:
+def is_signed_in(signer: Signer) -> bool:
     return signer.client.get("/dashboard").status_code == 200
 
 
-def test_they_are_listed() -> None:
+def test_sessions_are_listed_by_browser() -> None:
     _, second = two_browsers()
-    listed = {row.browser: row for row in sessions_of(Account.objects.get())}
+    listed = {row.browser: row for row in active_sessions(Account.objects.get())}
     assert set(listed) == {"An unknown browser", "Firefox on Linux"}
     row = listed["Firefox on Linux"]
-    assert row.session_key == stored_key(second.client.cookies["session"].value)
-    assert row.signed_in is not None
+    assert row.session_key == session_digest(second.client.cookies["session"].value)
+    assert row.signed_in_at is not None
     assert row.last_seen is not None
-    assert abs(datetime.now(UTC) - row.signed_in) < timedelta(seconds=10)
+    assert abs(datetime.now(UTC) - row.signed_in_at) < timedelta(seconds=10)
 
 
-def test_the_database_does_not_hold_what_the_cookie_does() -> None:
+def test_the_database_does_not_contain_the_cookie_s_key() -> None:
     signer, _ = two_browsers()
     cookie = signer.client.cookies["session"].value
-    held = " ".join(str(value) for row in Session.objects.values() for value in row.values())
-    assert cookie not in held
+    stored = " ".join(str(value) for row in Session.objects.values() for value in row.values())
+    assert cookie not in stored
     thief = Client()
     for row in Session.objects.all():
         thief.cookies = SimpleCookie({"session": row.session_key})
         assert thief.get("/dashboard").status_code == 302
 
 
-def test_nobody_can_end_a_strangers() -> None:
+def test_only_its_owner_can_end_a_session() -> None:
     first, _ = two_browsers()
     stranger = Signer()
     stranger.sign_in()
-    post(stranger, f"/sessions/{stored_key(first.client.cookies['session'].value)}/end")
-    assert is_in(first)
+    post(stranger, f"/sessions/{session_digest(first.client.cookies['session'].value)}/end")
+    assert is_signed_in(first)
 
 
-def test_one_that_has_ended_is_out_and_forgotten() -> None:
+def test_an_expired_session_is_signed_out_and_deleted() -> None:
     first, second = two_browsers()
-    key = stored_key(first.client.cookies["session"].value)
+    key = session_digest(first.client.cookies["session"].value)
     Session.objects.filter(pk=key).update(expire_date=datetime.now(UTC) - timedelta(seconds=1))
-    assert (is_in(first), is_in(second)) == (False, True)
-    forget_ended()
+    assert (is_signed_in(first), is_signed_in(second)) == (False, True)
+    delete_expired()
     assert not Session.objects.filter(pk=key).exists()
-    assert is_in(second)
+    assert is_signed_in(second)
 
 
-def test_being_seen_keeps_a_session_for_90_days_after_the_sign_in_and_no_longer() -> None:
+def test_use_extends_a_session_to_at_most_90_days_after_the_sign_in() -> None:
     first, _ = two_browsers()
-    key = stored_key(first.client.cookies["session"].value)
+    key = session_digest(first.client.cookies["session"].value)
     store = first.client.session
     store["signed_in"] = (datetime.now(UTC) - timedelta(days=85)).isoformat()
     store.save()
     Session.objects.filter(pk=key).update(last_seen=datetime.now(UTC) - timedelta(minutes=6))
-    assert is_in(first)
-    left = Session.objects.get(pk=key).expire_date - datetime.now(UTC)
-    assert timedelta(days=4, hours=23) < left <= timedelta(days=5)
+    assert is_signed_in(first)
+    remaining = Session.objects.get(pk=key).expire_date - datetime.now(UTC)
+    assert timedelta(days=4, hours=23) < remaining <= timedelta(days=5)
     store["signed_in"] = (datetime.now(UTC) - timedelta(days=91)).isoformat()
     store.save()
-    assert not is_in(first)
+    assert not is_signed_in(first)
 
 
-def test_of_too_many_the_oldest_go_at_sign_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "SESSIONS_OF_AN_ACCOUNT", 2)
+def test_signing_in_above_the_limit_ends_the_stalest_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "MAX_SESSIONS_PER_ACCOUNT", 2)
     first, second = two_browsers()
     stranger = Signer()
     stranger.sign_in()
-    key = stored_key(first.client.cookies["session"].value)
+    key = session_digest(first.client.cookies["session"].value)
     Session.objects.filter(pk=key).update(last_seen=datetime.now(UTC) - timedelta(days=1))
     third = Signer(key=first.key)
     third.sign_in()
-    assert [is_in(each) for each in (first, second, third, stranger)] == [False, True, True, True]
+    assert not is_signed_in(first)
+    assert all(is_signed_in(signer) for signer in (second, third, stranger))
 
 
 @pytest.mark.parametrize(
     "path", ["/keys", "/keys/aaaaaaaaaa/revoke", "/sessions/x/end", "/sign-out-everywhere"]
 )
-def test_a_form_whose_session_has_ended_says_that_nothing_was_changed(path: str) -> None:
+def test_a_form_of_an_ended_session_changes_nothing_and_says_so(path: str) -> None:
     first, _ = two_browsers()
     Session.objects.all().delete()
     assert post(first, path) == "/sign-in?next=/dashboard"

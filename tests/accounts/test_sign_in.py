@@ -1,4 +1,4 @@
-"""Signing in as a server sees it: once for a nonce, a new session, never somewhere else."""
+"""Signing in: single-use nonces, fresh sessions, safe redirects, limits, concurrency."""
 
 import re
 import secrets
@@ -14,35 +14,24 @@ from django.test import Client, RequestFactory
 from accounts.models import Account, Session, SignInNonce
 from accounts.shared import rate_limits
 from accounts.shared.errors import Refusal
-from accounts.sign_in import siwe
+from accounts.sign_in import attempts, siwe
 from accounts.sign_in.siwe import spend_nonce
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer
 
 
 @pytest.mark.django_db
-def test_the_same_wallet_is_the_same_account_with_the_same_key() -> None:
+def test_signing_in_renews_the_session_and_the_csrf_token() -> None:
     signer = Signer()
     signer.sign_in()
-    again = Signer(key=signer.key)
-    assert again.sign_in().status_code == 200
-    assert Account.objects.count() == 1
-    assert Account.objects.get().keys.count() == 1
-    assert Session.objects.count() == 2
-
-
-@pytest.mark.django_db
-def test_the_session_and_the_token_change_at_sign_in() -> None:
-    signer = Signer()
-    signer.sign_in()
-    first = {name: signer.client.cookies[name].value for name in ("session", "visit")}
+    old = {name: signer.client.cookies[name].value for name in ("session", "visit")}
     assert signer.sign_in().status_code == 200
-    for name, value in first.items():
+    for name, value in old.items():
         assert signer.client.cookies[name].value != value
 
 
 @pytest.mark.django_db
-def test_a_session_that_someone_planted_is_not_the_one_signed_in() -> None:
+def test_a_session_cookie_that_was_set_before_sign_in_does_not_become_valid() -> None:
     signer = Signer()
     signer.client.cookies["session"] = "planted" * 5
     assert signer.sign_in().status_code == 200
@@ -54,7 +43,7 @@ def test_a_session_that_someone_planted_is_not_the_one_signed_in() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("wanted", "reached"),
+    ("next_url", "target"),
     [
         ("/admin/", "/admin/"),
         ("/dashboard?a=b", "/dashboard?a=b"),
@@ -68,12 +57,12 @@ def test_a_session_that_someone_planted_is_not_the_one_signed_in() -> None:
         (7, "/dashboard"),
     ],
 )
-def test_it_leads_to_a_page_of_ours(wanted: object, reached: str) -> None:
-    assert Signer().sign_in(next=wanted).json() == {"next": reached}
+def test_signing_in_redirects_only_within_the_site(next_url: object, target: str) -> None:
+    assert Signer().sign_in(next=next_url).json() == {"next": target}
 
 
 @pytest.mark.django_db
-def test_a_disabled_account_cannot_sign_in_and_its_browsers_are_out() -> None:
+def test_a_disabled_account_is_signed_out_and_cannot_sign_in() -> None:
     signer = Signer()
     signer.sign_in()
     Account.objects.update(is_active=False)
@@ -81,64 +70,58 @@ def test_a_disabled_account_cannot_sign_in_and_its_browsers_are_out() -> None:
     answer = signer.sign_in()
     assert (answer.status_code, answer.json()["code"]) == (403, "account_disabled")
     assert SignInNonce.objects.count() == 2
-    assert not SignInNonce.objects.filter(spent=None).exists()
+    assert not SignInNonce.objects.filter(spent_at=None).exists()
 
 
 @pytest.mark.django_db
-def test_a_message_is_good_for_five_minutes_and_its_nonce_cannot_be_guessed(
+def test_a_message_is_valid_for_five_minutes_and_its_nonce_is_random(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each of its characters is the system's random number."""
-    chosen: list[str] = []
+    letters: list[str] = []
 
-    def choose(of: str) -> str:
-        chosen.append(secrets.choice(of))
-        return chosen[-1]
+    def choice(alphabet: str) -> str:
+        letters.append(secrets.choice(alphabet))
+        return letters[-1]
 
-    monkeypatch.setattr(siwe, "secrets", SimpleNamespace(choice=choose))
+    monkeypatch.setattr(siwe, "secrets", SimpleNamespace(choice=choice))
     signer = Signer()
-    messages = [signer.message() for _ in range(3)]
-    fields = [
-        dict(re.findall("^([A-Z][A-Za-z ]+): (.*)$", each, re.MULTILINE)) for each in messages
-    ]
-    for each in fields:
-        issued, until = (
-            datetime.fromisoformat(each[name]) for name in ("Issued At", "Expiration Time")
+    for start in (0, 16, 32):
+        message = signer.message()
+        fields = dict(re.findall("^([A-Z][A-Za-z ]+): (.*)$", message, re.MULTILINE))
+        issued, expires = (
+            datetime.fromisoformat(fields[name]) for name in ("Issued At", "Expiration Time")
         )
-        assert until - issued == timedelta(minutes=5)
-        assert re.fullmatch("[A-Za-z0-9]{16}", each["Nonce"])
-    assert [each["Nonce"] for each in fields] == [
-        "".join(chosen[start : start + 16]) for start in (0, 16, 32)
-    ]
+        assert expires - issued == timedelta(minutes=5)
+        assert fields["Nonce"] == "".join(letters[start : start + 16])
+        assert re.fullmatch("[A-Za-z0-9]{16}", fields["Nonce"])
 
 
 @pytest.mark.django_db
-def test_only_the_browser_that_asked_spends_its_nonce() -> None:
-    """Also where what was checked before would have let another one through."""
+def test_only_the_browser_that_requested_a_nonce_can_spend_it() -> None:
     signer = Signer()
     signer.message()
     nonce = SignInNonce.objects.get().nonce
     with pytest.raises(Refusal, match="another browser"):
         spend_nonce(RequestFactory().post("/sign-in"), nonce)
-    assert SignInNonce.objects.get().spent is None
+    assert SignInNonce.objects.get().spent_at is None
 
 
 @pytest.mark.django_db
-def test_nobody_can_lock_out_a_strangers_wallet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limits, "OF_A_WALLET", 2)
+def test_wrong_signatures_do_not_lock_out_the_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "ATTEMPTS_PER_WALLET", 2)
     signer = Signer()
     for _ in range(5):
         stranger = Signer()
         message = stranger.message(address=signer.address)
-        refused = stranger.show(message, stranger.sign(message))
-        assert refused.json()["code"] == "signature_refused"
+        response = stranger.show(message, stranger.sign(message))
+        assert response.json()["code"] == "signature_refused"
     assert signer.sign_in().status_code == 200
     assert signer.sign_in().status_code == 200
-    assert signer.sign_in().json()["code"] == "too_many_attempts"  # by its own hand
+    assert signer.sign_in().json()["code"] == "too_many_attempts"
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_hundred_sign_ins_with_one_nonce_are_one_session() -> None:
+def test_concurrent_sign_ins_with_one_nonce_create_one_session() -> None:
     signer = Signer()
     message = signer.message()
     signature = signer.sign(message)
@@ -148,23 +131,21 @@ def test_a_hundred_sign_ins_with_one_nonce_are_one_session() -> None:
         twin.client.cookies["visit"] = signer.client.cookies["visit"].value
         return twin.show(message, signature)
 
-    with limits_out_of_the_way():
+    with without_limits():
         answers = all_at_once(show, 100)
     assert sorted(answer.status_code for answer in answers) == [200] + 99 * [400]
     assert {answer.json().get("code") for answer in answers} == {None, "message_refused"}
     assert Session.objects.count() == 1
-    assert Account.objects.count() == 1
-    assert Account.objects.get().keys.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_first_sign_ins_of_one_wallet_at_once_make_one_account_with_one_key() -> None:
+def test_concurrent_first_sign_ins_of_a_wallet_create_one_account_with_one_key() -> None:
     signer = Signer()
 
     def sign_in(_: int) -> Any:
         return Signer(key=signer.key).sign_in()
 
-    with limits_out_of_the_way():
+    with without_limits():
         answers = all_at_once(sign_in, 20)
     assert {answer.status_code for answer in answers} == {200}
     assert Account.objects.get().keys.count() == 1
@@ -172,9 +153,9 @@ def test_first_sign_ins_of_one_wallet_at_once_make_one_account_with_one_key() ->
 
 
 @contextmanager
-def limits_out_of_the_way() -> Iterator[None]:
+def without_limits() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        for name in ("OF_A_NETWORK", "OF_A_BROWSER", "OF_A_WALLET"):
-            patched.setattr(rate_limits, name, 1_000)
-        patched.setattr(rate_limits, "WAIT_SECONDS", 60)  # a hundred threads on one machine wait
+        for name in ("ATTEMPTS_PER_NETWORK", "ATTEMPTS_PER_BROWSER", "ATTEMPTS_PER_WALLET"):
+            patched.setattr(attempts, name, 1_000)
+        patched.setattr(rate_limits, "LOCK_TIMEOUT", 60)  # a hundred threads on one machine wait
         yield

@@ -1,4 +1,4 @@
-"""Signing in: a real browser, a wallet that really signs, and all that may go wrong between."""
+"""Signing in with a wallet in a real browser."""
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -18,7 +18,7 @@ OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
 @pytest.fixture
 def documents(page: Page) -> Iterator[list[str]]:
-    """Every document that the page loads."""
+    """Collect the documents that the page loads."""
     loaded: list[str] = []
 
     def note(response: Response) -> None:
@@ -30,7 +30,7 @@ def documents(page: Page) -> Iterator[list[str]]:
     page.remove_listener("response", note)
 
 
-def test_from_the_start_page_to_the_key_in_one_load_after_the_signature(
+def test_signing_in_from_the_start_page_loads_three_documents(
     visit: Visit, wallet: Wallet, documents: list[str]
 ) -> None:
     install(visit.page, wallet)
@@ -43,7 +43,7 @@ def test_from_the_start_page_to_the_key_in_one_load_after_the_signature(
         f"200 {visit.site}/sign-in",
         f"200 {visit.site}/dashboard",
     ]
-    assert wallet.asked == [
+    assert wallet.requests == [
         "eth_requestAccounts",
         "eth_chainId",
         "personal_sign",
@@ -53,15 +53,15 @@ def test_from_the_start_page_to_the_key_in_one_load_after_the_signature(
     assert Account.objects.get().address.lower() == wallet.accounts[0].lower()  # type: ignore[union-attr]
 
 
-def test_it_goes_on_where_the_visitor_wanted_to_go(visit: Visit, wallet: Wallet) -> None:
+def test_signing_in_leads_to_the_requested_page(visit: Visit, wallet: Wallet) -> None:
     visit.open(wallet, query="?next=/%23trust")
     visit.choose(wallet)
     visit.page.wait_for_url(f"{visit.site}/#trust")
     visit.page.go_back()
-    assert "/sign-in" not in visit.page.url  # a sign-in that is over is nowhere to go back to
+    assert "/sign-in" not in visit.page.url  # "back" skips the sign-in page
 
 
-def test_with_the_keyboard_alone(visit: Visit, wallet: Wallet) -> None:
+def test_the_keyboard_suffices(visit: Visit, wallet: Wallet) -> None:
     visit.open(wallet)
     expect(visit.page.get_by_role("button", name=wallet.name)).to_be_visible()
     for _ in range(20):
@@ -72,67 +72,67 @@ def test_with_the_keyboard_alone(visit: Visit, wallet: Wallet) -> None:
     visit.is_signed_in()
 
 
-def test_a_second_click_asks_the_wallet_nothing_twice(visit: Visit, wallet: Wallet) -> None:
+def test_a_double_click_sends_one_request(visit: Visit, wallet: Wallet) -> None:
     wallet.holds = {"eth_requestAccounts"}
     visit.open(wallet)
     visit.page.get_by_role("button", name=wallet.name).dblclick()
     visit.reads("choose the account")
-    assert wallet.asked == ["eth_requestAccounts"]
+    assert wallet.requests == ["eth_requestAccounts"]
 
 
-def _another_account(wallet: Wallet) -> None:
+def _switch_account(wallet: Wallet) -> None:
     wallet.accounts = [OTHER]
 
 
-def _another_network(wallet: Wallet) -> None:
+def _switch_network(wallet: Wallet) -> None:
     wallet.chain = "0x1"
 
 
 CHANGES = [
     (
-        _another_account,
+        _switch_account,
         ("accountsChanged", [OTHER]),
         "The wallet changed from 0xf39f…2266 to 0x7099",
     ),
-    (_another_network, ("chainChanged", "0x1"), "The wallet changed to another network"),
-    (_another_account, ("accountsChanged", []), "shows no account. Unlock it"),
+    (_switch_network, ("chainChanged", "0x1"), "The wallet changed to another network"),
+    (_switch_account, ("accountsChanged", []), "shows no account. Unlock it"),
 ]
 
 
-@pytest.mark.parametrize(("change", "told", "said"), CHANGES)
+@pytest.mark.parametrize(("change", "event", "sentence"), CHANGES)
 def test_a_change_in_the_wallet_ends_the_attempt_at_once(
     visit: Visit,
     wallet: Wallet,
     change: Callable[[Wallet], None],
-    told: tuple[str, object],
-    said: str,
+    event: tuple[str, object],
+    sentence: str,
 ) -> None:
     wallet.holds = {"personal_sign"}
     visit.open(wallet)
     visit.choose(wallet)
     visit.reads("sign the message")
     change(wallet)
-    wallet.tells(*told)
-    visit.reads(said)
-    wallet.goes_on()
+    wallet.emit(*event)
+    visit.reads(sentence)
+    wallet.release()
     assert wallet.in_page("listeners()") == 0
-    visit.signs_in_after_all(wallet)
+    visit.can_still_sign_in(wallet)
 
 
-def test_the_page_fits_whatever_it_says(
+def test_every_state_of_the_page_fits_the_window(
     visit: Visit, two_wallets: tuple[Wallet, Wallet], pictures: Pictures
 ) -> None:
     wallet, other_wallet = two_wallets
     wallet.refuses = {"personal_sign": (4001, "")}
     other_wallet.holds = {"personal_sign"}
     visit.open(wallet, other_wallet)
-    for name, act, said in (
+    for name, act, sentence in (
         ("two", lambda: None, "No wallet receives a request"),
         ("waiting", lambda: visit.choose(other_wallet), "sign the message"),
         ("declined", lambda: visit.choose(wallet), "You declined"),
     ):
         act()
-        visit.reads(said)
+        visit.reads(sentence)
         for scheme, width in product(("light", "dark"), (360, 1200, 1920)):
             visit.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             visit.page.set_viewport_size({"width": width, "height": 800})

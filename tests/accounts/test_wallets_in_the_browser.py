@@ -1,4 +1,4 @@
-"""Finding wallets: several, late, old-fashioned, none, and hostile ones."""
+"""Discovery of wallets: several, legacy, none, and hostile ones."""
 
 import json
 from itertools import product
@@ -25,29 +25,29 @@ def _names(page: Page) -> list[str]:
 
 
 def _announce(page: Page, info: str, provider: str = "{request: async () => []}") -> None:
-    """What a script of someone's says in the page, as JavaScript."""
+    """Announce a wallet with arbitrary JavaScript."""
     detail = f"{{info: {info}, provider: {provider}}}"
     page.evaluate(
         f"window.dispatchEvent(new CustomEvent('eip6963:announceProvider', {{detail: {detail}}}))"
     )
 
 
-def test_each_is_offered_by_name_and_icon(
+def test_wallets_are_offered_by_name_and_icon(
     page: Page, live_server: LiveServer, two_wallets: tuple[Wallet, Wallet]
 ) -> None:
     wallet, other_wallet = two_wallets
     _open(page, live_server, wallet, other_wallet)
     expect(page.locator(".wallet")).to_have_count(2)
     assert _names(page) == [wallet.name, other_wallet.name]
-    for each in (wallet, other_wallet):
-        picture = page.get_by_role("button", name=each.name).locator("img")
+    for shown in two_wallets:
+        picture = page.get_by_role("button", name=shown.name).locator("img")
         expect(picture).to_be_visible()
-        assert picture.get_attribute("src") == ICON.format(each.colour)
+        assert picture.get_attribute("src") == ICON.format(shown.colour)
         assert picture.evaluate("picture => picture.naturalWidth") > 0
     expect(page.get_by_text(NONE)).to_be_hidden()
 
 
-def test_none_is_a_sentence_with_what_to_do(
+def test_without_a_wallet_the_page_says_what_to_do(
     page: Page, live_server: LiveServer, pictures: Pictures
 ) -> None:
     page.goto(f"{live_server.url}/sign-in")
@@ -61,12 +61,12 @@ def test_none_is_a_sentence_with_what_to_do(
         pictures.take(page, f"sign-in-none-{scheme}-{width}")
 
 
-def test_one_that_does_not_announce_itself_is_found_and_signs(
+def test_a_legacy_wallet_in_window_ethereum_signs_in(
     page: Page, live_server: LiveServer, wallet: Wallet
 ) -> None:
     wallet.place = "window.ethereum"
     _open(page, live_server, wallet)
-    page.get_by_role("button", name="Wallet of this browser").click()
+    page.get_by_role("button", name="Browser wallet").click()
     expect(page.get_by_role("heading", name="Your first call")).to_be_visible()
 
 
@@ -74,7 +74,7 @@ NAMES = {
     "<img src=x onerror='document.title=1'>": "<img src=x onerror='document.title=1'>",
     "  Two\n\u200b lines\u202e ": "Two lines",
     "W" * 5_000: "W" * 39 + "…",
-    "\u200b": "A wallet without a name",
+    "\u200b": "Unnamed wallet",
     "🦊" * 50: "🦊" * 39 + "…",
 }
 
@@ -104,20 +104,20 @@ ICONS = [
 
 
 def test_a_hostile_or_broken_icon_is_a_letter(page: Page, live_server: LiveServer) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
     page.goto(f"{live_server.url}/sign-in")
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("dialog", lambda dialog: asked.append(dialog.message))
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("dialog", lambda dialog: requests.append(dialog.message))
     for uuid, icon in enumerate(ICONS):
         info = {"uuid": str(uuid), "name": f"walnut {uuid}", "icon": icon, "rdns": "a.b"}
         _announce(page, json.dumps(info))
     page.wait_for_timeout(200)
     expect(page.locator(".wallet img:visible")).to_have_count(0)
     assert page.locator(".wallet .letter").all_inner_texts() == ["W"] * len(ICONS)
-    assert [each for each in asked if not each.startswith(("data:image/", live_server.url))] == []
+    assert all(url.startswith(("data:image/", live_server.url)) for url in requests)
 
 
-def test_an_announcement_that_cannot_be_read_is_none(page: Page, live_server: LiveServer) -> None:
+def test_malformed_announcements_are_ignored(page: Page, live_server: LiveServer) -> None:
     page.goto(f"{live_server.url}/sign-in")
     provider = "{request: async () => []}"
     _announce(page, "null", provider)
@@ -130,7 +130,7 @@ def test_an_announcement_that_cannot_be_read_is_none(page: Page, live_server: Li
     assert _names(page) == []
 
 
-def test_a_crowd_of_wallets_is_cut(page: Page, live_server: LiveServer) -> None:
+def test_the_number_of_wallets_is_limited(page: Page, live_server: LiveServer) -> None:
     page.goto(f"{live_server.url}/sign-in")
     for number in range(40):
         _announce(page, json.dumps({"uuid": str(number), "name": f"Wallet {number}", "rdns": ""}))

@@ -1,4 +1,4 @@
-// A wallet in a page, by EIP-1193 and EIP-6963. What it answers is decided in wallet.py.
+// A wallet in a page (EIP-1193, EIP-6963). wallet.py decides its answers.
 (({ name, icon, uuid, rdns, place }) => {
   const listeners = {};
   const waiting = [];
@@ -27,7 +27,7 @@
   (window.testWallets ??= {})[name] = {
     announce,
     emit: (event, value) => listeners[event]?.forEach((listener) => listener(value)),
-    goOn: () => waiting.splice(0).forEach((resolve) => resolve()),
-    listeners: () => Object.values(listeners).reduce((sum, each) => sum + each.size, 0),
+    release: () => waiting.splice(0).forEach((resolve) => resolve()),
+    listeners: () => Object.values(listeners).reduce((sum, set) => sum + set.size, 0),
   };
 })

@@ -1,11 +1,10 @@
-"""A wallet in a real browser that really signs: its accounts are those of a local node.
+"""A wallet for browser tests that signs with a local node's accounts.
 
-The page sees an EIP-1193 provider (wallet.js); each of its questions comes here, to the test's own
-process, where a test may also have it decline, wait, change its mind or talk nonsense.
+The page sees an EIP-1193 provider (wallet.js) whose requests are answered here, in the test's own
+process, so that a test can make the wallet decline, wait, change or answer nonsense.
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,56 +24,47 @@ ICON = (
 
 @dataclass
 class Wallet:
-    """What it holds, and what it does otherwise than it should."""
-
     node: LocalNode
     name: str
     accounts: list[str]
     colour: str = "teal"
-    place: str = "announced"  # or "window.ethereum", or "late"
+    place: str = "announced"  # or "window.ethereum"
     chain: str = "0x7a69"
     refuses: dict[str, tuple[int, str]] = field(default_factory=dict)  # method → code, message
-    says: dict[str, object] = field(default_factory=dict)  # method → whatever it answers
-    holds: set[str] = field(default_factory=set)  # methods that wait for `goes_on`
-    then: dict[str, Callable[[], object]] = field(default_factory=dict)  # after a method
-    asked: list[str] = field(default_factory=list)
-    signed: list[str] = field(default_factory=list)  # the texts it was shown
+    holds: set[str] = field(default_factory=set)  # methods that wait for `release`
+    requests: list[str] = field(default_factory=list)  # methods
     page: Page | None = None
 
     def answer(self, method: str, parameters: list[Any]) -> dict[str, object]:
-        self.asked.append(method)
+        self.requests.append(method)
         if method in self.holds:
             return {"held": True}
         if method in self.refuses:
             code, message = self.refuses[method]
             return {"error": {"code": code, "message": message}}
-        result = self.says[method] if method in self.says else self._honest(method, parameters)
-        self.then.get(method, lambda: None)()
-        return {"result": result}
+        return {"result": self._result(method, parameters)}
 
-    def _honest(self, method: str, parameters: list[Any]) -> object:
+    def _result(self, method: str, parameters: list[Any]) -> object:
         if method in {"eth_requestAccounts", "eth_accounts"}:
             return self.accounts[:1]
         if method == "eth_chainId":
             return self.chain
-        if method == "personal_sign":
-            self.signed.append(bytes.fromhex(parameters[0][2:]).decode())
         return self.node.rpc.ask(method, *parameters)
 
     def in_page(self, call: str) -> Any:
         assert self.page is not None
         return self.page.evaluate(f"window.testWallets[{json.dumps(self.name)}].{call}")
 
-    def goes_on(self) -> None:
+    def release(self) -> None:
         self.holds.clear()
-        self.in_page("goOn()")
+        self.in_page("release()")
 
-    def tells(self, event: str, value: object) -> None:
+    def emit(self, event: str, value: object) -> None:
         self.in_page(f"emit({json.dumps(event)}, {json.dumps(value)})")
 
 
 def install(page: Page, *wallets: Wallet) -> None:
-    """They are there before any script of a page runs, as an extension's are."""
+    """Inject the wallets before any script of a page runs, as an extension does."""
     by_name = {wallet.name: wallet for wallet in wallets}
 
     def answer(name: str, method: str, parameters: list[Any]) -> dict[str, object]:
@@ -83,14 +73,14 @@ def install(page: Page, *wallets: Wallet) -> None:
     page.expose_function("askTheTest", answer)
     for wallet in wallets:
         wallet.page = page
-        told = {
+        options = {
             "name": wallet.name,
             "icon": ICON.format(wallet.colour),
             "uuid": str(uuid4()),
             "rdns": f"test.{wallet.colour}",
             "place": wallet.place,
         }
-        page.add_init_script(f"{IN_PAGE}({json.dumps(told)})")
+        page.add_init_script(f"{IN_PAGE}({json.dumps(options)})")
 
 
 @pytest.fixture

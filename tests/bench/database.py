@@ -12,7 +12,7 @@ from django.db import connection, models
 
 from accounts.keys import manage
 from accounts.models import Account
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from tests.bench.command import BenchError
 
 OWNER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
@@ -60,7 +60,7 @@ def database_bytes() -> int:
 def new_key() -> str:
     """An API key of the scratch database."""
     owner, _ = Account.objects.of_wallet(Wallet(OWNER))
-    text = manage.shown(manage.add_key(owner, "Bench"))
+    text = manage.reveal(manage.add_key(owner, "Bench"))
     if text is None:
         raise BenchError("The bench cannot make an API key.")
     return text

@@ -15,7 +15,7 @@ from eth_utils.address import to_checksum_address
 from ulid import ULID
 
 from accounts.models import Account
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from queries.database.daily_counts import (
     DONE,
     FACTS,

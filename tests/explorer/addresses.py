@@ -1,4 +1,4 @@
-"""Where pages and their forms are, as the resolver knows them; the API's are told elsewhere."""
+"""The routes of all pages and their forms, from Django's resolver."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from django.urls.resolvers import RoutePattern
 
 from explorer.urls import is_of_the_api
 
-PARTS = {
+EXAMPLES = {
     "number": "1",
     "place": "0",
     "account": f"0x{40 * 'a'}",
@@ -19,27 +19,27 @@ PARTS = {
 
 
 def routes() -> list[str]:
-    """As `keys/<slug:key_id>/revoke`."""
+    """Such as `keys/<slug:key_id>/revoke`."""
     return list(_routes(get_resolver().url_patterns))
 
 
-def addresses_of_pages() -> list[str]:
-    """One for each route."""
+def page_paths() -> list[str]:
+    """An example path per route, without the API's."""
     return [
-        address
+        path
         for route in routes()
-        if not is_of_the_api(address := "/" + re.sub(r"<(?:(\w+):)?\w+>", _part, route))
+        if not is_of_the_api(path := "/" + re.sub(r"<(?:(\w+):)?\w+>", _example, route))
     ]
 
 
-def _part(found: re.Match[str]) -> str:
-    return PARTS.get(found[1], "x")
+def _example(match: re.Match[str]) -> str:
+    return EXAMPLES.get(match[1], "x")
 
 
-def _routes(patterns: Sequence[Any], before: str = "") -> Iterator[str]:
-    for each in patterns:
-        route = f"{before}{each.pattern}"
-        if isinstance(each, URLResolver):
-            yield from _routes(each.url_patterns, route)
-        elif isinstance(each.pattern, RoutePattern):  # the admin's last two are lists and nothing
+def _routes(patterns: Sequence[Any], prefix: str = "") -> Iterator[str]:
+    for pattern in patterns:
+        route = f"{prefix}{pattern.pattern}"
+        if isinstance(pattern, URLResolver):
+            yield from _routes(pattern.url_patterns, route)
+        elif isinstance(pattern.pattern, RoutePattern):  # not the admin's catch-all
             yield route

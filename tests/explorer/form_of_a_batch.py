@@ -1,4 +1,4 @@
-"""Someone who is signed in at the form of a new batch, without a browser."""
+"""A signed-in user at the form of a new batch, without a browser."""
 
 import re
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from django.test import Client
 
 from accounts.models import Account
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from tests.queries.api.served_api import SEPOLIA, WALLET
 
-ADDRESS = "/dashboard/new-batch"
-TYPED: dict[str, Any] = {
+FORM_URL = "/dashboard/new-batch"
+FORM: dict[str, Any] = {
     "part": "0",
     "destination": str(SEPOLIA),
     "source-0": str(SEPOLIA),
@@ -21,33 +21,37 @@ TYPED: dict[str, Any] = {
 }
 
 
-def account_of(wallet: str = WALLET) -> Account:
+def account_with(wallet: str = WALLET) -> Account:
     account, _ = Account.objects.of_wallet(Wallet(wallet))
     return account
 
 
 def signed_in(wallet: str = WALLET, **options: Any) -> Client:
     client = Client(**options)
-    client.force_login(account_of(wallet), backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(account_with(wallet), backend="django.contrib.auth.backends.ModelBackend")
     return client
 
 
+def form(client: Client, **changes: Any) -> dict[str, Any]:
+    """`FORM` with the user's first key and `changes`; `__` in a name stands for a dash."""
+    account = Account.objects.get(pk=client.session["_auth_user_id"])
+    key = account.keys.filter(revoked_at=None).values_list("pk", flat=True).first() or ""
+    return {**FORM, "key": key} | {
+        name.replace("__", "-"): value for name, value in changes.items()
+    }
+
+
 def send(client: Client, do: str = "submit", **changes: Any) -> Any:
-    """`TYPED`, changed; a dash in a field's name is written as two underscores."""
-    changed = {name.replace("__", "-"): value for name, value in changes.items()}
-    key = account_of().keys.filter(revoked=None).values_list("pk", flat=True).first() or ""
-    return client.post(ADDRESS, {**TYPED, "key": key, "do": do} | changed)
+    return client.post(FORM_URL, form(client, do=do, **changes))
 
 
 def check(client: Client, **changes: Any) -> Any:
-    changed = {name.replace("__", "-"): value for name, value in changes.items()}
-    key = account_of().keys.values_list("pk", flat=True).first() or ""
+    """As htmx does while the user types."""
     headers = {"HX-Request": "true"}
-    return client.post(f"{ADDRESS}/check", {**TYPED, "key": key} | changed, headers=headers)
+    return client.post(f"{FORM_URL}/check", form(client, **changes), headers=headers)
 
 
-def fault_at(answer: Any, field: str) -> str:
-    """What is said beside a field, without its marks."""
-    found = re.search(rf'<p class="fault" id="fault-{field}"[^>]*>(.*?)</p>', answer.text)
-    assert found, f"nothing is ever said beside {field}"
-    return re.sub("<[^>]*>", "", found[1])
+def error_beside(response: Any, field: str) -> str:
+    match = re.search(rf'<p class="field-error" id="error-{field}"[^>]*>(.*?)</p>', response.text)
+    assert match, f"{field} has no place for an error"
+    return re.sub("<[^>]*>", "", match[1])

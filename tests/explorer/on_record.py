@@ -1,4 +1,4 @@
-"""Batches whose facts are proven, as a prover leaves them."""
+"""Batches in the database, as a prover leaves them."""
 
 import itertools
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ ADDRESS = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
 BLOCK = 5_186_021
 ETHER = 10**18
-wallets = itertools.count(7 * 10**30)  # an account has only so many keys
+wallets = itertools.count(7 * 10**30)  # one account cannot have enough keys
 
 
 def header_of(number: int, *, extra: bytes = b"") -> Header:
-    """A header of today's fork, whose number decides all that differs."""
+    """A header of the present fork; headers differ by number and time only."""
     numbers = {
         HeaderField.BLOCK_NUMBER: number,
         HeaderField.TIMESTAMP: 1_700_000_000 + 12 * number,
@@ -38,7 +38,7 @@ def header_of(number: int, *, extra: bytes = b"") -> Header:
 
 
 def ask(accounts: Mapping[str, object], *blocks: int, source: int = SEPOLIA, **more: object) -> str:
-    """A batch to Sepolia that asks for these accounts of each block."""
+    """Submit a batch to Sepolia for these accounts at each of the blocks."""
     data = {f"block:{number}": {"accounts": accounts, **more} for number in blocks or (BLOCK,)}
     content = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": {str(source): data}}
     return submitted(make_key(f"0x{next(wallets):040}"), content)
@@ -52,7 +52,7 @@ def ask_balances(count: int = 1, blocks: int = 1) -> str:
 
 
 def attach(batch_id: str) -> None:
-    """To jobs that keep their headers."""
+    """Attach the batch's queries to jobs with headers."""
     batch = Batch.objects.get(pk=batch_id)
     for source, block in set(batch.queries.values_list("source", "block")):
         assert block is not None
@@ -67,7 +67,7 @@ def attach(batch_id: str) -> None:
 
 
 def prove(batch_id: str, nonce: int | None = None) -> None:
-    """All that the batch asks; a balance is as many ether as the block's number ends with."""
+    """Prove all facts of the batch; balances are the block's last three digits, in ether."""
     attach(batch_id)
     if nonce is not None:
         send_transaction(batch_id, nonce)
@@ -77,8 +77,8 @@ def prove(batch_id: str, nonce: int | None = None) -> None:
 
 
 def _values(query: Query) -> dict[str, str]:
-    names = [each.name for each in AccountField if query.props >> each & 1]
-    names += [each.name for each in HeaderField if query.header_fields >> each & 1]
+    names = [field.name for field in AccountField if query.props >> field & 1]
+    names += [field.name for field in HeaderField if query.header_fields >> field & 1]
     words = dict.fromkeys([*names, *query.slots], f"{1:064x}")
     if "BALANCE" in words:
         words["BALANCE"] = f"{(query.block or 0) % 1000 * ETHER:064x}"

@@ -1,4 +1,4 @@
-"""A batch with facts of every kind, proven on a real chain."""
+"""A batch with facts of all kinds, proven on a real chain."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ SLOT = 5
 FACTS = {"BALANCE", "CODE_HASH", "TIMESTAMP", "BLOCK_AT_TIMESTAMP", f"0x{SLOT:064x}"}
 
 
-def submit_all_kinds(service: Service) -> str:
+def proven_batch(service: Service) -> str:
     """`HOLDER` has 123 ether, and 77 in a slot."""
     ask = service.node.rpc.ask
     ask("anvil_setBalance", HOLDER, hex(123 * ETHER))
@@ -23,7 +23,7 @@ def submit_all_kinds(service: Service) -> str:
     block = service.head() - 2
     seconds = int(service.header(block)["timestamp"], 16)
     account = {HOLDER: {"props": ["BALANCE", "CODE_HASH"], "slots": [hex(SLOT)]}}
-    return service.submit(
+    batch = service.submit(
         {
             str(CHAIN_ID): {
                 f"block:{block}": {"accounts": account},
@@ -31,21 +31,16 @@ def submit_all_kinds(service: Service) -> str:
             }
         }
     )
-
-
-def proven_batch(service: Service) -> str:
-    batch = submit_all_kinds(service)
     service.work(batch)
     return batch
 
 
 def facts_in(batch_id: str) -> dict[str, FactView]:
-    """By their names."""
     batch = batches.batch(batch_id)
     assert batch is not None
     queries = batches.queries_of(batch, first=0, most=10).queries
     return {fact.name: fact for query in queries for fact in facts_of(query, batch.destination)}
 
 
-def page_of_fact(batch_id: str, place: int, name: str, ending: str = "") -> Any:
-    return Client().get(f"/explorer/query/{batch_id}/{place}/{name}{ending}")
+def fact_page(batch_id: str, place: int, name: str, suffix: str = "") -> Any:
+    return Client().get(f"/explorer/query/{batch_id}/{place}/{name}{suffix}")

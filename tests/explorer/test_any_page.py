@@ -1,6 +1,6 @@
-"""No address of a page, whatever stands in it or is sent to it, is a fault of ours.
+"""Fuzzed requests to all pages and forms cause no server error.
 
-There is a batch that waits and one whose facts are proven, so that pages have something to show.
+The database has a waiting batch and a proven one.
 """
 
 import json
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from accounts.models import Account
 from explorer.demo.local_node import LocalNode
-from explorer.pages.batches import HTMX_STOPS
+from explorer.pages.batches import STOP_POLLING
 from queries.config.routes import Routes
 from queries.models import Query, SentTransaction
 from tests.explorer.addresses import routes
@@ -35,7 +35,7 @@ PARTS = st.text(max_size=20) | st.sampled_from(
      "facts.csv", "changes", "block", "check", "replay", "new-batch", "PROVEN", "REGISTRY", "HASH",
      "proof.json"]
 )  # fmt: skip
-PLACES = (
+PATHS = (
     "", "explorer", "explorer/query", "explorer/query/BATCH", "explorer/query/BATCH/0",
     "explorer/query/BATCH/0/BALANCE", "explorer/batches", "explorer/block/11155111",
     "explorer/account", f"explorer/account/{WALLET}", "explorer/transaction/11155111",
@@ -48,8 +48,8 @@ PLACES = (
     "admin", "admin/accounts/apikey", "healthz", "readyz", "metrics",
     "favicon.ico", "robots.txt",
 )  # fmt: skip
-# Where something proven is shown; in capitals what is found out when it is there.
-SHOWN = (
+# Pages of proven facts; the words in capitals are replaced by values of the fixture.
+PROVEN_PATHS = (
     "explorer/query/PROVEN", "explorer/query/PROVEN/changes",
     "explorer/query/PROVEN/block?open=CHAIN-BLOCK",
     "explorer/query/PROVEN/0", "explorer/query/PROVEN/0/BALANCE",
@@ -62,14 +62,14 @@ SHOWN = (
     "explorer/transaction/CHAIN/HASH", "explorer/registry/CHAIN/REGISTRY",
     "explorer/registry/CHAIN/REGISTRY/facts.json", "explorer/registry/CHAIN/REGISTRY/facts.csv",
 )  # fmt: skip
-ADDRESSES = st.tuples(st.sampled_from(PLACES), st.lists(PARTS, max_size=2)) | st.tuples(
-    st.sampled_from(SHOWN), st.lists(PARTS, max_size=1)
+ADDRESSES = st.tuples(st.sampled_from(PATHS), st.lists(PARTS, max_size=2)) | st.tuples(
+    st.sampled_from(PROVEN_PATHS), st.lists(PARTS, max_size=1)
 )
 NAMES = st.text(max_size=6) | st.sampled_from(
     ["q", "before", "after", "page", "first", "open", "rows", "status", "chain", "cursor", "next",
      "state", "done", "o", "p", "to", "seen", "query", "blocks", "from", "table"]
 )  # fmt: skip
-# Those of forms, of sign-in and of the operator's pages.
+# Fields of forms, of sign-in and of the admin.
 FIELDS = st.text(max_size=6) | st.sampled_from(
     ["do", "part", "key", "name", "grace", "sure", "version", "destination", "fee", "filled-fee",
      "webhook", "idempotency-key", "source-0", "block-0", "account-0", "props-0", "slots-0",
@@ -80,14 +80,14 @@ VALUES = st.text(max_size=20) | st.sampled_from(
     ["BATCH", "0", "-1", "9" * 30, "DONE", "11155111", WALLET, "\x00", "null", "1,2,x", "٣",
      "PROVEN", "CHAIN", "BLOCK", "BLOCK.1", "CHAIN-BLOCK", "HOLDER"]
 )  # fmt: skip
-SENT = VALUES | st.sampled_from(
+FIELD_VALUES = VALUES | st.sampled_from(
     ["submit", "add-block", "remove-0", "remove-99999999999", "BALANCE", "0x0", "KEY",
      "https://example.org/", "revoke", "delete_selected", "0x" + 130 * "1", "\ud800"]
 )  # fmt: skip
-FORMS = st.dictionaries(FIELDS, SENT, max_size=6)
+FORMS = st.dictionaries(FIELDS, FIELD_VALUES, max_size=6)
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 BODIES = (
-    FORMS.map(lambda form: (FORM, urlencode({_sendable(n): _sendable(v) for n, v in form.items()})))
+    FORMS.map(lambda form: (FORM, urlencode({_storable(n): _storable(v) for n, v in form.items()})))
     | FORMS.map(lambda form: (JSON, json.dumps(form)))
     | st.tuples(
         st.sampled_from([FORM, JSON, "multipart/form-data; boundary=x", "text/plain", "x"]),
@@ -95,8 +95,7 @@ BODIES = (
         | st.text(max_size=50).map(lambda text: text.encode(errors="replace")),
     )
 )
-# Addresses that take what is sent to them.
-TAKERS = (
+FORM_PATHS = (
     "dashboard/new-batch", "dashboard/new-batch/check", "keys", "api-key", "keys/KEY/rename",
     "keys/KEY/rotate", "keys/KEY/end-grace", "keys/KEY/revoke", "sign-in", "sign-in/message",
     "sign-out", "sign-out-everywhere", "sessions/x/end", "dashboard/batches/x/cancel",
@@ -105,8 +104,8 @@ TAKERS = (
     "admin/password_change/done/", "admin/autocomplete/", "admin/jsi18n/", "admin/r/1/1/",
     "admin/accounts/apikey/", "admin/accounts/apikey/add/", "admin/accounts/account/",
     "admin/accounts/account/add/",
-    *(f"admin/accounts/account/OWNER/{what}" for what in ("", "change/", "history/", "delete/")),
-    *(f"admin/accounts/apikey/KEY/{what}" for what in ("", "change/", "history/", "delete/")),
+    *(f"admin/accounts/account/OWNER/{page}" for page in ("", "change/", "history/", "delete/")),
+    *(f"admin/accounts/apikey/KEY/{page}" for page in ("", "change/", "history/", "delete/")),
     "admin/accounts/apikey/KEY/revoke/",
 )  # fmt: skip
 HEADERS = st.sampled_from([{}, {"HX-Request": "true"}, {"Accept": "text/html"}])
@@ -119,101 +118,103 @@ HEADERS = st.sampled_from([{}, {"HX-Request": "true"}, {"Accept": "text/html"}])
     parameters=st.dictionaries(NAMES, VALUES, max_size=3),
     headers=HEADERS,
     method=st.sampled_from(["GET", "GET", "GET", "HEAD", "POST"]),
-    person=st.booleans(),
+    is_signed_in=st.booleans(),
 )
-def test_any_address(  # noqa: PLR0913  (a request's own parts)
-    there: Mapping[str, str],
+def test_any_url(  # noqa: PLR0913
+    stored: Mapping[str, str],
     address: tuple[str, list[str]],
     parameters: dict[str, str],
     headers: dict[str, str],
     method: str,
     *,
-    person: bool,
+    is_signed_in: bool,
 ) -> None:
     client = Client(raise_request_exception=True)
-    if person:
+    if is_signed_in:
         client.force_login(Account.objects.get())
-    place, parts = address
-    path = "/" + _named("/".join([place, *parts]), there)
-    asked = {_sendable(name): _named(_sendable(value), there) for name, value in parameters.items()}
-    answer: Any = client.generic(method, _sendable(path), query_params=asked, headers=headers)
-    answer.getvalue()  # a file's rows are read while it is sent
-    # 409 is told of a proof that is not there yet.
-    allowed = {200, 204, HTMX_STOPS, 301, 302, 400, 403, 404, 405, 409, 429}
+    prefix, parts = address
+    path = "/" + _filled_in("/".join([prefix, *parts]), stored)
+    query = {
+        _storable(name): _filled_in(_storable(value), stored) for name, value in parameters.items()
+    }
+    answer: Any = client.generic(method, _storable(path), query_params=query, headers=headers)
+    answer.getvalue()  # runs the queries of a streamed file
+    # 409: the proof does not exist yet
+    allowed = {200, 204, STOP_POLLING, 301, 302, 400, 403, 404, 405, 409, 429}
     assert answer.status_code in allowed, path
 
 
-def test_every_address_is_tried() -> None:
-    """Or is one of the API's, which are tried by its description."""
-    described = [each[1:] for each in Client().get("/openapi.json").json()["paths"]]
-    tried = [each.partition("?")[0] for each in (*PLACES, *SHOWN, *TAKERS, *described)]
-    untried = [
+def test_every_route_is_fuzzed() -> None:
+    """The API's routes are fuzzed from its description."""
+    described = [path[1:] for path in Client().get("/openapi.json").json()["paths"]]
+    fuzzed = [path.partition("?")[0] for path in (*PATHS, *PROVEN_PATHS, *FORM_PATHS, *described)]
+    missing = [
         route
         for route in routes()
-        if not any(re.fullmatch(re.sub("<[^>]+>", "[^/]+", route), each) for each in tried)
+        if not any(re.fullmatch(re.sub("<[^>]+>", "[^/]+", route), path) for path in fuzzed)
     ]
-    assert untried == []
+    assert missing == []
 
 
-def test_what_is_proven_is_there_to_be_asked_for(there: Mapping[str, str]) -> None:
-    """Or all of it would be tried with nothing to show."""
-    for place in SHOWN:
-        answer: Any = Client().get("/" + _named(place, there))
-        shown = answer.getvalue()
-        assert answer.status_code in {200, HTMX_STOPS}, place
-        assert HOLDER.lower().encode() in shown.lower() or there["BLOCK"].encode() in shown, place
+def test_the_fuzzed_pages_have_proven_facts(stored: Mapping[str, str]) -> None:
+    for path in PROVEN_PATHS:
+        answer: Any = Client().get("/" + _filled_in(path, stored))
+        content = answer.getvalue()
+        assert answer.status_code in {200, STOP_POLLING}, path
+        assert HOLDER.lower().encode() in content.lower() or stored["BLOCK"].encode() in content, (
+            path
+        )
 
 
 @seed(SEED)
 @settings(max_examples=CASES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 @given(
-    place=st.sampled_from(TAKERS),
+    path=st.sampled_from(FORM_PATHS),
     body=BODIES,
     headers=HEADERS,
-    person=st.sampled_from(["", "user", "operator"]),
+    role=st.sampled_from(["", "user", "operator"]),
 )
-def test_anything_sent(
-    there: Mapping[str, str],
-    place: str,
+def test_any_form(
+    stored: Mapping[str, str],
+    path: str,
     body: tuple[str, str | bytes],
     headers: dict[str, str],
-    person: str,
+    role: str,
 ) -> None:
-    """To forms, sign-in and the operator's pages, by anybody."""
     owner = Account.objects.get()
     client = Client(raise_request_exception=True)
-    if person:
-        Account.objects.update(is_operator=person == "operator", is_active=True)
+    if role:
+        Account.objects.update(is_operator=role == "operator", is_active=True)
         client.force_login(owner)
     key = str(owner.keys.values_list("pk", flat=True)[0])
     kind, content = body
     content = content if isinstance(content, bytes) else content.encode()
-    content = content.replace(b"KEY", key.encode()).replace(b"BATCH", there["BATCH"].encode())
-    path = "/" + place.replace("KEY", key).replace("OWNER", str(owner.pk))
+    content = content.replace(b"KEY", key.encode()).replace(b"BATCH", stored["BATCH"].encode())
+    path = "/" + path.replace("KEY", key).replace("OWNER", str(owner.pk))
     answer: Any = client.post(path, content, content_type=kind, headers=headers)
     assert answer.status_code in {200, 204, 301, 302, 400, 401, 403, 404, 405, 409, 415, 429}, path
 
 
-def _named(text: str, there: Mapping[str, str]) -> str:
-    return re.sub("|".join(there), lambda found: there[found[0]], text)
+def _filled_in(text: str, stored: Mapping[str, str]) -> str:
+    return re.sub("|".join(stored), lambda match: stored[match[0]], text)
 
 
-def _sendable(text: str) -> str:
+def _storable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
 @pytest.fixture(autouse=True)
 def _quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A password's hash is to take long, and here many are tried."""
+    """Password hashes are slow on purpose, and the fuzzer tries many."""
     monkeypatch.setattr(PBKDF2PasswordHasher, "iterations", 1_000)
 
 
 @pytest.fixture
-def there(node: LocalNode) -> Iterator[Mapping[str, str]]:
+def stored(node: LocalNode) -> Iterator[Mapping[str, str]]:
     with running_service(node, beside=ROUTES) as service:
-        here, route = service.routes.chains[CHAIN_ID], (CHAIN_ID, CHAIN_ID)
-        alone = Routes({CHAIN_ID: here}, {route: service.registry})  # the others have no nodes
-        proven = proven_batch(replace(service, routes=alone))
+        chain, route = service.routes.chains[CHAIN_ID], (CHAIN_ID, CHAIN_ID)
+        routes = Routes({CHAIN_ID: chain}, {route: service.registry})  # the others have no nodes
+        proven = proven_batch(replace(service, routes=routes))
         yield {
             "BATCH": submitted(service.key, LEGACY),
             "PROVEN": proven,

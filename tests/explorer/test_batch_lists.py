@@ -1,4 +1,4 @@
-"""The start page and the list of all batches: filters, pages, and what they keep to themselves."""
+"""The start page and the list of all batches: filters, pages, privacy."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account
-from accounts.sign_in.wallets import shortened
+from accounts.shared.wallets import shortened
 from explorer.pages import batches
-from explorer.templatetags.tacitus import in_words
+from explorer.pages.formatting import age
 from queries.database import daily_counts
 from queries.models import Batch
 from queries.statuses import BatchStatus
@@ -21,8 +21,8 @@ from tests.queries.api.worked_batches import set_status
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
 
-def _list(address: str = "", **parameters: str) -> Any:
-    return Client().get(f"/explorer/batches{address}", parameters)
+def _list(query: str = "", **parameters: str) -> Any:
+    return Client().get(f"/explorer/batches{query}", parameters)
 
 
 def _ids(answer: Any) -> list[str]:
@@ -30,19 +30,19 @@ def _ids(answer: Any) -> list[str]:
     return re.findall(r'href="/explorer/query/(\w+)"', answer.text)
 
 
-def _way(answer: Any, words: str) -> str:
-    (found,) = re.findall(rf'<a href="([^"]+)"[^>]*>{words}', answer.text)
-    return str(found).replace("&amp;", "&")
+def _link(answer: Any, text: str) -> str:
+    (url,) = re.findall(rf'<a href="([^"]+)"[^>]*>{text}', answer.text)
+    return str(url).replace("&amp;", "&")
 
 
-def _to_optimism() -> str:
+def _submit_to_optimism() -> str:
     data = {str(SEPOLIA): {"block:7": {"header": ["TIMESTAMP"]}}}
     content = {"destinationChainId": str(OPTIMISM), "fee": "1000", "data": data}
     return submitted(make_key(), content)
 
 
-def test_newest_first_with_filters_and_nothing_of_the_owner() -> None:
-    old, new, other = ask_balances(count=3, blocks=2), _to_optimism(), ask_balances()
+def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> None:
+    old, new, other = ask_balances(count=3, blocks=2), _submit_to_optimism(), ask_balances()
     prove(old)
     set_status(other, BatchStatus.REJECTED)
     answer = _list()
@@ -60,19 +60,19 @@ def test_newest_first_with_filters_and_nothing_of_the_owner() -> None:
             assert private not in answer.text
 
 
-def test_pages_forth_and_back_show_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "LISTED", 3)
-    made = sorted((ask_balances() for _ in range(8)), reverse=True)
+def test_paging_back_and_forth_shows_no_batch_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "BATCHES_PER_PAGE", 3)
+    ids = sorted((ask_balances() for _ in range(8)), reverse=True)
     first = _list(to=str(SEPOLIA))
     assert "Newer" not in first.text
-    second = _list(_way(first, "Older"))
-    new = ask_balances()  # moves nothing
-    third = _list(_way(second, "Older"))
-    assert [*_ids(first), *_ids(second), *_ids(third)] == made
+    second = _list(_link(first, "Older"))
+    new = ask_balances()  # does not shift pages
+    third = _list(_link(second, "Older"))
+    assert [*_ids(first), *_ids(second), *_ids(third)] == ids
     assert "Older" not in third.text
-    back = _list(_way(third, "← Newer"))
+    back = _list(_link(third, "← Newer"))
     assert _ids(back) == _ids(second)
-    assert _ids(_list(_way(back, "Newest"))) == [new, *made[:2]]
+    assert _ids(_list(_link(back, "Newest"))) == [new, *ids[:2]]
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_pages_forth_and_back_show_each_once(monkeypatch: pytest.MonkeyPatch) ->
     [{"status": "NONE"}, {"status": "\x00"}, {"to": "x"}, {"to": "٣"}, {"to": "9" * 5_000},
      {"to": str(2**63)}, {"before": "x"}, {"before": ""}, {"after": "\x00" * 26}],
 )  # fmt: skip
-def test_what_no_link_says_leads_nowhere(parameters: dict[str, str]) -> None:
+def test_invalid_parameters_are_not_found(parameters: dict[str, str]) -> None:
     assert _list(**parameters).status_code == 404
 
 
-def _newest(seen: str) -> Any:
+def _newest_since(seen: str) -> Any:
     return Client().get("/explorer/newest", {"seen": seen})
 
 
@@ -92,40 +92,44 @@ def _mark(text: str) -> str:
     return str(re.findall(r"/explorer/newest\?seen=(\w+)", text)[0])
 
 
-def test_the_start_page_has_the_newest_ten_and_sends_again_what_has_changed() -> None:
+def test_the_start_page_refreshes_the_ten_newest_batches() -> None:
     assert "Nothing has been submitted here yet." in Client().get("/").text
-    made = [ask_balances(count=2) for _ in range(11)]
+    ids = [ask_balances(count=2) for _ in range(11)]
     text = Client().get("/").text
-    assert re.findall(r'id="batch-(\w+)"', text) == sorted(made, reverse=True)[:10]
+    assert re.findall(r'id="batch-(\w+)"', text) == sorted(ids, reverse=True)[:10]
     assert text.count("2 queries to Sepolia") == 10
-    same = _newest(_mark(text))
+    same = _newest_since(_mark(text))
     assert (same.status_code, same.content) == (204, b"")
-    set_status(made[-1], BatchStatus.DONE)
-    changed = _newest(_mark(text))
+    set_status(ids[-1], BatchStatus.DONE)
+    changed = _newest_since(_mark(text))
     assert changed.text.lstrip().startswith('<ol class="rows newest" id="newest"')
     assert "DONE" in changed.text
-    assert _newest(_mark(changed.text)).status_code == 204
+    assert _newest_since(_mark(changed.text)).status_code == 204
     Batch.objects.update(submitted=datetime.now(UTC) - timedelta(hours=3))
-    older = _newest(_mark(changed.text))
+    older = _newest_since(_mark(changed.text))
     assert "3 hours ago" in older.text
-    assert _newest(_mark(older.text)).status_code == 204
-    for odd in ("", "x" * 5_000, "\x00", "<b>", "\u202e"):
-        assert _newest(odd).status_code == 200
+    assert _newest_since(_mark(older.text)).status_code == 204
+    for invalid in ("", "x" * 5_000, "\x00", "<b>", "\u202e"):
+        assert _newest_since(invalid).status_code == 200
 
 
-def test_what_was_proven_is_reported_in_digits_charts_and_tables() -> None:
+def test_the_start_page_has_totals_and_charts() -> None:
     daily_counts.count(
         datetime.now(UTC),
         {"facts": 1_234, "gas": 123_400_000, "batches_done": 40, "done_within_15": 40},
     )
     text = Client().get("/").text
-    for said in ("1,234 facts, all on ", "All batches were DONE within 15 s", "100,000 gas a fact"):
-        assert said in text
-    assert text.count("The same in a table") == 4
+    for title in (
+        "1,234 facts, all on ",
+        "All batches were DONE within 15 s",
+        "100,000 gas per fact",
+    ):
+        assert title in text
+    assert text.count("As a table") == 4
 
 
-def test_how_long_ago_in_words() -> None:
-    for seconds, words in (
+def test_ages_are_words() -> None:
+    for seconds, text in (
         (-0.9, "now"),
         (59.9, "59 seconds ago"),
         (60, "1 minute ago"),
@@ -134,4 +138,4 @@ def test_how_long_ago_in_words() -> None:
         (365 * 86_400, "1 year ago"),
         (-7_200, "in 2 hours"),
     ):
-        assert in_words(seconds) == words
+        assert age(seconds) == text

@@ -1,4 +1,4 @@
-"""Charts say what they show, hold nothing that is not escaped, and stay within their frame."""
+"""Charts have a description, escape all text, and stay within their frame."""
 
 import re
 from xml.etree import ElementTree as ET
@@ -6,16 +6,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.utils.safestring import SafeString
 
-from explorer.pages.charts import (
-    HEIGHT,
-    WIDTH,
-    Bar,
-    Measure,
-    Point,
-    balance_chart,
-    bar_chart,
-    step_chart,
-)
+from explorer.pages.charts import balance_chart
+from explorer.pages.svg import HEIGHT, WIDTH, Bar, Measure, Point, bar_chart, step_chart
 from queries.reading.chain_objects import Balance
 
 pytestmark = pytest.mark.no_database
@@ -28,7 +20,7 @@ def _bars(*values: int | None) -> list[Bar]:
     return [Bar(f"day {number}", f"{number} Nov", value) for number, value in enumerate(values)]
 
 
-def _of_balances(*points: tuple[int, int]) -> SafeString:
+def _balance_picture(*points: tuple[int, int]) -> SafeString:
     chart = balance_chart([Balance(*point) for point in points])
     assert chart is not None
     assert len(chart.rows) == len(points)
@@ -44,23 +36,23 @@ CHARTS = [
     step_chart("a", "A title", [], FACTS),
     step_chart("a", "A title", [Point(5_186_021, "5,186,021", 0)], FACTS),
     step_chart("a", HOSTILE, [Point(1, HOSTILE, 1)], Measure(HOSTILE, lambda _: HOSTILE)),
-    _of_balances((0, 0), (1, 0)),
-    _of_balances((0, 2**256 - 1), (2**63 - 1, 0)),
-    _of_balances(*((block, block * ETHER // 7) for block in range(500))),
+    _balance_picture((0, 0), (1, 0)),
+    _balance_picture((0, 2**256 - 1), (2**63 - 1, 0)),
+    _balance_picture(*((block, block * ETHER // 7) for block in range(500))),
 ]
 
 
-@pytest.mark.parametrize("drawn", CHARTS)
-def test_a_chart_is_an_image_with_words_and_nothing_leaves_its_frame(drawn: SafeString) -> None:
-    svg = ET.fromstring(str(drawn))  # noqa: S314  (our own markup)
+@pytest.mark.parametrize("picture", CHARTS)
+def test_a_chart_has_a_description_and_stays_in_its_frame(picture: SafeString) -> None:
+    svg = ET.fromstring(str(picture))  # noqa: S314  (our own markup)
     assert svg.get("role") == "img"
-    named = {each.get("id"): each.text for each in svg.iter()}
-    assert all(named[name] for name in svg.attrib["aria-labelledby"].split())
-    assert "style" not in drawn
-    assert "<script" not in drawn
-    for each in svg.iter():
-        for name, most in (("x", WIDTH), ("cx", WIDTH), ("y", HEIGHT), ("cy", HEIGHT)):
-            assert 0 <= float(each.get(name, 0)) <= most
-        for x, y in re.findall(r"M([\d.]+) ([\d.]+)", each.get("d", "")):
+    texts = {element.get("id"): element.text for element in svg.iter()}
+    assert all(texts[name] for name in svg.attrib["aria-labelledby"].split())
+    assert "style" not in picture
+    assert "<script" not in picture
+    for element in svg.iter():
+        for name, limit in (("x", WIDTH), ("cx", WIDTH), ("y", HEIGHT), ("cy", HEIGHT)):
+            assert 0 <= float(element.get(name, 0)) <= limit
+        for x, y in re.findall(r"M([\d.]+) ([\d.]+)", element.get("d", "")):
             assert float(x) <= WIDTH
             assert float(y) <= HEIGHT

@@ -1,10 +1,10 @@
-"""What words say to people."""
+"""How proven words are decoded."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.pages.decoding import decoded
+from explorer.pages.decoding import decode_fact
 from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
@@ -56,9 +56,9 @@ def _text_slot(text: str) -> int:
     ],
 )
 def test_a_balance_is_in_whole_units_and_wei(wei: int, short: str, exact: str) -> None:
-    shown = decoded(account_field("BALANCE", wei), "ETH")
-    assert (shown.short, shown.exact) == (short, exact)
-    assert [(each.label, each.text) for each in shown.readings] == [("wei", f"{wei:,}")]
+    value = decode_fact(account_field("BALANCE", wei), "ETH")
+    assert (value.short, value.exact) == (short, exact)
+    assert [(reading.label, reading.text) for reading in value.readings] == [("wei", f"{wei:,}")]
 
 
 @pytest.mark.parametrize(
@@ -94,28 +94,28 @@ def test_a_balance_is_in_whole_units_and_wei(wei: int, short: str, exact: str) -
         (slot(_text_slot("\u202eDSU")), "0xe280…000c"),
     ],
 )
-def test_what_is_read_first(fact: FactView, short: str) -> None:
-    assert decoded(fact, "ETH").short == short
+def test_the_short_form(fact: FactView, short: str) -> None:
+    assert decode_fact(fact, "ETH").short == short
 
 
 def test_an_address_is_checksummed() -> None:
-    assert decoded(header_field("COINBASE", NUMBER_OF_ACCOUNT), "ETH").address == ACCOUNT
-    plausible = decoded(slot(NUMBER_OF_ACCOUNT), "ETH")
+    assert decode_fact(header_field("COINBASE", NUMBER_OF_ACCOUNT), "ETH").address == ACCOUNT
+    plausible = decode_fact(slot(NUMBER_OF_ACCOUNT), "ETH")
     assert plausible.exact == ACCOUNT
     assert plausible.address == ""  # it may be something else
     assert plausible.remark == "If it is an address."
 
 
 WORDS = st.integers(0, 2**256 - 1) | st.binary(max_size=31).map(
-    lambda some: int.from_bytes(some.ljust(31, b"\0") + bytes([2 * len(some)]), "big")
+    lambda text: int.from_bytes(text.ljust(31, b"\0") + bytes([2 * len(text)]), "big")
 )
 
 
 @given(WORDS, st.sampled_from(sorted(HeaderField.__members__)))
-def test_any_word_is_shown_on_a_line_without_what_moves_text(number: int, name: str) -> None:
+def test_any_word_is_decoded_to_printable_text(number: int, name: str) -> None:
     for fact in (slot(number), header_field(name, number), account_field("BALANCE", number)):
-        shown = decoded(fact, "ETH")
-        assert shown.short
-        assert shown.exact
-        for text in (shown.short, shown.exact, *(each.text for each in shown.readings)):
+        value = decode_fact(fact, "ETH")
+        assert value.short
+        assert value.exact
+        for text in (value.short, value.exact, *(reading.text for reading in value.readings)):
             assert text.isprintable()

@@ -1,4 +1,4 @@
-"""A new version comes while visitors submit: migrated first, restarted then. No request fails."""
+"""An upgrade while clients submit: migrate, then restart. No request fails."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -14,11 +14,11 @@ from tests.rigs.anvil import Chain
 from tests.rigs.proxy import proxied
 from tests.rigs.service import HOLDER, SIGNER, Service, accounts, request, until
 
-BLOCKS = 10  # so few that most are asked for again when they are proven
+BLOCKS = 10  # few, so that most requests are for proven blocks
 VISITORS, READERS, PAUSE = 4, 2, 0.1
 COUNT = "from queries.models import Batch; print(Batch.objects.count())"
-# What a version after this one may do to the busiest tables.
-LATER = """
+# A migration of the busiest tables, as the next version may have it.
+NEXT_MIGRATION = """
 from django.db import migrations, models
 
 class Migration(migrations.Migration):
@@ -31,25 +31,25 @@ class Migration(migrations.Migration):
 """
 SETTINGS = "from explorer.settings import *\nMIGRATION_MODULES = {'queries': 'later_migrations'}\n"
 FILL = "from tests.bench.past import fill; fill(20_000)"
-WAITS = "A table is in use."
+WAIT_LOG = "A table is in use."
 
 
 def test_no_request_fails_and_no_batch_is_lost_or_doubled(
     repository: Path, tmp_path: Path, new_service: Callable[[], Service], chain: Chain
 ) -> None:
-    """Without an Idempotency-Key: a batch that was accepted twice would be counted twice."""
+    """Without an Idempotency-Key, so that a repeated submission would be counted twice."""
     service, port = new_service(), free_port()
     service.add_chain(chain)
     service.add_registry("native", chain, chain)
     service.settings |= {"BEHIND_PROXY": "1", "LOG_LEVEL": "WARNING"}
-    if service.database.startswith("postgres"):  # on SQLite a writer waits for all of it
+    if service.database.startswith("postgres"):  # SQLite would lock for too long
         service.manage("shell", "--command", FILL)
     server = service.start("serve", f"--port={port}", "--workers=2")
     prover = service.prove()
     server.await_log("Tacitus is at")
     with proxied(repository, tmp_path, f"127.0.0.1:{port}") as service.url:
-        service.wait(service.submit_balance(1))  # from now on the server knows the head
-        kept = _batches(service)
+        service.wait(service.submit_balance(1))  # the server needs a head
+        initial = _batch_count(service)
 
         def submit(number: int) -> requests.Response:
             content = request({31337: {2 + number % BLOCKS: accounts(HOLDER)}})
@@ -58,68 +58,68 @@ def test_no_request_fails_and_no_batch_is_lost_or_doubled(
         def read(_: int) -> requests.Response:
             return requests.get(f"{service.url}/explorer/batches", timeout=60)
 
-        with _asking(submit, VISITORS) as submitted, _asking(read, READERS) as pages:
+        with _repeating(submit, VISITORS) as submitted, _repeating(read, READERS) as pages:
             until(lambda: len(submitted) > VISITORS)
             _migrate(repository, tmp_path, service)
             for process in (server, prover):
                 process.stop()
                 process.restart()
             server.await_log("Tacitus is at")
-            before = len(submitted)
-            until(lambda: len(submitted) > before + VISITORS)
-        assert {each.status_code for each in (*submitted, *pages)} == {200}
+            count = len(submitted)
+            until(lambda: len(submitted) > count + VISITORS)
+        assert {answer.status_code for answer in (*submitted, *pages)} == {200}
         assert len(pages) > 10
-        batches = {each.json()["internalId"] for each in submitted}
-        assert _batches(service) - kept == len(batches) == len(submitted)
+        batches = {answer.json()["internalId"] for answer in submitted}
+        assert _batch_count(service) - initial == len(batches) == len(submitted)
         service.wait(*batches)
-    for sent in chain.transactions_of(SIGNER):  # the registry logs what it did not know
+    for sent in chain.transactions_of(SIGNER):  # the registry emits an event for a new fact
         receipt = chain.receipt(sent["hash"])
         assert (receipt["status"], receipt["logs"] != []) == ("0x1", True)
 
 
-def _batches(service: Service) -> int:
+def _batch_count(service: Service) -> int:
     return int(service.manage("shell", "--verbosity", "0", "-c", COUNT).stdout)
 
 
 @contextmanager
-def _asking(
-    ask: Callable[[int], requests.Response], threads: int
+def _repeating(
+    request_once: Callable[[int], requests.Response], threads: int
 ) -> Iterator[list[requests.Response]]:
-    """All answers to what these threads ask inside, again and again. A cut one fails."""
+    """Repeat the request in threads; yields the growing list of responses."""
     ended, answers = threading.Event(), list[requests.Response]()
 
-    def go_on(number: int) -> None:
+    def repeat(number: int) -> None:
         while not ended.wait(PAUSE):
-            answers.append(ask(number))
+            answers.append(request_once(number))
             number += threads
 
     with ThreadPoolExecutor(threads) as pool:
-        asking: list[Future[None]] = [pool.submit(go_on, number) for number in range(threads)]
+        futures: list[Future[None]] = [pool.submit(repeat, number) for number in range(threads)]
         try:
             yield answers
         finally:
             ended.set()
-        for each in asking:
-            each.result()
+        for future in futures:
+            future.result()
 
 
 def _migrate(repository: Path, folder: Path, service: Service) -> None:
-    """While the version before serves and proves."""
+    """Migrate while the previous version runs."""
     package = folder / "later_migrations"
     package.mkdir()
     (package / "__init__.py").touch()
     first = repository / "queries" / "migrations" / "0001_initial.py"
     (package / first.name).write_text(first.read_text())
-    (package / "0002_later.py").write_text(LATER)
+    (package / "0002_later.py").write_text(NEXT_MIGRATION)
     (folder / "later.py").write_text(SETTINGS)
     later = {"DJANGO_SETTINGS_MODULE": "later", "PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1"}
-    if not service.database.startswith("postgres"):  # where a reader keeps nobody waiting
+    if not service.database.startswith("postgres"):  # readers do not block a migration
         migrating = service.start("migrate", **later)
     else:
-        # What a backup does: it reads a table in a transaction, here until the migration waits.
+        # Read a table in a transaction, as a backup does, until the migration waits for it.
         with psycopg.connect(service.database) as reader:
             reader.execute("SELECT COUNT(*) FROM queries_batch")
             migrating = service.start("migrate", **later)
-            migrating.await_log(WAITS)
+            migrating.await_log(WAIT_LOG)
     until(lambda: not migrating.runs, 180)
     assert "Applying queries.0002_later... OK" in migrating.log

@@ -1,4 +1,4 @@
-"""What holds of each address of a page, those to come too: forms, sessions and caches."""
+"""Rules for all pages, present and future: CSRF tokens, sessions and caches."""
 
 from typing import Any
 
@@ -6,59 +6,57 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account, ApiKey, Session
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from accounts.views import is_for_accounts
 from queries.models import Batch
 from tests.accounts.signers import Signer
-from tests.explorer.addresses import addresses_of_pages
+from tests.explorer.addresses import page_paths
 
 pytestmark = pytest.mark.django_db
-# What a visitor may send: to sign in, or to end what has ended.
-FOR_VISITORS = {"/sign-in", "/sign-in/message", "/sign-out", "/admin/login/", "/admin/logout/"}
-OF_ACCOUNTS = {"/dashboard", "/dashboard/batches", "/dashboard/webhooks", "/dashboard/new-batch"}
+# Forms that work without a session.
+VISITOR_FORMS = {"/sign-in", "/sign-in/message", "/sign-out", "/admin/login/", "/admin/logout/"}
+ACCOUNT_PAGES = {"/dashboard", "/dashboard/batches", "/dashboard/webhooks", "/dashboard/new-batch"}
 
 
-def test_no_form_is_taken_without_its_token() -> None:
-    """From somebody who is signed in, and may do everything here."""
+def test_every_form_needs_a_csrf_token() -> None:
     operator = Client(enforce_csrf_checks=True, headers={"Accept": "text/html"})
     operator.force_login(_operator())
-    taken = [
-        address
-        for address in addresses_of_pages()
-        if "This form could not be trusted" not in operator.post(address, {"do": "submit"}).text
+    accepted = [
+        path
+        for path in page_paths()
+        if "This form could not be trusted" not in operator.post(path, {"do": "submit"}).text
     ]
-    assert taken == []
+    assert accepted == []
 
 
-def test_only_a_living_session_changes_something() -> None:
+def test_a_form_without_a_session_changes_nothing() -> None:
     person = Signer()
     person.sign_in()
-    before = _kept()
+    before = _rows()
     Session.objects.all().delete()
     form = {"csrfmiddlewaretoken": person.client.cookies["visit"].value, "do": "submit"}
     key = ApiKey.objects.get().pk
-    taken = []
-    for address in set(addresses_of_pages()) - FOR_VISITORS:
-        answer = person.client.post(address.replace("/keys/x/", f"/keys/{key}/"), form)
-        only_read = answer.status_code == 405
-        if not (only_read or _leads_to_sign_in(answer) or "signed out" in answer.text):
-            taken.append(address)
-    assert taken == []
-    assert _kept() == before
+    accepted = []
+    for path in set(page_paths()) - VISITOR_FORMS:
+        answer = person.client.post(path.replace("/keys/x/", f"/keys/{key}/"), form)
+        is_get_only = answer.status_code == 405
+        if not (is_get_only or _leads_to_sign_in(answer) or "signed out" in answer.text):
+            accepted.append(path)
+    assert accepted == []
+    assert _rows() == before
 
 
-def test_what_is_somebodys_is_for_them_alone_and_kept_in_no_cache() -> None:
+def test_private_pages_need_a_session_and_are_not_cached() -> None:
     visitor, operator = Client(), Client()
     operator.force_login(_operator())
-    private = {each for each in addresses_of_pages() if _leads_to_sign_in(visitor.get(each))}
-    assert {each for each in private if not each.startswith("/admin/")} == OF_ACCOUNTS
-    for address in addresses_of_pages():
-        asked_of_accounts = is_for_accounts(address) or address.startswith("/admin/")
-        if address not in private | FOR_VISITORS and asked_of_accounts:
-            assert visitor.get(address).status_code in {302, 405}, address
-    for address in private:
-        answer: Any = operator.get(address)
-        assert answer.status_code == 405 or "no-store" in answer["Cache-Control"], address
+    private = {path for path in page_paths() if _leads_to_sign_in(visitor.get(path))}
+    assert {path for path in private if not path.startswith("/admin/")} == ACCOUNT_PAGES
+    for path in set(page_paths()) - private - VISITOR_FORMS:
+        if is_for_accounts(path) or path.startswith("/admin/"):
+            assert visitor.get(path).status_code in {302, 405}, path
+    for path in private:
+        answer: Any = operator.get(path)
+        assert answer.status_code == 405 or "no-store" in answer["Cache-Control"], path
 
 
 def _operator() -> Account:
@@ -69,9 +67,9 @@ def _operator() -> Account:
 
 
 def _leads_to_sign_in(answer: Any) -> bool:
-    place: str = answer.get("Location", "")
-    return place.startswith(("/sign-in?", "/admin/login/?"))
+    location: str = answer.get("Location", "")
+    return location.startswith(("/sign-in?", "/admin/login/?"))
 
 
-def _kept() -> list[Any]:
+def _rows() -> list[Any]:
     return [list(ApiKey.objects.values()), list(Account.objects.values()), Batch.objects.count()]

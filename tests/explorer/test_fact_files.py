@@ -1,4 +1,4 @@
-"""The facts of a batch, an account, a block and a registry as files, in bounded portions."""
+"""CSV and JSON files of facts, in portions of limited size."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from ulid import ULID
 
-from explorer.pages.downloads import as_text
+from explorer.pages.downloads import escape_formula
 from queries.models import Batch, Query
 from queries.reading import facts
 from queries.reading.pagination import SLOTS_AT_ONCE
@@ -29,7 +29,7 @@ WITHOUT_CHAIN = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
 
 def without_chain(test: Any) -> Any:
-    """Marks a test of what is on record alone."""
+    """Mark a test that needs no chain."""
     for mark in WITHOUT_CHAIN:
         test = mark(test)
     return test
@@ -47,14 +47,14 @@ def _rows(answer: Any) -> list[dict[str, str]]:
 
 
 def _portions(address: str) -> list[list[dict[str, str]]]:
-    """Each file that the one before leads to."""
-    found = []
+    """All files that follow from the first one's `Link`."""
+    portions = []
     while address:
         answer = _get(address)
-        found.append(_rows(answer))
-        following = re.fullmatch('<(.+)>; rel="next"', answer.get("Link", ""))
-        address = following[1] if following else ""
-    return found
+        portions.append(_rows(answer))
+        link = re.fullmatch('<(.+)>; rel="next"', answer.get("Link", ""))
+        address = link[1] if link else ""
+    return portions
 
 
 def _ask_to_optimism(source: int, block: int) -> str:
@@ -64,9 +64,7 @@ def _ask_to_optimism(source: int, block: int) -> str:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_files_of_a_batch_name_the_block_and_the_transaction_of_the_chain(
-    service: Service,
-) -> None:
+def test_a_batchs_files_have_the_chains_blocks_and_transactions(service: Service) -> None:
     page = f"/explorer/query/{proven_batch(service)}"
     rows = _rows(_get(f"{page}/facts.csv"))
     assert rows == json.loads(b"".join(_get(f"{page}/facts.json")))
@@ -85,10 +83,10 @@ def test_the_files_of_a_batch_name_the_block_and_the_transaction_of_the_chain(
 
 
 @without_chain
-def test_each_page_leads_to_its_files_and_both_say_the_same() -> None:
+def test_pages_link_to_csv_and_json_files_with_the_same_rows() -> None:
     prove(ask_balances(count=3, blocks=2), nonce=1)
     prove(ask({OTHER: {"props": ["BALANCE"]}}, BLOCK + 5))
-    ask_balances(blocks=3)  # which is not done
+    ask_balances(blocks=3)  # not proven
     blocks = {}
     for page in PLACES:
         table, objects = map(_get, re.findall(r'<a href="([^"]+)" download', _get(page).text))
@@ -101,14 +99,13 @@ def test_each_page_leads_to_its_files_and_both_say_the_same() -> None:
 
 
 @without_chain
-def test_no_other_chains_facts_are_among_them() -> None:
-    """Of the same block number, the same source or the same account."""
+def test_files_have_only_facts_of_their_chains() -> None:
     prove(ask_balances())
     prove(_ask_to_optimism(SEPOLIA, BLOCK))
     prove(_ask_to_optimism(OPTIMISM, BLOCK))
     chains = {
         f"{ACCOUNT}/facts.csv?chain={SEPOLIA}": {(SEPOLIA, SEPOLIA), (SEPOLIA, OPTIMISM)},
-        f"{ACCOUNT}/facts.csv": {(OPTIMISM, OPTIMISM)},  # as the page shows at first
+        f"{ACCOUNT}/facts.csv": {(OPTIMISM, OPTIMISM)},  # the page's default
         f"{ACCOUNT}/facts.csv?chain=137": set(),
         f"{PAGE}/facts.csv": {(SEPOLIA, SEPOLIA), (SEPOLIA, OPTIMISM)},
         f"{REGISTRY}/facts.csv": {(SEPOLIA, SEPOLIA)},
@@ -116,20 +113,20 @@ def test_no_other_chains_facts_are_among_them() -> None:
     }
     for address, expected in chains.items():
         rows = _rows(_get(address))
-        found = {(int(row["source_chain"]), int(row["destination_chain"])) for row in rows}
-        assert found == expected, address
+        routes = {(int(row["source_chain"]), int(row["destination_chain"])) for row in rows}
+        assert routes == expected, address
 
 
 @without_chain
 @pytest.mark.parametrize("page", PLACES)
-@pytest.mark.parametrize("most", [{"MOST_QUERIES": 2}, {"MOST_FACTS": 3}])
-def test_one_portion_leads_to_the_next(
-    monkeypatch: pytest.MonkeyPatch, page: str, most: dict[str, int]
+@pytest.mark.parametrize("limits", [{"MOST_QUERIES": 2}, {"MOST_FACTS": 3}])
+def test_portions_together_have_all_rows(
+    monkeypatch: pytest.MonkeyPatch, page: str, limits: dict[str, int]
 ) -> None:
     for _ in range(3):
         prove(ask_balances(count=3, blocks=2))
     (whole,) = _portions(f"{page}/facts.csv")
-    for name, value in most.items():
+    for name, value in limits.items():
         monkeypatch.setattr(facts, name, value)
     portions = _portions(f"{page}/facts.csv")
     assert [row for portion in portions for row in portion] == whole
@@ -137,8 +134,8 @@ def test_one_portion_leads_to_the_next(
 
 
 @without_chain
-def test_what_is_passed_over_counts_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody has the server walk through what is not done, or is for another chain."""
+def test_skipped_queries_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request cannot make the server read many queries without facts."""
     monkeypatch.setattr(facts, "MOST_QUERIES", 2)
     prove(ask_balances())
     last = ask_balances(count=5)
@@ -151,7 +148,7 @@ def test_what_is_passed_over_counts_as_well(monkeypatch: pytest.MonkeyPatch) -> 
 @without_chain
 def test_files_hold_all_facts_of_wide_queries() -> None:
     prove(ask_balances(), nonce=0)
-    names = [f"{slot:064x}" for slot in range(SLOTS_AT_ONCE - 500)]  # two are too many at once
+    names = [f"{slot:064x}" for slot in range(SLOTS_AT_ONCE - 500)]  # two exceed the limit
     query = Query.objects.select_related("batch").get()
     balance = f"{BLOCK % 1_000 * 10**18:064x}"
     for _ in range(3):
@@ -164,7 +161,7 @@ def test_files_hold_all_facts_of_wide_queries() -> None:
     for page in (PAGE, ACCOUNT):
         portions = _portions(f"{page}/facts.csv")
         assert sum(map(len, portions)) == 3 * (2 + len(names)) + 3
-        assert f"{len(names):,} slots</a>" in _get(page).text  # and none of them is listed
+        assert f"{len(names):,} slots</a>" in _get(page).text  # a summary instead of a list
 
 
 @without_chain
@@ -184,27 +181,27 @@ def test_files_hold_all_facts_of_wide_queries() -> None:
         f"/explorer/registry/{SEPOLIA}/{ADDRESS}/facts.csv",
     ],
 )
-def test_no_other_address_is_a_file(address: str) -> None:
+def test_invalid_urls_are_not_found(address: str) -> None:
     answer = Client().get(address)
     assert (answer.status_code, "Link" in answer) == (404, False)
 
 
 @without_chain
-def test_of_what_nobody_asked_for_there_is_the_head_alone() -> None:
+def test_a_file_without_facts_is_empty() -> None:
     for page in (f"/explorer/account/{OTHER}", f"/explorer/block/{SEPOLIA}/1", FAR):
         assert _rows(_get(f"{page}/facts.csv")) == []
         assert json.loads(b"".join(_get(f"{page}/facts.json"))) == []
 
 
 @without_chain
-def test_a_hostile_name_is_no_formula() -> None:
+def test_names_cannot_be_formulas() -> None:
     batch = ask({ADDRESS: {"props": ["NONCE"]}}, BLOCK)
     Query.objects.filter(batch=batch).update(name='=HYPERLINK("http://x")')
     prove(batch)
     for page in PLACES:
         (row,) = _rows(_get(f"{page}/facts.csv"))
         assert row["name"] == '\'=HYPERLINK("http://x")'
-    for text in ("+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "＝1", "－1"):  # noqa: RUF001
-        assert as_text(text) == f"'{text}"
+    for text in ("+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "\uff1d1", "\uff0d1"):
+        assert escape_formula(text) == f"'{text}"
     for text in ("", "vitalik.eth", "1,5", "a=b"):
-        assert as_text(text) == text
+        assert escape_formula(text) == text

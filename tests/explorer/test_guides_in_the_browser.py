@@ -1,4 +1,4 @@
-"""A guide in a real browser: tabs, copying and the way to other guides."""
+"""Guides in a browser: tabs, copying and navigation."""
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -14,35 +14,35 @@ pytestmark = [
 ]
 
 
-def test_a_language_is_chosen_once_and_its_code_is_copied_whole(
+def test_the_chosen_language_is_kept_and_its_code_can_be_copied(
     page: Page, live_server: LiveServer
 ) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{live_server}/docs/first-fact")
     page.locator("label", has_text="JavaScript").last.click()
     page.reload()
-    shown = page.locator(".pane:visible")
-    expect(shown.first).to_contain_text("first-fact.mjs")
-    expect(shown.last).to_contain_text("read-fact.mjs")
-    shown.first.get_by_role("button", name="Copy the JavaScript code").click()
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == shown.first.locator("code").text_content()
+    panes = page.locator(".pane:visible")
+    expect(panes.first).to_contain_text("first-fact.mjs")
+    expect(panes.last).to_contain_text("read-fact.mjs")
+    panes.first.get_by_role("button", name="Copy the JavaScript code").click()
+    clipboard = page.evaluate("navigator.clipboard.readText()")
+    assert clipboard == panes.first.locator("code").text_content()
     page.goto(f"{live_server}/docs/contracts")
     expect(page.locator(".pane:visible").first).to_contain_text("await fetch")
 
 
-def test_tabs_and_folds_need_no_script(browser: Browser, live_server: LiveServer) -> None:
+def test_tabs_and_anchors_work_without_scripts(browser: Browser, live_server: LiveServer) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{live_server}/docs/first-fact")
     page.locator("label", has_text="Python").first.click()
     expect(page.locator(".pane:visible").first).to_contain_text("first_fact.py")
     page.goto(f"{live_server}/docs/api#fee_too_low")
-    expect(page.locator("#fee_too_low")).to_be_visible()  # its table is folded otherwise
+    expect(page.locator("#fee_too_low")).to_be_visible()  # its table is folded by default
     context.close()
 
 
-def test_all_guides_are_beside_a_long_page_and_folded_on_a_phone(
+def test_navigation_is_at_the_side_and_folded_on_a_phone(
     page: Page, live_server: LiveServer
 ) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})

@@ -1,4 +1,4 @@
-"""A page asks the registry what it says right now."""
+"""A visitor checks a fact against its registry."""
 
 import re
 import time
@@ -12,16 +12,16 @@ from explorer.pages.facts import CHECKS
 from queries.config.routes import NodeAddress, Routes
 from queries.http import thread_slots
 from queries.models import Query
-from tests.explorer.proven import page_of_fact, proven_batch
+from tests.explorer.proven import fact_page, proven_batch
 from tests.queries.prover.service import CHAIN_ID, Service, serving
 from tests.rigs.stub_node import lying_node, stall
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
-WAITS = 1  # second, that a visitor does
+TIMEOUT = 1  # seconds
 
 
-def _checked(batch: str, place: int = 0, name: str = "BALANCE") -> str:
-    answer: Any = page_of_fact(batch, place, name, "/check")
+def _check_text(batch: str, place: int = 0, name: str = "BALANCE") -> str:
+    answer: Any = fact_page(batch, place, name, "/check")
     assert answer.status_code == 200
     assert answer["Cache-Control"].count("no-store")
     return re.sub(r"\s+", " ", re.sub("<[^>]+>", "", answer.text))
@@ -29,51 +29,51 @@ def _checked(batch: str, place: int = 0, name: str = "BALANCE") -> str:
 
 def _with_nodes(service: Service, *urls: str) -> Routes:
     nodes = tuple(map(NodeAddress, urls))
-    limits = replace(service.routes.limits, visitor_timeout=WAITS)
+    limits = replace(service.routes.limits, visitor_timeout=TIMEOUT)
     chain = replace(service.routes.chains[CHAIN_ID], nodes=nodes, limits=limits)
     return replace(service.routes, chains={CHAIN_ID: chain})
 
 
-def test_what_the_registry_says_is_compared(service: Service) -> None:
+def test_a_check_compares_the_stored_fact_with_the_registry(service: Service) -> None:
     batch = proven_batch(service)
     head = service.head()
-    assert f"The registry says 123 ETH at block {head} of Local: the same." in _checked(batch)
-    said = f"at block {head} of Local: the same."
+    assert f"The registry says 123 ETH at block {head} of Local: the same." in _check_text(batch)
+    same = f"at block {head} of Local: the same."
     for place, name in (
         (0, "CODE_HASH"),
         (0, f"0x{5:064x}"),
         (1, "TIMESTAMP"),
         (1, "BLOCK_AT_TIMESTAMP"),
     ):
-        assert said in _checked(batch, place, name)
+        assert same in _check_text(batch, place, name)
 
-    gone = replace(service.registry, address="0x" + 40 * "1")
-    with serving(service.node, replace(service.routes, registries={(CHAIN_ID, CHAIN_ID): gone})):
-        assert "No registry answers at this fact" in _checked(batch)
+    absent = replace(service.registry, address="0x" + 40 * "1")
+    with serving(service.node, replace(service.routes, registries={(CHAIN_ID, CHAIN_ID): absent})):
+        assert "No registry answers at this fact" in _check_text(batch)
     with serving(service.node, replace(service.routes, registries={})):
-        assert "No registry answers at this fact" in _checked(batch)
-        assert "no longer has a route" in page_of_fact(batch, 0, "BALANCE").text
+        assert "No registry answers at this fact" in _check_text(batch)
+        assert "no longer has a route" in fact_page(batch, 0, "BALANCE").text
 
     query = Query.objects.get(batch=batch, place=0)
     changed = {**(query.values or {}), "BALANCE": f"{7 * 10**18:064x}"}
     Query.objects.filter(pk=query.pk).update(values=changed)
-    said = _checked(batch)
-    assert "The registry says 123 ETH" in said
-    assert "but this page shows 7 ETH" in said
+    text = _check_text(batch)
+    assert "The registry says 123 ETH" in text
+    assert "but this page shows 7 ETH" in text
     Query.objects.filter(pk=query.pk).update(block=1)
-    assert "The registry knows no such fact" in _checked(batch)
+    assert "The registry does not have this fact" in _check_text(batch)
 
 
-def test_a_visitor_waits_some_seconds_and_checks_so_often(service: Service) -> None:
+def test_checks_are_limited_in_time_threads_and_number(service: Service) -> None:
     batch = proven_batch(service)
     with lying_node(stall) as silent, serving(service.node, _with_nodes(service, silent)):
         begin = time.monotonic()
-        assert "No node of Local answered in time" in _checked(batch)
-        assert time.monotonic() - begin < WAITS + 2
+        assert "No node of Local answered in time" in _check_text(batch)
+        assert time.monotonic() - begin < TIMEOUT + 2
     with ExitStack() as stack:
-        for _ in range(3):  # of four threads
+        for _ in range(3):  # of four
             assert stack.enter_context(thread_slots.place_to_wait())
-        assert "Others are checking facts right now" in _checked(batch)
+        assert "Others are checking facts right now" in _check_text(batch)
     for _ in range(CHECKS - 2):
-        assert "the same" in _checked(batch)
-    assert re.search(r"Too many checks. Check again in \d+ seconds?\.", _checked(batch))
+        assert "the same" in _check_text(batch)
+    assert re.search(r"Too many checks. Check again in \d+ seconds?\.", _check_text(batch))

@@ -1,4 +1,4 @@
-"""No line of the log holds an API key, tells who asked, or writes to a terminal."""
+"""Log lines have no API keys, no identities, and no terminal control characters."""
 
 import json
 import logging
@@ -26,10 +26,10 @@ from explorer.http.logs import (
 )
 from tests.accounts.signers import Signer
 
-KEY = "0123456789-of-another-service"  # nothing in it says that it is a key
+KEY = "0123456789-of-another-service"  # not recognisable as a key by itself
 OWN_KEY = f"{KEY_PREFIX}0123456789_Ab-c"
-PLACE = "192.0.2.77"
-OF_QUERIES = [
+IP_ADDRESS = "192.0.2.77"
+QUERY_STRINGS = [
     f"apiKey={KEY}",
     f"APIKEY={KEY}",
     f"api_key={KEY}",
@@ -40,7 +40,7 @@ OF_QUERIES = [
     f"filter=%7B%22apiKey%22%3A%22{KEY}%22%7D",
     f"next=%252Fx%253FapiKey%253D{KEY}",
 ]
-OF_TEXTS = [
+TEXTS = [
     f"apiKey={KEY}",
     f"api_key={KEY}",
     f"apiKey%3D{KEY}",
@@ -58,7 +58,7 @@ OF_TEXTS = [
     f"<QueryDict: {{'apiKey': [']{KEY}', '{KEY}']}}>",
     f"<WSGIRequest: GET '/batch-query-status?apiKey={KEY}'>",
 ]
-OF_OURS = [
+PATHS_WITH_OWN_KEY = [
     f"/submit/apiKey/{OWN_KEY}",
     f"/x?key={OWN_KEY}",
     f"/x?token={OWN_KEY}&b=1",
@@ -67,7 +67,7 @@ OF_OURS = [
     f"/x?q=tct%255f{OWN_KEY[4:]}",
     f"/x?q=tct_%30{OWN_KEY[5:]}",
 ]
-SHAPES_THAT_TAKE_LONG = [
+SLOW_PATTERNS = [
     "%25", "%", "%2561", "%61%70%69", "a=%2525", "a&", "api", "api.", "api%2", "api%25", "apikey",
     "apikey=", "apikey ", "apikey%", "apikey%25%25", "apikey=['&", 'apikey=\\"', "apikey=\n",
     "authorization", "authorization ", "tct", "tct_", "tct%252525", "[redacted]", " ", "\n",
@@ -75,18 +75,18 @@ SHAPES_THAT_TAKE_LONG = [
 
 
 @pytest.mark.no_database
-def test_a_key_is_struck_out_however_it_is_written() -> None:
-    for parameter in OF_QUERIES:
+def test_keys_are_struck_out_in_any_spelling() -> None:
+    for parameter in QUERY_STRINGS:
         for path in (f"/x?{parameter}", f"/x?{parameter}&b=1"):
             struck = strike_out_parameters(path)
             assert (KEY in struck, STRUCK in struck) == (False, True), path
         struck = strike_out_parameters(f"/x?a=1&{parameter}&b=1")
         assert (KEY in struck, struck[:7], struck[-4:]) == (False, "/x?a=1&", "&b=1"), parameter
-    for text in OF_TEXTS:
+    for text in TEXTS:
         struck = strike_out_keys(f"Asked: {text}\nand more")
         assert (KEY in struck, STRUCK in struck) == (False, True), text
         assert struck.endswith("\nand more")
-    for path in OF_OURS:  # are known wherever they stand
+    for path in PATHS_WITH_OWN_KEY:  # recognised anywhere
         for struck in (strike_out_parameters(path), strike_out_keys(f"Asked: {path}")):
             assert (OWN_KEY[5:] in struck, STRUCK in struck) == (False, True), path
     for text in ("GET /?block=1", "monkey=1", "the keyapi: said", "keys = 3"):
@@ -94,8 +94,8 @@ def test_a_key_is_struck_out_however_it_is_written() -> None:
 
 
 @pytest.mark.no_database
-def test_a_long_text_is_cut_and_none_takes_long() -> None:
-    """A visitor chooses the text, and the log's lock is held meanwhile. A few ms, in truth."""
+def test_long_texts_are_cut_and_never_slow() -> None:
+    """Clients choose the text, and the log is locked meanwhile."""
     text = f"/{LONGEST_TEXT * 'x'}"
     assert strike_out_keys(text) == f"{text[:-1]} [cut: 1 characters more]"
     path = f"/x?apiKey=1&a={LONGEST_PATH * 'x'}"
@@ -103,11 +103,11 @@ def test_a_long_text_is_cut_and_none_takes_long() -> None:
     assert struck.startswith(f"/x?apiKey={STRUCK}&a=xxx")
     assert struck.endswith("x [cut: 14 characters more]")
     for function in (strike_out_keys, strike_out_parameters, names_a_secret):
-        for shape in SHAPES_THAT_TAKE_LONG:
-            text = "/x?" + (shape * 100_000)[:100_000]
+        for pattern in SLOW_PATTERNS:
+            text = "/x?" + (pattern * 100_000)[:100_000]
             begin = time.process_time()
             function(text)
-            assert time.process_time() - begin < 0.1, (function, shape)
+            assert time.process_time() - begin < 0.1, (function, pattern)
 
 
 def _record(message: str, *arguments: object, **more: object) -> logging.LogRecord:
@@ -116,17 +116,17 @@ def _record(message: str, *arguments: object, **more: object) -> logging.LogReco
     return record
 
 
-def _fail(said: str) -> None:
-    raise ValueError(said)
+def _fail(message: str) -> None:
+    raise ValueError(message)
 
 
 @pytest.mark.no_database
-@pytest.mark.parametrize("form", [JsonLines, ReadableLines])
-def test_no_part_of_a_line_holds_a_key(form: Callable[[], logging.Formatter]) -> None:
+@pytest.mark.parametrize("formatter", [JsonLines, ReadableLines])
+def test_no_part_of_a_line_has_a_key(formatter: Callable[[], logging.Formatter]) -> None:
     try:
         _fail(f"/x?apiKey={KEY}")
     except ValueError:
-        caught = sys.exc_info()
+        exc_info = sys.exc_info()
     fields = {
         "url": f"/x?apiKey={KEY}",
         "headers": {"X-API-Key": KEY, "Authorization": ["Bearer", KEY], "Accept": "*/*"},
@@ -134,14 +134,16 @@ def test_no_part_of_a_line_holds_a_key(form: Callable[[], logging.Formatter]) ->
         "error": ValueError(f"apiKey={KEY}"),
         "apiKey": KEY,
         "count": 3,
-        "there": True,
+        "flag": True,
     }
     token = request_id.set("01J2VM6JSA6VKKZ0ENWGYYPR18")
-    line = form().format(_record("a\nb %s", f"?apiKey={KEY}", fields=fields, exc_info=caught))
+    line = formatter().format(
+        _record("a\nb %s", f"?apiKey={KEY}", fields=fields, exc_info=exc_info)
+    )
     request_id.reset(token)
     assert KEY not in line
     assert "ValueError" in line
-    if form is JsonLines:
+    if formatter is JsonLines:
         assert "\n" not in line
         read = json.loads(line)
         assert read["time"].endswith("+00:00")
@@ -150,12 +152,12 @@ def test_no_part_of_a_line_holds_a_key(form: Callable[[], logging.Formatter]) ->
             f"a\nb ?apiKey={STRUCK}",
             "01J2VM6JSA6VKKZ0ENWGYYPR18",
         )
-        assert (read["count"], read["there"], read["headers"]["Accept"]) == (3, True, "*/*")
+        assert (read["count"], read["flag"], read["headers"]["Accept"]) == (3, True, "*/*")
 
 
 @pytest.mark.no_database
 @pytest.mark.parametrize(
-    ("sent", "shown"),
+    ("text", "escaped"),
     [
         ("\x1b[2J", "\\x1b[2J"),
         ("\r", "\\r"),
@@ -167,44 +169,42 @@ def test_no_part_of_a_line_holds_a_key(form: Callable[[], logging.Formatter]) ->
         ("\n09:00:00 INFO     forged", "\\n09:00:00 INFO     forged"),
     ],
 )
-def test_a_readable_line_writes_neither_to_the_terminal_nor_another_line(
-    sent: str, shown: str
-) -> None:
+def test_control_characters_are_escaped(text: str, escaped: str) -> None:
     try:
-        _fail(sent)
+        _fail(text)
     except ValueError:
-        record = _record("GET /%s.", sent, exc_info=sys.exc_info(), stack_info="Stack:\n  f")
+        record = _record("GET /%s.", text, exc_info=sys.exc_info(), stack_info="Stack:\n  f")
     first, *trace = ReadableLines().format(record).split("\n")
-    assert first.endswith(f" INFO     GET /{shown}.")
+    assert first.endswith(f" INFO     GET /{escaped}.")
     assert len(trace) > 4
     assert all(line.startswith("    ") for line in trace)
-    assert sent not in "".join(trace)
+    assert text not in "".join(trace)
 
 
 @pytest.mark.no_database
-def test_a_request_is_one_line_with_its_id_and_a_strange_host(
+def test_a_request_is_one_line_with_its_id_and_any_unknown_host(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     answer = client.get("/nowhere?%2561piKey%5B%5D=,hidden&x=%0d%0a")
-    strange = client.get("/", headers={"Host": "proofs.example\u202e" + 300 * "x"})
-    assert (answer.status_code, strange.status_code) == (404, 400)
+    unknown_host = client.get("/", headers={"Host": "proofs.example\u202e" + 300 * "x"})
+    assert (answer.status_code, unknown_host.status_code) == (404, 400)
     assert len(answer["X-Request-ID"]) == 26
-    assert answer["X-Request-ID"] != strange["X-Request-ID"]
-    assert request_id.get() == ""  # it ends with its request
-    line, of_strange = [each for each in caplog.records if each.name == "tacitus.requests"]
+    assert answer["X-Request-ID"] != unknown_host["X-Request-ID"]
+    assert request_id.get() == ""
+    line, other = [record for record in caplog.records if record.name == "tacitus.requests"]
     fields = vars(line)["fields"]
     assert (fields["status"], fields["path"]) == (404, "/nowhere?[redacted]&x=%0d%0a")
     assert "host" not in fields
     assert "hidden" not in line.getMessage()
     assert "\n" not in line.getMessage()
-    assert len(vars(of_strange)["fields"]["host"]) == 260
-    assert " for host 'proofs.example\\u202exxx" in of_strange.getMessage()
+    assert len(vars(other)["fields"]["host"]) == 260
+    assert " for host 'proofs.example\\u202exxx" in other.getMessage()
 
 
 @pytest.mark.no_database
 @pytest.mark.parametrize(
-    ("given", "behind_proxy", "taken"),
+    ("request_header", "behind_proxy", "accepted"),
     [
         ("f3c1-from-the-proxy", True, True),
         ("f3c1-from-a-stranger", False, False),
@@ -213,45 +213,45 @@ def test_a_request_is_one_line_with_its_id_and_a_strange_host(
         (65 * "x", True, False),
     ],
 )
-def test_only_a_proxys_id_is_taken_over(
-    client: Client, settings: Settings, given: str, *, behind_proxy: bool, taken: bool
+def test_only_a_proxy_chooses_the_request_id(
+    client: Client, settings: Settings, request_header: str, *, behind_proxy: bool, accepted: bool
 ) -> None:
     settings.BEHIND_PROXY = behind_proxy
-    answer = client.get("/healthz", headers={"X-Request-ID": given})
-    assert (answer["X-Request-ID"] == given) is taken
+    answer = client.get("/healthz", headers={"X-Request-ID": request_header})
+    assert (answer["X-Request-ID"] == request_header) is accepted
 
 
 @pytest.mark.django_db
-def test_no_line_shows_who_asked_or_from_where(
+def test_no_line_has_identities_addresses_or_secrets(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.BEHIND_PROXY = True
     caplog.set_level(logging.DEBUG)
     person, stranger = Signer(), Signer()
-    for each in (person, stranger):
-        each.client.defaults |= {"REMOTE_ADDR": PLACE, "HTTP_X_FORWARDED_FOR": PLACE}
+    for signer in (person, stranger):
+        signer.client.defaults |= {"REMOTE_ADDR": IP_ADDRESS, "HTTP_X_FORWARDED_FOR": IP_ADDRESS}
     assert person.sign_in().status_code == 200
     owner = Account.objects.get()
     key = owner.keys.get()
-    own = {"api-key": manage.shown(key) or ""}
+    own = {"api-key": manage.reveal(key) or ""}
     message = person.message()
     assert person.show(message, stranger.sign(message)).status_code >= 400
-    asked = [
+    answers = [
         person.client.get("/dashboard"),
         person.client.get("/api-key", headers=own),
         person.client.get("/api-key", headers={"api-key": f"{own['api-key'][:-4]}aaaa"}),
         person.client.get("/batch-queries", headers=own),
         person.post("/submit-batch-query", {}, **own),
         person.post(f"/keys/{key.pk}/rename", {"name": "x"}),
-        person.client.post("/sign-out-everywhere"),  # without its token
+        person.client.post("/sign-out-everywhere"),  # without a CSRF token
         person.client.get("/admin/"),
     ]
-    assert {200, 302, 400, 401, 403} <= {each.status_code for each in asked}
+    assert {200, 302, 400, 401, 403} <= {answer.status_code for answer in answers}
     lines = [JsonLines().format(record) for record in caplog.records]
-    assert sum("tacitus.requests" in line for line in lines) > len(asked)
-    told = "\n".join(lines).lower().replace(f"/keys/{key.pk}/".lower(), "/keys/asked-for/")
-    known = (PLACE, owner.address or "", key.pk, Session.objects.get().pk)
-    for secret in (*known, person.client.cookies["session"].value):
+    assert sum("tacitus.requests" in line for line in lines) > len(answers)
+    log = "\n".join(lines).lower().replace(f"/keys/{key.pk}/".lower(), "/keys/requested/")
+    secrets = (IP_ADDRESS, owner.address or "", key.pk, Session.objects.get().pk)
+    for secret in (*secrets, person.client.cookies["session"].value):
         assert secret
-        assert secret.lower() not in told
-        assert secret.lower().removeprefix("0x") not in told
+        assert secret.lower() not in log
+        assert secret.lower().removeprefix("0x") not in log

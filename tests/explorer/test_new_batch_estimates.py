@@ -1,14 +1,13 @@
-"""What the form of a new batch says of a real chain, and the fee that it fills in."""
+"""The estimate in the form of a new batch, on a real chain, and the fee that it fills in."""
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from django.test import Client
 
 from accounts.models import Account
 from explorer.demo.local_node import LocalNode, local_node
+from tests.explorer.form_of_a_batch import send, signed_in
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -21,56 +20,37 @@ def node() -> Iterator[LocalNode]:
         yield running
 
 
-def _visitor() -> Client:
-    client = Client()
-    owner = Account.objects.get()
-    client.force_login(owner, backend="django.contrib.auth.backends.ModelBackend")
-    return client
-
-
-def _send(client: Client, do: str, block: object, **more: str) -> Any:
-    typed = {
-        "do": do,
-        "part": "0",
-        "destination": str(CHAIN_ID),
-        "source-0": str(CHAIN_ID),
-        "block-0": str(block),
-        "account-0": HOLDER,
-        "props-0": ["BALANCE"],
-        "key": Account.objects.get().keys.get().pk,
-        "idempotency-key": "page-1",
-    }
-    return client.post("/dashboard/new-batch", typed | more)
-
-
-def _check(client: Client, block: object, **more: str) -> str:
-    return str(_send(client, "check", block, **more).text)
-
-
-def _value(text: str, name: str) -> str:
-    found = re.search(f'name="{name}" value="([^"]*)"', text)
-    assert found
-    return found[1]
-
-
-def test_the_fee_is_filled_in_and_enough(node: LocalNode) -> None:
+def test_the_estimated_fee_is_filled_in_and_sufficient(node: LocalNode) -> None:
     with running_service(node, free=False) as service:
         service.mine(3)
-        block = service.head() - 1
-        client = _visitor()
-        text = _check(client, block)
-        fee = _value(text, "fee")
+        client = signed_in(Account.objects.get().address or "")
+        request = {
+            "destination": str(CHAIN_ID),
+            "source__0": str(CHAIN_ID),
+            "block__0": str(service.head() - 1),
+            "account__0": HOLDER,
+        }
+
+        def checked(**more: str) -> str:
+            return str(send(client, "check", **request, **more).text)
+
+        text = checked()
+        fee = _fee(text)
         assert int(fee) > 50_000
         assert f"&quot;fee&quot;: &quot;{fee}&quot;" in text
         assert "This can be submitted" in text
-        kept = {"fee": "7", "filled-fee": fee}
-        assert _value(_check(client, block, **kept), "fee") == "7"
-        renewed = {"fee": "1", "filled-fee": "1"}
-        assert int(_value(_check(client, block, **renewed), "fee")) > 50_000
-        answer = _send(client, "submit", block, fee=fee)
-        batch = answer["Location"].rpartition("/")[2]
+        assert _fee(checked(fee="7", filled__fee=fee)) == "7"
+        assert int(_fee(checked(fee="1", filled__fee="1"))) > 50_000
+        response = send(client, **request, fee=fee)
+        batch = response["Location"].rpartition("/")[2]
         service.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
-        proven = _check(client, block)
+        proven = checked()
         assert "All of this is proven already" in proven
         assert "Proven already: <code><bdi>0xd8dA…6045</bdi></code> BALANCE" in proven
+
+
+def _fee(text: str) -> str:
+    match = re.search('name="fee" value="([^"]*)"', text)
+    assert match
+    return match[1]

@@ -1,11 +1,11 @@
-"""A first batch without a terminal: the scenarios' shared service, and a person."""
+"""The form of a new batch in a browser, with a real service."""
 
 import re
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.accessibility import grave_faults
+from tests.accessibility import serious_problems
 from tests.accounts.wallet import Wallet, install
 from tests.rigs.service import HOLDER, OWNERS, Service
 
@@ -15,29 +15,29 @@ CAN_BE_SUBMITTED = re.compile("This can be submitted|All of this is proven alrea
 
 
 def _open_form(page: Page, shared: Service, wallet: Wallet) -> None:
-    """Signed in, with a last final block that the prover saw and that says nothing of `HOLDER`."""
+    """Sign in and open the form, with a final block at which `HOLDER` is not proven yet."""
     shared.wait(shared.submit_balance(shared.chain.mine(2) - 1, OWNERS[0]))
     install(page, wallet)
     page.goto(f"{shared.url}/sign-in?next=/dashboard/new-batch")
     page.get_by_role("button", name=wallet.name).click()
-    # The first sign-in loads what reads signatures.
+    # The first sign-in of a server is slow.
     expect(page.get_by_role("heading", level=1)).to_have_text("New batch", timeout=20_000)
     expect(page.get_by_label("Block", exact=True)).to_have_value(re.compile(r"^\d+$"))
 
 
-def test_someone_types_sees_what_it_takes_and_submits_once(
+def test_the_form_is_checked_while_typing_and_submitted_once(
     page: Page, shared: Service, wallet: Wallet
 ) -> None:
     _open_form(page, shared, wallet)
-    account, fault = page.get_by_label("Account", exact=True), page.locator("#fault-account-0")
+    account, error = page.get_by_label("Account", exact=True), page.locator("#error-account-0")
     account.press_sequentially(HOLDER[:-1], delay=5)
-    expect(fault).to_contain_text("an address has 40 hex digits after 0x, and this has 39")
+    expect(error).to_contain_text("an address has 40 hex digits after 0x, and this has 39")
     expect(account).to_be_focused()
     expect(account).to_have_attribute("aria-invalid", "true")
     account.press_sequentially(HOLDER[-1])
-    account.press("Enter")  # which checks, and submits nothing
+    account.press("Enter")  # checks without submitting
     expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
-    expect(fault).to_be_empty()
+    expect(error).to_be_empty()
     expect(account).not_to_have_attribute("aria-invalid", "true")
     expect(page.locator("#request-json")).to_contain_text(HOLDER)
     expect(page.locator("#verdict")).to_contain_text(re.compile(r"Gas\s*[1-9][0-9,]+"))
@@ -54,7 +54,7 @@ def test_someone_types_sees_what_it_takes_and_submits_once(
     assert (newest[0], newest.count(batch)) == (batch, 1)
 
 
-def test_a_form_from_before_another_sign_in_says_so_and_keeps_what_was_typed(
+def test_a_form_from_before_another_sign_in_keeps_its_input(
     page: Page, shared: Service, wallet: Wallet
 ) -> None:
     _open_form(page, shared, wallet)
@@ -65,20 +65,20 @@ def test_a_form_from_before_another_sign_in_says_so_and_keeps_what_was_typed(
     other.get_by_role("button", name=wallet.name).click()
     expect(other).to_have_url(re.compile("/dashboard"))
     account = page.get_by_label("Account", exact=True)
-    for act in (
+    for action in (
         lambda: account.fill(HOLDER),
         lambda: page.get_by_role("button", name="Add another part").click(),
     ):
         page.locator("#verdict").evaluate("element => element.replaceChildren()")
-        act()
+        action()
         expect(page.locator("#verdict")).to_contain_text("from before you signed in again")
         expect(account).to_have_value(HOLDER)
-    page.get_by_role("link", name="Load the page again").click()
+    page.get_by_role("link", name="reload the page").click()
     page.get_by_label("Account", exact=True).fill(HOLDER)
     expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
 
 
-def test_without_scripts_it_all_works(page: Page, shared: Service, wallet: Wallet) -> None:
+def test_the_form_works_without_scripts(page: Page, shared: Service, wallet: Wallet) -> None:
     _open_form(page, shared, wallet)
     assert page.context.browser is not None
     context = page.context.browser.new_context(
@@ -92,7 +92,7 @@ def test_without_scripts_it_all_works(page: Page, shared: Service, wallet: Walle
     plain.get_by_role("button", name="Remove part 2").click()
     expect(plain.get_by_label("Account", exact=True)).to_have_value("0x12")
     plain.get_by_role("button", name="Check").click()
-    expect(plain.locator("#fault-account-0")).to_contain_text("this has 2")
+    expect(plain.locator("#error-account-0")).to_contain_text("this has 2")
     expect(plain.get_by_label("Account", exact=True)).to_have_attribute("aria-invalid", "true")
     plain.get_by_label("Account", exact=True).fill(HOLDER)
     plain.get_by_role("button", name="Check").click()
@@ -103,7 +103,9 @@ def test_without_scripts_it_all_works(page: Page, shared: Service, wallet: Walle
     context.close()
 
 
-def test_they_fit_and_keep_nobody_out(page: Page, shared: Service, wallet: Wallet) -> None:
+def test_the_account_pages_fit_and_are_accessible(
+    page: Page, shared: Service, wallet: Wallet
+) -> None:
     _open_form(page, shared, wallet)
     for address in ("/new-batch", "/batches", "/webhooks", ""):
         page.goto(f"{shared.url}/dashboard{address}")
@@ -111,12 +113,12 @@ def test_they_fit_and_keep_nobody_out(page: Page, shared: Service, wallet: Walle
             page.get_by_label("Account", exact=True).fill(HOLDER)
             page.get_by_role("button", name="Add another part").click()
             page.locator("#part-1").get_by_label("Account", exact=True).fill("0x" + 41 * "a")
-            expect(page.locator("#fault-account-1")).to_contain_text("this has 41")
-        for folded in page.locator("details").all():
-            folded.locator("summary").click()
+            expect(page.locator("#error-account-1")).to_contain_text("this has 41")
+        for details in page.locator("details").all():
+            details.locator("summary").click()
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            assert grave_faults(page) == []
+            assert serious_problems(page) == []
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width

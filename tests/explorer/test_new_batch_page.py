@@ -1,4 +1,4 @@
-"""The form of a new batch: what is sent, what is refused, and that nothing typed is lost."""
+"""The form of a new batch: submission, errors, and that no input is lost."""
 
 import json
 import re
@@ -11,11 +11,11 @@ from accounts.keys import manage
 from queries.api import estimates
 from queries.models import Batch, Query
 from tests.explorer.form_of_a_batch import (
-    ADDRESS,
-    TYPED,
-    account_of,
+    FORM,
+    FORM_URL,
+    account_with,
     check,
-    fault_at,
+    error_beside,
     send,
     signed_in,
 )
@@ -26,77 +26,75 @@ HOSTILE = "<script>alert(1)</script>\u202ehunter2"
 
 
 @pytest.fixture(autouse=True)
-def _no_time_for_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The chains of these tests have none that answers."""
+def _no_node_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The nodes of these chains do not exist."""
     monkeypatch.setattr(estimates, "ESTIMATE_SECONDS", 0.0)
 
 
-def _json(answer: Any) -> Any:
-    found = re.search(r'<code id="request-json"[^>]*>(.*?)</code>', answer.text, re.DOTALL)
-    assert found
-    return json.loads(unescape(found[1]))
+def request_json(answer: Any) -> Any:
+    match = re.search(r'<code id="request-json"[^>]*>(.*?)</code>', answer.text, re.DOTALL)
+    assert match
+    return json.loads(unescape(match[1]))
 
 
-def test_submitting_is_what_the_api_does() -> None:
+def test_the_form_submits_a_batch_once() -> None:
     make_key()
     client = signed_in()
     answer = send(client, slots__0="0x1", webhook="https://example.org/hook")
     batch = Batch.objects.get()
     assert answer["Location"] == f"/explorer/query/{batch.pk}"
-    assert (batch.owner, batch.webhook_url) == (account_of(), "https://example.org/hook")
+    assert (batch.owner, batch.webhook_url) == (account_with(), "https://example.org/hook")
     query = Query.objects.get()
     assert (query.account, query.block, query.slots) == (WALLET, 5186021, [f"{1:064x}"])
     again = send(client, slots__0="0x1", webhook="https://example.org/hook")
     assert (again["Location"], Batch.objects.count()) == (answer["Location"], 1)
 
 
-def test_what_was_sent_before_is_reported_and_can_then_be_sent_as_a_new_batch() -> None:
+def test_a_changed_form_can_be_submitted_as_a_new_batch() -> None:
     make_key()
     client = signed_in()
     send(client)
     refused = send(client, block__0="5186020")
-    told = (
-        f"This form was used before with another batch, {Batch.objects.get().pk}. Submit it again "
-    )
-    assert told in refused.text
-    found = re.search('name="idempotency-key" value="([^"]+)"', refused.text)
-    assert found
-    assert send(client, block__0="5186020", idempotency__key=found[1]).status_code == 302
+    sentence = f"used before with another batch, {Batch.objects.get().pk}. Submit it again "
+    assert sentence in refused.text
+    match = re.search('name="idempotency-key" value="([^"]+)"', refused.text)
+    assert match
+    assert send(client, block__0="5186020", idempotency__key=match[1]).status_code == 302
     assert Batch.objects.count() == 2
 
 
-@pytest.mark.parametrize("whose", ["another's", "revoked", "nobody's", "none that is stored"])
-def test_no_key_but_a_living_one_of_ones_own(whose: str) -> None:
+@pytest.mark.parametrize("kind", ["another account's", "revoked", "unknown", "unstorable"])
+def test_only_the_users_own_active_keys_are_accepted(kind: str) -> None:
     make_key()
     make_key(OTHER_WALLET)
-    key = account_of(OTHER_WALLET).keys.get().pk
-    if whose == "revoked":
-        key = account_of().keys.get().pk
-        manage.revoke(account_of(), key)
+    key = account_with(OTHER_WALLET).keys.get().pk
+    if kind == "revoked":
+        key = account_with().keys.get().pk
+        manage.revoke(account_with(), key)
         make_key()
-    sent = {"nobody's": "x\u202e", "none that is stored": "\0"}.get(whose, key)
-    refused = send(signed_in(), key=sent)
-    assert fault_at(refused, "key").startswith("Wrong: This key is none of yours")
+    key = {"unknown": "x\u202e", "unstorable": "\0"}.get(kind, key)
+    refused = send(signed_in(), key=key)
+    assert error_beside(refused, "key").startswith("Wrong: You have no such key")
     assert not Batch.objects.exists()
 
 
-def test_without_a_key_one_is_made_and_nothing_typed_is_lost() -> None:
+def test_creating_a_key_in_the_form_keeps_the_input() -> None:
     client = signed_in()
-    first = client.get(ADDRESS).text
+    first = client.get(FORM_URL).text
     assert "You have no key." in first
     assert 'value="submit"' not in first
-    made = send(client, "key", slots__0="0xabc")
-    assert account_of().keys.count() == 1
-    assert f'value="{WALLET}"' in made.text
-    assert ">0xabc</textarea>" in made.text
-    assert 'value="submit"' in made.text
+    created = send(client, "key", slots__0="0xabc")
+    assert account_with().keys.count() == 1
+    assert f'value="{WALLET}"' in created.text
+    assert ">0xabc</textarea>" in created.text
+    assert 'value="submit"' in created.text
     assert send(client, slots__0="0xabc").status_code == 302
 
 
-REFUSED: list[tuple[dict[str, Any], str, str]] = [
+ERRORS: list[tuple[dict[str, Any], str, str]] = [
     ({"account__0": "0x12"}, "account-0", "an address has 40 hex digits"),
     ({"account__0": ""}, "account-0", "Name an account, or choose fields of the block"),
-    ({"props__0": []}, "props-0", "Choose what is to be proven of the account"),
+    ({"props__0": []}, "props-0", "Choose fields or slots of the account"),
     ({"block__0": "latest"}, "block-0", "A block is a number, such as 5186021, or a time in"),
     ({"slots__0": "0x0 5"}, "slots-0", "One of these is &quot;5&quot;, but a slot is"),
     ({"slots__0": "0x0 5"}, "slots-0", "slot 5 is &quot;0x5&quot;"),
@@ -108,26 +106,25 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "field", "sentence"), REFUSED)
-def test_a_refusal_stands_beside_its_field_and_everything_typed_survives(
-    typed: dict[str, Any], field: str, sentence: str
+@pytest.mark.parametrize(("changes", "field", "sentence"), ERRORS)
+def test_an_error_is_beside_its_field_and_the_input_is_kept(
+    changes: dict[str, Any], field: str, sentence: str
 ) -> None:
     make_key()
     client = signed_in()
-    asked = [send] if typed.get("account__0") == "" else [send, check]
-    for answer in (ask(client, **typed) for ask in asked):
-        assert answer.status_code == 200
-        assert sentence in fault_at(answer, field)
-        assert re.findall(r"data\.\w+[.:][^<]*|webhook\.url", answer.text) == []  # places of JSON
-    refused = send(client, **typed).text
-    for name, value in ({"account__0": WALLET, "block__0": "5186021"} | typed).items():
+    requests = [send] if changes.get("account__0") == "" else [send, check]
+    for response in (request(client, **changes) for request in requests):
+        assert response.status_code == 200
+        assert sentence in error_beside(response, field)
+        assert re.findall(r"data\.\w+[.:][^<]*|webhook\.url", response.text) == []  # JSON paths
+    refused = send(client, **changes).text
+    for name, value in ({"account__0": WALLET, "block__0": "5186021"} | changes).items():
         if isinstance(value, str) and name not in {"destination", "source__0", "slots__0"}:
-            written = f'name="{name.replace("__", "-")}" value="{value}"'
-            assert written in refused
+            assert f'name="{name.replace("__", "-")}" value="{value}"' in refused
     assert not Batch.objects.exists()
 
 
-def test_parts_come_and_go_without_a_script() -> None:
+def test_parts_are_added_and_removed_without_a_script() -> None:
     make_key()
     client = signed_in()
     two = send(client, "add", slots__0="0x7").text
@@ -145,21 +142,21 @@ def test_parts_come_and_go_without_a_script() -> None:
     assert 'value="add"' not in many
 
 
-def test_the_request_is_shown_and_its_command_is_safe_in_a_shell() -> None:
+def test_the_shown_command_is_quoted_for_a_shell() -> None:
     make_key()
     answer = check(signed_in(), webhook="https://example.org/'$(reboot)'")
-    assert _json(answer)["data"] == {
+    assert request_json(answer)["data"] == {
         str(SEPOLIA): {"block:5186021": {"accounts": {WALLET: {"props": ["BALANCE"]}}}}
     }
-    found = re.search(r'<code id="request-command"[^>]*>(.*?)</code>', answer.text, re.DOTALL)
-    assert found
-    assert """'"'"'$(reboot)'"'"'""" in unescape(found[1])
+    match = re.search(r'<code id="request-command"[^>]*>(.*?)</code>', answer.text, re.DOTALL)
+    assert match
+    assert """'"'"'$(reboot)'"'"'""" in unescape(match[1])
 
 
 @pytest.mark.parametrize(
     "field", ["account__0", "block__0", "webhook", "fee", "slots__0", "source__0", "destination"]
 )
-def test_what_is_hostile_is_escaped(field: str) -> None:
+def test_hostile_input_is_escaped(field: str) -> None:
     make_key()
     client = signed_in()
     for text in (HOSTILE, "\x00", 9_000 * "x"):
@@ -173,17 +170,16 @@ def test_what_is_hostile_is_escaped(field: str) -> None:
     assert not Batch.objects.exists()
 
 
-def test_far_more_than_a_batch_is_refused_and_not_shown_again() -> None:
-    """Nothing of it is counted, and no page tells it all once more."""
+def test_an_oversized_form_is_refused_without_repeating_it() -> None:
     make_key()
-    far_more = TYPED | {"slots-0": 300_000 * "7"}
-    for address in (ADDRESS, f"{ADDRESS}/check"):
+    oversized = FORM | {"slots-0": 300_000 * "7"}
+    for address in (FORM_URL, f"{FORM_URL}/check"):
         for changes in ({"do": "submit"}, {"do": ""}):
-            answer = signed_in().post(address, far_more | changes, headers={"Accept": "text/html"})
+            answer = signed_in().post(address, oversized | changes, headers={"Accept": "text/html"})
             assert answer.status_code == 413
             assert "at most 600 slots and 200,000 bytes" in answer.text
             assert len(answer.content) < 20_000
-            asked = signed_in().post(address, far_more | changes, headers={"HX-Request": "true"})
-            assert (asked.status_code, asked["HX-Retarget"]) == (200, "#verdict")
-            assert "at most 600 slots and 200,000 bytes" in asked.text
+            part = signed_in().post(address, oversized | changes, headers={"HX-Request": "true"})
+            assert (part.status_code, part["HX-Retarget"]) == (200, "#verdict")
+            assert "at most 600 slots and 200,000 bytes" in part.text
     assert not Batch.objects.exists()

@@ -1,4 +1,4 @@
-"""Every page in a real browser: wide and narrow, by keyboard and without scripts."""
+"""All pages in a browser: wide and narrow, by keyboard, and without scripts."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +10,7 @@ from explorer.guides.render import GUIDES
 from queries.database import daily_counts
 from queries.models import BlockJob, SentTransaction
 from queries.statuses import BatchStatus
-from tests.accessibility import grave_faults
+from tests.accessibility import serious_problems
 from tests.explorer.on_record import ADDRESS, BLOCK, ask, ask_balances, prove
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 from tests.queries.api.worked_batches import HASHES, send_transaction, set_status
@@ -50,7 +50,7 @@ INLINE_SCRIPT = """() => {
 
 @pytest.fixture
 def served(live_server: LiveServer) -> str:
-    """A service that has proven something on most days, and has a batch that waits."""
+    """A service with 20 days of figures, proven batches and a waiting one."""
     for day in range(20):
         counts = {"facts": 12 * day, "gas": day * 900_000, "batches_done": day, "done_later": day}
         daily_counts.count(datetime.now(UTC) - timedelta(days=day), counts)
@@ -64,9 +64,7 @@ def served(live_server: LiveServer) -> str:
     return str(live_server.url)
 
 
-def test_every_page_fits_and_keeps_nobody_out(
-    page: Page, served: str, complaints: list[str]
-) -> None:
+def test_all_pages_fit_and_are_accessible(page: Page, served: str, complaints: list[str]) -> None:
     for address in PAGES:
         page.set_viewport_size({"width": 1920, "height": 900})
         page.goto(served + address)
@@ -81,13 +79,12 @@ def test_every_page_fits_and_keeps_nobody_out(
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            assert grave_faults(page) == [], (address, scheme)
-    assert all("404" in each or "500" in each for each in complaints)
+            assert serious_problems(page) == [], (address, scheme)
+    assert all("404" in message or "500" in message for message in complaints)
     complaints.clear()
 
 
-def test_every_page_leads_on_and_none_complains(page: Page, served: str) -> None:
-    """Whoever follows all links of the explorer meets no fault; the console is looked at too."""
+def test_all_links_work_without_console_errors(page: Page, served: str) -> None:
     BlockJob.objects.update(waits_for="It waits for this test.")
     waiting, seen = [f"{served}/"], set[str]()
     while waiting:
@@ -97,18 +94,17 @@ def test_every_page_leads_on_and_none_complains(page: Page, served: str) -> None
         assert answer.status == 200, address
         seen.add(address)
         links = page.locator("a[href]:not([download])")
-        for link in links.evaluate_all("found => found.map(each => each.href.split('#')[0])"):
-            inside = link.startswith(served) and "/sign-in" not in link
+        for link in links.evaluate_all("links => links.map(link => link.href.split('#')[0])"):
+            is_internal = link.startswith(served) and "/sign-in" not in link
             is_page = not link.endswith((".json", ".yml", ".sol", ".md", ".txt", ".py"))
-            if inside and link not in seen and link not in waiting and is_page:
+            if is_internal and link not in seen and link not in waiting and is_page:
                 waiting.append(link)
     assert len(seen) > 20
 
 
-def test_the_policy_lets_nothing_in_that_is_not_ours(
+def test_the_content_security_policy_blocks_inline_scripts_and_other_hosts(
     page: Page, served: str, complaints: list[str]
 ) -> None:
-    """No script that stands in the page runs, and nothing is loaded from elsewhere."""
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url))
     page.goto(served)
@@ -121,7 +117,7 @@ def test_the_policy_lets_nothing_in_that_is_not_ours(
     assert page.evaluate("htmx.config.selfRequestsOnly") is True
 
 
-def test_the_keyboard_is_enough(page: Page, served: str) -> None:
+def test_the_keyboard_suffices(page: Page, served: str) -> None:
     page.goto(served)
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
@@ -135,9 +131,9 @@ def test_the_keyboard_is_enough(page: Page, served: str) -> None:
     assert "\u202e" not in page.locator("main").inner_text()
 
 
-def test_the_newest_batches_move_without_a_reload(page: Page, served: str) -> None:
+def test_the_newest_batches_update_without_a_reload(page: Page, served: str) -> None:
     page.goto(served)
-    page.evaluate("window.stays = true")
+    page.evaluate("window.notReloaded = true")
     line = page.locator("#newest > li").first
     expect(line).to_contain_text("RECEIVED")
     line.get_by_role("link").focus()
@@ -145,24 +141,22 @@ def test_the_newest_batches_move_without_a_reload(page: Page, served: str) -> No
     set_status(batch, BatchStatus.DONE)
     expect(line).to_contain_text("DONE")
     expect(line.get_by_role("link")).to_be_focused()
-    assert page.evaluate("window.stays")
+    assert page.evaluate("window.notReloaded")
 
 
-def test_a_shortened_hash_in_a_list_is_copied_whole_by_the_keyboard(
-    page: Page, served: str
-) -> None:
+def test_an_abbreviated_hash_is_copied_in_full_by_keyboard(page: Page, served: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.set_viewport_size({"width": 360, "height": 900})
     page.goto(f"{served}/explorer/account/{ADDRESS}")
-    listed = page.locator(".list .short:has(code.exact)").last
-    whole = listed.locator("code.exact").text_content()
-    tall = page.evaluate("document.documentElement.scrollHeight")
-    link = listed.locator("a")
-    (link if link.count() else listed).focus()
+    short = page.locator(".list .short:has(code.exact)").last
+    whole = short.locator("code.exact").text_content()
+    height = page.evaluate("document.documentElement.scrollHeight")
+    link = short.locator("a")
+    (link if link.count() else short).focus()
     page.keyboard.press("Tab")
     button = page.get_by_role("button", name=f"Copy {whole}")
     expect(button).to_be_focused()
-    assert page.evaluate("document.documentElement.scrollHeight") == tall  # nothing jumps
+    assert page.evaluate("document.documentElement.scrollHeight") == height
     page.keyboard.press("Enter")
     expect(button).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == whole
@@ -188,5 +182,5 @@ def test_filters_search_and_folds_work_without_a_script(browser: Browser, served
     page.locator("details.block > summary").click()
     page.get_by_role("link", name="Show its 20 queries").click()
     expect(page.locator(".queries > li")).to_have_count(20)
-    assert page.locator("button.copy:visible").count() == 0  # which would do nothing
+    assert page.locator("button.copy:visible").count() == 0
     context.close()

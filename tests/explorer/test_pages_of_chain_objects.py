@@ -35,45 +35,45 @@ def _get(address: str) -> Any:
     return Client().get(address)
 
 
-def _words(address: str) -> str:
-    """What a reader sees, in one line."""
+def _text(address: str) -> str:
+    """The visible text, on one line."""
     answer = _get(address)
     assert answer.status_code == 200
     return " ".join(re.sub("<[^>]*>", " ", answer.text).split())
 
 
 @pytest.mark.parametrize("page", [ACCOUNT, PAGE, TRANSACTION, "fact", "query"])
-def test_that_there_is_no_such_account_is_said_wherever_it_is_shown(page: str) -> None:
-    nothing, storage, code = f"{0:064x}", EMPTY_TRIE_ROOT.hex(), EMPTY_CODE_HASH.hex()
-    words = {"NONCE": nothing, "BALANCE": nothing, "STORAGE_ROOT": storage, "CODE_HASH": code}
+def test_pages_say_if_an_account_is_proven_not_to_exist(page: str) -> None:
+    zero, storage, code = f"{0:064x}", EMPTY_TRIE_ROOT.hex(), EMPTY_CODE_HASH.hex()
+    words = {"NONCE": zero, "BALANCE": zero, "STORAGE_ROOT": storage, "CODE_HASH": code}
     batch = ask({ADDRESS: {"props": list(words)}})
     prove(batch, nonce=0)
-    place = {"fact": f"/explorer/query/{batch}/0/NONCE", "query": f"/explorer/query/{batch}/0"}
-    for there in (True, False):
-        words["NONCE"] = f"{there:064x}"
+    urls = {"fact": f"/explorer/query/{batch}/0/NONCE", "query": f"/explorer/query/{batch}/0"}
+    for exists in (True, False):
+        words["NONCE"] = f"{exists:064x}"
         Query.objects.filter(batch=batch).update(values=words)
-        assert ("No such account" in _words(place.get(page, page))) is not there
+        assert ("No such account" in _text(urls.get(page, page))) is not exists
 
 
-def test_an_account_shows_all_facts_newest_block_first_and_its_balance_as_a_chart() -> None:
+def test_an_account_page_lists_facts_by_block_and_charts_the_balance() -> None:
     prove(ask_balances(blocks=3))
     prove(ask({OTHER: {"props": ["BALANCE"]}}, BLOCK + 9))
     text = _get(ACCOUNT).text
-    listed = re.findall(rf'data-name="Block"><a href="/explorer/block/{SEPOLIA}/(\d+)"', text)
-    assert listed == [str(BLOCK + number) for number in (2, 1, 0)]
-    words = _words(ACCOUNT)
+    blocks = re.findall(rf'data-name="Block"><a href="/explorer/block/{SEPOLIA}/(\d+)"', text)
+    assert blocks == [str(BLOCK + number) for number in (2, 1, 0)]
+    words = _text(ACCOUNT)
     assert f"rose by 2 ETH from block {BLOCK:,} to block {BLOCK + 2:,}, to 23 ETH" in words
     assert text.count("<svg class=") == 1
-    assert "21 ETH 21,000,000,000,000,000,000" in words  # in the table under the drawing
+    assert "21 ETH 21,000,000,000,000,000,000" in words  # in the table
     assert 'href="https://scan.example/address/' in text
     assert "style=" not in text
 
 
-def test_names_are_shown_with_what_they_are_worth() -> None:
+def test_names_are_escaped_and_marked_as_unproven() -> None:
     batch = ask({"example.eth": {"props": ["BALANCE"]}})
     Query.objects.filter(batch=batch).update(account=ADDRESS)
     prove(batch)
-    words = _words(ACCOUNT)
+    words = _text(ACCOUNT)
     assert "Asked for as example.eth . " in words
     assert "state, not the link from a name to the address." in words
     hostile = "<b>\u202ex</b>"
@@ -85,24 +85,24 @@ def test_names_are_shown_with_what_they_are_worth() -> None:
     assert "<bdi>&lt;b&gt;" in _get(ACCOUNT).text
 
 
-def test_facts_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain_objects, "FACTS", 2)
+def test_facts_are_paged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chain_objects, "FACTS_PER_PAGE", 2)
     prove(ask_balances(blocks=2))
     prove(ask_balances(blocks=3))
-    seen, address = [], ACCOUNT
+    blocks, address = [], ACCOUNT
     for _ in range(9):
         text = _get(address).text
-        seen += re.findall(rf'data-name="Block"><a href="/explorer/block/{SEPOLIA}/(\d+)"', text)
+        blocks += re.findall(rf'data-name="Block"><a href="/explorer/block/{SEPOLIA}/(\d+)"', text)
         older = re.search(r'<a href="([^"]+)" rel="next"', text)
         if not older:
             break
         address = ACCOUNT + older[1].replace("&amp;", "&")
-    assert seen == [str(BLOCK + number) for number in (2, 1, 1, 0, 0)]
+    assert blocks == [str(BLOCK + number) for number in (2, 1, 1, 0, 0)]
     assert 'rel="prev"' in text
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "status"),
     [
         ({"mined_block": None, "mined_hash": "", "gas_used": None}, "signed, not sent yet"),
         ({"succeeded": False}, "mined, and failed"),
@@ -113,38 +113,38 @@ def test_facts_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_a_transactions_standing(changes: dict[str, object], said: str) -> None:
+def test_the_status_of_a_transaction(changes: dict[str, object], status: str) -> None:
     send_transaction(ask_balances())
     SentTransaction.objects.update(**changes)
-    assert said in _words(TRANSACTION)
+    assert status in _text(TRANSACTION)
 
 
-def test_a_registry_says_who_is_trusted_and_how_far_it_is() -> None:
+def test_a_registry_page_says_who_is_trusted_and_what_is_proven() -> None:
     record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
     prove(ask_balances(count=2, blocks=2))
-    words = _words(REGISTRY)
-    assert "Nobody: the contract takes block hashes from Sepolia itself." in words
+    words = _text(REGISTRY)
+    assert "No one: the contract reads block hashes from Sepolia itself." in words
     assert "Unverifiable. The address does not prove what the constructor wrote" in words
-    assert "unverifiable" in _words("/explorer/routes")
-    assert "8 facts in 2 blocks by our record" in words
+    assert "unverifiable" in _text("/explorer/routes")
+    assert "8 facts in 2 blocks in our database" in words
     assert f"block {BLOCK + 70:,}, final up to {BLOCK + 70:,} seen " in words
     assert f'href="{PAGE}"' in _get(REGISTRY).text
     far = ROUTES.registries[SEPOLIA, OPTIMISM].address
-    empty = _words(f"/explorer/registry/{OPTIMISM}/{far}")
+    empty = _text(f"/explorer/registry/{OPTIMISM}/{far}")
     assert "OP Mainnet alone" in empty
     assert "No batch on this server has asked for a block of Sepolia yet." in empty
     assert "no prover has seen a block yet" in empty
 
 
 def test_routes_list_chains_and_registries() -> None:
-    words = _words("/explorer/routes")
-    for shown in ("Sepolia → OP Mainnet", "SN_SEPOLIA", "free", "for a fee", "Nobody", "native"):
-        assert shown in words
+    words = _text("/explorer/routes")
+    for label in ("Sepolia → OP Mainnet", "SN_SEPOLIA", "free", "for a fee", "No one", "native"):
+        assert label in words
     assert "127.0.0.1" not in words  # a node's address may hold a key
 
 
 @pytest.mark.parametrize(
-    ("measured", "shown", "told"),
+    ("windows", "label", "blocks_back"),
     [
         ([None, None], "not measured yet", None),
         ([127, None, 1_500], "the last 1,500 blocks", 1_500),
@@ -152,39 +152,40 @@ def test_routes_list_chains_and_registries() -> None:
         ([-1], "no block", -1),
     ],
 )
-def test_how_far_back_nodes_prove_is_no_promise_but_measured(
-    measured: list[int | None], shown: str, told: int | None
+def test_the_proof_window_is_that_of_the_best_node(
+    windows: list[int | None], label: str, blocks_back: int | None
 ) -> None:
-    """The best node counts, because the others' questions go on to it."""
     record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
-    for place, window in enumerate(measured, 1):
+    for place, window in enumerate(windows, 1):
         NodeRecord.objects.create(
             chain=SEPOLIA, place=place, recorded=timezone.now(), proof_window=window
         )
-    assert f" free {shown} block {BLOCK + 70:,}" in _words("/explorer/routes")
-    reach = _words(REGISTRY).partition("How far back")[2]
-    assert shown in reach.partition("Proven")[0]
+    assert f" free {label} block {BLOCK + 70:,}" in _text("/explorer/routes")
+    reach = _text(REGISTRY).partition("How far back")[2]
+    assert label in reach.partition("Proven")[0]
     connections = _get("/chain-connections").json()["connections"]
-    back = {each["originChainId"]: each["blocksBack"] for each in connections}
-    assert back == {str(SEPOLIA): told, str(OPTIMISM): None}
+    back = {route["originChainId"]: route["blocksBack"] for route in connections}
+    assert back == {str(SEPOLIA): blocks_back, str(OPTIMISM): None}
 
 
-def test_a_lowered_horizon_is_shown() -> None:
+def test_pages_and_api_show_a_lowered_horizon() -> None:
     record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
     address = REGISTRY.rpartition("/")[2]
-    for lowered, says in ((4_102_444_800, False), (1_900_000_000, True)):
-        ChainRecord.objects.update(state_horizons={address: lowered})
-        assert ("no accounts from 2030-03-17T17:46:40Z on" in _words("/explorer/routes")) is says
-        words = _words(REGISTRY).partition("Until when")[2]
+    for horizon, is_lowered in ((4_102_444_800, False), (1_900_000_000, True)):
+        ChainRecord.objects.update(state_horizons={address: horizon})
+        assert (
+            "no accounts from 2030-03-17T17:46:40Z on" in _text("/explorer/routes")
+        ) is is_lowered
+        words = _text(REGISTRY).partition("Until when")[2]
         assert "Headers before 2100-01-01T00:00:00Z are accepted." in words
-        assert ("of blocks from 2030-03-17T17:46:40Z on" in words) is says
-        listed = _get("/chain-connections").json()["connections"]
-        (route,) = (each for each in listed if each["registry"] == address)
+        assert ("of blocks from 2030-03-17T17:46:40Z on" in words) is is_lowered
+        connections = _get("/chain-connections").json()["connections"]
+        (route,) = (route for route in connections if route["registry"] == address)
         assert route["horizon"] == "2100-01-01T00:00:00.000Z"
-        assert (route["stateHorizon"] == "2030-03-17T17:46:40.000Z") is says
+        assert (route["stateHorizon"] == "2030-03-17T17:46:40.000Z") is is_lowered
 
 
-NOWHERE = [
+INVALID_URLS = [
     f"/explorer/{page}"
     for page in (
         "block/424242/1", f"block/{SEPOLIA}/-1", f"block/{SEPOLIA}/{2**63}", f"block/{SEPOLIA}/007",
@@ -195,15 +196,15 @@ NOWHERE = [
 ]  # fmt: skip
 
 
-def test_what_is_nowhere_is_our_404() -> None:
+def test_invalid_urls_are_not_found() -> None:
     send_transaction(ask_balances())
-    for address in NOWHERE:
+    for address in INVALID_URLS:
         answer = _get(address)
         assert answer.status_code == 404, address
         assert "There is nothing at this address" in answer.text
 
 
-def test_nothing_private_is_on_a_page() -> None:
+def test_public_pages_show_nothing_private() -> None:
     content = {
         "destinationChainId": str(SEPOLIA),
         "fee": "0",

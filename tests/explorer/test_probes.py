@@ -1,26 +1,26 @@
-"""What a probe is told, and who may read `/metrics`."""
+"""Health probes, and access to `/metrics`."""
 
 import pytest
 from django.db import InterfaceError, connection
 from django.test import Client, modify_settings, override_settings
 
-from tests.explorer.monitoring.exposed import HERE
+from tests.explorer.monitoring.exposed import LOCAL_HOST
 
 TOKEN = 30 * "x"
 
 
 @pytest.mark.no_database
-def test_a_probe_comes_by_address_without_tls_and_database() -> None:
-    for ask, body in ((Client().get, b'{"status": "ok", "checks": {}}'), (Client().head, b"")):
-        answer = ask("/healthz", headers={"Host": "10.0.0.7:8000"})
+def test_the_liveness_probe_needs_no_host_name_tls_or_database() -> None:
+    for request, body in ((Client().get, b'{"status": "ok", "checks": {}}'), (Client().head, b"")):
+        answer = request("/healthz", headers={"Host": "10.0.0.7:8000"})
         assert (answer.status_code, answer.content) == (200, body)
     assert Client().post("/healthz", headers={"Host": "10.0.0.7:8000"}).status_code == 405
     assert Client().get("/", headers={"Host": "10.0.0.7:8000"}).status_code == 400
 
 
 @pytest.mark.django_db
-def test_it_is_ready_when_the_database_and_its_migrations_are_there() -> None:
-    def give_up(*_: object) -> None:
+def test_readiness_needs_the_database_and_its_migrations() -> None:
+    def fail(*_: object) -> None:
         raise InterfaceError("connection already closed")
 
     client = Client()
@@ -31,14 +31,14 @@ def test_it_is_ready_when_the_database_and_its_migrations_are_there() -> None:
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["checks"]) == (200, {"database": "ok"})
     assert answer["Cache-Control"] == "no-store"
-    with connection.execute_wrapper(give_up):  # no driver can be brought to raise it at will
-        lost, metrics = client.get("/readyz"), client.get("/metrics", headers=HERE)
-    assert (lost.status_code, lost.json()["checks"]) == (503, {"database": "unreachable"})
+    with connection.execute_wrapper(fail):
+        readiness, metrics = client.get("/readyz"), client.get("/metrics", headers=LOCAL_HOST)
+    assert (readiness.status_code, readiness.json()["checks"]) == (503, {"database": "unreachable"})
     assert (metrics.status_code, metrics.json()["code"]) == (503, "unavailable")
 
 
 @pytest.mark.django_db
-def test_this_machine_reads_metrics() -> None:
+def test_metrics_are_readable_from_this_machine() -> None:
     for host in ("127.0.0.1:8000", "localhost", "[::1]:8000", "127.8.0.1"):
         for address in ("127.0.0.1", "::1", "::ffff:127.0.0.1"):
             answer = Client(REMOTE_ADDR=address).get("/metrics", headers={"Host": host})
@@ -47,41 +47,41 @@ def test_this_machine_reads_metrics() -> None:
 
 
 @pytest.mark.django_db
-def test_nobody_reads_metrics_through_a_proxy_or_from_elsewhere() -> None:
+def test_metrics_are_refused_to_proxies_and_other_machines() -> None:
     for headers in (
         {"X-Forwarded-For": "127.0.0.1"},
         {"X-Forwarded-Proto": "https"},
         {"X-Real-IP": "127.0.0.1"},
         {"Forwarded": "for=127.0.0.1"},
         {"Via": "1.1 proxy"},
-        # What a proxy that says nothing passes on, and what a page in a browser here would have.
+        # A proxy without headers, or a page in a browser on this machine.
         {"Host": "proofs.example.org"},
         {"Host": "[::1"},
         {"Host": ""},
     ):
-        answer = Client(REMOTE_ADDR="127.0.0.1").get("/metrics", headers=HERE | headers)
+        answer = Client(REMOTE_ADDR="127.0.0.1").get("/metrics", headers=LOCAL_HOST | headers)
         assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed"), headers
     for address in ("10.0.0.7", "2001:db8::1", "", "unix:"):
-        answer = Client(REMOTE_ADDR=address).get("/metrics", headers=HERE)
+        answer = Client(REMOTE_ADDR=address).get("/metrics", headers=LOCAL_HOST)
         assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed"), address
 
 
 @pytest.mark.django_db
 @override_settings(BEHIND_PROXY=True)
-def test_behind_a_proxy_that_says_nothing_metrics_need_a_token() -> None:
-    """A bare `proxy_pass` of nginx sets no header, and may name the server's address as Host."""
-    answer = Client(REMOTE_ADDR="127.0.0.1").get("/metrics", headers=HERE)
+def test_behind_a_proxy_metrics_need_a_token() -> None:
+    """nginx's `proxy_pass` sets no header by default, and may send the server's address as Host."""
+    answer = Client(REMOTE_ADDR="127.0.0.1").get("/metrics", headers=LOCAL_HOST)
     assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
     assert "METRICS_TOKEN" in answer.json()["error"]
 
 
 @pytest.mark.django_db
 @override_settings(METRICS_TOKEN=TOKEN)
-def test_with_a_token_it_is_asked_of_everyone() -> None:
+def test_with_a_token_all_clients_need_it() -> None:
     elsewhere = Client(REMOTE_ADDR="10.0.0.7")
     host = {"Host": "10.0.0.8:8000"}
     answer = elsewhere.get("/metrics", headers=host | {"Authorization": f"Bearer {TOKEN}"})
     assert answer.status_code == 200
     for wrong in ("", TOKEN, f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer", "Bearer ü"):
-        refused = Client().get("/metrics", headers=HERE | {"Authorization": wrong})
+        refused = Client().get("/metrics", headers=LOCAL_HOST | {"Authorization": wrong})
         assert refused.status_code == 403, wrong

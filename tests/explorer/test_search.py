@@ -1,4 +1,4 @@
-"""The search box: anything, to the page that shows it."""
+"""The search."""
 
 from typing import Any
 
@@ -21,13 +21,13 @@ def _search(text: str) -> Any:
     return Client().get("/search", {"q": text})
 
 
-def test_everything_is_found_as_it_is_written_or_pasted() -> None:
+def test_all_spellings_and_pasted_links_redirect_to_the_page() -> None:
     batch = ask_balances()
     attach(batch)
     send_transaction(batch)
     named = ask({"example.eth": {"props": ["BALANCE"]}})
     Query.objects.filter(batch=named).update(account=ADDRESS)
-    leads = {
+    redirects = {
         f"/explorer/query/{batch}": [
             batch,
             f" {batch.lower()} ",
@@ -56,16 +56,16 @@ def test_everything_is_found_as_it_is_written_or_pasted() -> None:
         f"/explorer/routes#chain-{OPTIMISM}": ["op mainnet", "OP  Mainnet"],
     }
     for sent in HASHES:
-        place = f"/explorer/transaction/{SEPOLIA}/{sent}"
-        leads[place] = [sent, f"https://scan.example/tx/{sent}"]
-    for place, texts in leads.items():
+        page = f"/explorer/transaction/{SEPOLIA}/{sent}"
+        redirects[page] = [sent, f"https://scan.example/tx/{sent}"]
+    for page, texts in redirects.items():
         for text in texts:
             answer = _search(text)
-            assert (answer.status_code, answer.get("Location")) == (302, place), text
+            assert (answer.status_code, answer.get("Location")) == (302, page), text
     assert _search(f"10 {BLOCK}").status_code == 200
 
 
-def test_several_are_listed() -> None:
+def test_several_hits_are_listed() -> None:
     batch = ask_balances()
     Query.objects.filter(batch=batch).update(block=OPTIMISM)
     attach(batch)
@@ -75,23 +75,23 @@ def test_several_are_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "is_offered"),
+    ("text", "sentence", "offers_form"),
     [
         ("ab" * 20, "/explorer/account/0x", True),
         ("nobody.eth", "Nothing found", True),
         ("5,186,099", "Nothing found", True),
         ("ab" * 32, "It looks like the hash of a transaction or of a block", False),
         (ULID, "Nothing found", False),
-        ("hello", "It does not look like anything", False),
+        ("hello", "It has no known format", False),
         ("5" * 301, "at most 300 characters", False),
     ],
 )
-def test_nothing_found_says_what_can_be_and_what_a_batch_can_ask_for(
-    text: str, said: str, *, is_offered: bool
+def test_without_hits_the_page_offers_a_batch_for_what_can_be_proven(
+    text: str, sentence: str, *, offers_form: bool
 ) -> None:
     page = _search(text).text
-    assert said in page
-    assert ('href="/dashboard/new-batch"' in page) is is_offered
+    assert sentence in page
+    assert ('href="/dashboard/new-batch"' in page) is offers_form
 
 
 HOSTILE = [
@@ -103,7 +103,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_whatever_else_is_shown_as_text(text: str) -> None:
+def test_hostile_text_is_escaped(text: str) -> None:
     answer = _search(text)
     assert answer.status_code == 200
     for hostile in ("<script>alert", "<img src=x", "\u202e", "\x00"):

@@ -1,4 +1,4 @@
-"""`manage.py serve`, as an operator starts it, asked from outside."""
+"""`manage.py serve`, tested over HTTP."""
 
 import gzip
 import json
@@ -42,18 +42,18 @@ FOR_A_YEAR = "max-age=31536000;"
 
 @pytest.mark.either_database
 def test_production(new_service: Callable[[], Service]) -> None:
-    """One server, asked everything that only a real one answers: starting it is the slow part."""
+    """One test for one server, because starting it is slow."""
     service = new_service()
     server = serve_in_production(service)
 
     def get(path: str, headers: dict[str, str] = PROXY, **more: Any) -> requests.Response:
         return requests.get(f"{service.url}{path}", headers=headers, timeout=5, **more)
 
-    # Plain http is sent to https; the probe is answered as it comes.
+    # Plain HTTP redirects to HTTPS, except for probes.
     plain = get("/", {"Host": PROXY["Host"]}, allow_redirects=False)
     assert (plain.status_code, plain.headers["Location"]) == (301, "https://proofs.example.org/")
     assert get("/readyz", {}).json()["status"] == "ok"
-    # A name that is not ours is refused, with the headers too, before https or behind it.
+    # Unknown hosts are refused, with security headers, over HTTP and HTTPS.
     for headers in ({}, {**PROXY, "Host": "other.example"}):
         refused = get("/", headers)
         assert refused.status_code == 400
@@ -62,7 +62,7 @@ def test_production(new_service: Callable[[], Service]) -> None:
         assert refused.headers["Referrer-Policy"] == "same-origin"
     assert refused.headers["Strict-Transport-Security"].startswith(FOR_A_YEAR)
 
-    # Every file of the page has its hash in its name, is compressed and kept for ever.
+    # Static files have a hash in their name, are compressed, and cached for ever.
     files = re.findall(r'(?:src|href)="(/static/[^"]+)"', get("/").text)
     assert len(files) >= 3
     for file in files:
@@ -73,36 +73,40 @@ def test_production(new_service: Callable[[], Service]) -> None:
         assert answer.headers["Strict-Transport-Security"].startswith(FOR_A_YEAR)
         assert gzip.decompress(answer.raw.read(decode_content=False))
     assert get(files[0], {"Host": PROXY["Host"]}, allow_redirects=False).status_code == 301
-    # The page of a fault knows no hash, because what looks these up may be what broke.
+    # The page for status 500 links files without hashes, because the lookup may have failed.
     (sheet,) = re.findall(r'rel="stylesheet" href="([^"]+)"', render_to_string("500.html"))
     assert get(sheet).status_code == 200
 
     missing = get("/nowhere?apiKey=hidden-key")
     assert missing.status_code == 404
     assert "There is nothing at this address" in missing.text
-    # Folders are not listed, and what lies beside the service's files is not served.
+    # No directory listings, and no files of the repository.
     for path in NOT_SERVED:
-        kept = get(path)
-        assert kept.status_code == 404, path
-        assert not re.search("[0-9]", kept.headers.get("Server", "")), "a version is told"
+        refused = get(path)
+        assert refused.status_code == 404, path
+        assert not re.search("[0-9]", refused.headers.get("Server", "")), "the version is public"
     _send_malformed(service.url)
 
     assert server.log.count("Invalid request from") == len(MALFORMED)
     assert "hidden-key" not in server.log
     assert KEY not in server.log
-    # A refusal is one line of JSON, and no traceback.
+    # An error response is one line of JSON without a traceback.
     lines = [json.loads(line) for line in server.log.splitlines()]
-    (found,) = [line for line in lines if line.get("path", "").startswith("/nowhere")]
-    assert (found["status"], found["request_id"]) == (404, missing.headers["X-Request-ID"])
+    (logged,) = [line for line in lines if line.get("path", "").startswith("/nowhere")]
+    assert (logged["status"], logged["request_id"]) == (404, missing.headers["X-Request-ID"])
     statuses = [line["status"] for line in lines if line.get("status") in {400, 404}]
     assert statuses == [400, 400, 404, *(404 for _ in NOT_SERVED)]
-    loggers = {"gunicorn.error", "tacitus.requests", "tacitus.serve"}  # that metrics need a token
+    loggers = {
+        "gunicorn.error",
+        "tacitus.requests",
+        "tacitus.serve",
+    }  # serve warns that metrics need a token
     assert {line["logger"] for line in lines} == loggers
     assert not [line for line in lines if "exception" in line]
 
 
 def _send_malformed(address: str) -> None:
-    """What gunicorn refuses itself, and writes to the log."""
+    """Requests that gunicorn refuses and logs itself."""
     host, port = address.removeprefix("http://").split(":")
     for head in MALFORMED:
         with socket.create_connection((host, int(port)), timeout=40) as client:
@@ -121,23 +125,23 @@ def _send_malformed(address: str) -> None:
         (["--workers=0"], "'0'; take a whole number from 1 to 1000."),
     ],
 )
-def test_where_it_cannot_listen_it_says_why(options: list[str], sentence: str) -> None:
+def test_invalid_addresses_are_errors(options: list[str], sentence: str) -> None:
     with pytest.raises(CommandError, match=re.escape(sentence)):
         call_command("serve", *options)
 
 
 @pytest.mark.no_database
-def test_it_does_not_share_a_port() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+def test_a_port_in_use_is_an_error() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
         with pytest.raises(CommandError, match=f"Cannot listen at 127.0.0.1:{port}: it is taken."):
             call_command("serve", f"--port={port}")
 
 
 @pytest.mark.no_database
-def test_production_needs_its_files(settings: LazySettings, tmp_path: Path) -> None:
+def test_production_needs_collected_static_files(settings: LazySettings, tmp_path: Path) -> None:
     settings.DEVELOPMENT, settings.BEHIND_PROXY, settings.STATIC_ROOT = False, True, tmp_path
     with pytest.raises(CommandError, match="Static files are not collected"):
         call_command("serve")
@@ -152,7 +156,7 @@ raise RuntimeError("broken")
 
 
 @pytest.mark.no_database
-def test_every_line_of_a_server_that_fails_is_json(manage: Manage, tmp_path: Path) -> None:
+def test_a_failing_server_logs_only_json(manage: Manage, tmp_path: Path) -> None:
     (tmp_path / "staticfiles.json").touch()
     (tmp_path / "broken.py").write_text(BROKEN)
     (tmp_path / "with_broken.py").write_text(
@@ -164,16 +168,15 @@ def test_every_line_of_a_server_that_fails_is_json(manage: Manage, tmp_path: Pat
     assert ended.returncode == 1
     lines = [json.loads(line) for line in (ended.stdout + ended.stderr).splitlines()]
     assert [line for line in lines if line["logger"] == "py.warnings"]
-    faults = "".join(line.get("exception", "") for line in lines)
-    assert "ZeroDivisionError" in faults
-    assert "RuntimeError: broken" in faults
+    tracebacks = "".join(line.get("exception", "") for line in lines)
+    assert "ZeroDivisionError" in tracebacks
+    assert "RuntimeError: broken" in tracebacks
 
 
 @pytest.mark.no_database
-def test_a_terminal_ends_it(repository: Path, tmp_path: Path) -> None:
-    """By Ctrl-C, which goes to the whole group of processes. A database without tables is reported
-    at once.
-    """
+def test_ctrl_c_stops_the_server_which_warns_of_missing_migrations(
+    repository: Path, tmp_path: Path
+) -> None:
     with (
         (tmp_path / "log").open("w") as log,
         subprocess.Popen(
@@ -188,46 +191,47 @@ def test_a_terminal_ends_it(repository: Path, tmp_path: Path) -> None:
     ):
         try:
             assert server.stdout
-            said = server.stdout.readline()
-            told = re.fullmatch(r"Tacitus is at (http://\S+)/ \(Ctrl-C ends it\)\n", said)
-            assert told
-            assert requests.get(f"{told[1]}/healthz", timeout=10).status_code == 200
+            line = server.stdout.readline()
+            match = re.fullmatch(r"Tacitus is at (http://\S+)/ \(Ctrl-C ends it\)\n", line)
+            assert match
+            assert requests.get(f"{match[1]}/healthz", timeout=10).status_code == 200
             os.killpg(server.pid, signal.SIGINT)
             assert server.wait(timeout=25) == 0
         finally:
             server.kill()
-    said = (tmp_path / "log").read_text()
-    assert said.count("WARNING  The database is not migrated. Run: manage.py migrate\n") == 1
+    written = (tmp_path / "log").read_text()
+    assert written.count("WARNING  The database is not migrated. Run: manage.py migrate\n") == 1
 
 
-class Answering(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200)
         self.send_header("X-Own-Key", "secret-in-answer")
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Requests are not logged."""
+        """Log nothing."""
 
 
 @pytest.mark.no_database
-@pytest.mark.parametrize("runs", [True, False])
-def test_the_proxys_log_has_each_request_and_no_api_key(
-    repository: Path, tmp_path: Path, *, runs: bool
+@pytest.mark.parametrize("server_runs", [True, False])
+def test_the_proxy_logs_requests_without_api_keys(
+    repository: Path, tmp_path: Path, *, server_runs: bool
 ) -> None:
-    """Also of one that failed, because the server did not come back in time."""
-    soon = {"lb_try_duration 45s": "lb_try_duration 1s"}
+    short_timeout = {"lb_try_duration 45s": "lb_try_duration 1s"}
     with ExitStack() as stack:
         port = free_port()
-        if runs:
-            port = stack.enter_context(serving(QuietServer(("127.0.0.1", 0), Answering)))
-        address = stack.enter_context(proxied(repository, tmp_path, f"127.0.0.1:{port}", soon))
+        if server_runs:
+            port = stack.enter_context(serving(QuietServer(("127.0.0.1", 0), Handler)))
+        address = stack.enter_context(
+            proxied(repository, tmp_path, f"127.0.0.1:{port}", short_timeout)
+        )
         own = {"api-key": "secret-in-header", "Authorization": "Bearer secret-in-header"}
         query = {"apiKey": "secret-in-address"}
         answer = requests.get(f"{address}/batch-queries", query, headers=own, timeout=20)
-        assert answer.status_code == (200 if runs else 502)
-    said = (tmp_path / "proxy").read_text()
-    lines = [json.loads(line) for line in said.splitlines() if '"/batch-queries"' in line]
+        assert answer.status_code == (200 if server_runs else 502)
+    log = (tmp_path / "proxy").read_text()
+    lines = [json.loads(line) for line in log.splitlines() if '"/batch-queries"' in line]
     assert {line["request"]["client_ip"] for line in lines} == {"127.0.0.1"}
     assert [line["status"] for line in lines if "access" in line["logger"]] == [answer.status_code]
-    assert "secret" not in said
+    assert "secret" not in log

@@ -1,4 +1,4 @@
-"""How settings become values, what is refused without repeating a secret, and the database."""
+"""Parsing of settings, errors without secrets, and the database."""
 
 import os
 import sqlite3
@@ -23,7 +23,7 @@ LOCK = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BE
 
 
 @pytest.mark.no_database
-def test_a_setting_has_its_value() -> None:
+def test_settings_are_parsed() -> None:
     env = Environment(
         {
             "ON": " on ",
@@ -64,7 +64,7 @@ def _origin(env: Environment) -> object:
 
 @pytest.mark.no_database
 @pytest.mark.parametrize(
-    ("read", "texts", "sentence"),
+    ("parse", "texts", "sentence"),
     [
         (_flag, ["maybe", "2"], "set it to 1 or 0"),
         (_number, ["-1", "1e3", "0x10", "٣", "4", "2147483648", "9" * 5000], "from 5 to 214748"),
@@ -77,41 +77,41 @@ def _origin(env: Environment) -> object:
         (_origin, ["https://user:hunter2@a.example", "https://hunter2@x/"], "is not understood"),
     ],
 )
-def test_what_cannot_be_read_is_refused_without_a_password(
-    read: Callable[[Environment], object], texts: list[str], sentence: str
+def test_errors_about_invalid_settings_do_not_repeat_passwords(
+    parse: Callable[[Environment], object], texts: list[str], sentence: str
 ) -> None:
     for text in texts:
-        with pytest.raises(ImproperlyConfigured, match=sentence) as refusal:
-            read(Environment({"X": text}))
-        assert "hunter2" not in "".join(traceback.format_exception(refusal.value))
+        with pytest.raises(ImproperlyConfigured, match=sentence) as error:
+            parse(Environment({"X": text}))
+        assert "hunter2" not in "".join(traceback.format_exception(error.value))
 
 
 @pytest.mark.no_database
-def test_a_secret_is_read_from_its_file_or_refused_without_repeating_it(tmp_path: Path) -> None:
-    """The secret itself may stand in NAME_FILE by mistake."""
+def test_secrets_are_read_from_files_and_errors_do_not_repeat_them(tmp_path: Path) -> None:
+    """NAME_FILE may hold the secret itself by mistake."""
     contents = {"hunter2": b"the secret\n", "hunter22": b"\n", "hunter23": b"\xff\xfe"}
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     variables = {"SECRET_FILE": str(tmp_path / "hunter2")}
     assert Environment(variables).secret("SECRET") == "the secret"
-    for changed, reason in (
+    for changes, reason in (
         ({"SECRET": "hunter2"}, "both set"),
         ({"SECRET_FILE": str(tmp_path / "hunter24")}, "cannot be read: No such file"),
         ({"SECRET_FILE": str(tmp_path / "hunter22")}, "is empty"),
         ({"SECRET_FILE": str(tmp_path / "hunter23")}, "is not UTF-8 text"),
     ):
-        with pytest.raises(ImproperlyConfigured, match=reason) as refusal:
-            Environment(variables | changed).secret("SECRET", "default")
-        assert "hunter2" not in "".join(traceback.format_exception(refusal.value))
+        with pytest.raises(ImproperlyConfigured, match=reason) as error:
+            Environment(variables | changes).secret("SECRET", "default")
+        assert "hunter2" not in "".join(traceback.format_exception(error.value))
 
 
 @pytest.mark.no_database
-def test_postgresql_with_its_options(tmp_path: Path) -> None:
+def test_a_postgresql_url_with_options(tmp_path: Path) -> None:
     url = "postgres://user:pass%40word@db.example:5433/name?sslmode=require&connect_timeout=9"
-    named = database(url, tmp_path)
-    assert (named["HOST"], named["PORT"], named["NAME"]) == ("db.example", 5433, "name")
-    assert (named["USER"], named["PASSWORD"]) == ("user", "pass@word")
-    assert {"sslmode": "require", "connect_timeout": 9}.items() <= named["OPTIONS"].items()
+    config = database(url, tmp_path)
+    assert (config["HOST"], config["PORT"], config["NAME"]) == ("db.example", 5433, "name")
+    assert (config["USER"], config["PASSWORD"]) == ("user", "pass@word")
+    assert {"sslmode": "require", "connect_timeout": 9}.items() <= config["OPTIONS"].items()
 
 
 @pytest.mark.no_database
@@ -127,16 +127,16 @@ def test_postgresql_with_its_options(tmp_path: Path) -> None:
         ("sqlite:////x?hunter2=1", "Known are: none, for SQLite"),
     ],
 )
-def test_a_database_that_cannot_be_read_is_refused_without_its_password(
+def test_errors_about_database_urls_do_not_repeat_passwords(
     tmp_path: Path, url: str, sentence: str
 ) -> None:
-    with pytest.raises(ImproperlyConfigured, match=sentence) as refusal:
+    with pytest.raises(ImproperlyConfigured, match=sentence) as error:
         database(url, tmp_path / "var" / "tacitus.sqlite3")
-    assert "hunter2" not in str(refusal.value)
+    assert "hunter2" not in str(error.value)
 
 
 @pytest.mark.no_database
-def test_a_wrong_routes_file_is_one_sentence(manage: Manage, tmp_path: Path) -> None:
+def test_an_error_in_the_routes_file_is_one_sentence(manage: Manage, tmp_path: Path) -> None:
     file = tmp_path / "routes.toml"
     file.write_text("[chains.x]")
     ended = manage("check", **PRODUCTION, ROUTES_FILE=str(file))
@@ -147,13 +147,13 @@ def test_a_wrong_routes_file_is_one_sentence(manage: Manage, tmp_path: Path) -> 
 
 @pytest.mark.no_database
 def test_production_passes_djangos_deployment_check(manage: Manage) -> None:
-    """What the operator chose of HSTS is no warning."""
-    chosen = {"HSTS_SECONDS": "0", "HSTS_SUBDOMAINS": "0"}
-    ended = manage("check", "--deploy", "--fail-level", "WARNING", **PRODUCTION, **chosen)
+    """The operator's choice of HSTS is not a warning."""
+    hsts = {"HSTS_SECONDS": "0", "HSTS_SUBDOMAINS": "0"}
+    ended = manage("check", "--deploy", "--fail-level", "WARNING", **PRODUCTION, **hsts)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-# Two connections to one file, as two workers have them: the second waits at BEGIN for the first.
+# Each writer has its own connection, as workers have, and waits at BEGIN for the others.
 TWO_WRITERS = """
 import threading, time
 from django.db import connection, transaction
@@ -169,47 +169,46 @@ def add():
 writers = [threading.Thread(target=add) for _ in range(8)]
 [writer.start() for writer in writers], [writer.join() for writer in writers]
 with connection.cursor() as cursor:
-    for asked in ("PRAGMA journal_mode", "PRAGMA foreign_keys", "SELECT n FROM counter"):
-        print(cursor.execute(asked).fetchone()[0])
+    for statement in ("PRAGMA journal_mode", "PRAGMA foreign_keys", "SELECT n FROM counter"):
+        print(cursor.execute(statement).fetchone()[0])
 """
 
 
 @pytest.mark.no_database
-def test_sqlite_writers_wait_for_each_other_and_lose_nothing(manage: Manage) -> None:
+def test_concurrent_sqlite_writers_lose_no_update(manage: Manage) -> None:
     ended = manage("shell", "--no-imports", "--command", TWO_WRITERS, **PRODUCTION)
     assert (ended.stdout.split(), ended.stderr) == (["wal", "1", "8"], "")
 
 
 @pytest.fixture
-def _shell_that_allows_all() -> Iterator[None]:
+def _permissive_umask() -> Iterator[None]:
     before = os.umask(0)
     yield
     os.umask(before)
 
 
 @pytest.mark.no_database
-@pytest.mark.usefixtures("_shell_that_allows_all")
-def test_a_database_file_is_for_its_user_alone_and_locks_on_it_stay(tmp_path: Path) -> None:
-    """A process that opens and closes a file beside SQLite gives away its locks on it."""
+@pytest.mark.usefixtures("_permissive_umask")
+def test_a_database_file_is_private_and_creating_it_keeps_sqlites_locks(tmp_path: Path) -> None:
+    """POSIX drops a process's locks on a file when it closes any descriptor of it."""
     file = tmp_path / "a.sqlite3"
     with closing(sqlite3.connect(file, factory=PrivateFile, isolation_level=None)) as holder:
         holder.execute("PRAGMA journal_mode=WAL")
-        holder.execute("CREATE TABLE of_it (number)")
-        modes = {each.name: S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+        holder.execute("CREATE TABLE example (number)")
+        modes = {path.name: S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
         names = ("a.sqlite3", "a.sqlite3-shm", "a.sqlite3-wal")
         assert modes == dict.fromkeys(names, 0o600)
         holder.execute("BEGIN IMMEDIATE")
         with closing(sqlite3.connect(file, factory=PrivateFile)):
-            look = [sys.executable, "-c", LOCK, str(file)]
-            ended = subprocess.run(look, check=False, capture_output=True, timeout=60)
+            command = [sys.executable, "-c", LOCK, str(file)]
+            ended = subprocess.run(command, check=False, capture_output=True, timeout=60)
     assert b"database is locked" in ended.stderr
 
 
 @pytest.mark.django_db
-def test_the_database_under_test_is_the_one_that_was_named() -> None:
+def test_the_tests_run_on_the_database_of_the_environment() -> None:
     env = Environment(os.environ)
-    named = (
+    vendor = (
         "sqlite" if env.secret("DATABASE_URL", "sqlite:").startswith("sqlite:") else "postgresql"
     )
-    # CI says in REQUIRE_VENDOR what it means to test on, so that no run is on another by mistake.
-    assert connection.vendor == named == env.text("REQUIRE_VENDOR", named)
+    assert connection.vendor == vendor == env.text("REQUIRE_VENDOR", vendor)

@@ -1,4 +1,4 @@
-"""What a page tells people to copy does what it says."""
+"""The code on the page of a fact works."""
 
 import os
 import shlex
@@ -19,61 +19,61 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_databa
 SETTINGS = {"evmVersion": "cancun", "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
 
 
-def test_every_snippet_reads_each_fact(service: Service) -> None:
-    found = facts_in(proven_batch(service))
-    assert set(found) == FACTS
-    facts = list(found.values())
-    _web3_py_prints_the_numbers(facts, service)
+def test_all_snippets_read_all_kinds_of_facts(service: Service) -> None:
+    by_name = facts_in(proven_batch(service))
+    assert set(by_name) == FACTS
+    facts = list(by_name.values())
+    _check_web3_py(facts, service)
     for fact in facts:
-        _cast_calls_what_returns_the_word(fact, service)
-    _solidity_compiles_and_reads_it(facts, service)
+        _check_cast(fact, service)
+    _check_solidity(facts, service)
 
 
 def _snippet(fact: FactView, service: Service, key: str) -> str:
-    (text,) = [each.text for each in snippets(fact, service.registry.address) if each.key == key]
-    return text
+    texts = {snippet.key: snippet.text for snippet in snippets(fact, service.registry.address)}
+    return texts[key]
 
 
-def _web3_py_prints_the_numbers(facts: list[FactView], service: Service) -> None:
-    """All in one program, because importing web3 is what takes long."""
-    ran = subprocess.run(
-        [sys.executable, "-c", "\n".join(_snippet(each, service, "web3py") for each in facts)],
+def _check_web3_py(facts: list[FactView], service: Service) -> None:
+    """In one program, because importing web3 is slow."""
+    ended = subprocess.run(
+        [sys.executable, "-c", "\n".join(_snippet(fact, service, "web3py") for fact in facts)],
         env={**os.environ, "RPC": service.node.url},
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    assert list(map(int, ran.stdout.split())) == [int(each.word, 16) for each in facts]
+    assert ended.returncode == 0, ended.stderr
+    assert list(map(int, ended.stdout.split())) == [int(fact.word, 16) for fact in facts]
 
 
-def _encoded(types: str, values: list[str]) -> bytes:
-    given: list[object] = []
+def _abi_encoded(types: str, values: list[str]) -> bytes:
+    arguments: list[object] = []
     for kind, value in zip(types.split(","), values, strict=True):
-        given.append(
+        arguments.append(
             bytes.fromhex(value[2:]) if kind == "bytes32" else
             value if kind == "address" else int(value)
         )  # fmt: skip
-    return encode(types.split(","), given)
+    return encode(types.split(","), arguments)
 
 
-def _cast_calls_what_returns_the_word(fact: FactView, service: Service) -> None:
-    """There is no cast here: its arguments are taken as it takes them."""
+def _check_cast(fact: FactView, service: Service) -> None:
+    """Without cast: parses its arguments."""
     cast, call, address, signature, *values, flag, rpc = shlex.split(
         _snippet(fact, service, "cast").replace("\\\n", "")
     )
     assert (cast, call, flag, rpc) == ("cast", "call", "--rpc-url", "$RPC")
     name, types, returns = signature.replace(")", "").split("(")
     assert returns in {"bytes32", "uint256"}
-    data = selector(f"{name}({types})") + _encoded(types, values)
+    data = selector(f"{name}({types})") + _abi_encoded(types, values)
     assert f"0x{service.node.call(address, data).hex()}" == fact.word
 
 
-def _solidity_compiles_and_reads_it(facts: list[FactView], service: Service) -> None:
+def _check_solidity(facts: list[FactView], service: Service) -> None:
     sources = {
-        f"{place}.sol": _snippet(fact, service, "solidity") for place, fact in enumerate(facts)
+        f"{index}.sol": _snippet(fact, service, "solidity") for index, fact in enumerate(facts)
     }
     output = compiled(sources, SETTINGS)
     assert output.get("errors", []) == []
-    for place, fact in enumerate(facts):
-        bytecode = output["contracts"][f"{place}.sol"]["Reader"]["evm"]["bytecode"]["object"]
+    for index, fact in enumerate(facts):
+        bytecode = output["contracts"][f"{index}.sol"]["Reader"]["evm"]["bytecode"]["object"]
         reader = service.node.deploy(bytes.fromhex(bytecode))
         assert f"0x{service.node.call(reader, selector('read()')).hex()}" == fact.word

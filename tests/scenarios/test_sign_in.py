@@ -181,7 +181,8 @@ def test_a_page_of_another_origin_cannot_sign_in_as_a_program(place: SignInServe
     # With a cookie it is a browser's request, and CSRF is checked.
     for cookie in ("visit", "session"):
         answer = program.post("/sign-in", json.loads(signed), Cookie=f"{cookie}={32 * 'x'}")
-        assert answer.status_code == 403
+        assert (answer.status_code, answer.json()["code"]) == (403, "csrf_failed")
+        assert "A program sends neither" in answer.json()["error"]
     assert program.post("/sign-in", json.loads(signed)).status_code == 200
 
 

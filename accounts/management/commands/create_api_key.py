@@ -1,4 +1,4 @@
-"""`manage.py create_api_key`: a key without a browser, for scripts and first steps."""
+"""`manage.py create_api_key`: an API key without a browser, for scripts and first steps."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -7,11 +7,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from accounts.keys import manage
-from accounts.keys.manage import key_name
+from accounts.keys.manage import clean_name
 from accounts.models import Account
 from accounts.shared.database_state import refuse_unmigrated
 from accounts.shared.errors import Refusal
-from accounts.sign_in.wallets import Wallet, wallet_address, wallet_chain_id
+from accounts.shared.wallets import Wallet, wallet_address, wallet_chain_id
 
 
 class Command(BaseCommand):
@@ -26,7 +26,7 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         refuse_unmigrated()
         if not options["owner"]:
-            raise CommandError("Name the wallet that the key is for: --owner 0x…")
+            raise CommandError("Say which wallet the key is for: --owner 0x…")
         try:
             chain = options["chain"]
             wallet = Wallet(
@@ -36,7 +36,7 @@ class Command(BaseCommand):
                 owner, _ = Account.objects.of_wallet(wallet)
                 if not owner.is_active:
                     raise CommandError(f"The account {owner} is disabled.")
-                key = manage.add_key(owner, key_name(options["name"]))
+                key = manage.add_key(owner, clean_name(options["name"]))
         except Refusal as refusal:
             raise CommandError(refusal.sentence) from None
-        self.stdout.write(manage.shown(key) or "")
+        self.stdout.write(manage.reveal(key) or "")

@@ -1,4 +1,4 @@
-"""What `/metrics` says of batches, jobs, transactions and webhooks."""
+"""The metrics of batches, jobs and transactions."""
 
 from datetime import timedelta
 
@@ -12,92 +12,92 @@ from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
 from queries.transactions.receipts import note_final
 from queries.transactions.shares import settle_costs
 from queries.wait_reasons import Reason
-from tests.explorer.monitoring.exposed import exposed
-from tests.explorer.monitoring.watched_service import ETHER, WATCHED, make_service, wei
+from tests.explorer.monitoring.exposed import metric_samples
+from tests.explorer.monitoring.watched_service import BATCH, ETHER, WATCHED, make_service, wei
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, WALLET, make_key, submitted
 from tests.queries.api.worked_batches import send_transaction
 from tests.queries.database.test_daily_counts import FAILURE
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 
-DATA = {str(SEPOLIA): {"block:5186021": {"accounts": {f"0x{1:040x}": {"props": ["BALANCE"]}}}}}
-BATCH = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": DATA}
 
-
-def test_batches_are_reported_until_they_end() -> None:
+def test_batches_are_counted_until_they_end() -> None:
     first, second = (submitted(make_key(), BATCH) for _ in range(2))
-    seen = exposed()
-    assert seen["tacitus_batches"] == {("RECEIVED",): 2, ("ACCEPTED",): 0, ("IN_PROGRESS",): 0}
-    assert 0 <= seen["tacitus_oldest_batch_age_seconds"][()] < 60
-    assert seen["tacitus_queue_rows"]["batches", "due"] == 2
+    samples = metric_samples()
+    assert samples["tacitus_batches"] == {("RECEIVED",): 2, ("ACCEPTED",): 0, ("IN_PROGRESS",): 0}
+    assert 0 <= samples["tacitus_oldest_batch_age_seconds"][()] < 60
+    assert samples["tacitus_queue_rows"]["batches", "due"] == 2
     transitions.reject([first, second], FAILURE)
-    seen = exposed()
-    assert set(seen["tacitus_batches"].values()) == {0}
-    assert seen["tacitus_batches_ended_total"] == {("DONE",): 0, ("REJECTED",): 2}
+    samples = metric_samples()
+    assert set(samples["tacitus_batches"].values()) == {0}
+    assert samples["tacitus_batches_ended_total"] == {("DONE",): 0, ("REJECTED",): 2}
 
 
-def test_what_is_due_has_waited_for_a_prover() -> None:
+def test_the_queue_wait_grows_while_no_prover_runs() -> None:
     submitted(make_key(), BATCH)
     Batch.objects.update(look_again=timezone.now() - timedelta(seconds=301))
-    waited = exposed()["tacitus_queue_wait_seconds"]
+    waited = metric_samples()["tacitus_queue_wait_seconds"]
     assert 300 <= waited["batches",] < 360
     assert waited["block_jobs",] == 0
 
 
 @pytest.mark.parametrize("code", ["nodes_limited", "nodes_unreachable"])
-def test_what_nodes_hang_for_waits_for_them_and_for_no_prover(code: str) -> None:
-    """One thread looks at all of it, one after the other."""
+def test_jobs_that_wait_for_nodes_are_failing_and_do_not_wait_for_a_prover(code: str) -> None:
     long_ago = timezone.now() - timedelta(seconds=301)
     BlockJob.objects.create(source=1, destination=1, block=7, look_again=long_ago, wait_code=code)
-    seen = exposed()
-    assert seen["tacitus_queue_wait_seconds"]["block_jobs",] == 0
-    rows = seen["tacitus_queue_rows"]
+    samples = metric_samples()
+    assert samples["tacitus_queue_wait_seconds"]["block_jobs",] == 0
+    rows = samples["tacitus_queue_rows"]
     assert (rows["block_jobs", "due"], rows["block_jobs", "failing"]) == (0, 1)
 
 
-def test_jobs_and_transactions_are_reported_by_how_far_they_are() -> None:
+def test_jobs_and_transactions_are_counted_by_stage() -> None:
     batch = submitted(make_key(), BATCH)
     sent = send_transaction(batch, mined=False)
     now = timezone.now()
     BlockJob.objects.update(look_again=now)
     BlockJob.objects.create(source=1, destination=1, block=7, look_again=now, failures=3)
     BlockJob.objects.create(source=1, destination=1, block=8, look_again=now, header=b"\xf9")
-    seen = exposed()
-    assert seen["tacitus_block_jobs"] == {("block",): 1, ("proof",): 1, ("transaction",): 1}
-    assert seen["tacitus_transactions"][str(SEPOLIA), "unmined"] == 1
-    assert seen["tacitus_oldest_unmined_transaction_age_seconds"][str(SEPOLIA),] > 0
+    samples = metric_samples()
+    assert samples["tacitus_block_jobs"] == {("block",): 1, ("proof",): 1, ("transaction",): 1}
+    assert samples["tacitus_transactions"][str(SEPOLIA), "unmined"] == 1
+    assert samples["tacitus_oldest_unmined_transaction_age_seconds"][str(SEPOLIA),] > 0
     lease = claim_one(BlockJob.objects.all())
     assert lease
-    why = Reason("nodes_unreachable", "Nobody answers.")
+    why = Reason("nodes_unreachable", "No node answers.")
     lease.reschedule(timedelta(minutes=1), why, failures=1)
-    assert exposed()["tacitus_queue_rows"]["block_jobs", "failing"] == 1
+    assert metric_samples()["tacitus_queue_rows"]["block_jobs", "failing"] == 1
     sent.mined_block, sent.gas_used = 6_000_000, 170_480
     sent.gas_price, sent.data_fee = f"{10**10:064x}", f"{5:064x}"
     sent.save()
     for _ in range(2):
         settle_costs(sent, free=True)
         note_final(sent)
-    seen = exposed()
-    assert "tacitus_transactions" not in seen
-    assert seen["tacitus_transactions_settled_total"] == {(str(SEPOLIA),): 1}
-    assert seen["tacitus_gas_total"] == {(str(SEPOLIA),): 170_480}
-    assert seen["tacitus_spent_wei_total"] == {(str(SEPOLIA),): 170_480 * 10**10 + 5}
+    samples = metric_samples()
+    assert "tacitus_transactions" not in samples
+    assert samples["tacitus_transactions_settled_total"] == {(str(SEPOLIA),): 1}
+    assert samples["tacitus_gas_total"] == {(str(SEPOLIA),): 170_480}
+    assert samples["tacitus_spent_wei_total"] == {(str(SEPOLIA),): 170_480 * 10**10 + 5}
 
 
-def test_the_amount_spent_of_a_daily_budget_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the signer that provers have now, and of no chain without a bound."""
+def test_the_spent_part_of_a_daily_budget_is_that_of_the_present_signer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def spent() -> dict[tuple[str, ...], float] | None:
+        return metric_samples().get("tacitus_day_spent_ratio")
+
     monkeypatch.setattr(metrics, "ROUTES", ROUTES)
     make_service()
     sent = SentTransaction.objects.filter(sender=WALLET)
     sent.update(most=wei(ETHER // 4))
-    assert "tacitus_day_spent_ratio" not in exposed()
+    assert spent() is None  # without a budget
     monkeypatch.setattr(metrics, "ROUTES", WATCHED)
-    assert exposed()["tacitus_day_spent_ratio"] == {(str(SEPOLIA),): 0.25}
+    assert spent() == {(str(SEPOLIA),): 0.25}
     sent.update(settled=True, gas_used=2, gas_price=wei(ETHER // 2))
-    assert exposed()["tacitus_day_spent_ratio"] == {(str(SEPOLIA),): 1}
+    assert spent() == {(str(SEPOLIA),): 1}
     sent.update(signed=timezone.now() - timedelta(hours=25))
-    assert exposed()["tacitus_day_spent_ratio"] == {(str(SEPOLIA),): 0}
+    assert spent() == {(str(SEPOLIA),): 0}
     sent.update(signed=timezone.now(), sender=f"0x{1:040x}")
-    assert exposed()["tacitus_day_spent_ratio"] == {(str(SEPOLIA),): 0}
+    assert spent() == {(str(SEPOLIA),): 0}
     ChainRecord.objects.update(signer="")
-    assert "tacitus_day_spent_ratio" not in exposed()
+    assert spent() is None

@@ -1,4 +1,4 @@
-"""The dashboard and the alerts that operators are given."""
+"""The Grafana dashboard and the Prometheus alerts that the server offers to operators."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from django.test import Client
 
 from explorer.http import metrics
 from explorer.pages.docs import MONITORING
-from tests.explorer.monitoring.exposed import kinds_of, told
+from tests.explorer.monitoring.exposed import metric_types, metrics_text
 from tests.explorer.monitoring.watched_service import WATCHED, make_service
 from tests.queries.api import served_api
 
@@ -18,27 +18,27 @@ def _expressions() -> list[str]:
     (group,) = yaml.safe_load((MONITORING / "alerts.yml").read_text())["groups"]
     panels = json.loads((MONITORING / "dashboard.json").read_text())["panels"]
     targets = [target for panel in panels for target in panel.get("targets", [])]
-    return [each["expr"] for each in (*group["rules"], *targets)]
+    return [entry["expr"] for entry in (*group["rules"], *targets)]
 
 
 @pytest.mark.urls(served_api.HERE)
 @pytest.mark.django_db(transaction=True)
-def test_every_metric_that_is_named_is_exposed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dashboard_and_alerts_use_only_exposed_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics, "ROUTES", WATCHED)
     make_service()
-    kinds = kinds_of(told())
-    exposed = set(kinds)
-    for name, kind in kinds.items():
+    types = metric_types(metrics_text())
+    exposed = set(types)
+    for name, kind in types.items():
         if kind == "histogram":
             exposed |= {f"{name}_{part}" for part in ("bucket", "sum", "count")}
-    named = {name for each in _expressions() for name in re.findall(r"\btacitus_\w+", each)}
-    assert len(named) > 15
-    assert named - exposed == set()
+    used = {name for text in _expressions() for name in re.findall(r"\btacitus_\w+", text)}
+    assert len(used) > 15
+    assert used - exposed == set()
 
 
 @pytest.mark.no_database
 @pytest.mark.parametrize("name", ["dashboard.json", "alerts.yml"])
-def test_they_can_be_had_from_the_server(name: str) -> None:
+def test_the_server_offers_the_files(name: str) -> None:
     answer = Client().get(f"/docs/monitoring/{name}")
     assert answer.status_code == 200
     assert answer.content == (MONITORING / name).read_bytes()

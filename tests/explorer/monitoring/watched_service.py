@@ -1,4 +1,4 @@
-"""A service that is well, with something of everything."""
+"""Rows of a healthy service, at least one per metric."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -48,5 +48,5 @@ def make_service() -> None:
 
 
 def wei(amount: int) -> str:
-    """As a row holds it."""
+    """As database rows store it."""
     return f"{amount:064x}"

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.keys import manage
 from accounts.models import Account
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from explorer import urls
 from queries.api import endpoints as api
 from queries.chain.signer import Signer
@@ -83,9 +83,9 @@ def broken(_request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     *api.addresses(ROUTES, LIMITS),
-    *urls.documentation(ROUTES, LIMITS),
-    *urls.explorer(ROUTES),
-    *urls.of_accounts(ROUTES, LIMITS),
+    *urls.guide_pages(ROUTES, LIMITS),
+    *urls.explorer_pages(ROUTES),
+    *urls.account_pages(ROUTES, LIMITS),
     path("broken", broken),
     *urls.urlpatterns,
 ]
@@ -96,7 +96,7 @@ names = itertools.count()
 
 def make_key(wallet: str = WALLET) -> str:
     account, _ = Account.objects.of_wallet(Wallet(wallet))
-    text = manage.shown(manage.add_key(account, f"Key {next(names)}"))
+    text = manage.reveal(manage.add_key(account, f"Key {next(names)}"))
     assert text is not None
     return text
 

@@ -63,6 +63,7 @@ def test_it_has_exactly_the_paths_and_methods_of_the_server() -> None:
 
 CODES_OF_PAGES = {
     "not_allowed",
+    "csrf_failed",
     "too_many_keys",
     "too_many_key_changes",
     "key_gone",

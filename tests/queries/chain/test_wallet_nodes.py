@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accounts.sign_in.wallets import WalletAnswer
+from accounts.shared.wallets import WalletAnswer
 from explorer.demo.local_node import LocalNode
 from queries.chain.contract_wallets import ask_wallet
 from queries.config.limits import Limits

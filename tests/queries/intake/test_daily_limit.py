@@ -54,5 +54,5 @@ def test_the_daily_limit_starts_again_the_next_day(settings: LazySettings) -> No
     key = make_key()
     assert [_three_facts(key).status_code for _ in range(2)] == [200, 429]
     row = Allowance.objects.get(subject__startswith="facts of ")
-    Allowance.objects.filter(pk=row.pk).update(window_began=row.window_began - 86_400)
+    Allowance.objects.filter(pk=row.pk).update(window_start=row.window_start - 86_400)
     assert [_three_facts(key).status_code for _ in range(2)] == [200, 429]

@@ -13,7 +13,7 @@ from eth_account import Account as Key
 
 from accounts.keys import manage
 from accounts.models import Account, ApiKey
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from queries.database.clock import shared_now
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookAttempt, WebhookDelivery
 from queries.prover.worker import work_once
@@ -139,7 +139,7 @@ def test_an_account_is_deleted_once_none_of_its_rows_can_change(
 ) -> None:
     block, owner = service.head() - 2, Account.objects.get()
     stranger, _ = Account.objects.of_wallet(Wallet(Key.create().address))
-    other = replace(service, key=manage.shown(manage.add_key(stranger, "Other")) or "")
+    other = replace(service, key=manage.reveal(manage.add_key(stranger, "Other")) or "")
     webhook = {"url": "https://receiver.example/", "headers": {"X-Secret": "hunter2"}}
     prove(service, block, webhook=webhook)
     kept = prove(other, block)

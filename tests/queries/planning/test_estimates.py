@@ -14,7 +14,7 @@ from ulid import ULID
 from accounts.keys import manage
 from accounts.keys.text import id_in
 from accounts.models import Account, ApiKey
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from explorer.demo.local_node import LocalNode, local_node
 from queries.api import estimates
 from queries.config.registries import VALID_UNTIL, Registry, RegistryKind
@@ -180,7 +180,7 @@ def _account(number: int) -> Account:
 
 
 def _new_key(owner: Account) -> str:
-    key = manage.shown(manage.add_key(owner, str(ULID())))
+    key = manage.reveal(manage.add_key(owner, str(ULID())))
     assert key is not None
     return key
 

@@ -15,7 +15,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.keys import manage
 from accounts.models import Account
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from explorer import urls, wiring
 from explorer.demo.local_node import LocalNode
 from queries.api import endpoints as api
@@ -231,7 +231,7 @@ def serving(
 ) -> Iterator[Service]:
     """Serve these routes to the owner of an API key. `node` is the destination's."""
     owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
-    text = manage.shown(manage.add_key(owner, "Tests"))
+    text = manage.reveal(manage.add_key(owner, "Tests"))
     assert text is not None
     with override_settings(ROOT_URLCONF=_urls(routes, limits)):
         yield Service(node, routes, text)
@@ -241,8 +241,8 @@ def _urls(routes: Routes, limits: BatchLimits) -> ModuleType:
     module = ModuleType("urls_of_the_test")
     vars(module)["urlpatterns"] = [
         *api.addresses(routes, limits),
-        *urls.of_accounts(routes, limits),
-        *urls.explorer(routes),
+        *urls.account_pages(routes, limits),
+        *urls.explorer_pages(routes),
         *urls.urlpatterns,
     ]
     vars(module).update(handler400=urls.handler400, handler500=urls.handler500)

@@ -11,7 +11,7 @@ from eth_account import Account as Key
 from ulid import ULID
 
 from accounts.models import Account
-from accounts.sign_in.wallets import Wallet
+from accounts.shared.wallets import Wallet
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.sender import GAS_PRICE_ORACLE, Destination
 from queries.chain.signer import parts_of

@@ -17,7 +17,7 @@ from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import Chains
 from queries.prover.watch import Watch
-from tests.explorer.monitoring.exposed import Samples, exposed
+from tests.explorer.monitoring.exposed import Samples, metric_samples
 from tests.queries.prover.between import PassOn, calls_of, proxy
 from tests.queries.prover.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
 from tests.rigs.stub_node import LyingNode, as_json
@@ -46,7 +46,7 @@ def _watch(routes: Routes) -> Watch:
 
 def _samples(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
     monkeypatch.setattr(metrics, "ROUTES", routes)
-    return exposed()
+    return metric_samples()
 
 
 def _let_time_pass(seconds: timedelta = timedelta(minutes=5)) -> None:
@@ -57,7 +57,7 @@ def _let_time_pass(seconds: timedelta = timedelta(minutes=5)) -> None:
 def test_metrics_show_nodes_and_funds(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service.mine(20)
     routes = service.with_nodes(NO_NODE, service.node.url).routes
-    assert exposed().keys().isdisjoint({"tacitus_node_up", "tacitus_signer_balance_wei"})
+    assert metric_samples().keys().isdisjoint({"tacitus_node_up", "tacitus_signer_balance_wei"})
     _watch(routes).poll_once()
     samples = _samples(monkeypatch, routes)
     assert samples["tacitus_node_up"] == {(CHAIN, "1"): 0, (CHAIN, "2"): 1}

@@ -1,0 +1,39 @@
+"""Numbers, amounts and ages as text, for templates and for charts."""
+
+from accounts.shared import wording
+
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+UNITS = ((365 * DAY, "year"), (30 * DAY, "month"), (DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
+
+
+def intcomma(number: int) -> str:
+    """5,186,021."""
+    return f"{number:,}"
+
+
+def quantity(number: int, forms: str) -> str:
+    """`3 queries` of "query,queries"; a word without a comma takes an s."""
+    singular, _, plural = forms.partition(",")
+    return wording.counted(number, singular, plural)
+
+
+def format_wei(amount: int, currency: str = "ETH") -> str:
+    """In the unit that reads best: 0, 21,000 wei, 1.5 gwei, 0.000338 ETH."""
+    if amount == 2**256 - 1:  # batches from the API without fees have this fee
+        return "unlimited"
+    for unit, digits in ((currency, 18), ("gwei", 9)):
+        if amount >= 10 ** (digits - 5):
+            whole, rest = divmod(amount, 10**digits)
+            decimals = f"{rest:0{digits}}"[: 6 if amount >= 10 ** (digits - 3) else 8].rstrip("0")
+            return f"{whole:,}{'.' if decimals else ''}{decimals} {unit}"
+    return f"{amount:,} wei" if amount else "0"
+
+
+def age(seconds: float) -> str:
+    """`3 minutes ago`, or `in 2 hours` if `seconds` is negative."""
+    distance = int(abs(seconds))
+    if distance < 1:
+        return "now"
+    length, unit = next((pair for pair in UNITS if distance >= pair[0]), (1, "second"))
+    text = wording.counted(distance // length, unit)
+    return f"{text} ago" if seconds > 0 else f"in {text}"
