@@ -117,7 +117,7 @@ def _unknown() -> Forgery:
     return replace(evidence(delayed(), "BlockNotKnown"), setup=())
 
 
-def _with_a_byte_more() -> Forgery:
+def _with_an_extra_byte() -> Forgery:
     section, setup = told(delayed())
     return ending(section + b"\0", "ProofEndMismatch", setup)
 
@@ -158,49 +158,45 @@ def _fact_of_an_ended_block(kind: str) -> Forgery:
 SLOT = (FIRST - 1) % RING
 NOT_CONTRADICTED, MALFORMED = "StateNotContradicted", "EvidenceMalformed"
 EVIDENCE = {
-    "point_17_evidence_of_a_healthy_state": _of(
-        {SLOT: HELD, SLOT + 1: own_hash()}, NOT_CONTRADICTED
-    ),
+    "evidence_of_a_healthy_state": _of({SLOT: HELD, SLOT + 1: own_hash()}, NOT_CONTRADICTED),
     # Before a ring is full for the first time, slots are empty.
-    "point_17_evidence_of_an_empty_slot": _of({SLOT: HELD}, NOT_CONTRADICTED),
+    "evidence_of_an_empty_slot": _of({SLOT: HELD}, NOT_CONTRADICTED),
     # On a ring of another size, these are the slots of other blocks.
-    "point_17_evidence_of_a_ring_of_another_size": _of(
-        {SLOT: OLD + 1, SLOT + 1: OLD}, NOT_CONTRADICTED
-    ),
+    "evidence_of_a_ring_of_another_size": _of({SLOT: OLD + 1, SLOT + 1: OLD}, NOT_CONTRADICTED),
     # Where the ring ends, a longer one goes on, and a standard one leaves the next slot empty.
-    "point_17_evidence_of_a_longer_ring_beyond_the_end": _of(
+    "evidence_of_a_longer_ring_beyond_the_end": _of(
         {RING - 1: HELD, RING: own_hash(3 * RING)}, NOT_CONTRADICTED, 3 * RING
     ),
-    "point_17_evidence_of_the_ring_s_end": _of({RING - 1: HELD}, NOT_CONTRADICTED, 3 * RING),
-    "point_17_evidence_of_the_ring_s_end_and_beginning": evidence(
+    "evidence_of_the_ring_s_end": _of({RING - 1: HELD}, NOT_CONTRADICTED, 3 * RING),
+    "evidence_of_the_ring_s_end_and_beginning": evidence(
         state({RING - 1: HELD, 0: OLD}, (RING - 1, 0)), MALFORMED, 3 * RING
     ),
     # Before block 0 there is none, and its parent's hash is zero, as an empty slot.
-    "point_17_evidence_by_block_zero": evidence(state({512: OLD}, (511, 512)), NOT_CONTRADICTED, 0),
-    "point_17_evidence_of_another_account_s_storage": evidence(
+    "evidence_by_block_zero": evidence(state({512: OLD}, (511, 512)), NOT_CONTRADICTED, 0),
+    "evidence_of_another_account_s_storage": evidence(
         state({SLOT: HELD, SLOT + 1: OLD}, (SLOT, SLOT + 1), STRANGER), MALFORMED
     ),
-    "point_17_evidence_of_one_slot": evidence(state({SLOT: HELD}, (SLOT,)), MALFORMED),
-    "point_17_evidence_of_two_slots_apart": evidence(
+    "evidence_of_one_slot": evidence(state({SLOT: HELD}, (SLOT,)), MALFORMED),
+    "evidence_of_two_slots_apart": evidence(
         state({SLOT: HELD, SLOT + 2: OLD}, (SLOT, SLOT + 2)), MALFORMED
     ),
-    "point_17_evidence_of_the_two_slots_before": evidence(
+    "evidence_of_the_two_slots_before": evidence(
         state({SLOT - 1: HELD, SLOT: OLD}, (SLOT - 1, SLOT)), MALFORMED
     ),
-    "point_17_evidence_of_the_two_slots_behind": evidence(
+    "evidence_of_the_two_slots_after": evidence(
         state({SLOT + 1: OLD, SLOT + 2: HELD}, (SLOT + 1, SLOT + 2)), MALFORMED
     ),
-    "point_17_evidence_of_one_header": _of_one_header(),
-    "point_17_evidence_of_one_marked_header": evidence(delayed(), MALFORMED, mark=0),
-    "point_17_evidence_of_no_witness": ending(
+    "evidence_of_one_header": _of_one_header(),
+    "evidence_of_one_marked_header": evidence(delayed(), MALFORMED, mark=0),
+    "evidence_of_no_witness": ending(
         headers(first_header().told(HeaderFlag.FIELDS, fields(0)), CHILD.told(first=False)),
         MALFORMED,
         known(FIRST + 1, CHILD.hash),
     ),
-    "point_17_evidence_of_no_marked_header": ending(
+    "evidence_of_no_marked_header": ending(
         headers(first_header().told()), MALFORMED, known(FIRST, first_header().hash)
     ),
-    "point_17_evidence_of_two_headers_without_a_witness": ending(
+    "evidence_of_two_headers_without_a_witness": ending(
         headers(
             first_header().told(HeaderFlag.FIELDS, fields(0)),
             CHILD.told(HeaderFlag.FIELDS, fields(0), first=False),
@@ -208,16 +204,16 @@ EVIDENCE = {
         MALFORMED,
         known(FIRST + 1, CHILD.hash),
     ),
-    "point_17_evidence_of_an_accumulated_block": _of_an_accumulated_block("block"),
-    "point_17_evidence_of_a_hop": _of_an_accumulated_block("hop"),
-    "point_17_evidence_that_nobody_knows": _unknown(),
-    "point_17_evidence_with_a_byte_more": _with_a_byte_more(),
-    "point_17_no_evidence": ending(b"", "UnknownSection"),
-    "point_17_later_evidence_raises_nothing": _raising(),
-    "point_17_a_fact_of_an_ended_block": _fact_of_an_ended_block("known"),
-    "point_17_a_fact_of_an_ended_block_accumulated_before": _fact_of_an_ended_block("accumulated"),
-    "point_17_a_fact_of_an_ended_block_verified": _fact_of_an_ended_block("verified"),
-    "point_17_a_fact_of_a_block_ended_before_in_one_transaction": _fact_of_an_ended_block(
+    "evidence_of_an_accumulated_block": _of_an_accumulated_block("block"),
+    "evidence_of_a_hop": _of_an_accumulated_block("hop"),
+    "evidence_that_is_unknown": _unknown(),
+    "evidence_with_an_extra_byte": _with_an_extra_byte(),
+    "no_evidence": ending(b"", "UnknownSection"),
+    "later_evidence_raises_nothing": _raising(),
+    "a_fact_of_an_ended_block": _fact_of_an_ended_block("known"),
+    "a_fact_of_an_ended_block_accumulated_before": _fact_of_an_ended_block("accumulated"),
+    "a_fact_of_an_ended_block_verified": _fact_of_an_ended_block("verified"),
+    "a_fact_of_a_block_ended_before_in_one_transaction": _fact_of_an_ended_block(
         "in one transaction"
     ),
 }

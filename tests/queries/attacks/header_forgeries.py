@@ -122,54 +122,50 @@ LISTED = MadeUpHeader(tail_of(NUMBER, TIME, b"", b"\xc2\x01\x02"))
 LATE = MadeUpHeader(tail_of(NUMBER, HORIZON))
 NO_ACCOUNT = bytes(20)
 HEADERS = {
-    "point_14_a_header_field_read_as_an_account_s": _read_as(field_of(NO_ACCOUNT, 2), NUMBER, 2),
-    "point_14_a_header_field_read_as_a_slot": _read_as(
-        slot_of(NO_ACCOUNT, bytes(31) + b"\x02"), NUMBER, 2
-    ),
+    "a_header_field_read_as_an_account_field": _read_as(field_of(NO_ACCOUNT, 2), NUMBER, 2),
+    "a_header_field_read_as_a_slot": _read_as(slot_of(NO_ACCOUNT, bytes(31) + b"\x02"), NUMBER, 2),
     # Times have no block and no account, and so are like fields of block 0.
-    "point_14_a_header_field_read_as_a_time": _read_as(block_at(8), 0, 8),
-    "point_15_a_beacon_root_put_into_the_timestamp": _beacon_root_in_the_timestamp(),
-    "point_15_a_beacon_root_behind_the_end": Forgery(
+    "a_header_field_read_as_a_time": _read_as(block_at(8), 0, 8),
+    "a_beacon_root_put_into_the_timestamp": _beacon_root_in_the_timestamp(),
+    "a_beacon_root_after_the_end": Forgery(
         prove_call([headers(PARENT.told(HeaderFlag.BEACON_KNOWN, b"\xff"))]), "HeaderMalformed"
     ),
-    "point_15_a_field_behind_the_last": _stating(PARENT, 21, 0, "HeaderMalformed", PARENT.hash),
-    "point_15_a_field_that_is_a_list": _stating(LISTED, 21, 0, "HeaderMalformed", LISTED.hash),
-    "point_15_a_number_of_forty_bytes": _malformed(
+    "a_field_after_the_last": _stating(PARENT, 21, 0, "HeaderMalformed", PARENT.hash),
+    "a_field_that_is_a_list": _stating(LISTED, 21, 0, "HeaderMalformed", LISTED.hash),
+    "a_number_of_forty_bytes": _malformed(
         0, encode_integer(0) + encode_string(bytes([1]) * 40) + tail_of(0, TIME)[2:]
     ),
-    "point_15_a_header_that_ends_before_its_timestamp": _malformed(
+    "a_header_that_ends_before_its_timestamp": _malformed(
         NUMBER, encode_integer(0) + encode_integer(NUMBER)
     ),
-    "point_15_a_header_that_nobody_knows": _stating(PARENT, TIMESTAMP, TIME, "BlockNotKnown"),
-    "point_15_another_hash_than_the_known_one": _stating(
+    "a_header_that_is_unknown": _stating(PARENT, TIMESTAMP, TIME, "BlockNotKnown"),
+    "another_hash_than_the_known_one": _stating(
         PARENT, TIMESTAMP, TIME, "BlockNotKnown", CHILD.hash
     ),
-    "point_15_no_header_at_all": Forgery(prove_call([headers()]), "NoHeader"),
+    "no_header_at_all": Forgery(prove_call([headers()]), "NoHeader"),
     # The known one states its own parent's hash.
-    "point_15_a_parent_that_is_none": _before_a_known_child(CHILD.told()),
-    "point_15_a_foreign_header_before_a_known_one": _before_a_known_child(CHILD.told(first=False)),
+    "a_header_that_is_not_the_parent": _before_a_known_child(CHILD.told()),
+    "a_foreign_header_before_a_known_one": _before_a_known_child(CHILD.told(first=False)),
     # A parent that is provided links the headers, also where its hash is known.
-    "point_15_a_foreign_header_before_one_whose_parent_is_known": _before_a_known_child(
+    "a_foreign_header_before_one_whose_parent_is_known": _before_a_known_child(
         CHILD.told(HeaderFlag.PARENT_KNOWN, first=False), known(NUMBER, PARENT.hash)
     ),
-    "point_15_a_time_before_both": _at(TIME - 1),
-    "point_15_a_time_of_the_later_one": _at(TIME + 12),
-    "point_15_a_time_of_the_later_one_behind_a_true_one": _at(TIME, TIME + 12),
+    "a_time_before_both": _at(TIME - 1),
+    "a_time_of_the_later_one": _at(TIME + 12),
+    "a_time_of_the_later_one_after_a_true_one": _at(TIME, TIME + 12),
     # Before the first header there is none, which a verifier could take for block 0.
-    "point_15_a_time_at_the_first_header": Forgery(
+    "a_time_at_the_first_header": Forgery(
         prove_call([headers(PARENT.told(HeaderFlag.TIMESTAMPS, timestamps(TIME - 1)))]),
         "NoParentProvided",
         setup=(known(NUMBER, PARENT.hash),),
     ),
-    "point_15_a_second_header_of_one_number": _second_of_one_number(),
+    "a_second_header_of_one_number": _second_of_one_number(),
     # The hash known for a number says nothing of the words that are shown for it.
-    "point_15_four_words_that_are_not_the_accumulated_ones": Forgery(
+    "four_words_that_are_not_the_accumulated_ones": Forgery(
         prove_call([accumulated_section(NUMBER, TIME, PARENT.hash, bytes(2) + b"\x07")]),
         "BlockNotAccumulated",
         setup=(known(NUMBER, PARENT.hash),),
     ),
     # After it, a state root may stand for another state.
-    "point_15_a_header_beyond_the_horizon": _stating(
-        LATE, TIMESTAMP, HORIZON, "BeyondHorizon", LATE.hash
-    ),
+    "a_header_beyond_the_horizon": _stating(LATE, TIMESTAMP, HORIZON, "BeyondHorizon", LATE.hash),
 }

@@ -125,7 +125,7 @@ def _of_two_accounts() -> Forgery:
     return hop_by(state.root, shown, "HopMalformed")
 
 
-def _from_a_header_that_nobody_knows() -> Forgery:
+def _from_a_header_that_is_unknown() -> Forgery:
     """The header of the hop is made up, with a state in which the ring says what is wanted."""
     root, shown = ring(EARLIER % RING, header_of(EARLIER).hash)
     return behind([headers(header_of(FROM, root).told(HOP, shown))], EARLIER, "BlockNotKnown")
@@ -166,30 +166,28 @@ def _facts_of_a_hop() -> Forgery:
 
 
 HOPS = {
-    "point_16_the_facts_of_a_hop_stored": _facts_of_a_hop(),
+    "the_facts_of_a_hop_stored": _facts_of_a_hop(),
     # The slot of a block is that of the one a ring before it.
-    "point_16_a_hop_to_a_block_of_the_same_slot": hop("BlockNotKnown", number=EARLIER - RING),
-    "point_16_a_hop_to_the_block_itself": hop("BlockNotKnown", number=FROM),
-    "point_16_a_hop_to_a_later_block": hop("BlockNotKnown", number=FROM + 7),
+    "a_hop_to_a_block_of_the_same_slot": hop("BlockNotKnown", number=EARLIER - RING),
+    "a_hop_to_the_block_itself": hop("BlockNotKnown", number=FROM),
+    "a_hop_to_a_later_block": hop("BlockNotKnown", number=FROM + 7),
     # On a source whose history has 393,168 slots, the slot is another block's.
-    "point_16_a_hop_on_a_ring_of_another_size": hop(
-        "BlockNotKnown", slot=EARLIER % 393_168 % RING + 1
-    ),
-    "point_16_a_hop_to_another_header_of_its_number": hop(
+    "a_hop_on_a_ring_of_another_size": hop("BlockNotKnown", slot=EARLIER % 393_168 % RING + 1),
+    "a_hop_to_another_header_of_its_number": hop(
         "BlockNotKnown", block_hash=header_of(EARLIER, extra=b"the chain's own").hash
     ),
-    "point_16_a_hop_by_another_account_s_storage": hop("HopMalformed", owner=STRANGER),
-    "point_16_a_hop_by_a_slot_outside_the_ring": _outside_the_ring(),
-    "point_16_a_hop_to_an_empty_slot": _to_an_empty_slot(),
-    "point_16_a_hop_of_two_slots": _of_two_slots(),
-    "point_16_a_hop_of_two_accounts": _of_two_accounts(),
-    "point_16_a_hop_from_a_block_that_is_not_accumulated": replace(
+    "a_hop_by_another_account_s_storage": hop("HopMalformed", owner=STRANGER),
+    "a_hop_by_a_slot_outside_the_ring": _outside_the_ring(),
+    "a_hop_to_an_empty_slot": _to_an_empty_slot(),
+    "a_hop_of_two_slots": _of_two_slots(),
+    "a_hop_of_two_accounts": _of_two_accounts(),
+    "a_hop_from_a_block_that_is_not_accumulated": replace(
         honest(),
         error="BlockNotAccumulated",
         setup=(accumulate(ring(EARLIER % RING, bytes([5]) * 32)[0], FROM),),
     ),
-    "point_16_a_hop_from_a_header_that_nobody_knows": _from_a_header_that_nobody_knows(),
-    "point_16_hops_with_one_false_link": _with_one_false_link(),
-    "point_16_a_hop_that_is_used_a_section_too_late": _used_a_section_too_late(),
-    "point_16_a_hop_beside_the_state_root_of_another_state": _beside_the_root_of_another_state(),
+    "a_hop_from_a_header_that_is_unknown": _from_a_header_that_is_unknown(),
+    "hops_with_one_false_link": _with_one_false_link(),
+    "a_hop_that_is_used_a_section_too_late": _used_a_section_too_late(),
+    "a_hop_with_the_witness_of_another_state": _beside_the_root_of_another_state(),
 }

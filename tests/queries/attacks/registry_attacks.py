@@ -162,7 +162,7 @@ def a_recorded_hash_replaced(deploy: Deploy) -> str:
 
 
 @attack("OptimismRegistry", "BlockNotKnown")
-def a_recorded_hash_in_place_of_the_one_shown(deploy: Deploy) -> str:
+def a_recorded_hash_in_place_of_the_current_one(deploy: Deploy) -> str:
     registry = deploy("OptimismRegistry")
     with undone(registry.node):
         put_predeploy(registry.node)
@@ -201,7 +201,7 @@ def a_game_that_is_not_won(deploy: Deploy) -> str:
 
 
 @attack("OutputRegistry", "GameNotValid")
-def a_game_that_is_none(deploy: Deploy) -> str:
+def an_address_that_is_not_a_game(deploy: Deploy) -> str:
     registry = Games(deploy).registry()
     refusals = {
         outcome(registry, record_output(no_game, OUTPUT))
@@ -238,7 +238,7 @@ def an_output_of_another_version(deploy: Deploy) -> str:
 
 
 @attack("OutputRegistry", "BlockNotKnown")
-def a_header_that_no_game_is_about(deploy: Deploy) -> str:
+def a_header_that_no_game_claims(deploy: Deploy) -> str:
     call = prove_call([headers(HEADER.told(HeaderFlag.ACCUMULATE))])
     return outcome(Games(deploy).registry(), call)
 
@@ -323,7 +323,7 @@ ZERO = f"0x{0:040x}"
 _ON_ATTESTED: dict[str, dict[str, Run]] = {
     "ThresholdOutOfRange": {
         "a_registry_without_a_threshold": _deploying(0, ONE),
-        "a_threshold_that_nobody_reaches": _deploying(2, ONE),
+        "a_threshold_above_the_number_of_signers": _deploying(2, ONE),
         "a_registry_without_signers": _deploying(1),
         "a_registry_of_nothing": _deploying(0),
     },
@@ -340,28 +340,28 @@ _ON_ATTESTED: dict[str, dict[str, Run]] = {
     "SignerNotExpected": {
         "one_signer_twice": _by(0, 0),
         "signers_in_descending_order": _by(1, 0),
-        "one_signer_twice_behind_another": _by(0, 1, 1),
+        "one_signer_twice_after_another": _by(0, 1, 1),
         "a_foreign_signer": _by(0, 3),
         "a_foreign_signer_twice": _by(3, 3),
-        "words_for_another_chain": _elsewhere(chainId=OTHER_DESTINATION),
-        "words_for_another_registry": _elsewhere(verifyingContract=OTHER_REGISTRY),
-        "words_of_another_name": _elsewhere(name="Tacitus"),
-        "words_of_another_version": _elsewhere(version="2"),
-        "words_of_another_chain": _elsewhere(sourceChainId=OTHER_SOURCE),
-        "words_about_another_block": _elsewhere(blockNumber=NUMBER + 1),
-        "words_about_another_hash": _elsewhere(blockHash=SECOND),
+        "a_signature_for_another_chain": _elsewhere(chainId=OTHER_DESTINATION),
+        "a_signature_for_another_registry": _elsewhere(verifyingContract=OTHER_REGISTRY),
+        "a_signature_with_another_name": _elsewhere(name="Tacitus"),
+        "a_signature_with_another_version": _elsewhere(version="2"),
+        "a_signature_about_another_chain": _elsewhere(sourceChainId=OTHER_SOURCE),
+        "a_signature_about_another_block": _elsewhere(blockNumber=NUMBER + 1),
+        "a_signature_about_another_hash": _elsewhere(blockHash=SECOND),
     },
     "SignatureMalformed": {
         # Who sees a signature can make another one of it.
-        "a_signature_turned_around": _formed(other_half),
-        "a_signature_of_another_v": _formed(lambda one: one[:64] + bytes((one[64] - 27,))),
+        "a_signature_with_a_high_s": _formed(other_half),
+        "a_signature_with_another_v": _formed(lambda one: one[:64] + bytes((one[64] - 27,))),
         "a_signature_with_a_v_of_29": _formed(lambda one: one[:64] + b"\x1d"),
         "a_signature_with_a_byte_too_many": _formed(lambda one: one + b"\x00"),
         "a_signature_with_a_byte_too_few": _formed(lambda one: one[:64]),
         "a_signature_of_no_bytes": _formed(lambda _: b""),
         "a_signature_of_zeros": _formed(lambda _: bytes(64) + b"\x1b"),
         "a_signature_beyond_the_order": _formed(lambda one: b"\xff" * 32 + one[32:]),
-        "a_signature_that_recovers_to_nobody": _signed(
+        "a_signature_that_recovers_to_zero": _signed(
             lambda registry: [bytes(64) + b"\x1b", _two_signatures(registry)[1]]
         ),
     },
@@ -401,7 +401,7 @@ def _reading_a_chain_without_registry(deploy: Deploy) -> str:
 
 _ON_ROUTER: dict[str, dict[str, Run]] = {
     "SourceRepeated": {
-        "a_registry_behind_another_of_its_chain": _routing(
+        "a_second_registry_of_a_chain": _routing(
             [SOURCE_CHAIN] * 2, lambda attested: [attested] * 2
         )
     },

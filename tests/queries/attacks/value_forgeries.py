@@ -80,9 +80,9 @@ def _unread(question: bytes) -> Forgery:
 
 VALUES = {
     # 12: the empty trie, the unset root
-    "point_12_a_block_that_was_never_accumulated": _not_accumulated(NUMBER, TIME, HASH),
-    "point_12_all_words_of_the_block_zero": _not_accumulated(0, 0, bytes(32)),
-    "point_12_an_account_s_slots_without_the_account": against(
+    "a_block_that_was_never_accumulated": _not_accumulated(NUMBER, TIME, HASH),
+    "all_words_of_the_block_zero": _not_accumulated(0, 0, bytes(32)),
+    "an_account_s_slots_without_the_account": against(
         stored(SLOT)[1].root,
         witness([asked(OWNER, 0, [SLOT])], NONE),
         REFUSED_BY_ROOT,
@@ -90,56 +90,54 @@ VALUES = {
         answer(0),
     ),
     # 13: values too long
-    "point_13_a_slot_of_33_bytes": of_storage(
+    "a_slot_of_33_bytes": of_storage(
         (SLOT,), leaf(b"\x21\x01" + bytes(32)), (SLOT,), "NumberTooLong", answer(0)
     ),
-    "point_13_a_slot_of_zero_in_a_leaf": of_storage(
+    "a_zero_in_a_slot_s_leaf": of_storage(
         (SLOT,), leaf(slot_told(0)), (SLOT,), REFUSED_BY_ROOT, answer(0)
     ),
-    "point_13_a_balance_of_33_bytes": of_accounts(
+    "a_balance_of_33_bytes": of_accounts(
         "5", people("5"), leaf(b"\x21\x01\x01" + bytes(32) + b"\x07"), "NumberTooLong"
     ),
     # 14: zero and unproven, and how facts are kept
-    "point_14_a_balance_too_large_for_the_record": _honest(
+    "a_balance_too_large_for_the_record": _honest(
         _of_balance(2**184), field_of(OWNER), answer(2**184)
     ),
-    "point_14_a_nonce_beside_a_balance_too_large": _honest(
+    "a_nonce_with_a_balance_too_large": _honest(
         _of_balance(GREATEST), field_of(OWNER, NONCE), answer(3)
     ),
-    "point_14_a_storage_root_not_empty": _honest(
+    "a_storage_root_that_is_not_empty": _honest(
         CONTRACT, field_of(OWNER, STORAGE_ROOT), answer(CONTRACT.storage_root)
     ),
-    "point_14_a_code_hash_not_empty": _honest(
+    "a_code_hash_that_is_not_empty": _honest(
         CONTRACT, field_of(OWNER, CODE_HASH), answer(CONTRACT.code_hash)
     ),
-    "point_14_a_storage_root_that_was_not_asked_for": _honest(
+    "a_storage_root_that_was_not_requested": _honest(
         CONTRACT, field_of(OWNER, STORAGE_ROOT), UNPROVEN, mask=1
     ),
-    "point_14_a_code_hash_that_was_not_asked_for": _honest(
+    "a_code_hash_that_was_not_requested": _honest(
         CONTRACT, field_of(OWNER, CODE_HASH), UNPROVEN, mask=1
     ),
-    "point_14_the_greatest_value": _of_slot(GREATEST, SLOT, slot_of(OWNER, SLOT), answer(GREATEST)),
-    "point_14_the_greatest_value_but_one": _of_slot(
+    "the_maximum_value": _of_slot(GREATEST, SLOT, slot_of(OWNER, SLOT), answer(GREATEST)),
+    "the_maximum_value_minus_one": _of_slot(
         GREATEST - 1, SLOT, slot_of(OWNER, SLOT), answer(GREATEST - 1)
     ),
-    "point_14_a_slot_contradicted": _contradicting(_of_slot(5), _of_slot(6), "FactContradicted"),
-    "point_14_the_greatest_value_contradicted": _contradicting(
+    "a_slot_contradicted": _contradicting(_of_slot(5), _of_slot(6), "FactContradicted"),
+    "the_maximum_value_contradicted": _contradicting(
         _of_slot(GREATEST - 1), _of_slot(GREATEST), "FactContradicted"
     ),
-    "point_14_an_account_contradicted": _contradicting(
+    "an_account_contradicted": _contradicting(
         _honest(_of_balance(5), mask=2), _honest(_of_balance(6), mask=2), "AccountContradicted"
     ),
     # Root and code hash are facts of their own in one block, and flags of the record in the other.
-    "point_14_a_contract_that_another_block_empties": _contradicting(
+    "a_contract_that_another_block_empties": _contradicting(
         _honest(CONTRACT, mask=ROOT_AND_CODE), _honest(EMPTIED, mask=2), "AccountContradicted"
     ),
-    "point_14_an_empty_account_that_another_block_fills": _contradicting(
+    "an_empty_account_that_another_block_fills": _contradicting(
         _honest(EMPTIED, mask=2), _honest(CONTRACT, mask=ROOT_AND_CODE), "AccountContradicted"
     ),
     # Slot 1 and field 1, the balance, are facts of two kinds.
-    "point_14_a_slot_read_as_a_balance": _of_slot(
-        5, BALANCE.to_bytes(32, "big"), field_of(OWNER), UNPROVEN
-    ),
-    "point_14_a_nonce_never_proven": _unread(field_of(OWNER, NONCE)),
-    "point_14_a_slot_never_proven_read_as_a_value": _unread(slot_of(OWNER, SLOT)),
+    "a_slot_read_as_a_balance": _of_slot(5, BALANCE.to_bytes(32, "big"), field_of(OWNER), UNPROVEN),
+    "a_nonce_never_proven": _unread(field_of(OWNER, NONCE)),
+    "a_slot_never_proven_read_as_a_value": _unread(slot_of(OWNER, SLOT)),
 }

@@ -105,40 +105,38 @@ def _ending_in_zero(cut: int, more: bytes, error: str) -> Forgery:
 WALKS = {
     # 1: keys not strictly ascending
     # The leaf goes to the second; the first, with a slot, is told absent beside it.
-    "point_1_an_account_named_twice": against(
+    "an_account_listed_twice": against(
         STATE.root,
         witness([asked(OWNER, 0, [SLOT]), asked(OWNER)], leaf(account_told(HOLDER), 1)),
         "KeysNotAscending",
         slot_of(OWNER, SLOT),
         answer(0),
     ),
-    "point_1_a_slot_named_twice": of_storage(
+    "a_slot_listed_twice": of_storage(
         (SLOT,), leaf(slot_told(5)), (SLOT, SLOT), "KeysNotAscending", answer(0)
     ),
     # Below an extension that both pass, the one that is not beside the others is forgotten.
-    "point_1_accounts_in_descending_order": of_accounts(
+    "accounts_in_descending_order": of_accounts(
         "aa2 ab aa1", PAIR, passing(2, chain(3, TOLD, above(FORK, 2))), "KeysNotAscending", 2
     ),
     # 2: stray bits, wrong lengths
-    "point_2_a_stray_nibble_before_an_odd_path": _below_the_root(
+    "a_stray_nibble_before_an_odd_path": _below_the_root(
         "1 2", other(TWO.node(Leaf, "1").path, LEAF.value, spare="f"), "KeyNotAbsent", 0
     ),
-    "point_2_a_foreign_path_longer_than_a_key": of_accounts(
+    "a_foreign_path_longer_than_a_key": of_accounts(
         "1", ONE, blocking("0" * 66, bytes(32)), "NumberTooLong"
     ),
-    "point_2_a_foreign_path_longer_than_the_rest": _below_the_root(
+    "a_foreign_path_longer_than_the_rest": _below_the_root(
         "1 2", blocking("0" * 64, bytes(32)), "PathTooLong"
     ),
-    "point_2_a_passed_path_longer_than_the_rest": _below_the_root(
-        "1 2", passing(64, NONE), "PathTooLong"
-    ),
+    "a_passed_path_longer_than_the_rest": _below_the_root("1 2", passing(64, NONE), "PathTooLong"),
     # 3: above where keys part, at a shifted depth, across a merge
     # The key goes on with b, and the branch is asked where its nibble before, a, leads.
-    "point_3_a_branch_at_a_shifted_depth": _below_the_root(
+    "depth_a_branch_at_a_shifted_depth": _below_the_root(
         "ab ac 1", chain(0, branch(people("ab ac 1").branch("a"))), "ChainWithoutNodes", 0
     ),
     # A chain in a chain: at nibble 0 the branch of nibble 1 has no child of the key's.
-    "point_3_a_branch_at_the_root_s_depth": of_accounts(
+    "depth_a_branch_at_the_root_s_depth": of_accounts(
         "12",
         people("12 13 20"),
         chain(
@@ -149,50 +147,48 @@ WALKS = {
         "ChainWithoutNodes",
         0,
     ),
-    "point_3_an_extension_at_a_shifted_depth": _below_the_root(
+    "depth_an_extension_at_a_shifted_depth": _below_the_root(
         "abb1 abb2 1",
         chain(0, blocking("bb", people("abb1 abb2 1").node(Extension, "a").child)),
         "ChainWithoutNodes",
         0,
     ),
     # Two nibbles upwards from depth 2, below a branch: the chain would end above its own place.
-    "point_3_an_extension_that_ends_above_its_place": _below_the_root(
+    "depth_an_extension_that_ends_above_its_depth": _below_the_root(
         "aaa1 aaa2 1",
         chain(2, branch(people("aaa1 aaa2 1").branch("aaa")), bytes((NodeKind.PASS, 2))),
         "PathTooLong",
         0,
     ),
-    "point_3_a_chain_where_two_keys_lie": of_accounts(
+    "depth_a_chain_where_two_keys_lie": of_accounts(
         "1 2", TWO, chain(1, TOLD, above(TWO.branch(), 1)), "NotAlone", 1
     ),
-    "point_3_a_key_before_that_passes_as_well": of_accounts(
+    "depth_an_earlier_key_that_passes_too": of_accounts(
         "aa1 aa2", PAIR, passing(2, chain(3, TOLD, above(FORK, 2)), 1), "NotAlone", 0
     ),
-    "point_3_a_key_behind_that_passes_as_well": of_accounts(
+    "depth_a_later_key_that_passes_too": of_accounts(
         "aa1 aa2", PAIR, passing(2, chain(3, TOLD, above(FORK, 1))), "NotAlone", 1
     ),
-    "point_3_a_foreign_leaf_above_where_keys_part": of_accounts(
+    "depth_a_foreign_leaf_above_where_keys_part": of_accounts(
         "1 2", TWO, other("2" + TWO.node(Leaf, "2").path, LEAF.value), "KeyNotAbsent"
     ),
-    "point_3_nodes_deeper_than_a_key": of_accounts("1", ONE, chain(65, NONE), "PathTooLong"),
+    "depth_nodes_deeper_than_a_key": of_accounts("1", ONE, chain(65, NONE), "PathTooLong"),
     # 4: an embedded sibling that is not one list
     # Child 0 would take no room, and the place of child 0, empty, pass for that of child 1.
-    "point_4_an_embedded_sibling_of_no_bytes": _crowd(
+    "an_embedded_sibling_of_no_bytes": _crowd(
         NodeKind.MIXED, "000d000d bf c22005 c22005", "NotEmbedded"
     ),
-    "point_4_two_joined_and_one_empty": _crowd(
-        NodeKind.MIXED, "00080008 80c2200580c22005", "NotEmbedded"
-    ),
-    "point_4_an_embedded_sibling_of_a_node_s_length": _crowd(
+    "two_joined_and_one_empty": _crowd(NodeKind.MIXED, "00080008 80c2200580c22005", "NotEmbedded"),
+    "an_embedded_sibling_of_a_node_s_length": _crowd(
         NodeKind.MIXED, "00080008 df" + "00" * 31, "NotEmbedded"
     ),
-    "point_4_an_embedded_child_of_an_extension_that_is_none": of_accounts(
+    "an_embedded_child_of_a_malformed_extension": of_accounts(
         "1", ONE, bytes((NodeKind.MISS, 1, 2)) + b"\x80", "NotEmbedded"
     ),
     # 5: storage that feeds another account, or none
-    "point_5_another_account_s_storage": _another_account_s_storage(),
+    "another_account_s_storage": _another_account_s_storage(),
     # The root is rebuilt from the slots, and what is told beside it is not looked at.
-    "point_5_a_storage_root_provided_and_its_slots_as_well": against(
+    "a_storage_root_provided_with_its_slots": against(
         STATE.root,
         witness(
             [asked(OWNER, 0, [SLOT])], leaf(account_told(HOLDER)[:-32] + NONE + HOLDER.storage_root)
@@ -202,53 +198,49 @@ WALKS = {
         answer(0),
     ),
     # 6: absence that does not cover the key's place
-    "point_6_the_key_s_own_leaf_called_foreign": of_accounts(
+    "the_key_s_own_leaf_declared_foreign": of_accounts(
         "1", ONE, other(LEAF.path, LEAF.value), "KeyNotAbsent", 0
     ),
-    "point_6_an_extension_that_the_key_passes_called_foreign": of_accounts(
+    "an_extension_that_the_key_passes_declared_foreign": of_accounts(
         "aa1", PAIR, blocking(TOP.path, TOP.child), "KeyNotAbsent", 0
     ),
-    "point_6_an_empty_trie_where_there_is_one": of_accounts("1", ONE, NONE, REFUSED_BY_ROOT, 0),
-    "point_6_a_branch_provided_without_the_key_s_child": of_accounts(
+    "an_empty_trie_in_place_of_the_real_one": of_accounts("1", ONE, NONE, REFUSED_BY_ROOT, 0),
+    "a_branch_provided_without_the_key_s_child": of_accounts(
         "1",
         THREE,
         bytes((NodeKind.BRANCH, 0, 0b1100)) + b"".join(THREE.branch().children[2:4]),
         REFUSED_BY_ROOT,
         0,
     ),
-    "point_6_absent_beside_another_key_s_leaf": _beside(
-        key("2"), [key("1"), key("2")], ONE.root, TOLD
-    ),
-    "point_6_absent_beside_an_extension_that_others_pass": _beside(
+    "absent_next_to_another_key_s_leaf": _beside(key("2"), [key("1"), key("2")], ONE.root, TOLD),
+    "absent_at_an_extension_that_others_pass": _beside(
         key("ab"), [key("aa1"), key("ab")], PAIR.root, passing(2, chain(3, TOLD, above(FORK, 1)))
     ),
-    "point_6_absent_at_an_empty_place": _beside(
-        key("3"), [key("3")], TWO.root, branch(TWO.branch())
-    ),
-    "point_6_absent_at_a_foreign_leaf": _beside(
+    "absent_at_an_empty_child": _beside(key("3"), [key("3")], TWO.root, branch(TWO.branch())),
+    "absent_at_a_foreign_leaf": _beside(
         key("2"), [key("2")], ONE.root, other(LEAF.path, LEAF.value)
     ),
-    "point_6_absent_at_a_foreign_extension": _beside(
+    "absent_at_a_foreign_extension": _beside(
         key("b"), [key("b")], PAIR.root, blocking(TOP.path, TOP.child)
     ),
-    "point_6_absent_from_the_empty_trie": _beside(key("b"), [key("b")], EMPTY_TRIE_ROOT, NONE),
-    "point_6_slots_of_an_absent_account": against(
+    "absent_from_the_empty_trie": _beside(key("b"), [key("b")], EMPTY_TRIE_ROOT, NONE),
+    "slots_of_an_absent_account": against(
         TWO.root,
         witness([asked(key("3"), 0, [key("6"), SLOT])], branch(TWO.branch())),
         "",
         slot_of(key("3"), SLOT),
         answer(0),
     ),
-    "point_6_a_slot_absent_at_a_foreign_leaf": of_storage(
+    "a_slot_absent_at_a_foreign_leaf": of_storage(
         (SLOT,), other(SLOT.hex(), encode_slot_value(5)), (key("6"), key("8")), "", answer(0)
     ),
     # 7: bytes left over, or read past the end
-    "point_7_the_last_zero_cut_off": _ending_in_zero(1, b"", "ProofEndMismatch"),
-    "point_7_a_byte_left_over": _ending_in_zero(0, b"\0", "UnknownSection"),
-    "point_7_a_byte_between_the_nodes_of_a_chain": of_accounts(
+    "the_last_zero_cut_off": _ending_in_zero(1, b"", "ProofEndMismatch"),
+    "a_byte_left_over": _ending_in_zero(0, b"\0", "UnknownSection"),
+    "a_byte_between_the_nodes_of_a_chain": of_accounts(
         "1", TWO, chain(1, TOLD, b"\x09" + above(TWO.branch(), 1)), "UnknownNode"
     ),
-    "point_7_bytes_in_the_place_of_a_number": against(
+    "bytes_in_place_of_a_number": against(
         ChosenTrie(
             {OWNER: encode_account(AccountState(1, 0, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH))}
         ).root,
@@ -256,23 +248,21 @@ WALKS = {
         "NumberTooLong",
     ),
     # 8: the kind of a node
-    "point_8_a_leaf_provided_as_an_extension": of_accounts(
-        "1", ONE, passing(64, NONE), REFUSED_BY_ROOT, 0
-    ),
-    "point_8_an_extension_provided_as_a_leaf": of_accounts(
+    "a_leaf_provided_as_an_extension": of_accounts("1", ONE, passing(64, NONE), REFUSED_BY_ROOT, 0),
+    "an_extension_provided_as_a_leaf": of_accounts(
         "aa1", PAIR, other("b" * 64, TOP.child), REFUSED_BY_ROOT, 0
     ),
-    "point_8_a_node_of_no_kind": of_accounts("1", ONE, b"\x09", "UnknownNode"),
+    "a_node_of_no_kind": of_accounts("1", ONE, b"\x09", "UnknownNode"),
     # 9: embedded or hashed
-    "point_9_a_hash_provided_as_embedded": of_accounts(
+    "a_hash_provided_as_embedded": of_accounts(
         "1", TWO, bytes((NodeKind.MIXED, 0, 6, 0, 4)) + TOLD + b"\xa0" + CHILDREN[2], "NotEmbedded"
     ),
-    "point_9_an_embedded_node_provided_as_a_hash": _crowd(
+    "an_embedded_node_provided_as_a_hash": _crowd(
         NodeKind.BRANCH, "0008 c22005" + "00" * 29, REFUSED_BY_ROOT
     ),
-    "point_9_nothing_provided_as_a_hash": _nothing_as_a_hash(),
+    "nothing_provided_as_a_hash": _nothing_as_a_hash(),
     # 10: a branch's value
-    "point_10_a_branch_that_holds_a_value": of_accounts(
+    "a_branch_that_holds_a_value": of_accounts(
         "3",
         ChosenTrie({b"": b"a value", **{key(each): encode_account(PERSON) for each in "12"}}),
         branch(TWO.branch()),
@@ -280,14 +270,14 @@ WALKS = {
     ),
     # 11: a child's place comes from the key
     # Both keys go on alike; the first one's leaf is given to the second, and the first is gone.
-    "point_11_a_leaf_given_to_a_key_beyond_its_place": of_accounts(
+    "a_leaf_assigned_to_a_key_of_another_child": of_accounts(
         "1 2",
         TWO,
         branch(TWO.branch(), {1: leaf(account_told(PERSON), 1), 2: TOLD}),
         "NoSuchKey",
         0,
     ),
-    "point_11_a_leaf_provided_at_another_nibble": against(
+    "a_leaf_provided_at_another_nibble": against(
         TWO.root,
         witness([asked(key("3"))], chain(1, TOLD, above(TWO.branch(), 1))),
         REFUSED_BY_ROOT,
