@@ -20,7 +20,7 @@ SIGNERS: list[LocalAccount] = sorted(
     (Account.from_key(bytes([place]) * 32) for place in range(1, 5)),
     key=lambda signer: int(signer.address, 16),
 )
-FOREIGNER: LocalAccount = Account.from_key(bytes([99]) * 32)
+OTHER_SIGNER: LocalAccount = Account.from_key(bytes([99]) * 32)
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
@@ -57,7 +57,7 @@ def attest(number: int, block_hash: bytes, signatures: list[bytes]) -> bytes:
     return call_data("attest(uint256,bytes32,bytes[])", number, block_hash, signatures)
 
 
-def other_half(signature: bytes) -> bytes:
+def high_s_signature(signature: bytes) -> bytes:
     """The same signature with its s in the upper half of the order."""
     s, v = int.from_bytes(signature[32:64], "big"), signature[64]
     return signature[:32] + (_ORDER - s).to_bytes(32, "big") + bytes((55 - v,))

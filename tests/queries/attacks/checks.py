@@ -307,4 +307,4 @@ GUARDS = (
           "a call to an address without code reverts"),
 )  # fmt: skip
 
-ROWS = (*CHECKS, *GUARDS)
+ALL_CHECKS = (*CHECKS, *GUARDS)

@@ -30,7 +30,7 @@ class Output:
 OUTPUT = Output(bytes([1]) * 32, bytes([2]) * 32, bytes([3]) * 32)
 
 
-def with_output(block_hash: bytes) -> Output:
+def output_with_hash(block_hash: bytes) -> Output:
     return replace(OUTPUT, block_hash=block_hash)
 
 

@@ -12,7 +12,7 @@ _ROOTS_AND_BLOOM = (bytes([4]) * 32, bytes([5]) * 32, bytes([6]) * 256)
 
 
 @dataclass(frozen=True)
-class MadeUpHeader:
+class FakeHeader:
     """A header by what of it matters here: its parent, its state root, and its tail's bytes."""
 
     tail: bytes
@@ -28,7 +28,7 @@ class MadeUpHeader:
     def hash(self) -> bytes:
         return keccak256(self.encoded)
 
-    def told(
+    def compact(
         self, flags: int = 0, behind: bytes = b"", *, tail: bytes | None = None, first: bool = True
     ) -> bytes:
         """As a section tells it, with `behind` it; another `tail` where it is to be filled in."""
@@ -43,7 +43,7 @@ class MadeUpHeader:
         return b"".join((*front, len(tail).to_bytes(2, "big"), tail, behind))
 
 
-def tail_of(number: int, timestamp: int, extra: bytes = b"made up", *more: bytes) -> bytes:
+def header_tail(number: int, timestamp: int, extra: bytes = b"made up", *more: bytes) -> bytes:
     """A tail of Prague's form; `more` are encoded fields of later forks."""
     integers = (0, number, 30_000_000, 21_000, timestamp)
     return b"".join(
@@ -63,6 +63,6 @@ def tail_of(number: int, timestamp: int, extra: bytes = b"made up", *more: bytes
     )
 
 
-def headers(*told: bytes) -> bytes:
+def raw_headers(*compact: bytes) -> bytes:
     """A section of headers that are told already."""
-    return bytes((SectionKind.HEADERS,)) + len(told).to_bytes(2, "big") + b"".join(told)
+    return bytes((SectionKind.HEADERS,)) + len(compact).to_bytes(2, "big") + b"".join(compact)

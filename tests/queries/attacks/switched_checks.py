@@ -13,7 +13,7 @@ from typing import Any
 from queries.contracts.compiler import SETTINGS, SOURCES, CompilerFailed
 from tests.builds import SETTABLE, SETTABLE_FILE, compiled, sources_with_settable
 
-BUILT = SOURCES | {SETTABLE: SETTABLE_FILE}
+CONTRACT_FILES = SOURCES | {SETTABLE: SETTABLE_FILE}
 SWITCH = "0x00000000000000000000000000000000c4Ec0ff0"
 _SWITCH_SOURCE = f"""
 pragma solidity 0.8.37;
@@ -35,15 +35,15 @@ class Check:
     contract: str
     function: str
     text: str
-    without: str  # an expression; nothing where the text is a whole statement
-    falls_to: str  # the attack; for a guard, why there is none
+    replacement: str  # an expression; nothing where the text is a whole statement
+    attack: str  # the attack; for a guard, why there is none
     error: str = ""  # the error it leads to, where its text does not name it
 
     def __str__(self) -> str:
         return f"{self.contract}.{self.function}: {' '.join(self.text.split())[:60]}"
 
 
-def body(source: str, function: str) -> tuple[int, int]:
+def function_span(source: str, function: str) -> tuple[int, int]:
     """Where a function, or the constructor, begins and ends in a source."""
     opening = "constructor(" if function == "constructor" else f"function {function}("
     found = list(re.finditer(rf"^( *){re.escape(opening)}", source, re.MULTILINE))
@@ -58,10 +58,10 @@ def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
     numbered: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
     for number, check in enumerate(checks, 1):
         place = (check.contract, check.function, check.text)
-        numbered.setdefault(place, []).append((number, check.without))
+        numbered.setdefault(place, []).append((number, check.replacement))
     for (contract, function, text), switches in numbered.items():
         file = f"{contract}.sol"
-        start, end = body(sources[file], function)
+        start, end = function_span(sources[file], function)
         assert sources[file].count(text, start, end) == 1, f"{contract}.{function}: {text}"
         at = sources[file].index(text, start, end)
         switched = _switched(text, switches)
@@ -75,7 +75,7 @@ def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
         head, rest = text.split("pragma solidity 0.8.37;\n")
         sources[file] = f'{head}pragma solidity 0.8.37;\nimport {{intact}} from "{switch}";\n{rest}'
     sources["Switch.sol"] = _SWITCH_SOURCE
-    selection = {file: {name: ["evm.bytecode.object"]} for name, file in BUILT.items()}
+    selection = {file: {name: ["evm.bytecode.object"]} for name, file in CONTRACT_FILES.items()}
     output: Mapping[str, Any] = compiled(
         sources, {**SETTINGS, "optimizer": _OPTIMIZER, "outputSelection": selection}
     )
@@ -84,14 +84,14 @@ def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
         raise CompilerFailed("\n".join(refused))
     return {
         name: bytes.fromhex(output["contracts"][file][name]["evm"]["bytecode"]["object"])
-        for name, file in BUILT.items()
+        for name, file in CONTRACT_FILES.items()
     }
 
 
 def _switched(text: str, switches: list[tuple[int, str]]) -> str:
-    for number, without in switches:
-        if without:
-            text = f"(intact({number}) ? ({text}) : ({without}))"
+    for number, replacement in switches:
+        if replacement:
+            text = f"(intact({number}) ? ({text}) : ({replacement}))"
         else:
             text = f"if (intact({number})) {{ {text} }}"
     return text

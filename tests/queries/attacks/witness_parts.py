@@ -13,8 +13,8 @@ from queries.proving.tries import Branch, Extension, Leaf, decode_node
 from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
 
 Kind = TypeVar("Kind", Branch, Extension, Leaf)
-NONE = bytes((NodeKind.NONE,))
-PERSON = AccountState(7, 10**18, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
+EMPTY_NODE = bytes((NodeKind.NONE,))
+EOA = AccountState(7, 10**18, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
 
 
 def key(nibbles: str) -> bytes:
@@ -69,7 +69,7 @@ class ChosenTrie:
         return self.node(Branch, nibbles)
 
 
-def words_of(state: AccountState) -> list[bytes]:
+def field_words(state: AccountState) -> list[bytes]:
     """An account's fields, in their order."""
     numbers = [word(state.nonce), word(state.balance)]
     return [*numbers, state.storage_root, state.code_hash]
@@ -89,7 +89,7 @@ def branch(node: Branch, below: Mapping[int, bytes] | None = None) -> bytes:
     return bytes((kind,)) + b"".join((*masks, *(told[nibble] for nibble in sorted(told))))
 
 
-def above(node: Branch, own: int) -> bytes:
+def chain_branch(node: Branch, own: int) -> bytes:
     """A branch of a chain, whose own child is the node told before."""
     return branch(node, {own: b""})
 
@@ -98,17 +98,17 @@ def leaf(value: bytes, index: int = 0) -> bytes:
     return bytes((NodeKind.LEAF,)) + index.to_bytes(2, "big") + value
 
 
-def other(path: str, value: bytes, spare: str = "0") -> bytes:
+def foreign_leaf(path: str, value: bytes, spare: str = "0") -> bytes:
     """A foreign leaf; `spare` is the nibble in front of an odd path."""
-    return bytes((NodeKind.OTHER,)) + packed(path, spare) + bytes((len(value),)) + value
+    return bytes((NodeKind.OTHER,)) + pack_path(path, spare) + bytes((len(value),)) + value
 
 
-def blocking(path: str, child: bytes) -> bytes:
+def foreign_extension(path: str, child: bytes) -> bytes:
     told = child if len(child) < 32 else b"\x00" + child
-    return bytes((NodeKind.MISS, len(path))) + packed(path) + told
+    return bytes((NodeKind.MISS, len(path))) + pack_path(path) + told
 
 
-def passing(nibbles: int, below: bytes, index: int = 0) -> bytes:
+def passed_extension(nibbles: int, below: bytes, index: int = 0) -> bytes:
     return bytes((NodeKind.PASS,)) + index.to_bytes(2, "big") + bytes((nibbles,)) + below
 
 
@@ -116,13 +116,13 @@ def chain(depth: int, last: bytes, *nodes_above: bytes) -> bytes:
     return bytes((NodeKind.CHAIN, depth)) + last + b"".join(nodes_above)
 
 
-def packed(path: str, spare: str = "0") -> bytes:
+def pack_path(path: str, spare: str = "0") -> bytes:
     return bytes.fromhex(spare + path if len(path) % 2 else path)
 
 
-def account_told(state: AccountState, storage: bytes | None = None) -> bytes:
+def compact_account(state: AccountState, storage: bytes | None = None) -> bytes:
     """What stands at an account's leaf; `storage` are the nodes told where slots are asked for."""
-    balance, nonce = shortest(state.balance), shortest(state.nonce)
+    balance, nonce = minimal_bytes(state.balance), minimal_bytes(state.nonce)
     form = len(balance)
     if storage is None and state.storage_root != EMPTY_TRIE_ROOT:
         form |= HAS_STORAGE
@@ -134,19 +134,19 @@ def account_told(state: AccountState, storage: bytes | None = None) -> bytes:
     return bytes((form, len(nonce))) + balance + nonce + (storage or b"") + code
 
 
-def slot_told(value: int) -> bytes:
-    return bytes((len(shortest(value)),)) + shortest(value)
+def compact_slot(value: int) -> bytes:
+    return bytes((len(minimal_bytes(value)),)) + minimal_bytes(value)
 
 
-def asked(name: bytes, mask: int = 2, slots: Sequence[bytes] = ()) -> bytes:
+def account_request(name: bytes, mask: int = 2, slots: Sequence[bytes] = ()) -> bytes:
     return name + bytes((mask,)) + len(slots).to_bytes(2, "big") + b"".join(slots)
 
 
-def witness(accounts: Sequence[bytes], nodes: bytes) -> bytes:
+def encode_witness(accounts: Sequence[bytes], nodes: bytes) -> bytes:
     return len(accounts).to_bytes(2, "big") + b"".join(accounts) + nodes
 
 
-def shortest(number: int) -> bytes:
+def minimal_bytes(number: int) -> bytes:
     return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 

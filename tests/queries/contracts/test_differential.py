@@ -20,9 +20,16 @@ from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from tests.queries.attacks.forgery import HASH, NUMBER, TIME, accumulate, field_of, slot_of
+from tests.queries.attacks.forgery import (
+    HASH,
+    NUMBER,
+    TIME,
+    account_field_call,
+    set_accumulated,
+    slot_call,
+)
 from tests.queries.attacks.tall_section import SECTION, SETUP
-from tests.queries.attacks.witness_parts import word, words_of
+from tests.queries.attacks.witness_parts import field_words, word
 from tests.queries.tries.broken_witnesses import broken, made_up
 from tests.queries.tries.fuzzing import CASES, for_each, tell
 from tests.queries.tries.lying_witnesses import lying
@@ -68,7 +75,7 @@ def compare(registry: Deployed, witness: bytes, reading: WitnessReading | None) 
     if root is None:
         assert reading is None, "the contract refuses what the reader reads"
         return REFUSED
-    calls = [accumulate(root), prove(witness)]
+    calls = [set_accumulated(root), prove(witness)]
     if reading is not None:
         assert reading.state_root == root
     if reading is None or reading.end != len(witness):
@@ -93,12 +100,15 @@ def compare(registry: Deployed, witness: bytes, reading: WitnessReading | None) 
 def facts_of(reading: WitnessReading) -> Iterator[tuple[bytes, set[int | None]]]:
     """What may be read: a field not asked for is unproven, or came along and is true."""
     for account in reading.accounts:
-        for field, content in enumerate(words_of(account.state)):
+        for field, content in enumerate(field_words(account.state)):
             unproven = set() if account.mask >> field & 1 else {None}
-            yield field_of(account.name, field), {int.from_bytes(content, "big")} | unproven
+            yield (
+                account_field_call(account.name, field),
+                {int.from_bytes(content, "big")} | unproven,
+            )
         for slot, value in account.slots.items():
-            yield slot_of(account.name, word(slot)), {value}
-        yield slot_of(account.name, NOT_ASKED_FOR), {None}
+            yield slot_call(account.name, word(slot)), {value}
+        yield slot_call(account.name, NOT_ASKED_FOR), {None}
 
 
 def assert_true(reading: WitnessReading, built: BuiltState) -> None:
@@ -232,7 +242,7 @@ def test_more_levels_than_a_walk_goes_down_are_refused_by_name(registry: Deploye
     for shared, error in ((32, ""), (33, "TooManyLevels")):
         state = BuiltState.of([_deep_account(key) for key in _fan(shared)])
         witness = build_witness(state.requests())
-        *_, proof = registry.simulate([accumulate(state.trie.root), prove(witness)])
+        *_, proof = registry.simulate([set_accumulated(state.trie.root), prove(witness)])
         assert (read(witness) is None) == bool(error)
         assert ("" if proof.success else error_name(registry.name, proof.data)) == error
 

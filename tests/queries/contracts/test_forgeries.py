@@ -18,18 +18,18 @@ from queries.contracts.compiler import read_sources
 from queries.proving.errors import WitnessMalformed
 from queries.proving.registry_calls import HORIZON, PROVE_SELECTOR
 from queries.proving.witness_reading import WitnessReading, read_witness
-from tests.queries.attacks.checks import CHECKS, GUARDS, ROWS
+from tests.queries.attacks.checks import ALL_CHECKS, CHECKS, GUARDS
 from tests.queries.attacks.evidence_forgeries import (
     EVIDENCE,
     FIRST,
     STATE_HORIZON,
-    delayed,
+    delayed_state,
     evidence,
 )
 from tests.queries.attacks.forgeries import FORGERIES
 from tests.queries.attacks.forgery import TIME, Forgery
 from tests.queries.attacks.header_forgeries import HEADERS
-from tests.queries.attacks.hop_forgeries import FROM, HOPS, honest
+from tests.queries.attacks.hop_forgeries import HOP_SOURCE, HOPS, honest_hop
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy
 from tests.queries.attacks.switched_checks import SWITCH, Check, switched_build
 from tests.queries.attacks.tall_section import SECTION, SETUP
@@ -52,16 +52,16 @@ def registry(shared_node: LocalNode) -> Deployed:
 def test_it_is_refused_or_the_truth_is_read(
     registry: Deployed, name: str, *, is_alone: bool
 ) -> None:
-    forged = FORGERIES[name] if is_alone else FORGERIES[name].behind(SECTION, SETUP)
-    question = [forged.question] if forged.question else []
+    forged = FORGERIES[name] if is_alone else FORGERIES[name].after(SECTION, SETUP)
+    question = [forged.read_call] if forged.read_call else []
     calls = [*forged.setup, *question, forged.calldata, *question]
     outcomes = registry.simulate(calls)
     sent = outcomes[len(forged.setup) + len(question)]
     assert all(each.success for each in outcomes if each is not sent)
     assert ("" if sent.success else error_name(registry.name, sent.data)) == forged.error
-    if forged.question:
+    if forged.read_call:
         before, after = outcomes[len(forged.setup)], outcomes[-1]
-        assert (after.data == forged.reading) != bool(forged.error)
+        assert (after.data == forged.read_result) != bool(forged.error)
         assert not forged.error or after == before
     if not is_alone:
         return
@@ -81,7 +81,7 @@ def test_it_is_refused_or_the_truth_is_read(
 )
 def test_facts_are_verified_behind_another_section_as_alone(registry: Deployed, name: str) -> None:
     alone = FORGERIES[name]
-    proofs = [SECTION, alone.calldata[4:], alone.behind(SECTION).calldata[4:]]
+    proofs = [SECTION, alone.calldata[4:], alone.after(SECTION).calldata[4:]]
     asked = [call_data("verify(bytes)", proof) for proof in proofs]
     outcomes = registry.simulate([SETUP, *alone.setup, *asked])[-3:]
     before, own, both = (list(verified_facts(outcome.data)) for outcome in outcomes)
@@ -98,16 +98,16 @@ def _read(forged: Forgery) -> WitnessReading | None:
 
 @pytest.mark.parametrize("back", [1, 5_000, 8_191])
 def test_an_honest_hop_is_believed(registry: Deployed, back: int) -> None:
-    for hop in (honest(FROM - back), honest(FROM - back).behind(SECTION, SETUP)):
-        *written, read = registry.simulate([*hop.setup, hop.calldata, hop.question])
+    for hop in (honest_hop(HOP_SOURCE - back), honest_hop(HOP_SOURCE - back).after(SECTION, SETUP)):
+        *written, read = registry.simulate([*hop.setup, hop.calldata, hop.read_call])
         assert all(each.success for each in written)
-        assert read.data == hop.reading
+        assert read.data == hop.read_result
 
 
 @pytest.mark.parametrize("number", [3, FIRST, FIRST - 300, 8_191 * 4 - 1])
 def test_true_evidence_lowers_the_state_horizon(registry: Deployed, number: int) -> None:
     """For good; repeating it changes nothing."""
-    true = evidence(delayed(number), number=number)
+    true = evidence(delayed_state(number), number=number)
     again = [true.calldata, STATE_HORIZON, true.calldata, STATE_HORIZON]
     first, *outcomes = registry.simulate([STATE_HORIZON, *true.setup, *again])
     assert all(each.success for each in outcomes)
@@ -128,7 +128,7 @@ def test_attacks_are_refused_by_name(shared_node: LocalNode, contract: str) -> N
 
 @pytest.fixture(scope="module")
 def deploy_switched(shared_node: LocalNode) -> Deploy:
-    build = switched_build(ROWS)
+    build = switched_build(ALL_CHECKS)
 
     def deploy(name: str, arguments: bytes = b"") -> Deployed:
         return Deployed(shared_node, name, arguments, build[name])
@@ -143,7 +143,7 @@ def switched(deploy_switched: Deploy) -> Deployed:
 
 @contextmanager
 def without(check: Check | None, node: LocalNode) -> Iterator[None]:
-    number = ROWS.index(check) + 1 if check else 0
+    number = ALL_CHECKS.index(check) + 1 if check else 0
     node.rpc.ask("anvil_setBalance", SWITCH, hex(number))
     try:
         yield
@@ -153,16 +153,16 @@ def without(check: Check | None, node: LocalNode) -> Iterator[None]:
 
 def got_through(registry: Deployed, forged: Forgery) -> bool:
     """Whether a forgery is taken, alone or behind a section, and what is read then is untrue."""
-    return any(is_taken(registry, each) for each in (forged, forged.behind(SECTION, SETUP)))
+    return any(is_taken(registry, each) for each in (forged, forged.after(SECTION, SETUP)))
 
 
 def is_taken(registry: Deployed, forged: Forgery) -> bool:
-    questions = [forged.question] if forged.question else []
+    questions = [forged.read_call] if forged.read_call else []
     outcomes = registry.simulate([*forged.setup, forged.calldata, *questions])
     taken = outcomes[len(forged.setup)]
     assert all(each.success for each in outcomes[: len(forged.setup)])
-    is_lie = (outcomes[-1].data == forged.reading) == bool(forged.error)
-    return taken.success and (is_lie or not forged.question)
+    is_lie = (outcomes[-1].data == forged.read_result) == bool(forged.error)
+    return taken.success and (is_lie or not forged.read_call)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=str)
@@ -170,10 +170,10 @@ def test_without_a_check_its_attack_gets_through(
     check: Check, switched: Deployed, deploy_switched: Deploy
 ) -> None:
     with without(check, switched.node):
-        if check.falls_to in ATTACKS:
-            assert not ATTACKS[check.falls_to].run(deploy_switched)
+        if check.attack in ATTACKS:
+            assert not ATTACKS[check.attack].run(deploy_switched)
         else:
-            assert got_through(switched, FORGERIES[check.falls_to])
+            assert got_through(switched, FORGERIES[check.attack])
 
 
 @pytest.mark.parametrize("guard", [None, *GUARDS], ids=str)
@@ -199,7 +199,7 @@ def test_every_refusal_is_a_check() -> None:
         if not any(
             (row.contract, row.function) == (contract, function)
             and (f"revert {error}(" in row.text or row.error == error)
-            for row in ROWS
+            for row in ALL_CHECKS
         )
     ]
     assert missing == []

@@ -13,22 +13,22 @@ from queries.contracts.abi import call_data
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
 from tests.queries.attacks.attestations import (
     DESTINATION_CHAIN,
-    FOREIGNER,
+    OTHER_SIGNER,
     SIGNERS,
     SOURCE_CHAIN,
     attest,
     signed_by,
 )
-from tests.queries.attacks.games import OUTPUT, Games, record_output, with_output
-from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
+from tests.queries.attacks.games import OUTPUT, Games, output_with_hash, record_output
+from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.registry_attacks import RECORD, deploy_attested, move_on, put_predeploy
 from tests.rigs.local_chain import Deployed, undone
 
 pytestmark = pytest.mark.no_database
 
 NUMBER, TIME = 900, 1_700_000_000
-HEADER = MadeUpHeader(tail_of(NUMBER, TIME))
-ACCUMULATE = prove_call([headers(HEADER.told(HeaderFlag.ACCUMULATE))])
+HEADER = FakeHeader(header_tail(NUMBER, TIME))
+ACCUMULATE = prove_call([raw_headers(HEADER.compact(HeaderFlag.ACCUMULATE))])
 OTHER_HASH = bytes([3]) * 32
 
 
@@ -78,7 +78,7 @@ def test_a_hash_is_not_taken_for_another_number(optimism: Deployed) -> None:
 def test_the_hash_of_a_valid_game_is_known_for_ever(shared_node: LocalNode) -> None:
     games = Games(partial(Deployed, shared_node))
     registry = games.registry()
-    output = with_output(HEADER.hash)
+    output = output_with_hash(HEADER.hash)
     game = games.propose(output.root)
     assert registry.refusal(record_output(game, output)) == "GameNotValid"
     games.settle(game, valid=True)
@@ -90,10 +90,10 @@ def test_the_hash_of_a_valid_game_is_known_for_ever(shared_node: LocalNode) -> N
 
 def test_without_an_anchor_state_registry_nothing_is_recorded(shared_node: LocalNode) -> None:
     arguments = encode(
-        ["uint256", "uint256", "address"], [HORIZON, SOURCE_CHAIN, FOREIGNER.address]
+        ["uint256", "uint256", "address"], [HORIZON, SOURCE_CHAIN, OTHER_SIGNER.address]
     )
     registry = Deployed(shared_node, "OutputRegistry", arguments)
-    assert registry.refusal(record_output(FOREIGNER.address, OUTPUT)) == "0x"
+    assert registry.refusal(record_output(OTHER_SIGNER.address, OUTPUT)) == "0x"
 
 
 # On the word of signers

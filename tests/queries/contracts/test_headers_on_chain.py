@@ -17,8 +17,8 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.rlp_items import encode_string
-from tests.queries.attacks.header_forgeries import fields, known
-from tests.queries.attacks.header_parts import BEACON_ROOT, MadeUpHeader, headers, tail_of
+from tests.queries.attacks.header_forgeries import field_mask, set_hash
+from tests.queries.attacks.header_parts import BEACON_ROOT, FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.registry_attacks import HISTORY
 from tests.queries.contracts.live_chain import LiveChain
 from tests.rigs.local_chain import Deployed, undone
@@ -82,9 +82,9 @@ def test_a_hash_outside_the_window_is_not_known() -> None:
         registry = Deployed(node, "NativeRegistry")
         oldest = LiveChain(node).newest() + 1 - HISTORY_RING
         for number, taken in ((oldest, True), (oldest - 2, False)):
-            header = MadeUpHeader(tail_of(number, 1))
+            header = FakeHeader(header_tail(number, 1))
             keep_hash(node, number, header.hash)
-            told = prove_call([headers(header.told())])
+            told = prove_call([raw_headers(header.compact())])
             assert registry.taken([told]) == ([told] if taken else [])
 
 
@@ -93,12 +93,12 @@ def test_a_zero_hash_of_the_history_contract_is_not_known(
 ) -> None:
     keep_hash(chain.node, 5, bytes(32))
     assert registry.refusal(to_accumulate(chain.header(5))) == "BlockNotKnown"
-    assert registry.refusal(prove_call([headers()])) == "NoHeader"
+    assert registry.refusal(prove_call([raw_headers()])) == "NoHeader"
 
 
 def test_a_block_still_to_come_is_not_known(chain: LiveChain, registry: Deployed) -> None:
-    header = MadeUpHeader(tail_of(chain.newest() + 1000, 1))
-    assert registry.refusal(prove_call([headers(header.told())])) == "BlockNotKnown"
+    header = FakeHeader(header_tail(chain.newest() + 1000, 1))
+    assert registry.refusal(prove_call([raw_headers(header.compact())])) == "BlockNotKnown"
 
 
 def test_another_chain_s_or_a_reorganised_block_is_not_known(
@@ -152,9 +152,11 @@ def test_extra_data_of_any_length_is_its_word_or_its_hash(shared_node: LocalNode
     field = HeaderField.EXTRA_DATA
     for length in (0, 1, 31, 32, 33, 55, 56, 97, 300):
         extra = (bytes(range(1, 251)) + bytes(50))[:length]
-        header = MadeUpHeader(tail_of(length, 8, extra))
-        registry.send(known(length, header.hash))
-        registry.send(prove_call([headers(header.told(HeaderFlag.FIELDS, fields(field)))]))
+        header = FakeHeader(header_tail(length, 8, extra))
+        registry.send(set_hash(length, header.hash))
+        registry.send(
+            prove_call([raw_headers(header.compact(HeaderFlag.FIELDS, field_mask(field)))])
+        )
         assert registry.reads.header_field(length, field) == FIELD_RULES[field].word(extra)
 
 
@@ -181,20 +183,20 @@ def test_what_the_chain_keeps_itself_need_not_be_sent(chain: LiveChain, registry
 
 
 def test_the_beacon_root_is_the_chain_s_own(chain: LiveChain, registry: Deployed) -> None:
-    header, beacon = MadeUpHeader(tail_of(7, 8)), encode_string(BEACON_ROOT)
+    header, beacon = FakeHeader(header_tail(7, 8)), encode_string(BEACON_ROOT)
     field = HeaderField.PARENT_BEACON_BLOCK_ROOT
     keep_hash(chain.node, 7, header.hash)
-    told = header.told(
+    told = header.compact(
         HeaderFlag.BEACON_KNOWN | HeaderFlag.FIELDS,
-        bytes((header.tail.index(beacon),)) + fields(field),
+        bytes((header.tail.index(beacon),)) + field_mask(field),
         tail=header.tail.replace(beacon, b""),
     )
     for kept in (bytes(32), BEACON_ROOT):
         assert registry.reads.header_field(7, field) is None
         chain.node.rpc.ask("anvil_setCode", BEACON_ROOTS, f"0x7f{kept.hex()}5f5260205ff3")
         if kept != BEACON_ROOT:
-            assert registry.refusal(prove_call([headers(told)])) == "BlockNotKnown"
-    registry.send(prove_call([headers(told)]))
+            assert registry.refusal(prove_call([raw_headers(told)])) == "BlockNotKnown"
+    registry.send(prove_call([raw_headers(told)]))
     assert registry.reads.header_field(7, field) == BEACON_ROOT
 
 
@@ -205,7 +207,7 @@ def test_a_header_that_is_not_the_parent_is_refused(chain: LiveChain, registry: 
     alone, both = (headers_section([*map(HeaderStep, of)]) for of in ([parent], [parent, child]))
     # As the second of a pair it is sent without its parent's hash.
     second = both[len(alone) :]
-    assert registry.refusal(prove_call([headers(first, second)])) == "BlockNotKnown"
+    assert registry.refusal(prove_call([raw_headers(first, second)])) == "BlockNotKnown"
     assert registry.reads.accumulated(grandparent.number) == bytes(32)
 
 

@@ -20,7 +20,7 @@ from queries.proving.registry_calls import (
     headers_section,
     prove_call,
 )
-from tests.queries.attacks.witness_parts import word, words_of
+from tests.queries.attacks.witness_parts import field_words, word
 from tests.queries.contracts.holder import SLOTS, VARIABLES, compiled_holder
 from tests.queries.contracts.live_chain import LiveChain
 from tests.rigs.local_chain import Deployed
@@ -89,7 +89,7 @@ def assert_all_is_read(story: Story, registry: Deployed) -> None:
     """Every fact is read as the node states it of that block, and in both ways of reading."""
     facts: dict[tuple[str, bytes, int, object], bytes] = {}
     for account, slots in story.accounts.items():
-        for field, content in enumerate(words_of(story.chain.state(story.block, account))):
+        for field, content in enumerate(field_words(story.chain.state(story.block, account))):
             question = "accountField(address,uint256,uint8)"
             facts[question, account, story.block, field] = content
         for slot in slots:

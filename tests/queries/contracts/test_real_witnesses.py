@@ -14,8 +14,15 @@ from queries.proving.errors import WitnessMalformed
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_reading import WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from tests.queries.attacks.forgery import HASH, NUMBER, TIME, accumulate, field_of, slot_of
-from tests.queries.attacks.witness_parts import word, words_of
+from tests.queries.attacks.forgery import (
+    HASH,
+    NUMBER,
+    TIME,
+    account_field_call,
+    set_accumulated,
+    slot_call,
+)
+from tests.queries.attacks.witness_parts import field_words, word
 from tests.queries.proving.bundle_parts import recorded
 from tests.rigs.local_chain import Deployed
 
@@ -88,13 +95,13 @@ class Subject:
         for account in reading.accounts:
             there = account.name == self.proof.address
             state = self.proof.state if there else ABSENT_ACCOUNT
-            for field, content in enumerate(words_of(state)):
-                questions.append(field_of(account.name, field))
+            for field, content in enumerate(field_words(state)):
+                questions.append(account_field_call(account.name, field))
                 answers.append({None, int.from_bytes(content, "big")})
             values = {slot.slot: slot.value for slot in self.proof.slots} if there else {}
             for slot in account.slots:
                 # Every slot that is asked for gets its answer.
-                questions.append(slot_of(account.name, word(slot)))
+                questions.append(slot_call(account.name, word(slot)))
                 answers.append({values.get(slot, 0)})
         sent, *read = self.registry.simulate([call, *questions])
         assert sent.success
@@ -107,7 +114,7 @@ def subject(shared_node: LocalNode, corpus_folder: Path) -> Subject:
     proof = recorded(corpus_folder, "mainnet_21925176").accounts[0]
     assert proof.slots
     registry = Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [False, False]))
-    registry.send(accumulate(proof.state_root))
+    registry.send(set_accumulated(proof.state_root))
     witness = build_witness([AccountRequest(proof, ALL)])
     return Subject(registry, proof, prove_call([accumulated_section(NUMBER, TIME, HASH, witness)]))
 

@@ -11,21 +11,21 @@ from queries.contracts.abi import call_data, selector
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call
-from tests.queries.attacks.header_forgeries import fields, known, timestamps
-from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
+from tests.queries.attacks.header_forgeries import encode_timestamps, field_mask, set_hash
+from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.witness_parts import (
-    NONE,
-    PERSON,
+    EMPTY_NODE,
+    EOA,
     ChosenTrie,
-    above,
-    account_told,
-    asked,
+    account_request,
     branch,
     chain,
+    chain_branch,
+    compact_account,
+    compact_slot,
+    encode_witness,
     key,
     leaf,
-    slot_told,
-    witness,
 )
 from tests.rigs.local_chain import Deployed, undone
 from tests.verified import verified_facts
@@ -40,30 +40,33 @@ EMPTY = AccountState(0, 4, STORAGE.root, EMPTY_CODE_HASH)
 PERSON_NAME, CONTRACT_NAME, EMPTY_NAME, ABSENT_NAME = map(key, "1234")
 STATE = ChosenTrie(
     {
-        PERSON_NAME: encode_account(PERSON),
+        PERSON_NAME: encode_account(EOA),
         CONTRACT_NAME: encode_account(CONTRACT),
         EMPTY_NAME: encode_account(EMPTY),
     }
 )
-PARENT = MadeUpHeader(tail_of(NUMBER, TIME), state_root=STATE.root)
-CHILD = MadeUpHeader(tail_of(NUMBER + 1, TIME + 12), PARENT.hash)
-STRANGER = MadeUpHeader(tail_of(NUMBER, TIME + 1), state_root=STATE.root)  # of no known chain
+PARENT = FakeHeader(header_tail(NUMBER, TIME), state_root=STATE.root)
+CHILD = FakeHeader(header_tail(NUMBER + 1, TIME + 12), PARENT.hash)
+STRANGER = FakeHeader(header_tail(NUMBER, TIME + 1), state_root=STATE.root)  # of no known chain
 NUMBER_FIELD = 8
 
 # All three slots of the contract, beside a person; and its first slot alone.
-_SLOTS = branch(STORAGE.branch(), {1: leaf(slot_told(5)), 2: leaf(slot_told(2**256 - 1))})
-_ONE_SLOT = chain(1, leaf(slot_told(5)), above(STORAGE.branch(), 1))
-TWO = witness(
-    [asked(PERSON_NAME, 15), asked(CONTRACT_NAME, 15, [SLOT, GREATEST, ABSENT_SLOT])],
+_SLOTS = branch(STORAGE.branch(), {1: leaf(compact_slot(5)), 2: leaf(compact_slot(2**256 - 1))})
+_ONE_SLOT = chain(1, leaf(compact_slot(5)), chain_branch(STORAGE.branch(), 1))
+TWO = encode_witness(
+    [
+        account_request(PERSON_NAME, 15),
+        account_request(CONTRACT_NAME, 15, [SLOT, GREATEST, ABSENT_SLOT]),
+    ],
     branch(
-        STATE.branch(), {1: leaf(account_told(PERSON)), 2: leaf(account_told(CONTRACT, _SLOTS))}
+        STATE.branch(), {1: leaf(compact_account(EOA)), 2: leaf(compact_account(CONTRACT, _SLOTS))}
     ),
 )
 
 
 def of_contract(mask: int) -> bytes:
-    nodes = chain(1, leaf(account_told(CONTRACT, _ONE_SLOT)), above(STATE.branch(), 2))
-    return witness([asked(CONTRACT_NAME, mask, [SLOT])], nodes)
+    nodes = chain(1, leaf(compact_account(CONTRACT, _ONE_SLOT)), chain_branch(STATE.branch(), 2))
+    return encode_witness([account_request(CONTRACT_NAME, mask, [SLOT])], nodes)
 
 
 ONE = of_contract(15)
@@ -72,9 +75,11 @@ ONE = of_contract(15)
 def everything(shown: bytes = TWO) -> bytes:
     """A header with all that can stand behind it, and the known one after it."""
     flags = HeaderFlag.WITNESS | HeaderFlag.FIELDS | HeaderFlag.ACCUMULATE
-    parent = PARENT.told(flags, shown + fields(0, 6, NUMBER_FIELD))
-    child = CHILD.told(HeaderFlag.TIMESTAMPS | HeaderFlag.ACCUMULATE, timestamps(TIME), first=False)
-    return prove_call([headers(parent, child)])
+    parent = PARENT.compact(flags, shown + field_mask(0, 6, NUMBER_FIELD))
+    child = CHILD.compact(
+        HeaderFlag.TIMESTAMPS | HeaderFlag.ACCUMULATE, encode_timestamps(TIME), first=False
+    )
+    return prove_call([raw_headers(parent, child)])
 
 
 def accumulated(shown: bytes) -> bytes:
@@ -88,13 +93,13 @@ def multicall(*calls: bytes) -> bytes:
 @pytest.fixture
 def registry(shared_node: LocalNode) -> Deployed:
     deployed = Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [True, True]))
-    deployed.send(known(NUMBER + 1, CHILD.hash))
+    deployed.send(set_hash(NUMBER + 1, CHILD.hash))
     return deployed
 
 
 def all_facts_are_there(registry: Deployed) -> None:
     reads = registry.reads
-    for name, state in ((PERSON_NAME, PERSON), (CONTRACT_NAME, CONTRACT)):
+    for name, state in ((PERSON_NAME, EOA), (CONTRACT_NAME, CONTRACT)):
         numbers = [number.to_bytes(32, "big") for number in (state.nonce, state.balance)]
         words = [*numbers, state.storage_root, state.code_hash]
         assert [reads.account_field(name[:20], NUMBER, field) for field in range(4)] == words
@@ -132,14 +137,14 @@ def test_the_same_is_verified_without_storing_anything(registry: Deployed) -> No
 
 
 def test_what_is_verified_holds_all_or_none(registry: Deployed) -> None:
-    proof = everything()[4:] + headers(STRANGER.told(HeaderFlag.WITNESS, TWO))
+    proof = everything()[4:] + raw_headers(STRANGER.compact(HeaderFlag.WITNESS, TWO))
     assert registry.refusal(call_data("verify(bytes)", proof)) == "BlockNotKnown"
 
 
 def test_facts_of_a_witness_are_undone_with_it(registry: Deployed) -> None:
     """They are read on the way, before the last header shows that it is known."""
     with pytest.raises(TransactionReverted):
-        registry.send(prove_call([headers(STRANGER.told(HeaderFlag.WITNESS, TWO))]))
+        registry.send(prove_call([raw_headers(STRANGER.compact(HeaderFlag.WITNESS, TWO))]))
     assert registry.reads.account_field(PERSON_NAME[:20], NUMBER, 0) is None
 
 
@@ -180,13 +185,15 @@ def test_events_say_what_can_be_read(registry: Deployed) -> None:
             )
         )
     }
-    (proven,), (slot,), fields = data.values()
+    (mask,), (slot,), header_words = data.values()
     readable = [
         registry.reads.account_field(account, NUMBER, field) is not None for field in range(4)
     ]
-    assert readable == [int.from_bytes(proven) >> field & 1 == 1 for field in range(4)]
+    assert readable == [int.from_bytes(mask) >> field & 1 == 1 for field in range(4)]
     assert slot == SLOT + (5).to_bytes(32)
-    assert fields == [registry.reads.header_field(NUMBER, field) for field in (0, 6, NUMBER_FIELD)]
+    assert header_words == [
+        registry.reads.header_field(NUMBER, field) for field in (0, 6, NUMBER_FIELD)
+    ]
 
 
 def test_several_calls_return_their_results(registry: Deployed) -> None:
@@ -208,9 +215,12 @@ def test_several_calls_return_their_results(registry: Deployed) -> None:
 
 def test_slots_alone_are_reported_by_an_event(registry: Deployed) -> None:
     """Once, when the first of them is new; of an account that is absent as well."""
-    absent = witness([asked(ABSENT_NAME, 0, [SLOT])], chain(1, NONE, above(STATE.branch(), 4)))
+    absent = encode_witness(
+        [account_request(ABSENT_NAME, 0, [SLOT])],
+        chain(1, EMPTY_NODE, chain_branch(STATE.branch(), 4)),
+    )
     registry.send(
-        prove_call([headers(PARENT.told(HeaderFlag.ACCUMULATE), CHILD.told(first=False))])
+        prove_call([raw_headers(PARENT.compact(HeaderFlag.ACCUMULATE), CHILD.compact(first=False))])
     )
     for name, shown in ((CONTRACT_NAME, of_contract(0)), (ABSENT_NAME, absent)):
         call = prove_call([accumulated(shown)])
@@ -227,7 +237,9 @@ def test_a_stranger_who_is_faster_does_not_make_ours_fail(registry: Deployed, sh
         "the same": [everything()],
         "another shape": [everything(ONE)],
         "accumulated first": [
-            prove_call([headers(PARENT.told(HeaderFlag.ACCUMULATE), CHILD.told(first=False))]),
+            prove_call(
+                [raw_headers(PARENT.compact(HeaderFlag.ACCUMULATE), CHILD.compact(first=False))]
+            ),
             prove_call([accumulated(ONE), accumulated(TWO), accumulated(ONE)]),
         ],
     }[shape]

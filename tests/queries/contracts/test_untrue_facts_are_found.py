@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from explorer.demo.local_node import LocalNode
-from tests.queries.attacks.checks import ROWS
+from tests.queries.attacks.checks import ALL_CHECKS
 from tests.queries.attacks.switched_checks import SWITCH, switched_build
 from tests.queries.sequences.calls import Step, sequences
 from tests.queries.sequences.played import UntrueFact
@@ -53,10 +53,10 @@ def without(
     """A trial of a registry that lacks this check."""
     (number,) = (
         number
-        for number, check in enumerate(ROWS, 1)
+        for number, check in enumerate(ALL_CHECKS, 1)
         if (check.contract, check.function) == (contract, function) and check.text.startswith(text)
     )
-    return make(node, switched_build(ROWS).__getitem__, {SWITCH: {"balance": hex(number)}})
+    return make(node, switched_build(ALL_CHECKS).__getitem__, {SWITCH: {"balance": hex(number)}})
 
 
 @pytest.mark.parametrize("text", ["putWord(walk.answers", "putWord(answer", "_putAccount("])

@@ -12,7 +12,7 @@ from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from tests.queries.attacks.header_parts import MadeUpHeader, tail_of
+from tests.queries.attacks.header_parts import FakeHeader, header_tail
 from tests.queries.tries.random_tries import RandomAccount, RandomKey
 from tests.queries.tries.second_opinion import BuiltState
 
@@ -173,7 +173,7 @@ def _block(story: int, before: Sequence[SourceBlock], parent: bytes) -> SourceBl
     state = _state(story, place, before)
     number, time = FIRST_NUMBER + place, FIRST_TIME + SPACING * place + story
     extra = bytes((story,)) * (30 + place)
-    made = MadeUpHeader(tail_of(number, time, extra), parent, state.trie.root)
+    made = FakeHeader(header_tail(number, time, extra), parent, state.trie.root)
     proofs = {
         NAMES[request.proof.address_hash]: replace(
             request.proof,

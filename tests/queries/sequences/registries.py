@@ -12,16 +12,16 @@ from queries.contracts.abi import call_data, load_artifact
 from queries.proving.headers import Header, header_from_json
 from queries.proving.registry_calls import HORIZON
 from tests.queries.attacks.attestations import (
-    FOREIGNER,
     OTHER_DESTINATION,
     OTHER_REGISTRY,
+    OTHER_SIGNER,
     OTHER_SOURCE,
     SIGNERS,
     SOURCE_CHAIN,
     attest,
     sign,
 )
-from tests.queries.attacks.games import Games, record_output, with_output
+from tests.queries.attacks.games import Games, output_with_hash, record_output
 from tests.queries.attacks.header_parts import BEACON_ROOT
 from tests.queries.attacks.registry_attacks import HISTORY, L1_BLOCK, RECORD, put_predeploy
 from tests.queries.sequences.calls import Possible, Step, together
@@ -184,7 +184,7 @@ def _recorded(block: SourceBlock) -> Question:
 
 
 def _claimed(games: Games, chain: SourceChain, block: SourceBlock) -> Step:
-    output = with_output(block.header.hash)
+    output = output_with_hash(block.header.hash)
     own = SOURCE_CHAIN if chain in (TRUE, ABANDONED) else OTHER_SOURCE
     game = games.propose(output.root, own)
     games.settle(game, valid=chain != ABANDONED)
@@ -231,7 +231,7 @@ def _told_by_signers(registry: Deployed) -> Iterator[Question]:
     yield constant(call_data("sourceChainId()"), SOURCE_CHAIN.to_bytes(32, "big"), "any")
     addresses = [signer.address for signer in SIGNERS[:3]]
     yield constant(call_data("signers()"), encode(["address[]"], [addresses]), "any")
-    for signer in (*SIGNERS, FOREIGNER):
+    for signer in (*SIGNERS, OTHER_SIGNER):
         answer = encode(["bool"], [signer.address in addresses])
         yield constant(call_data("isSigner(address)", signer.address), answer, "any")
     for number in NUMBERS:
@@ -247,7 +247,7 @@ class _Words:
         @cache
         def signed(signer: int, number: int, block_hash: bytes, elsewhere: int) -> bytes:
             other = _ELSEWHERE[elsewhere] if elsewhere >= 0 else {}
-            return sign([*SIGNERS, FOREIGNER][signer], registry, number, block_hash, **other)
+            return sign([*SIGNERS, OTHER_SIGNER][signer], registry, number, block_hash, **other)
 
         self._signed = signed
 

@@ -10,14 +10,20 @@ from collections.abc import Callable, Sequence
 from hypothesis import strategies as st
 
 from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
-from tests.queries.attacks.witness_parts import NONE, asked, leaf, passing, witness
+from tests.queries.attacks.witness_parts import (
+    EMPTY_NODE,
+    account_request,
+    encode_witness,
+    leaf,
+    passed_extension,
+)
 
 # Bytes that tell kinds, counts, depths and lengths are small; those of hashes rarely are.
 _SMALL = 0x41
 _small_bytes = st.integers(0, max(NodeKind) + 1) | st.sampled_from((15, 31, 32, 33, 63, 64, 65))
 _inserted = st.binary(min_size=1, max_size=34) | st.sampled_from(
     [bytes((NodeKind.CHAIN, depth)) for depth in (0, 1, 2, 63, 64)]
-    + [bytes((NodeKind.PASS, 0, 0, 0)), bytes((NodeKind.PASS, 0)), NONE]
+    + [bytes((NodeKind.PASS, 0, 0, 0)), bytes((NodeKind.PASS, 0)), EMPTY_NODE]
 )
 
 
@@ -79,9 +85,10 @@ def made_up(draw: st.DrawFn) -> bytes:
         return bytes((len(balance) | hashes, len(nonce))) + balance + nonce + storage + code
 
     named = [
-        asked(each, draw(st.integers(0, 15)), of) for each, of in zip(names, slots, strict=True)
+        account_request(each, draw(st.integers(0, 15)), of)
+        for each, of in zip(names, slots, strict=True)
     ]
-    return witness(named, _MadeUpWalk(draw, names, account).root())
+    return encode_witness(named, _MadeUpWalk(draw, names, account).root())
 
 
 class _MadeUpWalk:
@@ -104,7 +111,7 @@ class _MadeUpWalk:
             kinds += [NodeKind.CHAIN] * (6 if len(keys) == 1 else 1)
         kind = self.draw(st.sampled_from(kinds))
         if kind == NodeKind.NONE:
-            return NONE
+            return EMPTY_NODE
         if kind == NodeKind.LEAF:
             chosen = self.draw(st.sampled_from(keys))
             return leaf(self.leaf_value(chosen), chosen - keys.start)
@@ -129,7 +136,7 @@ class _MadeUpWalk:
         through = [key for key in keys if self.paths[key].startswith(path, depth)]
         below = range(through[0], through[-1] + 1) if through else keys
         told = self._node(below, depth + nibbles, levels - 1)
-        return passing(nibbles, told, chosen - keys.start)
+        return passed_extension(nibbles, told, chosen - keys.start)
 
     def _branch(self, kind: NodeKind, keys: range, depth: int, levels: int) -> bytes:
         masks, children = self._children(kind)

@@ -14,16 +14,16 @@ from queries.proving.rlp_items import EMPTY_STRING
 from queries.proving.tries import KEY_DIGITS, NO_CHILD, Branch, Extension, Leaf, decode_node
 from queries.proving.witnesses import NodeKind
 from tests.queries.attacks.witness_parts import (
-    NONE,
+    EMPTY_NODE,
     ChosenTrie,
-    account_told,
-    asked,
-    blocking,
+    account_request,
+    compact_account,
+    compact_slot,
+    encode_witness,
+    foreign_extension,
+    foreign_leaf,
     leaf,
-    other,
-    passing,
-    slot_told,
-    witness,
+    passed_extension,
 )
 from tests.queries.tries.second_opinion import BuiltState
 
@@ -53,19 +53,23 @@ def lying(
         if state is None:
             return b"\x00\x00"
         if not slots[key]:
-            return account_told(state)
+            return compact_account(state)
         storage = built.storage[key]
         liar = _Liar(
-            draw, storage, slots[key], lambda slot: slot_told(_number(storage, slot)), shifts=shifts
+            draw,
+            storage,
+            slots[key],
+            lambda slot: compact_slot(_number(storage, slot)),
+            shifts=shifts,
         )
-        return account_told(state, liar.root())
+        return compact_account(state, liar.root())
 
     liar = _Liar(draw, built.trie, list(slots), told_account, shifts=shifts)
     named = [
-        asked(names.get(key, key), 15, [names.get(slot, slot) for slot in of_account])
+        account_request(names.get(key, key), 15, [names.get(slot, slot) for slot in of_account])
         for key, of_account in slots.items()
     ]
-    return witness(named, liar.root())
+    return encode_witness(named, liar.root())
 
 
 def _number(trie: ChosenTrie, slot: bytes) -> int:
@@ -112,7 +116,7 @@ class _Liar:
             return chain + (bytes((NodeKind.PASS, at - depth)) if at > depth else b"")
         encoded = self.trie.encoding(reference)
         if encoded == EMPTY_STRING:
-            return NONE
+            return EMPTY_NODE
         node = decode_node(encoded)
         if isinstance(node, Branch):
             return self._branch(node, keys, depth)
@@ -134,17 +138,17 @@ class _Liar:
     def _extension(self, node: Extension, keys: range, depth: int) -> bytes:
         through = self._matching(keys, depth, node.path)
         if not through or self._lie():
-            return blocking(node.path, node.child)
+            return foreign_extension(node.path, node.child)
         nibbles = len(node.path)
         below = self._node(node.child, through, depth + nibbles)
-        return passing(nibbles, below, through.start - keys.start)
+        return passed_extension(nibbles, below, through.start - keys.start)
 
     def _leaf(self, node: Leaf, keys: range, depth: int) -> bytes:
         owner = [key for key in keys if self.paths[key].endswith(node.path)]
         if owner and not self._lie():
             return leaf(self.leaf_value(self.keys[owner[0]]), owner[0] - keys.start)
         nibbles = self.draw(st.sampled_from((KEY_DIGITS - depth, len(node.path))))
-        return other(node.path.rjust(max(nibbles, 0), "0"), node.value)
+        return foreign_leaf(node.path.rjust(max(nibbles, 0), "0"), node.value)
 
     def _matching(self, keys: range, depth: int, path: str) -> range:
         matching = [key for key in keys if self.paths[key].startswith(path, depth)]
