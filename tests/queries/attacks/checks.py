@@ -1,8 +1,8 @@
-"""Every check of the contracts: what falls when it is taken out.
+"""Every check of the contracts, and what happens without it.
 
-`CHECKS` are needed: each names the forgery or attack that gets through without it. `GUARDS` are
-not: without them the same input fails by the root that comes out, by checked arithmetic or by
-running out of gas. They give the refusal its name and keep work within bounds.
+Without one of `CHECKS`, the named forgery or attack succeeds. Without one of `GUARDS`, the same
+input still fails: by another root, by checked arithmetic or by running out of gas. Guards name the
+error and bound the work.
 """
 
 from tests.queries.attacks.attestations import OTHER_DESTINATION, OTHER_REGISTRY, OTHER_SOURCE
@@ -120,7 +120,7 @@ CHECKS = (
           "a_hop_by_a_slot_outside_the_ring", error="HopMalformed"),
     Check("ProofReader", "_hasWitness", "(header.get(FLAGS) & (WITNESS | HOP)) == WITNESS",
           "(header.get(FLAGS) & WITNESS) != 0", "the_facts_of_a_hop_stored"),
-    # Evidence that a state root is another state's
+    # Evidence that a state root is of another state
     Check("ProofReader", "_checkContradiction", "held == 0", "false",
           "evidence_by_block_zero", error="StateNotContradicted"),
     Check("ProofReader", "_checkContradiction", "held != uint256(_parentHash(first))", "false",
@@ -146,7 +146,7 @@ CHECKS = (
           "later_evidence_raises_nothing"),
     Check("FactsRegistry", "endedBy", "if (cursor != end) revert ProofEndMismatch(cursor, end);",
           "", "evidence_with_an_extra_byte"),
-    # How facts are kept and read
+    # Storing and reading facts
     Check("FactStore", "accountField",
           "if (!proven) revert AccountFieldNotProven(account, blockNumber, field);", "",
           "an_unproven_account_field_reads_as_zero"),
@@ -263,45 +263,45 @@ CHECKS = (
 
 GUARDS = (
     Check("TrieWitness", "_node", "if (depth > 64) revert PathTooLong(depth, 0);", "",
-          "no trie has a node below a key's last nibble, so no root comes out"),
+          "no trie has a node below a key's last nibble, so the root differs"),
     Check("TrieWitness", "_node", "revert UnknownNode(kind, walk.cursor - 1);", "",
-          "a node of no bytes leaves its parent an item short, so no root comes out"),
+          "a node of no bytes leaves its parent an item short, so the root differs"),
     Check("TrieWitness", "_pass", "if (nibbles == 0) revert PathMissing(depth);", "",
-          "no trie has such an extension, so no root comes out; it bounds how deep nodes nest"),
+          "no trie has such an extension, so the root differs; it bounds how deep nodes nest"),
     Check("TrieWitness", "_branch", "if (depth == 64) revert PathTooLong(depth, 1);", "",
-          "no trie has a branch below a key's last nibble, so no root comes out"),
+          "no trie has a branch below a key's last nibble, so the root differs"),
     Check("ProofReader", "_accountValue",
           "if (length > 8) revert NumberTooLong(cursor, length);", "",
-          "no account has such a nonce, so no root comes out"),
+          "no account has such a nonce, so the root differs"),
     Check("TrieWitness", "_part", "if (depth + nibbles > 64) revert PathTooLong(depth, nibbles);",
-          "", "no trie has such an extension, so no root comes out"),
+          "", "no trie has such an extension, so the root differs"),
     Check("TrieNodes", "putEmbedded",
           "if (length <= 0xc0 || length > 0xde) revert NotEmbedded(cursor);", "",
-          "the first byte, which must be the trie's, says the length; a node that takes no room "
-          "leaves its parent an item short, so no root comes out; nodes are kept in their room"),
+          "the first byte, which must be the trie's, says the length; a node of no bytes leaves "
+          "its parent an item short, so the root differs; nodes stay within their buffer"),
     Check("TrieWitness", "_deeper", "if (walk.level == DEEPEST) revert TooManyLevels(DEEPEST);", "",
           "it bounds how deep nodes nest; beyond it the stack runs out"),
     Check("ProofReader", "_hopOf", "if (hash == 0) revert HopToNothing(number + 1, slot);", "",
           "no header has the hash zero"),
     Check("ProofReader", "_checkContradiction",
           "if (Header.unwrap(header) == 0) revert EvidenceMalformed();", "",
-          "the bytes at zero would be taken for a header, and no way is known to choose them"),
+          "the bytes at zero would be read as a header, and no way is known to choose them"),
     Check("ProofReader", "_checkContradiction", "Header.unwrap(first) == 0", "false",
           "likewise", error="EvidenceMalformed"),
     Check("ProofReader", "_checkContradiction", "!_hasWitness(header)", "false",
-          "two words of the memory would be read that nothing was written to",
+          "two words of unwritten memory would be read",
           error="EvidenceMalformed"),
     Check("CompactHeader", "_insertBeaconRoot", "from > end", "false",
           "the length of what is moved is checked arithmetic", error="HeaderMalformed"),
     Check("ProofReader", "_readSection", "revert UnknownSection(kind, cursor);", "",
-          "the section is read again and again until the gas is used up"),
+          "the section is read again until the gas is used up"),
     Check("NativeRegistry", "_knownHash", "if (number >= block.number) return 0;", "",
           "the distance is checked arithmetic, and the block's own hash is zero"),
     Check("AttestedRegistry", "_recover", "(v != 27 && v != 28)", "false",
           "ecrecover answers zero, which is checked", error="SignatureMalformed"),
     Check("AttestedRegistry", "_recover",
           "if (signer == address(0)) revert SignatureMalformed(index);", "",
-          "zero is no signer"),
+          "zero is not a signer"),
     Check("FactsRouter", "_registry",
           "if (address(registry) == address(0)) revert SourceNotRouted(chainId);", "",
           "a call to an address without code reverts"),

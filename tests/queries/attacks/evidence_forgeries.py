@@ -1,11 +1,10 @@
-"""False evidence against a header's state root, which would stop a registry: point 17.
+"""False evidence against a header's state root, which would stop a registry.
 
-Of the block with the number FIRST, the parent's hash stands in the slot of the block before it.
+The parent hash of block FIRST is in the slot of the block before it.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import takewhile
 
 from queries.contracts.abi import call_data
 from queries.proving.accounts import encode_account
@@ -26,32 +25,32 @@ from tests.queries.attacks.witness_parts import (
     passed_extension,
 )
 
-State = tuple[bytes, bytes]  # its root, and the witness of what is asked for
+State = tuple[bytes, bytes]  # its root, and a witness
 
 STATE_HORIZON = call_data("stateHorizon()")
 FIRST = 20_000
 PARENT = bytes([1]) * 32
-PARENT_WORD, OLDER_WORD = int.from_bytes(PARENT), 77  # the latter a hash of a ring before
+PARENT_WORD, OLDER_WORD = (
+    int.from_bytes(PARENT),
+    77,
+)  # the latter a hash from the previous pass over the ring
 
 
 def state(values: Mapping[int, int], slots: tuple[int, ...], owner: bytes = HISTORY) -> State:
-    """Of one account with these values, of which slots are asked for."""
+    """The state of one account with these slot values, and a witness of `slots`."""
     account, storage = history_account({slot_key(slot): value for slot, value in values.items()})
     keys = {slot_key(slot).hex(): leaf(compact_slot(value)) for slot, value in values.items()}
     if len(keys) > 1:
-        shared = "".join(one for one, *_ in takewhile(_equal, zip(*keys, strict=True)))
-        evidence_section = {int(key[len(shared)], 16): nodes for key, nodes in keys.items()}
-        nodes = passed_extension(len(shared), branch(storage.branch(shared), evidence_section))
+        (first, *_), (last, *_) = min(keys.items()), max(keys.items())
+        length = next(at for at in range(len(first)) if first[at] != last[at])
+        leaves = {int(key[length], 16): nodes for key, nodes in keys.items()}
+        nodes = passed_extension(length, branch(storage.branch(first[:length]), leaves))
     else:
         ((slot, value),) = values.items()
         nodes = leaf(compact_slot(value), sorted(slots).index(slot))
     root = ChosenTrie({owner: encode_account(account)}).root
     names = [account_request(owner, 0, [slot_key(slot) for slot in sorted(slots)])]
     return root, encode_witness(names, leaf(compact_account(account, nodes)))
-
-
-def _equal(digits: tuple[str, ...]) -> bool:
-    return len(set(digits)) == 1
 
 
 def first_header(number: int = FIRST) -> FakeHeader:
@@ -66,26 +65,26 @@ def own_hash(number: int = FIRST) -> int:
 
 
 def delayed_state(number: int = FIRST) -> State:
-    """The state after the block; after a fork, the next header may have its root."""
+    """The state after the block, whose root the next header has after such a fork."""
     slot = (number - 1) % RING
     return state({slot: PARENT_WORD, slot + 1: OLDER_WORD}, (slot, slot + 1))
 
 
 def evidence_section(
-    shown: State, number: int = FIRST, mark: int = HeaderFlag.FIELDS
+    witness: State, number: int = FIRST, mark: int = HeaderFlag.FIELDS
 ) -> tuple[bytes, ...]:
-    """The section of the block's header and the next one with this state, and how that is known."""
+    """The headers of the block and the next one with this state, and a call that makes it known."""
     first = first_header(number)
-    last = FakeHeader(header_tail(number + 1, TIME), first.hash, shown[0])
+    last = FakeHeader(header_tail(number + 1, TIME), first.hash, witness[0])
     before = first.compact(mark, field_mask(0) if mark else b"")
-    section = raw_headers(before, last.compact(HeaderFlag.WITNESS, shown[1], first=False))
+    section = raw_headers(before, last.compact(HeaderFlag.WITNESS, witness[1], first=False))
     return section, set_hash(number + 1, last.hash)
 
 
 def evidence(
-    shown: State, error: str = "", number: int = FIRST, mark: int = HeaderFlag.FIELDS
+    witness: State, error: str = "", number: int = FIRST, mark: int = HeaderFlag.FIELDS
 ) -> Forgery:
-    section, setup = evidence_section(shown, number, mark)
+    section, setup = evidence_section(witness, number, mark)
     return forgery_of_section(section, error, setup)
 
 
@@ -95,23 +94,23 @@ def forgery_of_section(section: bytes, error: str, *setup: bytes) -> Forgery:
 
 
 def _slot_evidence(values: Mapping[int, int], error: str, number: int = FIRST) -> Forgery:
-    """Of the slot of the block before, and the one behind it."""
+    """Evidence with the slots of the previous block and of the block itself."""
     slot = (number - 1) % RING
     return evidence(state(values, (slot, slot + 1)), error, number)
 
 
 def _one_header() -> Forgery:
-    """No state holds the hash of its own block yet."""
-    root, shown = delayed_state()
+    """A state does not contain the hash of its own block."""
+    root, witness = delayed_state()
     only = FakeHeader(header_tail(FIRST, TIME), PARENT, root)
-    section = raw_headers(only.compact(HeaderFlag.WITNESS, shown))
+    section = raw_headers(only.compact(HeaderFlag.WITNESS, witness))
     return forgery_of_section(section, "EvidenceMalformed", set_hash(FIRST, only.hash))
 
 
 def _accumulated_block(kind: str) -> Forgery:
     slot = (FIRST - 1) % RING
-    root, shown = delayed_state() if kind == "block" else state({slot: PARENT_WORD}, (slot,))
-    section = accumulated_section(FIRST + 1, TIME, HASH, shown, is_hop=kind == "hop")
+    root, witness = delayed_state() if kind == "block" else state({slot: PARENT_WORD}, (slot,))
+    section = accumulated_section(FIRST + 1, TIME, HASH, witness, is_hop=kind == "hop")
     return forgery_of_section(section, "EvidenceMalformed", set_accumulated(root, FIRST + 1))
 
 
@@ -125,12 +124,12 @@ def _extra_byte() -> Forgery:
 
 
 def _later_evidence() -> Forgery:
-    """Evidence against an earlier block was there before."""
+    """Evidence against an earlier block was accepted before."""
     first = FakeHeader(header_tail(FIRST - 9, TIME - 120), PARENT)
-    root, shown = delayed_state(FIRST - 9)
+    root, witness = delayed_state(FIRST - 9)
     last = FakeHeader(header_tail(FIRST - 8, TIME - 108), first.hash, root)
     marked = first.compact(HeaderFlag.FIELDS, field_mask(0))
-    earlier = raw_headers(marked, last.compact(HeaderFlag.WITNESS, shown, first=False))
+    earlier = raw_headers(marked, last.compact(HeaderFlag.WITNESS, witness, first=False))
     later = evidence(delayed_state())
     lowered = call_data("endedBy(bytes)", earlier)
     setup = (set_hash(FIRST - 8, last.hash), lowered, *later.setup)
@@ -138,14 +137,14 @@ def _later_evidence() -> Forgery:
 
 
 def _fact_of_an_ended_block(kind: str) -> Forgery:
-    """A slot under a state root that was shown to be another state's."""
+    """A slot under a state root that evidence has shown to be another state's."""
     section, setup = evidence_section(delayed_state())
     slot = (FIRST - 1) % RING
     lowered = call_data("endedBy(bytes)", section)
     before = [setup, lowered]
     if kind == "accumulated":
-        root, shown = delayed_state()
-        section = accumulated_section(FIRST + 1, TIME, HASH, shown)
+        root, witness = delayed_state()
+        section = accumulated_section(FIRST + 1, TIME, HASH, witness)
         before.append(set_accumulated(root, FIRST + 1))
     call = prove_call([section])
     if kind == "verified":
@@ -163,13 +162,13 @@ EVIDENCE = {
     "evidence_of_a_healthy_state": _slot_evidence(
         {SLOT: PARENT_WORD, SLOT + 1: own_hash()}, NOT_CONTRADICTED
     ),
-    # Before a ring is full for the first time, slots are empty.
+    # Slots are empty until the ring is full for the first time.
     "evidence_of_an_empty_slot": _slot_evidence({SLOT: PARENT_WORD}, NOT_CONTRADICTED),
-    # On a ring of another size, these are the slots of other blocks.
+    # In a ring of another size, these slots belong to other blocks.
     "evidence_of_a_ring_of_another_size": _slot_evidence(
         {SLOT: OLDER_WORD + 1, SLOT + 1: OLDER_WORD}, NOT_CONTRADICTED
     ),
-    # Where the ring ends, a longer one goes on, and a standard one leaves the next slot empty.
+    # A longer ring continues after the standard ring's end, where that leaves the slot empty.
     "evidence_of_a_longer_ring_beyond_the_end": _slot_evidence(
         {RING - 1: PARENT_WORD, RING: own_hash(3 * RING)}, NOT_CONTRADICTED, 3 * RING
     ),
@@ -179,7 +178,7 @@ EVIDENCE = {
     "evidence_of_the_ring_s_end_and_beginning": evidence(
         state({RING - 1: PARENT_WORD, 0: OLDER_WORD}, (RING - 1, 0)), MALFORMED, 3 * RING
     ),
-    # Before block 0 there is none, and its parent's hash is zero, as an empty slot.
+    # The parent hash of block 0 is zero, like an empty slot.
     "evidence_by_block_zero": evidence(state({512: OLDER_WORD}, (511, 512)), NOT_CONTRADICTED, 0),
     "evidence_of_another_account_s_storage": evidence(
         state({SLOT: PARENT_WORD, SLOT + 1: OLDER_WORD}, (SLOT, SLOT + 1), STRANGER), MALFORMED

@@ -1,7 +1,7 @@
-"""False facts by construction: what each check of the verifier is there for.
+"""Calls that would make a registry state something untrue.
 
-Each is a call that would make a registry say something untrue, leave a key that was asked for
-without an answer, or take bytes that mean nothing. The names begin with the design's points.
+A forgery would make a false fact readable, leave a requested key unanswered, or have malformed
+bytes accepted.
 """
 
 from dataclasses import dataclass, replace
@@ -29,16 +29,16 @@ ROOT_MISMATCH = "BlockNotAccumulated"
 
 @dataclass(frozen=True)
 class Forgery:
-    """A call, and what it would make readable."""
+    """A call, and what would be read after it."""
 
     calldata: bytes
-    error: str  # by which it is refused; none where it is taken, and the truth is read
-    read_call: bytes = b""  # none where nothing untrue would be read, and the bytes are malformed
-    read_result: bytes = b""  # the answer: the true one if it is taken, else the lie if it were
+    error: str  # of the refusal; empty if the call is accepted and the truth is read
+    read_call: bytes = b""  # empty if the bytes are only malformed
+    read_result: bytes = b""  # the truth if the call is accepted, otherwise the lie
     setup: tuple[bytes, ...] = ()
 
     def after(self, section: bytes, *setup: bytes) -> "Forgery":
-        """The same behind another section of its proof, if it is one of several."""
+        """The same forgery after another section, if it is a proof."""
         if not self.calldata.startswith(PROVE_SELECTOR):
             return self
         calldata = prove_call([section, self.calldata[4:]])
@@ -60,23 +60,23 @@ def slot_call(name: bytes, slot: bytes) -> bytes:
 
 
 def set_accumulated(root: bytes, number: int = NUMBER) -> bytes:
-    """The call by which a block with this state root becomes accumulated."""
+    """A call that accumulates a block with this state root."""
     return call_data("setAccumulated(uint256,uint256,bytes32,bytes32)", number, TIME, HASH, root)
 
 
 def witness_forgery(
-    root: bytes, shown: bytes, error: str, read_call: bytes = b"", read_result: bytes = b""
+    root: bytes, witness: bytes, error: str, read_call: bytes = b"", read_result: bytes = b""
 ) -> Forgery:
     """A witness against an accumulated block with this state root."""
-    section = accumulated_section(NUMBER, TIME, HASH, shown)
+    section = accumulated_section(NUMBER, TIME, HASH, witness)
     return Forgery(prove_call([section]), error, read_call, read_result, (set_accumulated(root),))
 
 
 def account_forgery(
     names: str, state: ChosenTrie, nodes: bytes, error: str, denied: int | None = None
 ) -> Forgery:
-    """A witness of the accounts whose keys begin so; `denied` is one that it claims absent."""
-    keys = [key(each) for each in names.split()]
+    """A witness of accounts by key prefixes; it claims that number `denied` is absent."""
+    keys = [key(prefix) for prefix in names.split()]
     lie = () if denied is None else (account_field_call(keys[denied]), proven_answer(0))
     return witness_forgery(
         state.root, encode_witness([*map(account_request, keys)], nodes), error, *lie
@@ -84,11 +84,11 @@ def account_forgery(
 
 
 def account_trie(names: str) -> ChosenTrie:
-    return ChosenTrie({key(each): encode_account(EOA) for each in names.split()})
+    return ChosenTrie({key(prefix): encode_account(EOA) for prefix in names.split()})
 
 
 def owner_with_slots(*slots: bytes, value: int = 5) -> tuple[ChosenTrie, ChosenTrie, AccountState]:
-    """A storage trie, a state trie with its owner alone, and the owner."""
+    """A storage trie, the state trie of its only account, and the account."""
     storage = ChosenTrie({slot: encode_slot_value(value) for slot in slots})
     owner = AccountState(1, 2, storage.root, EMPTY_CODE_HASH)
     return storage, ChosenTrie({OWNER: encode_account(owner)}), owner
@@ -97,7 +97,9 @@ def owner_with_slots(*slots: bytes, value: int = 5) -> tuple[ChosenTrie, ChosenT
 def storage_forgery(
     slots: tuple[bytes, ...], nodes: bytes, about: tuple[bytes, ...], error: str, read_result: bytes
 ) -> Forgery:
-    """`nodes` told as the owner's storage trie, which holds `slots`."""
+    """A witness with `nodes` in place of the owner's storage trie, which has `slots`."""
     _, state, owner = owner_with_slots(*slots)
-    shown = encode_witness([account_request(OWNER, 0, about)], leaf(compact_account(owner, nodes)))
-    return witness_forgery(state.root, shown, error, slot_call(OWNER, about[-1]), read_result)
+    witness = encode_witness(
+        [account_request(OWNER, 0, about)], leaf(compact_account(owner, nodes))
+    )
+    return witness_forgery(state.root, witness, error, slot_call(OWNER, about[-1]), read_result)

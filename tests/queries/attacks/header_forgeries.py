@@ -1,4 +1,4 @@
-"""Forgeries from headers: point 15."""
+"""Forgeries with headers."""
 
 from eth_abi.abi import encode
 
@@ -32,12 +32,12 @@ def block_number_at_call(timestamp: int) -> bytes:
     return call_data("tryBlockNumberAt(uint256)", timestamp)
 
 
-def field_mask(*asked: int) -> bytes:
-    return sum(1 << field for field in asked).to_bytes(4, "big")
+def field_mask(*fields: int) -> bytes:
+    return sum(1 << field for field in fields).to_bytes(4, "big")
 
 
-def encode_timestamps(*asked: int) -> bytes:
-    return bytes((len(asked),)) + b"".join(each.to_bytes(8, "big") for each in asked)
+def encode_timestamps(*values: int) -> bytes:
+    return bytes((len(values),)) + b"".join(timestamp.to_bytes(8, "big") for timestamp in values)
 
 
 PARENT = FakeHeader(header_tail(NUMBER, TIME))
@@ -48,7 +48,7 @@ KNOWN_CHILD = (set_hash(NUMBER + 1, CHILD.hash),)
 def _field_forgery(
     header: FakeHeader, field: int, lie: int, error: str, known_hash: bytes = b""
 ) -> Forgery:
-    """A header of block NUMBER, of which one field would be stored."""
+    """A header of block NUMBER with a false field."""
     section = raw_headers(header.compact(HeaderFlag.FIELDS, field_mask(field)))
     setup = (set_hash(NUMBER, known_hash),) if known_hash else ()
     return Forgery(
@@ -63,14 +63,14 @@ def _malformed(number: int, tail: bytes) -> Forgery:
 
 
 def _foreign_parent(child: bytes, *more: bytes) -> Forgery:
-    """A foreign header before a known one."""
+    """A foreign header in place of a known header's parent."""
     foreign = FakeHeader(header_tail(7, TIME)).compact(HeaderFlag.FIELDS, field_mask(TIMESTAMP))
     call, question = prove_call([raw_headers(foreign, child)]), header_field_call(7, TIMESTAMP)
     return Forgery(call, "BlockNotKnown", question, proven_answer(TIME), (*KNOWN_CHILD, *more))
 
 
 def _timestamp_forgery(*times: int) -> Forgery:
-    """The last of the times is false."""
+    """The last of the timestamps is false."""
     child = CHILD.compact(HeaderFlag.TIMESTAMPS, encode_timestamps(*times), first=False)
     call = prove_call([raw_headers(PARENT.compact(), child)])
     return Forgery(
@@ -83,7 +83,7 @@ def _timestamp_forgery(*times: int) -> Forgery:
 
 
 def _wrong_kind(question: bytes, number: int, field: int) -> Forgery:
-    """Of a header field another kind of fact is read, which is not proven."""
+    """A header field is proven, and a fact of another kind is read."""
     header = FakeHeader(header_tail(number, TIME))
     section = raw_headers(header.compact(HeaderFlag.FIELDS, field_mask(field)))
     return Forgery(
@@ -92,9 +92,9 @@ def _wrong_kind(question: bytes, number: int, field: int) -> Forgery:
 
 
 def _beacon_root_as_timestamp() -> Forgery:
-    """The child's timestamp ends in 0xa0, the head of 32 bytes, and its extra data repeats all
-    but the first byte of a beacon root, which is 0xa0 as well, the head of the extra data. With
-    the root left out there, the timestamp that is read ends in the extra data's last byte.
+    """The child's timestamp ends in 0xa0, which is also the RLP prefix of 32 bytes, and its extra
+    data repeats all but the first byte of a beacon root that begins with 0xa0, the prefix of the
+    extra data. If the root is omitted there, the timestamp read ends in the extra data's last byte.
     """
     true_time = TIME & ~0xFF | 0xA0
     read_time = true_time | 0xFF
@@ -103,14 +103,14 @@ def _beacon_root_as_timestamp() -> Forgery:
     place = tail.index(b"\xa0" + root)
     parent = FakeHeader(header_tail(NUMBER, true_time - 12))
     child = FakeHeader(tail, parent.hash)
-    told = child.compact(
+    compact_child = child.compact(
         HeaderFlag.BEACON_KNOWN | HeaderFlag.TIMESTAMPS,
         bytes((place,)) + encode_timestamps(true_time + 1),
         tail=tail[:place] + tail[place + 33 :],
         first=False,
     )
     return Forgery(
-        prove_call([raw_headers(parent.compact(), told)]),
+        prove_call([raw_headers(parent.compact(), compact_child)]),
         "TimestampOutside",
         block_number_at_call(true_time + 1),
         proven_answer(NUMBER),
@@ -119,18 +119,19 @@ def _beacon_root_as_timestamp() -> Forgery:
 
 
 def _second_header() -> Forgery:
-    """Where the source of hashes contradicts itself the first header stays."""
+    """If the source of hashes contradicts itself, the first header stays."""
     second = FakeHeader(header_tail(NUMBER, TIME + 1))
     words = [NUMBER, TIME + 1, second.hash, second.state_root]
-    first, then = (
-        prove_call([raw_headers(each.compact(HeaderFlag.ACCUMULATE))]) for each in (PARENT, second)
+    call, second_call = (
+        prove_call([raw_headers(header.compact(HeaderFlag.ACCUMULATE))])
+        for header in (PARENT, second)
     )
     return Forgery(
-        then,
+        second_call,
         "AnotherBlockAccumulated",
         call_data("accumulated(uint256)", NUMBER),
         keccak256(encode(["uint256", "uint256", "bytes32", "bytes32"], words)),
-        (set_hash(NUMBER, PARENT.hash), first, set_hash(NUMBER, second.hash)),
+        (set_hash(NUMBER, PARENT.hash), call, set_hash(NUMBER, second.hash)),
     )
 
 
@@ -144,7 +145,7 @@ HEADERS = {
     "a_header_field_read_as_a_slot": _wrong_kind(
         slot_call(NO_ACCOUNT, bytes(31) + b"\x02"), NUMBER, 2
     ),
-    # Times have no block and no account, and so are like fields of block 0.
+    # A timestamp fact has no block and no account, like a field of block 0.
     "a_header_field_read_as_a_time": _wrong_kind(block_number_at_call(8), 0, 8),
     "a_beacon_root_put_into_the_timestamp": _beacon_root_as_timestamp(),
     "a_beacon_root_after_the_end": Forgery(
@@ -164,17 +165,16 @@ HEADERS = {
         PARENT, TIMESTAMP, TIME, "BlockNotKnown", CHILD.hash
     ),
     "no_header_at_all": Forgery(prove_call([raw_headers()]), "NoHeader"),
-    # The known one states its own parent's hash.
     "a_header_that_is_not_the_parent": _foreign_parent(CHILD.compact()),
     "a_foreign_header_before_a_known_one": _foreign_parent(CHILD.compact(first=False)),
-    # A parent that is provided links the headers, also where its hash is known.
+    # A provided parent links the headers, even if its hash is known.
     "a_foreign_header_before_one_whose_parent_is_known": _foreign_parent(
         CHILD.compact(HeaderFlag.PARENT_KNOWN, first=False), set_hash(NUMBER, PARENT.hash)
     ),
     "a_time_before_both": _timestamp_forgery(TIME - 1),
     "a_time_of_the_later_one": _timestamp_forgery(TIME + 12),
     "a_time_of_the_later_one_after_a_true_one": _timestamp_forgery(TIME, TIME + 12),
-    # Before the first header there is none, which a verifier could take for block 0.
+    # A verifier could take the missing parent of the first header for block 0.
     "a_time_at_the_first_header": Forgery(
         prove_call(
             [raw_headers(PARENT.compact(HeaderFlag.TIMESTAMPS, encode_timestamps(TIME - 1)))]
@@ -183,13 +183,13 @@ HEADERS = {
         setup=(set_hash(NUMBER, PARENT.hash),),
     ),
     "a_second_header_of_one_number": _second_header(),
-    # The hash known for a number says nothing of the words that are shown for it.
+    # A known hash does not prove the other words of a block.
     "four_words_that_are_not_the_accumulated_ones": Forgery(
         prove_call([accumulated_section(NUMBER, TIME, PARENT.hash, bytes(2) + b"\x07")]),
         "BlockNotAccumulated",
         setup=(set_hash(NUMBER, PARENT.hash),),
     ),
-    # After it, a state root may stand for another state.
+    # After the horizon, a state root may be of another state.
     "a_header_beyond_the_horizon": _field_forgery(
         LATE, TIMESTAMP, HORIZON, "BeyondHorizon", LATE.hash
     ),

@@ -1,4 +1,4 @@
-"""False hops, from a block to one before it, by the hashes that its state holds: point 16."""
+"""False hops from a block to an earlier one, by the hashes in its state."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,7 +38,7 @@ from tests.queries.attacks.witness_parts import (
 HOP_SOURCE = 20_000  # the block whose state is known
 EARLIER = HOP_SOURCE - 5_000
 HOP = HeaderFlag.WITNESS | HeaderFlag.HOP
-# The registry of these trials takes keys as they are, and the first 20 bytes for the address.
+# This registry uses raw keys, and their first 20 bytes as the address.
 HISTORY = bytes.fromhex("0000F90827F1C53a10cb7A02335B175320002935") + bytes(12)
 STRANGER = bytes([7]) * 32
 
@@ -59,7 +59,7 @@ def history_account(values: dict[bytes, int]) -> tuple[AccountState, ChosenTrie]
 
 
 def ring_state(slot: int, block_hash: bytes, owner: bytes = HISTORY) -> tuple[bytes, bytes]:
-    """A state root in which `owner` holds the hash in this slot, and the witness of it."""
+    """A state root under which `owner` has the hash in this slot, and its witness."""
     value = int.from_bytes(block_hash, "big")
     account, _ = history_account({slot_key(slot): value})
     nodes = leaf(compact_account(account, leaf(compact_slot(value))))
@@ -76,16 +76,16 @@ def hop_forgery(  # noqa: PLR0913  (what a hop is made of)
     owner: bytes = HISTORY,
     between: Sequence[bytes] = (),
 ) -> Forgery:
-    """From the accumulated block FROM to a header of this number, whose timestamp is the lie."""
+    """A hop from the accumulated block HOP_SOURCE to a header whose timestamp would be read."""
     slot = number % RING if slot is None else slot
-    shown = ring_state(slot, block_hash or target_header(number).hash, owner)
-    return hop_with_witness(*shown, error, number, between)
+    witness = ring_state(slot, block_hash or target_header(number).hash, owner)
+    return hop_with_witness(*witness, error, number, between)
 
 
 def hop_with_witness(
-    root: bytes, shown: bytes, error: str, number: int = EARLIER, between: Sequence[bytes] = ()
+    root: bytes, witness: bytes, error: str, number: int = EARLIER, between: Sequence[bytes] = ()
 ) -> Forgery:
-    first = accumulated_section(HOP_SOURCE, TIME, HASH, shown, is_hop=True)
+    first = accumulated_section(HOP_SOURCE, TIME, HASH, witness, is_hop=True)
     return hop_with_sections([first, *between], number, error, set_accumulated(root, HOP_SOURCE))
 
 
@@ -98,19 +98,19 @@ def hop_with_sections(sections: Sequence[bytes], number: int, error: str, *setup
 
 
 def honest_hop(number: int = EARLIER) -> Forgery:
-    """A hop that holds; what it proves is true."""
+    """A valid hop, which proves the truth."""
     return hop_forgery("", number=number)
 
 
 def _slot_outside_ring() -> Forgery:
     slot = EARLIER % RING + RING * 2
     last = HOP_SOURCE - 1
-    number = last - (last % RING + RING - slot) % 2**256 % RING  # as if it were one of the ring
+    number = last - (last % RING + RING - slot) % 2**256 % RING  # as if the slot were in the ring
     return hop_forgery("HopMalformed", number=number, slot=slot)
 
 
 def _empty_slot() -> Forgery:
-    """No block before the fork has its hash in the ring."""
+    """Blocks before the fork have no hash in the ring."""
     account, _ = history_account({})
     root = ChosenTrie({HISTORY: encode_account(account)}).root
     names = [account_request(HISTORY, 0, [slot_key(EARLIER % RING)])]
@@ -128,10 +128,10 @@ def _two_slots() -> Forgery:
     }
     nodes = passed_extension(63, branch(storage.branch(slots[0].hex()[:63]), last))
     root = ChosenTrie({HISTORY: encode_account(account)}).root
-    shown = encode_witness(
+    witness = encode_witness(
         [account_request(HISTORY, 0, slots)], leaf(compact_account(account, nodes))
     )
-    return hop_with_witness(root, shown, "HopMalformed")
+    return hop_with_witness(root, witness, "HopMalformed")
 
 
 def _two_accounts() -> Forgery:
@@ -139,30 +139,32 @@ def _two_accounts() -> Forgery:
     account, _ = history_account({slot: value})
     # Their first nibble is 0, and their second 0 or 7.
     state = ChosenTrie(dict.fromkeys((HISTORY, STRANGER), encode_account(account)))
-    told = {
+    leaves = {
         0: leaf(compact_account(account, leaf(compact_slot(value)))),
         7: leaf(compact_account(account)),
     }
-    nodes = passed_extension(1, branch(state.branch("0"), told))
-    shown = encode_witness(
+    nodes = passed_extension(1, branch(state.branch("0"), leaves))
+    witness = encode_witness(
         [account_request(HISTORY, 0, [slot]), account_request(STRANGER, 0)], nodes
     )
-    return hop_with_witness(state.root, shown, "HopMalformed")
+    return hop_with_witness(state.root, witness, "HopMalformed")
 
 
 def _unknown_header() -> Forgery:
-    """The header of the hop is made up, with a state in which the ring says what is wanted."""
-    root, shown = ring_state(EARLIER % RING, target_header(EARLIER).hash)
+    """The hop's header is made up, with a state whose ring has the wanted hash."""
+    root, witness = ring_state(EARLIER % RING, target_header(EARLIER).hash)
     return hop_with_sections(
-        [raw_headers(target_header(HOP_SOURCE, root).compact(HOP, shown))], EARLIER, "BlockNotKnown"
+        [raw_headers(target_header(HOP_SOURCE, root).compact(HOP, witness))],
+        EARLIER,
+        "BlockNotKnown",
     )
 
 
 def _false_link() -> Forgery:
-    """The second block is not the one to which the first leads."""
+    """The second block is not the one that the first hop leads to."""
     target = EARLIER - 3_000
-    root, shown = ring_state(target % RING, target_header(target).hash)
-    between = raw_headers(target_header(EARLIER, root).compact(HOP, shown))
+    root, witness = ring_state(target % RING, target_header(target).hash)
+    between = raw_headers(target_header(EARLIER, root).compact(HOP, witness))
     first = ring_state(EARLIER % RING, target_header(EARLIER, extra=b"true").hash)
     return hop_with_witness(*first, "BlockNotKnown", target, [between])
 
@@ -174,33 +176,33 @@ def _late_use() -> Forgery:
 
 
 def _witness_of_another_state() -> Forgery:
-    """The root that the witness rebuilds is the header's, whatever the flags and bytes claim."""
+    """The witness's root must be the header's, whatever the flags claim."""
     start = target_header(HOP_SOURCE)
-    _, shown = ring_state(EARLIER % RING, target_header(EARLIER).hash)
-    first = raw_headers(start.compact(HeaderFlag.HOP, shown))
+    _, witness = ring_state(EARLIER % RING, target_header(EARLIER).hash)
+    first = raw_headers(start.compact(HeaderFlag.HOP, witness))
     return hop_with_sections([first], EARLIER, "BlockNotKnown", set_hash(HOP_SOURCE, start.hash))
 
 
 def _hop_facts() -> Forgery:
-    """What a hop's witness proves is not requested, and so not stored."""
+    """The witness of a hop is not a request, so its slot is not stored."""
     slot = EARLIER % RING
-    root, shown = ring_state(slot, target_header(EARLIER).hash)
+    root, witness = ring_state(slot, target_header(EARLIER).hash)
     start = target_header(HOP_SOURCE, root)
     signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
     question = call_data(signature, HISTORY[:20], HOP_SOURCE, slot_key(slot))
     setup = (set_hash(HOP_SOURCE, start.hash),)
     return Forgery(
-        prove_call([raw_headers(start.compact(HOP, shown))]), "", question, UNPROVEN, setup
+        prove_call([raw_headers(start.compact(HOP, witness))]), "", question, UNPROVEN, setup
     )
 
 
 HOPS = {
     "the_facts_of_a_hop_stored": _hop_facts(),
-    # The slot of a block is that of the one a ring before it.
+    # Blocks 8,191 apart have the same slot.
     "a_hop_to_a_block_of_the_same_slot": hop_forgery("BlockNotKnown", number=EARLIER - RING),
     "a_hop_to_the_block_itself": hop_forgery("BlockNotKnown", number=HOP_SOURCE),
     "a_hop_to_a_later_block": hop_forgery("BlockNotKnown", number=HOP_SOURCE + 7),
-    # On a source whose history has 393,168 slots, the slot is another block's.
+    # On a source with a ring of 393,168 slots, the slot is another block's.
     "a_hop_on_a_ring_of_another_size": hop_forgery(
         "BlockNotKnown", slot=EARLIER % 393_168 % RING + 1
     ),

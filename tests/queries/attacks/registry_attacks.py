@@ -1,4 +1,4 @@
-"""Attacks that need more than a call to a registry whose hashes are set by hand."""
+"""Attacks on registries with real sources of hashes, and on the router."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ L1_BLOCK = "0x4200000000000000000000000000000000000015"
 RECORD = call_data("recordHash()")
 FIRST, SECOND = bytes([1]) * 32, bytes([2]) * 32
 HEADER = FakeHeader(header_tail(NUMBER, 1_700_000_000))
-IGNORED = "ignored"  # instead of an error, where a call is taken and does nothing
+IGNORED = "ignored"  # in place of an error, if a call succeeds and changes nothing
 
 Deploy = Callable[..., Deployed]
 Run = Callable[[Deploy], str]
@@ -42,7 +42,7 @@ Run = Callable[[Deploy], str]
 
 @dataclass(frozen=True)
 class Attack:
-    """`run` returns the error by which it is refused; nothing where it gets through."""
+    """`run` returns the error of the refusal, or an empty text if the attack succeeds."""
 
     contract: str
     run: Run
@@ -61,9 +61,9 @@ def attack(contract: str, refusal: str) -> Callable[[Run], Run]:
 
 
 def simulated_error(registry: Deployed, *calls: bytes) -> str:
-    """The error of the last call behind the others, of which nothing is kept."""
+    """Simulate the calls, and return the error of the last one."""
     *before, last = registry.simulate(calls)
-    assert all(each.success for each in before)
+    assert all(call.success for call in before)
     return "" if last.success else error_name(registry.name, last.data)
 
 
@@ -76,7 +76,7 @@ def _settable(deploy: Deploy) -> Deployed:
 
 @attack("FactsRegistry", "ProofEndMismatch")
 def a_proof_verified_beyond_its_end(deploy: Deploy) -> str:
-    """Its last byte is zero, and so is what stands behind it in the calldata."""
+    """Its last byte is zero, like what follows it in the calldata."""
     known = call_data("setHash(uint256,bytes32)", NUMBER, HEADER.hash)
     proof = raw_headers(HEADER.compact(HeaderFlag.FIELDS, field_mask(8)))
     assert proof.endswith(b"\0")
@@ -115,16 +115,16 @@ for _name, (_question, _error) in _UNPROVEN.items():
 
 
 def _prove_by_history(deploy: Deploy, code: str) -> str:
-    """A made-up header of an old block, whose hash the history contract's `code` holds."""
+    """Prove a made-up old header whose hash the history contract's `code` answers."""
     registry = deploy("NativeRegistry")
     node = registry.node
     old = FakeHeader(header_tail(1, 1))
-    shown = raw_headers(old.compact(HeaderFlag.FIELDS, field_mask(TIMESTAMP)))
+    section = raw_headers(old.compact(HeaderFlag.FIELDS, field_mask(TIMESTAMP)))
     if int(node.rpc.ask("eth_blockNumber"), 16) < 300:
         node.rpc.ask("anvil_mine", hex(300))
     with undone(node):
         node.rpc.ask("anvil_setCode", HISTORY, code.format(old.hash.hex()))
-        return simulated_error(registry, prove_call([shown]))
+        return simulated_error(registry, prove_call([section]))
 
 
 @attack("NativeRegistry", "BlockNotKnown")
@@ -157,8 +157,8 @@ def a_recorded_hash_replaced(deploy: Deploy) -> str:
         for block_hash in (FIRST, SECOND):
             move_on(registry.node, NUMBER, block_hash)
             registry.send(RECORD)
-        kept = registry.ask(call_data("recorded(uint256)", NUMBER)) == FIRST
-        return IGNORED if kept else ""
+        recorded = registry.ask(call_data("recorded(uint256)", NUMBER))
+        return IGNORED if recorded == FIRST else ""
 
 
 @attack("OptimismRegistry", "BlockNotKnown")
@@ -176,7 +176,7 @@ def a_recorded_hash_in_place_of_the_current_one(deploy: Deploy) -> str:
 
 @attack("OptimismRegistry", IGNORED)
 def a_zero_hash_recorded(deploy: Deploy) -> str:
-    """Nothing would be known by it, but the event would say that something is."""
+    """It would make nothing known, but emit an event."""
     registry = deploy("OptimismRegistry")
     with undone(registry.node):
         put_predeploy(registry.node)
@@ -188,10 +188,10 @@ def a_zero_hash_recorded(deploy: Deploy) -> str:
 
 
 def _record(
-    deploy: Deploy, claim: bytes, output: Output, *, of: int = SOURCE_CHAIN, valid: bool = True
+    deploy: Deploy, claim: bytes, output: Output, *, chain: int = SOURCE_CHAIN, valid: bool = True
 ) -> str:
     games = Games(deploy)
-    game = games.propose(claim, of)
+    game = games.propose(claim, chain)
     if valid:
         games.settle(game, valid=True)
     return simulated_error(games.registry(), record_output(game, output))
@@ -214,7 +214,7 @@ def an_address_that_is_not_a_game(deploy: Deploy) -> str:
 
 @attack("OutputRegistry", "GameOfAnotherChain")
 def a_game_about_another_chain(deploy: Deploy) -> str:
-    return _record(deploy, OUTPUT.root, OUTPUT, of=OTHER_SOURCE)
+    return _record(deploy, OUTPUT.root, OUTPUT, chain=OTHER_SOURCE)
 
 
 @attack("OutputRegistry", "NotTheClaimedOutput")
@@ -234,7 +234,7 @@ def an_output_of_another_message_passer(deploy: Deploy) -> str:
 
 @attack("OutputRegistry", "NotTheClaimedOutput")
 def an_output_of_another_version(deploy: Deploy) -> str:
-    """Only version 0 says that the fourth word is a block's hash."""
+    """Only in version 0 is the fourth word a block hash."""
     words = OUTPUT.state_root + OUTPUT.message_passer + OUTPUT.block_hash
     return _record(deploy, keccak256((1).to_bytes(32, "big") + words), OUTPUT)
 
@@ -258,7 +258,7 @@ def deploy_attested(
 
 @cache
 def attested(deploy: Deploy, valid_until: int = HORIZON) -> Deployed:
-    """Two of three must sign."""
+    """A registry for which two of three must sign."""
     names = [signer.address for signer in SIGNERS[:3]]
     return deploy_attested(deploy, names, 2, valid_until)
 
@@ -272,7 +272,8 @@ def _attest(block_hash: bytes, *before: bytes, valid_until: int = HORIZON) -> Ru
     def run(deploy: Deploy) -> str:
         registry = attested(deploy, valid_until)
         calls = [
-            attest(NUMBER, each, _two_signatures(registry, each)) for each in (*before, block_hash)
+            attest(NUMBER, value, _two_signatures(registry, value))
+            for value in (*before, block_hash)
         ]
         return simulated_error(registry, *calls)
 
@@ -293,14 +294,14 @@ def _signed_by(*places: int) -> Run:
 
 
 def _signed_over(**other: object) -> Run:
-    """Signed over something else than what the registry expects."""
+    """Two signatures over other values than the registry expects."""
     return _attest_signatures(
-        lambda registry: [sign(each, registry, NUMBER, FIRST, **other) for each in SIGNERS[:2]]
+        lambda registry: [sign(signer, registry, NUMBER, FIRST, **other) for signer in SIGNERS[:2]]
     )
 
 
 def _second_signature(form: Callable[[bytes], bytes]) -> Run:
-    """The second signature of two in another form."""
+    """Two signatures, the second of which is changed."""
 
     def signatures(registry: Deployed) -> list[bytes]:
         first, second = _two_signatures(registry)
@@ -313,8 +314,8 @@ def _deploy_with(threshold: int, *signers: str) -> Run:
     def run(deploy: Deploy) -> str:
         try:
             deploy_attested(deploy, signers, threshold)
-        except TransactionReverted as refused:
-            return error_name("AttestedRegistry", refused.data)
+        except TransactionReverted as error:
+            return error_name("AttestedRegistry", error.data)
         return ""
 
     return run
@@ -338,7 +339,7 @@ _ATTESTED_ATTACKS: dict[str, dict[str, Run]] = {
     "ZeroHash": {"a_zero_hash_attested": _attest(bytes(32))},
     "AnotherHashAttested": {"an_attested_hash_replaced": _attest(FIRST, SECOND)},
     "TooFewSignatures": {"no_signature": _signed_by(), "one_signature_of_two": _signed_by(0)},
-    # Number three signs, but is not one of the registry's signers.
+    # Signer number 3 is not one of the registry's signers.
     "SignerNotExpected": {
         "one_signer_twice": _signed_by(0, 0),
         "signers_in_descending_order": _signed_by(1, 0),
@@ -354,17 +355,17 @@ _ATTESTED_ATTACKS: dict[str, dict[str, Run]] = {
         "a_signature_about_another_hash": _signed_over(blockHash=SECOND),
     },
     "SignatureMalformed": {
-        # Who sees a signature can make another one of it.
+        # Anyone can compute the signature with the other s.
         "a_signature_with_a_high_s": _second_signature(high_s_signature),
         "a_signature_with_another_v": _second_signature(
-            lambda one: one[:64] + bytes((one[64] - 27,))
+            lambda valid: valid[:64] + bytes((valid[64] - 27,))
         ),
-        "a_signature_with_a_v_of_29": _second_signature(lambda one: one[:64] + b"\x1d"),
-        "a_signature_with_a_byte_too_many": _second_signature(lambda one: one + b"\x00"),
-        "a_signature_with_a_byte_too_few": _second_signature(lambda one: one[:64]),
+        "a_signature_with_a_v_of_29": _second_signature(lambda valid: valid[:64] + b"\x1d"),
+        "a_signature_with_a_byte_too_many": _second_signature(lambda valid: valid + b"\x00"),
+        "a_signature_with_a_byte_too_few": _second_signature(lambda valid: valid[:64]),
         "a_signature_of_no_bytes": _second_signature(lambda _: b""),
         "a_signature_of_zeros": _second_signature(lambda _: bytes(64) + b"\x1b"),
-        "a_signature_beyond_the_order": _second_signature(lambda one: b"\xff" * 32 + one[32:]),
+        "a_signature_beyond_the_order": _second_signature(lambda valid: b"\xff" * 32 + valid[32:]),
         "a_signature_that_recovers_to_zero": _attest_signatures(
             lambda registry: [bytes(64) + b"\x1b", _two_signatures(registry)[1]]
         ),
@@ -384,15 +385,15 @@ def deploy_router(deploy: Deploy, registries: Mapping[int, str]) -> Deployed:
 
 
 def _deploy_router_with(chains: Sequence[int], registries: Callable[[str], Sequence[str]]) -> Run:
-    """`registries`: the addresses that the constructor gets, from that of an attested registry."""
+    """`registries` maps an attested registry's address to the addresses for the constructor."""
 
     def run(deploy: Deploy) -> str:
         attested = deploy_attested(deploy, [ONE], 1).address
         words = [chains, registries(attested)]
         try:
             deploy("FactsRouter", encode(["uint256[]", "address[]"], words))
-        except TransactionReverted as refused:
-            return error_name("FactsRouter", refused.data)
+        except TransactionReverted as error:
+            return error_name("FactsRouter", error.data)
         return ""
 
     return run

@@ -1,6 +1,4 @@
-"""An honest section that uses much memory: what stands behind it in a proof finds memory that is
-not zero.
-"""
+"""An honest section that uses much memory, so that later sections find memory that is not zero."""
 
 from queries.proving.accounts import encode_account
 from queries.proving.keccak import keccak256
@@ -18,14 +16,14 @@ from tests.queries.attacks.witness_parts import (
 )
 
 _NUMBER = 77
-_LEVELS = 24  # branches that the two accounts share, each full
+_LEVELS = 24  # full branches that the two accounts share
 
 
 def _state() -> tuple[bytes, bytes]:
-    """Its root, and a witness of two accounts, of which no fact is asked for."""
-    told = leaf(compact_account(EOA))
+    """The state root, and a witness of two accounts without fields."""
+    account = leaf(compact_account(EOA))
     end = keccak256(Leaf("0" * (63 - _LEVELS), encode_account(EOA)).encode())
-    below, own = {1: told, 2: told}, {1: end, 2: end}
+    below, own = {1: account, 2: account}, {1: end, 2: end}
     for level in range(_LEVELS, -1, -1):
         children = [own.get(nibble) or keccak256(bytes((level, nibble))) for nibble in range(16)]
         node = Branch(tuple(children))

@@ -1,4 +1,4 @@
-"""Forgeries by values, and by what is kept of them."""
+"""Forgeries with values, and with how they are stored."""
 
 from dataclasses import replace
 
@@ -63,7 +63,7 @@ def _with_balance(balance: int) -> AccountState:
 def _slot_proof(
     value: int, slot: bytes = SLOT, question: bytes = b"", truth: bytes = b""
 ) -> Forgery:
-    """An honest proof of the owner's slot, of which some block has this value."""
+    """An honest proof of a block in which the owner's slot has this value."""
     _, state, owner = owner_with_slots(slot, value=value)
     nodes = leaf(compact_account(owner, leaf(compact_slot(value))))
     return witness_forgery(
@@ -72,7 +72,7 @@ def _slot_proof(
 
 
 def _contradicting(first: Forgery, second: Forgery, error: str) -> Forgery:
-    """The source of hashes knows two blocks of one number; the second must not pass for proven."""
+    """The source of hashes has two blocks of one number; the second must not be accepted."""
     return Forgery(second.calldata, error, setup=(*first.setup, first.calldata, *second.setup))
 
 
@@ -89,7 +89,7 @@ def _unproven_read(question: bytes) -> Forgery:
 
 
 VALUES = {
-    # 12: the empty trie, the unset root
+    # The empty trie, the unset root
     "a_block_that_was_never_accumulated": _not_accumulated(NUMBER, TIME, HASH),
     "all_words_of_the_block_zero": _not_accumulated(0, 0, bytes(32)),
     "an_account_s_slots_without_the_account": witness_forgery(
@@ -99,7 +99,7 @@ VALUES = {
         slot_call(OWNER, SLOT),
         proven_answer(0),
     ),
-    # 13: values too long
+    # Values too long
     "a_slot_of_33_bytes": storage_forgery(
         (SLOT,), leaf(b"\x21\x01" + bytes(32)), (SLOT,), "NumberTooLong", proven_answer(0)
     ),
@@ -109,7 +109,7 @@ VALUES = {
     "a_balance_of_33_bytes": account_forgery(
         "5", account_trie("5"), leaf(b"\x21\x01\x01" + bytes(32) + b"\x07"), "NumberTooLong"
     ),
-    # 14: zero and unproven, and how facts are kept
+    # Zero and unproven; stored records
     "a_balance_too_large_for_the_record": _account_proof(
         _with_balance(2**184), account_field_call(OWNER), proven_answer(2**184)
     ),
@@ -143,7 +143,7 @@ VALUES = {
         _account_proof(_with_balance(6), mask=2),
         "AccountContradicted",
     ),
-    # Root and code hash are facts of their own in one block, and flags of the record in the other.
+    # Root and code hash are separate facts for one block, and flags of the record for the other.
     "a_contract_that_another_block_empties": _contradicting(
         _account_proof(CONTRACT, mask=ROOT_AND_CODE),
         _account_proof(EMPTIED, mask=2),
@@ -154,7 +154,7 @@ VALUES = {
         _account_proof(CONTRACT, mask=ROOT_AND_CODE),
         "AccountContradicted",
     ),
-    # Slot 1 and field 1, the balance, are facts of two kinds.
+    # Slot 1 and field 1, the balance, are facts of different kinds.
     "a_slot_read_as_a_balance": _slot_proof(
         5, BALANCE.to_bytes(32, "big"), account_field_call(OWNER), UNPROVEN
     ),

@@ -1,4 +1,4 @@
-"""Forgeries by where keys stand, by what their paths are compared with, and by what a node is."""
+"""Forgeries with the nodes of tries: their keys, paths, depths, kinds and encodings."""
 
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
@@ -42,30 +42,32 @@ PAIR = account_trie("aa1 aa2")  # below an extension
 TOP, FORK = PAIR.node(Extension), PAIR.branch("aa")
 SLOT = key("7")
 _, STATE, OWNER_STATE = owner_with_slots(SLOT)
-# Two slots that part at their last nibble, so that their leaves are embedded.
+# Two slots that diverge at their last nibble, so that their leaves are embedded.
 EMBEDDED_SLOTS = (key("0" * 63 + "1"), key("0" * 63 + "3"))
 
 
-def _embedded_siblings(kind: NodeKind, told: str, error: str) -> Forgery:
-    nodes = passed_extension(63, bytes((kind,)) + bytes.fromhex(told))
+def _embedded_siblings(kind: NodeKind, content: str, error: str) -> Forgery:
+    nodes = passed_extension(63, bytes((kind,)) + bytes.fromhex(content))
     return storage_forgery(EMBEDDED_SLOTS, nodes, (EMBEDDED_SLOTS[0],), error, proven_answer(0))
 
 
-def _in_place_of_child(names: str, told: bytes, error: str, denied: int | None = None) -> Forgery:
-    """`told` in the place of what is below the first nibble of the first name."""
+def _in_place_of_child(names: str, nodes: bytes, error: str, denied: int | None = None) -> Forgery:
+    """A witness with `nodes` in place of the child that the first name is below."""
     state, (first, *_) = account_trie(names), names.split()
-    nodes = branch(state.branch(), {int(first[0], 16): told})
+    nodes = branch(state.branch(), {int(first[0], 16): nodes})
     return account_forgery(first, state, nodes, error, denied)
 
 
 def _unanswered_key(answered: bytes, accounts: list[bytes], root: bytes, nodes: bytes) -> Forgery:
-    """An honest witness, of which a verifier could forget to answer one key: then it would take
-    what its memory holds for the answer.
-    """
+    """An honest witness; a verifier that skipped a key would answer with what its memory holds."""
     storage_root = 2
-    shown = encode_witness([account_request(name, 1 << storage_root) for name in accounts], nodes)
+    witness = encode_witness([account_request(name, 1 << storage_root) for name in accounts], nodes)
     return witness_forgery(
-        root, shown, "", account_field_call(answered, storage_root), proven_answer(EMPTY_TRIE_ROOT)
+        root,
+        witness,
+        "",
+        account_field_call(answered, storage_root),
+        proven_answer(EMPTY_TRIE_ROOT),
     )
 
 
@@ -80,41 +82,39 @@ def _another_account_s_storage() -> Forgery:
         1: leaf(compact_account(owners[0], leaf(compact_slot(6)))),
         2: leaf(compact_account(owners[1], leaf(compact_slot(5)))),
     }
-    shown = encode_witness(
+    witness = encode_witness(
         [account_request(name, 0, [SLOT]) for name in names], branch(state.branch(), swapped)
     )
     return witness_forgery(
-        state.root, shown, ROOT_MISMATCH, slot_call(names[0], SLOT), proven_answer(6)
+        state.root, witness, ROOT_MISMATCH, slot_call(names[0], SLOT), proven_answer(6)
     )
 
 
 def _empty_as_hash() -> Forgery:
-    """A child whose hash begins with 0x80, the head of nothing: no trie has it, but only because
-    nobody finds one.
-    """
+    """A child whose hash begins with 0x80, the RLP of nothing; no known node has such a hash."""
     children = [bytes([nibble]) * 32 for nibble in range(16)]
     children[1] = b"\x80" + bytes(31)
-    told = b"".join((children[0], children[15], *children[2:15]))
-    shown = encode_witness(
-        [account_request(key("1"))], chain(1, EMPTY_NODE, bytes((NodeKind.FULL,)) + told)
+    nodes = b"".join((children[0], children[15], *children[2:15]))
+    witness = encode_witness(
+        [account_request(key("1"))], chain(1, EMPTY_NODE, bytes((NodeKind.FULL,)) + nodes)
     )
     root = keccak256(Branch(tuple(children)).encode())
     return witness_forgery(
-        root, shown, ROOT_MISMATCH, account_field_call(key("1")), proven_answer(0)
+        root, witness, ROOT_MISMATCH, account_field_call(key("1")), proven_answer(0)
     )
 
 
 def _proof_ending_in_zero(cut: int, more: bytes, error: str) -> Forgery:
-    """Its last byte is zero, as is what stands behind the calldata."""
+    """The last byte is zero, like what follows the calldata."""
     owner = AccountState(1, 2, EMPTY_TRIE_ROOT, bytes([1]) * 31 + b"\x00")
-    shown = encode_witness([account_request(OWNER)], leaf(compact_account(owner)))
+    witness = encode_witness([account_request(OWNER)], leaf(compact_account(owner)))
     root = ChosenTrie({OWNER: encode_account(owner)}).root
-    return witness_forgery(root, shown[: len(shown) - cut] + more, error)
+    return witness_forgery(root, witness[: len(witness) - cut] + more, error)
 
 
 WALKS = {
-    # 1: keys not strictly ascending
-    # The leaf goes to the second; the first, with a slot, is told absent beside it.
+    # Keys not strictly ascending
+    # The leaf is assigned to the second; the first, with a slot, would be absent.
     "an_account_listed_twice": witness_forgery(
         STATE.root,
         encode_witness(
@@ -128,7 +128,7 @@ WALKS = {
     "a_slot_listed_twice": storage_forgery(
         (SLOT,), leaf(compact_slot(5)), (SLOT, SLOT), "KeysNotAscending", proven_answer(0)
     ),
-    # Below an extension that both pass, the one that is not beside the others is forgotten.
+    # Below an extension that both pass, the key apart from the others would be skipped.
     "accounts_in_descending_order": account_forgery(
         "aa2 ab aa1",
         PAIR,
@@ -136,7 +136,7 @@ WALKS = {
         "KeysNotAscending",
         2,
     ),
-    # 2: stray bits, wrong lengths
+    # Stray bits, wrong lengths
     "a_stray_nibble_before_an_odd_path": _in_place_of_child(
         "1 2", foreign_leaf(TWO.node(Leaf, "1").path, LEAF.value, spare="f"), "KeyNotAbsent", 0
     ),
@@ -149,12 +149,12 @@ WALKS = {
     "a_passed_path_longer_than_the_rest": _in_place_of_child(
         "1 2", passed_extension(64, EMPTY_NODE), "PathTooLong"
     ),
-    # 3: above where keys part, at a shifted depth, across a merge
-    # The key goes on with b, and the branch is asked where its nibble before, a, leads.
+    # Above where keys diverge, at a shifted depth, across a merge
+    # The key continues with b, and the branch would be followed by its previous nibble, a.
     "depth_a_branch_at_a_shifted_depth": _in_place_of_child(
         "ab ac 1", chain(0, branch(account_trie("ab ac 1").branch("a"))), "ChainWithoutNodes", 0
     ),
-    # A chain in a chain: at nibble 0 the branch of nibble 1 has no child of the key's.
+    # A chain in a chain: at nibble 0, the branch of nibble 1 has no child for the key.
     "depth_a_branch_at_the_root_s_depth": account_forgery(
         "12",
         account_trie("12 13 20"),
@@ -172,7 +172,7 @@ WALKS = {
         "ChainWithoutNodes",
         0,
     ),
-    # Two nibbles upwards from depth 2, below a branch: the chain would end above its own place.
+    # Two nibbles up from depth 2, below a branch: the chain would end above its own depth.
     "depth_an_extension_that_ends_above_its_depth": _in_place_of_child(
         "aaa1 aaa2 1",
         chain(2, branch(account_trie("aaa1 aaa2 1").branch("aaa")), bytes((NodeKind.PASS, 2))),
@@ -202,8 +202,8 @@ WALKS = {
     "depth_nodes_deeper_than_a_key": account_forgery(
         "1", ONE, chain(65, EMPTY_NODE), "PathTooLong"
     ),
-    # 4: an embedded sibling that is not one list
-    # Child 0 would take no room, and the place of child 0, empty, pass for that of child 1.
+    # An embedded sibling that is not one list
+    # Child 0 would take no bytes, and its empty item would pass for child 1.
     "an_embedded_sibling_of_no_bytes": _embedded_siblings(
         NodeKind.MIXED, "000d000d bf c22005 c22005", "NotEmbedded"
     ),
@@ -216,9 +216,9 @@ WALKS = {
     "an_embedded_child_of_a_malformed_extension": account_forgery(
         "1", ONE, bytes((NodeKind.MISS, 1, 2)) + b"\x80", "NotEmbedded"
     ),
-    # 5: storage that feeds another account, or none
+    # Storage of another account, or none
     "another_account_s_storage": _another_account_s_storage(),
-    # The root is rebuilt from the slots, and what is told beside it is not looked at.
+    # The root is rebuilt from the slots, and the provided one is not read.
     "a_storage_root_provided_with_its_slots": witness_forgery(
         STATE.root,
         encode_witness(
@@ -229,7 +229,7 @@ WALKS = {
         slot_call(OWNER, SLOT),
         proven_answer(0),
     ),
-    # 6: absence that does not cover the key's place
+    # Absence that does not cover the key
     "the_key_s_own_leaf_declared_foreign": account_forgery(
         "1", ONE, foreign_leaf(LEAF.path, LEAF.value), "KeyNotAbsent", 0
     ),
@@ -281,7 +281,7 @@ WALKS = {
         "",
         proven_answer(0),
     ),
-    # 7: bytes left over, or read past the end
+    # Bytes left over, or read past the end
     "the_last_zero_cut_off": _proof_ending_in_zero(1, b"", "ProofEndMismatch"),
     "a_byte_left_over": _proof_ending_in_zero(0, b"\0", "UnknownSection"),
     "a_byte_between_the_nodes_of_a_chain": account_forgery(
@@ -294,7 +294,7 @@ WALKS = {
         encode_witness([account_request(OWNER)], leaf(bytes((40, 1)) + b"b" * 40 + b"\x01")),
         "NumberTooLong",
     ),
-    # 8: the kind of a node
+    # The kind of a node
     "a_leaf_provided_as_an_extension": account_forgery(
         "1", ONE, passed_extension(64, EMPTY_NODE), ROOT_MISMATCH, 0
     ),
@@ -302,7 +302,7 @@ WALKS = {
         "aa1", PAIR, foreign_leaf("b" * 64, TOP.child), ROOT_MISMATCH, 0
     ),
     "a_node_of_no_kind": account_forgery("1", ONE, b"\x09", "UnknownNode"),
-    # 9: embedded or hashed
+    # Embedded or hashed
     "a_hash_provided_as_embedded": account_forgery(
         "1",
         TWO,
@@ -313,15 +313,15 @@ WALKS = {
         NodeKind.BRANCH, "0008 c22005" + "00" * 29, ROOT_MISMATCH
     ),
     "nothing_provided_as_a_hash": _empty_as_hash(),
-    # 10: a branch's value
+    # A branch's value
     "a_branch_that_holds_a_value": account_forgery(
         "3",
-        ChosenTrie({b"": b"a value", **{key(each): encode_account(EOA) for each in "12"}}),
+        ChosenTrie({b"": b"a value", **{key(prefix): encode_account(EOA) for prefix in "12"}}),
         branch(TWO.branch()),
         ROOT_MISMATCH,
     ),
-    # 11: a child's place comes from the key
-    # Both keys go on alike; the first one's leaf is given to the second, and the first is gone.
+    # A child's position comes from the key
+    # The first key's leaf is assigned to the second, and the first would be skipped.
     "a_leaf_assigned_to_a_key_of_another_child": account_forgery(
         "1 2",
         TWO,

@@ -30,12 +30,12 @@ from tests.queries.attacks.forgery import (
 )
 from tests.queries.attacks.tall_section import SECTION, SETUP
 from tests.queries.attacks.witness_parts import field_words, word
-from tests.queries.tries.broken_witnesses import broken, made_up
-from tests.queries.tries.fuzzing import CASES, for_each, tell
-from tests.queries.tries.lying_witnesses import lying
+from tests.queries.tries.broken_witnesses import broken_witness, made_up_witness
+from tests.queries.tries.fuzzing import CASES, for_each, report
+from tests.queries.tries.lying_witnesses import lying_witness
 from tests.queries.tries.random_tries import RandomAccount, RandomKey, random_states
 from tests.queries.tries.second_opinion import BuiltState
-from tests.queries.tries.trie_shapes import SHAPES, shapes_of
+from tests.queries.tries.trie_shapes import SHAPES, shapes
 from tests.rigs.local_chain import Deployed, error_name
 
 pytestmark = pytest.mark.no_database
@@ -127,14 +127,14 @@ def test_all_agree_on_every_value(registry: Deployed, capsys: pytest.CaptureFixt
     met: Counter[str] = Counter()
 
     def agree(accounts: Sequence[RandomAccount]) -> None:
-        built = BuiltState.of(accounts)
+        built = BuiltState.build(accounts)
         requests = built.requests()
         check_checker(built, requests)
         check_reader(built, requests)
         for several in apart(requests):
             witness = build_witness(several)
             assert compare(registry, witness, read(witness)) == ACCEPTED
-        met.update(shapes_of([request.proof for request in requests]))
+        met.update(shapes([request.proof for request in requests]))
         met["state tries"] += 1
         met["accounts"] += len(requests)
         met["slots"] += sum(len(request.proof.slots) for request in requests)
@@ -142,7 +142,7 @@ def test_all_agree_on_every_value(registry: Deployed, capsys: pytest.CaptureFixt
     try:
         for_each(random_states(), agree)
     finally:
-        tell(capsys, *(f"{number:>8}  {what}" for what, number in sorted(met.items())))
+        report(capsys, *(f"{number:>8}  {what}" for what, number in sorted(met.items())))
     assert met["state tries"] >= CASES
     assert [shape for shape in SHAPES if not met[shape]] == []
 
@@ -193,7 +193,10 @@ def apart(requests: Sequence[AccountRequest]) -> list[list[AccountRequest]]:
 def _not_honest(built: BuiltState) -> st.SearchStrategy[tuple[BuiltState, bytes]]:
     """One that lies twice as often as one that is broken."""
     honest = build_witness(built.requests())
-    return st.tuples(st.just(built), st.one_of(lying(built), lying(built), broken(honest)))
+    return st.tuples(
+        st.just(built),
+        st.one_of(lying_witness(built), lying_witness(built), broken_witness(honest)),
+    )
 
 
 def test_what_is_read_under_the_true_root_is_true(
@@ -212,9 +215,9 @@ def test_what_is_read_under_the_true_root_is_true(
         count[ended] += 1
 
     try:
-        for_each(random_states().map(BuiltState.of).flatmap(_not_honest), agree, times=1.5)
+        for_each(random_states().map(BuiltState.build).flatmap(_not_honest), agree, times=1.5)
     finally:
-        tell(capsys, "wrong witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
+        report(capsys, "wrong witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
     true = sum(number for ended, number in count.items() if ended.endswith(TRUE))
     assert min(count[REFUSED], true) > CASES // 20
     assert count[ACCEPTED + TRUE]
@@ -229,9 +232,9 @@ def test_witnesses_of_no_trie_have_one_root_or_none(
         count[compare(registry, witness, read(witness))] += 1
 
     try:
-        for_each(made_up(), agree, times=3)
+        for_each(made_up_witness(), agree, times=3)
     finally:
-        tell(capsys, "made up witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
+        report(capsys, "made up witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
     assert min(count[ACCEPTED], count[REFUSED]) > CASES // 20
 
 
@@ -240,7 +243,7 @@ def test_more_levels_than_a_walk_goes_down_are_refused_by_name(registry: Deploye
     or 65. The stack would run out by 76. Our own reader draws the same line.
     """
     for shared, error in ((32, ""), (33, "TooManyLevels")):
-        state = BuiltState.of([_deep_account(key) for key in _fan(shared)])
+        state = BuiltState.build([_deep_account(key) for key in _fan(shared)])
         witness = build_witness(state.requests())
         *_, proof = registry.simulate([set_accumulated(state.trie.root), prove(witness)])
         assert (read(witness) is None) == bool(error)
@@ -249,10 +252,12 @@ def test_more_levels_than_a_walk_goes_down_are_refused_by_name(registry: Deploye
 
 def test_a_walk_may_have_more_nodes_than_levels(registry: Deployed) -> None:
     """Of eighty accounts side by side none lies deeper for the others."""
-    keys = [RandomKey(bytes((place, *bytes(31))), held=True, asked=True) for place in range(80)]
+    keys = [
+        RandomKey(bytes((place, *bytes(31))), exists=True, requested=True) for place in range(80)
+    ]
     fields = frozenset({AccountField.BALANCE})
     of = [RandomAccount(key, 1, 1, EMPTY_CODE_HASH, fields, (), ()) for key in keys]
-    witness = build_witness(BuiltState.of(of).requests())
+    witness = build_witness(BuiltState.build(of).requests())
     assert compare(registry, witness, read(witness)) == ACCEPTED
 
 
@@ -261,10 +266,10 @@ def _fan(shared: int) -> list[RandomKey]:
     pair = ["0" * shared + nibble + "0" * (63 - shared) for nibble in "12"]
     beside = ["0" * place + "f" * (64 - place) for place in range(shared)]
     keys = [(key, True) for key in pair] + [(key, False) for key in beside]
-    return [RandomKey(bytes.fromhex(key), held=True, asked=asked) for key, asked in keys]
+    return [RandomKey(bytes.fromhex(key), exists=True, requested=asked) for key, asked in keys]
 
 
 def _deep_account(key: RandomKey) -> RandomAccount:
-    slots = tuple(_fan(30)) if key.asked else ()
+    slots = tuple(_fan(30)) if key.requested else ()
     fields, values = frozenset({AccountField.BALANCE}), tuple(range(1, len(slots) + 1))
     return RandomAccount(key, 1, 1, EMPTY_CODE_HASH, fields, slots, values)

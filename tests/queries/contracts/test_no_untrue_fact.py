@@ -16,9 +16,9 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import load_artifact, selector
 from tests.queries.sequences.calls import Step, functions, is_writing, sequences
-from tests.queries.sequences.proofs import absent_behind_present
-from tests.queries.sequences.registries import Trial, attested, native, optimism, output
-from tests.queries.tries.fuzzing import CASES, for_each, tell
+from tests.queries.sequences.proofs import absent_after_present
+from tests.queries.sequences.registries import Target, Trial, attested, native, optimism, output
+from tests.queries.tries.fuzzing import CASES, for_each, report
 from tests.rigs.local_chain import signature_of
 from tests.verified import VERIFY
 
@@ -45,28 +45,28 @@ SEQUENCES = max(CASES // 3, 1)
 def test_no_sequence_of_calls_makes_an_untrue_fact(
     aged_node: LocalNode, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    trial = TRIALS[name](aged_node)
-    played = trial.played
+    trial = TRIALS[name](Target(aged_node))
+    checker = trial.checker
     try:
-        for_each(sequences(trial.possible), played.check)
+        for_each(sequences(trial.actions), checker.check)
     finally:
-        tell(capsys, f"{name}:", *told(trial))
+        report(capsys, f"{name}:", *told(trial))
     for signature in written(trial):
         if signature != ENDING:
-            assert played.met["taken", selector(signature)], signature
+            assert checker.outcomes["taken", selector(signature)], signature
     # Each header of these chains has the root of the state after it.
-    assert played.met["refused", selector(ENDING)]
-    assert not played.met["taken", selector(ENDING)]
-    assert played.met["refused", selector("prove()")]
-    assert played.facts > SEQUENCES // 3
+    assert checker.outcomes["refused", selector(ENDING)]
+    assert not checker.outcomes["taken", selector(ENDING)]
+    assert checker.outcomes["refused", selector("prove()")]
+    assert checker.facts > SEQUENCES // 3
 
 
 def test_what_is_absent_is_zero_behind_another_section(aged_node: LocalNode) -> None:
     """Where memory is not zero any more."""
-    played = native(aged_node).played
-    played.check([Step(absent_behind_present())])
-    assert played.met["taken", selector("prove()")]
-    assert played.facts
+    checker = native(Target(aged_node)).checker
+    checker.check([Step(absent_after_present())])
+    assert checker.outcomes["taken", selector("prove()")]
+    assert checker.facts
 
 
 @pytest.mark.parametrize("name", REGISTRIES)
@@ -74,8 +74,8 @@ def test_every_function_is_called_and_every_reading_is_judged(
     aged_node: LocalNode, name: str
 ) -> None:
     """By the ABI: a function that is new has to be given its truth, or a way to call it rightly."""
-    trial = TRIALS[name](aged_node)
-    judged = {VERIFY, *(question.call[:4] for question in trial.played.questions)}
+    trial = TRIALS[name](Target(aged_node))
+    judged = {VERIFY, *(question.call[:4] for question in trial.checker.questions)}
     left_out = {
         signature_of(entry)
         for entry in functions(load_artifact(REGISTRIES[name]).abi)
@@ -94,15 +94,15 @@ def test_every_function_is_called_and_every_reading_is_judged(
 
 
 def written(trial: Trial) -> list[str]:
-    return [signature_of(each) for each in functions(trial.possible.abi) if is_writing(each)]
+    return [signature_of(each) for each in functions(trial.actions.abi) if is_writing(each)]
 
 
 def told(trial: Trial) -> list[str]:
     """What was met: functions called, taken and refused."""
-    names = {selector(signature_of(each)): each["name"] for each in functions(trial.possible.abi)}
-    met = trial.played.met
+    names = {selector(signature_of(each)): each["name"] for each in functions(trial.actions.abi)}
+    met = trial.checker.outcomes
     counted = Counter({f"{names.get(call, 'anything else')} {end}": 0 for end, call in met})
     for (end, call), count in met.items():
         counted[f"{names.get(call, 'anything else')} {end}"] += count
-    counts = {"steps": trial.played.steps, "facts read at their ends": trial.played.facts}
+    counts = {"steps": trial.checker.steps, "facts read at their ends": trial.checker.facts}
     return [f"{count:>8}  {what}" for what, count in (*counts.items(), *sorted(counted.items()))]

@@ -12,10 +12,10 @@ from explorer.demo.local_node import LocalNode
 from tests.queries.attacks.checks import ALL_CHECKS
 from tests.queries.attacks.switched_checks import SWITCH, switched_build
 from tests.queries.sequences.calls import Step, sequences
-from tests.queries.sequences.played import UntrueFact
-from tests.queries.sequences.proofs import absent_behind_present
-from tests.queries.sequences.registries import Trial, attested, native, optimism, output
-from tests.queries.tries.fuzzing import CASES, IS_LONG, for_each
+from tests.queries.sequences.checker import UntrueFactError
+from tests.queries.sequences.proofs import absent_after_present
+from tests.queries.sequences.registries import Target, Trial, attested, native, optimism, output
+from tests.queries.tries.fuzzing import CASES, IS_FUZZ_RUN, for_each
 
 pytestmark = [
     pytest.mark.no_database,
@@ -25,7 +25,7 @@ pytestmark = [
     ),
 ]
 
-UNTIL_FOUND = 10_000 if IS_LONG else 3_000
+UNTIL_FOUND = 10_000 if IS_FUZZ_RUN else 3_000
 contradicting = partial(optimism, contradicts_itself=True)
 # A check by where it stands and how its text begins, and the registry that is played without it.
 FOUND_SOON = (("ProofReader", "_readHeaders", "!_isKnown", native),)
@@ -44,7 +44,7 @@ FOUND_AT_LENGTH = (
     ("OutputRegistry", "_isKnown", "recorded", output),
     ("AttestedRegistry", "attest", "!isSigner", attested),
 )
-WITHOUT = FOUND_SOON + (FOUND_AT_LENGTH if IS_LONG else ())
+WITHOUT = FOUND_SOON + (FOUND_AT_LENGTH if IS_FUZZ_RUN else ())
 
 
 def without(
@@ -56,14 +56,16 @@ def without(
         for number, check in enumerate(ALL_CHECKS, 1)
         if (check.contract, check.function) == (contract, function) and check.text.startswith(text)
     )
-    return make(node, switched_build(ALL_CHECKS).__getitem__, {SWITCH: {"balance": hex(number)}})
+    return make(
+        Target(node, switched_build(ALL_CHECKS).__getitem__, {SWITCH: {"balance": hex(number)}})
+    )
 
 
 @pytest.mark.parametrize("text", ["putWord(walk.answers", "putWord(answer", "_putAccount("])
 def test_an_absent_key_without_its_zero_is_found(aged_node: LocalNode, text: str) -> None:
     trial = without(aged_node, native, "ProofReader", "_absent", text)
-    with pytest.raises(UntrueFact):
-        trial.played.check([Step(absent_behind_present())])
+    with pytest.raises(UntrueFactError):
+        trial.checker.check([Step(absent_after_present())])
 
 
 @pytest.mark.parametrize(("contract", "function", "text", "make"), WITHOUT)
@@ -71,7 +73,7 @@ def test_without_a_check_something_untrue_is_read(
     aged_node: LocalNode, contract: str, function: str, text: str, make: Callable[..., Trial]
 ) -> None:
     trial = without(aged_node, make, contract, function, text)
-    with pytest.raises(UntrueFact):
+    with pytest.raises(UntrueFactError):
         for_each(
-            sequences(trial.possible), trial.played.check, times=UNTIL_FOUND / CASES, smallest=False
+            sequences(trial.actions), trial.checker.check, times=UNTIL_FOUND / CASES, shrink=False
         )
