@@ -1,6 +1,6 @@
-"""Where the registries of other chains' pasts learn block hashes.
+"""The sources of block hashes of registries for other chains.
 
-What they refuse is in tests/queries/attacks/registry_attacks.py, which test_forgeries runs.
+Refusals are in tests/queries/attacks/registry_attacks.py, which test_forgeries runs.
 """
 
 from functools import partial
@@ -50,7 +50,7 @@ def optimism(shared_node: LocalNode) -> Deployed:
     return Deployed(shared_node, "OptimismRegistry")
 
 
-def test_the_newest_block_of_the_l1_is_known_until_the_next(optimism: Deployed) -> None:
+def test_the_newest_l1_block_is_known_until_the_next(optimism: Deployed) -> None:
     move_on(optimism.node, NUMBER, HEADER.hash)
     with undone(optimism.node):
         assert accumulates(optimism)
@@ -58,7 +58,7 @@ def test_the_newest_block_of_the_l1_is_known_until_the_next(optimism: Deployed) 
     assert optimism.refusal(ACCUMULATE) == "BlockNotKnown"
 
 
-def test_a_recorded_block_is_known_for_ever(optimism: Deployed) -> None:
+def test_a_recorded_block_stays_known(optimism: Deployed) -> None:
     move_on(optimism.node, NUMBER, HEADER.hash)
     assert [events(optimism, RECORD) for _ in range(2)] == [1, 0]
     move_on(optimism.node, NUMBER + 9, OTHER_HASH)
@@ -75,7 +75,7 @@ def test_a_hash_is_not_taken_for_another_number(optimism: Deployed) -> None:
 # An OP-stack chain, on its L1
 
 
-def test_the_hash_of_a_valid_game_is_known_for_ever(shared_node: LocalNode) -> None:
+def test_the_hash_of_a_valid_game_stays_known(shared_node: LocalNode) -> None:
     games = Games(partial(Deployed, shared_node))
     registry = games.registry()
     output = output_with_hash(HEADER.hash)
@@ -96,7 +96,7 @@ def test_without_an_anchor_state_registry_nothing_is_recorded(shared_node: Local
     assert registry.refusal(record_output(OTHER_SIGNER.address, OUTPUT)) == "0x"
 
 
-# On the word of signers
+# Attested by signers
 
 
 def deployed(node: LocalNode, *valid_until: int) -> Deployed:
@@ -105,28 +105,30 @@ def deployed(node: LocalNode, *valid_until: int) -> Deployed:
 
 
 def attestation(
-    registry: Deployed, *places: int, number: int = NUMBER, block_hash: bytes = HEADER.hash
+    registry: Deployed, *signers: int, number: int = NUMBER, block_hash: bytes = HEADER.hash
 ) -> bytes:
-    signers = [SIGNERS[place] for place in places]
-    return attest(number, block_hash, signed_by(signers, registry, number, block_hash))
+    chosen = [SIGNERS[index] for index in signers]
+    return attest(number, block_hash, signed_by(chosen, registry, number, block_hash))
 
 
 def test_enough_signers_make_a_hash_known(shared_node: LocalNode) -> None:
     attested = deployed(shared_node)
     assert attested.refusal(ACCUMULATE) == "BlockNotKnown"
-    for places in ((0, 1), (0, 2), (1, 2), (0, 1, 2)):
+    for signers in ((0, 1), (0, 2), (1, 2), (0, 1, 2)):
         with undone(shared_node):
-            attested.send(attestation(attested, *places))
-            assert accumulates(attested), places
+            attested.send(attestation(attested, *signers))
+            assert accumulates(attested), signers
 
 
 def test_attesting_again_succeeds_and_writes_nothing(shared_node: LocalNode) -> None:
     attested = deployed(shared_node)
-    calls = [attestation(attested, *places) for places in ((0, 1), (1, 2), (0, 1))]
+    calls = [attestation(attested, *signers) for signers in ((0, 1), (1, 2), (0, 1))]
     assert [events(attested, call) for call in calls] == [1, 0, 0]
 
 
-def test_after_its_end_nothing_is_attested_and_what_was_stays(shared_node: LocalNode) -> None:
+def test_after_the_end_attesting_is_refused_and_attested_hashes_stay(
+    shared_node: LocalNode,
+) -> None:
     latest = shared_node.rpc.ask("eth_getBlockByNumber", "latest", False)  # noqa: FBT003
     end = int(latest["timestamp"], 16) + 1_000
     with undone(shared_node):
@@ -139,7 +141,7 @@ def test_after_its_end_nothing_is_attested_and_what_was_stays(shared_node: Local
         assert accumulates(registry)
 
 
-def test_a_wallet_finds_the_domain_of_the_signatures(shared_node: LocalNode) -> None:
+def test_the_signing_domain_is_published(shared_node: LocalNode) -> None:
     """EIP-5267."""
     attested = deployed(shared_node)
     types = ["bytes1", "string", "string", "uint256", "address", "bytes32", "uint256[]"]

@@ -1,7 +1,7 @@
-"""The native registry on a chain of real transactions, proving that chain's own past to it.
+"""The native registry on a chain of real transactions.
 
-An earlier block's state is proven after it has changed, with what the node answers, and compared
-with what the node says of that block when it is asked plainly.
+An earlier block's state is proven after it has changed, and compared with what the node answers
+about that block without proofs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.no_database
 
 BALANCES = (0, 1, 2**184 - 1, 2**184, 2**256 - 2, 2**256 - 1)
 EDGE_ACCOUNTS = [bytes((0x50 + number,)) * 20 for number in range(len(BALANCES))]
-NO_SIGNER = [bytes.fromhex("77" * 20), bytes.fromhex("00000000000000000000000000000000000000f0")]
+ABSENT = [bytes.fromhex("77" * 20), bytes.fromhex("00000000000000000000000000000000000000f0")]
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Story:
 
     @property
     def accounts(self) -> dict[bytes, Sequence[int]]:
-        """Whom to ask for, each with slots; those without storage prove that they have none."""
+        """Accounts with their slots; absent accounts have slots too."""
         without: dict[bytes, Sequence[int]] = dict.fromkeys(EDGE_ACCOUNTS, ())
         payer = bytes.fromhex(self.chain.node.payer[2:])
-        absent = {NO_SIGNER[0]: (), NO_SIGNER[1]: (0, 2**256 - 1)}
+        absent = {ABSENT[0]: (), ABSENT[1]: (0, 2**256 - 1)}
         return {self.holder: SLOTS, payer: (), **without, **absent}
 
     def registry(self, *sections: bytes) -> Deployed:
@@ -58,15 +58,15 @@ class Story:
         header = self.chain.header(self.block if number is None else number)
         return HeaderStep(header, accumulate=True)
 
-    def whole(self) -> HeaderStep:
-        """The header, to be accumulated, with all that there is to prove of the block."""
+    def full_step(self) -> HeaderStep:
+        """The header, to be accumulated, with all facts of the block."""
         witness = self.chain.witness(self.block, self.accounts)
         return HeaderStep(self.chain.header(self.block), witness, accumulate=True)
 
-    def of_accumulated(self) -> bytes:
+    def accumulated_section(self) -> bytes:
         header = self.chain.header(self.block)
         words = (header.number, header.timestamp, header.hash)
-        return accumulated_section(*words, self.whole().witness)
+        return accumulated_section(*words, self.full_step().witness)
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +85,8 @@ def story() -> Iterator[Story]:
         yield Story(chain, holder, block)
 
 
-def assert_all_is_read(story: Story, registry: Deployed) -> None:
-    """Every fact is read as the node states it of that block, and in both ways of reading."""
+def assert_all_facts(story: Story, registry: Deployed) -> None:
+    """Every fact is read, with and without `try`, as the node states it."""
     facts: dict[tuple[str, bytes, int, object], bytes] = {}
     for account, slots in story.accounts.items():
         for field, content in enumerate(field_words(story.chain.state(story.block, account))):
@@ -98,16 +98,16 @@ def assert_all_is_read(story: Story, registry: Deployed) -> None:
             facts[question, account, story.block, word(slot)] = value
     for (question, *arguments), content in facts.items():
         assert registry.ask(call_data(question, *arguments)) == content
-        tried = f"try{question[0].upper()}{question[1:]}"
-        assert registry.ask(call_data(tried, *arguments)) == word(1) + content
+        try_signature = f"try{question[0].upper()}{question[1:]}"
+        assert registry.ask(call_data(try_signature, *arguments)) == word(1) + content
 
 
-def test_a_past_block_in_one_transaction(story: Story) -> None:
-    registry = story.registry(headers_section([story.whole()]))
-    assert_all_is_read(story, registry)
+def test_every_fact_of_a_past_block_is_proven_in_one_transaction(story: Story) -> None:
+    registry = story.registry(headers_section([story.full_step()]))
+    assert_all_facts(story, registry)
     balances = [story.chain.state(story.block, account).balance for account in EDGE_ACCOUNTS]
     assert balances == list(BALANCES)
-    for account in NO_SIGNER:
+    for account in ABSENT:
         assert story.chain.state(story.block, account) == ABSENT_ACCOUNT
     for name, (position, size, value) in VARIABLES.items():
         content = registry.reads.slot_value(story.holder, story.block, position.slot)
@@ -115,31 +115,31 @@ def test_a_past_block_in_one_transaction(story: Story) -> None:
         assert content >> 8 * position.byte_offset & (1 << 8 * size) - 1 == value, name
 
 
-def test_a_block_that_has_left_the_window_of_blockhash(story: Story) -> None:
-    """From there on EIP-2935's contract is asked for its hash; the leaf needs neither."""
+def test_blocks_older_than_256_are_proven(story: Story) -> None:
+    """EIP-2935's contract has the hash; an accumulated leaf needs none."""
     accumulated = story.registry(headers_section([story.header()]))
     story.chain.mine(300)
-    known = story.registry(headers_section([story.whole()]))
-    accumulated.send(prove_call([story.of_accumulated()]))
+    known = story.registry(headers_section([story.full_step()]))
+    accumulated.send(prove_call([story.accumulated_section()]))
     for registry in (known, accumulated):
-        assert_all_is_read(story, registry)
+        assert_all_facts(story, registry)
 
 
-def test_a_block_that_has_left_every_window(story: Story) -> None:
-    """Mining as many blocks takes the node a minute, so the number of the next one is made up."""
+def test_blocks_older_than_8191_need_a_child_or_an_accumulated_leaf(story: Story) -> None:
+    """The block number is overridden, because mining so many blocks takes a minute."""
     registry = story.registry(headers_section([story.header()]))
     last = story.block + 8191
-    by_hash = headers_section([story.whole()])
-    by_child = headers_section([story.header(story.block - 1), story.whole()])
+    by_hash = headers_section([story.full_step()])
+    by_child = headers_section([story.header(story.block - 1), story.full_step()])
 
-    def outcomes(asked: Deployed, section: bytes) -> list[bool]:
-        call = {"to": asked.address, "data": f"0x{prove_call([section]).hex()}"}
-        given: list[Any] = [
+    def outcomes(registry: Deployed, section: bytes) -> list[bool]:
+        call = {"to": registry.address, "data": f"0x{prove_call([section]).hex()}"}
+        parameters: list[Any] = [
             (call, "latest", {}, {"number": hex(number)}) for number in (last, last + 1)
         ]
-        answers = story.chain.node.rpc.ask_many("eth_call", given)
+        answers = story.chain.node.rpc.ask_many("eth_call", parameters)
         return [not isinstance(answer, NodeRefused) for answer in answers]
 
     assert outcomes(story.registry(), by_hash) == [True, False]
-    for section in (by_hash, by_child, story.of_accumulated()):
+    for section in (by_hash, by_child, story.accumulated_section()):
         assert outcomes(registry, section) == [True, True]
