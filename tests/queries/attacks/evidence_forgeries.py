@@ -10,19 +10,19 @@ from queries.contracts.abi import call_data
 from queries.proving.accounts import encode_account
 from queries.proving.registry_calls import HISTORY_RING as RING
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call
-from tests.queries.attacks.forgery import HASH, TIME, Forgery, proven_answer, set_accumulated
+from tests.queries.attacks.forgery import HASH, TIME, Forgery, answer, set_accumulated
 from tests.queries.attacks.header_forgeries import field_mask, set_hash
 from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.hop_forgeries import HISTORY, STRANGER, history_account, slot_key
 from tests.queries.attacks.witness_parts import (
     ChosenTrie,
-    account_request,
     branch,
     compact_account,
     compact_slot,
     encode_witness,
+    extension,
     leaf,
-    passed_extension,
+    request,
 )
 
 State = tuple[bytes, bytes]  # its root, and a witness
@@ -44,12 +44,12 @@ def state(values: Mapping[int, int], slots: tuple[int, ...], owner: bytes = HIST
         (first, *_), (last, *_) = min(keys.items()), max(keys.items())
         length = next(at for at in range(len(first)) if first[at] != last[at])
         leaves = {int(key[length], 16): nodes for key, nodes in keys.items()}
-        nodes = passed_extension(length, branch(storage.branch(first[:length]), leaves))
+        nodes = extension(length, branch(storage.branch(first[:length]), leaves))
     else:
         ((slot, value),) = values.items()
         nodes = leaf(compact_slot(value), sorted(slots).index(slot))
     root = ChosenTrie({owner: encode_account(account)}).root
-    names = [account_request(owner, 0, [slot_key(slot) for slot in sorted(slots)])]
+    names = [request(owner, 0, [slot_key(slot) for slot in sorted(slots)])]
     return root, encode_witness(names, leaf(compact_account(account, nodes)))
 
 
@@ -153,7 +153,7 @@ def _fact_of_an_ended_block(kind: str) -> Forgery:
     question = call_data(signature, HISTORY[:20], FIRST + 1, slot_key(slot))
     if kind == "in one transaction":
         call = call_data("multicall(bytes[])", [before.pop(), call])
-    return Forgery(call, "BeyondHorizon", question, proven_answer(PARENT_WORD), tuple(before))
+    return Forgery(call, "BeyondHorizon", question, answer(PARENT_WORD), tuple(before))
 
 
 SLOT = (FIRST - 1) % RING

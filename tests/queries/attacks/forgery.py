@@ -13,11 +13,11 @@ from queries.proving.registry_calls import PROVE_SELECTOR, accumulated_section, 
 from tests.queries.attacks.witness_parts import (
     EOA,
     ChosenTrie,
-    account_request,
     compact_account,
     encode_witness,
     key,
     leaf,
+    request,
 )
 
 NUMBER, TIME, HASH = 1000, 1_700_000_000, bytes([9]) * 32
@@ -45,16 +45,16 @@ class Forgery:
         return replace(self, calldata=calldata, setup=(*setup, *self.setup))
 
 
-def proven_answer(value: int | bytes) -> bytes:
+def answer(value: int | bytes) -> bytes:
     word = value if isinstance(value, bytes) else value.to_bytes(32, "big")
     return (1).to_bytes(32, "big") + word
 
 
-def account_field_call(name: bytes, field: int = BALANCE) -> bytes:
+def read_field(name: bytes, field: int = BALANCE) -> bytes:
     return call_data("tryAccountField(address,uint256,uint8)", name[:20], NUMBER, field)
 
 
-def slot_call(name: bytes, slot: bytes) -> bytes:
+def read_slot(name: bytes, slot: bytes) -> bytes:
     signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
     return call_data(signature, name[:20], NUMBER, slot)
 
@@ -64,7 +64,7 @@ def set_accumulated(root: bytes, number: int = NUMBER) -> bytes:
     return call_data("setAccumulated(uint256,uint256,bytes32,bytes32)", number, TIME, HASH, root)
 
 
-def witness_forgery(
+def forge(
     root: bytes, witness: bytes, error: str, read_call: bytes = b"", read_result: bytes = b""
 ) -> Forgery:
     """A witness against an accumulated block with this state root."""
@@ -72,15 +72,13 @@ def witness_forgery(
     return Forgery(prove_call([section]), error, read_call, read_result, (set_accumulated(root),))
 
 
-def account_forgery(
+def forge_accounts(
     names: str, state: ChosenTrie, nodes: bytes, error: str, denied: int | None = None
 ) -> Forgery:
     """A witness of accounts by key prefixes; it claims that number `denied` is absent."""
     keys = [key(prefix) for prefix in names.split()]
-    lie = () if denied is None else (account_field_call(keys[denied]), proven_answer(0))
-    return witness_forgery(
-        state.root, encode_witness([*map(account_request, keys)], nodes), error, *lie
-    )
+    lie = () if denied is None else (read_field(keys[denied]), answer(0))
+    return forge(state.root, encode_witness([*map(request, keys)], nodes), error, *lie)
 
 
 def account_trie(names: str) -> ChosenTrie:
@@ -94,12 +92,10 @@ def owner_with_slots(*slots: bytes, value: int = 5) -> tuple[ChosenTrie, ChosenT
     return storage, ChosenTrie({OWNER: encode_account(owner)}), owner
 
 
-def storage_forgery(
+def forge_storage(
     slots: tuple[bytes, ...], nodes: bytes, about: tuple[bytes, ...], error: str, read_result: bytes
 ) -> Forgery:
     """A witness with `nodes` in place of the owner's storage trie, which has `slots`."""
     _, state, owner = owner_with_slots(*slots)
-    witness = encode_witness(
-        [account_request(OWNER, 0, about)], leaf(compact_account(owner, nodes))
-    )
-    return witness_forgery(state.root, witness, error, slot_call(OWNER, about[-1]), read_result)
+    witness = encode_witness([request(OWNER, 0, about)], leaf(compact_account(owner, nodes)))
+    return forge(state.root, witness, error, read_slot(OWNER, about[-1]), read_result)

@@ -11,9 +11,9 @@ from tests.queries.attacks.forgery import (
     TIME,
     UNPROVEN,
     Forgery,
-    account_field_call,
-    proven_answer,
-    slot_call,
+    answer,
+    read_field,
+    read_slot,
 )
 from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
 
@@ -24,11 +24,11 @@ def set_hash(number: int, block_hash: bytes) -> bytes:
     return call_data("setHash(uint256,bytes32)", number, block_hash)
 
 
-def header_field_call(number: int, field: int) -> bytes:
+def read_header(number: int, field: int) -> bytes:
     return call_data("tryHeaderField(uint256,uint8)", number, field)
 
 
-def block_number_at_call(timestamp: int) -> bytes:
+def read_block_at(timestamp: int) -> bytes:
     return call_data("tryBlockNumberAt(uint256)", timestamp)
 
 
@@ -36,7 +36,7 @@ def field_mask(*fields: int) -> bytes:
     return sum(1 << field for field in fields).to_bytes(4, "big")
 
 
-def encode_timestamps(*values: int) -> bytes:
+def time_list(*values: int) -> bytes:
     return bytes((len(values),)) + b"".join(timestamp.to_bytes(8, "big") for timestamp in values)
 
 
@@ -51,9 +51,7 @@ def _field_forgery(
     """A header of block NUMBER with a false field."""
     section = raw_headers(header.compact(HeaderFlag.FIELDS, field_mask(field)))
     setup = (set_hash(NUMBER, known_hash),) if known_hash else ()
-    return Forgery(
-        prove_call([section]), error, header_field_call(NUMBER, field), proven_answer(lie), setup
-    )
+    return Forgery(prove_call([section]), error, read_header(NUMBER, field), answer(lie), setup)
 
 
 def _malformed(number: int, tail: bytes) -> Forgery:
@@ -65,21 +63,15 @@ def _malformed(number: int, tail: bytes) -> Forgery:
 def _foreign_parent(child: bytes, *more: bytes) -> Forgery:
     """A foreign header in place of a known header's parent."""
     foreign = FakeHeader(header_tail(7, TIME)).compact(HeaderFlag.FIELDS, field_mask(TIMESTAMP))
-    call, question = prove_call([raw_headers(foreign, child)]), header_field_call(7, TIMESTAMP)
-    return Forgery(call, "BlockNotKnown", question, proven_answer(TIME), (*KNOWN_CHILD, *more))
+    call, question = prove_call([raw_headers(foreign, child)]), read_header(7, TIMESTAMP)
+    return Forgery(call, "BlockNotKnown", question, answer(TIME), (*KNOWN_CHILD, *more))
 
 
 def _timestamp_forgery(*times: int) -> Forgery:
     """The last of the timestamps is false."""
-    child = CHILD.compact(HeaderFlag.TIMESTAMPS, encode_timestamps(*times), first=False)
+    child = CHILD.compact(HeaderFlag.TIMESTAMPS, time_list(*times), first=False)
     call = prove_call([raw_headers(PARENT.compact(), child)])
-    return Forgery(
-        call,
-        "TimestampOutside",
-        block_number_at_call(times[-1]),
-        proven_answer(NUMBER),
-        KNOWN_CHILD,
-    )
+    return Forgery(call, "TimestampOutside", read_block_at(times[-1]), answer(NUMBER), KNOWN_CHILD)
 
 
 def _wrong_kind(question: bytes, number: int, field: int) -> Forgery:
@@ -105,15 +97,15 @@ def _beacon_root_as_timestamp() -> Forgery:
     child = FakeHeader(tail, parent.hash)
     compact_child = child.compact(
         HeaderFlag.BEACON_KNOWN | HeaderFlag.TIMESTAMPS,
-        bytes((place,)) + encode_timestamps(true_time + 1),
+        bytes((place,)) + time_list(true_time + 1),
         tail=tail[:place] + tail[place + 33 :],
         first=False,
     )
     return Forgery(
         prove_call([raw_headers(parent.compact(), compact_child)]),
         "TimestampOutside",
-        block_number_at_call(true_time + 1),
-        proven_answer(NUMBER),
+        read_block_at(true_time + 1),
+        answer(NUMBER),
         (set_hash(read_time, root), set_hash(NUMBER + 1, child.hash)),
     )
 
@@ -139,14 +131,12 @@ LISTED = FakeHeader(header_tail(NUMBER, TIME, b"", b"\xc2\x01\x02"))
 LATE = FakeHeader(header_tail(NUMBER, HORIZON))
 NO_ACCOUNT = bytes(20)
 HEADERS = {
-    "a_header_field_read_as_an_account_field": _wrong_kind(
-        account_field_call(NO_ACCOUNT, 2), NUMBER, 2
-    ),
+    "a_header_field_read_as_an_account_field": _wrong_kind(read_field(NO_ACCOUNT, 2), NUMBER, 2),
     "a_header_field_read_as_a_slot": _wrong_kind(
-        slot_call(NO_ACCOUNT, bytes(31) + b"\x02"), NUMBER, 2
+        read_slot(NO_ACCOUNT, bytes(31) + b"\x02"), NUMBER, 2
     ),
     # A timestamp fact has no block and no account, like a field of block 0.
-    "a_header_field_read_as_a_time": _wrong_kind(block_number_at_call(8), 0, 8),
+    "a_header_field_read_as_a_time": _wrong_kind(read_block_at(8), 0, 8),
     "a_beacon_root_put_into_the_timestamp": _beacon_root_as_timestamp(),
     "a_beacon_root_after_the_end": Forgery(
         prove_call([raw_headers(PARENT.compact(HeaderFlag.BEACON_KNOWN, b"\xff"))]),
@@ -176,9 +166,7 @@ HEADERS = {
     "a_time_of_the_later_one_after_a_true_one": _timestamp_forgery(TIME, TIME + 12),
     # A verifier could take the missing parent of the first header for block 0.
     "a_time_at_the_first_header": Forgery(
-        prove_call(
-            [raw_headers(PARENT.compact(HeaderFlag.TIMESTAMPS, encode_timestamps(TIME - 1)))]
-        ),
+        prove_call([raw_headers(PARENT.compact(HeaderFlag.TIMESTAMPS, time_list(TIME - 1)))]),
         "NoParentProvided",
         setup=(set_hash(NUMBER, PARENT.hash),),
     ),

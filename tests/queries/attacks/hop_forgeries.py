@@ -8,31 +8,19 @@ from queries.proving.accounts import AccountState, encode_account, encode_slot_v
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from queries.proving.registry_calls import HISTORY_RING as RING
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call
-from tests.queries.attacks.forgery import (
-    HASH,
-    TIME,
-    UNPROVEN,
-    Forgery,
-    proven_answer,
-    set_accumulated,
-)
-from tests.queries.attacks.header_forgeries import (
-    TIMESTAMP,
-    field_mask,
-    header_field_call,
-    set_hash,
-)
+from tests.queries.attacks.forgery import HASH, TIME, UNPROVEN, Forgery, answer, set_accumulated
+from tests.queries.attacks.header_forgeries import TIMESTAMP, field_mask, read_header, set_hash
 from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.witness_parts import (
     EMPTY_NODE,
     ChosenTrie,
-    account_request,
     branch,
     compact_account,
     compact_slot,
     encode_witness,
+    extension,
     leaf,
-    passed_extension,
+    request,
 )
 
 HOP_SOURCE = 20_000  # the block whose state is known
@@ -64,10 +52,10 @@ def ring_state(slot: int, block_hash: bytes, owner: bytes = HISTORY) -> tuple[by
     account, _ = history_account({slot_key(slot): value})
     nodes = leaf(compact_account(account, leaf(compact_slot(value))))
     root = ChosenTrie({owner: encode_account(account)}).root
-    return root, encode_witness([account_request(owner, 0, [slot_key(slot)])], nodes)
+    return root, encode_witness([request(owner, 0, [slot_key(slot)])], nodes)
 
 
-def hop_forgery(  # noqa: PLR0913  (what a hop is made of)
+def forge_hop(  # noqa: PLR0913  (what a hop is made of)
     error: str,
     *,
     number: int = EARLIER,
@@ -79,42 +67,40 @@ def hop_forgery(  # noqa: PLR0913  (what a hop is made of)
     """A hop from the accumulated block HOP_SOURCE to a header whose timestamp would be read."""
     slot = number % RING if slot is None else slot
     witness = ring_state(slot, block_hash or target_header(number).hash, owner)
-    return hop_with_witness(*witness, error, number, between)
+    return forge_hop_with(*witness, error, number, between)
 
 
-def hop_with_witness(
+def forge_hop_with(
     root: bytes, witness: bytes, error: str, number: int = EARLIER, between: Sequence[bytes] = ()
 ) -> Forgery:
     first = accumulated_section(HOP_SOURCE, TIME, HASH, witness, is_hop=True)
-    return hop_with_sections([first, *between], number, error, set_accumulated(root, HOP_SOURCE))
+    return forge_hop_from([first, *between], number, error, set_accumulated(root, HOP_SOURCE))
 
 
-def hop_with_sections(sections: Sequence[bytes], number: int, error: str, *setup: bytes) -> Forgery:
+def forge_hop_from(sections: Sequence[bytes], number: int, error: str, *setup: bytes) -> Forgery:
     target = raw_headers(target_header(number).compact(HeaderFlag.FIELDS, field_mask(TIMESTAMP)))
-    question = header_field_call(number, TIMESTAMP)
-    return Forgery(
-        prove_call([*sections, target]), error, question, proven_answer(TIME - 60_000), setup
-    )
+    question = read_header(number, TIMESTAMP)
+    return Forgery(prove_call([*sections, target]), error, question, answer(TIME - 60_000), setup)
 
 
 def honest_hop(number: int = EARLIER) -> Forgery:
     """A valid hop, which proves the truth."""
-    return hop_forgery("", number=number)
+    return forge_hop("", number=number)
 
 
 def _slot_outside_ring() -> Forgery:
     slot = EARLIER % RING + RING * 2
     last = HOP_SOURCE - 1
     number = last - (last % RING + RING - slot) % 2**256 % RING  # as if the slot were in the ring
-    return hop_forgery("HopMalformed", number=number, slot=slot)
+    return forge_hop("HopMalformed", number=number, slot=slot)
 
 
 def _empty_slot() -> Forgery:
     """Blocks before the fork have no hash in the ring."""
     account, _ = history_account({})
     root = ChosenTrie({HISTORY: encode_account(account)}).root
-    names = [account_request(HISTORY, 0, [slot_key(EARLIER % RING)])]
-    return hop_with_witness(
+    names = [request(HISTORY, 0, [slot_key(EARLIER % RING)])]
+    return forge_hop_with(
         root, encode_witness(names, leaf(compact_account(account, EMPTY_NODE))), "HopToNothing"
     )
 
@@ -126,12 +112,10 @@ def _two_slots() -> Forgery:
     last = {
         slot[31] & 15: leaf(compact_slot(value)) for slot, value in zip(slots, values, strict=True)
     }
-    nodes = passed_extension(63, branch(storage.branch(slots[0].hex()[:63]), last))
+    nodes = extension(63, branch(storage.branch(slots[0].hex()[:63]), last))
     root = ChosenTrie({HISTORY: encode_account(account)}).root
-    witness = encode_witness(
-        [account_request(HISTORY, 0, slots)], leaf(compact_account(account, nodes))
-    )
-    return hop_with_witness(root, witness, "HopMalformed")
+    witness = encode_witness([request(HISTORY, 0, slots)], leaf(compact_account(account, nodes)))
+    return forge_hop_with(root, witness, "HopMalformed")
 
 
 def _two_accounts() -> Forgery:
@@ -143,17 +127,15 @@ def _two_accounts() -> Forgery:
         0: leaf(compact_account(account, leaf(compact_slot(value)))),
         7: leaf(compact_account(account)),
     }
-    nodes = passed_extension(1, branch(state.branch("0"), leaves))
-    witness = encode_witness(
-        [account_request(HISTORY, 0, [slot]), account_request(STRANGER, 0)], nodes
-    )
-    return hop_with_witness(state.root, witness, "HopMalformed")
+    nodes = extension(1, branch(state.branch("0"), leaves))
+    witness = encode_witness([request(HISTORY, 0, [slot]), request(STRANGER, 0)], nodes)
+    return forge_hop_with(state.root, witness, "HopMalformed")
 
 
 def _unknown_header() -> Forgery:
     """The hop's header is made up, with a state whose ring has the wanted hash."""
     root, witness = ring_state(EARLIER % RING, target_header(EARLIER).hash)
-    return hop_with_sections(
+    return forge_hop_from(
         [raw_headers(target_header(HOP_SOURCE, root).compact(HOP, witness))],
         EARLIER,
         "BlockNotKnown",
@@ -166,12 +148,12 @@ def _false_link() -> Forgery:
     root, witness = ring_state(target % RING, target_header(target).hash)
     between = raw_headers(target_header(EARLIER, root).compact(HOP, witness))
     first = ring_state(EARLIER % RING, target_header(EARLIER, extra=b"true").hash)
-    return hop_with_witness(*first, "BlockNotKnown", target, [between])
+    return forge_hop_with(*first, "BlockNotKnown", target, [between])
 
 
 def _late_use() -> Forgery:
     between = target_header(123)
-    forged = hop_forgery("BlockNotKnown", between=[raw_headers(between.compact())])
+    forged = forge_hop("BlockNotKnown", between=[raw_headers(between.compact())])
     return replace(forged, setup=(*forged.setup, set_hash(123, between.hash)))
 
 
@@ -180,7 +162,7 @@ def _witness_of_another_state() -> Forgery:
     start = target_header(HOP_SOURCE)
     _, witness = ring_state(EARLIER % RING, target_header(EARLIER).hash)
     first = raw_headers(start.compact(HeaderFlag.HOP, witness))
-    return hop_with_sections([first], EARLIER, "BlockNotKnown", set_hash(HOP_SOURCE, start.hash))
+    return forge_hop_from([first], EARLIER, "BlockNotKnown", set_hash(HOP_SOURCE, start.hash))
 
 
 def _hop_facts() -> Forgery:
@@ -199,17 +181,17 @@ def _hop_facts() -> Forgery:
 HOPS = {
     "the_facts_of_a_hop_stored": _hop_facts(),
     # Blocks 8,191 apart have the same slot.
-    "a_hop_to_a_block_of_the_same_slot": hop_forgery("BlockNotKnown", number=EARLIER - RING),
-    "a_hop_to_the_block_itself": hop_forgery("BlockNotKnown", number=HOP_SOURCE),
-    "a_hop_to_a_later_block": hop_forgery("BlockNotKnown", number=HOP_SOURCE + 7),
+    "a_hop_to_a_block_of_the_same_slot": forge_hop("BlockNotKnown", number=EARLIER - RING),
+    "a_hop_to_the_block_itself": forge_hop("BlockNotKnown", number=HOP_SOURCE),
+    "a_hop_to_a_later_block": forge_hop("BlockNotKnown", number=HOP_SOURCE + 7),
     # On a source with a ring of 393,168 slots, the slot is another block's.
-    "a_hop_on_a_ring_of_another_size": hop_forgery(
+    "a_hop_on_a_ring_of_another_size": forge_hop(
         "BlockNotKnown", slot=EARLIER % 393_168 % RING + 1
     ),
-    "a_hop_to_another_header_of_its_number": hop_forgery(
+    "a_hop_to_another_header_of_its_number": forge_hop(
         "BlockNotKnown", block_hash=target_header(EARLIER, extra=b"the chain's own").hash
     ),
-    "a_hop_by_another_account_s_storage": hop_forgery("HopMalformed", owner=STRANGER),
+    "a_hop_by_another_account_s_storage": forge_hop("HopMalformed", owner=STRANGER),
     "a_hop_by_a_slot_outside_the_ring": _slot_outside_ring(),
     "a_hop_to_an_empty_slot": _empty_slot(),
     "a_hop_of_two_slots": _two_slots(),

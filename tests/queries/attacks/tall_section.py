@@ -7,12 +7,12 @@ from queries.proving.tries import Branch, Leaf
 from tests.queries.attacks.forgery import HASH, TIME, set_accumulated
 from tests.queries.attacks.witness_parts import (
     EOA,
-    account_request,
     branch,
     compact_account,
     encode_witness,
     key,
     leaf,
+    request,
 )
 
 _NUMBER = 77
@@ -28,7 +28,7 @@ def _state() -> tuple[bytes, bytes]:
         children = [own.get(nibble) or keccak256(bytes((level, nibble))) for nibble in range(16)]
         node = Branch(tuple(children))
         below, own = {0: branch(node, below)}, {0: keccak256(node.encode())}
-    names = [account_request(key("0" * _LEVELS + nibble), 0) for nibble in "12"]
+    names = [request(key("0" * _LEVELS + nibble), 0) for nibble in "12"]
     return own[0], encode_witness(names, below[0])
 
 

@@ -15,24 +15,24 @@ from tests.queries.attacks.forgery import (
     TIME,
     UNPROVEN,
     Forgery,
-    account_field_call,
-    account_forgery,
     account_trie,
+    answer,
+    forge,
+    forge_accounts,
+    forge_storage,
     owner_with_slots,
-    proven_answer,
-    slot_call,
-    storage_forgery,
-    witness_forgery,
+    read_field,
+    read_slot,
 )
 from tests.queries.attacks.witness_parts import (
     EMPTY_NODE,
     ChosenTrie,
-    account_request,
     compact_account,
     compact_slot,
     encode_witness,
     key,
     leaf,
+    request,
 )
 
 NONCE, STORAGE_ROOT, CODE_HASH = 0, 2, 3
@@ -47,9 +47,9 @@ def _account_proof(
     state: AccountState, question: bytes = b"", truth: bytes = b"", mask: int = 15
 ) -> Forgery:
     trie = ChosenTrie({OWNER: encode_account(state)})
-    return witness_forgery(
+    return forge(
         trie.root,
-        encode_witness([account_request(OWNER, mask)], leaf(compact_account(state))),
+        encode_witness([request(OWNER, mask)], leaf(compact_account(state))),
         "",
         question,
         truth,
@@ -66,8 +66,8 @@ def _slot_proof(
     """An honest proof of a block in which the owner's slot has this value."""
     _, state, owner = owner_with_slots(slot, value=value)
     nodes = leaf(compact_account(owner, leaf(compact_slot(value))))
-    return witness_forgery(
-        state.root, encode_witness([account_request(OWNER, 0, [slot])], nodes), "", question, truth
+    return forge(
+        state.root, encode_witness([request(OWNER, 0, [slot])], nodes), "", question, truth
     )
 
 
@@ -78,10 +78,10 @@ def _contradicting(first: Forgery, second: Forgery, error: str) -> Forgery:
 
 def _not_accumulated(number: int, time: int, block_hash: bytes) -> Forgery:
     section = accumulated_section(
-        number, time, block_hash, encode_witness([account_request(OWNER)], EMPTY_NODE)
+        number, time, block_hash, encode_witness([request(OWNER)], EMPTY_NODE)
     )
     question = call_data("tryAccountField(address,uint256,uint8)", OWNER[:20], number, BALANCE)
-    return Forgery(prove_call([section]), ROOT_MISMATCH, question, proven_answer(0))
+    return Forgery(prove_call([section]), ROOT_MISMATCH, question, answer(0))
 
 
 def _unproven_read(question: bytes) -> Forgery:
@@ -92,47 +92,45 @@ VALUES = {
     # The empty trie, the unset root
     "a_block_that_was_never_accumulated": _not_accumulated(NUMBER, TIME, HASH),
     "all_words_of_the_block_zero": _not_accumulated(0, 0, bytes(32)),
-    "an_account_s_slots_without_the_account": witness_forgery(
+    "an_account_s_slots_without_the_account": forge(
         owner_with_slots(SLOT)[1].root,
-        encode_witness([account_request(OWNER, 0, [SLOT])], EMPTY_NODE),
+        encode_witness([request(OWNER, 0, [SLOT])], EMPTY_NODE),
         ROOT_MISMATCH,
-        slot_call(OWNER, SLOT),
-        proven_answer(0),
+        read_slot(OWNER, SLOT),
+        answer(0),
     ),
     # Values too long
-    "a_slot_of_33_bytes": storage_forgery(
-        (SLOT,), leaf(b"\x21\x01" + bytes(32)), (SLOT,), "NumberTooLong", proven_answer(0)
+    "a_slot_of_33_bytes": forge_storage(
+        (SLOT,), leaf(b"\x21\x01" + bytes(32)), (SLOT,), "NumberTooLong", answer(0)
     ),
-    "a_zero_in_a_slot_s_leaf": storage_forgery(
-        (SLOT,), leaf(compact_slot(0)), (SLOT,), ROOT_MISMATCH, proven_answer(0)
+    "a_zero_in_a_slot_s_leaf": forge_storage(
+        (SLOT,), leaf(compact_slot(0)), (SLOT,), ROOT_MISMATCH, answer(0)
     ),
-    "a_balance_of_33_bytes": account_forgery(
+    "a_balance_of_33_bytes": forge_accounts(
         "5", account_trie("5"), leaf(b"\x21\x01\x01" + bytes(32) + b"\x07"), "NumberTooLong"
     ),
     # Zero and unproven; stored records
     "a_balance_too_large_for_the_record": _account_proof(
-        _with_balance(2**184), account_field_call(OWNER), proven_answer(2**184)
+        _with_balance(2**184), read_field(OWNER), answer(2**184)
     ),
     "a_nonce_with_a_balance_too_large": _account_proof(
-        _with_balance(MAX_VALUE), account_field_call(OWNER, NONCE), proven_answer(3)
+        _with_balance(MAX_VALUE), read_field(OWNER, NONCE), answer(3)
     ),
     "a_storage_root_that_is_not_empty": _account_proof(
-        CONTRACT, account_field_call(OWNER, STORAGE_ROOT), proven_answer(CONTRACT.storage_root)
+        CONTRACT, read_field(OWNER, STORAGE_ROOT), answer(CONTRACT.storage_root)
     ),
     "a_code_hash_that_is_not_empty": _account_proof(
-        CONTRACT, account_field_call(OWNER, CODE_HASH), proven_answer(CONTRACT.code_hash)
+        CONTRACT, read_field(OWNER, CODE_HASH), answer(CONTRACT.code_hash)
     ),
     "a_storage_root_that_was_not_requested": _account_proof(
-        CONTRACT, account_field_call(OWNER, STORAGE_ROOT), UNPROVEN, mask=1
+        CONTRACT, read_field(OWNER, STORAGE_ROOT), UNPROVEN, mask=1
     ),
     "a_code_hash_that_was_not_requested": _account_proof(
-        CONTRACT, account_field_call(OWNER, CODE_HASH), UNPROVEN, mask=1
+        CONTRACT, read_field(OWNER, CODE_HASH), UNPROVEN, mask=1
     ),
-    "the_maximum_value": _slot_proof(
-        MAX_VALUE, SLOT, slot_call(OWNER, SLOT), proven_answer(MAX_VALUE)
-    ),
+    "the_maximum_value": _slot_proof(MAX_VALUE, SLOT, read_slot(OWNER, SLOT), answer(MAX_VALUE)),
     "the_maximum_value_minus_one": _slot_proof(
-        MAX_VALUE - 1, SLOT, slot_call(OWNER, SLOT), proven_answer(MAX_VALUE - 1)
+        MAX_VALUE - 1, SLOT, read_slot(OWNER, SLOT), answer(MAX_VALUE - 1)
     ),
     "a_slot_contradicted": _contradicting(_slot_proof(5), _slot_proof(6), "FactContradicted"),
     "the_maximum_value_contradicted": _contradicting(
@@ -156,8 +154,8 @@ VALUES = {
     ),
     # Slot 1 and field 1, the balance, are facts of different kinds.
     "a_slot_read_as_a_balance": _slot_proof(
-        5, BALANCE.to_bytes(32, "big"), account_field_call(OWNER), UNPROVEN
+        5, BALANCE.to_bytes(32, "big"), read_field(OWNER), UNPROVEN
     ),
-    "a_nonce_never_proven": _unproven_read(account_field_call(OWNER, NONCE)),
-    "a_slot_never_proven_read_as_a_value": _unproven_read(slot_call(OWNER, SLOT)),
+    "a_nonce_never_proven": _unproven_read(read_field(OWNER, NONCE)),
+    "a_slot_never_proven_read_as_a_value": _unproven_read(read_slot(OWNER, SLOT)),
 }

@@ -110,7 +110,7 @@ def foreign_extension(path: str, child: bytes) -> bytes:
     return bytes((NodeKind.MISS, len(path))) + pack_path(path) + content
 
 
-def passed_extension(nibbles: int, below: bytes, index: int = 0) -> bytes:
+def extension(nibbles: int, below: bytes, index: int = 0) -> bytes:
     return bytes((NodeKind.PASS,)) + index.to_bytes(2, "big") + bytes((nibbles,)) + below
 
 
@@ -140,7 +140,7 @@ def compact_slot(value: int) -> bytes:
     return bytes((len(minimal_bytes(value)),)) + minimal_bytes(value)
 
 
-def account_request(name: bytes, mask: int = 2, slots: Sequence[bytes] = ()) -> bytes:
+def request(name: bytes, mask: int = 2, slots: Sequence[bytes] = ()) -> bytes:
     return name + bytes((mask,)) + len(slots).to_bytes(2, "big") + b"".join(slots)
 
 

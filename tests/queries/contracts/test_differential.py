@@ -20,14 +20,7 @@ from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from tests.queries.attacks.forgery import (
-    HASH,
-    NUMBER,
-    TIME,
-    account_field_call,
-    set_accumulated,
-    slot_call,
-)
+from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated
 from tests.queries.attacks.tall_section import SECTION, SETUP
 from tests.queries.attacks.witness_parts import field_words, word
 from tests.queries.tries.broken_witnesses import broken_witness, made_up_witness
@@ -102,13 +95,10 @@ def facts_of(reading: WitnessReading) -> Iterator[tuple[bytes, set[int | None]]]
     for account in reading.accounts:
         for field, content in enumerate(field_words(account.state)):
             unproven = set() if account.mask >> field & 1 else {None}
-            yield (
-                account_field_call(account.name, field),
-                {int.from_bytes(content, "big")} | unproven,
-            )
+            yield (read_field(account.name, field), {int.from_bytes(content, "big")} | unproven)
         for slot, value in account.slots.items():
-            yield slot_call(account.name, word(slot)), {value}
-        yield slot_call(account.name, UNREQUESTED_SLOT), {None}
+            yield read_slot(account.name, word(slot)), {value}
+        yield read_slot(account.name, UNREQUESTED_SLOT), {None}
 
 
 def assert_true(reading: WitnessReading, built: BuiltState) -> None:

@@ -14,14 +14,7 @@ from queries.proving.errors import WitnessMalformed
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_reading import WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from tests.queries.attacks.forgery import (
-    HASH,
-    NUMBER,
-    TIME,
-    account_field_call,
-    set_accumulated,
-    slot_call,
-)
+from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated
 from tests.queries.attacks.witness_parts import field_words, word
 from tests.queries.proving.bundle_parts import recorded
 from tests.rigs.local_chain import Deployed
@@ -96,12 +89,12 @@ class Subject:
             exists = account.name == self.proof.address
             state = self.proof.state if exists else ABSENT_ACCOUNT
             for field, content in enumerate(field_words(state)):
-                questions.append(account_field_call(account.name, field))
+                questions.append(read_field(account.name, field))
                 answers.append({None, int.from_bytes(content, "big")})
             values = {slot.slot: slot.value for slot in self.proof.slots} if exists else {}
             for slot in account.slots:
                 # Every requested slot has an answer.
-                questions.append(slot_call(account.name, word(slot)))
+                questions.append(read_slot(account.name, word(slot)))
                 answers.append({values.get(slot, 0)})
         sent, *read = self.registry.simulate([call, *questions])
         assert sent.success

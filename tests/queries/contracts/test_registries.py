@@ -11,13 +11,12 @@ from queries.contracts.abi import call_data, selector
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call
-from tests.queries.attacks.header_forgeries import encode_timestamps, field_mask, set_hash
+from tests.queries.attacks.header_forgeries import field_mask, set_hash, time_list
 from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.witness_parts import (
     EMPTY_NODE,
     EOA,
     ChosenTrie,
-    account_request,
     branch,
     chain,
     chain_branch,
@@ -26,6 +25,7 @@ from tests.queries.attacks.witness_parts import (
     encode_witness,
     key,
     leaf,
+    request,
 )
 from tests.rigs.local_chain import Deployed, undone
 from tests.verified import verified_facts
@@ -54,10 +54,7 @@ NUMBER_FIELD = 8
 _SLOTS = branch(STORAGE.branch(), {1: leaf(compact_slot(5)), 2: leaf(compact_slot(2**256 - 1))})
 _ONE_SLOT = chain(1, leaf(compact_slot(5)), chain_branch(STORAGE.branch(), 1))
 TWO = encode_witness(
-    [
-        account_request(EOA_NAME, 15),
-        account_request(CONTRACT_NAME, 15, [SLOT, MAX_SLOT, ABSENT_SLOT]),
-    ],
+    [request(EOA_NAME, 15), request(CONTRACT_NAME, 15, [SLOT, MAX_SLOT, ABSENT_SLOT])],
     branch(
         STATE.branch(), {1: leaf(compact_account(EOA)), 2: leaf(compact_account(CONTRACT, _SLOTS))}
     ),
@@ -66,7 +63,7 @@ TWO = encode_witness(
 
 def contract_witness(mask: int) -> bytes:
     nodes = chain(1, leaf(compact_account(CONTRACT, _ONE_SLOT)), chain_branch(STATE.branch(), 2))
-    return encode_witness([account_request(CONTRACT_NAME, mask, [SLOT])], nodes)
+    return encode_witness([request(CONTRACT_NAME, mask, [SLOT])], nodes)
 
 
 ONE = contract_witness(15)
@@ -77,7 +74,7 @@ def everything(shown: bytes = TWO) -> bytes:
     flags = HeaderFlag.WITNESS | HeaderFlag.FIELDS | HeaderFlag.ACCUMULATE
     parent = PARENT.compact(flags, shown + field_mask(0, 6, NUMBER_FIELD))
     child = CHILD.compact(
-        HeaderFlag.TIMESTAMPS | HeaderFlag.ACCUMULATE, encode_timestamps(TIME), first=False
+        HeaderFlag.TIMESTAMPS | HeaderFlag.ACCUMULATE, time_list(TIME), first=False
     )
     return prove_call([raw_headers(parent, child)])
 
@@ -213,8 +210,7 @@ def test_multicall_returns_the_results(registry: Deployed) -> None:
 def test_a_proof_of_slots_alone_emits_one_event(registry: Deployed) -> None:
     """Only if one is new; also of an absent account."""
     absent = encode_witness(
-        [account_request(ABSENT_NAME, 0, [SLOT])],
-        chain(1, EMPTY_NODE, chain_branch(STATE.branch(), 4)),
+        [request(ABSENT_NAME, 0, [SLOT])], chain(1, EMPTY_NODE, chain_branch(STATE.branch(), 4))
     )
     registry.send(
         prove_call([raw_headers(PARENT.compact(HeaderFlag.ACCUMULATE), CHILD.compact(first=False))])

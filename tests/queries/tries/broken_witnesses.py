@@ -10,13 +10,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import strategies as st
 
 from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
-from tests.queries.attacks.witness_parts import (
-    EMPTY_NODE,
-    account_request,
-    encode_witness,
-    leaf,
-    passed_extension,
-)
+from tests.queries.attacks.witness_parts import EMPTY_NODE, encode_witness, extension, leaf, request
 
 # Bytes of kinds, counts, depths and lengths are small; those of hashes rarely are.
 _SMALL = 0x41
@@ -84,8 +78,7 @@ def made_up_witness(draw: st.DrawFn) -> bytes:
         return bytes((len(balance) | hashes, len(nonce))) + balance + nonce + storage + code
 
     requests = [
-        account_request(name, draw(st.integers(0, 15)), of)
-        for name, of in zip(keys, slots, strict=True)
+        request(name, draw(st.integers(0, 15)), of) for name, of in zip(keys, slots, strict=True)
     ]
     return encode_witness(requests, _MadeUpNodes(draw, keys, account).root())
 
@@ -135,7 +128,7 @@ class _MadeUpNodes:
         matching = [key for key in keys if self.paths[key].startswith(path, depth)]
         below = range(matching[0], matching[-1] + 1) if matching else keys
         parts = self._node(below, depth + nibbles, levels - 1)
-        return passed_extension(nibbles, parts, chosen - keys.start)
+        return extension(nibbles, parts, chosen - keys.start)
 
     def _branch(self, kind: NodeKind, keys: range, depth: int, levels: int) -> bytes:
         masks, children = self._children(kind)

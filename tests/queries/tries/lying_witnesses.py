@@ -15,14 +15,14 @@ from queries.proving.witnesses import NodeKind
 from tests.queries.attacks.witness_parts import (
     EMPTY_NODE,
     ChosenTrie,
-    account_request,
     compact_account,
     compact_slot,
     encode_witness,
+    extension,
     foreign_extension,
     foreign_leaf,
     leaf,
-    passed_extension,
+    request,
 )
 from tests.queries.tries.second_opinion import BuiltState
 
@@ -65,7 +65,7 @@ def lying_witness(
 
     encoder = _LyingEncoder(draw, built.trie, list(slots), encode_account, shifts=shifts)
     requests = [
-        account_request(names.get(key, key), 15, [names.get(slot, slot) for slot in account_slots])
+        request(names.get(key, key), 15, [names.get(slot, slot) for slot in account_slots])
         for key, account_slots in slots.items()
     ]
     return encode_witness(requests, encoder.root())
@@ -146,7 +146,7 @@ class _LyingEncoder:
             return foreign_extension(node.path, node.child)
         nibbles = len(node.path)
         below = self._node(node.child, matching, depth + nibbles)
-        return passed_extension(nibbles, below, matching.start - keys.start)
+        return extension(nibbles, below, matching.start - keys.start)
 
     def _leaf(self, node: Leaf, keys: range, depth: int) -> bytes:
         owner = [key for key in keys if self.paths[key].endswith(node.path)]
