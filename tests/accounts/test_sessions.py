@@ -8,7 +8,7 @@ from django.test import Client
 
 from accounts.models import Account, Session
 from accounts.sign_in import sessions
-from accounts.sign_in.sessions import delete_expired, session_digest, active_sessions
+from accounts.sign_in.sessions import active_sessions, delete_expired, session_digest
 from tests.accounts.signers import Signer
 
 pytestmark = pytest.mark.django_db
