@@ -71,7 +71,9 @@ def _another_account_s_storage() -> Forgery:
         for value in (5, 6)
     ]
     names = [key("1"), key("2")]
-    state = ChosenTrie({name: encode_account(of) for name, of in zip(names, owners, strict=True)})
+    state = ChosenTrie(
+        {name: encode_account(owner) for name, owner in zip(names, owners, strict=True)}
+    )
     swapped = {
         1: leaf(compact_account(owners[0], leaf(compact_slot(6)))),
         2: leaf(compact_account(owners[1], leaf(compact_slot(5)))),

@@ -117,9 +117,9 @@ def test_foreign_abandoned_and_future_blocks_are_not_known(
 def test_only_requested_headers_are_accumulated(chain: LiveChain, registry: Deployed) -> None:
     top = chain.newest()
     blocks = [chain.header(number) for number in range(top - 5, top + 1)]
-    wanted = [top - 5, top - 2]
-    registry.send(call(*(HeaderStep(h, accumulate=h.number in wanted) for h in blocks)))
-    assert accumulated(registry, blocks) == wanted
+    requested = [top - 5, top - 2]
+    registry.send(call(*(HeaderStep(h, accumulate=h.number in requested) for h in blocks)))
+    assert accumulated(registry, blocks) == requested
 
 
 def test_headers_lead_from_an_accumulated_block_to_an_earlier_one(

@@ -69,18 +69,18 @@ def contract_witness(mask: int) -> bytes:
 ONE = contract_witness(15)
 
 
-def everything(shown: bytes = TWO) -> bytes:
+def everything(witness: bytes = TWO) -> bytes:
     """A header with every kind of content, and the known one after it."""
     flags = HeaderFlag.WITNESS | HeaderFlag.FIELDS | HeaderFlag.ACCUMULATE
-    parent = PARENT.compact(flags, shown + field_mask(0, 6, NUMBER_FIELD))
+    parent = PARENT.compact(flags, witness + field_mask(0, 6, NUMBER_FIELD))
     child = CHILD.compact(
         HeaderFlag.TIMESTAMPS | HeaderFlag.ACCUMULATE, time_list(TIME), first=False
     )
     return prove_call([raw_headers(parent, child)])
 
 
-def accumulated(shown: bytes) -> bytes:
-    return accumulated_section(NUMBER, TIME, PARENT.hash, shown)
+def accumulated(witness: bytes) -> bytes:
+    return accumulated_section(NUMBER, TIME, PARENT.hash, witness)
 
 
 def multicall(*calls: bytes) -> bytes:

@@ -84,7 +84,8 @@ class SourceBlock:
     def with_requests(self, slots_by_account: Mapping[bytes, Sequence[bytes]]) -> BuiltState:
         """The same state with these accounts and slots requested."""
         slots = {
-            keccak256(account): set(map(keccak256, of)) for account, of in slots_by_account.items()
+            keccak256(account): set(map(keccak256, slots_of_account))
+            for account, slots_of_account in slots_by_account.items()
         }
         return replace(
             self.state,
@@ -177,7 +178,7 @@ def _block(variant: int, before: Sequence[SourceBlock], parent: bytes) -> Source
     state = _state(variant, place, before)
     number, time = FIRST_NUMBER + place, FIRST_TIME + SPACING * place + variant
     extra = bytes((variant,)) * (30 + place)
-    made = FakeHeader(header_tail(number, time, extra), parent, state.trie.root)
+    header = FakeHeader(header_tail(number, time, extra), parent, state.trie.root)
     proofs = {
         NAMES[request.proof.address_hash]: replace(
             request.proof,
@@ -189,7 +190,7 @@ def _block(variant: int, before: Sequence[SourceBlock], parent: bytes) -> Source
         )
         for request in state.requests()
     }
-    return SourceBlock(decode_header(made.encoded), state, proofs)
+    return SourceBlock(decode_header(header.encoded), state, proofs)
 
 
 def _chain(name: str, variant: int, before: Sequence[SourceBlock] = ()) -> SourceChain:

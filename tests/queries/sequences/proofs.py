@@ -78,12 +78,12 @@ def _witnesses(draw: st.DrawFn, block: SourceBlock, fault: str) -> bytes:
 @st.composite
 def _accumulated(draw: st.DrawFn) -> bytes:
     block, fault = draw(_blocks), draw(_accumulated_faults)
-    of = {part: draw(_blocks) if part == fault else block for part in _PARTS}
+    parts = {part: draw(_blocks) if part == fault else block for part in _PARTS}
     return accumulated_section(
-        of["number"].number,
-        of["time"].header.timestamp,
-        of["hash"].header.hash,
-        draw(_witnesses(of["state"], fault)),
+        parts["number"].number,
+        parts["time"].header.timestamp,
+        parts["hash"].header.hash,
+        draw(_witnesses(parts["state"], fault)),
     )
 
 
@@ -96,9 +96,9 @@ def _rows(draw: st.DrawFn, plain: Sequence[Header], fault: str) -> HeaderRow:
     chain = draw(_chains)
     states = {block.header.hash: block for block in chain.blocks}
     own = [block.header for block in chain.blocks]
-    of = list(plain) if plain and draw(st.integers(0, 5)) == 5 else own
-    first = draw(st.integers(0, len(of) - 1))
-    row = of[first : first + draw(st.integers(1, 4))]
+    headers = list(plain) if plain and draw(st.integers(0, 5)) == 5 else own
+    first = draw(st.integers(0, len(headers) - 1))
+    row = headers[first : first + draw(st.integers(1, 4))]
     if fault == "omitted":
         del row[draw(st.integers(0, len(row) - 1))]
     elif fault == "reordered":
@@ -149,16 +149,21 @@ def _times(row: Sequence[Header], place: int, fault: str) -> st.SearchStrategy[t
 def _hops(draw: st.DrawFn) -> list[bytes]:
     """A hop to an earlier block, with at most one fault, and facts of that block."""
     chain = draw(_chains)
-    to = draw(st.integers(0, len(chain.blocks) - 2))
-    start, target = chain.blocks[draw(st.integers(to + 1, len(chain.blocks) - 1))], chain.blocks[to]
+    target_index = draw(st.integers(0, len(chain.blocks) - 2))
+    start, target = (
+        chain.blocks[draw(st.integers(target_index + 1, len(chain.blocks) - 1))],
+        chain.blocks[target_index],
+    )
     fault = draw(st.sampled_from(("nothing",) * 4 + ("slot", "state", "owner", "target", "late")))
-    slot = draw(st.sampled_from(HISTORY_SLOTS)) if fault == "slot" else HISTORY_SLOTS[to + 1]
+    slot = (
+        draw(st.sampled_from(HISTORY_SLOTS)) if fault == "slot" else HISTORY_SLOTS[target_index + 1]
+    )
     owner = draw(st.sampled_from(ACCOUNTS)) if fault == "owner" else HISTORY
     state = draw(_blocks) if fault == "state" else start
     witness = state.witness({owner: [slot if owner == HISTORY else SLOTS[0]]}, frozenset())
     if fault == "target":
         other = draw(_chains)
-        target = draw(st.sampled_from((other.blocks[to], draw(_blocks))))
+        target = draw(st.sampled_from((other.blocks[target_index], draw(_blocks))))
     header = start.header
     if draw(st.booleans()):
         words = (header.number, header.timestamp, header.hash)
@@ -195,12 +200,12 @@ def evidence(draw: st.DrawFn) -> bytes:
     place = draw(st.integers(0, BLOCKS - 1)) if fault == "slots" else first
     owner = draw(st.sampled_from(ACCOUNTS)) if fault == "owner" else HISTORY
     slots = HISTORY_SLOTS[place : place + 2] if owner == HISTORY else SLOTS[:2]
-    shown = (draw(_blocks) if fault == "state" else chain.blocks[last]).witness(
+    witness = (draw(_blocks) if fault == "state" else chain.blocks[last]).witness(
         {owner: slots}, frozenset()
     )
     steps = [HeaderStep(block.header) for block in chain.blocks[first : last + 1]]
     steps[0] = replace(steps[0], fields=frozenset({HeaderField.PARENT_HASH}))
-    steps[-1] = replace(steps[-1], witness=shown)
+    steps[-1] = replace(steps[-1], witness=witness)
     return headers_section(steps)
 
 

@@ -54,18 +54,19 @@ class Question:
 
 def parse_answers(questions: list[Question], answers: bytes) -> dict[int, bytes]:
     """Parse the answers of `Asker`, by question number, without those that say "unproven"."""
-    headers_by_chain = {}
-    at = 0
-    while at < len(answers):
+    answers_by_question = {}
+    position = 0
+    while position < len(answers):
         place, size = (
-            int.from_bytes(answers[at + skip : at + skip + 32], "big") for skip in (0, 32)
+            int.from_bytes(answers[position + skip : position + skip + 32], "big")
+            for skip in (0, 32)
         )
-        at += 64
-        answer = answers[at : at + size]
-        at += size + -size % 32
+        position += 64
+        answer = answers[position : position + size]
+        position += size + -size % 32
         if not (questions[place].zero_is_nothing and answer == _NOTHING):
-            headers_by_chain[place] = answer
-    return headers_by_chain
+            answers_by_question[place] = answer
+    return answers_by_question
 
 
 def all_questions(
@@ -79,8 +80,8 @@ def all_questions(
     headers_by_chain = {
         name: [block.header for block in blocks] for name, blocks in blocks_by_chain.items()
     }
-    headers_by_chain |= {name: list(of) for name, of in headers.items()}
-    numbers = {header.number for of in headers_by_chain.values() for header in of} | {*NUMBERS}
+    headers_by_chain |= {name: list(known) for name, known in headers.items()}
+    numbers = {header.number for row in headers_by_chain.values() for header in row} | {*NUMBERS}
     return [
         question
         for number in sorted(numbers)
@@ -101,26 +102,30 @@ def _block_questions(
     blocks_by_chain: Mapping[str, list[SourceBlock]],
     headers_by_chain: Mapping[str, list[Header]],
 ) -> Iterator[Question]:
-    at = {
+    blocks = {
         name: block
-        for name, of in blocks_by_chain.items()
-        for block in of
+        for name, chain_blocks in blocks_by_chain.items()
+        for block in chain_blocks
         if block.number == number
     }
     headers = {
         name: header
-        for name, of in headers_by_chain.items()
-        for header in of
+        for name, row in headers_by_chain.items()
+        for header in row
         if header.number == number
     }
     for account in ACCOUNTS:
         for field in (*range(4), *UNKNOWN_FIELDS):
-            words = {name: b.words(account)[field] for name, b in at.items()} if field < 4 else {}
+            words = (
+                {name: block.words(account)[field] for name, block in blocks.items()}
+                if field < 4
+                else {}
+            )
             yield from _both_forms(
                 "accountField(address,uint256,uint8)", words, account, number, field
             )
         for slot in SLOTS:
-            words = {name: b.slot_word(account, slot) for name, b in at.items()}
+            words = {name: block.slot_word(account, slot) for name, block in blocks.items()}
             signature = "accountStorageSlotValues(address,uint256,bytes32)"
             yield from _both_forms(signature, words, account, number, slot)
     for field in range(len(FIELD_RULES) + 1):
@@ -157,8 +162,8 @@ def _time_questions(time: int, headers_by_chain: Mapping[str, list[Header]]) -> 
     """The block at a timestamp is known once its child is."""
     lasts = {
         name: (before.number, after.number)
-        for name, of in headers_by_chain.items()
-        for before, after in pairwise(of)
+        for name, row in headers_by_chain.items()
+        for before, after in pairwise(row)
         if before.timestamp <= time < after.timestamp
     }
     call = call_data("tryBlockNumberAt(uint256)", time)
@@ -169,10 +174,10 @@ def _time_questions(time: int, headers_by_chain: Mapping[str, list[Header]]) -> 
 
 def _times(headers_by_chain: Mapping[str, list[Header]]) -> list[int]:
     edges = {
-        header.timestamp + by
-        for of in headers_by_chain.values()
-        for header in of
-        for by in (-1, 0, 1)
+        header.timestamp + shift
+        for row in headers_by_chain.values()
+        for header in row
+        for shift in (-1, 0, 1)
     }
     return sorted(edges | {*TIMES})
 

@@ -78,7 +78,8 @@ def made_up_witness(draw: st.DrawFn) -> bytes:
         return bytes((len(balance) | hashes, len(nonce))) + balance + nonce + storage + code
 
     requests = [
-        request(name, draw(st.integers(0, 15)), of) for name, of in zip(keys, slots, strict=True)
+        request(name, draw(st.integers(0, 15)), key_slots)
+        for name, key_slots in zip(keys, slots, strict=True)
     ]
     return encode_witness(requests, _MadeUpNodes(draw, keys, account).root())
 
@@ -157,7 +158,10 @@ class _MadeUpNodes:
             last -= 1
             masks, children = self._children(above)
             own = path[last : last + 1]
-            parts += [masks, *(self.draw(of) for nibble, of in children.items() if nibble != own)]
+            parts += [
+                masks,
+                *(self.draw(child) for nibble, child in children.items() if nibble != own),
+            ]
         return b"".join(parts)
 
     def _children(self, kind: NodeKind) -> tuple[bytes, dict[str, st.SearchStrategy[bytes]]]:
