@@ -7,7 +7,7 @@ import pytest
 
 from queries.client.tacitus import Ask, Refused, Rejected, Status, Tacitus, batch_of
 from tests.guides import code_of, run
-from tests.queries.contracts.holder import VARIABLES
+from tests.queries.contracts.holder import NESTED, NESTED_VALUE
 from tests.scenarios.service import HELD, HOLDER, Service
 
 pytestmark = pytest.mark.either_database
@@ -22,7 +22,7 @@ def client(shared: Service) -> Tacitus:
 def test_it_submits_waits_and_has_the_facts(
     shared: Service, client: Tacitus, contract: str, block: int
 ) -> None:
-    position, _, value = VARIABLES["nested mapping"]
+    position, value = NESTED, NESTED_VALUE
     head = shared.chain.header(block)
     shared.chain.mine(2)  # which block a time is of shows with the next
     asked = batch_of(
