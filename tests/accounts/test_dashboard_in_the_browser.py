@@ -60,26 +60,6 @@ def test_three_clicks_from_the_start_page_to_a_call_that_works(
     expect(page.get_by_role("button", name="Copy the first call")).to_be_visible()  # again
 
 
-def test_signing_out_and_ending_sessions(
-    page: Page, live_server: LiveServer, wallet: Wallet
-) -> None:
-    _sign_in(page, live_server, wallet)
-    expect(page.locator(".account code")).to_have_text(
-        re.compile("^0x[0-9a-fA-F]{4}…[0-9a-fA-F]{4}$")
-    )
-    row = page.locator(".sessions > li")
-    expect(row).to_have_count(1)
-    expect(row).to_contain_text("Chromium on Linux this one")
-    page.locator(".account").get_by_role("button", name="Sign out").click()
-    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
-    page.goto(f"{live_server.url}/dashboard")
-    assert page.url.endswith("/sign-in?next=/dashboard")
-    page.get_by_role("button", name=wallet.name).click()
-    expect(page.locator(".sessions > li")).to_have_count(1)
-    page.get_by_role("button", name="Sign out everywhere").click()
-    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
-
-
 def test_without_clipboard_access_the_text_is_selected(
     page: Page, live_server: LiveServer, wallet: Wallet
 ) -> None:
