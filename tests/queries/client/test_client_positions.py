@@ -1,4 +1,4 @@
-"""The client finds variables where Solidity puts them; test_layouts compares with its compiler."""
+"""The client finds variables where Solidity puts them; test_live compares with its compiler."""
 
 import json
 from collections.abc import Callable
