@@ -37,7 +37,7 @@ class NoAddOrDelete(ModelAdmin):
     def lookup_allowed(
         self,
         lookup: str,
-        value: Any,  # noqa: ARG002
+        _value: Any,
         request: HttpRequest | None = None,  # noqa: ARG002  (Django checks that it is there)
     ) -> bool:
         """Accept only the list's own filters; Django would accept any column and comparison."""

@@ -27,7 +27,7 @@ class OperatorsSite(AdminSite):
     index_title = "Accounts and keys"
     enable_nav_sidebar = False
 
-    def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: ARG002, FBT001, FBT002
+    def admin_view(self, view: View, *_: object, **__: object) -> View:
         """Unlike Django, refuse other HTTP methods, and let no page be cached."""
         return get_or_post(super().admin_view(view))
 

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,14 @@ class Pictures:
     def take(self, page: Page, name: str) -> None:
         if self.enabled:
             page.screenshot(path=self.folder / f"{name}.png", full_page=True)
+
+    def check_fit(self, page: Page, name: str, widths: tuple[int, ...] = (360, 1200)) -> None:
+        """Check that nothing is wider than the window, in both colour schemes."""
+        for scheme, width in product(("light", "dark"), widths):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+            self.take(page, f"{name}-{scheme}-{width}")
 
 
 @pytest.fixture(scope="session")

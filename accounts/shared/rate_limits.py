@@ -25,7 +25,7 @@ LOCK_TIMEOUT = 2  # seconds
 
 @contextmanager
 def short_lock_timeout() -> Iterator[None]:
-    """Wait briefly for SQLite's lock; the request is then answered with 503.
+    """Wait at most LOCK_TIMEOUT for SQLite's lock; then the answer is 503.
 
     Every request is counted, so every one blocks a thread while the lock is held. If they waited
     20 seconds, as usual, the server would answer nothing, not even a probe.

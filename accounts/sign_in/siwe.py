@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,8 +40,7 @@ def siwe() -> Any:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import siwe as package  # noqa: PLC0415  (see above)
-    return package
+        return import_module("siwe")
 
 
 def issue(request: HttpRequest, address: str, chain_id: int) -> str:

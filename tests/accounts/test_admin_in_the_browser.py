@@ -1,8 +1,5 @@
 """The admin pages in a real browser, under the Content Security Policy."""
 
-import re
-from itertools import product
-
 import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
@@ -30,7 +27,7 @@ def test_every_admin_page_fits_the_window(
     page: Page, live_server: LiveServer, pictures: Pictures
 ) -> None:
     page.goto(f"{live_server.url}/admin/")
-    overflowing = _overflowing(page, pictures, "admin-login")
+    pictures.check_fit(page, "admin-login")
     _sign_in(page, live_server)
     owner, _ = Account.objects.of_wallet(Wallet(WALLET, 10))
     key = manage.add_key(owner, "a-name-without-any-space-that-goes-on-and-on-and-on-to-60")
@@ -48,24 +45,10 @@ def test_every_admin_page_fits_the_window(
     }
     for name, path in paths.items():
         page.goto(f"{live_server.url}/admin/{path}")
-        overflowing += _overflowing(page, pictures, f"admin-{name}")
-    assert overflowing == []
+        pictures.check_fit(page, f"admin-{name}")
 
 
-def _overflowing(page: Page, pictures: Pictures, name: str) -> list[str]:
-    names = []
-    for scheme, width in product(("light", "dark"), (360, 1200)):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        page.set_viewport_size({"width": width, "height": 800})
-        pictures.take(page, f"{name}-{scheme}-{width}")
-        if page.evaluate("document.documentElement.scrollWidth") > width:
-            names.append(f"{name} at {width}")
-    return names
-
-
-def test_an_operator_revokes_a_key_and_disables_an_account(
-    page: Page, live_server: LiveServer
-) -> None:
+def test_an_operator_revokes_a_key_on_its_page(page: Page, live_server: LiveServer) -> None:
     _sign_in(page, live_server)
     owner, _ = Account.objects.of_wallet(Wallet(WALLET))
     manage.add_key(owner, "Bridge")
@@ -75,11 +58,5 @@ def test_an_operator_revokes_a_key_and_disables_an_account(
     page.get_by_role("button", name="Revoke").click()
     expect(page.locator(".messagelist")).to_have_text("Revoked: 1.")
     expect(page.get_by_role("button", name="Revoke")).to_have_count(0)
-    page.goto(f"{live_server.url}/admin/accounts/account/")
-    page.get_by_role("checkbox", name=re.compile(WALLET)).check()
-    page.get_by_label("Action:").select_option("Disable: sign out and refuse keys")
-    page.get_by_role("button", name=re.compile("Go|Run")).click()
-    expect(page.locator(".messagelist")).to_have_text("Disabled: 1.")
-    assert not Account.objects.get(pk=owner.pk).is_active
     page.goto(f"{live_server.url}/admin/")
-    expect(page.locator("#recent-actions-module li")).to_have_count(2)
+    expect(page.locator("#recent-actions-module li")).to_have_count(1)

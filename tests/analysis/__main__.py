@@ -1,4 +1,4 @@
-"""`make analyse`: every finding of the analyser, with why it is no fault; 1 where one is new."""
+"""`make analyse`: compare Slither's findings with the explained ones; exit 1 if they differ."""
 
 import json
 import subprocess
@@ -12,28 +12,27 @@ from tests.analysis.explained import EXPLAINED
 REPOSITORY = Path(__file__).parents[2]
 PYTHON = REPOSITORY / ".venv-analyser" / "bin" / "python"
 PROGRAM = Path(__file__).parent / "slither_run.py"
-# The syntax trees are all that it looks at, and come in a tenth of the time.
-ASKED = {"*": {"*": ["abi"], "": ["ast"]}}
+# Slither needs only the syntax trees, which take a tenth of the time.
+OUTPUT_SELECTION = {"*": {"*": ["abi"], "": ["ast"]}}
 
 
 def main() -> int:
     explained = {(row.detector, row.impact, place) for row in EXPLAINED for place in row.places}
-    findings = analysed()
-    found = {(each["detector"], each["impact"], each["where"]): each["says"] for each in findings}
+    findings = run_analyser()
+    found = {(row["detector"], row["impact"], row["place"]): row["description"] for row in findings}
     for detector, impact, place in sorted(found.keys() - explained):
-        says = found[detector, impact, place]
-        sys.stdout.write(f"Not explained: {impact} {detector}: {says}\n")
+        description = found[detector, impact, place]
+        sys.stdout.write(f"Not explained: {impact} {detector}: {description}\n")
     for detector, _, place in sorted(explained - found.keys()):
-        sys.stdout.write(f"Explained, and no longer found: {detector} in {place}\n")
+        sys.stdout.write(f"Explained but not found: {detector} in {place}\n")
     sys.stdout.write(f"{len(findings)} findings at {len(found)} places\n")
     return 1 if found.keys() != explained else 0
 
 
-def analysed() -> list[dict[str, str]]:
-    """What it finds in the contracts."""
+def run_analyser() -> list[dict[str, str]]:
     packages: dict[str, Any] = json.loads((CONTRACTS / "package.json").read_text())
-    output = run_compiler(read_sources(), {**SETTINGS, "outputSelection": ASKED})
-    ended = subprocess.run(
+    output = run_compiler(read_sources(), {**SETTINGS, "outputSelection": OUTPUT_SELECTION})
+    process = subprocess.run(
         [PYTHON, PROGRAM],
         input=json.dumps({"output": output, "version": packages["devDependencies"]["solc"]}),
         stdout=subprocess.PIPE,
@@ -41,7 +40,7 @@ def analysed() -> list[dict[str, str]]:
         check=True,
         cwd=CONTRACTS,
     )
-    findings: list[dict[str, str]] = json.loads(ended.stdout)
+    findings: list[dict[str, str]] = json.loads(process.stdout)
     return findings
 
 

@@ -1,7 +1,7 @@
-"""What Slither, a static analyser, finds in the contracts, and why none of it is a fault.
+"""Slither's findings in the contracts, and why none of them is a fault.
 
-`make analyse` runs it over queries/contracts and compares. Slither analyses contracts, not free
-functions: `Calldata`, `Memory`, `Rlp` and `TrieNodes` rest on the tests.
+`make analyse` compares. Slither analyses contracts, not free functions: `Calldata`, `Memory`, `Rlp`
+and `TrieNodes` rely on the tests.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """One detector's findings that have one reason."""
+    """A detector's findings with the same explanation."""
 
     detector: str
     impact: str
@@ -25,8 +25,7 @@ EXPLAINED = (
             "AttestedRegistry.constructor.last",
             "AttestedRegistry.attest.last",
         ),
-        "It begins as zero, and that is meant: the first signer must come after the zero address, "
-        "which is nobody's.",
+        "Starting at zero is intended: the first signer must be above the zero address.",
     ),
     Explained(
         "uninitialized-local",
@@ -37,68 +36,64 @@ EXPLAINED = (
             "FactsRegistry.endedBy.hop",
             "FactsRegistry.verify.hop",
         ),
-        "A struct in memory begins as zeros. Those members that are to be others are set in the "
-        "lines below, before the walk begins.",
+        "A struct in memory starts as zeros. Other members are set below, before the walk.",
     ),
     Explained(
         "uninitialized-local",
         "Medium",
         ("FactStore._storeAccount.written",),
-        "It begins as false: nothing is written yet.",
+        "It starts as false: nothing is written yet.",
     ),
     Explained(
         "incorrect-exp",
         "High",
         ("ProofReader._checkContradiction",),
-        "An exclusive or is meant: of the offsets 0 and 32 it gives the other one.",
+        "Exclusive or is intended: it turns the offset 0 into 32 and 32 into 0.",
     ),
     Explained(
         "cyclomatic-complexity",
         "Informational",
         ("FactStore._storeAccount",),
-        "An account's fields are stored in two ways each, and each way is one condition.",
+        "Every field of an account is stored in one of two ways, and each way is a condition.",
     ),
     Explained(
         "calls-loop",
         "Low",
         ("FactsRegistry.multicall",),
-        "Calls that are all made or none: that one stops the others is what it is for. Who makes "
-        "them pays for them, and keeps nobody else from anything.",
+        "All calls succeed or none, which is its purpose. The caller pays for them.",
     ),
     Explained(
         "calls-loop",
         "Low",
         ("OptimismRegistry._knownHash",),
-        "A question to a contract of the chain itself, once for a section or header of a proof. It "
-        "changes nothing, whoever asks pays for it, and if it fails the proof is refused.",
+        "A static call to a system contract for a section or header of a proof. The caller pays, "
+        "and if it fails the proof is refused.",
     ),
     Explained(
         "calls-loop",
         "Low",
         ("FactsRouter.constructor",),
-        "The deployer names the registries and pays for the calls. A registry that reverts does "
-        "not name its source.",
+        "The deployer chooses the registries and pays for the calls. A registry that reverts has "
+        "no source.",
     ),
     Explained(
         "low-level-calls",
         "Informational",
         ("FactsRouter.constructor",),
-        "Native and optimism registries do not have the function, which a typed call would not "
-        "survive.",
+        "Native and optimism registries do not have the function, so a typed call would revert.",
     ),
     Explained(
         "low-level-calls",
         "Informational",
         ("FactsRegistry.multicall",),
-        "A call of this contract's own functions, by whoever calls it: whether it succeeded is "
-        "looked at, and what it failed with is passed on.",
+        "A call of this contract's own functions. Its success is checked, and its error passed on.",
     ),
     Explained(
         "assembly",
         "Informational",
         ("NativeRegistry._ask",),
-        "The system contracts take a bare word and have no functions. Whether the call succeeded "
-        "and answered one word is checked; a hash of zero is never known.",
+        "The system contracts take a bare word. Success and the length of one word are checked; a "
+        "hash of zero is never known.",
     ),
     Explained(
         "assembly",
@@ -119,9 +114,8 @@ EXPLAINED = (
             "TrieWitness._other",
             "TrieWitness._root",
         ),
-        "Headers and nodes are put together and hashed in memory, which Solidity has no words for. "
-        "Each block is a few instructions; random tries compare all of it with the trie package "
-        "and with our own reader.",
+        "Headers and nodes are assembled and hashed in memory, which Solidity cannot express. Each "
+        "block is a few instructions, which random tries compare with the trie package.",
     ),
     Explained(
         "assembly",
@@ -133,35 +127,32 @@ EXPLAINED = (
             "SignatureCheck._part",
             "SignatureCheck._word",
         ),
-        "It answers a single byte from a constructor, and reads signatures of strangers so that "
-        "malformed ones are refused and cost little. It runs within an eth_call and is never "
-        "deployed.",
+        "A constructor that returns a byte, and a parser that refuses malformed signatures "
+        "cheaply. It runs in an eth_call and is never deployed.",
     ),
     Explained(
         "pragma",
         "Informational",
         ("",),
-        "What others import, in interfaces/, takes any compiler from 0.8.4 on; what is deployed "
-        "takes one.",
+        "Contracts that others import, in interfaces/, take any compiler from 0.8.4 on.",
     ),
     Explained(
         "solc-version",
         "Informational",
         ("",),
-        "As above: those who import it choose the compiler.",
+        "As above: the importing project chooses the compiler.",
     ),
     Explained(
         "naming-convention",
         "Informational",
         ("CompactHeader.HORIZON", "IFactsRegistry.HORIZON"),
-        "It never changes, and reads like a constant.",
+        "It is immutable, and read like a constant.",
     ),
     Explained(
         "timestamp",
         "Low",
         ("AttestedRegistry.attest",),
-        "When attesting ends is a date years ahead; a few seconds that a block's producer could "
-        "shift change nothing.",
+        "Attesting ends years ahead; a block producer can shift that by a few seconds.",
     ),
     Explained(
         "timestamp",
@@ -173,14 +164,13 @@ EXPLAINED = (
         "constable-states",
         "Optimization",
         ("DemoToken.name", "DemoToken.symbol"),
-        "The demo's token, which nobody deploys elsewhere; as storage its slots are where those of "
-        "most tokens are.",
+        "The demo's token; as storage variables, its slots are those of most tokens.",
     ),
     Explained(
         "immutable-states",
         "Optimization",
         ("DemoToken.totalSupply",),
-        "As above: the demo proves a token by its storage.",
+        "As above: the demo proves the token's storage.",
     ),
     Explained(
         "costly-loop",

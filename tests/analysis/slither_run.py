@@ -1,7 +1,6 @@
-"""Slither's findings as JSON, from what our own compiler made of the sources (standard input).
+"""Print Slither's findings as JSON, from our compiler's output (standard input).
 
-Runs in the analyser's own environment, in the folder of the contracts; nothing of the project is
-there to import.
+Runs in the analyser's own environment, which does not have the project.
 """
 
 import inspect
@@ -17,12 +16,12 @@ from slither import Slither
 from slither.detectors import all_detectors
 from slither.detectors.abstract_detector import AbstractDetector
 
-# It asks of these only that they are there: what it looks at is the syntax tree.
+# Required, but not read: Slither analyses the syntax tree.
 _NO_CODE = {"object": "", "sourceMap": ""}
 
 
 class Built(SolcStandardJson):  # type: ignore[misc]
-    """Sources that are compiled already."""
+    """Compiled sources."""
 
     def __init__(self, output: dict[str, Any], version: str) -> None:
         super().__init__({"language": "Solidity"})
@@ -43,23 +42,24 @@ def findings(output: dict[str, Any], version: str) -> list[dict[str, str]]:
     for detector in vars(all_detectors).values():
         if inspect.isclass(detector) and issubclass(detector, AbstractDetector):
             slither.register_detector(detector)
-    found = [finding for of_detector in slither.run_detectors() for finding in of_detector]
+    results = slither.run_detectors()
     return sorted(
         (
             {
                 "detector": finding["check"],
                 "impact": finding["impact"],
-                "where": _where(finding),
-                "says": " ".join(finding["description"].split()),
+                "place": _place(finding),
+                "description": " ".join(finding["description"].split()),
             }
-            for finding in found
+            for detector_results in results
+            for finding in detector_results
         ),
-        key=lambda finding: (finding["detector"], finding["where"], finding["says"]),
+        key=lambda finding: (finding["detector"], finding["place"], finding["description"]),
     )
 
 
-def _where(finding: dict[str, Any]) -> str:
-    """What it names first, with what that is part of: a contract, a function, a variable."""
+def _place(finding: dict[str, Any]) -> str:
+    """The first element: its contract, function and variable."""
     names: list[str] = []
     element = finding["elements"][0]
     while element and element["type"] in {"contract", "function", "variable"}:
@@ -69,5 +69,5 @@ def _where(finding: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    given = json.load(sys.stdin)
-    json.dump(findings(given["output"], given["version"]), sys.stdout)
+    arguments = json.load(sys.stdin)
+    json.dump(findings(arguments["output"], arguments["version"]), sys.stdout)

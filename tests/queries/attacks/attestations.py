@@ -1,4 +1,4 @@
-"""Signers of the tests, and what they sign by EIP-712."""
+"""Signers, and their EIP-712 signatures."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,22 +12,22 @@ from tests.rigs.local_chain import Deployed
 
 SOURCE_CHAIN = 5
 DESTINATION_CHAIN = 31_337
-# For whom and of what the signers say something else.
+# Other values that a signature may be about.
 OTHER_SOURCE, OTHER_DESTINATION = 6, 1
 OTHER_REGISTRY = "0x00000000000000000000000000000000000000C3"
 
 SIGNERS: list[LocalAccount] = sorted(
-    (Account.from_key(bytes([place]) * 32) for place in range(1, 5)),
+    (Account.from_key(bytes([number]) * 32) for number in range(1, 5)),
     key=lambda signer: int(signer.address, 16),
 )
-FOREIGNER: LocalAccount = Account.from_key(bytes([99]) * 32)
+OTHER_SIGNER: LocalAccount = Account.from_key(bytes([99]) * 32)
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
 def sign(
     signer: LocalAccount, registry: Deployed, number: int, block_hash: bytes, **other: Any
 ) -> bytes:
-    """`other` are domain's or message's members that differ from what the registry expects."""
+    """`other` are members of the domain or message that differ from what the registry expects."""
     domain = {
         "name": "Tacitus block hashes",
         "version": "1",
@@ -57,7 +57,7 @@ def attest(number: int, block_hash: bytes, signatures: list[bytes]) -> bytes:
     return call_data("attest(uint256,bytes32,bytes[])", number, block_hash, signatures)
 
 
-def other_half(signature: bytes) -> bytes:
-    """The same signature with its s in the upper half of the order."""
+def high_s_signature(signature: bytes) -> bytes:
+    """The equivalent signature with s in the upper half of the order."""
     s, v = int.from_bytes(signature[32:64], "big"), signature[64]
     return signature[:32] + (_ORDER - s).to_bytes(32, "big") + bytes((55 - v,))

@@ -1,4 +1,4 @@
-"""All forgeries by their names, which begin with the design's points."""
+"""All forgeries by name."""
 
 from tests.queries.attacks.evidence_forgeries import EVIDENCE
 from tests.queries.attacks.header_forgeries import HEADERS

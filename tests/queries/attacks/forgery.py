@@ -1,7 +1,7 @@
-"""False facts by construction: what each check of the verifier is there for.
+"""Calls that would make a registry state something untrue.
 
-Each is a call that would make a registry say something untrue, leave a key that was asked for
-without an answer, or take bytes that mean nothing. The names begin with the design's points.
+A forgery would make a false fact readable, leave a requested key unanswered, or have malformed
+bytes accepted.
 """
 
 from dataclasses import dataclass, replace
@@ -11,34 +11,34 @@ from queries.proving.accounts import AccountState, encode_account, encode_slot_v
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import PROVE_SELECTOR, accumulated_section, prove_call
 from tests.queries.attacks.witness_parts import (
-    PERSON,
+    EOA,
     ChosenTrie,
-    account_told,
-    asked,
+    compact_account,
+    encode_witness,
     key,
     leaf,
-    witness,
+    request,
 )
 
 NUMBER, TIME, HASH = 1000, 1_700_000_000, bytes([9]) * 32
 BALANCE = 1
 OWNER = key("5")
 UNPROVEN = bytes(64)
-REFUSED_BY_ROOT = "BlockNotAccumulated"
+ROOT_MISMATCH = "BlockNotAccumulated"
 
 
 @dataclass(frozen=True)
 class Forgery:
-    """A call, and what it would make readable."""
+    """A call, and what would be read after it."""
 
     calldata: bytes
-    error: str  # by which it is refused; none where it is taken, and the truth is read
-    question: bytes = b""  # none where nothing untrue would be read, and the bytes are malformed
-    reading: bytes = b""  # the answer: the true one if it is taken, else the lie if it were
+    error: str  # of the refusal; empty if the call is accepted and the truth is read
+    read_call: bytes = b""  # empty if the bytes are only malformed
+    read_result: bytes = b""  # the truth if the call is accepted, otherwise the lie
     setup: tuple[bytes, ...] = ()
 
-    def behind(self, section: bytes, *setup: bytes) -> "Forgery":
-        """The same behind another section of its proof, if it is one of several."""
+    def after(self, section: bytes, *setup: bytes) -> "Forgery":
+        """The same forgery after another section, if it is a proof."""
         if not self.calldata.startswith(PROVE_SELECTOR):
             return self
         calldata = prove_call([section, self.calldata[4:]])
@@ -50,52 +50,52 @@ def answer(value: int | bytes) -> bytes:
     return (1).to_bytes(32, "big") + word
 
 
-def field_of(name: bytes, field: int = BALANCE) -> bytes:
+def read_field(name: bytes, field: int = BALANCE) -> bytes:
     return call_data("tryAccountField(address,uint256,uint8)", name[:20], NUMBER, field)
 
 
-def slot_of(name: bytes, slot: bytes) -> bytes:
+def read_slot(name: bytes, slot: bytes) -> bytes:
     signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
     return call_data(signature, name[:20], NUMBER, slot)
 
 
-def accumulate(root: bytes, number: int = NUMBER) -> bytes:
-    """The call by which a block with this state root becomes accumulated."""
+def set_accumulated(root: bytes, number: int = NUMBER) -> bytes:
+    """A call that accumulates a block with this state root."""
     return call_data("setAccumulated(uint256,uint256,bytes32,bytes32)", number, TIME, HASH, root)
 
 
-def against(
-    root: bytes, shown: bytes, error: str, question: bytes = b"", reading: bytes = b""
+def forge(
+    root: bytes, witness: bytes, error: str, read_call: bytes = b"", read_result: bytes = b""
 ) -> Forgery:
     """A witness against an accumulated block with this state root."""
-    section = accumulated_section(NUMBER, TIME, HASH, shown)
-    return Forgery(prove_call([section]), error, question, reading, (accumulate(root),))
+    section = accumulated_section(NUMBER, TIME, HASH, witness)
+    return Forgery(prove_call([section]), error, read_call, read_result, (set_accumulated(root),))
 
 
-def of_accounts(
+def forge_accounts(
     names: str, state: ChosenTrie, nodes: bytes, error: str, denied: int | None = None
 ) -> Forgery:
-    """A witness of the accounts whose keys begin so; `denied` is one that it claims absent."""
-    keys = [key(each) for each in names.split()]
-    lie = () if denied is None else (field_of(keys[denied]), answer(0))
-    return against(state.root, witness([*map(asked, keys)], nodes), error, *lie)
+    """A witness of accounts by key prefixes; it claims that number `denied` is absent."""
+    keys = [key(prefix) for prefix in names.split()]
+    lie = () if denied is None else (read_field(keys[denied]), answer(0))
+    return forge(state.root, encode_witness([*map(request, keys)], nodes), error, *lie)
 
 
-def people(names: str) -> ChosenTrie:
-    return ChosenTrie({key(each): encode_account(PERSON) for each in names.split()})
+def account_trie(names: str) -> ChosenTrie:
+    return ChosenTrie({key(prefix): encode_account(EOA) for prefix in names.split()})
 
 
-def stored(*slots: bytes, value: int = 5) -> tuple[ChosenTrie, ChosenTrie, AccountState]:
-    """A storage trie, a state trie with its owner alone, and the owner."""
+def owner_with_slots(*slots: bytes, value: int = 5) -> tuple[ChosenTrie, ChosenTrie, AccountState]:
+    """A storage trie, the state trie of its only account, and the account."""
     storage = ChosenTrie({slot: encode_slot_value(value) for slot in slots})
     owner = AccountState(1, 2, storage.root, EMPTY_CODE_HASH)
     return storage, ChosenTrie({OWNER: encode_account(owner)}), owner
 
 
-def of_storage(
-    slots: tuple[bytes, ...], nodes: bytes, about: tuple[bytes, ...], error: str, reading: bytes
+def forge_storage(
+    slots: tuple[bytes, ...], nodes: bytes, about: tuple[bytes, ...], error: str, read_result: bytes
 ) -> Forgery:
-    """`nodes` told as the owner's storage trie, which holds `slots`."""
-    _, state, owner = stored(*slots)
-    shown = witness([asked(OWNER, 0, about)], leaf(account_told(owner, nodes)))
-    return against(state.root, shown, error, slot_of(OWNER, about[-1]), reading)
+    """A witness with `nodes` in place of the owner's storage trie, which has `slots`."""
+    _, state, owner = owner_with_slots(*slots)
+    witness = encode_witness([request(OWNER, 0, about)], leaf(compact_account(owner, nodes)))
+    return forge(state.root, witness, error, read_slot(OWNER, about[-1]), read_result)

@@ -1,4 +1,4 @@
-"""Dispute games of an OP-stack chain, honest and lying."""
+"""Dispute games of an OP-stack chain."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ Deploy = Callable[..., Deployed]
 
 @dataclass(frozen=True)
 class Output:
-    """What a game's root claim is the hash of."""
+    """The preimage of a game's root claim."""
 
     state_root: bytes
     message_passer: bytes
@@ -30,12 +30,12 @@ class Output:
 OUTPUT = Output(bytes([1]) * 32, bytes([2]) * 32, bytes([3]) * 32)
 
 
-def with_output(block_hash: bytes) -> Output:
+def output_with_hash(block_hash: bytes) -> Output:
     return replace(OUTPUT, block_hash=block_hash)
 
 
 class Games:
-    """The games of one chain, and registries that ask for them."""
+    """The games of a chain, and registries that read them."""
 
     def __init__(self, deploy: Deploy) -> None:
         self._deploy = deploy

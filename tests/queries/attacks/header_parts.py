@@ -1,4 +1,4 @@
-"""Headers made up, and told by hand."""
+"""Made-up headers in RLP and in the compact form of proofs."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ _ROOTS_AND_BLOOM = (bytes([4]) * 32, bytes([5]) * 32, bytes([6]) * 256)
 
 
 @dataclass(frozen=True)
-class MadeUpHeader:
-    """A header by what of it matters here: its parent, its state root, and its tail's bytes."""
+class FakeHeader:
+    """A header with a chosen parent, state root and tail."""
 
     tail: bytes
     parent: bytes = bytes([1]) * 32
@@ -28,10 +28,10 @@ class MadeUpHeader:
     def hash(self) -> bytes:
         return keccak256(self.encoded)
 
-    def told(
-        self, flags: int = 0, behind: bytes = b"", *, tail: bytes | None = None, first: bool = True
+    def compact(
+        self, flags: int = 0, suffix: bytes = b"", *, tail: bytes | None = None, first: bool = True
     ) -> bytes:
-        """As a section tells it, with `behind` it; another `tail` where it is to be filled in."""
+        """The compact form in a section, followed by `suffix`; `tail` may have parts omitted."""
         tail = self.tail if tail is None else tail
         front = (
             bytes((flags | HeaderFlag.NO_UNCLES,)),
@@ -40,11 +40,11 @@ class MadeUpHeader:
             b"" if flags & HeaderFlag.WITNESS else self.state_root,
             *_ROOTS_AND_BLOOM,
         )
-        return b"".join((*front, len(tail).to_bytes(2, "big"), tail, behind))
+        return b"".join((*front, len(tail).to_bytes(2, "big"), tail, suffix))
 
 
-def tail_of(number: int, timestamp: int, extra: bytes = b"made up", *more: bytes) -> bytes:
-    """A tail of Prague's form; `more` are encoded fields of later forks."""
+def header_tail(number: int, timestamp: int, extra: bytes = b"made up", *more: bytes) -> bytes:
+    """The fields from the difficulty on, as of Prague; `more` are encoded fields of later forks."""
     integers = (0, number, 30_000_000, 21_000, timestamp)
     return b"".join(
         (
@@ -63,6 +63,6 @@ def tail_of(number: int, timestamp: int, extra: bytes = b"made up", *more: bytes
     )
 
 
-def headers(*told: bytes) -> bytes:
-    """A section of headers that are told already."""
-    return bytes((SectionKind.HEADERS,)) + len(told).to_bytes(2, "big") + b"".join(told)
+def raw_headers(*compact: bytes) -> bytes:
+    """A section of headers in compact form."""
+    return bytes((SectionKind.HEADERS,)) + len(compact).to_bytes(2, "big") + b"".join(compact)

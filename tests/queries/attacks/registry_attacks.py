@@ -1,4 +1,4 @@
-"""Attacks that need more than a call to a registry whose hashes are set by hand."""
+"""Attacks on registries with real sources of hashes, and on the router."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,21 +11,21 @@ from queries.contracts.abi import call_data, load_artifact
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
 from tests.queries.attacks.attestations import (
-    FOREIGNER,
     OTHER_DESTINATION,
     OTHER_REGISTRY,
+    OTHER_SIGNER,
     OTHER_SOURCE,
     SIGNERS,
     SOURCE_CHAIN,
     attest,
-    other_half,
+    high_s_signature,
     sign,
     signed_by,
 )
 from tests.queries.attacks.forgery import NUMBER, OWNER
 from tests.queries.attacks.games import OUTPUT, Games, Output, record_output
-from tests.queries.attacks.header_forgeries import TIMESTAMP, fields
-from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
+from tests.queries.attacks.header_forgeries import TIMESTAMP, field_mask
+from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.witness_parts import key
 from tests.rigs.local_chain import Deployed, error_name, undone
 
@@ -33,8 +33,8 @@ HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"
 L1_BLOCK = "0x4200000000000000000000000000000000000015"
 RECORD = call_data("recordHash()")
 FIRST, SECOND = bytes([1]) * 32, bytes([2]) * 32
-HEADER = MadeUpHeader(tail_of(NUMBER, 1_700_000_000))
-IGNORED = "ignored"  # instead of an error, where a call is taken and does nothing
+HEADER = FakeHeader(header_tail(NUMBER, 1_700_000_000))
+IGNORED = "ignored"  # in place of an error, if a call succeeds and changes nothing
 
 Deploy = Callable[..., Deployed]
 Run = Callable[[Deploy], str]
@@ -42,7 +42,7 @@ Run = Callable[[Deploy], str]
 
 @dataclass(frozen=True)
 class Attack:
-    """`run` returns the error by which it is refused; nothing where it gets through."""
+    """`run` returns the error of the refusal, or an empty text if the attack succeeds."""
 
     contract: str
     run: Run
@@ -53,17 +53,17 @@ ATTACKS: dict[str, Attack] = {}
 
 
 def attack(contract: str, refusal: str) -> Callable[[Run], Run]:
-    def named(run: Run) -> Run:
+    def register(run: Run) -> Run:
         ATTACKS[run.__name__] = Attack(contract, run, refusal)
         return run
 
-    return named
+    return register
 
 
-def outcome(registry: Deployed, *calls: bytes) -> str:
-    """The error of the last call behind the others, of which nothing is kept."""
+def simulated_error(registry: Deployed, *calls: bytes) -> str:
+    """Simulate the calls, and return the error of the last one."""
     *before, last = registry.simulate(calls)
-    assert all(each.success for each in before)
+    assert all(call.success for call in before)
     return "" if last.success else error_name(registry.name, last.data)
 
 
@@ -76,11 +76,11 @@ def _settable(deploy: Deploy) -> Deployed:
 
 @attack("FactsRegistry", "ProofEndMismatch")
 def a_proof_verified_beyond_its_end(deploy: Deploy) -> str:
-    """Its last byte is zero, and so is what stands behind it in the calldata."""
+    """Its last byte is zero, like what follows it in the calldata."""
     known = call_data("setHash(uint256,bytes32)", NUMBER, HEADER.hash)
-    proof = headers(HEADER.told(HeaderFlag.FIELDS, fields(8)))
+    proof = raw_headers(HEADER.compact(HeaderFlag.FIELDS, field_mask(8)))
     assert proof.endswith(b"\0")
-    return outcome(_settable(deploy), known, call_data("verify(bytes)", proof[:-1]))
+    return simulated_error(_settable(deploy), known, call_data("verify(bytes)", proof[:-1]))
 
 
 _UNPROVEN = {
@@ -106,7 +106,7 @@ _UNPROVEN = {
 for _name, (_question, _error) in _UNPROVEN.items():
     ATTACKS[_name] = Attack(
         "FactsRegistry",
-        lambda deploy, question=_question: outcome(_settable(deploy), question),  # type: ignore[misc]
+        lambda deploy, question=_question: simulated_error(_settable(deploy), question),  # type: ignore[misc]
         _error,
     )
 
@@ -114,27 +114,27 @@ for _name, (_question, _error) in _UNPROVEN.items():
 # Native
 
 
-def _history_that_answers(deploy: Deploy, code: str) -> str:
-    """A made-up header of an old block, whose hash the history contract's `code` holds."""
+def _prove_by_history(deploy: Deploy, code: str) -> str:
+    """Prove a made-up old header whose hash the history contract's `code` answers."""
     registry = deploy("NativeRegistry")
     node = registry.node
-    old = MadeUpHeader(tail_of(1, 1))
-    shown = headers(old.told(HeaderFlag.FIELDS, fields(TIMESTAMP)))
+    old = FakeHeader(header_tail(1, 1))
+    section = raw_headers(old.compact(HeaderFlag.FIELDS, field_mask(TIMESTAMP)))
     if int(node.rpc.ask("eth_blockNumber"), 16) < 300:
         node.rpc.ask("anvil_mine", hex(300))
     with undone(node):
         node.rpc.ask("anvil_setCode", HISTORY, code.format(old.hash.hex()))
-        return outcome(registry, prove_call([shown]))
+        return simulated_error(registry, prove_call([section]))
 
 
 @attack("NativeRegistry", "BlockNotKnown")
 def a_hash_from_a_call_that_failed(deploy: Deploy) -> str:
-    return _history_that_answers(deploy, "0x7f{}5f5260205ffd")
+    return _prove_by_history(deploy, "0x7f{}5f5260205ffd")
 
 
 @attack("NativeRegistry", "BlockNotKnown")
 def a_hash_from_an_answer_of_two_words(deploy: Deploy) -> str:
-    return _history_that_answers(deploy, "0x7f{}5f5260405ff3")
+    return _prove_by_history(deploy, "0x7f{}5f5260405ff3")
 
 
 # Optimism
@@ -157,24 +157,26 @@ def a_recorded_hash_replaced(deploy: Deploy) -> str:
         for block_hash in (FIRST, SECOND):
             move_on(registry.node, NUMBER, block_hash)
             registry.send(RECORD)
-        kept = registry.ask(call_data("recorded(uint256)", NUMBER)) == FIRST
-        return IGNORED if kept else ""
+        recorded = registry.ask(call_data("recorded(uint256)", NUMBER))
+        return IGNORED if recorded == FIRST else ""
 
 
 @attack("OptimismRegistry", "BlockNotKnown")
-def a_recorded_hash_in_place_of_the_one_shown(deploy: Deploy) -> str:
+def a_recorded_hash_in_place_of_the_current_one(deploy: Deploy) -> str:
     registry = deploy("OptimismRegistry")
     with undone(registry.node):
         put_predeploy(registry.node)
         move_on(registry.node, NUMBER, HEADER.hash)
         registry.send(RECORD)
         move_on(registry.node, NUMBER, SECOND)
-        return outcome(registry, prove_call([headers(HEADER.told(HeaderFlag.ACCUMULATE))]))
+        return simulated_error(
+            registry, prove_call([raw_headers(HEADER.compact(HeaderFlag.ACCUMULATE))])
+        )
 
 
 @attack("OptimismRegistry", IGNORED)
 def a_zero_hash_recorded(deploy: Deploy) -> str:
-    """Nothing would be known by it, but the event would say that something is."""
+    """It would make nothing known, but emit an event."""
     registry = deploy("OptimismRegistry")
     with undone(registry.node):
         put_predeploy(registry.node)
@@ -185,62 +187,62 @@ def a_zero_hash_recorded(deploy: Deploy) -> str:
 # Output
 
 
-def _recording(
-    deploy: Deploy, claim: bytes, output: Output, *, of: int = SOURCE_CHAIN, valid: bool = True
+def _record(
+    deploy: Deploy, claim: bytes, output: Output, *, chain: int = SOURCE_CHAIN, valid: bool = True
 ) -> str:
     games = Games(deploy)
-    game = games.propose(claim, of)
+    game = games.propose(claim, chain)
     if valid:
         games.settle(game, valid=True)
-    return outcome(games.registry(), record_output(game, output))
+    return simulated_error(games.registry(), record_output(game, output))
 
 
 @attack("OutputRegistry", "GameNotValid")
 def a_game_that_is_not_won(deploy: Deploy) -> str:
-    return _recording(deploy, OUTPUT.root, OUTPUT, valid=False)
+    return _record(deploy, OUTPUT.root, OUTPUT, valid=False)
 
 
 @attack("OutputRegistry", "GameNotValid")
-def a_game_that_is_none(deploy: Deploy) -> str:
+def an_address_that_is_not_a_game(deploy: Deploy) -> str:
     registry = Games(deploy).registry()
     refusals = {
-        outcome(registry, record_output(no_game, OUTPUT))
-        for no_game in (FOREIGNER.address, registry.address)
+        simulated_error(registry, record_output(no_game, OUTPUT))
+        for no_game in (OTHER_SIGNER.address, registry.address)
     }
     return refusals.pop() if len(refusals) == 1 else ""
 
 
 @attack("OutputRegistry", "GameOfAnotherChain")
 def a_game_about_another_chain(deploy: Deploy) -> str:
-    return _recording(deploy, OUTPUT.root, OUTPUT, of=OTHER_SOURCE)
+    return _record(deploy, OUTPUT.root, OUTPUT, chain=OTHER_SOURCE)
 
 
 @attack("OutputRegistry", "NotTheClaimedOutput")
 def an_output_that_no_game_claims(deploy: Deploy) -> str:
-    return _recording(deploy, OUTPUT.root, replace(OUTPUT, block_hash=SECOND))
+    return _record(deploy, OUTPUT.root, replace(OUTPUT, block_hash=SECOND))
 
 
 @attack("OutputRegistry", "NotTheClaimedOutput")
 def an_output_of_another_state(deploy: Deploy) -> str:
-    return _recording(deploy, OUTPUT.root, replace(OUTPUT, state_root=SECOND))
+    return _record(deploy, OUTPUT.root, replace(OUTPUT, state_root=SECOND))
 
 
 @attack("OutputRegistry", "NotTheClaimedOutput")
 def an_output_of_another_message_passer(deploy: Deploy) -> str:
-    return _recording(deploy, OUTPUT.root, replace(OUTPUT, message_passer=FIRST))
+    return _record(deploy, OUTPUT.root, replace(OUTPUT, message_passer=FIRST))
 
 
 @attack("OutputRegistry", "NotTheClaimedOutput")
 def an_output_of_another_version(deploy: Deploy) -> str:
-    """Only version 0 says that the fourth word is a block's hash."""
+    """Only in version 0 is the fourth word a block hash."""
     words = OUTPUT.state_root + OUTPUT.message_passer + OUTPUT.block_hash
-    return _recording(deploy, keccak256((1).to_bytes(32, "big") + words), OUTPUT)
+    return _record(deploy, keccak256((1).to_bytes(32, "big") + words), OUTPUT)
 
 
 @attack("OutputRegistry", "BlockNotKnown")
-def a_header_that_no_game_is_about(deploy: Deploy) -> str:
-    call = prove_call([headers(HEADER.told(HeaderFlag.ACCUMULATE))])
-    return outcome(Games(deploy).registry(), call)
+def a_header_that_no_game_claims(deploy: Deploy) -> str:
+    call = prove_call([raw_headers(HEADER.compact(HeaderFlag.ACCUMULATE))])
+    return simulated_error(Games(deploy).registry(), call)
 
 
 # Attested
@@ -256,7 +258,7 @@ def deploy_attested(
 
 @cache
 def attested(deploy: Deploy, valid_until: int = HORIZON) -> Deployed:
-    """Two of three must sign."""
+    """A registry for which two of three must sign."""
     names = [signer.address for signer in SIGNERS[:3]]
     return deploy_attested(deploy, names, 2, valid_until)
 
@@ -266,53 +268,54 @@ def _two_signatures(registry: Deployed, block_hash: bytes = FIRST) -> list[bytes
     return signed_by(SIGNERS[:2], registry, NUMBER, block_hash)
 
 
-def _attesting(block_hash: bytes, *before: bytes, valid_until: int = HORIZON) -> Run:
+def _attest(block_hash: bytes, *before: bytes, valid_until: int = HORIZON) -> Run:
     def run(deploy: Deploy) -> str:
         registry = attested(deploy, valid_until)
         calls = [
-            attest(NUMBER, each, _two_signatures(registry, each)) for each in (*before, block_hash)
+            attest(NUMBER, value, _two_signatures(registry, value))
+            for value in (*before, block_hash)
         ]
-        return outcome(registry, *calls)
+        return simulated_error(registry, *calls)
 
     return run
 
 
-def _signed(by: Callable[[Deployed], list[bytes]]) -> Run:
+def _attest_signatures(by: Callable[[Deployed], list[bytes]]) -> Run:
     def run(deploy: Deploy) -> str:
         registry = attested(deploy)
-        return outcome(registry, attest(NUMBER, FIRST, by(registry)))
+        return simulated_error(registry, attest(NUMBER, FIRST, by(registry)))
 
     return run
 
 
-def _by(*places: int) -> Run:
+def _signed_by(*places: int) -> Run:
     signers = [SIGNERS[place] for place in places]
-    return _signed(lambda registry: signed_by(signers, registry, NUMBER, FIRST))
+    return _attest_signatures(lambda registry: signed_by(signers, registry, NUMBER, FIRST))
 
 
-def _elsewhere(**other: object) -> Run:
-    """Signed over something else than what the registry expects."""
-    return _signed(
-        lambda registry: [sign(each, registry, NUMBER, FIRST, **other) for each in SIGNERS[:2]]
+def _signed_over(**other: object) -> Run:
+    """Two signatures over other values than the registry expects."""
+    return _attest_signatures(
+        lambda registry: [sign(signer, registry, NUMBER, FIRST, **other) for signer in SIGNERS[:2]]
     )
 
 
-def _formed(form: Callable[[bytes], bytes]) -> Run:
-    """The second signature of two in another form."""
+def _second_signature(form: Callable[[bytes], bytes]) -> Run:
+    """Two signatures, the second of which is changed."""
 
     def signatures(registry: Deployed) -> list[bytes]:
         first, second = _two_signatures(registry)
         return [first, form(second)]
 
-    return _signed(signatures)
+    return _attest_signatures(signatures)
 
 
-def _deploying(threshold: int, *signers: str) -> Run:
+def _deploy_with(threshold: int, *signers: str) -> Run:
     def run(deploy: Deploy) -> str:
         try:
             deploy_attested(deploy, signers, threshold)
-        except TransactionReverted as refused:
-            return error_name("AttestedRegistry", refused.data)
+        except TransactionReverted as error:
+            return error_name("AttestedRegistry", error.data)
         return ""
 
     return run
@@ -320,53 +323,55 @@ def _deploying(threshold: int, *signers: str) -> Run:
 
 ONE, TWO = (signer.address for signer in SIGNERS[:2])
 ZERO = f"0x{0:040x}"
-_ON_ATTESTED: dict[str, dict[str, Run]] = {
+_ATTESTED_ATTACKS: dict[str, dict[str, Run]] = {
     "ThresholdOutOfRange": {
-        "a_registry_without_a_threshold": _deploying(0, ONE),
-        "a_threshold_that_nobody_reaches": _deploying(2, ONE),
-        "a_registry_without_signers": _deploying(1),
-        "a_registry_of_nothing": _deploying(0),
+        "a_registry_without_a_threshold": _deploy_with(0, ONE),
+        "a_threshold_above_the_number_of_signers": _deploy_with(2, ONE),
+        "a_registry_without_signers": _deploy_with(1),
+        "a_registry_of_nothing": _deploy_with(0),
     },
     "SignersNotAscending": {
-        "a_signer_counted_twice_at_deployment": _deploying(2, ONE, ONE),
-        "signers_in_descending_order_at_deployment": _deploying(1, TWO, ONE),
-        "zero_as_a_signer": _deploying(1, ZERO, ONE),
+        "a_signer_counted_twice_at_deployment": _deploy_with(2, ONE, ONE),
+        "signers_in_descending_order_at_deployment": _deploy_with(1, TWO, ONE),
+        "zero_as_a_signer": _deploy_with(1, ZERO, ONE),
     },
-    "AttestingEnded": {"a_hash_attested_after_the_end": _attesting(FIRST, valid_until=1)},
-    "ZeroHash": {"a_zero_hash_attested": _attesting(bytes(32))},
-    "AnotherHashAttested": {"an_attested_hash_replaced": _attesting(FIRST, SECOND)},
-    "TooFewSignatures": {"no_signature": _by(), "one_signature_of_two": _by(0)},
-    # Number three signs, but is not one of the registry's signers.
+    "AttestingEnded": {"a_hash_attested_after_the_end": _attest(FIRST, valid_until=1)},
+    "ZeroHash": {"a_zero_hash_attested": _attest(bytes(32))},
+    "AnotherHashAttested": {"an_attested_hash_replaced": _attest(FIRST, SECOND)},
+    "TooFewSignatures": {"no_signature": _signed_by(), "one_signature_of_two": _signed_by(0)},
+    # Signer number 3 is not one of the registry's signers.
     "SignerNotExpected": {
-        "one_signer_twice": _by(0, 0),
-        "signers_in_descending_order": _by(1, 0),
-        "one_signer_twice_behind_another": _by(0, 1, 1),
-        "a_foreign_signer": _by(0, 3),
-        "a_foreign_signer_twice": _by(3, 3),
-        "words_for_another_chain": _elsewhere(chainId=OTHER_DESTINATION),
-        "words_for_another_registry": _elsewhere(verifyingContract=OTHER_REGISTRY),
-        "words_of_another_name": _elsewhere(name="Tacitus"),
-        "words_of_another_version": _elsewhere(version="2"),
-        "words_of_another_chain": _elsewhere(sourceChainId=OTHER_SOURCE),
-        "words_about_another_block": _elsewhere(blockNumber=NUMBER + 1),
-        "words_about_another_hash": _elsewhere(blockHash=SECOND),
+        "one_signer_twice": _signed_by(0, 0),
+        "signers_in_descending_order": _signed_by(1, 0),
+        "one_signer_twice_after_another": _signed_by(0, 1, 1),
+        "a_foreign_signer": _signed_by(0, 3),
+        "a_foreign_signer_twice": _signed_by(3, 3),
+        "a_signature_for_another_chain": _signed_over(chainId=OTHER_DESTINATION),
+        "a_signature_for_another_registry": _signed_over(verifyingContract=OTHER_REGISTRY),
+        "a_signature_with_another_name": _signed_over(name="Tacitus"),
+        "a_signature_with_another_version": _signed_over(version="2"),
+        "a_signature_about_another_chain": _signed_over(sourceChainId=OTHER_SOURCE),
+        "a_signature_about_another_block": _signed_over(blockNumber=NUMBER + 1),
+        "a_signature_about_another_hash": _signed_over(blockHash=SECOND),
     },
     "SignatureMalformed": {
-        # Who sees a signature can make another one of it.
-        "a_signature_turned_around": _formed(other_half),
-        "a_signature_of_another_v": _formed(lambda one: one[:64] + bytes((one[64] - 27,))),
-        "a_signature_with_a_v_of_29": _formed(lambda one: one[:64] + b"\x1d"),
-        "a_signature_with_a_byte_too_many": _formed(lambda one: one + b"\x00"),
-        "a_signature_with_a_byte_too_few": _formed(lambda one: one[:64]),
-        "a_signature_of_no_bytes": _formed(lambda _: b""),
-        "a_signature_of_zeros": _formed(lambda _: bytes(64) + b"\x1b"),
-        "a_signature_beyond_the_order": _formed(lambda one: b"\xff" * 32 + one[32:]),
-        "a_signature_that_recovers_to_nobody": _signed(
+        # Anyone can compute the signature with the other s.
+        "a_signature_with_a_high_s": _second_signature(high_s_signature),
+        "a_signature_with_another_v": _second_signature(
+            lambda valid: valid[:64] + bytes((valid[64] - 27,))
+        ),
+        "a_signature_with_a_v_of_29": _second_signature(lambda valid: valid[:64] + b"\x1d"),
+        "a_signature_with_a_byte_too_many": _second_signature(lambda valid: valid + b"\x00"),
+        "a_signature_with_a_byte_too_few": _second_signature(lambda valid: valid[:64]),
+        "a_signature_of_no_bytes": _second_signature(lambda _: b""),
+        "a_signature_of_zeros": _second_signature(lambda _: bytes(64) + b"\x1b"),
+        "a_signature_beyond_the_order": _second_signature(lambda valid: b"\xff" * 32 + valid[32:]),
+        "a_signature_that_recovers_to_zero": _attest_signatures(
             lambda registry: [bytes(64) + b"\x1b", _two_signatures(registry)[1]]
         ),
     },
 }
-for _error, _runs in _ON_ATTESTED.items():
+for _error, _runs in _ATTESTED_ATTACKS.items():
     ATTACKS |= {_name: Attack("AttestedRegistry", _run, _error) for _name, _run in _runs.items()}
 
 
@@ -379,42 +384,44 @@ def deploy_router(deploy: Deploy, registries: Mapping[int, str]) -> Deployed:
     return deploy("FactsRouter", encode(["uint256[]", "address[]"], words))
 
 
-def _routing(chains: Sequence[int], registries: Callable[[str], Sequence[str]]) -> Run:
-    """`registries`: the addresses that the constructor gets, from that of an attested registry."""
+def _deploy_router_with(chains: Sequence[int], registries: Callable[[str], Sequence[str]]) -> Run:
+    """`registries` maps an attested registry's address to the addresses for the constructor."""
 
     def run(deploy: Deploy) -> str:
         attested = deploy_attested(deploy, [ONE], 1).address
         words = [chains, registries(attested)]
         try:
             deploy("FactsRouter", encode(["uint256[]", "address[]"], words))
-        except TransactionReverted as refused:
-            return error_name("FactsRouter", refused.data)
+        except TransactionReverted as error:
+            return error_name("FactsRouter", error.data)
         return ""
 
     return run
 
 
-def _reading_a_chain_without_registry(deploy: Deploy) -> str:
+def _read_unrouted_chain(deploy: Deploy) -> str:
     router = deploy_router(deploy, {})
-    return outcome(router, call_data("timestamp(uint256,uint256)", SOURCE_CHAIN, 1))
+    return simulated_error(router, call_data("timestamp(uint256,uint256)", SOURCE_CHAIN, 1))
 
 
-_ON_ROUTER: dict[str, dict[str, Run]] = {
+_ROUTER_ATTACKS: dict[str, dict[str, Run]] = {
     "SourceRepeated": {
-        "a_registry_behind_another_of_its_chain": _routing(
+        "a_second_registry_of_a_chain": _deploy_router_with(
             [SOURCE_CHAIN] * 2, lambda attested: [attested] * 2
         )
     },
-    "NoContract": {"a_registry_without_code": _routing([SOURCE_CHAIN], lambda _: [ONE])},
+    "NoContract": {"a_registry_without_code": _deploy_router_with([SOURCE_CHAIN], lambda _: [ONE])},
     "SourceMismatch": {
-        "a_registry_of_another_chain": _routing([OTHER_SOURCE], lambda attested: [attested])
+        "a_registry_of_another_chain": _deploy_router_with(
+            [OTHER_SOURCE], lambda attested: [attested]
+        )
     },
     "LengthsDiffer": {
-        "a_chain_routed_to_nothing": _routing(
+        "a_chain_routed_to_nothing": _deploy_router_with(
             [SOURCE_CHAIN, OTHER_SOURCE], lambda attested: [attested]
         )
     },
-    "SourceNotRouted": {"a_chain_that_is_not_routed": _reading_a_chain_without_registry},
+    "SourceNotRouted": {"a_chain_that_is_not_routed": _read_unrouted_chain},
 }
-for _error, _runs in _ON_ROUTER.items():
+for _error, _runs in _ROUTER_ATTACKS.items():
     ATTACKS |= {_name: Attack("FactsRouter", _run, _error) for _name, _run in _runs.items()}

@@ -1,4 +1,4 @@
-"""Tries of chosen shape, and witnesses put together by hand, honest or not."""
+"""Tries with chosen keys, and witnesses assembled by hand."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
@@ -13,17 +13,17 @@ from queries.proving.tries import Branch, Extension, Leaf, decode_node
 from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
 
 Kind = TypeVar("Kind", Branch, Extension, Leaf)
-NONE = bytes((NodeKind.NONE,))
-PERSON = AccountState(7, 10**18, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
+EMPTY_NODE = bytes((NodeKind.NONE,))
+EOA = AccountState(7, 10**18, EMPTY_TRIE_ROOT, EMPTY_CODE_HASH)
 
 
 def key(nibbles: str) -> bytes:
-    """A trie's key that begins with these nibbles."""
+    """A trie key that begins with these nibbles."""
     return bytes.fromhex(nibbles.ljust(64, "0"))
 
 
 class ChosenTrie:
-    """A trie whose keys are taken as they are, built by the `trie` package."""
+    """A trie with raw keys, built by the `trie` package."""
 
     def __init__(self, values: Mapping[bytes, bytes]) -> None:
         self._nodes: dict[bytes, bytes] = {}
@@ -33,26 +33,26 @@ class ChosenTrie:
         self.root: bytes = self._trie.root_hash
 
     def value(self, key: bytes) -> bytes:
-        """What the trie has for a key; nothing where it has none."""
+        """The value of a key, or nothing."""
         return bytes(self._trie[key])
 
     def proof(self, key: bytes, *, embedded_listed: bool = True) -> list[bytes]:
-        """The nodes on a key's path; nodes differ in whether they list the embedded ones too."""
+        """The nodes on a key's path; some clients list embedded ones too."""
         nodes = [rlp.encode(node) for node in self._trie.get_proof(key)]
         return [
             node
-            for place, node in enumerate(nodes)
-            if embedded_listed or place == 0 or len(node) >= 32
+            for level, node in enumerate(nodes)
+            if embedded_listed or level == 0 or len(node) >= 32
         ]
 
     def encoding(self, reference: bytes) -> bytes:
-        """Of the node that a parent, or the root, refers to."""
+        """The encoding of the node that a parent, or the root, refers to."""
         if reference == EMPTY_TRIE_ROOT:
             return EMPTY_STRING
         return self._nodes[reference] if len(reference) == 32 else reference
 
     def node(self, kind: type[Kind], nibbles: str = "") -> Kind:
-        """The node to which these nibbles lead."""
+        """The node that these nibbles lead to."""
         node = decode_node(self.encoding(self.root))
         while nibbles:
             if isinstance(node, Branch):
@@ -69,8 +69,8 @@ class ChosenTrie:
         return self.node(Branch, nibbles)
 
 
-def words_of(state: AccountState) -> list[bytes]:
-    """An account's fields, in their order."""
+def field_words(state: AccountState) -> list[bytes]:
+    """An account's four fields as words."""
     numbers = [word(state.nonce), word(state.balance)]
     return [*numbers, state.storage_root, state.code_hash]
 
@@ -80,17 +80,19 @@ def word(number: int) -> bytes:
 
 
 def branch(node: Branch, below: Mapping[int, bytes] | None = None) -> bytes:
-    """A branch as it is told: `below` are the nodes told in the place of its children."""
+    """A branch in a witness; `below` are nodes in place of some children."""
     below = below or {}
-    told = {nibble: child for nibble, child in enumerate(node.children) if child} | {**below}
-    embedded = [nibble for nibble, child in told.items() if len(child) < 32 and nibble not in below]
-    masks = [_mask(told), _mask(embedded)] if embedded else [_mask(told)]
+    children = {nibble: child for nibble, child in enumerate(node.children) if child} | {**below}
+    embedded = [
+        nibble for nibble, child in children.items() if len(child) < 32 and nibble not in below
+    ]
+    masks = [_mask(children), _mask(embedded)] if embedded else [_mask(children)]
     kind = NodeKind.MIXED if embedded else NodeKind.BRANCH
-    return bytes((kind,)) + b"".join((*masks, *(told[nibble] for nibble in sorted(told))))
+    return bytes((kind,)) + b"".join((*masks, *(children[nibble] for nibble in sorted(children))))
 
 
-def above(node: Branch, own: int) -> bytes:
-    """A branch of a chain, whose own child is the node told before."""
+def chain_branch(node: Branch, own: int) -> bytes:
+    """A branch of a chain, whose child `own` is the node before it."""
     return branch(node, {own: b""})
 
 
@@ -98,17 +100,17 @@ def leaf(value: bytes, index: int = 0) -> bytes:
     return bytes((NodeKind.LEAF,)) + index.to_bytes(2, "big") + value
 
 
-def other(path: str, value: bytes, spare: str = "0") -> bytes:
-    """A foreign leaf; `spare` is the nibble in front of an odd path."""
-    return bytes((NodeKind.OTHER,)) + packed(path, spare) + bytes((len(value),)) + value
+def foreign_leaf(path: str, value: bytes, spare: str = "0") -> bytes:
+    """The leaf of another key; `spare` is the nibble before an odd path."""
+    return bytes((NodeKind.OTHER,)) + pack_path(path, spare) + bytes((len(value),)) + value
 
 
-def blocking(path: str, child: bytes) -> bytes:
-    told = child if len(child) < 32 else b"\x00" + child
-    return bytes((NodeKind.MISS, len(path))) + packed(path) + told
+def foreign_extension(path: str, child: bytes) -> bytes:
+    content = child if len(child) < 32 else b"\x00" + child
+    return bytes((NodeKind.MISS, len(path))) + pack_path(path) + content
 
 
-def passing(nibbles: int, below: bytes, index: int = 0) -> bytes:
+def extension(nibbles: int, below: bytes, index: int = 0) -> bytes:
     return bytes((NodeKind.PASS,)) + index.to_bytes(2, "big") + bytes((nibbles,)) + below
 
 
@@ -116,13 +118,13 @@ def chain(depth: int, last: bytes, *nodes_above: bytes) -> bytes:
     return bytes((NodeKind.CHAIN, depth)) + last + b"".join(nodes_above)
 
 
-def packed(path: str, spare: str = "0") -> bytes:
+def pack_path(path: str, spare: str = "0") -> bytes:
     return bytes.fromhex(spare + path if len(path) % 2 else path)
 
 
-def account_told(state: AccountState, storage: bytes | None = None) -> bytes:
-    """What stands at an account's leaf; `storage` are the nodes told where slots are asked for."""
-    balance, nonce = shortest(state.balance), shortest(state.nonce)
+def compact_account(state: AccountState, storage: bytes | None = None) -> bytes:
+    """The content of an account's leaf; `storage` are the nodes if slots are requested."""
+    balance, nonce = minimal_bytes(state.balance), minimal_bytes(state.nonce)
     form = len(balance)
     if storage is None and state.storage_root != EMPTY_TRIE_ROOT:
         form |= HAS_STORAGE
@@ -134,19 +136,19 @@ def account_told(state: AccountState, storage: bytes | None = None) -> bytes:
     return bytes((form, len(nonce))) + balance + nonce + (storage or b"") + code
 
 
-def slot_told(value: int) -> bytes:
-    return bytes((len(shortest(value)),)) + shortest(value)
+def compact_slot(value: int) -> bytes:
+    return bytes((len(minimal_bytes(value)),)) + minimal_bytes(value)
 
 
-def asked(name: bytes, mask: int = 2, slots: Sequence[bytes] = ()) -> bytes:
+def request(name: bytes, mask: int = 2, slots: Sequence[bytes] = ()) -> bytes:
     return name + bytes((mask,)) + len(slots).to_bytes(2, "big") + b"".join(slots)
 
 
-def witness(accounts: Sequence[bytes], nodes: bytes) -> bytes:
+def encode_witness(accounts: Sequence[bytes], nodes: bytes) -> bytes:
     return len(accounts).to_bytes(2, "big") + b"".join(accounts) + nodes
 
 
-def shortest(number: int) -> bytes:
+def minimal_bytes(number: int) -> bytes:
     return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 

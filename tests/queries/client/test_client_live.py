@@ -12,7 +12,7 @@ from queries.client.tacitus import (
     Tacitus,
     build_batch,
 )
-from tests.queries.contracts.holder import VARIABLES
+from tests.queries.contracts.holder import NESTED, NESTED_VALUE
 from tests.rigs.service import HELD, HOLDER, Service
 
 pytestmark = pytest.mark.either_database
@@ -27,7 +27,7 @@ def client(shared: Service) -> Tacitus:
 def test_a_program_submits_waits_and_reads_the_facts(
     shared: Service, client: Tacitus, contract: str, block: int
 ) -> None:
-    position, _, value = VARIABLES["nested mapping"]
+    position, value = NESTED, NESTED_VALUE
     head = shared.chain.header(block)
     shared.chain.mine(2)  # the next block determines which one was the last at a time
     batch = build_batch(

@@ -1,7 +1,7 @@
-"""Made-up blocks whose tries are as deep as mainnet's, and hops from one to another.
+"""Made-up blocks whose tries are as deep as mainnet's, and hops between them.
 
-Of a state trie only the path to what is proven is made; the other children are any hashes. The
-history contract's storage is a whole trie of 8,191 slots, as mainnet's is.
+A state trie has only the path to the proven account; other children are arbitrary hashes. The
+history contract's storage is a whole trie of 8,191 slots, as on mainnet.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,26 +22,26 @@ from queries.proving.tries import Branch, Extension, Leaf
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
 
 HISTORY = bytes.fromhex("0000F90827F1C53a10cb7A02335B175320002935")
-# How many children each branch on the way has. With 300 million accounts, a node of the seventh
-# level has about 11.
+# The number of children of each branch on the path. With 300 million accounts, a node of the
+# seventh level has about 11.
 ACCOUNT_BRANCHES = (16, 16, 16, 16, 16, 16, 11)
-SLOT_BRANCHES = (16, 16, 16, 2)  # of another account than the history contract
-NEWEST = 22_000_006  # a hop from here costs what one does on average
+SLOT_BRANCHES = (16, 16, 16, 2)  # of any other account
+NEWEST = 22_000_006  # a hop from here costs the average
 FIRST, SECONDS = 1_475_000_000, 12  # the newest block is of February 2025
-_NOTHING = frozenset[AccountField]()
+_NO_FIELDS = frozenset[AccountField]()
 
 
 @dataclass(frozen=True)
 class DeepBlock:
-    """A header, and the answer of a node for one account and one slot in its state."""
+    """A header, and a node's proof of one account and one slot in its state."""
 
     header: Header
     answer: dict[str, object]
     account: bytes
     slot: int
 
-    def witness(self, fields: frozenset[AccountField] = _NOTHING) -> bytes:
-        """Of the account's fields and its slot; without fields, that of a hop."""
+    def witness(self, fields: frozenset[AccountField] = _NO_FIELDS) -> bytes:
+        """A witness of the fields, or without fields of the slot, as for a hop."""
         slots = () if fields else (self.slot,)
         answer = self.answer if slots else {**self.answer, "storageProof": []}
         proof = check_account_proof(answer, self.header.state_root, self.account, slots)
@@ -49,7 +49,7 @@ class DeepBlock:
 
 
 def block(number: int, slot: int, value: int, account: bytes = HISTORY) -> DeepBlock:
-    """A block in whose state `account` holds the value in this slot, beside a balance."""
+    """A block in whose state `account` has this value in the slot, and a balance."""
     key = slot.to_bytes(32, "big")
     if account == HISTORY:
         storage = ring_proof(slot, value)
@@ -57,14 +57,14 @@ def block(number: int, slot: int, value: int, account: bytes = HISTORY) -> DeepB
         storage = _path(keccak256(key), encode_slot_value(value), SLOT_BRANCHES)
     state = AccountState(1, 10**18, keccak256(storage[0]), EMPTY_CODE_HASH)
     nodes = _path(keccak256(account), encode_account(state), ACCOUNT_BRANCHES)
-    proofs = [{"key": _hex(key), "value": hex(value), "proof": [_hex(each) for each in storage]}]
+    proofs = [{"key": _hex(key), "value": hex(value), "proof": [_hex(node) for node in storage]}]
     answer: dict[str, object] = {
         "address": _hex(account),
         "balance": hex(state.balance),
         "nonce": hex(state.nonce),
         "storageHash": _hex(state.storage_root),
         "codeHash": _hex(state.code_hash),
-        "accountProof": [_hex(each) for each in nodes],
+        "accountProof": [_hex(node) for node in nodes],
         "storageProof": proofs,
     }
     return DeepBlock(_header(number, keccak256(nodes[0])), answer, account, slot)
@@ -75,11 +75,11 @@ class RingNode:
     """A node of the history contract's storage trie, with the nodes below it."""
 
     encoded: bytes
-    path: str = ""  # of a leaf or an extension
-    children: "Mapping[str, RingNode]" = field(default_factory=dict)  # by their nibbles
+    path: str = ""  # if it is a leaf or an extension
+    children: "Mapping[str, RingNode]" = field(default_factory=dict)  # by nibble
 
     def proof(self, key: str, value: bytes) -> list[bytes]:
-        """From here to the leaf of the key, which has another value."""
+        """The nodes from here to the key's leaf, which gets this value."""
         if not self.children:
             return [Leaf(self.path, value).encode()]
         if self.path:
@@ -95,7 +95,7 @@ def _branch(hashes: Mapping[str, bytes]) -> bytes:
 
 
 def _node(slots: Mapping[str, bytes]) -> RingNode:
-    """Of the values by the rest of their keys."""
+    """The node of values by the rest of their keys."""
     keys = sorted(slots)
     if len(keys) == 1:
         return RingNode(Leaf(keys[0], slots[keys[0]]).encode(), keys[0])
@@ -107,7 +107,7 @@ def _node(slots: Mapping[str, bytes]) -> RingNode:
     below: dict[str, dict[str, bytes]] = {}
     for key, value in slots.items():
         below.setdefault(key[0], {})[key[1:]] = value
-    children = {nibble: _node(of) for nibble, of in below.items()}
+    children = {nibble: _node(values) for nibble, values in below.items()}
     hashes = {nibble: keccak256(child.encoded) for nibble, child in children.items()}
     return RingNode(_branch(hashes), "", children)
 
@@ -124,7 +124,7 @@ def _ring() -> RingNode:
 
 
 def ring_proof(slot: int, value: int) -> list[bytes]:
-    """The nodes on the way to a slot of the ring, which holds this value."""
+    """The nodes on the path to a slot of the ring that has this value."""
     return _ring().proof(keccak256(slot.to_bytes(32)).hex(), encode_slot_value(value))
 
 
@@ -135,7 +135,7 @@ def longest_hop() -> int:
 
 
 def chain_of_hops(count: int, newest: int = NEWEST) -> list[DeepBlock]:
-    """The newest block first; each holds the hash of the next, as far back as a hop goes."""
+    """Blocks, newest first; each has the hash of the next one, 8,191 blocks before it."""
     blocks = [block(newest - count * HISTORY_RING, 0, 1)]
     while len(blocks) <= count:
         target = blocks[0].header
@@ -145,9 +145,9 @@ def chain_of_hops(count: int, newest: int = NEWEST) -> list[DeepBlock]:
 
 
 def _header(number: int, state_root: bytes) -> Header:
-    """Prague's twenty-one fields, none shorter than mainnet's; hashes and bloom are any bytes."""
-    any_hash = [encode_string(keccak256(bytes((each,)) + state_root)) for each in range(16)]
-    bloom = b"".join(each[1:] for each in any_hash[:8])
+    """A header with Prague's 21 fields, none shorter than on mainnet; hashes are arbitrary."""
+    any_hash = [encode_string(keccak256(bytes((number,)) + state_root)) for number in range(16)]
+    bloom = b"".join(encoded[1:] for encoded in any_hash[:8])
     integers = (0, number, 36_000_000, 21_000_000, FIRST + number * SECONDS)
     return decode_header(
         encode_list(
@@ -174,21 +174,21 @@ def _header(number: int, state_root: bytes) -> Header:
 
 
 def _path(key: bytes, value: bytes, branches: Sequence[int]) -> list[bytes]:
-    """The nodes from the root to the key's leaf, which a branch of each count leads to."""
+    """The nodes from the root to the key's leaf; `branches` are the branches' child counts."""
     nibbles = key.hex()
     rest = nibbles[len(branches) :]
     prefix = f"3{rest}" if len(rest) % 2 else f"20{rest}"
     nodes = [encode_list([encode_string(bytes.fromhex(prefix)), encode_string(value)])]
     for level in range(len(branches) - 1, -1, -1):
         own = int(nibbles[level], 16)
-        others = [each for each in range(16) if each != own][: branches[level] - 1]
+        others = [nibble for nibble in range(16) if nibble != own][: branches[level] - 1]
         children = [b""] * 17
-        for each in others:
-            children[each] = keccak256(bytes((level, each)) + key)
+        for nibble in others:
+            children[nibble] = keccak256(bytes((level, nibble)) + key)
         children[own] = keccak256(nodes[0])
         nodes.insert(0, encode_list([encode_string(child) for child in children]))
     return nodes
 
 
-def _hex(some: bytes) -> str:
-    return f"0x{some.hex()}"
+def _hex(content: bytes) -> str:
+    return f"0x{content.hex()}"

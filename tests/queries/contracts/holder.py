@@ -1,41 +1,28 @@
-"""The contract that the live tests prove, with what it holds where."""
+"""A contract with every kind of storage variable, and the slots of its variables."""
 
 from queries.client.tacitus import Position, mapping_key
 from tests.builds import contract_of_tests
 
 _ONES = mapping_key("address", bytes.fromhex("11" * 20))
 _TWOS = mapping_key("address", bytes.fromhex("22" * 20))
-_MINUS_FIVE = mapping_key("int256", -5)
-_POINT = Position(6)
-_NORTH = Position(8).mapping(mapping_key("string", "north"))
-_GREATEST = 2**256 - 1
+NESTED = Position(3).mapping(_TWOS).mapping(mapping_key("int256", -5))
+NESTED_VALUE = 2**256 - 1
 
-# Each variable's place, how many bytes it takes, and what the constructor leaves there.
-VARIABLES: dict[str, tuple[Position, int, int]] = {
-    "plain": (Position(0), 32, 7),
-    "packed, low": (Position(1), 16, 2**128 - 1),
-    "packed, middle": (Position(1, 16), 8, 2**63),
-    "packed, flag": (Position(1, 24), 1, 1),
-    "mapping": (Position(2).mapping(_ONES), 32, 2**184),
-    "mapping, never set": (Position(2).mapping(_TWOS), 32, 0),
-    "nested mapping": (Position(3).mapping(_TWOS).mapping(_MINUS_FIVE), 32, _GREATEST),
-    "array's length": (Position(4), 32, 9),
-    "array, last": (Position(4).dynamic_array_element(8), 32, 9000),
-    "array, behind the last": (Position(4).dynamic_array_element(9), 32, 0),
-    "packed array, sixth": (Position(5).dynamic_array_element(5, size=8), 8, 600),
-    "struct, first": (_POINT, 32, 2**200),
-    "struct, second": (_POINT.member(1), 16, 2**127),
-    "struct, third": (_POINT.member(1, 16), 8, 2**64 - 2),
-    "struct in a mapping": (_NORTH.member(1), 16, 6),
-    "fixed array, 1": (Position(9).fixed_array_element(0), 32, 1),
-    "fixed array, 2^184-1": (Position(9).fixed_array_element(1), 32, 2**184 - 1),
-    "fixed array, 2^184": (Position(9).fixed_array_element(2), 32, 2**184),
-    "fixed array, 2^256-2": (Position(9).fixed_array_element(3), 32, _GREATEST - 1),
-    "fixed array, 2^256-1": (Position(9).fixed_array_element(4), 32, _GREATEST),
-    "text": (Position(14).dynamic_data(), 32, int.from_bytes(b"a text that is too long for the ")),
-    "never set": (Position(15), 32, 0),
-}
-SLOTS = sorted({position.slot for position, _, _ in VARIABLES.values()})
+SLOTS = sorted(
+    {
+        *range(2),
+        Position(2).mapping(_ONES).slot,
+        Position(2).mapping(_TWOS).slot,  # never set
+        NESTED.slot,
+        *(4, 6, 7),
+        *(Position(4).dynamic_array_element(index).slot for index in (8, 9)),  # the last, and none
+        Position(5).dynamic_array_element(5, size=8).slot,
+        Position(8).mapping(mapping_key("string", "north")).member(1).slot,
+        *range(9, 14),  # values at the edges of what a record holds
+        Position(14).dynamic_data().slot,
+        15,  # never set
+    }
+)
 
 
 def compiled_holder() -> bytes:

@@ -1,4 +1,4 @@
-"""A chain of real transactions, asked about its past as a source node is."""
+"""A local chain of real transactions, read as a source chain."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,6 @@ ALL_FIELDS = frozenset(AccountField)
 
 @dataclass(frozen=True)
 class LiveChain:
-    """What the node says of past blocks, proven or plainly asked."""
-
     node: LocalNode
 
     def newest(self) -> int:
@@ -36,19 +34,19 @@ class LiveChain:
         return check_account_proof(answer, self.header(block).state_root, account, slots)
 
     def witness(self, block: int, accounts: dict[bytes, Sequence[int]]) -> bytes:
-        """Of all fields of some accounts, and of the slots given for each."""
+        """A witness of all fields of some accounts, and of their slots."""
         proofs = [self.proof(block, account, slots) for account, slots in accounts.items()]
         return build_witness([AccountRequest(proof, ALL_FIELDS) for proof in proofs])
 
     def state(self, block: int, account: bytes) -> AccountState:
-        """As the node states it beside any proof; the storage root has no question of its own."""
-        asked = (_hex(account), hex(block))
-        code = bytes.fromhex(self.node.rpc.ask("eth_getCode", *asked)[2:])
-        stated = self.node.rpc.ask("eth_getProof", _hex(account), [], hex(block))
+        """The account's state; only its storage root is from eth_getProof."""
+        where = (_hex(account), hex(block))
+        code = bytes.fromhex(self.node.rpc.ask("eth_getCode", *where)[2:])
+        answer = self.node.rpc.ask("eth_getProof", _hex(account), [], hex(block))
         return AccountState(
-            int(self.node.rpc.ask("eth_getTransactionCount", *asked), 16),
-            int(self.node.rpc.ask("eth_getBalance", *asked), 16),
-            bytes.fromhex(stated["storageHash"][2:]),
+            int(self.node.rpc.ask("eth_getTransactionCount", *where), 16),
+            int(self.node.rpc.ask("eth_getBalance", *where), 16),
+            bytes.fromhex(answer["storageHash"][2:]),
             keccak256(code),
         )
 
@@ -57,5 +55,5 @@ class LiveChain:
         return int(self.node.rpc.ask("eth_getStorageAt", _hex(account), key, hex(block)), 16)
 
 
-def _hex(some: bytes) -> str:
-    return f"0x{some.hex()}"
+def _hex(content: bytes) -> str:
+    return f"0x{content.hex()}"

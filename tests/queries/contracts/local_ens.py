@@ -1,4 +1,4 @@
-"""A small ENS on a local node, with names that mean whom a test says."""
+"""A small ENS on a local node."""
 
 from eth_utils.address import to_checksum_address
 
@@ -25,10 +25,10 @@ class LocalEns:
         self.set_resolver(name, self.resolver)
         self._set(self.resolver, name, account)
 
-    def set_below(self, above: str, name: str, account: str) -> None:
-        """By the resolver of a name above it alone (ENSIP-10)."""
-        self.set_resolver(above, self.whole_names)
+    def set_below(self, parent: str, name: str, account: str) -> None:
+        """Set the address of a wildcard name, by its parent's resolver (ENSIP-10)."""
+        self.set_resolver(parent, self.whole_names)
         self._set(self.whole_names, name, account)
 
-    def _set(self, where: str, name: str, value: str) -> None:
-        self._node.send(where, call_data("set(bytes32,address)", name_hash(name), value))
+    def _set(self, contract: str, name: str, value: str) -> None:
+        self._node.send(contract, call_data("set(bytes32,address)", name_hash(name), value))

@@ -1,4 +1,4 @@
-"""The committed build output is that of the committed sources."""
+"""The committed build output matches the committed sources."""
 
 import json
 
@@ -16,14 +16,14 @@ pytestmark = pytest.mark.no_database
 REGISTRIES = ["NativeRegistry", "OptimismRegistry", "OutputRegistry", "AttestedRegistry"]
 
 
-def test_the_compiler_makes_the_build_from_the_published_input() -> None:
-    """Also where comments are other ones, so that these change no address."""
-    given = json.loads((BUILD / "standard-input.json").read_text())
-    is_current = given == standard_input(read_sources())
-    assert is_current, "the build is not that of the sources: run make contracts"
-    sources = {name: each["content"] for name, each in given["sources"].items()}
-    commented = {name: f"{text}\n// A comment more.\n" for name, text in sources.items()}
-    output = compiled(commented, given["settings"])["contracts"]
+def test_the_build_is_reproducible_from_the_published_input() -> None:
+    """Also with other comments, so that comments change no address."""
+    published = json.loads((BUILD / "standard-input.json").read_text())
+    is_current = published == standard_input(read_sources())
+    assert is_current, "the build does not match the sources: run make contracts"
+    sources = {name: file["content"] for name, file in published["sources"].items()}
+    commented = {name: f"{text}\n// Another comment.\n" for name, text in sources.items()}
+    output = compiled(commented, published["settings"])["contracts"]
     for name, source in SOURCES.items():
         built, artifact = output[source][name], load_artifact(name)
         assert bytes.fromhex(built["evm"]["bytecode"]["object"]) == artifact.bytecode
@@ -35,14 +35,14 @@ def test_the_published_addresses_are_those_of_the_code() -> None:
     for kind in (RegistryKind.NATIVE, RegistryKind.OPTIMISM):
         assert published[kind] == address_of(Registry(kind, 1, 1))
     outputs = {
-        str(each.chain): address_of(
+        str(network.chain): address_of(
             Registry(
-                RegistryKind.OUTPUT, each.chain, 1,
-                anchor_state_registry=each.anchor_state_registry,
+                RegistryKind.OUTPUT, network.chain, 1,
+                anchor_state_registry=network.anchor_state_registry,
             )
         )
-        for each in NETWORKS.values()
-        if each.anchor_state_registry
+        for network in NETWORKS.values()
+        if network.anchor_state_registry
     }  # fmt: skip
     assert published["output"] == outputs
     for name, code_hash in tacitus.CODE_HASHES.items():
@@ -77,7 +77,7 @@ def test_deployed_consumers_find_the_functions_they_call(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REGISTRIES)
-def test_a_registry_fits_into_a_contract(name: str) -> None:
+def test_registries_fit_the_code_size_limit_and_take_no_ether(name: str) -> None:
     assert len(load_artifact(name).deployed_bytecode) <= 24_576
     assert not [
         entry for entry in load_artifact(name).abi if entry.get("stateMutability") == "payable"

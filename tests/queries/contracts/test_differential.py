@@ -1,7 +1,7 @@
-"""Random tries and witnesses, on which our own code, the contract and the `trie` package agree.
+"""Our Python code, the contract and the `trie` package agree on random tries and witnesses.
 
-Whatever bytes they are given, our reader and the contract compute one root or both refuse:
-a difference would be a check that one of the two lacks. `make test` tries some, `make fuzz` more.
+For any bytes, our reader and the contract compute the same root or both refuse: a difference would
+be a check that one of them lacks. `make test` tries some, `make fuzz` more.
 """
 
 from collections import Counter
@@ -20,28 +20,28 @@ from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from tests.queries.attacks.forgery import HASH, NUMBER, TIME, accumulate, field_of, slot_of
+from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated
 from tests.queries.attacks.tall_section import SECTION, SETUP
-from tests.queries.attacks.witness_parts import word, words_of
-from tests.queries.tries.broken_witnesses import broken, made_up
-from tests.queries.tries.fuzzing import CASES, for_each, tell
-from tests.queries.tries.lying_witnesses import lying
+from tests.queries.attacks.witness_parts import field_words, word
+from tests.queries.tries.broken_witnesses import broken_witness, made_up_witness
+from tests.queries.tries.fuzzing import CASES, for_each, report
+from tests.queries.tries.lying_witnesses import lying_witness
 from tests.queries.tries.random_tries import RandomAccount, RandomKey, random_states
 from tests.queries.tries.second_opinion import BuiltState
-from tests.queries.tries.trie_shapes import SHAPES, shapes_of
+from tests.queries.tries.trie_shapes import SHAPES, shapes
 from tests.rigs.local_chain import Deployed, error_name
 
 pytestmark = pytest.mark.no_database
 
-NOT_ASKED_FOR = bytes.fromhex("c0ffee" + "00" * 29)  # no random slot is this one
+UNREQUESTED_SLOT = bytes.fromhex("c0ffee" + "00" * 29)  # never generated
 NOT_ACCUMULATED = selector("BlockNotAccumulated(uint256,bytes32,bytes32)")
-ACCEPTED, REFUSED, AT_ITS_END = "accepted", "refused", "refused at its end"
+ACCEPTED, REFUSED, REFUSED_AT_END = "accepted", "refused", "refused at its end"
 TRUE = ", of the true root"
 
 
 @pytest.fixture(scope="module")
 def registry(shared_node: LocalNode) -> Deployed:
-    """It takes accounts and slots by their keys in the tries."""
+    """It takes accounts and slots by trie key."""
     return Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [True, True]))
 
 
@@ -57,7 +57,7 @@ def read(witness: bytes, rebuilt: RebuiltNodes | None = None) -> WitnessReading 
 
 
 def rebuilt_root(registry: Deployed, witness: bytes) -> bytes | None:
-    """The root that the contract computes from a witness, where it gets that far."""
+    """The root that the contract computes from a witness, unless it refuses it before."""
     (outcome,) = registry.simulate([prove(witness)])
     assert not outcome.success
     return outcome.data[-32:] if outcome.data.startswith(NOT_ACCUMULATED) else None
@@ -68,37 +68,37 @@ def compare(registry: Deployed, witness: bytes, reading: WitnessReading | None) 
     if root is None:
         assert reading is None, "the contract refuses what the reader reads"
         return REFUSED
-    calls = [accumulate(root), prove(witness)]
+    calls = [set_accumulated(root), prove(witness)]
     if reading is not None:
         assert reading.state_root == root
     if reading is None or reading.end != len(witness):
         *_, proof = registry.simulate(calls)
         assert not proof.success, "the contract accepts what the reader refuses"
-        return AT_ITS_END
-    # The registry names an account by the first 20 bytes of its key, so two keys that share them
-    # are two contradicting claims about one account to it.
+        return REFUSED_AT_END
+    # The registry uses the first 20 bytes of a key as the address, so keys that share them would
+    # contradict each other.
     if len({account.name[:20] for account in reading.accounts}) < len(reading.accounts):
-        return "two keys of one name"
+        return "two keys of one address"
     facts = list(facts_of(reading))
-    # Repeated, and where memory is not zero, it succeeds and changes nothing.
+    # Repeating it, also with dirty memory, succeeds and changes nothing.
     calls += [SETUP, prove(witness, SECTION), *(question for question, _ in facts)]
-    _, proof, _, again, *answers = registry.simulate(calls)
+    _, proof, _, repeated, *answers = registry.simulate(calls)
     assert proof.success, proof.data.hex()
-    assert again.success, again.data.hex()
+    assert repeated.success, repeated.data.hex()
     for answer, (question, values) in zip(answers, facts, strict=True):
         assert answer.reading() in values, question.hex()
     return ACCEPTED
 
 
 def facts_of(reading: WitnessReading) -> Iterator[tuple[bytes, set[int | None]]]:
-    """What may be read: a field not asked for is unproven, or came along and is true."""
+    """What may be read: a field that was not requested is unproven or true."""
     for account in reading.accounts:
-        for field, content in enumerate(words_of(account.state)):
+        for field, content in enumerate(field_words(account.state)):
             unproven = set() if account.mask >> field & 1 else {None}
-            yield field_of(account.name, field), {int.from_bytes(content, "big")} | unproven
+            yield (read_field(account.name, field), {int.from_bytes(content, "big")} | unproven)
         for slot, value in account.slots.items():
-            yield slot_of(account.name, word(slot)), {value}
-        yield slot_of(account.name, NOT_ASKED_FOR), {None}
+            yield read_slot(account.name, word(slot)), {value}
+        yield read_slot(account.name, UNREQUESTED_SLOT), {None}
 
 
 def assert_true(reading: WitnessReading, built: BuiltState) -> None:
@@ -113,28 +113,30 @@ def assert_true(reading: WitnessReading, built: BuiltState) -> None:
 # Honest witnesses
 
 
-def test_all_agree_on_every_value(registry: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
-    met: Counter[str] = Counter()
+def test_reader_contract_and_trie_package_agree(
+    registry: Deployed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coverage: Counter[str] = Counter()
 
-    def agree(accounts: Sequence[RandomAccount]) -> None:
-        built = BuiltState.of(accounts)
+    def check(accounts: Sequence[RandomAccount]) -> None:
+        built = BuiltState.build(accounts)
         requests = built.requests()
         check_checker(built, requests)
         check_reader(built, requests)
-        for several in apart(requests):
-            witness = build_witness(several)
+        for part in split_by_address(requests):
+            witness = build_witness(part)
             assert compare(registry, witness, read(witness)) == ACCEPTED
-        met.update(shapes_of([request.proof for request in requests]))
-        met["state tries"] += 1
-        met["accounts"] += len(requests)
-        met["slots"] += sum(len(request.proof.slots) for request in requests)
+        coverage.update(shapes([request.proof for request in requests]))
+        coverage["state tries"] += 1
+        coverage["accounts"] += len(requests)
+        coverage["slots"] += sum(len(request.proof.slots) for request in requests)
 
     try:
-        for_each(random_states(), agree)
+        for_each(random_states(), check)
     finally:
-        tell(capsys, *(f"{number:>8}  {what}" for what, number in sorted(met.items())))
-    assert met["state tries"] >= CASES
-    assert [shape for shape in SHAPES if not met[shape]] == []
+        report(capsys, *(f"{number:>8}  {what}" for what, number in sorted(coverage.items())))
+    assert coverage["state tries"] >= CASES
+    assert [shape for shape in SHAPES if not coverage[shape]] == []
 
 
 def check_checker(built: BuiltState, requests: Sequence[AccountRequest]) -> None:
@@ -147,13 +149,18 @@ def check_checker(built: BuiltState, requests: Sequence[AccountRequest]) -> None
 
 
 def check_reader(built: BuiltState, requests: Sequence[AccountRequest]) -> None:
-    """What was asked for comes out again, and so does every node on the way to it."""
+    """The reader returns the requested values and every node on the paths."""
     witness, nodes = build_witness(requests), RebuiltNodes()
     reading = read(witness, nodes)
     assert reading is not None
     assert (reading.state_root, reading.end) == (built.trie.root, len(witness))
-    asked = {each.proof.address_hash: (each.mask, len(each.proof.slots)) for each in requests}
-    assert {each.name: (each.mask, len(each.slots)) for each in reading.accounts} == asked
+    requested = {
+        request.proof.address_hash: (request.mask, len(request.proof.slots)) for request in requests
+    }
+    read_accounts = {
+        account.name: (account.mask, len(account.slots)) for account in reading.accounts
+    }
+    assert read_accounts == requested
     assert_true(reading, built)
     for proof in (request.proof for request in requests):
         paths = [(built.trie, proof.address_hash, proof.path)]
@@ -161,100 +168,107 @@ def check_reader(built: BuiltState, requests: Sequence[AccountRequest]) -> None:
             storage = built.storage[proof.address_hash]
             paths += [(storage, slot.path.key, slot.path) for slot in proof.slots]
         for trie, key, path in paths:
-            wanted = trie.proof(key, embedded_listed=False) if path.nodes else []
-            assert nodes_along(trie.root, key, nodes) == wanted
+            expected = trie.proof(key, embedded_listed=False) if path.nodes else []
+            assert nodes_along(trie.root, key, nodes) == expected
 
 
-def apart(requests: Sequence[AccountRequest]) -> list[list[AccountRequest]]:
-    """In rounds, so that none has two accounts that the registry would take for one."""
+def split_by_address(requests: Sequence[AccountRequest]) -> list[list[AccountRequest]]:
+    """Split the requests so that no part has two accounts of one address."""
     rounds: list[dict[bytes, AccountRequest]] = []
     for request in requests:
         name = request.proof.address_hash[:20]
-        free = next((asked for asked in rounds if name not in asked), None)
-        if free is None:
-            rounds.append(free := {})
-        free[name] = request
-    return [list(asked.values()) for asked in rounds]
+        part = next((part for part in rounds if name not in part), None)
+        if part is None:
+            rounds.append(part := {})
+        part[name] = request
+    return [list(part.values()) for part in rounds]
 
 
 # Any witnesses
 
 
 def _not_honest(built: BuiltState) -> st.SearchStrategy[tuple[BuiltState, bytes]]:
-    """One that lies twice as often as one that is broken."""
+    """Witnesses that lie, or half as often are broken."""
     honest = build_witness(built.requests())
-    return st.tuples(st.just(built), st.one_of(lying(built), lying(built), broken(honest)))
+    return st.tuples(
+        st.just(built),
+        st.one_of(lying_witness(built), lying_witness(built), broken_witness(honest)),
+    )
 
 
-def test_what_is_read_under_the_true_root_is_true(
+def test_values_read_under_the_true_root_are_true(
     registry: Deployed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever else a witness says."""
     count: Counter[str] = Counter()
 
-    def agree(case: tuple[BuiltState, bytes]) -> None:
+    def check(case: tuple[BuiltState, bytes]) -> None:
         built, witness = case
         reading = read(witness)
-        ended = compare(registry, witness, reading)
+        end = compare(registry, witness, reading)
         if reading is not None and reading.state_root == built.trie.root:
-            ended += TRUE
+            end += TRUE
             assert_true(reading, built)
-        count[ended] += 1
+        count[end] += 1
 
     try:
-        for_each(random_states().map(BuiltState.of).flatmap(_not_honest), agree, times=1.5)
+        for_each(random_states().map(BuiltState.build).flatmap(_not_honest), check, times=1.5)
     finally:
-        tell(capsys, "wrong witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
-    true = sum(number for ended, number in count.items() if ended.endswith(TRUE))
+        report(capsys, "wrong witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
+    true = sum(number for end, number in count.items() if end.endswith(TRUE))
     assert min(count[REFUSED], true) > CASES // 20
     assert count[ACCEPTED + TRUE]
 
 
-def test_witnesses_of_no_trie_have_one_root_or_none(
+def test_made_up_witnesses_have_the_same_root_or_are_refused(
     registry: Deployed, capsys: pytest.CaptureFixture[str]
 ) -> None:
     count: Counter[str] = Counter()
 
-    def agree(witness: bytes) -> None:
+    def check(witness: bytes) -> None:
         count[compare(registry, witness, read(witness))] += 1
 
     try:
-        for_each(made_up(), agree, times=3)
+        for_each(made_up_witness(), check, times=3)
     finally:
-        tell(capsys, "made up witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
+        report(capsys, "made up witnesses:", *(f"{count[end]:>8}  {end}" for end in sorted(count)))
     assert min(count[ACCEPTED], count[REFUSED]) > CASES // 20
 
 
-def test_more_levels_than_a_walk_goes_down_are_refused_by_name(registry: Deployed) -> None:
-    """Two accounts share 32 or 33 branches, and two slots of one 30: 64 levels with their leaves,
-    or 65. The stack would run out by 76. Our own reader draws the same line.
+def test_a_walk_of_too_many_levels_is_refused(registry: Deployed) -> None:
+    """Two accounts share 32 or 33 branches, and two slots 30 more: 64 or 65 levels with the leaves.
+
+    The stack would run out at 76 levels. Our reader has the same limit.
     """
     for shared, error in ((32, ""), (33, "TooManyLevels")):
-        state = BuiltState.of([_deep_account(key) for key in _fan(shared)])
+        state = BuiltState.build([_deep_account(key) for key in _fan(shared)])
         witness = build_witness(state.requests())
-        *_, proof = registry.simulate([accumulate(state.trie.root), prove(witness)])
+        *_, proof = registry.simulate([set_accumulated(state.trie.root), prove(witness)])
         assert (read(witness) is None) == bool(error)
         assert ("" if proof.success else error_name(registry.name, proof.data)) == error
 
 
 def test_a_walk_may_have_more_nodes_than_levels(registry: Deployed) -> None:
-    """Of eighty accounts side by side none lies deeper for the others."""
-    keys = [RandomKey(bytes((place, *bytes(31))), held=True, asked=True) for place in range(80)]
+    """Eighty accounts next to each other are not deeper than one."""
+    keys = [
+        RandomKey(bytes((place, *bytes(31))), exists=True, requested=True) for place in range(80)
+    ]
     fields = frozenset({AccountField.BALANCE})
-    of = [RandomAccount(key, 1, 1, EMPTY_CODE_HASH, fields, (), ()) for key in keys]
-    witness = build_witness(BuiltState.of(of).requests())
+    accounts = [RandomAccount(key, 1, 1, EMPTY_CODE_HASH, fields, (), ()) for key in keys]
+    witness = build_witness(BuiltState.build(accounts).requests())
     assert compare(registry, witness, read(witness)) == ACCEPTED
 
 
 def _fan(shared: int) -> list[RandomKey]:
-    """Two keys that part after `shared` nibbles and are requested, and one beside each branch."""
+    """Two requested keys that diverge after `shared` nibbles, and another key at each branch."""
     pair = ["0" * shared + nibble + "0" * (63 - shared) for nibble in "12"]
-    beside = ["0" * place + "f" * (64 - place) for place in range(shared)]
-    keys = [(key, True) for key in pair] + [(key, False) for key in beside]
-    return [RandomKey(bytes.fromhex(key), held=True, asked=asked) for key, asked in keys]
+    others = ["0" * place + "f" * (64 - place) for place in range(shared)]
+    keys = [(key, True) for key in pair] + [(key, False) for key in others]
+    return [
+        RandomKey(bytes.fromhex(key), exists=True, requested=requested) for key, requested in keys
+    ]
 
 
 def _deep_account(key: RandomKey) -> RandomAccount:
-    slots = tuple(_fan(30)) if key.asked else ()
+    slots = tuple(_fan(30)) if key.requested else ()
     fields, values = frozenset({AccountField.BALANCE}), tuple(range(1, len(slots) + 1))
     return RandomAccount(key, 1, 1, EMPTY_CODE_HASH, fields, slots, values)

@@ -1,7 +1,7 @@
-"""Registries whose constructors planted lies and then returned the genuine code.
+"""Forged registries: the constructor stores lies, then returns the genuine code.
 
-They show why an address has to prove the code: everything that a node can be asked about the code,
-and every view of the constructor's arguments, is as it should be.
+They show why the address has to prove the code: a node's answers about the code and the
+constructor's arguments are as expected.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ YES = (1).to_bytes(32, "big")
 
 
 def forge(node: LocalNode, registry: Registry, words: Mapping[bytes, bytes]) -> Deployed:
-    """A contract with the code of a genuine registry, and these words in its storage."""
+    """Deploy the code of a genuine registry with these words in its storage."""
     name = f"{registry.kind.capitalize()}Registry"
     genuine = Deployed(node, name, arguments(registry))
     code = bytes.fromhex(node.rpc.ask("eth_getCode", genuine.address, "latest")[2:])
@@ -52,12 +52,12 @@ def word_of(address: str) -> bytes:
 
 
 def check(forged: Deployed, registry: Registry) -> None:
-    """It looks genuine to all that a node can be asked; its address gives it away."""
-    found = replace(registry, address=forged.address)
+    """A node's answers look genuine; the address does not."""
+    configured = replace(registry, address=forged.address)
     with closing(Destination(Chain(CHAIN_ID, "Local", (NodeAddress(forged.node.url),)))) as chain:
         assert is_as_built(registry.kind, chain.code(forged.address))
-        assert as_deployed(chain, found) == found
-    assert not proves_its_code(found)
+        assert as_deployed(chain, configured) == configured
+    assert not proves_its_code(configured)
 
 
 def test_an_invented_balance_is_proven_under_a_planted_block(shared_node: LocalNode) -> None:
@@ -88,7 +88,7 @@ def test_an_invented_balance_is_proven_under_a_planted_block(shared_node: LocalN
     check(forged, native)
 
 
-def test_hidden_signers_attest_where_three_others_are_listed(shared_node: LocalNode) -> None:
+def test_hidden_signers_attest_in_a_registry_that_lists_others(shared_node: LocalNode) -> None:
     listed = tuple(key.address for key in LISTED)
     attested = Registry(RegistryKind.ATTESTED, 1, CHAIN_ID, signers=listed, threshold=2)
     words = {SIGNERS: len(listed).to_bytes(32, "big")}

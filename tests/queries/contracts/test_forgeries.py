@@ -1,6 +1,6 @@
-"""No false fact, by any of the ways that AUDIT.md of the contracts names, is ever read.
+"""No attack that AUDIT.md of the contracts names makes a false fact readable.
 
-Every check of the contracts is needed: without it, the attack it is there for gets through.
+Every check of the contracts is needed: without it, its attack succeeds.
 """
 
 import re
@@ -18,21 +18,22 @@ from queries.contracts.compiler import read_sources
 from queries.proving.errors import WitnessMalformed
 from queries.proving.registry_calls import HORIZON, PROVE_SELECTOR
 from queries.proving.witness_reading import WitnessReading, read_witness
-from tests.queries.attacks.checks import CHECKS, GUARDS, ROWS
+from tests.queries.attacks.checks import ALL_CHECKS, CHECKS, GUARDS
 from tests.queries.attacks.evidence_forgeries import (
     EVIDENCE,
     FIRST,
     STATE_HORIZON,
-    delayed,
+    delayed_state,
     evidence,
 )
 from tests.queries.attacks.forgeries import FORGERIES
 from tests.queries.attacks.forgery import TIME, Forgery
-from tests.queries.attacks.header_forgeries import HEADERS
-from tests.queries.attacks.hop_forgeries import FROM, HOPS, honest
+from tests.queries.attacks.hop_forgeries import HOP_SOURCE, honest_hop
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy
 from tests.queries.attacks.switched_checks import SWITCH, Check, switched_build
 from tests.queries.attacks.tall_section import SECTION, SETUP
+from tests.queries.attacks.value_forgeries import VALUES
+from tests.queries.attacks.walk_forgeries import WALKS
 from tests.rigs.local_chain import Deployed, error_name
 from tests.verified import verified_facts
 
@@ -47,28 +48,26 @@ def registry(shared_node: LocalNode) -> Deployed:
     return Deployed(shared_node, "SettableRegistry", SETTABLE)
 
 
-@pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "behind a section"])
+@pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "after a section"])
 @pytest.mark.parametrize("name", FORGERIES)
-def test_it_is_refused_or_the_truth_is_read(
+def test_forgeries_are_refused_or_the_truth_is_read(
     registry: Deployed, name: str, *, is_alone: bool
 ) -> None:
-    forged = FORGERIES[name] if is_alone else FORGERIES[name].behind(SECTION, SETUP)
-    question = [forged.question] if forged.question else []
+    forged = FORGERIES[name] if is_alone else FORGERIES[name].after(SECTION, SETUP)
+    question = [forged.read_call] if forged.read_call else []
     calls = [*forged.setup, *question, forged.calldata, *question]
     outcomes = registry.simulate(calls)
     sent = outcomes[len(forged.setup) + len(question)]
-    assert all(each.success for each in outcomes if each is not sent)
+    assert all(call.success for call in outcomes if call is not sent)
     assert ("" if sent.success else error_name(registry.name, sent.data)) == forged.error
-    if forged.question:
+    if forged.read_call:
         before, after = outcomes[len(forged.setup)], outcomes[-1]
-        assert (after.data == forged.reading) != bool(forged.error)
+        assert (after.data == forged.read_result) != bool(forged.error)
         assert not forged.error or after == before
-    if not is_alone:
-        return
-    if forged.error and forged.setup and name not in HEADERS | HOPS | EVIDENCE:
+    if is_alone and forged.error and forged.setup and name in WALKS | VALUES:
         reading = _read(forged)
         # A shifted depth is malformed, whatever the root.
-        assert reading is None or not name.startswith("point_3_")
+        assert reading is None or not name.startswith("depth_")
         assert (
             reading is None
             or reading.state_root != forged.setup[0][-32:]
@@ -77,19 +76,19 @@ def test_it_is_refused_or_the_truth_is_read(
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, of in FORGERIES.items() if not of.error and name not in EVIDENCE]
+    "name", [name for name in FORGERIES if not FORGERIES[name].error and name not in EVIDENCE]
 )
-def test_facts_are_verified_behind_another_section_as_alone(registry: Deployed, name: str) -> None:
+def test_verify_returns_the_same_facts_after_another_section(registry: Deployed, name: str) -> None:
     alone = FORGERIES[name]
-    proofs = [SECTION, alone.calldata[4:], alone.behind(SECTION).calldata[4:]]
-    asked = [call_data("verify(bytes)", proof) for proof in proofs]
-    outcomes = registry.simulate([SETUP, *alone.setup, *asked])[-3:]
+    proofs = [SECTION, alone.calldata[4:], alone.after(SECTION).calldata[4:]]
+    calls = [call_data("verify(bytes)", proof) for proof in proofs]
+    outcomes = registry.simulate([SETUP, *alone.setup, *calls])[-3:]
     before, own, both = (list(verified_facts(outcome.data)) for outcome in outcomes)
     assert both == before + own
 
 
 def _read(forged: Forgery) -> WitnessReading | None:
-    """By our own reader."""
+    """Read the witness with our own reader."""
     try:
         return read_witness(forged.calldata, WITNESS_AT, by_hash=True)
     except WitnessMalformed:
@@ -97,30 +96,30 @@ def _read(forged: Forgery) -> WitnessReading | None:
 
 
 @pytest.mark.parametrize("back", [1, 5_000, 8_191])
-def test_an_honest_hop_is_believed(registry: Deployed, back: int) -> None:
-    for hop in (honest(FROM - back), honest(FROM - back).behind(SECTION, SETUP)):
-        *written, read = registry.simulate([*hop.setup, hop.calldata, hop.question])
-        assert all(each.success for each in written)
-        assert read.data == hop.reading
+def test_a_valid_hop_is_accepted(registry: Deployed, back: int) -> None:
+    for hop in (honest_hop(HOP_SOURCE - back), honest_hop(HOP_SOURCE - back).after(SECTION, SETUP)):
+        *calls, read = registry.simulate([*hop.setup, hop.calldata, hop.read_call])
+        assert all(call.success for call in calls)
+        assert read.data == hop.read_result
 
 
 @pytest.mark.parametrize("number", [3, FIRST, FIRST - 300, 8_191 * 4 - 1])
 def test_true_evidence_lowers_the_state_horizon(registry: Deployed, number: int) -> None:
-    """For good; repeating it changes nothing."""
-    true = evidence(delayed(number), number=number)
-    again = [true.calldata, STATE_HORIZON, true.calldata, STATE_HORIZON]
-    first, *outcomes = registry.simulate([STATE_HORIZON, *true.setup, *again])
-    assert all(each.success for each in outcomes)
+    """Repeating the evidence changes nothing."""
+    true = evidence(delayed_state(number), number=number)
+    calls = [true.calldata, STATE_HORIZON] * 2
+    first, *outcomes = registry.simulate([STATE_HORIZON, *true.setup, *calls])
+    assert all(call.success for call in outcomes)
     assert int.from_bytes(first.data) == HORIZON
-    assert [outcomes[place].data for place in (-3, -1)] == [TIME.to_bytes(32)] * 2
+    assert [outcomes[index].data for index in (-3, -1)] == [TIME.to_bytes(32)] * 2
 
 
-@pytest.mark.parametrize("contract", sorted({each.contract for each in ATTACKS.values()}))
-def test_attacks_are_refused_by_name(shared_node: LocalNode, contract: str) -> None:
-    attacks = {name: of for name, of in ATTACKS.items() if of.contract == contract}
+@pytest.mark.parametrize("contract", sorted({attack.contract for attack in ATTACKS.values()}))
+def test_attacks_are_refused_with_their_error(shared_node: LocalNode, contract: str) -> None:
+    attacks = {name: attack for name, attack in ATTACKS.items() if attack.contract == contract}
     deploy = partial(Deployed, shared_node)
-    refused = {name: of.run(deploy) for name, of in attacks.items()}
-    assert refused == {name: of.refusal for name, of in attacks.items()}
+    errors = {name: attack.run(deploy) for name, attack in attacks.items()}
+    assert errors == {name: attack.refusal for name, attack in attacks.items()}
 
 
 # Without a check
@@ -128,7 +127,7 @@ def test_attacks_are_refused_by_name(shared_node: LocalNode, contract: str) -> N
 
 @pytest.fixture(scope="module")
 def deploy_switched(shared_node: LocalNode) -> Deploy:
-    build = switched_build(ROWS)
+    build = switched_build(ALL_CHECKS)
 
     def deploy(name: str, arguments: bytes = b"") -> Deployed:
         return Deployed(shared_node, name, arguments, build[name])
@@ -143,7 +142,7 @@ def switched(deploy_switched: Deploy) -> Deployed:
 
 @contextmanager
 def without(check: Check | None, node: LocalNode) -> Iterator[None]:
-    number = ROWS.index(check) + 1 if check else 0
+    number = ALL_CHECKS.index(check) + 1 if check else 0
     node.rpc.ask("anvil_setBalance", SWITCH, hex(number))
     try:
         yield
@@ -151,55 +150,59 @@ def without(check: Check | None, node: LocalNode) -> Iterator[None]:
         node.rpc.ask("anvil_setBalance", SWITCH, "0x0")
 
 
-def got_through(registry: Deployed, forged: Forgery) -> bool:
-    """Whether a forgery is taken, alone or behind a section, and what is read then is untrue."""
-    return any(is_taken(registry, each) for each in (forged, forged.behind(SECTION, SETUP)))
+def succeeds(registry: Deployed, forged: Forgery) -> bool:
+    """Whether a forgery is accepted, alone or after a section, and something untrue is read."""
+    return any(is_accepted(registry, call) for call in (forged, forged.after(SECTION, SETUP)))
 
 
-def is_taken(registry: Deployed, forged: Forgery) -> bool:
-    questions = [forged.question] if forged.question else []
+def is_accepted(registry: Deployed, forged: Forgery) -> bool:
+    questions = [forged.read_call] if forged.read_call else []
     outcomes = registry.simulate([*forged.setup, forged.calldata, *questions])
-    taken = outcomes[len(forged.setup)]
-    assert all(each.success for each in outcomes[: len(forged.setup)])
-    is_lie = (outcomes[-1].data == forged.reading) == bool(forged.error)
-    return taken.success and (is_lie or not forged.question)
+    sent = outcomes[len(forged.setup)]
+    assert all(call.success for call in outcomes[: len(forged.setup)])
+    is_lie = (outcomes[-1].data == forged.read_result) == bool(forged.error)
+    return sent.success and (is_lie or not forged.read_call)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=str)
-def test_without_a_check_its_attack_gets_through(
+def test_without_a_check_its_attack_succeeds(
     check: Check, switched: Deployed, deploy_switched: Deploy
 ) -> None:
     with without(check, switched.node):
-        if check.falls_to in ATTACKS:
-            assert not ATTACKS[check.falls_to].run(deploy_switched)
+        if check.attack in ATTACKS:
+            assert not ATTACKS[check.attack].run(deploy_switched)
         else:
-            assert got_through(switched, FORGERIES[check.falls_to])
+            assert succeeds(switched, FORGERIES[check.attack])
 
 
 @pytest.mark.parametrize("guard", [None, *GUARDS], ids=str)
-def test_without_a_guard_nothing_gets_through(
+def test_without_a_guard_no_attack_succeeds(
     guard: Check | None, switched: Deployed, deploy_switched: Deploy
 ) -> None:
-    """Nor, of course, with all of them."""
+    """Nor with all checks and guards (None)."""
     with without(guard, switched.node):
-        attacks = [of for of in ATTACKS.values() if guard is None or of.contract == guard.contract]
-        assert all(each.run(deploy_switched) for each in attacks)
+        attacks = [
+            attack
+            for attack in ATTACKS.values()
+            if guard is None or attack.contract == guard.contract
+        ]
+        assert all(attack.run(deploy_switched) for attack in attacks)
         if guard is None or not attacks:
-            assert not any(got_through(switched, forged) for forged in FORGERIES.values())
+            assert not any(succeeds(switched, forged) for forged in FORGERIES.values())
 
 
-# That the tables are whole
+# The tables are complete
 
 
-def test_every_refusal_is_a_check() -> None:
-    """Each `revert` of each function: by its text, or by the error it leads to."""
+def test_every_revert_is_in_the_tables() -> None:
+    """By its text, or by its error."""
     missing = [
         f"{contract}.{function}: {error}"
         for contract, function, error in _refusals()
         if not any(
             (row.contract, row.function) == (contract, function)
             and (f"revert {error}(" in row.text or row.error == error)
-            for row in ROWS
+            for row in ALL_CHECKS
         )
     ]
     assert missing == []
@@ -209,22 +212,22 @@ def _refusals() -> Iterator[tuple[str, str, str]]:
     for file, source in read_sources().items():
         if file.startswith(("demo/", "interfaces/")):
             continue
-        for found in re.finditer(
+        for match in re.finditer(
             r"^( *)(?:function (\w+)|(constructor))\([^;{]*\{", source, re.MULTILINE
         ):
-            text = source[found.end() : source.index(f"\n{found[1]}}}\n", found.end())]
+            text = source[match.end() : source.index(f"\n{match[1]}}}\n", match.end())]
             for error in re.findall(r"revert ([A-Z]\w+)\(", text):
-                yield file.removesuffix(".sol"), found[2] or found[3], error
+                yield file.removesuffix(".sol"), match[2] or match[3], error
 
 
-def test_each_invariant_of_the_audit_is_attacked(repository: Path) -> None:
+def test_every_invariant_of_the_audit_names_existing_attacks(repository: Path) -> None:
     text = (repository / "queries" / "contracts" / "AUDIT.md").read_text()
     section = text.partition("## What soundness rests on")[2].partition("\n## ")[0]
-    named = set(re.findall(r"`((?:point_\d+|an?|one|words|test)_\w+)`", section))
+    names = set(re.findall(r"`([a-z]+_\w+_\w+)`", section))
     tests = {
         name
         for file in Path(__file__).parent.glob("test_*.py")
         for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
     }
-    assert len(named) > 60
-    assert named - FORGERIES.keys() - ATTACKS.keys() - tests == set()
+    assert len(names) > 60
+    assert names - FORGERIES.keys() - ATTACKS.keys() - tests == set()

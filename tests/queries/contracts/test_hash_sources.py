@@ -1,6 +1,6 @@
-"""Where the registries of other chains' pasts learn block hashes.
+"""The sources of block hashes of registries for other chains.
 
-What they refuse is in tests/queries/attacks/registry_attacks.py, which test_forgeries runs.
+Refusals are in tests/queries/attacks/registry_attacks.py, which test_forgeries runs.
 """
 
 from functools import partial
@@ -13,22 +13,22 @@ from queries.contracts.abi import call_data
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
 from tests.queries.attacks.attestations import (
     DESTINATION_CHAIN,
-    FOREIGNER,
+    OTHER_SIGNER,
     SIGNERS,
     SOURCE_CHAIN,
     attest,
     signed_by,
 )
-from tests.queries.attacks.games import OUTPUT, Games, record_output, with_output
-from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
+from tests.queries.attacks.games import OUTPUT, Games, output_with_hash, record_output
+from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.registry_attacks import RECORD, deploy_attested, move_on, put_predeploy
 from tests.rigs.local_chain import Deployed, undone
 
 pytestmark = pytest.mark.no_database
 
 NUMBER, TIME = 900, 1_700_000_000
-HEADER = MadeUpHeader(tail_of(NUMBER, TIME))
-ACCUMULATE = prove_call([headers(HEADER.told(HeaderFlag.ACCUMULATE))])
+HEADER = FakeHeader(header_tail(NUMBER, TIME))
+ACCUMULATE = prove_call([raw_headers(HEADER.compact(HeaderFlag.ACCUMULATE))])
 OTHER_HASH = bytes([3]) * 32
 
 
@@ -50,7 +50,7 @@ def optimism(shared_node: LocalNode) -> Deployed:
     return Deployed(shared_node, "OptimismRegistry")
 
 
-def test_the_newest_block_of_the_l1_is_known_until_the_next(optimism: Deployed) -> None:
+def test_the_newest_l1_block_is_known_until_the_next(optimism: Deployed) -> None:
     move_on(optimism.node, NUMBER, HEADER.hash)
     with undone(optimism.node):
         assert accumulates(optimism)
@@ -58,7 +58,7 @@ def test_the_newest_block_of_the_l1_is_known_until_the_next(optimism: Deployed) 
     assert optimism.refusal(ACCUMULATE) == "BlockNotKnown"
 
 
-def test_a_recorded_block_is_known_for_ever(optimism: Deployed) -> None:
+def test_a_recorded_block_stays_known(optimism: Deployed) -> None:
     move_on(optimism.node, NUMBER, HEADER.hash)
     assert [events(optimism, RECORD) for _ in range(2)] == [1, 0]
     move_on(optimism.node, NUMBER + 9, OTHER_HASH)
@@ -75,10 +75,10 @@ def test_a_hash_is_not_taken_for_another_number(optimism: Deployed) -> None:
 # An OP-stack chain, on its L1
 
 
-def test_the_hash_of_a_valid_game_is_known_for_ever(shared_node: LocalNode) -> None:
+def test_the_hash_of_a_valid_game_stays_known(shared_node: LocalNode) -> None:
     games = Games(partial(Deployed, shared_node))
     registry = games.registry()
-    output = with_output(HEADER.hash)
+    output = output_with_hash(HEADER.hash)
     game = games.propose(output.root)
     assert registry.refusal(record_output(game, output)) == "GameNotValid"
     games.settle(game, valid=True)
@@ -90,13 +90,13 @@ def test_the_hash_of_a_valid_game_is_known_for_ever(shared_node: LocalNode) -> N
 
 def test_without_an_anchor_state_registry_nothing_is_recorded(shared_node: LocalNode) -> None:
     arguments = encode(
-        ["uint256", "uint256", "address"], [HORIZON, SOURCE_CHAIN, FOREIGNER.address]
+        ["uint256", "uint256", "address"], [HORIZON, SOURCE_CHAIN, OTHER_SIGNER.address]
     )
     registry = Deployed(shared_node, "OutputRegistry", arguments)
-    assert registry.refusal(record_output(FOREIGNER.address, OUTPUT)) == "0x"
+    assert registry.refusal(record_output(OTHER_SIGNER.address, OUTPUT)) == "0x"
 
 
-# On the word of signers
+# Attested by signers
 
 
 def deployed(node: LocalNode, *valid_until: int) -> Deployed:
@@ -105,28 +105,30 @@ def deployed(node: LocalNode, *valid_until: int) -> Deployed:
 
 
 def attestation(
-    registry: Deployed, *places: int, number: int = NUMBER, block_hash: bytes = HEADER.hash
+    registry: Deployed, *signers: int, number: int = NUMBER, block_hash: bytes = HEADER.hash
 ) -> bytes:
-    signers = [SIGNERS[place] for place in places]
-    return attest(number, block_hash, signed_by(signers, registry, number, block_hash))
+    chosen = [SIGNERS[index] for index in signers]
+    return attest(number, block_hash, signed_by(chosen, registry, number, block_hash))
 
 
 def test_enough_signers_make_a_hash_known(shared_node: LocalNode) -> None:
     attested = deployed(shared_node)
     assert attested.refusal(ACCUMULATE) == "BlockNotKnown"
-    for places in ((0, 1), (0, 2), (1, 2), (0, 1, 2)):
+    for signers in ((0, 1), (0, 2), (1, 2), (0, 1, 2)):
         with undone(shared_node):
-            attested.send(attestation(attested, *places))
-            assert accumulates(attested), places
+            attested.send(attestation(attested, *signers))
+            assert accumulates(attested), signers
 
 
 def test_attesting_again_succeeds_and_writes_nothing(shared_node: LocalNode) -> None:
     attested = deployed(shared_node)
-    calls = [attestation(attested, *places) for places in ((0, 1), (1, 2), (0, 1))]
+    calls = [attestation(attested, *signers) for signers in ((0, 1), (1, 2), (0, 1))]
     assert [events(attested, call) for call in calls] == [1, 0, 0]
 
 
-def test_after_its_end_nothing_is_attested_and_what_was_stays(shared_node: LocalNode) -> None:
+def test_after_the_end_attesting_is_refused_and_attested_hashes_stay(
+    shared_node: LocalNode,
+) -> None:
     latest = shared_node.rpc.ask("eth_getBlockByNumber", "latest", False)  # noqa: FBT003
     end = int(latest["timestamp"], 16) + 1_000
     with undone(shared_node):
@@ -139,7 +141,7 @@ def test_after_its_end_nothing_is_attested_and_what_was_stays(shared_node: Local
         assert accumulates(registry)
 
 
-def test_a_wallet_finds_the_domain_of_the_signatures(shared_node: LocalNode) -> None:
+def test_the_signing_domain_is_published(shared_node: LocalNode) -> None:
     """EIP-5267."""
     attested = deployed(shared_node)
     types = ["bytes1", "string", "string", "uint256", "address", "bytes32", "uint256[]"]

@@ -1,4 +1,4 @@
-"""Headers of a real chain, proven to the chain itself."""
+"""Headers of a real chain, proven to a registry on the chain itself."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,8 +17,8 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.rlp_items import encode_string
-from tests.queries.attacks.header_forgeries import fields, known
-from tests.queries.attacks.header_parts import BEACON_ROOT, MadeUpHeader, headers, tail_of
+from tests.queries.attacks.header_forgeries import field_mask, set_hash
+from tests.queries.attacks.header_parts import BEACON_ROOT, FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.registry_attacks import HISTORY
 from tests.queries.contracts.live_chain import LiveChain
 from tests.rigs.local_chain import Deployed, undone
@@ -53,18 +53,18 @@ def to_accumulate(header: Header) -> bytes:
 
 
 def accumulated(registry: Deployed, blocks: Sequence[Header]) -> list[int]:
-    """The numbers of those that are accumulated as they should be; no other is at all."""
-    found = [each for each in blocks if registry.reads.accumulated(each.number) != bytes(32)]
-    assert all(registry.reads.accumulated(each.number) == leaf_of(each) for each in found)
-    return [each.number for each in found]
+    """The numbers of the accumulated blocks, whose leaves must be right."""
+    leaves = {header.number: registry.reads.accumulated(header.number) for header in blocks}
+    assert all(leaves[header.number] in (bytes(32), leaf_of(header)) for header in blocks)
+    return [number for number, leaf in leaves.items() if leaf != bytes(32)]
 
 
-def keep_hash(node: LocalNode, number: int, block_hash: bytes) -> None:
-    place = hex(number % HISTORY_RING)
-    node.rpc.ask("anvil_setStorageAt", HISTORY, place, f"0x{block_hash.hex()}")
+def store_hash(node: LocalNode, number: int, block_hash: bytes) -> None:
+    slot = hex(number % HISTORY_RING)
+    node.rpc.ask("anvil_setStorageAt", HISTORY, slot, f"0x{block_hash.hex()}")
 
 
-def test_blocks_are_accumulated_from_the_chain_s_own_memory(
+def test_blocks_are_accumulated_by_blockhash_and_the_history_contract(
     chain: LiveChain, registry: Deployed
 ) -> None:
     """The newest 256 hashes from BLOCKHASH, older ones from EIP-2935."""
@@ -77,55 +77,52 @@ def test_blocks_are_accumulated_from_the_chain_s_own_memory(
 
 
 def test_a_hash_outside_the_window_is_not_known() -> None:
-    """The history contract keeps 8191 hashes in a ring; a hash that stands there yet is too old."""
+    """The ring of 8,191 hashes may still have one that is too old."""
     with local_node("--number", "10000") as node:
         registry = Deployed(node, "NativeRegistry")
         oldest = LiveChain(node).newest() + 1 - HISTORY_RING
-        for number, taken in ((oldest, True), (oldest - 2, False)):
-            header = MadeUpHeader(tail_of(number, 1))
-            keep_hash(node, number, header.hash)
-            told = prove_call([headers(header.told())])
-            assert registry.taken([told]) == ([told] if taken else [])
+        for number, accepted in ((oldest, True), (oldest - 2, False)):
+            header = FakeHeader(header_tail(number, 1))
+            store_hash(node, number, header.hash)
+            proof = prove_call([raw_headers(header.compact())])
+            assert registry.taken([proof]) == ([proof] if accepted else [])
 
 
 def test_a_zero_hash_of_the_history_contract_is_not_known(
     chain: LiveChain, registry: Deployed
 ) -> None:
-    keep_hash(chain.node, 5, bytes(32))
+    store_hash(chain.node, 5, bytes(32))
     assert registry.refusal(to_accumulate(chain.header(5))) == "BlockNotKnown"
-    assert registry.refusal(prove_call([headers()])) == "NoHeader"
+    assert registry.refusal(prove_call([raw_headers()])) == "NoHeader"
 
 
-def test_a_block_still_to_come_is_not_known(chain: LiveChain, registry: Deployed) -> None:
-    header = MadeUpHeader(tail_of(chain.newest() + 1000, 1))
-    assert registry.refusal(prove_call([headers(header.told())])) == "BlockNotKnown"
-
-
-def test_another_chain_s_or_a_reorganised_block_is_not_known(
+def test_foreign_abandoned_and_future_blocks_are_not_known(
     chain: LiveChain, registry: Deployed
 ) -> None:
     with local_node("--chain-id", "5") as other:
         LiveChain(other).mine(390, 7)
         foreign = LiveChain(other).header(385)
     chain.mine(3, SPACING)
-    gone = chain.header(chain.newest())
+    abandoned = chain.header(chain.newest())
     chain.node.rpc.ask("anvil_reorg", 2, [])
-    assert chain.header(gone.number).hash != gone.hash
-    for header in (foreign, gone):
-        assert registry.refusal(to_accumulate(header)) == "BlockNotKnown"
+    assert chain.header(abandoned.number).hash != abandoned.hash
+    future = FakeHeader(header_tail(chain.newest() + 1000, 1))
+    proofs = [
+        *map(to_accumulate, (foreign, abandoned)),
+        prove_call([raw_headers(future.compact())]),
+    ]
+    assert [registry.refusal(proof) for proof in proofs] == ["BlockNotKnown"] * 3
 
 
-def test_of_a_range_only_the_asked_for_ones_are_accumulated(
-    chain: LiveChain, registry: Deployed
-) -> None:
+def test_only_requested_headers_are_accumulated(chain: LiveChain, registry: Deployed) -> None:
     top = chain.newest()
     blocks = [chain.header(number) for number in range(top - 5, top + 1)]
-    wanted = [top - 5, top - 2]
-    registry.send(call(*(HeaderStep(h, accumulate=h.number in wanted) for h in blocks)))
-    assert accumulated(registry, blocks) == wanted
+    requested = [top - 5, top - 2]
+    registry.send(call(*(HeaderStep(h, accumulate=h.number in requested) for h in blocks)))
+    assert accumulated(registry, blocks) == requested
 
 
-def test_an_older_block_chains_from_an_accumulated_one(
+def test_headers_lead_from_an_accumulated_block_to_an_earlier_one(
     chain: LiveChain, registry: Deployed
 ) -> None:
     older, between, anchor = (chain.header(number) for number in (298, 299, 300))
@@ -137,7 +134,7 @@ def test_an_older_block_chains_from_an_accumulated_one(
     assert accumulated(registry, [older, between]) == [298]
 
 
-def test_every_field_reads_as_it_stands_in_the_header(chain: LiveChain, registry: Deployed) -> None:
+def test_every_header_field_is_read_as_in_the_header(chain: LiveChain, registry: Deployed) -> None:
     header = chain.header(chain.newest())
     registry.send(call(HeaderStep(header, fields=frozenset(HeaderField))))
     for field in HeaderField:
@@ -152,13 +149,17 @@ def test_extra_data_of_any_length_is_its_word_or_its_hash(shared_node: LocalNode
     field = HeaderField.EXTRA_DATA
     for length in (0, 1, 31, 32, 33, 55, 56, 97, 300):
         extra = (bytes(range(1, 251)) + bytes(50))[:length]
-        header = MadeUpHeader(tail_of(length, 8, extra))
-        registry.send(known(length, header.hash))
-        registry.send(prove_call([headers(header.told(HeaderFlag.FIELDS, fields(field)))]))
+        header = FakeHeader(header_tail(length, 8, extra))
+        registry.send(set_hash(length, header.hash))
+        registry.send(
+            prove_call([raw_headers(header.compact(HeaderFlag.FIELDS, field_mask(field)))])
+        )
         assert registry.reads.header_field(length, field) == FIELD_RULES[field].word(extra)
 
 
-def test_a_timestamp_needs_two_neighbours(chain: LiveChain, registry: Deployed) -> None:
+def test_a_timestamp_is_proven_by_two_consecutive_headers(
+    chain: LiveChain, registry: Deployed
+) -> None:
     before, after = chain.header(299), chain.header(300)
     assert after.timestamp == before.timestamp + SPACING
     inside = (before.timestamp, before.timestamp + 1, after.timestamp - 1)
@@ -167,12 +168,12 @@ def test_a_timestamp_needs_two_neighbours(chain: LiveChain, registry: Deployed) 
         assert registry.reads.block_number_at(timestamp) == before.number
     for outside in (before.timestamp - 1, after.timestamp):
         assert registry.reads.block_number_at(outside) is None
-        refused = call(HeaderStep(before), HeaderStep(after, timestamps=(outside,)))
-        assert registry.refusal(refused) == "TimestampOutside"
+        proof = call(HeaderStep(before), HeaderStep(after, timestamps=(outside,)))
+        assert registry.refusal(proof) == "TimestampOutside"
     assert registry.refusal(call(HeaderStep(after, timestamps=inside))) == "NoParentProvided"
 
 
-def test_what_the_chain_keeps_itself_need_not_be_sent(chain: LiveChain, registry: Deployed) -> None:
+def test_hashes_that_the_chain_knows_may_be_omitted(chain: LiveChain, registry: Deployed) -> None:
     header = chain.header(chain.newest())
     short = call(HeaderStep(header, accumulate=True, parent_known=True, beacon_known=True))
     assert len(to_accumulate(header)) - len(short) == 32 + 33 - 1
@@ -180,39 +181,30 @@ def test_what_the_chain_keeps_itself_need_not_be_sent(chain: LiveChain, registry
     assert accumulated(registry, [header])
 
 
-def test_the_beacon_root_is_the_chain_s_own(chain: LiveChain, registry: Deployed) -> None:
-    header, beacon = MadeUpHeader(tail_of(7, 8)), encode_string(BEACON_ROOT)
+def test_an_omitted_beacon_root_is_read_from_the_chain(
+    chain: LiveChain, registry: Deployed
+) -> None:
+    header, beacon = FakeHeader(header_tail(7, 8)), encode_string(BEACON_ROOT)
     field = HeaderField.PARENT_BEACON_BLOCK_ROOT
-    keep_hash(chain.node, 7, header.hash)
-    told = header.told(
+    store_hash(chain.node, 7, header.hash)
+    compact = header.compact(
         HeaderFlag.BEACON_KNOWN | HeaderFlag.FIELDS,
-        bytes((header.tail.index(beacon),)) + fields(field),
+        bytes((header.tail.index(beacon),)) + field_mask(field),
         tail=header.tail.replace(beacon, b""),
     )
-    for kept in (bytes(32), BEACON_ROOT):
+    for stored in (bytes(32), BEACON_ROOT):
         assert registry.reads.header_field(7, field) is None
-        chain.node.rpc.ask("anvil_setCode", BEACON_ROOTS, f"0x7f{kept.hex()}5f5260205ff3")
-        if kept != BEACON_ROOT:
-            assert registry.refusal(prove_call([headers(told)])) == "BlockNotKnown"
-    registry.send(prove_call([headers(told)]))
+        chain.node.rpc.ask("anvil_setCode", BEACON_ROOTS, f"0x7f{stored.hex()}5f5260205ff3")
+        if stored != BEACON_ROOT:
+            assert registry.refusal(prove_call([raw_headers(compact)])) == "BlockNotKnown"
+    registry.send(prove_call([raw_headers(compact)]))
     assert registry.reads.header_field(7, field) == BEACON_ROOT
-
-
-def test_a_header_that_is_not_the_parent_is_refused(chain: LiveChain, registry: Deployed) -> None:
-    top = chain.newest()
-    grandparent, parent, child = (chain.header(top - back) for back in (2, 1, 0))
-    first = headers_section([HeaderStep(grandparent, accumulate=True)])[3:]
-    alone, both = (headers_section([*map(HeaderStep, of)]) for of in ([parent], [parent, child]))
-    # As the second of a pair it is sent without its parent's hash.
-    second = both[len(alone) :]
-    assert registry.refusal(prove_call([headers(first, second)])) == "BlockNotKnown"
-    assert registry.reads.accumulated(grandparent.number) == bytes(32)
 
 
 def test_no_byte_of_a_header_can_be_changed_or_cut_off(
     chain: LiveChain, registry: Deployed
 ) -> None:
-    """Of the flags, those that ask for nothing and leave nothing out may change."""
+    """The flags are left out: some of them may change."""
     whole = to_accumulate(chain.header(chain.newest() - 20))
     flags = 7
     changed = [
@@ -220,6 +212,6 @@ def test_no_byte_of_a_header_can_be_changed_or_cut_off(
         for place in range(4, len(whole))
         if place != flags
     ]
-    # Four bytes are the selector: without them nothing is said, and nothing refused.
+    # The first four bytes are the selector.
     shortened = [whole[:length] for length in range(5, len(whole))]
     assert registry.taken([whole, *changed, *shortened]) == [whole]

@@ -1,4 +1,4 @@
-"""Hops to earlier blocks, on proofs as deep as mainnet's: what they cost and how far they reach."""
+"""The cost and reach of hops, with proofs as deep as mainnet's."""
 
 from pathlib import Path
 
@@ -24,8 +24,8 @@ from tests.rigs.local_chain import Deployed
 
 pytestmark = pytest.mark.no_database
 
-FROM_ACCUMULATED, FROM_KNOWN = 245_000, 265_000  # gas, including the accumulation of the target
-LARGEST_TRANSACTION = 128 * 1024
+MAX_GAS_FROM_ACCUMULATED, MAX_GAS_FROM_KNOWN = (245_000, 265_000)
+MAX_TRANSACTION_BYTES = 128 * 1024
 MONTH = 27  # hops of 8,191 blocks of 12 seconds
 
 
@@ -36,7 +36,7 @@ def registry(shared_node: LocalNode) -> Deployed:
 
 @pytest.fixture(params=["the newest", "the longest"])
 def hop(request: pytest.FixtureRequest) -> list[DeepBlock]:
-    """A block and the one it hops to; once by the slot with the longest proof of the ring."""
+    """A block and the one it hops to, on average and by the slot with the longest proof."""
     number = NEWEST
     if request.param == "the longest":
         number -= (number - longest_hop()) % HISTORY_RING
@@ -47,7 +47,7 @@ def test_a_hop_from_an_accumulated_block(registry: Deployed, hop: list[DeepBlock
     newest, target = hop
     _accumulate(registry, newest)
     gas = registry.send(prove_call([_hop(newest), _arrival(target)]))
-    assert gas <= FROM_ACCUMULATED
+    assert gas <= MAX_GAS_FROM_ACCUMULATED
     assert registry.reads.accumulated(target.header.number) == leaf_of(target.header)
 
 
@@ -57,19 +57,19 @@ def test_a_hop_from_a_known_block_and_its_header(registry: Deployed, hop: list[D
     gas = registry.send(prove_call([headers_section([_step(newest)]), _arrival(target)]))
     if newest.header.number == NEWEST:
         assert gas == MEASURED["gas"]["hop"]["gas"]
-    assert gas <= FROM_KNOWN
+    assert gas <= MAX_GAS_FROM_KNOWN
     assert registry.reads.accumulated(target.header.number) == leaf_of(target.header)
 
 
 def test_a_hop_costs_as_much_as_eight_headers(corpus_folder: Path) -> None:
-    """So many headers lead down to a block before the prover takes a hop. Both pay the floor."""
+    """The prover prefers up to so many headers to a hop. Both pay the calldata floor."""
     newest, _ = chain_of_hops(1)
     empty = floor_gas(b"")
     hop = floor_gas(_hop(newest)) - empty
-    recorded = [file.block.header for file in read_corpus(corpus_folder)]
+    headers = [file.block.header for file in read_corpus(corpus_folder)]
     sizes = [
         floor_gas(headers_section([HeaderStep(header)])) - empty
-        for header in recorded
+        for header in headers
         if header and header.has(HeaderField.EXCESS_BLOB_GAS)
     ]
     assert sizes
@@ -77,15 +77,15 @@ def test_a_hop_costs_as_much_as_eight_headers(corpus_folder: Path) -> None:
         assert HEADERS_OF_A_HOP <= hop / size < HEADERS_OF_A_HOP + 1
 
 
-def test_a_month_in_two_transactions(registry: Deployed) -> None:
-    """The first ends at a block that is accumulated, from which the second goes on."""
+def test_hops_reach_a_month_back_in_two_transactions(registry: Deployed) -> None:
+    """The second continues from the block that the first accumulated."""
     blocks = chain_of_hops(MONTH)
     _accumulate(registry, blocks[0])
     middle = MONTH // 2
     for start, end in ((0, middle), (middle, MONTH)):
-        between = [headers_section([_step(each)]) for each in blocks[start + 1 : end]]
+        between = [headers_section([_step(block)]) for block in blocks[start + 1 : end]]
         call = prove_call([_hop(blocks[start]), *between, _arrival(blocks[end])])
-        assert len(call) < LARGEST_TRANSACTION - 1024  # what signs and pays is in there as well
+        assert len(call) < MAX_TRANSACTION_BYTES - 1024  # room for the signature and fees
         registry.send(call)
     last = blocks[-1].header
     assert last.number == blocks[0].header.number - MONTH * HISTORY_RING

@@ -1,10 +1,9 @@
-"""Whatever anybody calls in whatever order, nothing can be read that is not true of the chain.
+"""No sequence of calls makes an untrue fact readable.
 
-Random sequences of all functions of the four registries are played on a real node, with blocks
-and states of the true chain, of one that was reorganised away and of a foreign one. After each
-step all facts are asked for: each is unproven or true, and what could be read before still is.
-That these sequences find a contract that is wrong is shown by test_untrue_facts_are_found. `make
-fuzz` goes on for longer.
+Random sequences of all functions of the four registries run on a real node, with blocks and states
+of the true chain, of one abandoned in a reorg and of a foreign one. After every step all facts are
+read: each is unproven or true, and none that could be read before has changed.
+test_untrue_facts_are_found shows that these sequences find faulty contracts. `make fuzz` runs more.
 """
 
 from collections import Counter
@@ -16,9 +15,9 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import load_artifact, selector
 from tests.queries.sequences.calls import Step, functions, is_writing, sequences
-from tests.queries.sequences.proofs import absent_behind_present
-from tests.queries.sequences.registries import Trial, attested, native, optimism, output
-from tests.queries.tries.fuzzing import CASES, for_each, tell
+from tests.queries.sequences.proofs import absent_after_present
+from tests.queries.sequences.registries import Target, Trial, attested, native, optimism, output
+from tests.queries.tries.fuzzing import CASES, for_each, report
 from tests.rigs.local_chain import signature_of
 from tests.verified import VERIFY
 
@@ -45,43 +44,42 @@ SEQUENCES = max(CASES // 3, 1)
 def test_no_sequence_of_calls_makes_an_untrue_fact(
     aged_node: LocalNode, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    trial = TRIALS[name](aged_node)
-    played = trial.played
+    trial = TRIALS[name](Target(aged_node))
+    checker = trial.checker
     try:
-        for_each(sequences(trial.possible), played.check)
+        for_each(sequences(trial.actions), checker.check)
     finally:
-        tell(capsys, f"{name}:", *told(trial))
-    for signature in written(trial):
+        report(capsys, f"{name}:", *report_lines(trial))
+    for signature in writing_functions(trial):
         if signature != ENDING:
-            assert played.met["taken", selector(signature)], signature
-    # Each header of these chains has the root of the state after it.
-    assert played.met["refused", selector(ENDING)]
-    assert not played.met["taken", selector(ENDING)]
-    assert played.met["refused", selector("prove()")]
-    assert played.facts > SEQUENCES // 3
+            assert checker.outcomes["taken", selector(signature)], signature
+    # Every header of these chains has the root of the state after its block.
+    assert checker.outcomes["refused", selector(ENDING)]
+    assert not checker.outcomes["taken", selector(ENDING)]
+    assert checker.outcomes["refused", selector("prove()")]
+    assert checker.facts > SEQUENCES // 3
 
 
-def test_what_is_absent_is_zero_behind_another_section(aged_node: LocalNode) -> None:
-    """Where memory is not zero any more."""
-    played = native(aged_node).played
-    played.check([Step(absent_behind_present())])
-    assert played.met["taken", selector("prove()")]
-    assert played.facts
+def test_absent_values_are_zero_after_another_section(aged_node: LocalNode) -> None:
+    checker = native(Target(aged_node)).checker
+    checker.check([Step(absent_after_present())])
+    assert checker.outcomes["taken", selector("prove()")]
+    assert checker.facts
 
 
 @pytest.mark.parametrize("name", REGISTRIES)
-def test_every_function_is_called_and_every_reading_is_judged(
+def test_every_function_is_called_and_every_reading_is_checked(
     aged_node: LocalNode, name: str
 ) -> None:
-    """By the ABI: a function that is new has to be given its truth, or a way to call it rightly."""
-    trial = TRIALS[name](aged_node)
-    judged = {VERIFY, *(question.call[:4] for question in trial.played.questions)}
-    left_out = {
+    """A new function needs a question with its truths, or valid calls in the sequences."""
+    trial = TRIALS[name](Target(aged_node))
+    checked = {VERIFY, *(question.call[:4] for question in trial.checker.questions)}
+    unchecked = {
         signature_of(entry)
         for entry in functions(load_artifact(REGISTRIES[name]).abi)
-        if not is_writing(entry) and selector(signature_of(entry)) not in judged
+        if not is_writing(entry) and selector(signature_of(entry)) not in checked
     }
-    assert left_out == set()
+    assert unchecked == set()
     known = {
         "prove()",
         "multicall(bytes[])",
@@ -90,19 +88,19 @@ def test_every_function_is_called_and_every_reading_is_judged(
         "recordOutput(address,bytes32,bytes32,bytes32)",
         "attest(uint256,bytes32,bytes[])",
     }
-    assert set(written(trial)) <= known
+    assert set(writing_functions(trial)) <= known
 
 
-def written(trial: Trial) -> list[str]:
-    return [signature_of(each) for each in functions(trial.possible.abi) if is_writing(each)]
+def writing_functions(trial: Trial) -> list[str]:
+    return [signature_of(entry) for entry in functions(trial.actions.abi) if is_writing(entry)]
 
 
-def told(trial: Trial) -> list[str]:
-    """What was met: functions called, taken and refused."""
-    names = {selector(signature_of(each)): each["name"] for each in functions(trial.possible.abi)}
-    met = trial.played.met
+def report_lines(trial: Trial) -> list[str]:
+    """Counts of steps, facts, and calls accepted and refused."""
+    names = {selector(signature_of(entry)): entry["name"] for entry in functions(trial.actions.abi)}
+    met = trial.checker.outcomes
     counted = Counter({f"{names.get(call, 'anything else')} {end}": 0 for end, call in met})
     for (end, call), count in met.items():
         counted[f"{names.get(call, 'anything else')} {end}"] += count
-    counts = {"steps": trial.played.steps, "facts read at their ends": trial.played.facts}
+    counts = {"steps": trial.checker.steps, "facts read at their ends": trial.checker.facts}
     return [f"{count:>8}  {what}" for what, count in (*counts.items(), *sorted(counted.items()))]

@@ -1,4 +1,4 @@
-"""Witnesses of recorded blocks: as they are, and changed at each of their bytes."""
+"""Witnesses of recorded blocks, unchanged and with every byte changed."""
 
 import re
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from queries.proving.errors import WitnessMalformed
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_reading import WitnessReading, read_witness
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from tests.queries.attacks.forgery import HASH, NUMBER, TIME, accumulate, field_of, slot_of
-from tests.queries.attacks.witness_parts import word, words_of
+from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated
+from tests.queries.attacks.witness_parts import field_words, word
 from tests.queries.proving.bundle_parts import recorded
 from tests.rigs.local_chain import Deployed
 
@@ -31,7 +31,7 @@ def balances(proofs: Sequence[AccountProof]) -> bytes:
     return build_witness([AccountRequest(proof, BALANCE) for proof in proofs])
 
 
-def test_every_recorded_fact_comes_out(corpus_folder: Path) -> None:
+def test_every_recorded_fact_is_read(corpus_folder: Path) -> None:
     for file in sorted(corpus_folder.glob("*.json")):
         block = recorded(corpus_folder, file.stem)
         if not block.accounts:
@@ -40,29 +40,29 @@ def test_every_recorded_fact_comes_out(corpus_folder: Path) -> None:
         assert balances(block.accounts[::-1]) == witness
         reading = read_witness(witness, by_hash=block.accounts[0].address is None)
         assert (reading.state_root, reading.end) == (block.state_root, len(witness))
-        shown = {account.name: account for account in reading.accounts}
-        assert len(shown) == len(block.accounts)
+        accounts = {account.name: account for account in reading.accounts}
+        assert len(accounts) == len(block.accounts)
         for proof in block.accounts:
-            account = shown[proof.address or proof.address_hash]
+            account = accounts[proof.address or proof.address_hash]
             assert (account.exists, account.state) == (proof.exists, proof.state)
             assert account.slots == {slot.slot: slot.value for slot in proof.slots}
 
 
-def test_the_readme_s_witness_is_as_its_table_says(corpus_folder: Path) -> None:
-    told = AUDIT.read_text().partition("## A witness, byte by byte")[2].partition("\n## ")[0]
+def test_the_audit_s_example_witness_matches_its_table(corpus_folder: Path) -> None:
+    section = AUDIT.read_text().partition("## A witness, byte by byte")[2].partition("\n## ")[0]
     accounts = recorded(corpus_folder, "mainnet_17654287").accounts
-    (proof,) = [each for each in accounts if f"0x{(each.address or b'').hex()}" in told]
-    slots = tuple(each for each in proof.slots if each.slot == 0)
+    (proof,) = [account for account in accounts if f"0x{(account.address or b'').hex()}" in section]
+    slots = tuple(slot for slot in proof.slots if slot.slot == 0)
     witness = balances([replace(proof, slots=slots)])
-    assert f"{len(witness):,} bytes" in told
-    rows = ROW.findall(told)
+    assert f"{len(witness):,} bytes" in section
+    rows = ROW.findall(section)
     assert len(rows) > 15
-    for offset, shown in rows:
-        begins, _, ends = "".join(re.findall("`([^`]+)`", shown)).replace(" ", "").partition("…")
-        at = witness[int(offset) :].hex()
-        assert at.startswith(begins), offset
+    for offset, content in rows:
+        begins, _, ends = "".join(re.findall("`([^`]+)`", content)).replace(" ", "").partition("…")
+        actual = witness[int(offset) :].hex()
+        assert actual.startswith(begins), offset
         if len(ends) == 4:  # of a word, an address or the last of several hashes
-            assert ends in at, offset
+            assert ends in actual, offset
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Subject:
     call: bytes
 
     def reading(self, call: bytes) -> WitnessReading | None:
-        """What our reader takes for the truth."""
+        """What our reader accepts under the true root."""
         try:
             reading = read_witness(call, WITNESS_AT)
         except WitnessMalformed:
@@ -82,19 +82,19 @@ class Subject:
         is_whole = reading.end == len(call)
         return reading if is_whole and reading.state_root == self.proof.state_root else None
 
-    def states_only_the_truth(self, call: bytes, reading: WitnessReading) -> None:
+    def assert_only_truth(self, call: bytes, reading: WitnessReading) -> None:
         questions: list[bytes] = []
         answers: list[set[int | None]] = []
         for account in reading.accounts:
-            there = account.name == self.proof.address
-            state = self.proof.state if there else ABSENT_ACCOUNT
-            for field, content in enumerate(words_of(state)):
-                questions.append(field_of(account.name, field))
+            exists = account.name == self.proof.address
+            state = self.proof.state if exists else ABSENT_ACCOUNT
+            for field, content in enumerate(field_words(state)):
+                questions.append(read_field(account.name, field))
                 answers.append({None, int.from_bytes(content, "big")})
-            values = {slot.slot: slot.value for slot in self.proof.slots} if there else {}
+            values = {slot.slot: slot.value for slot in self.proof.slots} if exists else {}
             for slot in account.slots:
-                # Every slot that is asked for gets its answer.
-                questions.append(slot_of(account.name, word(slot)))
+                # Every requested slot has an answer.
+                questions.append(read_slot(account.name, word(slot)))
                 answers.append({values.get(slot, 0)})
         sent, *read = self.registry.simulate([call, *questions])
         assert sent.success
@@ -107,40 +107,40 @@ def subject(shared_node: LocalNode, corpus_folder: Path) -> Subject:
     proof = recorded(corpus_folder, "mainnet_21925176").accounts[0]
     assert proof.slots
     registry = Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [False, False]))
-    registry.send(accumulate(proof.state_root))
+    registry.send(set_accumulated(proof.state_root))
     witness = build_witness([AccountRequest(proof, ALL)])
     return Subject(registry, proof, prove_call([accumulated_section(NUMBER, TIME, HASH, witness)]))
 
 
-def test_every_byte_of_a_real_witness_changed(subject: Subject) -> None:
-    """Our reader and the registry take the same ones, and these state only what is true."""
+def test_changed_bytes_of_a_real_witness_state_only_the_truth(subject: Subject) -> None:
+    """Our reader and the registry accept the same ones, and these state only the truth."""
     call = subject.call
-    small = 0x41  # as bytes that tell kinds, counts, depths and lengths are
+    small = 0x41  # above kinds, counts, depths and lengths
     changed = [
         call[:place] + bytes((call[place] ^ flip,)) + call[place + 1 :]
         for place in range(4, len(call))
         for flip in ((0x01, 0x10, 0x80, 0xFF) if call[place] < small else (0x10,))
     ]
-    taken = set(subject.registry.taken([call, *changed]))
-    assert call in taken
-    for each in (call, *changed):
-        reading = subject.reading(each)
-        if each in taken or each[:WITNESS_AT] == call[:WITNESS_AT]:
-            assert (reading is not None) == (each in taken)
-        if reading is not None and each in taken:
-            subject.states_only_the_truth(each, reading)
+    accepted = set(subject.registry.taken([call, *changed]))
+    assert call in accepted
+    for changed_call in (call, *changed):
+        reading = subject.reading(changed_call)
+        if changed_call in accepted or changed_call[:WITNESS_AT] == call[:WITNESS_AT]:
+            assert (reading is not None) == (changed_call in accepted)
+        if reading is not None and changed_call in accepted:
+            subject.assert_only_truth(changed_call, reading)
 
 
-def test_a_witness_ends_where_it_ends(subject: Subject) -> None:
+def test_shortened_or_extended_witnesses_are_refused(subject: Subject) -> None:
     call = subject.call
     shorter = [call[:length] for length in range(5, len(call))]
     longer = [call + bytes((first,)) + bytes(more) for first in range(4) for more in (0, 9)]
     assert subject.registry.taken(shorter + longer) == []
-    assert not any(subject.reading(each) for each in shorter + longer)
+    assert not any(map(subject.reading, shorter + longer))
 
 
-def test_sections_swapped_or_joined(subject: Subject) -> None:
-    """Sections are taken in any order; one that is put inside another is not."""
+def test_sections_may_be_repeated_but_not_nested_or_cut(subject: Subject) -> None:
+    """Halves of a section, or a section inside another, are refused."""
     section = subject.call[4:]
     assert subject.registry.taken([prove_call([section, section])])
     half = len(section) // 2

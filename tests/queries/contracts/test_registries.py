@@ -1,4 +1,4 @@
-"""What a registry promises whoever writes to it and reads from it."""
+"""A registry's promises to writers and readers."""
 
 from collections import Counter
 from typing import Any
@@ -11,21 +11,21 @@ from queries.contracts.abi import call_data, selector
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import HeaderFlag, accumulated_section, prove_call
-from tests.queries.attacks.header_forgeries import fields, known, timestamps
-from tests.queries.attacks.header_parts import MadeUpHeader, headers, tail_of
+from tests.queries.attacks.header_forgeries import field_mask, set_hash, time_list
+from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.witness_parts import (
-    NONE,
-    PERSON,
+    EMPTY_NODE,
+    EOA,
     ChosenTrie,
-    above,
-    account_told,
-    asked,
     branch,
     chain,
+    chain_branch,
+    compact_account,
+    compact_slot,
+    encode_witness,
     key,
     leaf,
-    slot_told,
-    witness,
+    request,
 )
 from tests.rigs.local_chain import Deployed, undone
 from tests.verified import verified_facts
@@ -33,52 +33,54 @@ from tests.verified import verified_facts
 pytestmark = pytest.mark.no_database
 
 NUMBER, TIME = 50, 1_700_000_000
-SLOT, GREATEST, ABSENT_SLOT = key("1"), key("2"), key("3")
-STORAGE = ChosenTrie({SLOT: encode_slot_value(5), GREATEST: encode_slot_value(2**256 - 1)})
+SLOT, MAX_SLOT, ABSENT_SLOT = key("1"), key("2"), key("3")
+STORAGE = ChosenTrie({SLOT: encode_slot_value(5), MAX_SLOT: encode_slot_value(2**256 - 1)})
 CONTRACT = AccountState(3, 2**200, STORAGE.root, bytes([2]) * 32)
 EMPTY = AccountState(0, 4, STORAGE.root, EMPTY_CODE_HASH)
-PERSON_NAME, CONTRACT_NAME, EMPTY_NAME, ABSENT_NAME = map(key, "1234")
+EOA_NAME, CONTRACT_NAME, EMPTY_NAME, ABSENT_NAME = map(key, "1234")
 STATE = ChosenTrie(
     {
-        PERSON_NAME: encode_account(PERSON),
+        EOA_NAME: encode_account(EOA),
         CONTRACT_NAME: encode_account(CONTRACT),
         EMPTY_NAME: encode_account(EMPTY),
     }
 )
-PARENT = MadeUpHeader(tail_of(NUMBER, TIME), state_root=STATE.root)
-CHILD = MadeUpHeader(tail_of(NUMBER + 1, TIME + 12), PARENT.hash)
-STRANGER = MadeUpHeader(tail_of(NUMBER, TIME + 1), state_root=STATE.root)  # of no known chain
+PARENT = FakeHeader(header_tail(NUMBER, TIME), state_root=STATE.root)
+CHILD = FakeHeader(header_tail(NUMBER + 1, TIME + 12), PARENT.hash)
+STRANGER = FakeHeader(header_tail(NUMBER, TIME + 1), state_root=STATE.root)  # unknown
 NUMBER_FIELD = 8
 
-# All three slots of the contract, beside a person; and its first slot alone.
-_SLOTS = branch(STORAGE.branch(), {1: leaf(slot_told(5)), 2: leaf(slot_told(2**256 - 1))})
-_ONE_SLOT = chain(1, leaf(slot_told(5)), above(STORAGE.branch(), 1))
-TWO = witness(
-    [asked(PERSON_NAME, 15), asked(CONTRACT_NAME, 15, [SLOT, GREATEST, ABSENT_SLOT])],
+# All three slots of the contract, with another account; and its first slot alone.
+_SLOTS = branch(STORAGE.branch(), {1: leaf(compact_slot(5)), 2: leaf(compact_slot(2**256 - 1))})
+_ONE_SLOT = chain(1, leaf(compact_slot(5)), chain_branch(STORAGE.branch(), 1))
+TWO = encode_witness(
+    [request(EOA_NAME, 15), request(CONTRACT_NAME, 15, [SLOT, MAX_SLOT, ABSENT_SLOT])],
     branch(
-        STATE.branch(), {1: leaf(account_told(PERSON)), 2: leaf(account_told(CONTRACT, _SLOTS))}
+        STATE.branch(), {1: leaf(compact_account(EOA)), 2: leaf(compact_account(CONTRACT, _SLOTS))}
     ),
 )
 
 
-def of_contract(mask: int) -> bytes:
-    nodes = chain(1, leaf(account_told(CONTRACT, _ONE_SLOT)), above(STATE.branch(), 2))
-    return witness([asked(CONTRACT_NAME, mask, [SLOT])], nodes)
+def contract_witness(mask: int) -> bytes:
+    nodes = chain(1, leaf(compact_account(CONTRACT, _ONE_SLOT)), chain_branch(STATE.branch(), 2))
+    return encode_witness([request(CONTRACT_NAME, mask, [SLOT])], nodes)
 
 
-ONE = of_contract(15)
+ONE = contract_witness(15)
 
 
-def everything(shown: bytes = TWO) -> bytes:
-    """A header with all that can stand behind it, and the known one after it."""
+def everything(witness: bytes = TWO) -> bytes:
+    """A header with every kind of content, and the known one after it."""
     flags = HeaderFlag.WITNESS | HeaderFlag.FIELDS | HeaderFlag.ACCUMULATE
-    parent = PARENT.told(flags, shown + fields(0, 6, NUMBER_FIELD))
-    child = CHILD.told(HeaderFlag.TIMESTAMPS | HeaderFlag.ACCUMULATE, timestamps(TIME), first=False)
-    return prove_call([headers(parent, child)])
+    parent = PARENT.compact(flags, witness + field_mask(0, 6, NUMBER_FIELD))
+    child = CHILD.compact(
+        HeaderFlag.TIMESTAMPS | HeaderFlag.ACCUMULATE, time_list(TIME), first=False
+    )
+    return prove_call([raw_headers(parent, child)])
 
 
-def accumulated(shown: bytes) -> bytes:
-    return accumulated_section(NUMBER, TIME, PARENT.hash, shown)
+def accumulated(witness: bytes) -> bytes:
+    return accumulated_section(NUMBER, TIME, PARENT.hash, witness)
 
 
 def multicall(*calls: bytes) -> bytes:
@@ -88,19 +90,18 @@ def multicall(*calls: bytes) -> bytes:
 @pytest.fixture
 def registry(shared_node: LocalNode) -> Deployed:
     deployed = Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [True, True]))
-    deployed.send(known(NUMBER + 1, CHILD.hash))
+    deployed.send(set_hash(NUMBER + 1, CHILD.hash))
     return deployed
 
 
-def all_facts_are_there(registry: Deployed) -> None:
+def assert_all_facts(registry: Deployed) -> None:
     reads = registry.reads
-    for name, state in ((PERSON_NAME, PERSON), (CONTRACT_NAME, CONTRACT)):
+    for name, state in ((EOA_NAME, EOA), (CONTRACT_NAME, CONTRACT)):
         numbers = [number.to_bytes(32, "big") for number in (state.nonce, state.balance)]
         words = [*numbers, state.storage_root, state.code_hash]
         assert [reads.account_field(name[:20], NUMBER, field) for field in range(4)] == words
-        # No account has such fields.
         assert [reads.account_field(name[:20], NUMBER, field) for field in (4, 255)] == [None] * 2
-    slots = [int.from_bytes(slot, "big") for slot in (SLOT, GREATEST, ABSENT_SLOT)]
+    slots = [int.from_bytes(slot, "big") for slot in (SLOT, MAX_SLOT, ABSENT_SLOT)]
     values = [reads.slot_value(CONTRACT_NAME[:20], NUMBER, slot) for slot in slots]
     assert values == [5, 2**256 - 1, 0]
     assert reads.header_field(NUMBER, NUMBER_FIELD) == NUMBER.to_bytes(32, "big")
@@ -108,7 +109,7 @@ def all_facts_are_there(registry: Deployed) -> None:
 
 
 def storage_writes(registry: Deployed, calldata: bytes) -> int:
-    """How many slots a call would write, by the node's own trace of it."""
+    """The number of storage writes in the node's trace of a call."""
     trace = registry.node.rpc.ask(
         "debug_traceCall",
         {"from": registry.node.payer, "to": registry.address, "data": f"0x{calldata.hex()}"},
@@ -118,8 +119,7 @@ def storage_writes(registry: Deployed, calldata: bytes) -> int:
     return sum(step["op"] == "SSTORE" for step in trace["structLogs"])
 
 
-def test_the_same_is_verified_without_storing_anything(registry: Deployed) -> None:
-    """Each fact that `prove` would store, by the same bytes; and nothing is stored."""
+def test_verify_returns_what_prove_would_store(registry: Deployed) -> None:
     call = call_data("verify(bytes)", everything()[4:])
     assert storage_writes(registry, call) == 0
     facts = dict(verified_facts(registry.ask(call)))
@@ -131,25 +131,25 @@ def test_the_same_is_verified_without_storing_anything(registry: Deployed) -> No
     assert len(facts) == 2 * 4 + 3 + 3 + 1
 
 
-def test_what_is_verified_holds_all_or_none(registry: Deployed) -> None:
-    proof = everything()[4:] + headers(STRANGER.told(HeaderFlag.WITNESS, TWO))
+def test_verify_returns_all_facts_or_reverts(registry: Deployed) -> None:
+    proof = everything()[4:] + raw_headers(STRANGER.compact(HeaderFlag.WITNESS, TWO))
     assert registry.refusal(call_data("verify(bytes)", proof)) == "BlockNotKnown"
 
 
-def test_facts_of_a_witness_are_undone_with_it(registry: Deployed) -> None:
-    """They are read on the way, before the last header shows that it is known."""
+def test_a_refused_proof_leaves_no_facts(registry: Deployed) -> None:
+    """Its facts are read before the last header turns out to be unknown."""
     with pytest.raises(TransactionReverted):
-        registry.send(prove_call([headers(STRANGER.told(HeaderFlag.WITNESS, TWO))]))
-    assert registry.reads.account_field(PERSON_NAME[:20], NUMBER, 0) is None
+        registry.send(prove_call([raw_headers(STRANGER.compact(HeaderFlag.WITNESS, TWO))]))
+    assert registry.reads.account_field(EOA_NAME[:20], NUMBER, 0) is None
 
 
 def test_repeating_a_proof_succeeds_and_writes_nothing(registry: Deployed) -> None:
-    """An event names each account, block and field once."""
+    """Every fact has one event."""
     assert storage_writes(registry, everything()) > 10
     logs = registry.node.send(registry.address, everything()).logs
-    # What an event is found by stands in its topics: all of it but a header's hash.
-    found = Counter((str(log["topics"][0])[:10], len(log["topics"])) for log in logs)  # type: ignore[index, arg-type]
-    assert found == {
+    # Everything that events are searched by is in the topics.
+    counts = Counter((str(log["topics"][0])[:10], len(log["topics"])) for log in logs)  # type: ignore[index, arg-type]
+    assert counts == {
         (f"0x{selector(name).hex()}", topics): count
         for name, topics, count in (
             ("AccountProven(address,uint256,uint8)", 3, 2),
@@ -159,15 +159,15 @@ def test_repeating_a_proof_succeeds_and_writes_nothing(registry: Deployed) -> No
             ("TimestampProven(uint256,uint256)", 3, 1),
         )
     }
-    assert PERSON_NAME[:20].hex() in str(logs)
+    assert EOA_NAME[:20].hex() in str(logs)
     assert registry.node.send(registry.address, everything()).logs == ()
     assert storage_writes(registry, everything()) == 0
-    all_facts_are_there(registry)
+    assert_all_facts(registry)
 
 
-def test_events_say_what_can_be_read(registry: Deployed) -> None:
-    """All but an account's words, whose fields they name."""
-    logs: Any = registry.node.send(registry.address, everything(of_contract(1))).logs
+def test_events_match_what_can_be_read(registry: Deployed) -> None:
+    """Account events name the fields, the others have the words."""
+    logs: Any = registry.node.send(registry.address, everything(contract_witness(1))).logs
     account = CONTRACT_NAME[:20]
     data = {
         name: [bytes.fromhex(log["data"][2:]) for log in logs if log["topics"][0][2:10] == name]
@@ -180,17 +180,18 @@ def test_events_say_what_can_be_read(registry: Deployed) -> None:
             )
         )
     }
-    (proven,), (slot,), fields = data.values()
+    (mask,), (slot,), header_words = data.values()
     readable = [
         registry.reads.account_field(account, NUMBER, field) is not None for field in range(4)
     ]
-    assert readable == [int.from_bytes(proven) >> field & 1 == 1 for field in range(4)]
+    assert readable == [int.from_bytes(mask) >> field & 1 == 1 for field in range(4)]
     assert slot == SLOT + (5).to_bytes(32)
-    assert fields == [registry.reads.header_field(NUMBER, field) for field in (0, 6, NUMBER_FIELD)]
+    assert header_words == [
+        registry.reads.header_field(NUMBER, field) for field in (0, 6, NUMBER_FIELD)
+    ]
 
 
-def test_several_calls_return_their_results(registry: Deployed) -> None:
-    """So that many facts are read by one question."""
+def test_multicall_returns_the_results(registry: Deployed) -> None:
     reads = [
         call_data("accountField(address,uint256,uint8)", CONTRACT_NAME[:20], NUMBER, 1),
         call_data("tryAccountField(address,uint256,uint8)", ABSENT_NAME[:20], NUMBER, 1),
@@ -206,59 +207,63 @@ def test_several_calls_return_their_results(registry: Deployed) -> None:
     assert results[4] == registry.ask(reads[2])
 
 
-def test_slots_alone_are_reported_by_an_event(registry: Deployed) -> None:
-    """Once, when the first of them is new; of an account that is absent as well."""
-    absent = witness([asked(ABSENT_NAME, 0, [SLOT])], chain(1, NONE, above(STATE.branch(), 4)))
-    registry.send(
-        prove_call([headers(PARENT.told(HeaderFlag.ACCUMULATE), CHILD.told(first=False))])
+def test_a_proof_of_slots_alone_emits_one_event(registry: Deployed) -> None:
+    """Only if one is new; also of an absent account."""
+    absent = encode_witness(
+        [request(ABSENT_NAME, 0, [SLOT])], chain(1, EMPTY_NODE, chain_branch(STATE.branch(), 4))
     )
-    for name, shown in ((CONTRACT_NAME, of_contract(0)), (ABSENT_NAME, absent)):
-        call = prove_call([accumulated(shown)])
+    registry.send(
+        prove_call([raw_headers(PARENT.compact(HeaderFlag.ACCUMULATE), CHILD.compact(first=False))])
+    )
+    for name, witness in ((CONTRACT_NAME, contract_witness(0)), (ABSENT_NAME, absent)):
+        call = prove_call([accumulated(witness)])
         logs = registry.node.send(registry.address, call).logs
         assert [log["topics"][1][26:] for log in logs] == [name[:20].hex()]  # type: ignore[index]
         assert registry.node.send(registry.address, call).logs == ()
 
 
 @pytest.mark.parametrize("shape", ["the same", "another shape", "accumulated first"])
-def test_a_stranger_who_is_faster_does_not_make_ours_fail(registry: Deployed, shape: str) -> None:
-    """Only facts that the stranger left out are written by ours."""
+def test_a_front_run_proof_does_not_fail(registry: Deployed, shape: str) -> None:
+    """It stores only what the other proof left out."""
     stranger = registry.node.rpc.ask("eth_accounts")[5]
     calls = {
         "the same": [everything()],
         "another shape": [everything(ONE)],
         "accumulated first": [
-            prove_call([headers(PARENT.told(HeaderFlag.ACCUMULATE), CHILD.told(first=False))]),
+            prove_call(
+                [raw_headers(PARENT.compact(HeaderFlag.ACCUMULATE), CHILD.compact(first=False))]
+            ),
             prove_call([accumulated(ONE), accumulated(TWO), accumulated(ONE)]),
         ],
     }[shape]
     for call in calls:
         registry.node.send(registry.address, call, sender=stranger)
     registry.send(everything())
-    all_facts_are_there(registry)
+    assert_all_facts(registry)
 
 
-def test_several_sections_and_calls_stand_in_one_transaction(registry: Deployed) -> None:
+def test_sections_and_calls_share_a_transaction(registry: Deployed) -> None:
     sections = prove_call([accumulated(ONE), everything()[4:], accumulated(TWO)])
-    again = prove_call([accumulated(TWO)])
-    calls = multicall(everything(ONE), multicall(again, everything()), again)
-    for several in ([everything(ONE), sections], [calls]):
+    repeated = prove_call([accumulated(TWO)])
+    nested = multicall(everything(ONE), multicall(repeated, everything()), repeated)
+    for calls in ([everything(ONE), sections], [nested]):
         with undone(registry.node):
-            for call in several:
+            for call in calls:
                 registry.send(call)
-            all_facts_are_there(registry)
+            assert_all_facts(registry)
 
 
-def test_several_calls_hold_all_or_none(registry: Deployed) -> None:
-    refused = prove_call([accumulated_section(NUMBER, TIME + 1, PARENT.hash, TWO)])
-    assert registry.refusal(multicall(everything(), refused)) == "BlockNotAccumulated"
+def test_multicall_applies_all_calls_or_none(registry: Deployed) -> None:
+    invalid = prove_call([accumulated_section(NUMBER, TIME + 1, PARENT.hash, TWO)])
+    assert registry.refusal(multicall(everything(), invalid)) == "BlockNotAccumulated"
     with pytest.raises(TransactionReverted):
-        registry.send(multicall(everything(), refused))
+        registry.send(multicall(everything(), invalid))
     assert registry.reads.block_number_at(TIME) is None
 
 
-def test_reading_what_is_unproven_is_refused_by_name(registry: Deployed) -> None:
-    account = PERSON_NAME[:20]
-    for question, error, *arguments in (
+def test_reading_an_unproven_fact_reverts_with_its_error(registry: Deployed) -> None:
+    account = EOA_NAME[:20]
+    for signature, error, *arguments in (
         ("accountField(address,uint256,uint8)", "AccountFieldNotProven", account, NUMBER, 1),
         (
             "accountStorageSlotValues(address,uint256,bytes32)",
@@ -271,8 +276,8 @@ def test_reading_what_is_unproven_is_refused_by_name(registry: Deployed) -> None
         ("blockNumberAt(uint256)", "TimestampNotProven", TIME),
     ):
         with pytest.raises(TransactionReverted) as refusal:
-            registry.ask(call_data(question, *arguments))
-        named = selector(f"{error}({question.partition('(')[2]}")
-        assert refusal.value.data == named + call_data(question, *arguments)[4:]
-        tried = f"try{question[0].upper()}{question[1:]}"
-        assert registry.ask(call_data(tried, *arguments)) == bytes(64)
+            registry.ask(call_data(signature, *arguments))
+        error_selector = selector(f"{error}({signature.partition('(')[2]}")
+        assert refusal.value.data == error_selector + call_data(signature, *arguments)[4:]
+        try_signature = f"try{signature[0].upper()}{signature[1:]}"
+        assert registry.ask(call_data(try_signature, *arguments)) == bytes(64)

@@ -1,4 +1,4 @@
-"""The router: what a registry says, behind a chain id, for consumers of either order."""
+"""The router reads the registry of a chain, with either order of arguments."""
 
 import pytest
 from eth_abi.abi import decode, encode
@@ -23,7 +23,7 @@ NO, YES = bytes(32), (1).to_bytes(32, "big")
 
 @pytest.fixture(scope="module")
 def registry(shared_node: LocalNode) -> Deployed:
-    """It has all kinds of facts, of one block."""
+    """A registry with every kind of fact of one block."""
     registry = Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [False, False]))
     registry.send(call_data("setHash(uint256,bytes32)", CHILD.number, CHILD.header.hash))
     witness = BLOCK.witness({CONTRACT: SLOTS[:2], NO_SIGNER: []}, ALL_FIELDS)
@@ -49,39 +49,39 @@ def word(value: int | bytes) -> bytes:
 
 
 def readings() -> list[tuple[str, str, tuple[object, ...], bytes]]:
-    """Each fact by its function, the types and values behind the chain id, and what is true."""
-    found: list[tuple[str, str, tuple[object, ...], bytes]] = []
+    """Function, types and values after the chain id, and the true word, for every fact."""
+    rows: list[tuple[str, str, tuple[object, ...], bytes]] = []
     for account in (CONTRACT, NO_SIGNER):
         for field, value in enumerate(BLOCK.words(account)):
-            found += both_orders("accountField", "uint8", account, field, value)
+            rows += both_orders("accountField", "uint8", account, field, value)
     for slot in SLOTS[:2]:
-        held = BLOCK.slot_word(CONTRACT, slot)
-        found += both_orders("storageSlot", "bytes32", CONTRACT, slot, held)
+        value = BLOCK.slot_word(CONTRACT, slot)
+        rows += both_orders("storageSlot", "bytes32", CONTRACT, slot, value)
     for field in HeaderField:
-        asked = (BLOCK.number, int(field))
-        found.append(("headerField", "uint256,uint8", asked, BLOCK.header.word(field)))
-    found.append(("timestamp", "uint256", (TIME,), word(BLOCK.number)))
-    return found
+        arguments = (BLOCK.number, int(field))
+        rows.append(("headerField", "uint256,uint8", arguments, BLOCK.header.word(field)))
+    rows.append(("timestamp", "uint256", (TIME,), word(BLOCK.number)))
+    return rows
 
 
 def both_orders(
-    name: str, kind: str, account: bytes, asked: object, value: bytes
+    name: str, kind: str, account: bytes, key: object, value: bytes
 ) -> list[tuple[str, str, tuple[object, ...], bytes]]:
     return [
-        (name, f"uint256,address,{kind}", (BLOCK.number, account, asked), value),
-        (name, f"address,uint256,{kind}", (account, BLOCK.number, asked), value),
+        (name, f"uint256,address,{kind}", (BLOCK.number, account, key), value),
+        (name, f"address,uint256,{kind}", (account, BLOCK.number, key), value),
     ]
 
 
-def test_each_function_reads_the_registry_of_its_chain(router: Deployed) -> None:
-    for name, types, asked, value in readings():
+def test_every_function_reads_the_chain_s_registry(router: Deployed) -> None:
+    for name, types, arguments, value in readings():
         plain, safe = f"{name}(uint256,{types})", f"{name}Safe(uint256,{types})"
-        assert router.ask(call_data(plain, CHAIN, *asked)) == value, plain
-        assert router.ask(call_data(safe, CHAIN, *asked)) == YES + value, safe
+        assert router.ask(call_data(plain, CHAIN, *arguments)) == value, plain
+        assert router.ask(call_data(safe, CHAIN, *arguments)) == YES + value, safe
         for other in (SOURCE_CHAIN, NOT_ROUTED):  # nothing is proven of either
-            assert router.ask(call_data(safe, other, *asked)) == NO + NO, safe
-        assert router.refusal(call_data(plain, NOT_ROUTED, *asked)) == "SourceNotRouted"
-        assert not router.taken([call_data(plain, SOURCE_CHAIN, *asked)])
+            assert router.ask(call_data(safe, other, *arguments)) == NO + NO, safe
+        assert router.refusal(call_data(plain, NOT_ROUTED, *arguments)) == "SourceNotRouted"
+        assert not router.taken([call_data(plain, SOURCE_CHAIN, *arguments)])
 
 
 @pytest.mark.parametrize("order", ["BlockFirst", "AccountFirst"])
@@ -90,16 +90,16 @@ def test_a_consumer_of_either_order_reads_unchanged(
 ) -> None:
     strategy = shared_node.deploy(contract_of_tests(f"{order}Strategy"))
     signature = "power(address,uint256,uint256,address,bytes32)"
-    asked = call_data(signature, router.address, CHAIN, TIME, CONTRACT, SLOTS[1])
+    call = call_data(signature, router.address, CHAIN, TIME, CONTRACT, SLOTS[1])
     _, balance, root, _ = BLOCK.words(CONTRACT)
-    held = BLOCK.slot_word(CONTRACT, SLOTS[1])
+    slot = BLOCK.slot_word(CONTRACT, SLOTS[1])
     last = BLOCK.header.state_root if order == "BlockFirst" else root
-    assert shared_node.call(strategy, asked) == balance + held + last
+    assert shared_node.call(strategy, call) == balance + slot + last
 
 
-def test_it_names_its_registries(router: Deployed, registry: Deployed) -> None:
+def test_the_router_lists_its_registries(router: Deployed, registry: Deployed) -> None:
     (chains,) = decode(["uint256[]"], router.ask(call_data("chainIds()")))
     assert chains == (CHAIN, SOURCE_CHAIN)
-    named = router.ask(call_data("registryOf(uint256)", CHAIN))
-    assert named[12:] == bytes.fromhex(registry.address[2:])
+    address = router.ask(call_data("registryOf(uint256)", CHAIN))
+    assert address[12:] == bytes.fromhex(registry.address[2:])
     assert router.ask(call_data("registryOf(uint256)", NOT_ROUTED)) == NO

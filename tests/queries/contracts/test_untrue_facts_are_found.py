@@ -1,6 +1,6 @@
-"""The sequences of test_no_untrue_fact find a contract that is wrong.
+"""The sequences of test_no_untrue_fact find faulty contracts.
 
-`make test` takes a fault that is found among the first few sequences, `make fuzz` all.
+`make test` tries a fault that is found within few sequences, `make fuzz` all of them.
 """
 
 from collections.abc import Callable
@@ -9,27 +9,27 @@ from functools import partial
 import pytest
 
 from explorer.demo.local_node import LocalNode
-from tests.queries.attacks.checks import ROWS
+from tests.queries.attacks.checks import ALL_CHECKS
 from tests.queries.attacks.switched_checks import SWITCH, switched_build
 from tests.queries.sequences.calls import Step, sequences
-from tests.queries.sequences.played import UntrueFact
-from tests.queries.sequences.proofs import absent_behind_present
-from tests.queries.sequences.registries import Trial, attested, native, optimism, output
-from tests.queries.tries.fuzzing import CASES, IS_LONG, for_each
+from tests.queries.sequences.checker import UntrueFactError
+from tests.queries.sequences.proofs import absent_after_present
+from tests.queries.sequences.registries import Target, Trial, attested, native, optimism, output
+from tests.queries.tries.fuzzing import CASES, IS_FUZZ_RUN, for_each
 
 pytestmark = [
     pytest.mark.no_database,
-    # Of a witness that something untrue was read with: long, and what one wants to see.
+    # A failing sequence is long, and worth seeing.
     pytest.mark.filterwarnings(
         "ignore:Generating overly large repr:hypothesis.errors.HypothesisWarning"
     ),
 ]
 
-UNTIL_FOUND = 10_000 if IS_LONG else 3_000
+MAX_SEQUENCES = 10_000 if IS_FUZZ_RUN else 3_000
 contradicting = partial(optimism, contradicts_itself=True)
-# A check by where it stands and how its text begins, and the registry that is played without it.
-FOUND_SOON = (("ProofReader", "_readHeaders", "!_isKnown", native),)
-FOUND_AT_LENGTH = (
+# Contract, function and beginning of a check, and the registry to try without it.
+FOUND_FAST = (("ProofReader", "_readHeaders", "!_isKnown", native),)
+FOUND_SLOWLY = (
     ("AttestedRegistry", "attest", "if (signatures.length", attested),
     ("ProofReader", "_readHeaders", "i == 0 ?", native),
     ("FactStore", "tryAccountField", "record != 0", native),
@@ -44,34 +44,36 @@ FOUND_AT_LENGTH = (
     ("OutputRegistry", "_isKnown", "recorded", output),
     ("AttestedRegistry", "attest", "!isSigner", attested),
 )
-WITHOUT = FOUND_SOON + (FOUND_AT_LENGTH if IS_LONG else ())
+MISSING_CHECKS = FOUND_FAST + (FOUND_SLOWLY if IS_FUZZ_RUN else ())
 
 
 def without(
     node: LocalNode, make: Callable[..., Trial], contract: str, function: str, text: str
 ) -> Trial:
-    """A trial of a registry that lacks this check."""
+    """A trial of a registry without this check."""
     (number,) = (
         number
-        for number, check in enumerate(ROWS, 1)
+        for number, check in enumerate(ALL_CHECKS, 1)
         if (check.contract, check.function) == (contract, function) and check.text.startswith(text)
     )
-    return make(node, switched_build(ROWS).__getitem__, {SWITCH: {"balance": hex(number)}})
+    return make(
+        Target(node, switched_build(ALL_CHECKS).__getitem__, {SWITCH: {"balance": hex(number)}})
+    )
 
 
 @pytest.mark.parametrize("text", ["putWord(walk.answers", "putWord(answer", "_putAccount("])
 def test_an_absent_key_without_its_zero_is_found(aged_node: LocalNode, text: str) -> None:
     trial = without(aged_node, native, "ProofReader", "_absent", text)
-    with pytest.raises(UntrueFact):
-        trial.played.check([Step(absent_behind_present())])
+    with pytest.raises(UntrueFactError):
+        trial.checker.check([Step(absent_after_present())])
 
 
-@pytest.mark.parametrize(("contract", "function", "text", "make"), WITHOUT)
-def test_without_a_check_something_untrue_is_read(
+@pytest.mark.parametrize(("contract", "function", "text", "make"), MISSING_CHECKS)
+def test_without_a_check_an_untrue_fact_is_found(
     aged_node: LocalNode, contract: str, function: str, text: str, make: Callable[..., Trial]
 ) -> None:
     trial = without(aged_node, make, contract, function, text)
-    with pytest.raises(UntrueFact):
+    with pytest.raises(UntrueFactError):
         for_each(
-            sequences(trial.possible), trial.played.check, times=UNTIL_FOUND / CASES, smallest=False
+            sequences(trial.actions), trial.checker.check, times=MAX_SEQUENCES / CASES, shrink=False
         )

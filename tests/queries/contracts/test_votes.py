@@ -1,4 +1,4 @@
-"""The example contracts: two votes on what an account held at a past block."""
+"""The example contracts: votes weighted by a balance at a past block."""
 
 import pytest
 from eth_abi.abi import encode
@@ -16,7 +16,7 @@ from tests.rigs.local_chain import ETHER, Deployed
 pytestmark = pytest.mark.no_database
 
 TOKEN, BALANCES = bytes([0x70]) * 20, 9
-BLOCKED = 2**255  # as USDC marks an account, in the slot of its balance
+BLOCKED = 2**255  # USDC marks blocked accounts in the slot of the balance
 YES = True
 
 
@@ -25,13 +25,13 @@ def registry(shared_node: LocalNode) -> Deployed:
     return Deployed(shared_node, "SettableRegistry", bytes(64))
 
 
-def test_a_vote_that_proves_what_it_counts_in_its_own_transaction(registry: Deployed) -> None:
-    """It costs what its calldata costs, to 1 %, and stores nothing in the registry."""
+def test_a_vote_with_its_own_proof_counts_the_balance(registry: Deployed) -> None:
+    """It costs at most 1 % more than its calldata, and stores nothing in the registry."""
     voter = bytes.fromhex(registry.node.payer[2:])
     vote, proof = _proof_vote(registry, voter)
     call = call_data("vote(bool,bytes)", YES, proof)
     assert vote.send(call) <= 1.01 * floor_gas(call)
-    assert _counted(vote) == ETHER
+    assert _vote_count(vote) == ETHER
     assert registry.reads.account_field(voter, NEWEST, AccountField.BALANCE) is None
     with pytest.raises(TransactionReverted):
         vote.send(call)  # voted already
@@ -39,9 +39,9 @@ def test_a_vote_that_proves_what_it_counts_in_its_own_transaction(registry: Depl
 
 def test_a_vote_with_another_account_s_proof_is_refused(registry: Deployed) -> None:
     vote, proof = _proof_vote(registry, bytes([0x71]) * 20)
-    with pytest.raises(TransactionReverted) as refused:
+    with pytest.raises(TransactionReverted) as error:
         vote.send(call_data("vote(bool,bytes)", YES, proof))
-    assert b"prove your own account" in refused.value.data
+    assert b"prove your own account" in error.value.data
 
 
 def test_a_vote_with_a_changed_proof_is_refused(registry: Deployed) -> None:
@@ -50,37 +50,37 @@ def test_a_vote_with_a_changed_proof_is_refused(registry: Deployed) -> None:
         vote.send(call_data("vote(bool,bytes)", YES, proof[:-1] + bytes((proof[-1] ^ 1,))))
 
 
-def test_what_a_slot_holds_beside_the_balance_does_not_count(registry: Deployed) -> None:
+def test_other_bits_of_the_balance_slot_are_ignored(registry: Deployed) -> None:
     vote = _snapshot_vote(registry, registry.node.payer, BLOCKED + 7)
     vote.send(call_data("vote(bool)", YES))
-    assert _counted(vote) == 7
+    assert _vote_count(vote) == 7
 
 
 def test_a_contract_has_no_vote(registry: Deployed) -> None:
-    """On the token's chain, its address may be somebody else's."""
+    """On the token's chain, its address may belong to someone else."""
     voter = Deployed(registry.node, "Voter", bytecode=contract_of_tests("Voter"))
     vote = _snapshot_vote(registry, voter.address, 7)
-    with pytest.raises(TransactionReverted) as refused:
+    with pytest.raises(TransactionReverted) as error:
         voter.send(call_data("vote(address)", vote.address))
-    assert b"a contract cannot vote" in refused.value.data
-    assert _counted(vote) == 0
+    assert b"a contract cannot vote" in error.value.data
+    assert _vote_count(vote) == 0
 
 
 def _proof_vote(registry: Deployed, holder: bytes) -> tuple[Deployed, bytes]:
-    shown = block(NEWEST, 0, 1, holder)
-    _know(registry, shown)
-    step = HeaderStep(shown.header, shown.witness(frozenset({AccountField.BALANCE})))
+    deep = block(NEWEST, 0, 1, holder)
+    _set_hash(registry, deep)
+    step = HeaderStep(deep.header, deep.witness(frozenset({AccountField.BALANCE})))
     arguments = encode(["address", "uint256"], [registry.address, NEWEST])
     proof = prove_call([headers_section([step])])[4:]
     return Deployed(registry.node, "ProofVote", arguments, example("ProofVote")), proof
 
 
 def _snapshot_vote(registry: Deployed, voter: str, value: int) -> Deployed:
-    """The voter's slot of the token is proven to hold the value."""
+    """A vote for which the voter's token slot is proven to have this value."""
     slot = Position(BALANCES).mapping(mapping_key("address", voter)).slot
-    shown = block(NEWEST, slot, value, TOKEN)
-    _know(registry, shown)
-    registry.send(prove_call([headers_section([HeaderStep(shown.header, shown.witness())])]))
+    deep = block(NEWEST, slot, value, TOKEN)
+    _set_hash(registry, deep)
+    registry.send(prove_call([headers_section([HeaderStep(deep.header, deep.witness())])]))
     arguments = encode(
         ["address", "address", "uint256", "uint256", "uint256"],
         [registry.address, TOKEN, NEWEST, BALANCES, BLOCKED - 1],
@@ -88,9 +88,9 @@ def _snapshot_vote(registry: Deployed, voter: str, value: int) -> Deployed:
     return Deployed(registry.node, "SnapshotVote", arguments, example("SnapshotVote"))
 
 
-def _know(registry: Deployed, shown: DeepBlock) -> None:
-    registry.send(call_data("setHash(uint256,bytes32)", NEWEST, shown.header.hash))
+def _set_hash(registry: Deployed, deep: DeepBlock) -> None:
+    registry.send(call_data("setHash(uint256,bytes32)", NEWEST, deep.header.hash))
 
 
-def _counted(vote: Deployed) -> int:
+def _vote_count(vote: Deployed) -> int:
     return int.from_bytes(vote.ask(call_data("votes(bool)", YES)), "big")

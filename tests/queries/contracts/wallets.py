@@ -1,4 +1,4 @@
-"""Contract wallets, and what makes them, for the tests of sign-in."""
+"""Contract wallets and their factories, for tests of sign-in."""
 
 from eth_abi.abi import encode
 
@@ -17,28 +17,28 @@ def deploy_wallet(
 
 
 def same_answer(node: LocalNode, answer: bytes, *, reverts: bool = False) -> str:
-    """A wallet that answers so."""
+    """A wallet that always answers the same."""
     return deploy_wallet(node, "SameAnswerWallet", ("bytes", "bool"), answer, reverts)
 
 
-def wrapped(factory: str, making: bytes, inner: bytes) -> bytes:
+def wrapped(factory: str, deployment: bytes, inner: bytes) -> bytes:
     """A signature by EIP-6492."""
-    content = encode(["address", "bytes", "bytes"], [bytes.fromhex(factory[2:]), making, inner])
+    content = encode(["address", "bytes", "bytes"], [bytes.fromhex(factory[2:]), deployment, inner])
     return content + WRAPPER_END
 
 
 class Maker:
-    """A factory, and one wallet that it has not made yet."""
+    """A factory, and a wallet that it has not deployed yet."""
 
     def __init__(self, node: LocalNode, owner: str, salt: bytes, factory: str = "Factory") -> None:
         self.node = node
         self.address = deploy_wallet(node, factory)
-        self._of = (salt, owner)
+        self._arguments = (salt, owner)
         self.wallet = "0x" + node.call(self.address, self.making())[-20:].hex()
 
     def making(self, function: str = "make") -> bytes:
-        """The call that makes the wallet, or does not quite."""
-        return call_data(f"{function}(bytes32,address)", *self._of)
+        """The call that deploys the wallet, or another function of the factory."""
+        return call_data(f"{function}(bytes32,address)", *self._arguments)
 
     def sign(self, inner: bytes, function: str = "make") -> bytes:
         return wrapped(self.address, self.making(function), inner)

@@ -1,4 +1,4 @@
-"""Random sequences of calls: whom each comes from, and what it makes true that was not before."""
+"""Random sequences of calls to a registry and its sources of hashes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,37 +13,37 @@ from tests.queries.sequences.questions import NUMBERS, TIMES
 from tests.rigs.local_chain import signature_of
 
 CALLERS = [f"0x{name.hex()}" for name in (*ACCOUNTS[:2], bytes([9]) * 20)]
-MOST_STEPS = 8
-_SHOWN = 1_000
+MAX_STEPS = 8
+_PRINTED_BYTES = 1_000
 
 
 @dataclass(frozen=True, repr=False)
 class Step:
-    """A call, to the registry unless it is told `to` whom; `vouches` for chains up to blocks."""
+    """A call, to the registry unless `to` is given. It makes chains known up to `known_blocks`."""
 
     call: bytes
     sender: str = CALLERS[0]
     to: str = ""
-    vouches: Mapping[str, int] = field(default_factory=dict)
+    known_blocks: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Cut off: a sequence that fails is printed, and a seed repeats it."""
-        whom = self.to or "the registry"
-        return f"{self.sender} to {whom}: 0x{self.call[:_SHOWN].hex()} of {len(self.call)} bytes"
+        """Shortened, because failing sequences are printed."""
+        receiver, data = self.to or "the registry", self.call[:_PRINTED_BYTES].hex()
+        return f"{self.sender} to {receiver}: 0x{data} of {len(self.call)} bytes"
 
 
-NO_SIGNATURES = st.binary(max_size=66)
+ANY_BYTES = st.binary(max_size=66)
 
 
 @dataclass(frozen=True)
-class Possible:
-    """What can be done with a registry."""
+class Actions:
+    """The actions that sequences choose from."""
 
     proofs: st.SearchStrategy[bytes]
-    sources: st.SearchStrategy[Step]  # what brings hashes, honestly or not
-    begin: st.SearchStrategy[list[Step]]
+    sources: st.SearchStrategy[Step]  # honest or not
+    first_steps: st.SearchStrategy[list[Step]]
     abi: Sequence[Mapping[str, Any]]
-    signatures: st.SearchStrategy[bytes] = NO_SIGNATURES
+    signatures: st.SearchStrategy[bytes] = ANY_BYTES
 
 
 def functions(abi: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -58,55 +58,55 @@ _numbers = st.sampled_from((*NUMBERS, *TIMES, 0, 2**64, 2**256 - 1)) | st.intege
 _hashes = [block.header.hash for chain in CHAINS for block in chain.blocks]
 
 
-def _argument(kind: str, possible: Possible) -> st.SearchStrategy[Any]:
-    """Any argument of a type, mostly one that means something."""
+def _argument(kind: str, actions: Actions) -> st.SearchStrategy[Any]:
+    """Any value of an ABI type, mostly a meaningful one."""
     return {
         "uint256": _numbers,
         "uint8": st.integers(0, 22) | st.just(255),
         "address": st.sampled_from(ACCOUNTS) | st.binary(min_size=20, max_size=20),
         "bytes32": st.sampled_from((*_hashes, *SLOTS)) | st.binary(min_size=32, max_size=32),
         # Of `verify` and `endedBy`
-        "bytes": possible.proofs.map(lambda call: call[4:]) | evidence(),
-        "bytes[]": st.lists(possible.proofs | possible.signatures, max_size=3),
+        "bytes": actions.proofs.map(lambda call: call[4:]) | evidence(),
+        "bytes[]": st.lists(actions.proofs | actions.signatures, max_size=3),
     }[kind]
 
 
-def _any_function(possible: Possible) -> st.SearchStrategy[bytes]:
-    """Whatever the contract has: a function that is new is called as well."""
+def _any_call(actions: Actions) -> st.SearchStrategy[bytes]:
+    """A call of any function in the ABI, so that new functions are covered too."""
     return st.one_of(
         [
-            st.tuples(*(_argument(each["type"], possible) for each in entry["inputs"])).map(
+            st.tuples(*(_argument(value["type"], actions) for value in entry["inputs"])).map(
                 lambda arguments, entry=entry: call_data(signature_of(entry), *arguments)  # type: ignore[misc]
             )
-            for entry in functions(possible.abi)
+            for entry in functions(actions.abi)
         ]
     )
 
 
-def together(steps: Sequence[Step]) -> Step:
-    """Several calls of a registry in one."""
-    vouches: dict[str, int] = {}
+def multicall_step(steps: Sequence[Step]) -> Step:
+    """Several calls of a registry in one `multicall`."""
+    known_blocks: dict[str, int] = {}
     for step in steps:
-        for chain, block in step.vouches.items():
-            vouches[chain] = max(block, vouches.get(chain, -1))
+        for chain, block in step.known_blocks.items():
+            known_blocks[chain] = max(block, known_blocks.get(chain, -1))
     call = call_data("multicall(bytes[])", [step.call for step in steps])
-    return Step(call, steps[0].sender, vouches=vouches)
+    return Step(call, steps[0].sender, known_blocks=known_blocks)
 
 
 @st.composite
-def sequences(draw: st.DrawFn, possible: Possible) -> list[Step]:
-    proving = st.builds(Step, possible.proofs)
-    anything = st.builds(Step, _any_function(possible) | st.binary(max_size=40))
-    single = st.one_of(proving, proving, proving, possible.sources, anything)
+def sequences(draw: st.DrawFn, actions: Actions) -> list[Step]:
+    proving = st.builds(Step, actions.proofs)
+    other = st.builds(Step, _any_call(actions) | st.binary(max_size=40))
+    single = st.one_of(proving, proving, proving, actions.sources, other)
     several = st.lists(single.filter(lambda step: not step.to), min_size=1, max_size=3)
-    steps = draw(possible.begin)
-    for kind in draw(st.lists(st.sampled_from("sssmve"), min_size=1, max_size=MOST_STEPS)):
-        if kind == "v":  # verified first, then proven
-            step = Step(draw(possible.proofs))
+    steps = draw(actions.first_steps)
+    for kind in draw(st.lists(st.sampled_from("sssmve"), min_size=1, max_size=MAX_STEPS)):
+        if kind == "v":
+            step = Step(draw(actions.proofs))
             steps.append(Step(call_data("verify(bytes)", step.call[4:])))
         elif kind == "e":
             step = Step(call_data("endedBy(bytes)", draw(evidence())))
         else:
-            step = draw(single) if kind == "s" else together(draw(several))
-        steps.append(Step(step.call, draw(st.sampled_from(CALLERS)), step.to, step.vouches))
+            step = draw(single) if kind == "s" else multicall_step(draw(several))
+        steps.append(Step(step.call, draw(st.sampled_from(CALLERS)), step.to, step.known_blocks))
     return steps

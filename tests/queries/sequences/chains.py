@@ -1,7 +1,7 @@
-"""The chains that registries are told of: the true one, what it was before it was reorganised, and
-another one with the same blocks' numbers and the same accounts in other states.
+"""Three chains: the true one, the one abandoned in a reorg, and a foreign one.
 
-Their tries are of the `trie` package, so what is true of them is known without our own code.
+They have blocks of the same numbers and the same accounts in other states. The `trie` package built
+their tries, so what is true of them does not depend on our own code.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,16 @@ from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
 from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from tests.queries.attacks.header_parts import MadeUpHeader, tail_of
+from tests.queries.attacks.header_parts import FakeHeader, header_tail
 from tests.queries.tries.random_tries import RandomAccount, RandomKey
 from tests.queries.tries.second_opinion import BuiltState
 
-FIRST_NUMBER, BLOCKS, FORKED_AFTER = 40, 5, 2
+FIRST_NUMBER, BLOCKS, FORK_POINT = 40, 5, 2
 FIRST_TIME, SPACING = 1_700_000_000, 12
 
 
-def _neighbour(name: bytes) -> bytes:
-    """Another name whose key in a trie begins as that of this one does."""
+def _prefix_twin(name: bytes) -> bytes:
+    """Another name whose trie key has the same first two bytes."""
     others = (keccak256(number.to_bytes(4, "big"))[: len(name)] for number in count())
     return next(other for other in others if keccak256(other)[:2] == keccak256(name)[:2])
 
@@ -29,31 +29,31 @@ def _neighbour(name: bytes) -> bytes:
 CONTRACT, RICH, LATE, GONE = (
     keccak256(name.encode())[:20] for name in ("contract", "rich", "late", "gone")
 )
-# An account and a slot that are not there lie at the leaf of one that is.
-NO_SIGNER = _neighbour(CONTRACT)
+# An absent account and an absent slot end at the leaf of an existing one.
+NO_SIGNER = _prefix_twin(CONTRACT)
 ACCOUNTS = [CONTRACT, RICH, LATE, GONE, NO_SIGNER]
 _WORDS = [number.to_bytes(32, "big") for number in (0, 1, 2**255)]
-SLOTS = [_WORDS[0], _WORDS[1], _neighbour(_WORDS[1]), _WORDS[2]]
-# The history contract (EIP-2935), whose slots hold the hashes of the blocks before.
+SLOTS = [_WORDS[0], _WORDS[1], _prefix_twin(_WORDS[1]), _WORDS[2]]
+# The history contract (EIP-2935), whose slots hold the hashes of earlier blocks.
 HISTORY = bytes.fromhex("0000F90827F1C53a10cb7A02335B175320002935")
 RING = 8191
 HISTORY_SLOTS = [
     number.to_bytes(32, "big") for number in range(FIRST_NUMBER - 1, FIRST_NUMBER + BLOCKS)
 ]
-_BESIDE = [keccak256(bytes((number,)))[:20] for number in range(24)]
-_SLOTS_BESIDE = [keccak256(bytes((number,))) for number in range(12)]
-# What the tries' keys are named by in a witness.
+_OTHER_ACCOUNTS = [keccak256(bytes((number,)))[:20] for number in range(24)]
+_OTHER_SLOTS = [keccak256(bytes((number,))) for number in range(12)]
+# Names by trie key.
 NAMES = {keccak256(name): name for name in (*ACCOUNTS, HISTORY, *SLOTS, *HISTORY_SLOTS)}
 ALL_FIELDS = frozenset(AccountField)
 
 
 @dataclass(frozen=True)
 class SourceBlock:
-    """A block, and the state at its end."""
+    """A block and the state after it."""
 
     header: Header
     state: BuiltState
-    proofs: Mapping[bytes, AccountProof]  # of all slots
+    proofs: Mapping[bytes, AccountProof]  # with all slots
 
     @property
     def number(self) -> int:
@@ -71,27 +71,30 @@ class SourceBlock:
         return self.state.slot_value(keccak256(account), keccak256(slot)).to_bytes(32, "big")
 
     def witness(
-        self, asked: Mapping[bytes, Sequence[bytes]], fields: frozenset[AccountField]
+        self, slots_by_account: Mapping[bytes, Sequence[bytes]], fields: frozenset[AccountField]
     ) -> bytes:
-        """An honest one, of accounts with their slots."""
+        """An honest witness of accounts and their slots."""
         return build_witness(
             [
                 AccountRequest(self._proof(account, slots), fields)
-                for account, slots in asked.items()
+                for account, slots in slots_by_account.items()
             ]
         )
 
-    def asking(self, asked: Mapping[bytes, Sequence[bytes]]) -> BuiltState:
-        """The same tries, asked for these accounts and slots."""
-        slots = {keccak256(account): set(map(keccak256, of)) for account, of in asked.items()}
+    def with_requests(self, slots_by_account: Mapping[bytes, Sequence[bytes]]) -> BuiltState:
+        """The same state with these accounts and slots requested."""
+        slots = {
+            keccak256(account): set(map(keccak256, slots_of_account))
+            for account, slots_of_account in slots_by_account.items()
+        }
         return replace(
             self.state,
             accounts=tuple(
                 replace(
                     account,
-                    key=replace(account.key, asked=account.key.key in slots),
+                    key=replace(account.key, requested=account.key.key in slots),
                     slots=tuple(
-                        replace(slot, asked=slot.key in slots.get(account.key.key, ()))
+                        replace(slot, requested=slot.key in slots.get(account.key.key, ()))
                         for slot in account.slots
                     ),
                 )
@@ -117,63 +120,65 @@ class SourceChain:
         return next((block for block in self.blocks if block.number == number), None)
 
 
-def _key(name: bytes, *, held: bool) -> RandomKey:
-    return RandomKey(keccak256(name), held, asked=name in NAMES.values())
+def _key(name: bytes, *, exists: bool) -> RandomKey:
+    return RandomKey(keccak256(name), exists, requested=name in NAMES.values())
 
 
 def _account(
     name: bytes, state: tuple[int, int] | None, values: Sequence[int] = ()
 ) -> RandomAccount:
     nonce, balance = state or (0, 0)
-    slots = (*SLOTS, *_SLOTS_BESIDE) if values else ()
-    given = (*values, *range(1, 1 + len(_SLOTS_BESIDE))) if values else ()
+    slots = (*SLOTS, *_OTHER_SLOTS) if values else ()
+    all_values = (*values, *range(1, 1 + len(_OTHER_SLOTS))) if values else ()
     return RandomAccount(
-        _key(name, held=state is not None),
+        _key(name, exists=state is not None),
         nonce,
         balance,
         keccak256(b"code") if values else EMPTY_CODE_HASH,
         ALL_FIELDS,
-        # Absent accounts are asked for slots too.
+        # Slots of absent accounts are requested too.
         tuple(
-            _key(slot, held=bool(value)) for slot, value in zip(slots, given, strict=True)
-        ) or tuple(_key(slot, held=False) for slot in SLOTS),
-        given or (0,) * len(SLOTS),
+            _key(slot, exists=bool(value)) for slot, value in zip(slots, all_values, strict=True)
+        ) or tuple(_key(slot, exists=False) for slot in SLOTS),
+        all_values or (0,) * len(SLOTS),
     )  # fmt: skip
 
 
 def _history(before: Sequence[SourceBlock]) -> RandomAccount:
     hashes = {block.number % RING: block.header.hash for block in before}
     values = [int.from_bytes(hashes.get(int.from_bytes(s, "big"), b"")) for s in HISTORY_SLOTS]
-    slots = [_key(slot, held=value > 0) for slot, value in zip(HISTORY_SLOTS, values, strict=True)]
+    slots = [
+        _key(slot, exists=value > 0) for slot, value in zip(HISTORY_SLOTS, values, strict=True)
+    ]
     return RandomAccount(
-        _key(HISTORY, held=True), 1, 0, EMPTY_CODE_HASH, ALL_FIELDS, tuple(slots), tuple(values)
+        _key(HISTORY, exists=True), 1, 0, EMPTY_CODE_HASH, ALL_FIELDS, tuple(slots), tuple(values)
     )
 
 
-def _state(story: int, place: int, before: Sequence[SourceBlock]) -> BuiltState:
-    """Everything changes with each block, and no story tells what another does."""
-    tick = 100 * story + place
-    return BuiltState.of(
+def _state(variant: int, place: int, before: Sequence[SourceBlock]) -> BuiltState:
+    """Every value differs in each block and variant."""
+    tick = 100 * variant + place
+    return BuiltState.build(
         [
             _account(
                 CONTRACT, (1, tick), (tick, 2**256 - 1 - tick % 2, 0 if place % 2 else 5, 2**184)
             ),
             _account(RICH, (tick, 2**184 - 1 + place), ()),
-            _account(LATE, (tick, 3) if place + story > 3 else None, (1, tick, 0, 9)),
-            _account(GONE, (1, tick) if (place + story) % 2 else None),
+            _account(LATE, (tick, 3) if place + variant > 3 else None, (1, tick, 0, 9)),
+            _account(GONE, (1, tick) if (place + variant) % 2 else None),
             _account(NO_SIGNER, None),
             _history(before),
-            *(_account(each, (0, 1)) for each in _BESIDE),
+            *(_account(name, (0, 1)) for name in _OTHER_ACCOUNTS),
         ]
     )
 
 
-def _block(story: int, before: Sequence[SourceBlock], parent: bytes) -> SourceBlock:
+def _block(variant: int, before: Sequence[SourceBlock], parent: bytes) -> SourceBlock:
     place = len(before)
-    state = _state(story, place, before)
-    number, time = FIRST_NUMBER + place, FIRST_TIME + SPACING * place + story
-    extra = bytes((story,)) * (30 + place)
-    made = MadeUpHeader(tail_of(number, time, extra), parent, state.trie.root)
+    state = _state(variant, place, before)
+    number, time = FIRST_NUMBER + place, FIRST_TIME + SPACING * place + variant
+    extra = bytes((variant,)) * (30 + place)
+    header = FakeHeader(header_tail(number, time, extra), parent, state.trie.root)
     proofs = {
         NAMES[request.proof.address_hash]: replace(
             request.proof,
@@ -185,18 +190,18 @@ def _block(story: int, before: Sequence[SourceBlock], parent: bytes) -> SourceBl
         )
         for request in state.requests()
     }
-    return SourceBlock(decode_header(made.encoded), state, proofs)
+    return SourceBlock(decode_header(header.encoded), state, proofs)
 
 
-def _chain(name: str, story: int, before: Sequence[SourceBlock] = ()) -> SourceChain:
+def _chain(name: str, variant: int, before: Sequence[SourceBlock] = ()) -> SourceChain:
     blocks = list(before)
     while len(blocks) < BLOCKS:
         parent = blocks[-1].header.hash if blocks else keccak256(name.encode())
-        blocks.append(_block(story, blocks, parent))
+        blocks.append(_block(variant, blocks, parent))
     return SourceChain(name, tuple(blocks))
 
 
 TRUE = _chain("true", 0)
-ABANDONED = _chain("abandoned", 1, TRUE.blocks[:FORKED_AFTER])
+ABANDONED = _chain("abandoned", 1, TRUE.blocks[:FORK_POINT])
 FOREIGN = _chain("foreign", 2)
 CHAINS = (TRUE, ABANDONED, FOREIGN)

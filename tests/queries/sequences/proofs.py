@@ -1,6 +1,4 @@
-"""Calls of `prove()` that a stranger could make of what there is: blocks and states of several
-chains, told in order or out of it, honestly or not.
-"""
+"""Random calls of `prove()` about blocks and states of several chains, honest or not."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,12 +33,12 @@ from tests.queries.sequences.chains import (
     SourceBlock,
     SourceChain,
 )
-from tests.queries.tries.broken_witnesses import broken
-from tests.queries.tries.lying_witnesses import lying
+from tests.queries.tries.broken_witnesses import broken_witness
+from tests.queries.tries.lying_witnesses import lying_witness
 
 _chains = st.sampled_from((TRUE, TRUE, TRUE, TRUE, ABANDONED, FOREIGN))
 _blocks = _chains.flatmap(lambda chain: st.sampled_from(chain.blocks))
-_asked = st.dictionaries(
+_requests = st.dictionaries(
     st.sampled_from(ACCOUNTS),
     st.lists(st.sampled_from(SLOTS), unique=True, max_size=3),
     min_size=1,
@@ -48,21 +46,21 @@ _asked = st.dictionaries(
 )
 _account_fields = st.just(frozenset(AccountField)) | st.frozensets(st.sampled_from(AccountField))
 _header_fields = st.frozensets(st.sampled_from(HeaderField), max_size=4)
-# What is wrong with a section: one thing at most, or it is refused for another's sake.
-_of_accumulated = st.sampled_from(
+# The fault of a section: at most one, so that no other check hides it.
+_accumulated_faults = st.sampled_from(
     ("nothing", "nothing", "lying", "lying", "broken", "number", "time", "hash", "state")
 )
-_of_headers = st.sampled_from(
+_header_faults = st.sampled_from(
     ("nothing",) * 5
     + ("lying", "times", "unlinked") * 2
-    + ("broken", "state", "count", "left out", "changed over", "spliced")
-    + ("parent not told", "beacon root not told")
+    + ("broken", "state", "count", "omitted", "reordered", "spliced")
+    + ("parent omitted", "beacon root omitted")
 )
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a chain of headers is made of, before each is told."""
+class HeaderRow:
+    """Consecutive headers, before they are encoded."""
 
     headers: Sequence[Header]
     states: Mapping[bytes, SourceBlock]  # by the header's hash
@@ -70,22 +68,22 @@ class Told:
 
 @st.composite
 def _witnesses(draw: st.DrawFn, block: SourceBlock, fault: str) -> bytes:
-    asked = draw(_asked)
+    requests = draw(_requests)
     if fault == "lying":
-        return draw(lying(block.asking(asked), NAMES, shifts=draw(st.booleans())))
-    honest = block.witness(asked, draw(_account_fields))
-    return draw(broken(honest)) if fault == "broken" else honest
+        return draw(lying_witness(block.with_requests(requests), NAMES, shifts=draw(st.booleans())))
+    honest = block.witness(requests, draw(_account_fields))
+    return draw(broken_witness(honest)) if fault == "broken" else honest
 
 
 @st.composite
 def _accumulated(draw: st.DrawFn) -> bytes:
-    block, fault = draw(_blocks), draw(_of_accumulated)
-    of = {part: draw(_blocks) if part == fault else block for part in _PARTS}
+    block, fault = draw(_blocks), draw(_accumulated_faults)
+    parts = {part: draw(_blocks) if part == fault else block for part in _PARTS}
     return accumulated_section(
-        of["number"].number,
-        of["time"].header.timestamp,
-        of["hash"].header.hash,
-        draw(_witnesses(of["state"], fault)),
+        parts["number"].number,
+        parts["time"].header.timestamp,
+        parts["hash"].header.hash,
+        draw(_witnesses(parts["state"], fault)),
     )
 
 
@@ -93,32 +91,32 @@ _PARTS = ("number", "time", "hash", "state")
 
 
 @st.composite
-def _rows(draw: st.DrawFn, plain: Sequence[Header], fault: str) -> Told:
-    """Headers in a row of one chain; some left out, changed over, or behind another chain's."""
+def _rows(draw: st.DrawFn, plain: Sequence[Header], fault: str) -> HeaderRow:
+    """Headers of one chain, perhaps with one omitted, reordered, or another chain's before them."""
     chain = draw(_chains)
     states = {block.header.hash: block for block in chain.blocks}
     own = [block.header for block in chain.blocks]
-    of = list(plain) if plain and draw(st.integers(0, 5)) == 5 else own
-    first = draw(st.integers(0, len(of) - 1))
-    row = of[first : first + draw(st.integers(1, 4))]
-    if fault == "left out":
+    headers = list(plain) if plain and draw(st.integers(0, 5)) == 5 else own
+    first = draw(st.integers(0, len(headers) - 1))
+    row = headers[first : first + draw(st.integers(1, 4))]
+    if fault == "omitted":
         del row[draw(st.integers(0, len(row) - 1))]
-    elif fault == "changed over":
+    elif fault == "reordered":
         row = draw(st.permutations(row))
     elif fault in {"spliced", "unlinked"}:
         other: SourceChain = draw(st.sampled_from((ABANDONED, FOREIGN)))
         states |= {block.header.hash: block for block in other.blocks}
         row = [draw(st.sampled_from(other.blocks)).header, *row]
-    return Told(row, states)
+    return HeaderRow(row, states)
 
 
 @st.composite
 def _headers(draw: st.DrawFn, plain: Sequence[Header]) -> bytes:
-    fault = draw(_of_headers)
-    told = draw(_rows(plain, fault))
+    fault = draw(_header_faults)
+    row = draw(_rows(plain, fault))
     parts = []
-    for place, header in enumerate(told.headers):
-        state = told.states.get(header.hash)
+    for place, header in enumerate(row.headers):
+        state = row.states.get(header.hash)
         if state is not None and fault == "state":
             state = draw(_blocks)
         step = HeaderStep(
@@ -126,18 +124,18 @@ def _headers(draw: st.DrawFn, plain: Sequence[Header]) -> bytes:
             draw(_witnesses(state, fault)) if state and draw(st.booleans()) else b"",
             accumulate=draw(st.booleans()),
             fields=draw(_header_fields) if draw(st.booleans()) else frozenset(),
-            timestamps=draw(_times(told.headers, place, fault)),
-            parent_known=fault == "parent not told",
-            beacon_known=fault == "beacon root not told",
+            timestamps=draw(_times(row.headers, place, fault)),
+            parent_known=fault == "parent omitted",
+            beacon_known=fault == "beacon root omitted",
         )
-        # Each with its parent's hash, as only the first is told, is read by a careless reader.
+        # A careless reader would accept a parent's hash with every header.
         parts.append(registry_calls.encode_header(step, first=place == 0 or fault == "unlinked"))
     count = draw(st.integers(0, 5)) if fault == "count" else len(parts)
     return bytes((SectionKind.HEADERS,)) + count.to_bytes(2, "big") + b"".join(parts)
 
 
 def _times(row: Sequence[Header], place: int, fault: str) -> st.SearchStrategy[tuple[int, ...]]:
-    """At which the header before was the last block, or about then."""
+    """Timestamps at or near which the previous header was the last block."""
     own, before = row[place].timestamp, row[max(place - 1, 0)].timestamp
     times = [before, before + 1, max(own - 1, 0)]
     if fault == "times":
@@ -149,18 +147,23 @@ def _times(row: Sequence[Header], place: int, fault: str) -> st.SearchStrategy[t
 
 @st.composite
 def _hops(draw: st.DrawFn) -> list[bytes]:
-    """From a block to one before it, of which something is stored; one thing of it may be false."""
+    """A hop to an earlier block, with at most one fault, and facts of that block."""
     chain = draw(_chains)
-    to = draw(st.integers(0, len(chain.blocks) - 2))
-    start, target = chain.blocks[draw(st.integers(to + 1, len(chain.blocks) - 1))], chain.blocks[to]
+    target_index = draw(st.integers(0, len(chain.blocks) - 2))
+    start, target = (
+        chain.blocks[draw(st.integers(target_index + 1, len(chain.blocks) - 1))],
+        chain.blocks[target_index],
+    )
     fault = draw(st.sampled_from(("nothing",) * 4 + ("slot", "state", "owner", "target", "late")))
-    slot = draw(st.sampled_from(HISTORY_SLOTS)) if fault == "slot" else HISTORY_SLOTS[to + 1]
+    slot = (
+        draw(st.sampled_from(HISTORY_SLOTS)) if fault == "slot" else HISTORY_SLOTS[target_index + 1]
+    )
     owner = draw(st.sampled_from(ACCOUNTS)) if fault == "owner" else HISTORY
     state = draw(_blocks) if fault == "state" else start
     witness = state.witness({owner: [slot if owner == HISTORY else SLOTS[0]]}, frozenset())
-    if fault == "target":  # of its number, or not
+    if fault == "target":
         other = draw(_chains)
-        target = draw(st.sampled_from((other.blocks[to], draw(_blocks))))
+        target = draw(st.sampled_from((other.blocks[target_index], draw(_blocks))))
     header = start.header
     if draw(st.booleans()):
         words = (header.number, header.timestamp, header.hash)
@@ -169,7 +172,7 @@ def _hops(draw: st.DrawFn) -> list[bytes]:
         first = [headers_section([HeaderStep(header, witness, is_hop=True)])]
     step = HeaderStep(
         target.header,
-        target.witness(draw(_asked), draw(_account_fields)),
+        target.witness(draw(_requests), draw(_account_fields)),
         accumulate=draw(st.booleans()),
         fields=draw(_header_fields),
     )
@@ -177,8 +180,8 @@ def _hops(draw: st.DrawFn) -> list[bytes]:
     return [*first, *between, headers_section([step])]
 
 
-def absent_behind_present() -> bytes:
-    """Two sections: of accounts and slots that exist, and of those that do not."""
+def absent_after_present() -> bytes:
+    """A section of accounts and slots that exist, then one of absent ones."""
     block, fields = TRUE.blocks[3], frozenset(AccountField)
     exist = block.witness({CONTRACT: SLOTS}, fields)
     words = (block.number, block.header.timestamp, block.header.hash)
@@ -189,7 +192,7 @@ def absent_behind_present() -> bytes:
 
 @st.composite
 def evidence(draw: st.DrawFn) -> bytes:
-    """Against a true state root, by a header before it; one thing of it may be false."""
+    """Evidence against a true state root, with at most one fault."""
     chain = draw(_chains)
     first = draw(st.integers(0, len(chain.blocks) - 1))
     last = draw(st.integers(first, len(chain.blocks) - 1))
@@ -197,21 +200,21 @@ def evidence(draw: st.DrawFn) -> bytes:
     place = draw(st.integers(0, BLOCKS - 1)) if fault == "slots" else first
     owner = draw(st.sampled_from(ACCOUNTS)) if fault == "owner" else HISTORY
     slots = HISTORY_SLOTS[place : place + 2] if owner == HISTORY else SLOTS[:2]
-    shown = (draw(_blocks) if fault == "state" else chain.blocks[last]).witness(
+    witness = (draw(_blocks) if fault == "state" else chain.blocks[last]).witness(
         {owner: slots}, frozenset()
     )
     steps = [HeaderStep(block.header) for block in chain.blocks[first : last + 1]]
     steps[0] = replace(steps[0], fields=frozenset({HeaderField.PARENT_HASH}))
-    steps[-1] = replace(steps[-1], witness=shown)
+    steps[-1] = replace(steps[-1], witness=witness)
     return headers_section(steps)
 
 
 @st.composite
 def proofs(draw: st.DrawFn, plain: Sequence[Header] = ()) -> bytes:
-    """`plain` are headers in a row of whose state nothing is known here."""
+    """`plain` are consecutive headers whose states are not known here."""
     several = draw(st.sampled_from((1, 1, 2)))
-    section = (_headers(plain) | _headers(plain) | _accumulated()).map(lambda one: [one])
-    any_of = st.integers(0, 6).flatmap(lambda one: _hops() if one == 6 else section)
+    section = (_headers(plain) | _headers(plain) | _accumulated()).map(lambda content: [content])
+    any_of = st.integers(0, 6).flatmap(lambda n: _hops() if n == 6 else section)
     drawn = draw(st.lists(any_of, min_size=several, max_size=several))
     call = prove_call([section for sections in drawn for section in sections])
-    return call[:4] + draw(broken(call[4:])) if draw(st.integers(0, 30)) == 30 else call
+    return call[:4] + draw(broken_witness(call[4:])) if draw(st.integers(0, 30)) == 30 else call

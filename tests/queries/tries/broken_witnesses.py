@@ -1,8 +1,8 @@
-"""Witnesses that no builder of ours makes: honest ones broken, and ones made up.
+"""Broken and made-up witnesses.
 
-What is made up follows the form of a witness but describes nodes that no trie has: branches
-without children, extensions without nibbles, chains in chains, numbers with leading zeros. It is
-the better way to reach deep into a reader, because a byte changed at random is mostly a hash's.
+A made-up witness has the right format but describes nodes that no trie has: branches without
+children, extensions without nibbles, chains in chains, numbers with leading zeros. It reaches
+deeper into a reader than a changed byte does, which is mostly a hash's.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,27 +10,26 @@ from collections.abc import Callable, Sequence
 from hypothesis import strategies as st
 
 from queries.proving.witnesses import HAS_CODE, HAS_STORAGE, NodeKind
-from tests.queries.attacks.witness_parts import NONE, asked, leaf, passing, witness
+from tests.queries.attacks.witness_parts import EMPTY_NODE, encode_witness, extension, leaf, request
 
-# Bytes that tell kinds, counts, depths and lengths are small; those of hashes rarely are.
+# Bytes of kinds, counts, depths and lengths are small; those of hashes rarely are.
 _SMALL = 0x41
 _small_bytes = st.integers(0, max(NodeKind) + 1) | st.sampled_from((15, 31, 32, 33, 63, 64, 65))
 _inserted = st.binary(min_size=1, max_size=34) | st.sampled_from(
     [bytes((NodeKind.CHAIN, depth)) for depth in (0, 1, 2, 63, 64)]
-    + [bytes((NodeKind.PASS, 0, 0, 0)), bytes((NodeKind.PASS, 0)), NONE]
+    + [bytes((NodeKind.PASS, 0, 0, 0)), bytes((NodeKind.PASS, 0)), EMPTY_NODE]
 )
 
 
 @st.composite
-def broken(draw: st.DrawFn, honest: bytes) -> bytes:
+def broken_witness(draw: st.DrawFn, honest: bytes) -> bytes:
     """An honest witness with one to three faults."""
     content = honest
     for _ in range(draw(st.sampled_from((1, 1, 2, 3)))):
-        telling = [place for place, byte in enumerate(content) if byte < _SMALL]
-        place = draw(st.integers(0, max(len(content) - 1, 0)) | st.sampled_from(telling or [0]))
+        structural = [place for place, byte in enumerate(content) if byte < _SMALL]
+        place = draw(st.integers(0, max(len(content) - 1, 0)) | st.sampled_from(structural or [0]))
         end = place + draw(st.integers(1, 34))
         before, taken, after = content[:place], content[place:end], content[end:]
-        # Any other byte, or one that could be a kind, a depth or a length.
         other = bytes((draw(_small_bytes | st.integers(0, 255)),))
         changed = before + other + taken[1:] + after
         more = draw(_inserted)
@@ -60,32 +59,33 @@ _key_lists = st.lists(
     max_size=4,
     unique=True,
 ).map(sorted)
-_counted = st.binary(max_size=33).map(lambda content: bytes((len(content),)) + content)
+_length_prefixed = st.binary(max_size=33).map(lambda content: bytes((len(content),)) + content)
 
 
 @st.composite
-def made_up(draw: st.DrawFn) -> bytes:
-    """A witness of a few accounts, with walks that need not be of any trie."""
-    names = draw(_key_lists)
-    slots = [draw(st.just([]) | _key_lists) for _ in names]
+def made_up_witness(draw: st.DrawFn) -> bytes:
+    """A witness of a few accounts, with nodes that need not be of any trie."""
+    keys = draw(_key_lists)
+    slots = [draw(st.just([]) | _key_lists) for _ in keys]
 
     def account(index: int) -> bytes:
         balance, nonce = draw(st.binary(max_size=33)), draw(st.binary(max_size=9))
         hashes = draw(st.sampled_from((0, HAS_STORAGE, HAS_CODE, HAS_STORAGE | HAS_CODE)))
         storage = draw(_hashes) if hashes & HAS_STORAGE else b""
         if slots[index]:
-            storage = _MadeUpWalk(draw, slots[index], lambda _: draw(_counted)).root()
+            storage = _MadeUpNodes(draw, slots[index], lambda _: draw(_length_prefixed)).root()
         code = draw(_hashes) if hashes & HAS_CODE else b""
         return bytes((len(balance) | hashes, len(nonce))) + balance + nonce + storage + code
 
-    named = [
-        asked(each, draw(st.integers(0, 15)), of) for each, of in zip(names, slots, strict=True)
+    requests = [
+        request(name, draw(st.integers(0, 15)), key_slots)
+        for name, key_slots in zip(keys, slots, strict=True)
     ]
-    return witness(named, _MadeUpWalk(draw, names, account).root())
+    return encode_witness(requests, _MadeUpNodes(draw, keys, account).root())
 
 
-class _MadeUpWalk:
-    """Nodes over some keys; `leaf_value` makes up what stands at a key's leaf."""
+class _MadeUpNodes:
+    """Nodes for some keys; `leaf_value` makes up the value of a key's leaf."""
 
     def __init__(
         self, draw: st.DrawFn, keys: Sequence[bytes], leaf_value: Callable[[int], bytes]
@@ -104,7 +104,7 @@ class _MadeUpWalk:
             kinds += [NodeKind.CHAIN] * (6 if len(keys) == 1 else 1)
         kind = self.draw(st.sampled_from(kinds))
         if kind == NodeKind.NONE:
-            return NONE
+            return EMPTY_NODE
         if kind == NodeKind.LEAF:
             chosen = self.draw(st.sampled_from(keys))
             return leaf(self.leaf_value(chosen), chosen - keys.start)
@@ -123,61 +123,68 @@ class _MadeUpWalk:
     def _pass(self, keys: range, depth: int, levels: int) -> bytes:
         chosen = self.draw(st.sampled_from(keys))
         nibbles = self.draw(st.integers(0, 3) | st.integers(59, 62) | st.sampled_from((63, 64)))
-        # Two of these lead to the last nibble, and behind it.
+        # 63 and 64 lead to the last nibble and beyond.
         nibbles = max(nibbles - depth, 0) if nibbles > 62 else nibbles
         path = self.paths[chosen][depth : depth + nibbles]
-        through = [key for key in keys if self.paths[key].startswith(path, depth)]
-        below = range(through[0], through[-1] + 1) if through else keys
-        told = self._node(below, depth + nibbles, levels - 1)
-        return passing(nibbles, told, chosen - keys.start)
+        matching = [key for key in keys if self.paths[key].startswith(path, depth)]
+        below = range(matching[0], matching[-1] + 1) if matching else keys
+        parts = self._node(below, depth + nibbles, levels - 1)
+        return extension(nibbles, parts, chosen - keys.start)
 
     def _branch(self, kind: NodeKind, keys: range, depth: int, levels: int) -> bytes:
         masks, children = self._children(kind)
-        told = [masks]
+        parts = [masks]
         for nibble, child in children.items():
             below = [key for key in keys if self.paths[key][depth : depth + 1] == nibble]
             whole = range(below[0], below[-1] + 1) if below else range(0)
-            told.append(self._node(whole, depth + 1, levels - 1) if below else self.draw(child))
-        return b"".join(told)
+            parts.append(self._node(whole, depth + 1, levels - 1) if below else self.draw(child))
+        return b"".join(parts)
 
     def _chain(self, kind: NodeKind, keys: range, depth: int, levels: int) -> bytes:
         further = (
             st.integers(0, 3) | st.integers(0, 3) | st.sampled_from((-1, 63 - depth, 65 - depth))
         )
         last = max(depth + self.draw(further), 0)
-        told = [bytes((kind, last)), self._node(keys, last, levels - 1)]
+        parts = [bytes((kind, last)), self._node(keys, last, levels - 1)]
         path = self.paths[keys.start]
         while last > depth:
             above = self.draw(st.sampled_from((NodeKind.FULL, NodeKind.BRANCH, NodeKind.MIXED)))
             if last - depth > 4 or self.draw(st.booleans()):
                 left = last - depth
                 nibbles = self.draw(st.integers(0, left) | st.integers(left, left + 1))
-                told.append(bytes((NodeKind.PASS, nibbles)))
+                parts.append(bytes((NodeKind.PASS, nibbles)))
                 last -= nibbles
                 continue
             last -= 1
             masks, children = self._children(above)
             own = path[last : last + 1]
-            told += [masks, *(self.draw(of) for nibble, of in children.items() if nibble != own)]
-        return b"".join(told)
+            parts += [
+                masks,
+                *(self.draw(child) for nibble, child in children.items() if nibble != own),
+            ]
+        return b"".join(parts)
 
     def _children(self, kind: NodeKind) -> tuple[bytes, dict[str, st.SearchStrategy[bytes]]]:
-        """A branch's kind and masks, and of which kind its children are."""
-        # Not too many children, or a witness is nothing but made-up hashes.
-        there = self.draw(st.integers(0, 0xFFFF)) & self.draw(st.integers(0, 0xFFFF)) | 2
-        there = 0xFFFF if kind == NodeKind.FULL else there
+        """A branch's kind and masks, and strategies for its children."""
+        # Few children, so that a witness is not mostly hashes.
+        children_mask = self.draw(st.integers(0, 0xFFFF)) & self.draw(st.integers(0, 0xFFFF)) | 2
+        children_mask = 0xFFFF if kind == NodeKind.FULL else children_mask
         embedded = self.draw(st.integers(0, 0xFFFF)) if kind == NodeKind.MIXED else 0
-        masks = {NodeKind.FULL: [], NodeKind.BRANCH: [there], NodeKind.MIXED: [there, embedded]}
+        masks = {
+            NodeKind.FULL: [],
+            NodeKind.BRANCH: [children_mask],
+            NodeKind.MIXED: [children_mask, embedded],
+        }
         children = {
             f"{nibble:x}": _embedded if embedded >> nibble & 1 else _hashes
             for nibble in range(16)
-            if there >> nibble & 1
+            if children_mask >> nibble & 1
         }
-        told = b"".join(mask.to_bytes(2, "big") for mask in masks[kind])
-        return bytes((kind,)) + told, children
+        parts = b"".join(mask.to_bytes(2, "big") for mask in masks[kind])
+        return bytes((kind,)) + parts, children
 
     def _path(self, keys: range, depth: int, nibbles: int) -> bytes:
-        """Mostly a path that no key goes on with, in whole bytes, with any spare nibble."""
+        """Mostly a path that no key continues with, in whole bytes, with any spare nibble."""
         own = self.paths[keys.start][depth : depth + nibbles].ljust(nibbles, "0")
         path = self.draw(st.sampled_from((own, "e" * nibbles, "e" * nibbles, "e" * nibbles)))
         return bytes.fromhex(self.draw(st.sampled_from("0f")) * (nibbles % 2) + path)

@@ -1,7 +1,7 @@
-"""How many random cases a test takes, and from which seed.
+"""The number of random cases and their seed.
 
-`make test` takes some, the same ones each time, so that nobody's change fails by another's bad
-luck. `make fuzz` takes as many new ones as it is told; its seed is printed, and repeats it.
+`make test` runs the same cases every time, so that an unrelated change cannot fail. `make fuzz`
+runs as many new cases as requested, and prints the seed that repeats them.
 """
 
 import os
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 Case = TypeVar("Case")
 
-IS_LONG = "FUZZ_COUNT" in os.environ
+IS_FUZZ_RUN = "FUZZ_COUNT" in os.environ
 CASES = int(os.environ.get("FUZZ_COUNT", "150"))
-SEED = int(os.environ.get("FUZZ_SEED") or (secrets.randbelow(2**32) if IS_LONG else 1))
+SEED = int(os.environ.get("FUZZ_SEED") or (secrets.randbelow(2**32) if IS_FUZZ_RUN else 1))
 
 
 def for_each(
@@ -26,12 +26,9 @@ def for_each(
     check: Callable[[Case], None],
     *,
     times: float = 1,
-    smallest: bool = True,
+    shrink: bool = True,
 ) -> None:
-    """Check `CASES` of the cases, or so many times more where they are cheap.
-
-    One that fails is made as small as it can be, where that is wanted.
-    """
+    """Check `times * CASES` cases, and shrink a failing one."""
 
     @seed(SEED)
     @settings(
@@ -39,7 +36,7 @@ def for_each(
         deadline=None,
         database=None,
         print_blob=True,
-        phases=tuple(Phase) if smallest else (Phase.generate,),
+        phases=tuple(Phase) if shrink else (Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )
     @given(cases)
@@ -49,8 +46,8 @@ def for_each(
     run()
 
 
-def tell(capsys: pytest.CaptureFixture[str], *lines: str) -> None:
-    """What a long run met, and the seed that repeats it."""
-    if IS_LONG:
+def report(capsys: pytest.CaptureFixture[str], *lines: str) -> None:
+    """Print what a fuzz run covered, and the seed that repeats it."""
+    if IS_FUZZ_RUN:
         with capsys.disabled():
             sys.stdout.write("\n".join(("", f"SEED={SEED} COUNT={CASES}", *lines, "")))

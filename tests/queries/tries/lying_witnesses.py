@@ -1,8 +1,7 @@
-"""Witnesses of the true nodes of a trie, told so that they might pass for something else.
+"""Witnesses with the true nodes of a trie, encoded so that they might pass for something else.
 
-A forger knows the trie and wants its root with another fact under it. So every node told here is
-one of the trie's own, in its own encoding, as far as its kind lets it be told so; what is made up
-is all else that a witness may choose: which kind, which key, at which depth.
+A forger knows the trie and wants its root with another fact below it. So every node here is one of
+the trie's own; made up is what else a witness may choose: the kind, the key and the depth.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,58 +13,62 @@ from queries.proving.rlp_items import EMPTY_STRING
 from queries.proving.tries import KEY_DIGITS, NO_CHILD, Branch, Extension, Leaf, decode_node
 from queries.proving.witnesses import NodeKind
 from tests.queries.attacks.witness_parts import (
-    NONE,
+    EMPTY_NODE,
     ChosenTrie,
-    account_told,
-    asked,
-    blocking,
+    compact_account,
+    compact_slot,
+    encode_witness,
+    extension,
+    foreign_extension,
+    foreign_leaf,
     leaf,
-    other,
-    passing,
-    slot_told,
-    witness,
+    request,
 )
 from tests.queries.tries.second_opinion import BuiltState
 
 
 @st.composite
-def lying(
+def lying_witness(
     draw: st.DrawFn,
     built: BuiltState,
     names: Mapping[bytes, bytes] | None = None,
     *,
     shifts: bool = True,
 ) -> bytes:
-    """A witness about the accounts asked for.
+    """A witness of the requested accounts.
 
-    `names` are what keys of the tries are named by, where that is not the keys themselves. Most
-    lies are nodes at shifted depths, where these are not left out.
+    `names` maps trie keys to names, if they differ. Unless `shifts` is false, most lies are nodes
+    at shifted depths.
     """
     names = names or {}
     slots = {
-        account.key.key: sorted(slot.key for slot in account.slots if slot.asked)
+        account.key.key: sorted(slot.key for slot in account.slots if slot.requested)
         for account in sorted(built.accounts, key=lambda account: account.key.key)
-        if account.key.asked
+        if account.key.requested
     }
 
-    def told_account(key: bytes) -> bytes:
+    def encode_account(key: bytes) -> bytes:
         state = built.state(key)
         if state is None:
             return b"\x00\x00"
         if not slots[key]:
-            return account_told(state)
+            return compact_account(state)
         storage = built.storage[key]
-        liar = _Liar(
-            draw, storage, slots[key], lambda slot: slot_told(_number(storage, slot)), shifts=shifts
+        encoder = _LyingEncoder(
+            draw,
+            storage,
+            slots[key],
+            lambda slot: compact_slot(_number(storage, slot)),
+            shifts=shifts,
         )
-        return account_told(state, liar.root())
+        return compact_account(state, encoder.root())
 
-    liar = _Liar(draw, built.trie, list(slots), told_account, shifts=shifts)
-    named = [
-        asked(names.get(key, key), 15, [names.get(slot, slot) for slot in of_account])
-        for key, of_account in slots.items()
+    encoder = _LyingEncoder(draw, built.trie, list(slots), encode_account, shifts=shifts)
+    requests = [
+        request(names.get(key, key), 15, [names.get(slot, slot) for slot in account_slots])
+        for key, account_slots in slots.items()
     ]
-    return witness(named, liar.root())
+    return encode_witness(requests, encoder.root())
 
 
 def _number(trie: ChosenTrie, slot: bytes) -> int:
@@ -73,8 +76,8 @@ def _number(trie: ChosenTrie, slot: bytes) -> int:
     return int.from_bytes(value if len(value) < 2 else value[1:], "big")
 
 
-class _Liar:
-    """Tells the nodes of one trie for some keys."""
+class _LyingEncoder:
+    """Encodes the nodes of one trie for some keys, with a few lies."""
 
     def __init__(
         self,
@@ -96,23 +99,23 @@ class _Liar:
     def root(self) -> bytes:
         return self._node(self.trie.root, range(len(self.paths)), 0)
 
-    def _lie(self) -> bool:
-        """Few at a time: the root must come out, or nothing is claimed."""
+    def _lies_here(self) -> bool:
+        """Lie rarely: with another root nothing is claimed."""
         if not self.lies or self.draw(st.booleans()):
             return False
         self.lies -= 1
         return True
 
     def _node(self, reference: bytes, keys: range, depth: int) -> bytes:
-        if len(keys) == 1 and self.shifts and self._lie():
-            # Where a chain may end, or where it would be compared with other nibbles.
+        if len(keys) == 1 and self.shifts and self._lies_here():
+            # A depth where a chain may end, or where other nibbles would be compared.
             near = st.sampled_from((depth - 1, depth - 2, 0, depth, depth + 1))
             at = max(self.draw(near | st.integers(0, depth)), 0)
             chain = bytes((NodeKind.CHAIN, at)) + self._node(reference, keys, at)
             return chain + (bytes((NodeKind.PASS, at - depth)) if at > depth else b"")
         encoded = self.trie.encoding(reference)
         if encoded == EMPTY_STRING:
-            return NONE
+            return EMPTY_NODE
         node = decode_node(encoded)
         if isinstance(node, Branch):
             return self._branch(node, keys, depth)
@@ -122,29 +125,35 @@ class _Liar:
 
     def _branch(self, node: Branch, keys: range, depth: int) -> bytes:
         children = list(enumerate(node.children))
-        there = sum(1 << nibble for nibble, child in children if child != NO_CHILD)
-        short = sum(1 << nibble for nibble, child in children if 0 < len(child) < HASH_BYTES)
-        told = [bytes((NodeKind.MIXED,)), there.to_bytes(2, "big"), short.to_bytes(2, "big")]
+        child_mask = sum(1 << nibble for nibble, child in children if child != NO_CHILD)
+        embedded_mask = sum(
+            1 << nibble for nibble, child in children if 0 < len(child) < HASH_BYTES
+        )
+        parts = [
+            bytes((NodeKind.MIXED,)),
+            child_mask.to_bytes(2, "big"),
+            embedded_mask.to_bytes(2, "big"),
+        ]
         for nibble, child in children:
             below = self._matching(keys, depth, f"{nibble:x}")
-            is_told = len(below) > 0 and child != NO_CHILD
-            told.append(self._node(child, below, depth + 1) if is_told else child)
-        return b"".join(told)
+            is_encoded = len(below) > 0 and child != NO_CHILD
+            parts.append(self._node(child, below, depth + 1) if is_encoded else child)
+        return b"".join(parts)
 
     def _extension(self, node: Extension, keys: range, depth: int) -> bytes:
-        through = self._matching(keys, depth, node.path)
-        if not through or self._lie():
-            return blocking(node.path, node.child)
+        matching = self._matching(keys, depth, node.path)
+        if not matching or self._lies_here():
+            return foreign_extension(node.path, node.child)
         nibbles = len(node.path)
-        below = self._node(node.child, through, depth + nibbles)
-        return passing(nibbles, below, through.start - keys.start)
+        below = self._node(node.child, matching, depth + nibbles)
+        return extension(nibbles, below, matching.start - keys.start)
 
     def _leaf(self, node: Leaf, keys: range, depth: int) -> bytes:
         owner = [key for key in keys if self.paths[key].endswith(node.path)]
-        if owner and not self._lie():
+        if owner and not self._lies_here():
             return leaf(self.leaf_value(self.keys[owner[0]]), owner[0] - keys.start)
         nibbles = self.draw(st.sampled_from((KEY_DIGITS - depth, len(node.path))))
-        return other(node.path.rjust(max(nibbles, 0), "0"), node.value)
+        return foreign_leaf(node.path.rjust(max(nibbles, 0), "0"), node.value)
 
     def _matching(self, keys: range, depth: int, path: str) -> range:
         matching = [key for key in keys if self.paths[key].startswith(path, depth)]

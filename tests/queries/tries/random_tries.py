@@ -1,9 +1,9 @@
-"""Random state tries of raw keys, and what is asked of them.
+"""Random state tries of raw keys, and requests for them.
 
-Hashed keys part after a few nibbles, so tries of real accounts never show a branch at depth 63, an
-embedded node or a long extension. Here each key is an earlier one changed at one place, whether
-it is put into the trie or only asked for: so paths part anywhere, and absent keys end at foreign
-leafs and extensions as often as at empty places.
+Hashed keys diverge after a few nibbles, so tries of real accounts have no branch at depth 63, no
+embedded node and no long extension. Here every key is an earlier one changed at one nibble, so
+paths diverge anywhere, and absent keys end at foreign leaves and extensions as often as at empty
+children.
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,16 @@ DIGITS = 64
 
 @dataclass(frozen=True)
 class RandomKey:
-    """A key, and whether the trie has it and whether it is asked for; at least one of these."""
+    """A key that is in the trie, or requested, or both."""
 
     key: bytes
-    held: bool
-    asked: bool
+    exists: bool
+    requested: bool
 
 
 @dataclass(frozen=True)
 class RandomAccount:
-    """An account in the trie or not, and the slots of its storage trie."""
+    """An account, in the trie or not, and the slots of its storage trie."""
 
     key: RandomKey
     nonce: int
@@ -40,10 +40,10 @@ class RandomAccount:
     code_hash: bytes
     fields: frozenset[AccountField]
     slots: tuple[RandomKey, ...]
-    values: tuple[int, ...]  # one for each slot, for those that are held
+    values: tuple[int, ...]  # one per slot; ignored if the slot does not exist
 
 
-# Below the first nibbles, at the last ones and anywhere: what a trie is like there differs.
+# At the first nibbles, the last ones, and anywhere: tries differ there.
 _places = st.sampled_from((0, 0, 1, 2, 60, 61, 62, 62, 63, 63)) | st.integers(0, DIGITS - 1)
 _roles = st.sampled_from(((True, True), (True, True), (True, False), (False, True), (False, True)))
 _bases = st.sampled_from(("a" * DIGITS, "0" * DIGITS, "f" * DIGITS)) | st.binary(
@@ -52,8 +52,8 @@ _bases = st.sampled_from(("a" * DIGITS, "0" * DIGITS, "f" * DIGITS)) | st.binary
 
 _is_empty = st.sampled_from((False, False, False, False, False, False, False, True))
 
-# A key by the number of an earlier one, the place where it differs, its nibble there, what follows
-# (the same or, shifted by a number, another), and which other keys come with it.
+# The number of an earlier key, the place where the new one differs, its nibble there, a shift of
+# the nibbles after it, its role, and which other keys come with it.
 _steps = st.tuples(
     st.integers(0, 15),
     _places,
@@ -66,7 +66,7 @@ _steps = st.tuples(
 
 @st.composite
 def random_keys(draw: st.DrawFn, steps: int) -> tuple[RandomKey, ...]:
-    """Some `steps` keys, or more where others come with one. The first is asked for."""
+    """At least `steps` keys; the first is requested."""
     roles = {draw(_bases): (draw(st.booleans()), True)}
     for number, place, nibble, shift, role, company in draw(
         st.lists(_steps, min_size=steps, max_size=steps)
@@ -75,24 +75,26 @@ def random_keys(draw: st.DrawFn, steps: int) -> tuple[RandomKey, ...]:
         tail = "".join(f"{int(old, 16) + shift & 15:x}" for old in earlier[place + 1 :])
         path = f"{earlier[:place]}{nibble:x}{tail}"
         roles.setdefault(path, role)
-        # With short values, those that part at both places have embedded nodes of every kind.
+        # With short values, keys that diverge at both places have embedded nodes of every kind.
         for row in {"twin": (63,), "deep": (63, 61)}.get(company, ()):
-            roles.setdefault(_brother(path, row, int(path[row], 16) ^ 1), role)
+            roles.setdefault(_with_nibble(path, row, int(path[row], 16) ^ 1), role)
         for row in {"fan": (place,), "rows": (place, place + 1)}.get(company, ()):
             for other in range(16) if row < DIGITS else ():
-                # Nearly all of a fan are only held, or one question would ask for whole tries.
-                roles.setdefault(_brother(path, row, other), role if other == 5 else (True, False))
+                # Most keys of a fan are not requested, or a request would cover whole tries.
+                roles.setdefault(
+                    _with_nibble(path, row, other), role if other == 5 else (True, False)
+                )
     if draw(_is_empty):
-        roles = {path: (False, True) for path, (_, asked) in roles.items() if asked}
+        roles = {path: (False, True) for path, (_, requested) in roles.items() if requested}
     return tuple(RandomKey(bytes.fromhex(path), *role) for path, role in roles.items())
 
 
-def _brother(path: str, place: int, nibble: int) -> str:
+def _with_nibble(path: str, place: int, nibble: int) -> str:
     return f"{path[:place]}{nibble:x}{path[place + 1 :]}"
 
 
 _numbers = st.sampled_from(EDGES) | st.integers(0, 2**256 - 1)
-# Only where all values are of a byte or so do embedded branches come.
+# Embedded branches need values of about a byte.
 _short_values = st.integers(1, 0xFF) | st.integers(1, 9)
 _long_values = (
     st.sampled_from(EDGES)
@@ -122,10 +124,10 @@ def random_account(draw: st.DrawFn, key: RandomKey) -> RandomAccount:
 
 @st.composite
 def random_states(draw: st.DrawFn) -> Sequence[RandomAccount]:
-    """The accounts of a state trie, those held and those asked for."""
+    """The accounts of a state trie, and absent ones that are requested."""
     keys = draw(random_keys(draw(st.sampled_from((0, 2, 4, 7)))))
-    asked = [key for key in keys if key.asked]
-    # What is only beside the path of those asked for need not be of any particular kind.
+    requested = [key for key in keys if key.requested]
+    # Accounts that are not requested only shape the paths.
     plain = [RandomAccount(key, 0, 1, EMPTY_CODE_HASH, frozenset(), (), ()) for key in keys]
-    detailed = {key: draw(random_account(key)) for key in asked[:4]}
+    detailed = {key: draw(random_account(key)) for key in requested[:4]}
     return [detailed.get(account.key, account) for account in plain]

@@ -1,4 +1,4 @@
-"""States in tries of the `trie` package, which knows nothing of ours, and proofs made from them."""
+"""States in tries of the independent `trie` package, and proofs made from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,26 +20,26 @@ from tests.queries.tries.random_tries import RandomAccount
 
 @dataclass(frozen=True)
 class BuiltState:
-    """A state trie with the storage tries below it."""
+    """A state trie and the storage tries of its accounts."""
 
     accounts: tuple[RandomAccount, ...]
     trie: ChosenTrie
     storage: Mapping[bytes, ChosenTrie]
 
     @classmethod
-    def of(cls, accounts: Sequence[RandomAccount]) -> "BuiltState":
+    def build(cls, accounts: Sequence[RandomAccount]) -> "BuiltState":
         storage = {account.key.key: _storage(account) for account in accounts}
         content = {
             account.key.key: rlp.encode(
                 [account.nonce, account.balance, storage[account.key.key].root, account.code_hash]
             )
             for account in accounts
-            if account.key.held
+            if account.key.exists
         }
         return cls(tuple(accounts), ChosenTrie(content), storage)
 
     def state(self, key: bytes) -> AccountState | None:
-        """What the package's trie has for an account."""
+        """The account in the package's trie."""
         value = self.trie.value(key)
         if not value:
             return None
@@ -49,16 +49,16 @@ class BuiltState:
         )
 
     def slot_value(self, key: bytes, slot: bytes) -> int:
-        """What the package's trie has for a slot of an account; zero where it has none."""
+        """The slot's value in the package's trie, or zero."""
         value = self.storage[key].value(slot) if self.state(key) else b""
         return int.from_bytes(rlp.decode(value), "big") if value else 0
 
     def requests(self) -> list[AccountRequest]:
-        """Our checker's proofs of all that is asked for."""
+        """Our checker's proofs of the requested accounts and slots."""
         return [
             AccountRequest(self._proof(account), account.fields)
             for account in self.accounts
-            if account.key.asked
+            if account.key.requested
         ]
 
     def _proof(self, account: RandomAccount) -> AccountProof:
@@ -67,14 +67,14 @@ class BuiltState:
         storage = self.storage[key] if proof.exists else ChosenTrie({})
         slots = []
         for slot in account.slots:
-            if slot.asked:
+            if slot.requested:
                 path = check_proof(proof.state.storage_root, slot.key, storage.proof(slot.key))
                 value = int.from_bytes(rlp.decode(path.value), "big") if path.value else 0
                 slots.append(SlotProof(int.from_bytes(slot.key, "big"), value, path))
         return replace(proof, slots=tuple(slots))
 
     def _answer(self, key: bytes) -> dict[str, object]:
-        """As a node answers to `eth_getProof` without slots: those it would hash."""
+        """The answer to `eth_getProof` without slots, whose keys a node would hash."""
         state = self.state(key) or ABSENT_ACCOUNT
         return {
             "nonce": hex(state.nonce),
@@ -87,5 +87,5 @@ class BuiltState:
 
 
 def _storage(account: RandomAccount) -> ChosenTrie:
-    held = zip(account.slots, account.values, strict=True)
-    return ChosenTrie({slot.key: rlp.encode(value) for slot, value in held if slot.held})
+    values = zip(account.slots, account.values, strict=True)
+    return ChosenTrie({slot.key: rlp.encode(value) for slot, value in values if slot.exists})

@@ -1,4 +1,4 @@
-"""What random tries and questions are like, so that a run can say what it met."""
+"""The shapes of tries and requests, so that a run can report which ones it covered."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ def _is_embedded(depth: int, node: Node) -> bool:
     return depth > 0 and len(node.encode()) < HASH_BYTES
 
 
-OF_NODES: dict[str, tuple[type[Node], Callable[[int, Any], bool]]] = {
+NODE_SHAPES: dict[str, tuple[type[Node], Callable[[int, Any], bool]]] = {
     "trie of one leaf": (Leaf, lambda depth, _: depth == 0),
     "extension at the root": (Extension, lambda depth, _: depth == 0),
     "extension further down": (Extension, lambda depth, _: depth > 0),
@@ -32,39 +32,39 @@ OF_NODES: dict[str, tuple[type[Node], Callable[[int, Any], bool]]] = {
     "embedded extension": (Extension, _is_embedded),
     "hashed leaf": (Leaf, lambda depth, node: depth > 0 and not _is_embedded(depth, node)),
 }
-OF_ENDS: dict[str, type[Node] | None] = {
+ABSENCE_SHAPES: dict[str, type[Node] | None] = {
     "absent: empty trie": None,
-    "absent: empty place of a branch": Branch,
+    "absent: empty child of a branch": Branch,
     "absent: foreign leaf": Leaf,
     "absent: foreign extension": Extension,
 }
-OF_ACCOUNTS: dict[str, Callable[[AccountProof], bool]] = {
-    "absent account asked for slots": lambda proof: bool(proof.slots and not proof.exists),
-    "account with empty storage asked for slots": lambda proof: bool(
+ACCOUNT_SHAPES: dict[str, Callable[[AccountProof], bool]] = {
+    "absent account with requested slots": lambda proof: bool(proof.slots and not proof.exists),
+    "account with empty storage with requested slots": lambda proof: bool(
         proof.slots and proof.exists and proof.state.storage_root == EMPTY_TRIE_ROOT
     ),
     "balance of 2^184 or more": lambda proof: proof.state.balance >= 2**184,
     "slot value 2^256-1": lambda proof: any(slot.value == 2**256 - 1 for slot in proof.slots),
 }
-SHAPES = (*OF_NODES, *OF_ENDS, *OF_ACCOUNTS)
+SHAPES = (*NODE_SHAPES, *ABSENCE_SHAPES, *ACCOUNT_SHAPES)
 
 
-def shapes_of(proofs: Sequence[AccountProof]) -> Iterator[str]:
-    """What is met in one state trie and the storage tries of the accounts asked for."""
+def shapes(proofs: Sequence[AccountProof]) -> Iterator[str]:
+    """The shapes in the paths of some proofs."""
     for proof in proofs:
-        yield from (shape for shape, is_met in OF_ACCOUNTS.items() if is_met(proof))
-        yield from _of_path(proof.path)
+        yield from (shape for shape, matches in ACCOUNT_SHAPES.items() if matches(proof))
+        yield from _path_shapes(proof.path)
         for slot in proof.slots if proof.exists else ():
-            yield from _of_path(slot.path)
+            yield from _path_shapes(slot.path)
 
 
-def _of_path(path: ProvenPath) -> Iterator[str]:
+def _path_shapes(path: ProvenPath) -> Iterator[str]:
     depth = 0
     for node in path.nodes:
-        for shape, (kind, is_met) in OF_NODES.items():
-            if isinstance(node, kind) and is_met(depth, node):
+        for shape, (kind, matches) in NODE_SHAPES.items():
+            if isinstance(node, kind) and matches(depth, node):
                 yield shape
         depth += len(node.path) if isinstance(node, Extension) else 1
     if path.value is None:
         last = type(path.nodes[-1]) if path.nodes else None
-        yield next(shape for shape, kind in OF_ENDS.items() if kind is last)
+        yield next(shape for shape, kind in ABSENCE_SHAPES.items() if kind is last)

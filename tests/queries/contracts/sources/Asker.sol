@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title Asks a contract a list of questions in one call
+/// @title Reads a list of calls from a contract in one call
 contract Asker {
-    /// @notice The questions are the code of `list`: each a uint16 length and a calldata. Answered
-    /// with each question's place in the list, its answer's length, and the answer in whole words.
-    /// What reverts, and answers of two zero words, are left out.
+    /// @notice The calls are in the code of `list`: for each, a uint16 length and the calldata. Returns
+    /// the call's index, the length of its answer, and the answer in whole words. Calls that revert
+    /// and answers of two zero words are left out.
     function ask(address asked, address list) external view returns (bytes memory answers) {
         assembly ("memory-safe") {
             let at := mload(64)

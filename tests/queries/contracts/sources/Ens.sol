@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title A registry of names that anyone may write to, for tests
+/// @title A registry of names that anyone may write, for tests
 contract EnsRegistry {
     mapping(bytes32 node => address) public resolver;
 
@@ -10,7 +10,7 @@ contract EnsRegistry {
     }
 }
 
-/// @title A resolver that anyone may write to
+/// @title A resolver that anyone may write
 contract Resolver {
     mapping(bytes32 node => address) public addr;
 
@@ -19,7 +19,7 @@ contract Resolver {
     }
 }
 
-/// @title A resolver that sends whoever asks to a server
+/// @title A resolver that redirects every lookup to a server
 contract OffChainResolver {
     error OffchainLookup(address sender, string[] urls, bytes data, bytes4 callback, bytes extra);
 
@@ -30,7 +30,7 @@ contract OffChainResolver {
     }
 }
 
-/// @title A resolver of all names below its own (ENSIP-10); for those that it lacks it wants a server to be asked
+/// @title A wildcard resolver (ENSIP-10) that redirects to a server for names that it lacks
 contract WholeNamesResolver {
     error OffchainLookup(address sender, string[] urls, bytes data, bytes4 callback, bytes extra);
     error AnotherQuestion();
@@ -54,7 +54,7 @@ contract WholeNamesResolver {
         revert OffchainLookup(address(this), new string[](1), name, this.resolve.selector, "");
     }
 
-    /// @dev A name as the domain name system writes it: labels with their lengths, and a zero.
+    /// @dev A DNS-encoded name: labels with their lengths, then a zero.
     function _hashOf(bytes calldata name) private pure returns (bytes32) {
         uint256 length = uint8(name[0]);
         if (length == 0) return 0;

@@ -5,14 +5,13 @@ import {wordAt} from "../Calldata.sol";
 import {CompactHeader} from "../CompactHeader.sol";
 import {FactsRegistry} from "../FactsRegistry.sol";
 
-/// @title A registry that believes whoever calls it: for measuring and for tests, never deployed
-/// @notice Its hashes and leaves are set by hand, so that a proof can be tried whose header is not
-/// to be had, and its keys may be given as they stand in the tries, so that tries of any shape can
-/// be tried without grinding for hashes.
+/// @title A registry whose hashes anyone may set: for tests and measurements, never deployed
+/// @notice Hashes and leaves are set by hand, so that proofs of made-up headers can be tried. Keys may
+/// be raw trie keys, so that tries of any shape can be tried without searching for hashes.
 contract SettableRegistry is FactsRegistry {
-    /// @notice Whether accounts are named by the hashes of their addresses.
+    /// @notice Whether accounts are given by trie key, not by address.
     bool public immutable accountsByHash;
-    /// @notice Whether slots are named by their hashes.
+    /// @notice Whether slots are given by trie key.
     bool public immutable slotsByHash;
 
     mapping(uint256 blockNumber => bytes32) private _hashes;
@@ -22,12 +21,12 @@ contract SettableRegistry is FactsRegistry {
         slotsByHash = slotsByHash_;
     }
 
-    /// @notice Makes a hash known.
+    /// @notice Make a hash known.
     function setHash(uint256 blockNumber, bytes32 blockHash) external {
         _hashes[blockNumber] = blockHash;
     }
 
-    /// @notice Makes a block accumulated.
+    /// @notice Accumulate a block.
     function setAccumulated(
         uint256 blockNumber,
         uint256 timestamp,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// Two voting strategies as consumers of the second generation are written: each knows the contract
-/// that it reads by its own interface, with enumerations for fields, and they differ in the order of
-/// block number and account.
+/// Two voting strategies in the style of second-generation consumers: with own interfaces, enums for
+/// fields, and different orders of block number and account.
 interface ReadsBlockFirst {
     enum AccountField { NONCE, BALANCE, STORAGE_ROOT, CODE_HASH }
     enum BlockHeaderField { PARENT_HASH, OMMERS_HASH, BENEFICIARY, STATE_ROOT }

@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 bytes4 constant MAGIC = 0x1626ba7e;
 
-/// @title A wallet that accepts what its owner's key has signed
+/// @title A wallet that accepts its owner's signatures
 contract OwnedWallet {
     address private immutable _owner;
 
@@ -24,7 +24,7 @@ contract OwnedWallet {
     }
 }
 
-/// @title A wallet that answers every question with the same bytes, or reverts with them
+/// @title A wallet that always returns, or reverts with, the same bytes
 contract SameAnswerWallet {
     bytes private _answer;
     bool private _reverts;
@@ -47,7 +47,7 @@ contract SameAnswerWallet {
     }
 }
 
-/// @title A wallet whose answer begins well and is a megabyte long, as a return or as a revert
+/// @title A wallet that returns or reverts with the magic value and a megabyte more
 contract HugeWallet {
     bool private immutable _reverts;
 
@@ -66,7 +66,7 @@ contract HugeWallet {
     }
 }
 
-/// @title A wallet that would accept, did it not write
+/// @title A wallet that writes storage before it accepts
 contract WritingWallet {
     uint256 private _asked;
 
@@ -76,7 +76,7 @@ contract WritingWallet {
     }
 }
 
-/// @title A wallet that burns all gas until it is opened, and anyone may open and close it
+/// @title A wallet that burns all gas until anyone opens it
 contract OpenableWallet {
     bool public open;
 
@@ -94,7 +94,7 @@ contract OpenableWallet {
     }
 }
 
-/// @title A wallet that accepts everything and works for it
+/// @title A wallet that accepts everything, at a high gas cost
 contract CostlyWallet {
     function isValidSignature(bytes32 digest, bytes calldata) external view returns (bytes4) {
         uint256 until = gasleft() - 2_000_000;
@@ -103,7 +103,7 @@ contract CostlyWallet {
     }
 }
 
-/// @title A wallet that refuses whom it takes for a trial: nobody, asked by nobody
+/// @title A wallet that accepts only calls whose origin is the zero address
 contract TrialWallet {
     function isValidSignature(bytes32, bytes calldata) external view returns (bytes4) {
         // solhint-disable-next-line avoid-tx-origin
@@ -111,14 +111,14 @@ contract TrialWallet {
     }
 }
 
-/// @title What makes wallets one after the other: the address of the next says nothing of its owner
+/// @title A CREATE factory: a wallet's address does not depend on its owner
 contract CountingFactory {
     function make(bytes32, address owner) external returns (address) {
         return address(new OwnedWallet(owner));
     }
 }
 
-/// @title What makes wallets at addresses that are known beforehand
+/// @title A CREATE2 factory: addresses are known beforehand
 contract Factory {
     function make(bytes32 salt, address owner) public returns (address) {
         return address(new OwnedWallet{salt: salt}(owner));
@@ -147,7 +147,7 @@ contract Factory {
         }
     }
 
-    /// @notice Makes one, and has burnt nearly all gas when it comes to its good end.
+    /// @notice Deploy a wallet after burning nearly all gas.
     function makeCostly(bytes32 salt) external returns (address made) {
         made = address(new CostlyWallet{salt: salt}());
         try this.burn() {} catch {}
