@@ -26,7 +26,7 @@ from queries.api.batch_codes import batch_codes, rejection_codes
 from queries.api.reference import codes_of_batches
 from queries.client import tacitus
 from queries.config.limits import Limits
-from queries.config.measured_costs import MEASURED, MEASURING, of_a_balance
+from queries.config.measured_costs import MEASURED, WINDOW_CALLS, of_a_balance
 from queries.config.registries import RegistryKind
 from queries.config.routes import CHAIN_KEYS, KEYS_OF_KIND, REGISTRY_KEYS
 from queries.config.routes_file import LONGEST_NAME
@@ -184,7 +184,7 @@ FIGURES = {
         f"| 100 accounts of one block, each | {MEASURED['gas']['accounts-100']['gas']:,} |",
     ),
     "explorer/docs/operating.md": (
-        f"some {MEASURING} calls measure how far back",
+        f"some {WINDOW_CALLS} calls measure how far back",
         f"{round(MEASURED['gas']['accounts-10']['bytes'], -1):,} bytes of calldata",
     ),
     "explorer/docs/public-networks.md": (

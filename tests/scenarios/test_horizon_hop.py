@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from eth_account import Account as Key
 
-from tests.scenarios.chain import Chain
-from tests.scenarios.node import Node
-from tests.scenarios.service import HOLDER, SIGNER, Service, accounts
+from tests.rigs.anvil import Chain
+from tests.rigs.faulty_node import Node
+from tests.rigs.service import HOLDER, SIGNER, Service, accounts
 from tests.scenarios.test_horizon import ATTESTER, ENDED_BY, HISTORY, L1, L2, Fork
 
 
@@ -32,7 +32,7 @@ def test_a_block_behind_a_hop_is_accumulated_before_its_state_root_is_reported(
 
     monkeypatch.setattr(source, "proof", prove_with_hop)
     fork = Fork(source, 16)
-    node.faults(fork.fault(node))
+    node.set_fault(fork.fault(node))
     signer = Key.from_key(ATTESTER).address
     service.add_registry("attested", source, to, signers=[signer], threshold=1)
     with service.serve(), service.prove():

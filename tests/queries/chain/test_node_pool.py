@@ -21,9 +21,16 @@ from queries.chain.reader import SourceChain
 from queries.config.limits import Limits
 from queries.config.routes import Chain
 from queries.proving.errors import AnswerMalformedError
-from tests.queries.chain.asking_nodes import NO_SIGNER, ask, failure, impatient, number
+from tests.queries.chain.asking_nodes import (
+    NO_SIGNER,
+    ask,
+    block_number,
+    failure,
+    impatient,
+    number,
+)
 from tests.rigs.relay import Asked, NotMine, chain_of, refusal, relay
-from tests.rigs.stub_node import NO_ANSWERS, LyingNode, as_json, lying_node
+from tests.rigs.stub_node import NO_ANSWERS, LyingNode, as_json, lying_node, result
 
 pytestmark = pytest.mark.no_database
 NO_ACCOUNT = "0x00000000000000000000000000000000000dEaD1"

@@ -126,7 +126,7 @@ def test_after_a_failure_the_accounts_webhooks_wait_as_long_as_it_took(
         outcome = deliver(failed)
     assert isinstance(outcome, Retry)
     assert outcome.after
-    failed.look_again(outcome.after, failures=outcome.attempts)
+    failed.reschedule(outcome.after, failures=outcome.attempts)
     waiting = WebhookDelivery.objects.filter(owner=one).exclude(pk=failed.row.pk)
     assert waiting.filter(lease_until=None, look_again__lte=shared_now()).count() == 1
     others = claim_delivery()
