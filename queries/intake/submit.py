@@ -92,8 +92,8 @@ def _count_facts(queries: Iterable[Query]) -> int:
     if facts > limit:
         raise Refusal(
             MORE_FACTS_THAN_A_DAY,
-            f"This batch asks for {counted(facts, 'fact')}, and no account may ask for more than "
-            f"{limit:,} in a day here. Split it into smaller batches and submit them over "
+            f"This batch asks for {counted(facts, 'fact')}, and no account may ask for more "
+            f"than {limit:,} in a day here. Split it into smaller batches and submit them over "
             "several days.",
             path="data",
         )
@@ -106,8 +106,8 @@ def _spend_daily_limit(facts: int, owner: Account) -> None:
     refuse_above(
         spent,
         TOO_MANY_FACTS,
-        f"This batch asks for {counted(facts, 'fact')}. An account may ask for {spent.most:,} a "
-        "day here, and yours has fewer left.",
+        f"This batch asks for {counted(facts, 'fact')}. An account may ask for {spent.most:,} "
+        "a day here, and yours has fewer left.",
     )
 
 

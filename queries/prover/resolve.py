@@ -156,9 +156,8 @@ def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
         return all(header.timestamp <= seconds for header in last) and seconds < child.timestamp
 
     if not source.quorum(is_last, ("last block", block, seconds)):
-        raise NodesLie(
-            f"The nodes do not agree on which block was the last one at {spoken(seconds)}."
-        )
+        time = spoken(seconds)
+        raise NodesLie(f"The nodes do not agree on which block was the last one at {time}.")
 
 
 def _resolve_names(lease: Lease[Batch], context: Chains) -> Reason | None:

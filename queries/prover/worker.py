@@ -80,7 +80,7 @@ def _work_on_jobs(first: Lease[BlockJob], context: Chains) -> None:
 
 
 def _gather_ready(first: Lease[BlockJob], context: Chains) -> list[Ready]:
-    """Jobs to prove together: enough to fill a transaction, or those ready within `work_slice`."""
+    """Jobs to prove together: a full transaction, or those ready within `work_slice`."""
     limits = context.limits
     soon, deadline = timedelta(seconds=limits.retry_first), time.monotonic() + limits.work_slice
     ready_jobs: list[Ready] = []
