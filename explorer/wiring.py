@@ -96,7 +96,7 @@ def ask_registry(fact: FactView, routes: Routes) -> RegistryWord:
         return RegistryWord(Outcome.NO_ANSWER)
     if word is None:
         return RegistryWord(Outcome.NOT_PROVEN, block=block)
-    is_same = word == bytes.fromhex(fact.word[2:])
+    is_same = int.from_bytes(word) == int(fact.word, 16)
     outcome = Outcome.SAME if is_same else Outcome.DIFFERS
     return RegistryWord(outcome, f"0x{word.hex()}", block)
 
