@@ -1,14 +1,12 @@
 """Guides as pages and as Markdown: links, generated tables, and examples of this server."""
 
 import re
-from dataclasses import asdict
 
 import pytest
 from django.test import Client
 from markdown_it import MarkdownIt
 
 from explorer.guides.render import GUIDES, guide_path
-from queries.config.limits import Limits
 from tests.guides import code_blocks
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 
@@ -71,13 +69,3 @@ def test_examples_use_this_servers_routes(client: Client) -> None:
         assert ROUTES.registries[SEPOLIA, SEPOLIA].address in text
         for value in ("31337", "127.0.0.1", "Demo A", "block:17"):  # the demo's
             assert value not in text, value
-
-
-def test_the_guide_has_all_limits_with_their_defaults(client: Client) -> None:
-    page = client.get("/docs/operating").text
-    rows = re.findall(
-        r'<th scope="row"><code>(\w+)</code></th>\s*<td data-name="default">([^<]+)</td>\s*'
-        r'<td data-name="allowed">[\d.]+ to \d+</td>\s*<td data-name="meaning">[A-Z][^<]+[.]</td>',
-        page,
-    )
-    assert {name: float(default) for name, default in rows} == asdict(Limits())

@@ -136,16 +136,6 @@ def test_errors_about_database_urls_do_not_repeat_passwords(
 
 
 @pytest.mark.no_database
-def test_an_error_in_the_routes_file_is_one_sentence(manage: Manage, tmp_path: Path) -> None:
-    file = tmp_path / "routes.toml"
-    file.write_text("[chains.x]")
-    ended = manage("check", **PRODUCTION, ROUTES_FILE=str(file))
-    assert ended.returncode == 1
-    assert "Tacitus cannot start. ROUTES_FILE, chains: x is not a chain id;" in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
-
-
-@pytest.mark.no_database
 def test_production_passes_djangos_deployment_check(manage: Manage) -> None:
     """The operator's choice of HSTS is not a warning."""
     hsts = {"HSTS_SECONDS": "0", "HSTS_SUBDOMAINS": "0"}
