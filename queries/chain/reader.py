@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, chain, groupby, islice
+from itertools import accumulate, groupby, islice
 from operator import itemgetter
 from typing import Any
 
@@ -90,12 +90,10 @@ class SourceChain(NodePool):
         return replace(head, final_number=min(max(final, 0), head.number))
 
     def header(self, number: int) -> Header:
-        """The header of this number."""
         (header,) = self._headers_by_number([number])
         return header
 
     def header_of(self, block_hash: bytes) -> Header:
-        """The header with this hash."""
         params = (f"0x{block_hash.hex()}", False)
         return self.fetch(
             "eth_getBlockByHash", params, partial(_checked_header, expected_hash=block_hash)
@@ -161,7 +159,7 @@ class SourceChain(NodePool):
         limit = self.chain.limits.batch_questions
         parts = [_split_slots(account, slots, limit) for account, slots in requested]
         checked, proofs = CheckedNodes(), list[AccountProof]()
-        for request in _group_requests(list(chain.from_iterable(parts)), limit):
+        for request in _group_requests([part for split in parts for part in split], limit):
             heartbeat()
             proofs += self.fetch_many(
                 "eth_getProof",

@@ -34,8 +34,6 @@ TRANSACTION_OVERHEAD = 110  # bytes of an EIP-1559 transaction without its calld
 
 @dataclass(frozen=True, slots=True)
 class TransactionReceipt:
-    """A transaction's receipt."""
-
     block: int
     succeeded: bool
     gas_used: int

@@ -28,8 +28,6 @@ def call_data(signature: str, *arguments: Any) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A contract's build output."""
-
     name: str
     abi: tuple[dict[str, Any], ...]
     bytecode: bytes

@@ -138,8 +138,6 @@ MAX_HEADER_BYTES = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A block header."""
-
     encoded: bytes
     hash: bytes
     payloads: tuple[bytes, ...]  # by HeaderField

@@ -21,7 +21,6 @@ def has_too_many_values(content: bytes | bytearray, limit: int = MAX_VALUES) -> 
 
 
 def read_object(value: object, name: str) -> dict[str, object]:
-    """Read a JSON object."""
     if not isinstance(value, dict):
         raise AnswerMalformedError(f"{name} must be an object, not {describe(value)}")
     return value

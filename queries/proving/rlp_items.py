@@ -69,7 +69,6 @@ def read_integer(payload: bytes) -> int:
 
 
 def encode_string(payload: bytes) -> bytes:
-    """Encode a byte string."""
     if len(payload) == 1 and payload[0] < _STRING:
         return payload
     return _length_prefix(len(payload), _STRING, _LONG_STRING) + payload
