@@ -7,61 +7,40 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from itertools import chain, repeat
-from typing import Any
 
-from tests.rigs.quiet_server import QuietServer, serving
+from tests.rigs.quiet_server import QuietHandler, handler_server
+from tests.rigs.receiver import ReceivedRequest
 
 Response = Callable[["OddServer"], None]
-
-
-@dataclass(frozen=True)
-class RecordedRequest:
-    path: str
-    headers: dict[str, str]
 
 
 @dataclass
 class RunningServer:
     """An odd server's address, and the requests that it has received."""
 
-    address: str
-    requests: list[RecordedRequest] = field(default_factory=list)
-
-
-class OddServer(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
     planned: Iterator[Response]
+    address: str = ""
+    requests: list[ReceivedRequest] = field(default_factory=list)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+
+class OddServer(QuietHandler, BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
     running: RunningServer
-    stopped: threading.Event
 
     def do_GET(self) -> None:
-        self._respond()
+        self.handle_post(b"")
 
-    def do_POST(self) -> None:
-        self._respond()
-
-    def _respond(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+    def handle_post(self, body: bytes) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.running.requests.append(RecordedRequest(self.path, headers))
+        self.running.requests.append(ReceivedRequest(self.path, headers, body))
         with suppress(OSError):  # the client has hung up
-            next(self.planned)(self)
-
-    def send(self, content: object, status: int = 200, **headers: str) -> None:
-        body = content if isinstance(content, bytes) else json.dumps(content).encode()
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
+            next(self.running.planned)(self)
 
 
 def respond(content: object, status: int = 200, **headers: str) -> Response:
-    return lambda server: server.send(content, status, **headers)
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return lambda server: server.answer(body, status, **headers)
 
 
 def refuse(code: str, status: int, *, retryable: bool) -> Response:
@@ -76,14 +55,10 @@ def hang_up(server: OddServer) -> None:
 @contextmanager
 def odd_server(*responses: Response) -> Iterator[RunningServer]:
     """Run a server that gives these responses in turn, and then repeats the last one."""
-    running, stopped = RunningServer(""), threading.Event()
-    in_turn = chain(responses, repeat(responses[-1]))
-    attributes: dict[str, Any] = {"planned": in_turn, "running": running, "stopped": stopped}
-    server = QuietServer(("127.0.0.1", 0), type("Handler", (OddServer,), attributes))
-    server.daemon_threads = True
-    with serving(server) as port:
+    running = RunningServer(chain(responses, repeat(responses[-1])))
+    with handler_server(OddServer, running=running) as port:
         running.address = f"http://127.0.0.1:{port}"
         try:
             yield running
         finally:
-            stopped.set()
+            running.stopped.set()

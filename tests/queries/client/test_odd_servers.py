@@ -99,7 +99,7 @@ def send_endlessly(server: OddServer) -> None:
     server.send_response(200)
     server.send_header("Transfer-Encoding", "chunked")
     server.end_headers()
-    while not server.stopped.is_set():
+    while not server.running.stopped.is_set():
         server.wfile.write(b"100000\r\n" + bytes(2**20) + b"\r\n")
 
 

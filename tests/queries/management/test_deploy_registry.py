@@ -239,7 +239,6 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
         (["--source", "5", *NATIVE[2:]], "source and destination are equal for native"),
         ([*NATIVE[:4], "--kind", "optimism"], "source and destination are equal for native"),
         ([*NATIVE, "--threshold", "1"], "the new registry: threshold is unknown; the keys are "),
-        ([*ATTESTED, "--signers", f"{TWO_SIGNERS},{TWO_SIGNERS}", "--threshold", "1"], "twice"),
         (
             [*ATTESTED, "--signers", TWO_SIGNERS, "--threshold", "1", "--valid-until", "soon"],
             "argument --valid-until: invalid utc_time value: 'soon'",
