@@ -16,7 +16,7 @@ WALLET_ERRORS = [
     ("personal_sign", (4001, "User denied message signature."), DECLINED),
     ("eth_requestAccounts", (-32002, "already pending"), "already has an open request"),
     ("personal_sign", (4100, "unauthorized"), "does not show this account to this page"),
-    ("personal_sign", (-32603, "a\n\u202efuse <b>blew</b>"), "It says: “a fuse <b>blew</b>”"),
+    ("personal_sign", (-32603, "a\n\u202efuse <b>blew</b>"), "Walnut failed: “a fuse <b>blew</b>”"),
     ("eth_chainId", (-32603, ""), "failed without a reason"),
     ("personal_sign", (-32603, "x" * 5_000), "x" * 160 + "”"),
 ]
