@@ -7,8 +7,8 @@ from hashlib import sha256
 
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wording import moment_of, utc
 from accounts.shared.wallets import shortened
+from accounts.shared.wording import moment_of, utc
 from queries.amounts import exact_amount, gwei, short_amount
 from queries.proving.bundles import FactKind
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256

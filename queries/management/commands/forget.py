@@ -11,8 +11,8 @@ from accounts.keys import manage
 from accounts.models import Account, Allowance, SignInNonce
 from accounts.shared.database_state import refuse_unmigrated
 from accounts.shared.errors import Refusal
-from accounts.shared.wording import counted
 from accounts.shared.wallets import Wallet, wallet_address, wallet_chain_id
+from accounts.shared.wording import counted
 from queries.database.clock import shared_now
 from queries.intake.cancel import cancel
 from queries.management.base import OperatorCommand
