@@ -58,6 +58,8 @@ def first_header(number: int = FIRST) -> FakeHeader:
 
 
 CHILD = FakeHeader(header_tail(FIRST + 1, TIME), first_header().hash)
+CHILD_KNOWN = set_hash(FIRST + 1, CHILD.hash)
+MARKED = first_header().compact(HeaderFlag.FIELDS, field_mask(0))  # its parent hash is requested
 
 
 def own_hash(number: int = FIRST) -> int:
@@ -196,22 +198,15 @@ EVIDENCE = {
     "evidence_of_one_header": _one_header(),
     "evidence_of_one_marked_header": evidence(delayed_state(), MALFORMED, mark=0),
     "evidence_of_no_witness": forgery_of_section(
-        raw_headers(
-            first_header().compact(HeaderFlag.FIELDS, field_mask(0)), CHILD.compact(first=False)
-        ),
-        MALFORMED,
-        set_hash(FIRST + 1, CHILD.hash),
+        raw_headers(MARKED, CHILD.compact(first=False)), MALFORMED, CHILD_KNOWN
     ),
     "evidence_of_no_marked_header": forgery_of_section(
         raw_headers(first_header().compact()), MALFORMED, set_hash(FIRST, first_header().hash)
     ),
     "evidence_of_two_headers_without_a_witness": forgery_of_section(
-        raw_headers(
-            first_header().compact(HeaderFlag.FIELDS, field_mask(0)),
-            CHILD.compact(HeaderFlag.FIELDS, field_mask(0), first=False),
-        ),
+        raw_headers(MARKED, CHILD.compact(HeaderFlag.FIELDS, field_mask(0), first=False)),
         MALFORMED,
-        set_hash(FIRST + 1, CHILD.hash),
+        CHILD_KNOWN,
     ),
     "evidence_of_an_accumulated_block": _accumulated_block("block"),
     "evidence_of_a_hop": _accumulated_block("hop"),

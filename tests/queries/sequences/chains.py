@@ -71,21 +71,20 @@ class SourceBlock:
         return self.state.slot_value(keccak256(account), keccak256(slot)).to_bytes(32, "big")
 
     def witness(
-        self, slots_by_account: Mapping[bytes, Sequence[bytes]], fields: frozenset[AccountField]
+        self, accounts: Mapping[bytes, Sequence[bytes]], fields: frozenset[AccountField]
     ) -> bytes:
         """An honest witness of accounts and their slots."""
         return build_witness(
             [
                 AccountRequest(self._proof(account, slots), fields)
-                for account, slots in slots_by_account.items()
+                for account, slots in accounts.items()
             ]
         )
 
-    def with_requests(self, slots_by_account: Mapping[bytes, Sequence[bytes]]) -> BuiltState:
+    def with_requests(self, accounts: Mapping[bytes, Sequence[bytes]]) -> BuiltState:
         """The same state with these accounts and slots requested."""
         slots = {
-            keccak256(account): set(map(keccak256, slots_of_account))
-            for account, slots_of_account in slots_by_account.items()
+            keccak256(account): set(map(keccak256, chosen)) for account, chosen in accounts.items()
         }
         return replace(
             self.state,

@@ -149,21 +149,19 @@ def _times(row: Sequence[Header], place: int, fault: str) -> st.SearchStrategy[t
 def _hops(draw: st.DrawFn) -> list[bytes]:
     """A hop to an earlier block, with at most one fault, and facts of that block."""
     chain = draw(_chains)
-    target_index = draw(st.integers(0, len(chain.blocks) - 2))
+    index = draw(st.integers(0, len(chain.blocks) - 2))
     start, target = (
-        chain.blocks[draw(st.integers(target_index + 1, len(chain.blocks) - 1))],
-        chain.blocks[target_index],
+        chain.blocks[draw(st.integers(index + 1, len(chain.blocks) - 1))],
+        chain.blocks[index],
     )
     fault = draw(st.sampled_from(("nothing",) * 4 + ("slot", "state", "owner", "target", "late")))
-    slot = (
-        draw(st.sampled_from(HISTORY_SLOTS)) if fault == "slot" else HISTORY_SLOTS[target_index + 1]
-    )
+    slot = draw(st.sampled_from(HISTORY_SLOTS)) if fault == "slot" else HISTORY_SLOTS[index + 1]
     owner = draw(st.sampled_from(ACCOUNTS)) if fault == "owner" else HISTORY
     state = draw(_blocks) if fault == "state" else start
     witness = state.witness({owner: [slot if owner == HISTORY else SLOTS[0]]}, frozenset())
     if fault == "target":
         other = draw(_chains)
-        target = draw(st.sampled_from((other.blocks[target_index], draw(_blocks))))
+        target = draw(st.sampled_from((other.blocks[index], draw(_blocks))))
     header = start.header
     if draw(st.booleans()):
         words = (header.number, header.timestamp, header.hash)

@@ -54,19 +54,18 @@ class Question:
 
 def parse_answers(questions: list[Question], answers: bytes) -> dict[int, bytes]:
     """Parse the answers of `Asker`, by question number, without those that say "unproven"."""
-    answers_by_question = {}
-    position = 0
-    while position < len(answers):
+    found = {}
+    start = 0
+    while start < len(answers):
         place, size = (
-            int.from_bytes(answers[position + skip : position + skip + 32], "big")
-            for skip in (0, 32)
+            int.from_bytes(answers[start + skip : start + skip + 32], "big") for skip in (0, 32)
         )
-        position += 64
-        answer = answers[position : position + size]
-        position += size + -size % 32
+        start += 64
+        answer = answers[start : start + size]
+        start += size + -size % 32
         if not (questions[place].zero_is_nothing and answer == _NOTHING):
-            answers_by_question[place] = answer
-    return answers_by_question
+            found[place] = answer
+    return found
 
 
 def all_questions(
@@ -76,21 +75,19 @@ def all_questions(
 
     `headers` are of chains whose states are not known here.
     """
-    blocks_by_chain = {chain.name: list(chain.blocks) for chain in chains}
-    headers_by_chain = {
-        name: [block.header for block in blocks] for name, blocks in blocks_by_chain.items()
-    }
-    headers_by_chain |= {name: list(known) for name, known in headers.items()}
-    numbers = {header.number for row in headers_by_chain.values() for header in row} | {*NUMBERS}
+    block_rows = {chain.name: list(chain.blocks) for chain in chains}
+    header_rows = {name: [block.header for block in blocks] for name, blocks in block_rows.items()}
+    header_rows |= {name: list(known) for name, known in headers.items()}
+    numbers = {header.number for row in header_rows.values() for header in row} | {*NUMBERS}
     return [
         question
         for number in sorted(numbers)
-        for question in _block_questions(number, blocks_by_chain, headers_by_chain)
+        for question in _block_questions(number, block_rows, header_rows)
     ] + [
         *(
             question
-            for time in _times(headers_by_chain)
-            for question in _time_questions(time, headers_by_chain)
+            for time in _times(header_rows)
+            for question in _time_questions(time, header_rows)
         ),
         constant_question(call_data("HORIZON()"), HORIZON.to_bytes(32, "big"), "any"),
         constant_question(call_data("stateHorizon()"), HORIZON.to_bytes(32, "big"), "any"),
@@ -99,18 +96,18 @@ def all_questions(
 
 def _block_questions(
     number: int,
-    blocks_by_chain: Mapping[str, list[SourceBlock]],
-    headers_by_chain: Mapping[str, list[Header]],
+    block_rows: Mapping[str, list[SourceBlock]],
+    header_rows: Mapping[str, list[Header]],
 ) -> Iterator[Question]:
     blocks = {
         name: block
-        for name, chain_blocks in blocks_by_chain.items()
+        for name, chain_blocks in block_rows.items()
         for block in chain_blocks
         if block.number == number
     }
     headers = {
         name: header
-        for name, row in headers_by_chain.items()
+        for name, row in header_rows.items()
         for header in row
         if header.number == number
     }
@@ -158,11 +155,11 @@ def question_about_account(call: bytes, chains: Iterable[SourceChain]) -> Questi
     return Question(call, tuple(truths))
 
 
-def _time_questions(time: int, headers_by_chain: Mapping[str, list[Header]]) -> Iterator[Question]:
+def _time_questions(time: int, header_rows: Mapping[str, list[Header]]) -> Iterator[Question]:
     """The block at a timestamp is known once its child is."""
     lasts = {
         name: (before.number, after.number)
-        for name, row in headers_by_chain.items()
+        for name, row in header_rows.items()
         for before, after in pairwise(row)
         if before.timestamp <= time < after.timestamp
     }
@@ -172,10 +169,10 @@ def _time_questions(time: int, headers_by_chain: Mapping[str, list[Header]]) -> 
     yield Question(call_data("blockNumberAt(uint256)", time), tuple(Truth(*word) for word in words))
 
 
-def _times(headers_by_chain: Mapping[str, list[Header]]) -> list[int]:
+def _times(header_rows: Mapping[str, list[Header]]) -> list[int]:
     edges = {
         header.timestamp + shift
-        for row in headers_by_chain.values()
+        for row in header_rows.values()
         for header in row
         for shift in (-1, 0, 1)
     }
