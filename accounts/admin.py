@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 from accounts.keys import manage
 from accounts.models import Account, Allowance, ApiKey
 from accounts.shared.rate_limits import DAY, KEY_SUBJECT, database_now
-from accounts.sign_in.sessions import account_of
+from accounts.sign_in.sessions import signed_in_account
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
@@ -158,7 +158,7 @@ class AccountAdmin(NoAddOrDelete):
     def get_readonly_fields(
         self, request: HttpRequest, account: Account | None = None
     ) -> tuple[str, ...]:
-        if account is not None and not may_set_active(account_of(request), account):
+        if account is not None and not may_set_active(signed_in_account(request), account):
             return (*READ_ONLY, "is_active")
         return READ_ONLY
 
@@ -186,7 +186,7 @@ class AccountAdmin(NoAddOrDelete):
 
         End their sessions afterwards, also when enabling: someone may have signed in in between.
         """
-        operator, verb = account_of(request), "Enabled" if is_active else "Disabled"
+        operator, verb = signed_in_account(request), "Enabled" if is_active else "Disabled"
         changes = [account for account in selected if account.is_active is not is_active]
         accounts = [account for account in changes if may_set_active(operator, account)]
         Account.objects.filter(pk__in=[account.pk for account in accounts]).update(

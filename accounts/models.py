@@ -9,7 +9,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
-from accounts.shared.wallets import Wallet, shortened
+from accounts.shared.wallets import Wallet, short_hash
 
 
 class AccountManager(BaseUserManager["Account"]):
@@ -21,7 +21,7 @@ class AccountManager(BaseUserManager["Account"]):
         account.save()
         return account
 
-    def of_wallet(self, wallet: Wallet) -> tuple["Account", bool]:
+    def get_or_create_for_wallet(self, wallet: Wallet) -> tuple["Account", bool]:
         """Get or create the wallet's account; the flag says whether it is new."""
         address, chain_id = wallet.address, wallet.chain_id
         account = self.filter(address=address, chain_id=chain_id).first()
@@ -92,7 +92,7 @@ class Account(AbstractBaseUser):
     def get_short_name(self) -> str:
         """For the admin's greeting and its list of keys."""
         chain = "" if self.chain_id is None else f" on chain {self.chain_id}"
-        return shortened(self.owner_name) + chain
+        return short_hash(self.owner_name) + chain
 
     @property
     def wallet(self) -> Wallet | None:

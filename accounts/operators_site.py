@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_http_methods
 
-from accounts.shared.errors import Refusal
+from accounts.shared.errors import RefusalError
 from accounts.sign_in.attempts import count_password
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
@@ -38,7 +38,7 @@ class OperatorsSite(AdminSite):
         if request.method == "POST":
             try:
                 count_password(request)
-            except Refusal as refusal:
+            except RefusalError as refusal:
                 page = render(request, "429.html", {"sentence": refusal.sentence}, status=429)
                 for name, value in refusal.headers.items():
                     page.headers[name] = value

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from accounts.keys import manage
 from accounts.models import Account, ApiKey
-from accounts.shared.rate_limits import KeyUsage, uses
+from accounts.shared.rate_limits import KeyUsage, usage_by_subject
 from accounts.sign_in.sessions import active_sessions, session_digest
 
 
@@ -48,22 +48,22 @@ class KeyChoice:
 MAX_REVOKED_SHOWN = 20
 
 
-def keys_to_choose(account: Account) -> tuple[KeyChoice, ...]:
+def key_choices(account: Account) -> tuple[KeyChoice, ...]:
     active = account.keys.filter(revoked_at=None).order_by("created", "pk")
     return tuple(KeyChoice(key.id, key.name, manage.reveal(key)) for key in active)
 
 
-def keys_of(account: Account) -> tuple[list[KeyView], list[KeyView]]:
+def key_views(account: Account) -> tuple[list[KeyView], list[KeyView]]:
     """The working keys, and those revoked last."""
     active = list(account.keys.filter(revoked_at=None).order_by("created", "pk"))
     newest_revoked = account.keys.exclude(revoked_at=None).order_by("-revoked_at")
     revoked = list(newest_revoked[:MAX_REVOKED_SHOWN])
-    usage = uses([manage.subject(key) for key in active + revoked])
-    views = [_key_view(key, usage[manage.subject(key)]) for key in active + revoked]
+    usage = usage_by_subject([manage.usage_subject(key) for key in active + revoked])
+    views = [_key_view(key, usage[manage.usage_subject(key)]) for key in active + revoked]
     return views[: len(active)], views[len(active) :]
 
 
-def sessions_shown(account: Account, session_key: str | None) -> list[SessionView]:
+def session_views(account: Account, session_key: str | None) -> list[SessionView]:
     """`session_key` is that of the requesting browser."""
     return [
         SessionView(

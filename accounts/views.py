@@ -23,18 +23,18 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.keys import manage
 from accounts.keys.manage import clean_name
 from accounts.models import Account
-from accounts.reading import keys_to_choose
-from accounts.shared.errors import ACCOUNT_DISABLED, REQUEST_MALFORMED, Refusal, answer_of
+from accounts.reading import key_choices
+from accounts.shared.errors import ACCOUNT_DISABLED, REQUEST_MALFORMED, RefusalError, error_response
 from accounts.shared.wallets import AskWallet, wallet_address, wallet_chain_id
 from accounts.sign_in import attempts, sessions, siwe
-from accounts.sign_in.sessions import account_of
+from accounts.sign_in.sessions import signed_in_account
 from accounts.sign_in.siwe import STATEMENT
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
-def form_of_someone_signed_in(view: View[P]) -> View[P]:
+def signed_in_post(view: View[P]) -> View[P]:
     """For views that only take forms: a visitor who signs in is sent to the dashboard."""
 
     @require_POST
@@ -42,17 +42,17 @@ def form_of_someone_signed_in(view: View[P]) -> View[P]:
     def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         if request.user.is_authenticated:
             return view(request, *args, **kwargs)
-        return signed_out_meanwhile(request)
+        return redirect_signed_out(request)
 
     return wrapper
 
 
-def signed_out_meanwhile(request: HttpRequest) -> HttpResponse:
+def redirect_signed_out(request: HttpRequest) -> HttpResponse:
     messages.warning(request, "Nothing was changed: you had been signed out.")
     return redirect_to_login(resolve_url("dashboard"))
 
 
-def is_for_accounts(path: str) -> bool:
+def needs_account(path: str) -> bool:
     """Whether forms at this path need a signed-in account."""
     return re.match("/(?:keys|sessions|sign-out-everywhere|dashboard)(?:/|$)", path) is not None
 
@@ -82,8 +82,8 @@ def json_view(respond: Callable[Concatenate[HttpRequest, P], dict[str, object]])
     def view(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
             return JsonResponse(respond(request, *args, **kwargs))
-        except Refusal as refusal:
-            return answer_of(refusal)
+        except RefusalError as refusal:
+            return error_response(refusal)
 
     return view
 
@@ -111,7 +111,7 @@ def _sign_in_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @json_view
 def message_to_sign(request: HttpRequest) -> dict[str, object]:
-    content = content_of(request)
+    content = json_body(request)
     attempts.count_message(request)
     address = wallet_address(content.get("address"))
     chain_id = wallet_chain_id(content.get("chainId"))
@@ -120,7 +120,7 @@ def message_to_sign(request: HttpRequest) -> dict[str, object]:
 
 @json_view
 def _sign_in_browser(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
-    content = content_of(request)
+    content = json_body(request)
     account = _authenticate(request, content, ask)
     sessions.make_room(account)
     request.session.flush()  # otherwise Django keeps the session key at a second sign-in
@@ -132,10 +132,10 @@ def _sign_in_browser(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
 @json_view
 def _sign_in_program(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
     """Return the keys that the dashboard shows, without a session; the first one if none works."""
-    account = _authenticate(request, content_of(request), ask)
+    account = _authenticate(request, json_body(request), ask)
     if not account.keys.filter(revoked_at=None).exists():
         manage.add_key(account, manage.FIRST_NAME)
-    keys = [{"id": key.id, "name": key.name, "key": key.text} for key in keys_to_choose(account)]
+    keys = [{"id": key.id, "name": key.name, "key": key.text} for key in key_choices(account)]
     chain_id = None if account.chain_id is None else str(account.chain_id)
     return {"owner": account.owner_name, "ownerChainId": chain_id, "keys": keys}
 
@@ -143,19 +143,19 @@ def _sign_in_program(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
 def _authenticate(request: HttpRequest, content: Content, ask: AskWallet) -> Account:
     """Spend the signed message, and return the account of the wallet that signed it."""
     attempts.count_attempt(request)
-    text, signature = text_in(content, "message"), text_in(content, "signature")
+    text, signature = text_field(content, "message"), text_field(content, "signature")
     wallet, nonce = siwe.verify(
         request, text, signature, ask, before=lambda: attempts.count_wallet_query(request)
     )
     attempts.count_signature(wallet)
     with transaction.atomic():
         siwe.spend_nonce(request, nonce)
-        account, is_new = Account.objects.of_wallet(wallet)
+        account, is_new = Account.objects.get_or_create_for_wallet(wallet)
         if is_new:
             manage.add_key(account, manage.FIRST_NAME)
     # After the transaction: a refusal inside it would roll back the spent nonce.
     if not account.is_active:
-        raise Refusal(ACCOUNT_DISABLED, "The operator has disabled this account.")
+        raise RefusalError(ACCOUNT_DISABLED, "The operator has disabled this account.")
     return account
 
 
@@ -164,9 +164,9 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     return _sign_out_browser(request)
 
 
-@form_of_someone_signed_in
+@signed_in_post
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
-    account_of(request).sessions.all().delete()
+    signed_in_account(request).sessions.all().delete()
     return _sign_out_browser(request)
 
 
@@ -176,9 +176,9 @@ def _sign_out_browser(request: HttpRequest) -> HttpResponse:
     return redirect("start")
 
 
-@form_of_someone_signed_in
+@signed_in_post
 def end_session(request: HttpRequest, session_id: str) -> HttpResponse:
-    deleted, _ = account_of(request).sessions.filter(pk=session_id).delete()
+    deleted, _ = signed_in_account(request).sessions.filter(pk=session_id).delete()
     if deleted:
         messages.success(request, "That browser is signed out.")
     else:
@@ -186,7 +186,7 @@ def end_session(request: HttpRequest, session_id: str) -> HttpResponse:
     return redirect("dashboard")
 
 
-def content_of(request: HttpRequest) -> Content:
+def json_body(request: HttpRequest) -> Content:
     """Parse the JSON object in the request's body."""
     try:
         too_long = int(request.headers.get("Content-Length") or 0) > MAX_BODY
@@ -194,17 +194,19 @@ def content_of(request: HttpRequest) -> Content:
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise Refusal(
+        raise RefusalError(
             REQUEST_MALFORMED,
             f"The request is a JSON object of at most {MAX_BODY:,} bytes; this one is not.",
         )
     return content
 
 
-def text_in(content: Content, name: str) -> str:
+def text_field(content: Content, name: str) -> str:
     text = content.get(name)
     if not isinstance(text, str):
-        raise Refusal(REQUEST_MALFORMED, f"The request lacks {name}, which is a text.", path=name)
+        raise RefusalError(
+            REQUEST_MALFORMED, f"The request lacks {name}, which is a text.", path=name
+        )
     return text
 
 
@@ -223,11 +225,13 @@ FormAction = Callable[Concatenate[Account, QueryDict, P], str]
 def _form(action: FormAction[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
     """A view that applies a form to the account, and shows the returned sentence or the refusal."""
 
-    @form_of_someone_signed_in
+    @signed_in_post
     def view(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
         try:
-            messages.success(request, action(account_of(request), request.POST, *args, **kwargs))
-        except Refusal as refusal:
+            messages.success(
+                request, action(signed_in_account(request), request.POST, *args, **kwargs)
+            )
+        except RefusalError as refusal:
             messages.error(request, refusal.sentence)
         return redirect("dashboard")
 

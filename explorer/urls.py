@@ -34,12 +34,12 @@ from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
 View = Callable[..., HttpResponseBase]
-API = api.addresses(ROUTES, LIMITS)
+API = api.url_patterns(ROUTES, LIMITS)
 # Every response at these paths is JSON.
 API_PATHS = {re.sub(r"<\w+:(\w+)>", r"{\1}", f"/{url.pattern}") for url in API}
 
 
-def is_of_the_api(path: str) -> bool:
+def is_api_path(path: str) -> bool:
     """Ignores trailing slashes, so that programs get the 404 for them as JSON."""
     path = path.rstrip("/")
     return path in API_PATHS or any(url.pattern.match(path[1:]) for url in API)

@@ -8,23 +8,23 @@ from enum import Enum, auto
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from accounts.shared.errors import UNAVAILABLE, Refusal
+from accounts.shared.errors import UNAVAILABLE, RefusalError
 from accounts.shared.wallets import ChainNotConfiguredError, WalletAnswer
 from explorer.demo.local_node import LocalNode
 from queries.chain import contract_wallets
-from queries.chain.errors import ChainError, RegistryAbsent
-from queries.chain.json_rpc import NodeRefused, NodeUnreachable
-from queries.chain.registry import FactRead, read_now
-from queries.chain.registry_checks import Unfit, l1_seen_now
+from queries.chain.errors import ChainError, RegistryAbsentError
+from queries.chain.json_rpc import JsonRpcError, NodeTransportError
+from queries.chain.registry import FactRead, read_live_fact
+from queries.chain.registry_checks import SetupError, read_visible_l1_block
 from queries.config.registries import Registry
-from queries.config.routes import Routes, RoutesUnreadable, read_routes
-from queries.http.thread_slots import place_to_wait
+from queries.config.routes import Routes, RoutesFileError, read_routes
+from queries.http.thread_slots import thread_slot
 from queries.reading.facts import FactView
 from queries.schema.batch_checks import BatchLimits
 
 try:
     ROUTES = read_routes(settings.ROUTES_FILE)
-except RoutesUnreadable as error:
+except RoutesFileError as error:
     raise ImproperlyConfigured(str(error)) from None
 
 LIMITS = BatchLimits(
@@ -53,13 +53,13 @@ def demo_wallet() -> Iterator[LocalNode]:
     """The demo's node, whose first account is the demo's wallet."""
     try:
         yield LocalNode(settings.DEMO_WALLET_NODE)
-    except (NodeUnreachable, NodeRefused) as error:
-        raise Refusal(
+    except (NodeTransportError, JsonRpcError) as error:
+        raise RefusalError(
             UNAVAILABLE, "The demo wallet's chain does not answer. Start the demo again."
         ) from error
 
 
-class Outcome(Enum):
+class RegistryOutcome(Enum):
     SAME = auto()
     DIFFERS = auto()
     NOT_PROVEN = auto()
@@ -70,46 +70,46 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class RegistryWord:
+class RegistryAnswer:
     """The registry's value at a block, or why it could not be read."""
 
-    outcome: Outcome
+    outcome: RegistryOutcome
     word: str = ""
     block: int = 0
     seconds: int = 0  # until the visitor may ask again
 
 
-def ask_registry(fact: FactView, routes: Routes) -> RegistryWord:
+def ask_registry(fact: FactView, routes: Routes) -> RegistryAnswer:
     """Read the fact from its registry now."""
     registry = routes.registries.get((fact.source, fact.destination))
     if registry is None:
-        return RegistryWord(Outcome.NO_REGISTRY)
+        return RegistryAnswer(RegistryOutcome.NO_REGISTRY)
     read = FactRead(fact.kind, fact.key, fact.block, bytes.fromhex(fact.account[2:]))
     try:
-        with place_to_wait() as is_free:
+        with thread_slot() as is_free:
             if not is_free:
-                return RegistryWord(Outcome.BUSY)
-            block, word = read_now(routes.chains[fact.destination], registry, read)
-    except RegistryAbsent:
-        return RegistryWord(Outcome.NO_REGISTRY)
+                return RegistryAnswer(RegistryOutcome.BUSY)
+            block, word = read_live_fact(routes.chains[fact.destination], registry, read)
+    except RegistryAbsentError:
+        return RegistryAnswer(RegistryOutcome.NO_REGISTRY)
     except ChainError:
-        return RegistryWord(Outcome.NO_ANSWER)
+        return RegistryAnswer(RegistryOutcome.NO_ANSWER)
     if word is None:
-        return RegistryWord(Outcome.NOT_PROVEN, block=block)
+        return RegistryAnswer(RegistryOutcome.NOT_PROVEN, block=block)
     is_same = int.from_bytes(word) == int(fact.word, 16)
-    outcome = Outcome.SAME if is_same else Outcome.DIFFERS
-    return RegistryWord(outcome, f"0x{word.hex()}", block)
+    outcome = RegistryOutcome.SAME if is_same else RegistryOutcome.DIFFERS
+    return RegistryAnswer(outcome, f"0x{word.hex()}", block)
 
 
 def compare_l1(registry: Registry, routes: Routes) -> str:
     """Compare, for visitors, the L1 that an OP-stack chain sees with the route's source."""
     source, destination = routes.chains[registry.source], routes.chains[registry.destination]
     try:
-        with place_to_wait() as is_free:
+        with thread_slot() as is_free:
             if not is_free:
                 return "Others are waiting for nodes right now. Try again in a few seconds."
-            number = l1_seen_now(registry, source, destination)
-    except Unfit as error:
+            number = read_visible_l1_block(registry, source, destination)
+    except SetupError as error:
         return str(error)
     except ChainError as error:
         return f"Nothing can be compared now. {error.sentence}"

@@ -12,15 +12,15 @@ from queries.proving.witnesses import AccountField
 TIMESTAMP = "BLOCK_AT_TIMESTAMP"
 
 
-def shown_name(name: str) -> str:
+def display_name(name: str) -> str:
     """A field's name as it is, a slot with 0x."""
     is_field = name in AccountField.__members__ or name in HeaderField.__members__
     return name if is_field else f"0x{name}"
 
 
-def shown_values(words: Mapping[str, str]) -> dict[str, str]:
+def display_values(words: Mapping[str, str]) -> dict[str, str]:
     """A query's values with 0x; the database stores bare hex digits."""
-    return {shown_name(name): f"0x{word}" for name, word in words.items()}
+    return {display_name(name): f"0x{word}" for name, word in words.items()}
 
 
 # PROPOSER is another name of COINBASE. Answers use the name that the request used.

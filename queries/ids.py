@@ -12,4 +12,4 @@ def is_batch_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-is_event = is_batch_id  # event ids are ULIDs as well
+is_event_id = is_batch_id  # event ids are ULIDs as well

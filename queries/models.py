@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from queries.statuses import BatchStatus
 
-QUEUED = models.Q(look_again__isnull=False)  # condition of the indexes that claims use
+QUEUED = models.Q(due_at__isnull=False)  # condition of the indexes that claims use
 
 
 class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no types at run time
@@ -30,35 +30,35 @@ class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no type
         return None if value is None else bytes(value)
 
 
-class Leased(models.Model):
+class LeasedRow(models.Model):
     """A queue row. One worker at a time holds its lease."""
 
     lease_token = models.CharField(max_length=32, default="", editable=False)
     lease_until = models.DateTimeField(null=True, editable=False)
     # When a worker may claim it; null: not queued.
-    look_again = models.DateTimeField(null=True, db_index=True, editable=False)
+    due_at = models.DateTimeField(null=True, db_index=True, editable=False)
     waits_for = models.TextField(default="")  # a sentence for people
     wait_code = models.CharField(max_length=40, default="")  # the code of that reason
     failures = models.PositiveIntegerField(default=0)  # consecutive
     failing_since = models.DateTimeField(null=True)  # it could be proven since then, and was not
-    order: ClassVar[Combinable] = models.F("look_again")  # of claims
+    order: ClassVar[Combinable] = models.F("due_at")  # of claims
 
     class Meta:
         abstract = True
 
 
-class InTurn(Leased):
+class FairlyQueued(LeasedRow):
     """A queue row that is scheduled fairly between accounts: see `intake.next_turn`."""
 
     turn = models.DateTimeField(default=timezone.now)
     # By the later of both, so that a row which is retried often goes behind the others.
-    order: ClassVar[Combinable] = Greatest("turn", "look_again")
+    order: ClassVar[Combinable] = Greatest("turn", "due_at")
 
     class Meta:
         abstract = True
 
 
-class Batch(InTurn):
+class Batch(FairlyQueued):
     """One accepted request."""
 
     id = models.CharField(max_length=26, primary_key=True)  # a ULID
@@ -83,8 +83,8 @@ class Batch(InTurn):
     webhook_url = models.CharField(max_length=2_000, default="")
     webhook_headers = models.JSONField(default=list)
     # Stored, because lists of batches show them.
-    asked_queries = models.PositiveIntegerField(default=0)
-    asked_blocks = models.PositiveIntegerField(default=0)
+    query_count = models.PositiveIntegerField(default=0)
+    block_count = models.PositiveIntegerField(default=0)
     # Of a rejected batch:
     error_code = models.CharField(max_length=60, default="")
     error_sentence = models.CharField(max_length=1_000, default="")
@@ -105,12 +105,12 @@ class Batch(InTurn):
             models.Index(name="batches_to_by_status", fields=["destination", "status", "-id"]),
             models.Index(
                 name="open_batches_of_an_owner",
-                fields=["owner", "asked_queries"],  # `next_turn` sums these
+                fields=["owner", "query_count"],  # `next_turn` sums these
                 condition=models.Q(ended=None),
             ),
-            models.Index(InTurn.order, "id", name="queued_batches", condition=QUEUED),
+            models.Index(FairlyQueued.order, "id", name="queued_batches", condition=QUEUED),
             models.Index(
-                "destination", InTurn.order, "id", name="batches_queued_to", condition=QUEUED
+                "destination", FairlyQueued.order, "id", name="batches_queued_to", condition=QUEUED
             ),
         ]
 
@@ -118,7 +118,7 @@ class Batch(InTurn):
         return self.id
 
 
-class BlockJob(InTurn):
+class BlockJob(FairlyQueued):
     """One block of a source chain to prove on a destination, for the queries of all accounts."""
 
     source = models.PositiveBigIntegerField()
@@ -139,9 +139,14 @@ class BlockJob(InTurn):
             models.Index(  # for searches
                 name="jobs_by_hash", fields=["block_hash"], condition=~models.Q(block_hash="")
             ),
-            models.Index(InTurn.order, "id", name="queued_jobs", condition=QUEUED),
+            models.Index(FairlyQueued.order, "id", name="queued_jobs", condition=QUEUED),
             models.Index(
-                "source", "destination", InTurn.order, "id", name="jobs_queued_to", condition=QUEUED
+                "source",
+                "destination",
+                FairlyQueued.order,
+                "id",
+                name="jobs_queued_to",
+                condition=QUEUED,
             ),
         ]
 
@@ -152,7 +157,7 @@ class BlockJob(InTurn):
 class SentTransaction(models.Model):
     """A signed transaction. It is stored before it is sent; the same bytes are sent again."""
 
-    jobs = models.ManyToManyField(BlockJob, through="TransactionOfJob", related_name="transactions")
+    jobs = models.ManyToManyField(BlockJob, through="JobTransaction", related_name="transactions")
     chain = models.PositiveBigIntegerField()
     sender = models.CharField(max_length=42)
     nonce = models.PositiveBigIntegerField()
@@ -161,9 +166,9 @@ class SentTransaction(models.Model):
     hashes = models.JSONField(default=list)  # of the first version and all replacements
     max_fee = models.CharField(max_length=64)  # wei per gas
     gas_limit = models.PositiveBigIntegerField()
-    most = models.CharField(max_length=64)  # wei that it may cost
+    max_cost = models.CharField(max_length=64)  # wei that it may cost
     # It records a hash in the registry or hops to a block, and proves no requested fact.
-    prepares = models.BooleanField(default=False)
+    is_preparation = models.BooleanField(default=False)
     hops = models.PositiveSmallIntegerField(default=0)
     signed = models.DateTimeField()
     replaced = models.DateTimeField(null=True)  # last time
@@ -178,7 +183,7 @@ class SentTransaction(models.Model):
     gas_price = models.CharField(max_length=64, default="")
     data_fee = models.CharField(max_length=64, default="")  # for the L1 of an OP-stack chain
     # Mined and deep enough to count; or its nonce was used for something else.
-    settled = models.BooleanField(default=False)
+    confirmed = models.BooleanField(default=False)
     final = models.BooleanField(default=False)  # checked again after its block was final
     last_final_check = models.DateTimeField(null=True)  # null: never checked
 
@@ -190,14 +195,14 @@ class SentTransaction(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(
-                name="transactions_on_their_way",
+                name="unconfirmed_transactions",
                 fields=["chain", "sender", "nonce"],
-                condition=models.Q(settled=False),
+                condition=models.Q(confirmed=False),
             ),
             models.Index(
                 name="transactions_not_final",
                 fields=["chain", "sender", "mined_block"],
-                condition=models.Q(settled=True, final=False),
+                condition=models.Q(confirmed=True, final=False),
             ),
             models.Index(name="transactions_of_a_day", fields=["chain", "sender", "signed"]),
         ]
@@ -212,7 +217,7 @@ class Share(models.Model):
     transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="shares")
     batch = models.ForeignKey(Batch, models.CASCADE, related_name="shares")
     # Wei: its share of what the transaction may cost. The actual cost is split in proportion.
-    most = models.CharField(max_length=64)
+    max_cost = models.CharField(max_length=64)
     paid = models.CharField(max_length=64, default="")  # wei, once the transaction counts
 
     class Meta:
@@ -239,11 +244,11 @@ class SentHash(models.Model):
         return self.hash
 
 
-class TransactionOfJob(models.Model):
+class JobTransaction(models.Model):
     """Links a transaction to a job that it serves. Both may have several."""
 
     job = models.ForeignKey(BlockJob, models.PROTECT, related_name="+")
-    transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="for_jobs")
+    transaction = models.ForeignKey(SentTransaction, models.CASCADE, related_name="job_links")
     proves_header = models.BooleanField(default=False)
     pieces = models.CharField(max_length=64, default="")  # digest of what it proves for the job
     # False once the transaction counts, or is replaced by an empty one.
@@ -263,13 +268,13 @@ class TransactionOfJob(models.Model):
         return f"{self.transaction_id} of {self.job_id}"
 
 
-class KeptProof(models.Model):
+class UnsentProof(models.Model):
     """Calldata that would prove facts of a job. It was not sent, because others proved them first.
 
     The proof file needs it.
     """
 
-    job = models.ForeignKey(BlockJob, models.CASCADE, related_name="kept_proofs")
+    job = models.ForeignKey(BlockJob, models.CASCADE, related_name="unsent_proofs")
     call = BytesField()
 
     def __str__(self) -> str:
@@ -384,7 +389,7 @@ class Attestation(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                name="one_word_a_signer",
+                name="one_attestation_a_signer",
                 fields=["source", "destination", "registry", "block", "signer"],
             )
         ]
@@ -393,7 +398,7 @@ class Attestation(models.Model):
         return f"{self.source} → {self.destination}, block {self.block}, {self.signer}"
 
 
-class WebhookDelivery(Leased):
+class WebhookDelivery(LeasedRow):
     """The webhook of a batch's end. It is retried for about a day."""
 
     id = models.CharField(max_length=26, primary_key=True)  # a ULID, the same for all attempts
@@ -414,8 +419,8 @@ class WebhookDelivery(Leased):
             models.Index(name="deliveries_of_an_owner", fields=["owner", "-id"]),
             models.Index(
                 name="deliveries_to_be_sent",
-                fields=["owner", "look_again", "id"],
-                condition=models.Q(look_again__isnull=False),
+                fields=["owner", "due_at", "id"],
+                condition=models.Q(due_at__isnull=False),
             ),
             models.Index(
                 name="deliveries_in_progress",
@@ -461,7 +466,7 @@ class ChainRecord(models.Model):
     """What provers last saw of a chain."""
 
     chain = models.PositiveBigIntegerField(primary_key=True)
-    looked_at = models.DateTimeField(null=True)  # last poll of its nodes, by any prover
+    polled_at = models.DateTimeField(null=True)  # last poll of its nodes, by any prover
     checked = models.DateTimeField(null=True)  # last check of what seldom changes
     # Its head, which submissions are compared with:
     recorded = models.DateTimeField(null=True)  # null: no head yet
@@ -476,7 +481,7 @@ class ChainRecord(models.Model):
     state_horizons = models.JSONField(default=dict)  # by registry; in seconds
 
     def __str__(self) -> str:
-        return f"{self.chain}, seen {self.looked_at}"
+        return f"{self.chain}, seen {self.polled_at}"
 
 
 class NodeRecord(models.Model):

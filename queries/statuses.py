@@ -12,7 +12,7 @@ class BatchStatus(TextChoices):
 
 
 # Final: a batch never leaves these.
-ENDED = (BatchStatus.DONE, BatchStatus.REJECTED)
+ENDED_STATUSES = (BatchStatus.DONE, BatchStatus.REJECTED)
 
 
 class StepStatus(TextChoices):

@@ -16,9 +16,9 @@ from ulid import ULID
 
 from queries.database import bulk_sql
 from queries.database.clock import shared_now
-from queries.database.daily_counts import FACTS, REJECTED, count, of_done_batches, of_route
+from queries.database.daily_counts import FACTS, REJECTED, count, done_batch_counts, route_facts_key
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
-from queries.statuses import ENDED, BatchStatus, StepName
+from queries.statuses import ENDED_STATUSES, BatchStatus, StepName
 
 log = logging.getLogger("tacitus.prover")
 
@@ -49,7 +49,7 @@ def reject(
     """
     with transaction.atomic():
         ids = list(batches)
-        open_batches = Batch.objects.filter(pk__in=ids).exclude(status__in=ENDED)
+        open_batches = Batch.objects.filter(pk__in=ids).exclude(status__in=ENDED_STATUSES)
         # Rows are locked in the order of their keys, as everywhere, to avoid deadlocks.
         keys = list(open_batches.order_by("pk").select_for_update().values_list("pk", flat=True))
         unproven = Query.objects.filter(batch__in=ids, ended=False)
@@ -62,7 +62,7 @@ def reject(
             error_sentence=failure.sentence[:1_000],
             error_step=failure.step,
             error_retryable=failure.retryable,
-            look_again=None,
+            due_at=None,
         )
         if failing is not None:
             unproven = unproven.filter(pk__in=[query.pk for query in failing])
@@ -113,7 +113,7 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         for query in queries:
             if query.values is None:  # otherwise a reorg undid it, and it was counted before
                 added = len(values[query.pk])
-                route = of_route(query.source, destinations[query.batch_id])
+                route = route_facts_key(query.source, destinations[query.batch_id])
                 facts.update({FACTS: added, route: added})
             query.keep(values[query.pk])
         bulk_sql.update(queries, ["values", "slot_values"])
@@ -127,17 +127,17 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         # A webhook without a body was not sent yet, and will be sent with the new facts.
         outdated = WebhookDelivery.objects.filter(batch__in=corrected, correction=None)
         _create_deliveries(outdated.exclude(body=b"").values_list("batch", "owner", "pk"))
-        count(now, {**facts, **of_done_batches(durations)})
+        count(now, {**facts, **done_batch_counts(durations)})
 
 
 def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
     """End batches without open queries as DONE. Returns how long each of them took."""
     unfinished = Query.objects.filter(batch__in=keys, ended=False).values("batch")
-    done = Batch.objects.filter(~Q(pk__in=unfinished), pk__in=keys).exclude(status__in=ENDED)
-    ended = dict(done.values_list("pk", "submitted"))
-    Batch.objects.filter(pk__in=ended).update(
-        status=BatchStatus.DONE, ended=moment, look_again=None
+    done = Batch.objects.filter(~Q(pk__in=unfinished), pk__in=keys).exclude(
+        status__in=ENDED_STATUSES
     )
+    ended = dict(done.values_list("pk", "submitted"))
+    Batch.objects.filter(pk__in=ended).update(status=BatchStatus.DONE, ended=moment, due_at=None)
     _create_webhooks(list(ended))
     return [moment - submitted for submitted in ended.values()]
 
@@ -156,7 +156,7 @@ def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(
             id=str(ULID()), batch_id=batch, owner_id=owner, corrects_id=corrects, created=now,
-            look_again=now,
+            due_at=now,
         )
         for batch, owner, corrects in rows
     )  # fmt: skip

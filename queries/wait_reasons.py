@@ -24,10 +24,10 @@ class WaitCode(StrEnum):
     NOT_TAKEN = "not_taken", "No prover has taken the batch yet."
     NO_PROVER = "no_prover", "No prover has run for some time; the operator has to start one."
     FEE_BELOW_GAS_PRICE = (
-        "price_asked_again",
+        "fee_below_gas_price",
         "Proving costs more than the fee right now. A batch with a higher fee is sent sooner.",
     )
-    FAULT_OF_OURS = "fault_of_ours", "A prover failed; its log says why."
+    INTERNAL_ERROR = "internal_error", "A prover failed; its log says why."
     # The source chain
     BLOCK_NOT_FINAL = "block_not_final", "The block is not final on its chain yet."
     TIME_NOT_REACHED = ("time_not_reached", "The chain has no block after the requested time yet.")
@@ -50,23 +50,23 @@ class WaitCode(StrEnum):
     )
     NOT_ATTESTED = "not_attested", "Too few signers have attested a block at or above this one."
     HASH_PENDING = (
-        "hash_on_its_way",
+        "hash_pending",
         "A transaction that records a block's hash in the registry is not mined yet.",
     )
-    HOPS_PENDING = ("hops_on_their_way", "A transaction with hops to the block is not mined yet.")
+    HOPS_PENDING = ("hops_pending", "A transaction with hops to the block is not mined yet.")
     HORIZON_PENDING = (
         "horizon_pending",
         "A transaction that proves to the registry that headers lack their state is not mined yet.",
     )
     # The transaction
-    TRANSACTION_PENDING = ("transaction_on_its_way", "The transaction is sent, but not mined yet.")
-    CONCURRENT_PROVER = "lane_busy", "Another prover is working on the same block or batch."
+    TRANSACTION_PENDING = ("transaction_pending", "The transaction is sent, but not mined yet.")
+    CONCURRENT_PROVER = "concurrent_prover", "Another prover is working on the same block or batch."
     FEE_RESERVED = (
-        "fee_held_back",
+        "fee_reserved",
         "The batch's fee is reserved until the cost of an earlier transaction is known.",
     )
     DAILY_BUDGET_SPENT = (
-        "day_spent",
+        "daily_budget_spent",
         "The operator's daily budget is spent. Proving continues as costs get older than 24 hours.",
     )
     # Confirmation
@@ -76,14 +76,17 @@ class WaitCode(StrEnum):
         "One node of the destination is some blocks behind. Others have the facts already.",
     )
     REGISTRY_CONFLICT = (
-        "another_block_suspected",
+        "registry_conflict",
         "The service checks whether the registry holds a different header of this block.",
     )
     REGISTRY_REFUSES = (
         "registry_refuses",
         "The registry rejects the proof. It is tried again a few times.",
     )
-    CHAIN_LEFT = "chain_left", "The destination is no longer configured on this server."
+    DESTINATION_REMOVED = (
+        "destination_removed",
+        "The destination is no longer configured on this server.",
+    )
 
     @property
     def reason(self) -> "Reason":

@@ -22,7 +22,7 @@ SETTABLE = "SettableRegistry"
 SETTABLE_FILE = f"tests/{SETTABLE}.sol"  # its name for the compiler
 
 
-def compiled(sources: Mapping[str, str], settings: Mapping[str, Any]) -> Mapping[str, Any]:
+def compile_cached(sources: Mapping[str, str], settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the output of `run_compiler`. Sources name the compiler's version."""
     key = json.dumps([dict(sources), dict(settings)], sort_keys=True)
     file = BUILDS / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
@@ -38,13 +38,13 @@ def compiled(sources: Mapping[str, str], settings: Mapping[str, Any]) -> Mapping
 
 
 @cache
-def contract_of_tests(name: str) -> bytes:
+def contract_for_tests(name: str) -> bytes:
     """The bytecode of a contract in tests/queries/contracts/sources, except SettableRegistry.
 
     The other sources import nothing and are compiled together.
     """
     files = [file for file in sorted(TEST_SOURCES.glob("*.sol")) if file.stem != SETTABLE]
-    output = compiled({file.name: file.read_text() for file in files}, _QUICK)["contracts"]
+    output = compile_cached({file.name: file.read_text() for file in files}, _QUICK)["contracts"]
     (build,) = (contracts[name] for contracts in output.values() if name in contracts)
     return bytes.fromhex(build["evm"]["bytecode"]["object"])
 
@@ -56,7 +56,7 @@ def example(name: str) -> bytes:
     files = [*sorted(folder.glob("*.sol")), CONTRACTS / "interfaces" / "IFactsRegistry.sol"]
     sources = {f"{file.parent.name}/{file.name}": file.read_text() for file in files}
     settings = {**SETTINGS, "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
-    output = compiled(sources, settings)["contracts"][f"examples/{name}.sol"][name]
+    output = compile_cached(sources, settings)["contracts"][f"examples/{name}.sol"][name]
     return bytes.fromhex(output["evm"]["bytecode"]["object"])
 
 
@@ -72,6 +72,6 @@ def artifact(name: str) -> Artifact:
         return load_artifact(name)
     selection = SETTINGS["outputSelection"]["*"]["*"]
     settings = {**SETTINGS, "outputSelection": {SETTABLE_FILE: {SETTABLE: selection}}}
-    build = compiled(sources_with_settable(), settings)["contracts"][SETTABLE_FILE][SETTABLE]
+    build = compile_cached(sources_with_settable(), settings)["contracts"][SETTABLE_FILE][SETTABLE]
     code, deployed = (build["evm"][part]["object"] for part in ("bytecode", "deployedBytecode"))
     return Artifact(name, tuple(build["abi"]), bytes.fromhex(code), bytes.fromhex(deployed))

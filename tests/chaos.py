@@ -1,4 +1,3 @@
-# ruff: noqa: T201, it prints a report
 """`make chaos`: the service under faults that operators run into, on each database and engine.
 
 `Installation` starts two chains with three nodes each, a web server, two provers, a signer of
@@ -44,7 +43,7 @@ from eth_utils.crypto import keccak
 from tests.rigs.anvil import ETHER, L1_BLOCK, Chain, RpcError, call_data
 from tests.rigs.faulty_node import Node
 from tests.rigs.receiver import receiver
-from tests.rigs.service import OWNERS, SIGNER, Process, Service, accounts, request, until
+from tests.rigs.service import OWNERS, SIGNER, Process, Service, accounts, request, wait_until
 from tests.scenarios.fixtures import SERVER, new_database
 
 DATABASES, ENGINES = ("sqlite", "postgres"), ("embedded", "celery")
@@ -166,7 +165,7 @@ class Installation:
 
     def keep_chains_busy(self, stopped: threading.Event) -> None:
         """Every second, change a balance on both chains and show B a final block of A."""
-        chance = random.Random(self.options.seed)  # noqa: S311
+        chance = random.Random(self.options.seed)
         while not stopped.wait(0.9):
             for chain in self.chains.values():
                 wei = hex(chance.randrange(ETHER))
@@ -210,7 +209,7 @@ class Clients:
 
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
-        self._chance = random.Random(f"batches {installation.options.seed}")  # noqa: S311
+        self._chance = random.Random(f"batches {installation.options.seed}")
         self.batches: list[Batch] = []
 
     def submit_batches(self, stopped: threading.Event) -> None:
@@ -268,7 +267,7 @@ END_CONNECTIONS = (
     "WHERE datname = current_database() AND pid != pg_backend_pid()"
 )
 Fault = Callable[[random.Random], None]  # starts and ends it
-NodeFault = Callable[[Node], None]  # starts it
+NodeError = Callable[[Node], None]  # starts it
 
 
 class Faults:
@@ -298,7 +297,7 @@ class Faults:
 
     def _run_lane(self, lane: int, faults: list[Fault], pause: float, _: threading.Event) -> None:
         """`pause`: average seconds between two faults."""
-        chance = random.Random(f"{self._installation.options.seed} {lane}")  # noqa: S311
+        chance = random.Random(f"{self._installation.options.seed} {lane}")
         remaining: list[Fault] = []
         while not self._ended.is_set():
             remaining = remaining or chance.sample(faults, len(faults))
@@ -360,13 +359,13 @@ class Faults:
     def _node_faults(self, chain: int) -> list[Fault]:
         """All nodes fail, or one fails or lies."""
         nodes, other = self._installation.nodes[chain], self._installation.chains[A + B - chain]
-        failures: list[NodeFault] = [
+        failures: list[NodeError] = [
             Node.hang_up,
             lambda node: node.delay_answers(60),
             lambda node: node.fail_with(429),
             lambda node: node.fail_with(503),
         ]
-        lies: list[NodeFault] = [
+        lies: list[NodeError] = [
             lambda node: node.fall_behind(node.chain.head - 6),
             lambda node: node.impersonate(other),
             Node.drop_transactions,
@@ -378,7 +377,7 @@ class Faults:
         return single + [partial(self._run_node_fault, nodes, NODES, begin) for begin in failures]
 
     def _run_node_fault(
-        self, nodes: list[Node], count: int, begin: NodeFault, chance: random.Random
+        self, nodes: list[Node], count: int, begin: NodeError, chance: random.Random
     ) -> None:
         faulty = chance.sample(nodes, count)
         for node in faulty:
@@ -410,7 +409,7 @@ LIES: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
 )
 
 
-def _node_lie(method: str, field: str, change: Callable[[Any], Any]) -> NodeFault:
+def _node_lie(method: str, field: str, change: Callable[[Any], Any]) -> NodeError:
     def lie(_: list[Any], true: Any) -> Any:
         return true and (true | {field: change(true[field])} if field else change(true))
 
@@ -464,7 +463,7 @@ class Checks:
                 return [answer] if answer.ok else []
             return []
 
-        return until(get_once, what=path)[0]
+        return wait_until(get_once, what=path)[0]
 
     def problems(self) -> Iterator[str]:
         """Run all checks except that of programs."""

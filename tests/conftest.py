@@ -64,8 +64,7 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(
-    django_db_modify_db_settings: None,  # noqa: ARG001  (pytest-django's own)
-    tmp_path_factory: pytest.TempPathFactory,
+    django_db_modify_db_settings: None, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """SQLite in a file, because threads and locks differ in memory."""
     if connection.vendor == "sqlite":
@@ -74,7 +73,7 @@ def django_db_modify_db_settings(
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:  # noqa: ARG001  (pytest-django's own)
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
     with deleting_instead_of_truncating():
         yield
 

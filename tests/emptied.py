@@ -33,7 +33,7 @@ def sql_flush(
     tables: Sequence[str],
     *,
     reset_sequences: bool = False,
-    allow_cascade: bool = False,  # noqa: ARG001  (all tables are emptied anyway)
+    allow_cascade: bool = False,
 ) -> list[str]:
     """Replaces `sql_flush` of Django, which truncates all tables."""
     assert not reset_sequences
@@ -53,5 +53,5 @@ def sql_flush(
         f"LOCK TABLE {', '.join(quoted.values())} IN ACCESS EXCLUSIVE MODE",
         # Before DELETE, because it refuses tables with pending constraint checks.
         *([f"TRUNCATE {', '.join(quoted[table] for table in large)} CASCADE"] if large else []),
-        *(f"DELETE FROM {quoted[table]}" for table in small),  # noqa: S608
+        *(f"DELETE FROM {quoted[table]}" for table in small),
     ]

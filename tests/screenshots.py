@@ -81,7 +81,7 @@ def _take(page: Page, last: Locator, name: str) -> None:
     size = len(page.screenshot(path=file, clip=clip, full_page=True))
     if size > MAX_BYTES:
         sys.exit(f"{file} has {size:,} bytes; a README's picture has at most {MAX_BYTES:,}.")
-    print(f"{file.relative_to(REPOSITORY)}: {size:,} bytes")  # noqa: T201
+    print(f"{file.relative_to(REPOSITORY)}: {size:,} bytes")
 
 
 if __name__ == "__main__":

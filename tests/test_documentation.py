@@ -18,7 +18,7 @@ from accounts.shared import rate_limits
 from accounts.sign_in import attempts, sessions, siwe
 from accounts.views import MAX_BODY
 from explorer.guides.advice import ADVICE
-from explorer.http.middleware import LARGEST_FORM
+from explorer.http.middleware import MAX_FORM_BYTES
 from explorer.pages import facts
 from explorer.wiring import LIMITS
 from queries.api import attestations, estimates
@@ -26,15 +26,15 @@ from queries.api.batch_codes import batch_codes, rejection_codes
 from queries.api.reference import codes_of_batches
 from queries.client import tacitus
 from queries.config.limits import Limits
-from queries.config.measured_costs import MEASURED, WINDOW_CALLS, of_a_balance
+from queries.config.measured_costs import MEASURED, WINDOW_CALLS, balance_cost
 from queries.config.registries import RegistryKind
 from queries.config.routes import CHAIN_KEYS, KEYS_OF_KIND, REGISTRY_KEYS
-from queries.config.routes_file import LONGEST_NAME
+from queries.config.routes_file import MAX_NAME_LENGTH
 from queries.engines import celery, wake
 from queries.prover import loop
 from queries.proving.packing import OSAKA
 from queries.proving.registry_calls import HISTORY_RING
-from queries.schema.strict_json import MOST_DEPTH
+from queries.schema.strict_json import MAX_DEPTH
 from queries.webhooks import deliver, log, post
 from tests.bench.__main__ import NAMES as ROWS
 from tests.environment import SETTINGS_READ
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.no_database
 DOCUMENTS = ("README.md", "SECURITY.md", "explorer/docs/*.md", "templates/docs/*.html")
 SOURCES = ("*.py", "*.sol", "*.yml", "*.html", "Makefile", "run")
 PATH = re.compile(r"(?:(?:GET|POST) )?(/[a-z-]+(?:/[a-z-]+)*/?(?:\.\w+)?)(?:\?.*)?")
-SYSTEM_PATHS = ("/etc", "/opt", "/srv", "/tmp", "/usr", "/var", "/run")  # noqa: S108
+SYSTEM_PATHS = ("/etc", "/opt", "/srv", "/tmp", "/usr", "/var", "/run")
 SETTINGS_WITH_FILES = SETTINGS_READ | {f"{name}_FILE" for name in SETTINGS_READ}
 OTHER_PROGRAMS = {"request_buffers"}
 MAKE_COMMANDS = {"build_contracts"}
@@ -121,17 +121,18 @@ def test_every_command_exists(repository: Path, text: str) -> None:
 
 
 BOUNDS, MAX_DIGITS = Limits(), sys.int_info.default_max_str_digits
-BALANCE_GAS = round(of_a_balance(RegistryKind.NATIVE, 1).gas)
+BALANCE_GAS = round(balance_cost(RegistryKind.NATIVE, 1).gas)
 FIGURES = {
     "SECURITY.md": (
         f"| {settings.REQUESTS_PER_MINUTE} a minute per key,",
         f"| {LIMITS.blocks:,} blocks, {LIMITS.accounts:,} accounts, {LIMITS.slots:,} slots |",
         f"| {LIMITS.body_bytes / 2**20:.0f} MiB, chunked or not",
-        f"| {MAX_BODY // 1024} KiB for sign-in, {LARGEST_FORM:,} bytes for a form,",
-        f" {attestations.MOST_BYTES:,} bytes for an attestation |",
-        f"| {MOST_DEPTH} levels, numbers of at most {MAX_DIGITS:,} digits,",
+        f"| {MAX_BODY // 1024} KiB for sign-in, {MAX_FORM_BYTES:,} bytes for a form,",
+        f" {attestations.MAX_BYTES:,} bytes for an attestation |",
+        f"| {MAX_DEPTH} levels, numbers of at most {MAX_DIGITS:,} digits,",
         f"| {settings.FACTS_PER_DAY:,} a day per account |",
-        f"| {manage.KEYS_OF_AN_ACCOUNT} per account, {manage.MAX_CHANGES_PER_HOUR} changes an hour",
+        f"| {manage.MAX_KEYS_PER_ACCOUNT} per account, "
+        f"{manage.MAX_CHANGES_PER_HOUR} changes an hour",
         f" {attempts.ATTEMPTS_PER_BROWSER} attempts per browser,",
         f" {attempts.ATTEMPTS_PER_WALLET} per wallet",
         f" {attempts.ATTEMPTS_PER_NETWORK} per IP address",
@@ -139,32 +140,32 @@ FIGURES = {
         f" of these {attempts.WALLET_QUERIES_PER_NETWORK} with a contract wallet;",
         f" {attempts.PASSWORDS_PER_NETWORK} per IP address with a password |",
         f"| {sessions.MAX_SESSIONS_PER_ACCOUNT} per account, {sessions.MAX_AGE.days} days |",
-        f"| {estimates.A_MINUTE} a minute per account,",
+        f"| {estimates.LIMIT_PER_MINUTE} a minute per account,",
         f" {estimates.ESTIMATE_SECONDS:.0f} seconds for an",
         f" {estimates.WITNESS_SECONDS:.0f} seconds for a witness |",
         f"| {facts.CHECKS} a minute per IP address |",
-        f"| {attestations.A_MINUTE} requests a minute per IP address |",
-        f"| {post.LOOKUP + post.WHOLE:.0f} seconds, one at a time per account,",
+        f"| {attestations.LIMIT_PER_MINUTE} requests a minute per IP address |",
+        f"| {post.LOOKUP_SECONDS + post.REQUEST_SECONDS:.0f} seconds, one at a time per account,",
         f" {LIMITS.webhook_headers} headers of {LIMITS.webhook_header_bytes // 1024} KiB in all,",
-        f" {deliver.REPLAYS_AN_HOUR} replays an hour |",
-        f"| {BOUNDS.answer_mebibytes} MiB and {BOUNDS.request_timeout:.0f} seconds;",
+        f" {deliver.REPLAYS_PER_HOUR} replays an hour |",
+        f"| {BOUNDS.max_answer_mib} MiB and {BOUNDS.request_timeout:.0f} seconds;",
         f" {BOUNDS.visitor_timeout:.0f} seconds for *Check it now* and wallets |",
     ),
     "explorer/docs/configuration.md": (
-        f"poll the database every {wake.LOOKS_EVERY} seconds.",
-        f"they poll every {celery.LOOKS_EVERY:.0f} seconds.",
+        f"poll the database every {wake.POLL_SECONDS} seconds.",
+        f"they poll every {celery.POLL_SECONDS:.0f} seconds.",
         f"At least {SECRET_KEY_MIN_LENGTH} random characters",
-        f"At least {settings.LEAST_OF_A_TOKEN} random characters",
+        f"At least {settings.MIN_TOKEN_LENGTH} random characters",
         f"| `gas_cap` | `{OSAKA.cap}` |",
         f"| `new_slot_gas` | `{OSAKA.new_slot}` |",
-        f"unique, at most {LONGEST_NAME} characters",
+        f"unique, at most {MAX_NAME_LENGTH} characters",
         f"| `REQUESTS_PER_MINUTE` | `{settings.REQUESTS_PER_MINUTE}` |",
         f"| `FACTS_PER_DAY` | `{settings.FACTS_PER_DAY}` |",
         f"| `BATCH_BODY_BYTES` | `{LIMITS.body_bytes}` |",
         f"| `BATCH_BLOCKS` | `{LIMITS.blocks}` |",
         f"| `BATCH_ACCOUNTS` | `{LIMITS.accounts}` |",
         f"| `BATCH_SLOTS` | `{LIMITS.slots}` |",
-        f"More than {post.MAX_SECONDS:.0f}, which a webhook may take",
+        f"More than {post.MAX_DELIVERY_SECONDS:.0f}, which a webhook may take",
     ),
     "explorer/docs/api.md": (f"one sign-in within {siwe.VALIDITY.seconds // 60} minutes",),
     "explorer/docs/contracts.md": (
@@ -188,16 +189,16 @@ FIGURES = {
         f"{round(MEASURED['gas']['accounts-10']['bytes'], -1):,} bytes of calldata",
     ),
     "explorer/docs/public-networks.md": (
-        f"A request holds up to {BOUNDS.batch_questions} calls",
+        f"A request holds up to {BOUNDS.max_batch_calls} calls",
         f"more than the {HISTORY_RING:,} whose hashes a chain knows",
     ),
     "explorer/docs/running.md": (
-        f"poll the database every {wake.LOOKS_EVERY} seconds.",
+        f"poll the database every {wake.POLL_SECONDS} seconds.",
         f"at most {loop.WEBHOOKS_AT_ONCE + 1} database connections plus one per thread;",
-        f"they poll only every {celery.LOOKS_EVERY:.0f} seconds.",
-        f"and the {post.MAX_SECONDS:.0f} seconds of a webhook",
+        f"they poll only every {celery.POLL_SECONDS:.0f} seconds.",
+        f"and the {post.MAX_DELIVERY_SECONDS:.0f} seconds of a webhook",
     ),
-    "explorer/docs/webhooks.md": (f"with its last {log.ATTEMPTS_SHOWN} attempts",),
+    "explorer/docs/webhooks.md": (f"with its last {log.MAX_ATTEMPTS} attempts",),
 }
 
 

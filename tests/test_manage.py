@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.commands import PRODUCTION, Manage, clean_environment
-from tests.rigs.stub_node import LyingNode, lying_node, stall
+from tests.rigs.stub_node import StubNode, stall, stub_node
 
 pytestmark = pytest.mark.no_database
 
@@ -75,11 +75,11 @@ def test_a_database_that_is_not_migrated_is_one_sentence(manage: Manage, tmp_pat
 def test_ctrl_c_ends_a_command_without_a_traceback(repository: Path, tmp_path: Path) -> None:
     has_started = threading.Event()
 
-    def signal_and_stall(node: LyingNode, question: Any) -> None:
+    def signal_and_stall(node: StubNode, question: Any) -> None:
         has_started.set()
         stall(node, question)
 
-    with lying_node(signal_and_stall) as address:
+    with stub_node(signal_and_stall) as address:
         routes = tmp_path / "routes.toml"
         routes.write_text(f'[chains.1]\nname = "One"\nnodes = ["{address}"]\n')
         command = subprocess.Popen(

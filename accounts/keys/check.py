@@ -12,13 +12,13 @@ from django.utils.cache import patch_vary_headers
 from django.utils.crypto import constant_time_compare
 
 from accounts.keys import manage
-from accounts.keys.text import id_in, key_digest
+from accounts.keys.text import key_digest, parse_key_id
 from accounts.models import Account, ApiKey
 from accounts.shared import errors
-from accounts.shared.errors import Code, Refusal, answer_of
-from accounts.shared.rate_limits import Quota, refuse_above, spend
+from accounts.shared.errors import ErrorCode, RefusalError, error_response
+from accounts.shared.rate_limits import Quota, refuse_over_quota, use_quota
 from accounts.shared.site_address import site_address
-from accounts.shared.wording import counted
+from accounts.shared.wording import format_count
 
 HEADER, AUTHORIZATION, PARAMETER = "api-key", "Authorization", "apiKey"
 MINUTE = 60
@@ -27,7 +27,7 @@ P = ParamSpec("P")
 KeyView = Callable[Concatenate[HttpRequest, ApiKey, P], HttpResponseBase]
 
 
-def with_api_key(view: KeyView[P]) -> Callable[..., HttpResponseBase]:
+def require_api_key(view: KeyView[P]) -> Callable[..., HttpResponseBase]:
     """Pass the request's API key to the view, and add the rate limit's headers to its response."""
 
     @functools.wraps(view)
@@ -35,13 +35,13 @@ def with_api_key(view: KeyView[P]) -> Callable[..., HttpResponseBase]:
         try:
             key = _request_key(request)
             quota = _count_use(key)
-        except Refusal as refusal:
-            return answer_of(refusal)
+        except RefusalError as refusal:
+            return error_response(refusal)
         try:
             _refuse_too_many_requests(quota)
             response = view(request, key, *args, **kwargs)
-        except Refusal as refusal:
-            response = answer_of(refusal)
+        except RefusalError as refusal:
+            response = error_response(refusal)
         for name, value in quota.headers.items():
             response.headers[name] = value
         patch_vary_headers(response, [HEADER, AUTHORIZATION])
@@ -83,9 +83,9 @@ def _key_text_in(request: HttpRequest) -> tuple[str, str]:
     return next(((place, text) for place, text in texts.items() if text), (HEADER, ""))
 
 
-def _key_refusal(code: Code, sentence: str, place: str) -> Refusal:
+def _key_refusal(code: ErrorCode, sentence: str, place: str) -> RefusalError:
     challenge = {"WWW-Authenticate": 'Bearer realm="Tacitus"'}
-    return Refusal(code, sentence, path=place, headers=challenge)
+    return RefusalError(code, sentence, path=place, headers=challenge)
 
 
 def count_request(owner: Account, key_id: str) -> ApiKey:
@@ -102,26 +102,26 @@ def count_request(owner: Account, key_id: str) -> ApiKey:
 
 def count_form(owner: Account) -> None:
     """Count a form that was sent without a key; they share one key's allowance."""
-    quota = spend(f"forms of {owner.pk}", settings.REQUESTS_PER_MINUTE, MINUTE)
-    limit = f"{counted(quota.most, 'form')} a minute without an API key"
+    quota = use_quota(f"forms of {owner.pk}", settings.REQUESTS_PER_MINUTE, MINUTE)
+    limit = f"{format_count(quota.limit, 'form')} a minute without an API key"
     sentence = f"An account may send {limit}, and yours has used them up."
-    refuse_above(quota, errors.TOO_MANY_REQUESTS, sentence)
+    refuse_over_quota(quota, errors.TOO_MANY_REQUESTS, sentence)
 
 
 def _count_use(key: ApiKey) -> Quota:
     """If the database does not answer this raises, and the middleware answers 503."""
-    return spend(manage.subject(key), settings.REQUESTS_PER_MINUTE, MINUTE)
+    return use_quota(manage.usage_subject(key), settings.REQUESTS_PER_MINUTE, MINUTE)
 
 
 def _refuse_too_many_requests(quota: Quota) -> None:
-    limit = f"{counted(quota.most, 'request')} a minute"
+    limit = f"{format_count(quota.limit, 'request')} a minute"
     sentence = f"A key may make {limit}, and this one has used them up."
-    refuse_above(quota, errors.TOO_MANY_REQUESTS, sentence)
+    refuse_over_quota(quota, errors.TOO_MANY_REQUESTS, sentence)
 
 
 def find_key(text: str) -> ApiKey | None:
     """Look a key up by the id in its text, then compare digests; the key may be revoked."""
-    key_id = id_in(text)
+    key_id = parse_key_id(text)
     key = key_id and ApiKey.objects.select_related("owner").filter(pk=key_id).first()
     if not key:
         return None

@@ -11,10 +11,10 @@ from django.utils.crypto import constant_time_compare
 
 from accounts.keys.text import key_digest, key_text, new_id
 from accounts.models import Account, Allowance, ApiKey
-from accounts.shared.errors import KEY_GONE, TOO_MANY_KEY_CHANGES, TOO_MANY_KEYS, Refusal
-from accounts.shared.rate_limits import KEY_SUBJECT, refuse_above, spend
+from accounts.shared.errors import KEY_CHANGED, TOO_MANY_KEY_CHANGES, TOO_MANY_KEYS, RefusalError
+from accounts.shared.rate_limits import KEY_SUBJECT, refuse_over_quota, use_quota
 
-KEYS_OF_AN_ACCOUNT = 20
+MAX_KEYS_PER_ACCOUNT = 20
 MAX_CHANGES_PER_HOUR, HOUR = 20, 3_600
 MAX_REVOKED_KEYS = 50  # that an account keeps
 FIRST_NAME = "First key"
@@ -29,19 +29,19 @@ GRACE_PERIODS = {
 
 def count_change(owner: Account) -> None:
     """Count a key that is created or rotated in a browser; both share one limit."""
-    quota = spend(f"keys of {owner.pk}", MAX_CHANGES_PER_HOUR, HOUR)
+    quota = use_quota(f"keys of {owner.pk}", MAX_CHANGES_PER_HOUR, HOUR)
     sentence = f"An account may create or rotate {MAX_CHANGES_PER_HOUR} keys an hour."
-    refuse_above(quota, TOO_MANY_KEY_CHANGES, sentence)
+    refuse_over_quota(quota, TOO_MANY_KEY_CHANGES, sentence)
 
 
 def add_key(owner: Account, name: str) -> ApiKey:
     with transaction.atomic():
         # Lock the account, so that two concurrent requests cannot exceed the limit.
         Account.objects.select_for_update().get(pk=owner.pk)
-        if owner.keys.filter(revoked_at=None).count() >= KEYS_OF_AN_ACCOUNT:
-            raise Refusal(
+        if owner.keys.filter(revoked_at=None).count() >= MAX_KEYS_PER_ACCOUNT:
+            raise RefusalError(
                 TOO_MANY_KEYS,
-                f"An account has at most {KEYS_OF_AN_ACCOUNT} keys. Revoke one that is not used.",
+                f"An account has at most {MAX_KEYS_PER_ACCOUNT} keys. Revoke one that is not used.",
             )
         key = ApiKey(id=new_id(), owner=owner, name=name)
         key.digest = key_digest(key_text(key.id, key.version, settings.SECRET_KEY))
@@ -117,18 +117,18 @@ def _delete_surplus_revoked(owner: Account) -> None:
     """Keep the newest: creating and revoking keys repeatedly would otherwise fill the table."""
     newest_first = owner.keys.exclude(revoked_at=None).order_by("-revoked_at", "pk")
     surplus = list(newest_first[MAX_REVOKED_KEYS:])
-    Allowance.objects.filter(pk__in=[subject(key) for key in surplus]).delete()
+    Allowance.objects.filter(pk__in=[usage_subject(key) for key in surplus]).delete()
     ApiKey.objects.filter(pk__in=[key.pk for key in surplus]).delete()
 
 
-def subject(key: ApiKey) -> str:
+def usage_subject(key: ApiKey) -> str:
     """The subject of the key's rate limit."""
     return f"{KEY_SUBJECT}{key.id}"
 
 
-def _key_gone() -> Refusal:
-    return Refusal(
-        KEY_GONE,
+def _key_gone() -> RefusalError:
+    return RefusalError(
+        KEY_CHANGED,
         "There is no such key, or it was changed in another window. The list shows what there is.",
     )
 

@@ -31,7 +31,7 @@ def key_text(key_id: str, version: int, server_secret: str) -> str:
     return f"{KEY_PREFIX}{key_id}_{base64.b32encode(secret[:SECRET_BYTES]).decode().lower()}"
 
 
-def id_in(text: str) -> str | None:
+def parse_key_id(text: str) -> str | None:
     """The id in a text that may be a key."""
     match = KEY_PATTERN.fullmatch(text)
     return match[1] if match else None

@@ -12,7 +12,7 @@ def is_migrated() -> bool:
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
 
-def refuse_unmigrated() -> None:
+def require_migrations() -> None:
     """Stop a command before it does anything."""
     if not is_migrated():
         raise CommandError(NOT_MIGRATED)

@@ -12,7 +12,7 @@ from django.http import JsonResponse
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class ErrorCode:
     """An error code; the API guide shows its meaning."""
 
     code: str
@@ -21,7 +21,7 @@ class Code:
     retryable: bool = False
 
 
-class Refusal(Exception):  # noqa: N818
+class RefusalError(Exception):
     """A refused request.
 
     `path` names the invalid value in the request. `detail` adds to sentences that clients compare
@@ -30,7 +30,7 @@ class Refusal(Exception):  # noqa: N818
 
     def __init__(
         self,
-        code: Code,
+        code: ErrorCode,
         sentence: str,
         *,
         path: str = "",
@@ -45,7 +45,7 @@ class Refusal(Exception):  # noqa: N818
         self.headers = dict(headers or {})
 
 
-def answer_of(refusal: Refusal) -> JsonResponse:
+def error_response(refusal: RefusalError) -> JsonResponse:
     content: dict[str, object] = {
         "error": refusal.sentence,
         "code": refusal.code,
@@ -58,60 +58,63 @@ def answer_of(refusal: Refusal) -> JsonResponse:
     return JsonResponse(content, status=refusal.status, headers=headers)
 
 
-_unauthorized = partial(Code, status=HTTPStatus.UNAUTHORIZED)
-_forbidden = partial(Code, status=HTTPStatus.FORBIDDEN)
-used_up = partial(Code, status=HTTPStatus.TOO_MANY_REQUESTS, retryable=True)
-unavailable = partial(Code, status=HTTPStatus.SERVICE_UNAVAILABLE, retryable=True)
+_unauthorized = partial(ErrorCode, status=HTTPStatus.UNAUTHORIZED)
+_forbidden = partial(ErrorCode, status=HTTPStatus.FORBIDDEN)
+rate_limit_code = partial(ErrorCode, status=HTTPStatus.TOO_MANY_REQUESTS, retryable=True)
+unavailable_code = partial(ErrorCode, status=HTTPStatus.SERVICE_UNAVAILABLE, retryable=True)
 
 # Any request
-BAD_REQUEST = Code("bad_request", "The request is not valid HTTP, or has too many parameters.")
-HOST_UNKNOWN = Code("host_unknown", "The Host header names none of this service's hosts.")
+BAD_REQUEST = ErrorCode("bad_request", "The request is not valid HTTP, or has too many parameters.")
+HOST_UNKNOWN = ErrorCode("host_unknown", "The Host header names none of this service's hosts.")
 HTTPS_NEEDED = _forbidden(
     "https_needed", "The request came over plain http, where others can read the key."
 )
 NOT_ALLOWED = _forbidden("not_allowed", "You may not do this.")
-NOTHING_HERE = Code("nothing_here", "There is nothing at this address.", HTTPStatus.NOT_FOUND)
-METHOD_NOT_ALLOWED = Code(
+NOT_FOUND = ErrorCode("not_found", "There is nothing at this address.", HTTPStatus.NOT_FOUND)
+METHOD_NOT_ALLOWED = ErrorCode(
     "method_not_allowed", "The address does not accept this method.", HTTPStatus.METHOD_NOT_ALLOWED
 )
-BODY_TOO_LARGE = Code(
+BODY_TOO_LARGE = ErrorCode(
     "body_too_large", "The body is larger than the limit.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 )
-CONTENT_TYPE_UNSUPPORTED = Code(
+CONTENT_TYPE_UNSUPPORTED = ErrorCode(
     "content_type_unsupported",
     "The body is declared as something other than JSON, or as compressed.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
 )
-FAULT_OF_OURS = Code(
-    "fault_of_ours",
+INTERNAL_ERROR = ErrorCode(
+    "internal_error",
     "An error on our side. It is logged under the request's id.",
     HTTPStatus.INTERNAL_SERVER_ERROR,
     retryable=True,
 )
-UNAVAILABLE = unavailable("unavailable", "The service cannot reach its database.")
+UNAVAILABLE = unavailable_code("unavailable", "The service cannot reach its database.")
 
 # API keys
 KEY_MISSING = _unauthorized("key_missing", "The request has no API key.")
 KEY_UNKNOWN = _unauthorized("key_unknown", "This server did not issue the API key.")
 KEY_REVOKED = _unauthorized("key_revoked", "The API key was revoked.")
 KEY_OWNER_DISABLED = _unauthorized("account_disabled", "The operator disabled the account.")
-TOO_MANY_REQUESTS = used_up(
+TOO_MANY_REQUESTS = rate_limit_code(
     "too_many_requests", "The API key has used up its requests of this minute."
 )
-TOO_MANY_KEYS = Code("too_many_keys", "The account has the maximum number of keys.")
-TOO_MANY_KEY_CHANGES = used_up(
+TOO_MANY_KEYS = ErrorCode("too_many_keys", "The account has the maximum number of keys.")
+TOO_MANY_KEY_CHANGES = rate_limit_code(
     "too_many_key_changes", "The account has created or rotated its maximum of keys in this hour."
 )
-KEY_GONE = Code(
-    "key_gone", "The key belongs to another account, was revoked, or was rotated in another window."
+KEY_CHANGED = ErrorCode(
+    "key_changed",
+    "The key belongs to another account, was revoked, or was rotated in another window.",
 )
 
 # Signing in
-REQUEST_MALFORMED = Code("request_malformed", "A field that sign-in needs is missing or malformed.")
-WRONG_PLACE = Code(
-    "wrong_place", "The page was opened at an address that the operator has not configured."
+REQUEST_MALFORMED = ErrorCode(
+    "request_malformed", "A field that sign-in needs is missing or malformed."
 )
-MESSAGE_REFUSED = Code(
+WRONG_ORIGIN = ErrorCode(
+    "wrong_origin", "The page was opened at an address that the operator has not configured."
+)
+MESSAGE_REFUSED = ErrorCode(
     "message_refused",
     "The message was not issued to this browser, was already used, or has expired.",
     retryable=True,
@@ -119,7 +122,9 @@ MESSAGE_REFUSED = Code(
 CSRF_FAILED = _forbidden(
     "csrf_failed", "The request has a cookie or a CSRF token, and they do not match."
 )
-SIGNATURE_REFUSED = Code("signature_refused", "The signature is not the wallet's.")
-WALLET_UNREACHABLE = unavailable("wallet_unreachable", "The contract wallet could not be queried.")
+SIGNATURE_REFUSED = ErrorCode("signature_refused", "The signature is not the wallet's.")
+WALLET_UNREACHABLE = unavailable_code(
+    "wallet_unreachable", "The contract wallet could not be queried."
+)
 ACCOUNT_DISABLED = _forbidden("account_disabled", "The operator has disabled the account.")
-TOO_MANY_ATTEMPTS = used_up("too_many_attempts", "Too many attempts to sign in.")
+TOO_MANY_ATTEMPTS = rate_limit_code("too_many_attempts", "Too many attempts to sign in.")

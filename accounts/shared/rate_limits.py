@@ -17,8 +17,8 @@ from django.db import connection
 from django.http import HttpRequest
 
 from accounts.models import Allowance
-from accounts.shared.errors import Code, Refusal
-from accounts.shared.wording import counted
+from accounts.shared.errors import ErrorCode, RefusalError
+from accounts.shared.wording import format_count
 
 LOCK_TIMEOUT = 2  # seconds
 
@@ -77,21 +77,21 @@ class Quota:
     """Whether a use was allowed, and how many are left in its window."""
 
     allowed: bool
-    most: int
+    limit: int
     remaining: int
     seconds_left: int
 
     @property
     def headers(self) -> Mapping[str, str]:
         headers = {
-            "RateLimit-Limit": str(self.most),
+            "RateLimit-Limit": str(self.limit),
             "RateLimit-Remaining": str(self.remaining),
             "RateLimit-Reset": str(self.seconds_left),
         }
         return headers if self.allowed else headers | {"Retry-After": str(self.seconds_left)}
 
 
-def spend(subject: str, limit: int, seconds: int, weight: int = 1) -> Quota:
+def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> Quota:
     """Take `weight` of the `limit` uses that `subject` has in a window, if so many are left."""
     parameters: dict[str, str | int] = {
         "subject": subject,
@@ -104,22 +104,25 @@ def spend(subject: str, limit: int, seconds: int, weight: int = 1) -> Quota:
         row = cursor.fetchone()
     if row is None:
         left = _seconds_left(subject, seconds)
-        return Quota(allowed=False, most=limit, remaining=0, seconds_left=left)
+        return Quota(allowed=False, limit=limit, remaining=0, seconds_left=left)
     window_count, start, now, total_count = row
     if total_count == 1:
         _delete_unused(now)
     return Quota(
-        allowed=True, most=limit, remaining=limit - window_count, seconds_left=start + seconds - now
+        allowed=True,
+        limit=limit,
+        remaining=limit - window_count,
+        seconds_left=start + seconds - now,
     )
 
 
-def refuse_above(quota: Quota, code: Code, sentence: str) -> None:
+def refuse_over_quota(quota: Quota, code: ErrorCode, sentence: str) -> None:
     """Refuse the request if its use was not allowed, and say when to try again."""
     if not quota.allowed:
         seconds = quota.seconds_left
         minutes = -(-seconds // MINUTE)
-        wait = counted(minutes, "minute") if minutes > 1 else counted(seconds, "second")
-        raise Refusal(
+        wait = format_count(minutes, "minute") if minutes > 1 else format_count(seconds, "second")
+        raise RefusalError(
             code, f"{sentence} Try again in {wait}.", headers={"Retry-After": str(seconds)}
         )
 
@@ -159,7 +162,7 @@ class KeyUsage:
     last: int | None  # unix seconds
 
 
-def uses(subjects: list[str]) -> dict[str, KeyUsage]:
+def usage_by_subject(subjects: list[str]) -> dict[str, KeyUsage]:
     rows = Allowance.objects.in_bulk(subjects)
     today = database_now() // DAY
     return {

@@ -12,10 +12,10 @@ from enum import Enum, auto
 
 from eth_utils.address import is_checksum_address, to_checksum_address
 
-from accounts.shared.errors import REQUEST_MALFORMED, Refusal
+from accounts.shared.errors import REQUEST_MALFORMED, RefusalError
 
 MIN_ABBREVIATED = 16
-GREATEST_CHAIN_ID = 2**63 - 1  # that the database can store
+MAX_CHAIN_ID = 2**63 - 1  # that the database can store
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Wallet:
         return self.address if self.chain_id is None else f"{self.chain_id}:{self.address}"
 
 
-def shortened(text: str) -> str:
+def short_hash(text: str) -> str:
     """Abbreviate an address or hash to both ends, such as 0xd8dA…6045."""
     return text if len(text) < MIN_ABBREVIATED else f"{text[:6]}…{text[-4:]}"
 
@@ -41,7 +41,7 @@ def wallet_address(value: object) -> str:
         digits = value[2:]
         if digits in {digits.lower(), digits.upper()} or is_checksum_address(value):
             return to_checksum_address(value)
-    raise Refusal(
+    raise RefusalError(
         REQUEST_MALFORMED,
         "An account's address is 0x and 40 hex digits, with the right checksum if it is in mixed "
         "case.",
@@ -53,9 +53,9 @@ def wallet_chain_id(value: object) -> int:
     """Parse a chain id in 0x-hex, as wallets send it, or in decimal."""
     if isinstance(value, str) and re.fullmatch("0x[0-9a-fA-F]{1,16}|[1-9][0-9]{0,18}", value):
         chain_id = int(value, 0)
-        if 1 <= chain_id <= GREATEST_CHAIN_ID:
+        if 1 <= chain_id <= MAX_CHAIN_ID:
             return chain_id
-    raise Refusal(
+    raise RefusalError(
         REQUEST_MALFORMED, "A network's chain id is a text such as 0x1 or 1.", path="chainId"
     )
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 
-def counted(number: int, singular: str, plural: str = "") -> str:
+def format_count(number: int, singular: str, plural: str = "") -> str:
     """Such as `1 block` and `2,048 blocks`."""
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
-def beginning(text: str) -> str:
+def excerpt(text: str) -> str:
     """Limit a node's or client's text to what a sentence quotes."""
     return text[:200]
 
@@ -17,26 +17,26 @@ def beginning(text: str) -> str:
 MAX_TIMESTAMP = 253_402_300_799  # the last second of the year 9999
 
 
-def moment_of(seconds: int) -> datetime | None:
+def to_datetime(seconds: int) -> datetime | None:
     """None above the year 9999: a block may claim any number as its timestamp."""
     return datetime.fromtimestamp(seconds, UTC) if seconds <= MAX_TIMESTAMP else None
 
 
-def utc(moment: datetime) -> str:
+def format_utc(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def spoken(seconds: int) -> str:
+def format_timestamp(seconds: int) -> str:
     """Format any block timestamp, such as 2026-11-20 07:41:03 UTC."""
-    moment = moment_of(seconds)
-    return utc(moment) if moment else f"second {seconds}"
+    moment = to_datetime(seconds)
+    return format_utc(moment) if moment else f"second {seconds}"
 
 
 MAX_QUOTED = 70  # a whole 32-byte word in hex has 66
 _ELLIPSIS = "…"
 
 
-def shortened(text: str, max_length: int = MAX_QUOTED) -> str:
+def truncate_middle(text: str, max_length: int = MAX_QUOTED) -> str:
     """Keep both ends of a long text, because they distinguish addresses and hashes."""
     if len(text) <= max_length:
         return text
@@ -44,24 +44,25 @@ def shortened(text: str, max_length: int = MAX_QUOTED) -> str:
     return f"{text[:-end][: max_length - len(_ELLIPSIS) - end]}{_ELLIPSIS}{text[-end:]}"
 
 
-def legible(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Shorten a text and escape its unprintable characters."""
     escaped = (
-        letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in shortened(text)
+        letter if letter.isprintable() else f"\\u{ord(letter):04x}"
+        for letter in truncate_middle(text)
     )
-    return shortened("".join(escaped))
+    return truncate_middle("".join(escaped))
 
 
-def quoted(text: str) -> str:
-    return f'"{legible(text)}"'
+def quote_text(text: str) -> str:
+    return f'"{escape_unprintable(text)}"'
 
 
-def listed(names: Iterable[object]) -> str:
+def join_names(names: Iterable[object]) -> str:
     *first, last = map(str, names)
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def kind_of(value: object) -> str:
+def json_kind(value: object) -> str:
     """Name the kind of a JSON value, for sentences about an unexpected one."""
     if value is None:
         return "null"

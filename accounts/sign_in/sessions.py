@@ -77,7 +77,7 @@ class SessionStore(DatabaseSessions):
             Session.objects.filter(pk=session_digest(key)).delete()
 
 
-class SeenSessions:
+class SessionActivity:
     """Middleware that stores every five minutes of use, which also extends the session."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -110,7 +110,7 @@ def _store_last_seen(session: SessionStore, now: datetime) -> None:
         log.warning("A session's last use could not be stored.")
 
 
-def account_of(request: HttpRequest) -> Account:
+def signed_in_account(request: HttpRequest) -> Account:
     """The signed-in account; for views that require one."""
     if not isinstance(request.user, Account):
         raise TypeError("the view needs login_required")

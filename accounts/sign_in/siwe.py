@@ -21,7 +21,7 @@ from django.middleware.csrf import get_token
 from django.utils import timezone
 
 from accounts.models import SignInNonce
-from accounts.shared.errors import MESSAGE_REFUSED, WRONG_PLACE, Refusal
+from accounts.shared.errors import MESSAGE_REFUSED, WRONG_ORIGIN, RefusalError
 from accounts.shared.site_address import site_address
 from accounts.shared.wallets import AskWallet, Wallet
 from accounts.sign_in.signatures import check_signature
@@ -60,7 +60,7 @@ def issue(request: HttpRequest, address: str, chain_id: int) -> str:
     return text
 
 
-def check_issued(request: HttpRequest, text: str) -> Wallet:
+def issued_to_wallet(request: HttpRequest, text: str) -> Wallet:
     """Return the wallet that has to sign this message."""
     nonce, _ = _issued_message(request, text)
     return Wallet(nonce.address, nonce.chain_id)
@@ -133,8 +133,8 @@ def _usable_nonce(request: HttpRequest, nonce: str) -> SignInNonce:
     return row
 
 
-def _message_refusal(sentence: str) -> Refusal:
-    return Refusal(MESSAGE_REFUSED, f"{sentence} Sign in again.", path="message")
+def _message_refusal(sentence: str) -> RefusalError:
+    return RefusalError(MESSAGE_REFUSED, f"{sentence} Sign in again.", path="message")
 
 
 COOKIES = {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
@@ -170,6 +170,6 @@ def request_origin(request: HttpRequest) -> str:
     is_own_port = str(urlsplit(site).port or 80) == request.META.get("SERVER_PORT")
     if site in settings.SIGN_IN_ORIGINS or (settings.DEVELOPMENT and is_own_port):
         return site
-    raise Refusal(
-        WRONG_PLACE, f"Sign-in does not work at {site}. Open {site_address(request)}/sign-in."
+    raise RefusalError(
+        WRONG_ORIGIN, f"Sign-in does not work at {site}. Open {site_address(request)}/sign-in."
     )

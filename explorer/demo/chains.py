@@ -10,10 +10,16 @@ from eth_abi.abi import encode
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
-from explorer.demo.local_node import KEEPS_ITS_PAST, LocalNode, local_node
-from queries.chain.json_rpc import NodeRefused, NodeUnreachable
+from explorer.demo.local_node import ARCHIVE_OPTIONS, LocalNode, local_node
+from queries.chain.json_rpc import JsonRpcError, NodeTransportError
 from queries.chain.registry import L1_BLOCK
-from queries.config.registries import FACTORY, Registry, RegistryKind, address_of, deployment
+from queries.config.registries import (
+    FACTORY,
+    Registry,
+    RegistryKind,
+    deployment_calldata,
+    registry_address,
+)
 from queries.contracts.abi import call_data, load_artifact
 
 CHAIN_A, CHAIN_B = 31337, 31338
@@ -24,7 +30,7 @@ BALANCE = 123_456_789 * ETHER // 10**6
 HOLDINGS = (1_000_000 * ETHER, 250_000 * ETHER, 7 * ETHER // 2)
 THRESHOLD = 2  # of the three attesters
 L1_UPDATE_SECONDS = 2.0  # seconds
-OPTIONS = ("--block-time", "1", *KEEPS_ITS_PAST)
+OPTIONS = ("--block-time", "1", *ARCHIVE_OPTIONS)
 
 
 def _new_key() -> str:
@@ -126,8 +132,8 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
     b.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{predeploy.hex()}")
     a.send_together(
         [
-            (FACTORY, deployment(native), 0),
-            (FACTORY, deployment(attested), 0),
+            (FACTORY, deployment_calldata(native), 0),
+            (FACTORY, deployment_calldata(attested), 0),
             (signer, b"", 100 * ETHER),
             (HOLDER, b"", BALANCE),
         ]
@@ -136,16 +142,16 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
     token, *_ = b.send_together(
         [
             (None, load_artifact("DemoToken").bytecode + holdings, 0),
-            (FACTORY, deployment(optimism), 0),
+            (FACTORY, deployment_calldata(optimism), 0),
             (signer, b"", 100 * ETHER),
         ]
     )
     return DemoChains(
         a,
         b,
-        native=address_of(native),
-        attested=address_of(attested),
-        optimism=address_of(optimism),
+        native=registry_address(native),
+        attested=registry_address(attested),
+        optimism=registry_address(optimism),
         token=to_checksum_address(token.contract or ""),
         holders=holders,
     )
@@ -171,5 +177,5 @@ def _copy_blocks(l1: LocalNode, l2: LocalNode, stopped: threading.Event) -> None
             block = l1.block("latest")
             number, hash_ = int(block["number"], 16), bytes.fromhex(block["hash"][2:])
             l2.send(L1_BLOCK, call_data("set(uint64,bytes32)", number, hash_))
-        except (NodeUnreachable, NodeRefused):
+        except (NodeTransportError, JsonRpcError):
             continue  # Programs.check() reports a node that has exited

@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable
+from queries.chain.json_rpc import JsonRpc, JsonRpcError, NodeTransportError
 from queries.config.limits import Limits
 
 PACKAGES = Path(__file__).parents[2] / "queries" / "contracts" / "node_modules" / "@foundry-rs"
 GAS_LIMIT = 16_777_216  # of one transaction (EIP-7825)
 # Options of a source chain: every block is final at once, and the node keeps the states of 20,000
 # blocks, which is more than five hours of one block a second.
-KEEPS_ITS_PAST = ("--slots-in-an-epoch", "1", "--max-persisted-states", "20000")
+ARCHIVE_OPTIONS = ("--slots-in-an-epoch", "1", "--max-persisted-states", "20000")
 
 
-class LocalNodeMissing(Exception):  # noqa: N818
+class LocalNodeMissingError(Exception):
     """The node is not installed on this machine, or does not start."""
 
 
-class TransactionReverted(Exception):  # noqa: N818
+class TransactionRevertedError(Exception):
     """A transaction or call reverted; `data` is the contract's ABI-encoded error."""
 
     def __init__(self, data: bytes) -> None:
@@ -85,11 +85,13 @@ class LocalNode:
     def deploy(self, bytecode: bytes, arguments: bytes = b"") -> str:
         contract = self.send(None, bytecode + arguments).contract
         if contract is None:
-            raise LocalNodeMissing("the node's receipt of a deployment has no contract address")
+            raise LocalNodeMissingError(
+                "the node's receipt of a deployment has no contract address"
+            )
         return contract
 
     def call(self, to: str, data: bytes, block: str = "latest") -> bytes:
-        """Call a contract. Raises TransactionReverted."""
+        """Call a contract. Raises TransactionRevertedError."""
         call = {"to": to, "from": self.payer, "data": f"0x{data.hex()}", "gas": hex(GAS_LIMIT)}
         return self._eth_call(call, block)
 
@@ -112,21 +114,21 @@ class LocalNode:
                     continue
                 if receipt["status"] != "0x1":
                     self._eth_call(transaction)
-                    raise TransactionReverted(b"")
+                    raise TransactionRevertedError(b"")
                 contract, logs = receipt["contractAddress"], tuple(receipt["logs"])
                 return Receipt(hash_, int(receipt["gasUsed"], 16), contract, logs)
-            with suppress(NodeRefused):  # it was mined just now
+            with suppress(JsonRpcError):  # it was mined just now
                 self.rpc.ask("anvil_dropTransaction", hash_)
                 hash_ = self.rpc.ask("eth_sendTransaction", transaction)
             self.rpc.ask("evm_mine")
-        raise NodeUnreachable("the local node has not mined a transaction in time")
+        raise NodeTransportError("the local node has not mined a transaction in time")
 
     def _eth_call(self, call: dict[str, str], block: str = "latest") -> bytes:
         try:
             return bytes.fromhex(self.rpc.ask("eth_call", call, block)[2:])
-        except NodeRefused as error:
+        except JsonRpcError as error:
             if error.data.startswith("0x") or "revert" in str(error):
-                raise TransactionReverted(bytes.fromhex(error.data[2:])) from error
+                raise TransactionRevertedError(bytes.fromhex(error.data[2:])) from error
             raise
 
 
@@ -135,7 +137,7 @@ def local_node(*options: str, hardfork: str = "osaka") -> Iterator[LocalNode]:
     """Run a node at a free port."""
     programs = sorted(PACKAGES.glob("anvil-*/bin/anvil*"))  # npm installs only this platform's
     if not programs:
-        raise LocalNodeMissing("The local Ethereum node is not installed. Run: make contracts")
+        raise LocalNodeMissingError("The local Ethereum node is not installed. Run: make contracts")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -145,7 +147,7 @@ def local_node(*options: str, hardfork: str = "osaka") -> Iterator[LocalNode]:
         "--enable-tx-gas-limit", "--no-cors", *options,
     ]  # fmt: skip
     # In its own session, so that a terminal's Ctrl-C does not end it before its users.
-    process = subprocess.Popen(  # noqa: S603
+    process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
     )
     try:
@@ -160,6 +162,6 @@ def _wait_for_start(process: subprocess.Popen[bytes], url: str) -> LocalNode:
     while time.monotonic() < deadline and process.poll() is None:
         try:
             return LocalNode(url, process)
-        except NodeUnreachable:
+        except NodeTransportError:
             time.sleep(0.02)
-    raise LocalNodeMissing("The local Ethereum node did not start.")
+    raise LocalNodeMissingError("The local Ethereum node did not start.")

@@ -18,7 +18,7 @@ INHERITED_VARIABLES = ("PATH", "HOME", "LANG")  # an operator's settings are not
 START_SECONDS, STOP_SECONDS = 60, 20
 
 
-class DemoFailed(Exception):  # noqa: N818
+class DemoError(Exception):
     """The demo cannot go on; the message is for the user."""
 
 
@@ -54,13 +54,13 @@ class Programs:
         """Run `manage.py` with these arguments to its end."""
         self.start(name, *arguments)
         if self._running.pop(name).wait():
-            raise DemoFailed(f"The {name} failed. {self._last_line(name)}")
+            raise DemoError(f"The {name} failed. {self._last_line(name)}")
 
     def start(self, name: str, *arguments: str, **variables: str) -> None:
         """Start `manage.py` with these arguments; it runs until the end of the demo."""
         with self._log(name).open("wb") as log:
             # In its own session, so that a terminal's Ctrl-C reaches only the demo.
-            self._running[name] = subprocess.Popen(  # noqa: S603
+            self._running[name] = subprocess.Popen(
                 [sys.executable, "manage.py", *arguments],
                 cwd=BASE_DIR,
                 env=self._environment | variables,
@@ -76,19 +76,19 @@ class Programs:
         while not is_ready(self._log(name).read_text()):
             self.check()
             if time.monotonic() > deadline:
-                raise DemoFailed(
+                raise DemoError(
                     f"The {name} did not start within a minute. {self._last_line(name)}"
                 )
             time.sleep(0.05)
 
     def check(self) -> None:
-        """Raise DemoFailed if a program or node has exited."""
+        """Raise DemoError if a program or node has exited."""
         for name, process in self._running.items():
             if process.poll() is not None:
-                raise DemoFailed(f"The {name} {_exit_reason(process)}. {self._last_line(name)}")
+                raise DemoError(f"The {name} {_exit_reason(process)}. {self._last_line(name)}")
         for name, node in self._nodes.items():
             if node.process and node.process.poll() is not None:
-                raise DemoFailed(f"The {name} {_exit_reason(node.process)}.")
+                raise DemoError(f"The {name} {_exit_reason(node.process)}.")
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name.replace(' ', '-')}.log"
@@ -113,5 +113,5 @@ def empty_folder(folder: Path) -> Path:
         folder.mkdir(parents=True)
     except OSError as error:
         path = folder.relative_to(BASE_DIR)
-        raise DemoFailed(f"The demo cannot write to {path}: {error.strerror}.") from None
+        raise DemoError(f"The demo cannot write to {path}: {error.strerror}.") from None
     return folder

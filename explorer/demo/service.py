@@ -9,7 +9,7 @@ import requests
 
 from explorer.demo.chains import CHAIN_A, CHAIN_B, THRESHOLD, DemoChains, Keys
 from explorer.demo.local_node import LocalNode
-from explorer.demo.processes import DemoFailed, Programs
+from explorer.demo.processes import DemoError, Programs
 
 ATTESTER_OPTIONS = ("--watch", "--keep", "--source", str(CHAIN_B), "--destination", str(CHAIN_A))
 
@@ -68,5 +68,5 @@ def _post(url: str, content: dict[str, str]) -> dict[str, Any]:
     response = requests.post(url, json=content, timeout=TIMEOUT)
     body: dict[str, Any] = response.json()
     if not response.ok:
-        raise DemoFailed(f"Signing in was refused: {body.get('error', response.status_code)}")
+        raise DemoError(f"Signing in was refused: {body.get('error', response.status_code)}")
     return body

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from explorer.demo.chains import CHAIN_A, CHAIN_B, HOLDER, TOKEN_BALANCES, DemoChains
 from explorer.demo.local_node import LocalNode
-from explorer.demo.processes import DemoFailed
+from explorer.demo.processes import DemoError
 from queries.client.tacitus import (
     BlockQuery,
     Position,
@@ -135,7 +135,7 @@ def show(service: Tacitus, example: Example, terminal: Terminal, check: Callable
         batch_id = service.submit(example.batch).id
         done = service.wait(batch_id, timeout=DONE_SECONDS, steps=True, progress=print_progress)
     except TacitusError as error:
-        raise DemoFailed(str(error)) from None
+        raise DemoError(str(error)) from None
     seconds = time.monotonic() - started
     terminal.line(f"  {progress_line(done, terminal.width):{terminal.width - 10}}{seconds:5.1f} s")
     compare(example, terminal)
@@ -151,12 +151,12 @@ def _current_line(status: Status, terminal: Terminal) -> str:
 
 
 def compare(example: Example, terminal: Terminal) -> None:
-    """Print both values. Raises DemoFailed if they differ."""
+    """Print both values. Raises DemoError if they differ."""
     proven, actual = example.registry_value(), example.source_value()
     terminal.line(f"    the registry says      {_format_units(proven):>24} {example.unit}")
     terminal.line(f"    the source chain says  {_format_units(actual):>24} {example.unit}")
     if proven != actual:
-        raise DemoFailed("The values differ. This is a bug; please report it.")
+        raise DemoError("The values differ. This is a bug; please report it.")
 
 
 def _head_number(node: LocalNode) -> int:

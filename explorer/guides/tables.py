@@ -8,9 +8,9 @@ from django.conf import settings
 from explorer.guides.advice import ADVICE
 from queries.api import reference
 from queries.api.examples import RouteExample, fill_in
-from queries.config.limits import described
-from queries.config.measured_costs import TOGETHER, calls_of_a_fact, of_a_balance
-from queries.config.networks import NETWORKS, kind_of, provable_after
+from queries.config.limits import limit_views
+from queries.config.measured_costs import MEASURED_ACCOUNTS, balance_cost, calls_per_fact
+from queries.config.networks import NETWORKS, provable_after, route_kind
 from queries.config.registries import RegistryKind, proves_its_code
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
@@ -82,7 +82,7 @@ def _routes_without_signers() -> str:
     rows = (
         (f"{source.title} → {destination.title}", f"`{kind}`", provable_after(source, kind))
         for source, destination in product(NETWORKS.values(), repeat=2)
-        if (kind := kind_of(source, destination)) is not RegistryKind.ATTESTED
+        if (kind := route_kind(source, destination)) is not RegistryKind.ATTESTED
     )
     return reference.table(("route", "kind", "a block can be proven after"), rows)
 
@@ -90,10 +90,10 @@ def _routes_without_signers() -> str:
 def _costs() -> str:
     """Gas of a balance, by kind of route."""
     rows = (
-        (f"`{kind}`", *(f"{round(of_a_balance(kind, count).gas):,}" for count in TOGETHER))
+        (f"`{kind}`", *(f"{round(balance_cost(kind, count).gas):,}" for count in MEASURED_ACCOUNTS))
         for kind in RegistryKind
     )
-    head = ("kind of the route", *(_batch_size(count) for count in TOGETHER))
+    head = ("kind of the route", *(_batch_size(count) for count in MEASURED_ACCOUNTS))
     return reference.table(head, rows)
 
 
@@ -102,13 +102,13 @@ def _batch_size(accounts: int) -> str:
 
 
 def _calls() -> str:
-    rows = ((_batch_size(count), f"{calls_of_a_fact(count):.0f}") for count in TOGETHER)
+    rows = ((_batch_size(count), f"{calls_per_fact(count):.0f}") for count in MEASURED_ACCOUNTS)
     return reference.table(("a balance", "calls, to all chains"), rows)
 
 
 def _routes_limits() -> str:
     """The table `[limits]` of the routes file."""
     rows = (
-        (f"`{limit.name}`", limit.default, limit.allowed, limit.meaning) for limit in described()
+        (f"`{limit.name}`", limit.default, limit.allowed, limit.meaning) for limit in limit_views()
     )
     return reference.table(("name", "default", "allowed", "meaning"), rows)

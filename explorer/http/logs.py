@@ -62,14 +62,14 @@ class JsonLines(logging.Formatter):
 def _redact(value: object) -> object:
     if isinstance(value, Mapping):
         return {
-            strike_out_keys(str(name)): STRUCK if names_a_secret(str(name)) else _redact(member)
+            redact_keys(str(name)): REDACTED if is_secret_name(str(name)) else _redact(member)
             for name, member in value.items()
         }
     if isinstance(value, list | tuple | set | frozenset):
         return [_redact(member) for member in value]
     if value is None or isinstance(value, int) or (isinstance(value, float) and isfinite(value)):
         return value
-    return strike_out_keys(str(value))
+    return redact_keys(str(value))
 
 
 class ReadableLines(logging.Formatter):
@@ -77,15 +77,13 @@ class ReadableLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         time = self.formatTime(record, "%H:%M:%S")
-        message = _escape_controls(strike_out_keys(record.getMessage()))
+        message = _escape_controls(redact_keys(record.getMessage()))
         id_suffix = f"  [{current[-6:]}]" if (current := request_id.get()) else ""
         lines = [f"{time} {record.levelname:8} {message}{id_suffix}"]
         traces = [self.formatException(record.exc_info)] if record.exc_info else []
         traces += [record.stack_info] if record.stack_info else []
         for trace in traces:
-            lines += [
-                f"    {_escape_controls(line)}" for line in strike_out_keys(trace).split("\n")
-            ]
+            lines += [f"    {_escape_controls(line)}" for line in redact_keys(trace).split("\n")]
         return "\n".join(lines)
 
 
@@ -93,27 +91,29 @@ def _escape_controls(text: str) -> str:
     return CONTROL_CHARACTERS.sub(lambda match: repr(match[0])[1:-1], text)
 
 
-STRUCK = "[redacted]"
+REDACTED = "[redacted]"
 SECRET_NAMES = ("apikey", "authorization")
-LONGEST_PATH = 2_000
-LONGEST_TEXT = 20_000
+MAX_PATH_LENGTH = 2_000
+MAX_TEXT_LENGTH = 20_000
 MAX_DECODINGS = 4
 
 
-def strike_out_parameters(path: str) -> str:
+def redact_parameters(path: str) -> str:
     """Redact query parameters whose name or value, however encoded, looks like a key."""
-    location, mark, query = path[:LONGEST_PATH].partition("?")
+    location, mark, query = path[:MAX_PATH_LENGTH].partition("?")
     redacted = location + mark + "&".join(map(_redact_parameter, query.split("&")))
-    return API_KEY.sub(STRUCK, redacted) + _cut_mark(path, LONGEST_PATH)
+    return API_KEY.sub(REDACTED, redacted) + _cut_mark(path, MAX_PATH_LENGTH)
 
 
-def strike_out_keys(text: str) -> str:
+def redact_keys(text: str) -> str:
     """Redact keys, and after a key's name everything up to the next `&` or line."""
-    redacted = SECRET_ASSIGNMENT.sub(rf"\1{STRUCK}", API_KEY.sub(STRUCK, text[:LONGEST_TEXT]))
-    return redacted + _cut_mark(text, LONGEST_TEXT)
+    redacted = SECRET_ASSIGNMENT.sub(
+        rf"\1{REDACTED}", API_KEY.sub(REDACTED, text[:MAX_TEXT_LENGTH])
+    )
+    return redacted + _cut_mark(text, MAX_TEXT_LENGTH)
 
 
-def names_a_secret(text: str) -> bool:
+def is_secret_name(text: str) -> bool:
     letters = "".join(filter(str.isalpha, text)).lower()
     return any(name in letters for name in SECRET_NAMES)
 
@@ -126,10 +126,10 @@ def _redact_parameter(text: str) -> str:
     decoded = text
     for _ in range(MAX_DECODINGS):
         decoded = unquote_plus(decoded)
-    if not names_a_secret(decoded) and KEY_PREFIX not in decoded.lower():
+    if not is_secret_name(decoded) and KEY_PREFIX not in decoded.lower():
         return text
     name, equals, _ = text.partition("=")
-    return f"{name}={STRUCK}" if equals and re.fullmatch(r"[\w.-]+", name) else STRUCK
+    return f"{name}={REDACTED}" if equals and re.fullmatch(r"[\w.-]+", name) else REDACTED
 
 
 ENCODED_PERCENT = "%(?:25){0,3}"  # percent signs may be encoded themselves

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.crypto import constant_time_compare
 
 from accounts.shared import errors as http
-from accounts.shared.errors import Refusal, answer_of
+from accounts.shared.errors import RefusalError, error_response
 from explorer.wiring import ROUTES
 from queries.reading.metrics import Metric, Sample, metrics
 
@@ -53,16 +53,16 @@ class Metrics:
         try:
             _check_access(request)
             budgets = {
-                chain.id: chain.most_a_day
+                chain.id: chain.daily_budget
                 for chain in ROUTES.chains.values()
-                if chain.most_a_day is not None
+                if chain.daily_budget is not None
             }
             service_metrics = metrics(sorted(ROUTES.chains), budgets)
-        except Refusal as refusal:
-            return answer_of(refusal)
+        except RefusalError as refusal:
+            return error_response(refusal)
         except Error:
             log.exception("The database does not answer.")
-            return answer_of(Refusal(http.UNAVAILABLE, "The database does not answer."))
+            return error_response(RefusalError(http.UNAVAILABLE, "The database does not answer."))
         version = Sample(1, {"version": settings.VERSION})
         info = Metric("info", "gauge", "The running version.", (version,))
         lines = (line for metric in (info, *service_metrics) for line in _exposition_lines(metric))
@@ -75,8 +75,8 @@ class Metrics:
 
 def _check_access(request: HttpRequest) -> None:
     if not settings.METRICS_TOKEN:
-        if settings.BEHIND_PROXY or not comes_from_this_machine(request):
-            raise Refusal(
+        if settings.BEHIND_PROXY or not is_from_this_machine(request):
+            raise RefusalError(
                 http.NOT_ALLOWED,
                 "Without METRICS_TOKEN, the metrics cannot be read behind a proxy or from another "
                 "machine. The operator sets it.",
@@ -85,12 +85,12 @@ def _check_access(request: HttpRequest) -> None:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     has_token = constant_time_compare(token.strip(), settings.METRICS_TOKEN)
     if scheme.lower() != "bearer" or not has_token:
-        raise Refusal(
+        raise RefusalError(
             http.NOT_ALLOWED, "The metrics need `Authorization: Bearer` and the operator's token."
         )
 
 
-def comes_from_this_machine(request: HttpRequest) -> bool:
+def is_from_this_machine(request: HttpRequest) -> bool:
     """Check the client's IP address, and Host, which differs for other sites' pages."""
     if any(name.startswith(PROXY_HEADERS) for name in request.META):
         return False

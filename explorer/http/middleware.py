@@ -25,11 +25,11 @@ from ulid import ULID
 
 from accounts.keys.check import AUTHORIZATION, HEADER, PARAMETER
 from accounts.shared import errors as http
-from accounts.shared.errors import Refusal, answer_of
+from accounts.shared.errors import RefusalError, error_response
 from accounts.shared.site_address import site_address
-from explorer.http.logs import request_id, strike_out_parameters
-from explorer.pages.errors import too_much_for_a_batch
-from explorer.urls import PUBLIC_FILES, is_of_the_api
+from explorer.http.logs import redact_parameters, request_id
+from explorer.pages.errors import batch_too_large
+from explorer.urls import PUBLIC_FILES, is_api_path
 from explorer.wiring import LIMITS
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -71,7 +71,7 @@ class RequestLog(BaseMiddleware):
 def _log_request(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
     fields: dict[str, object] = {
         "method": request.method,
-        "path": strike_out_parameters(request.get_full_path()),
+        "path": redact_parameters(request.get_full_path()),
         "status": response.status_code,
         "milliseconds": round(seconds * 1000, 1),
     }
@@ -118,15 +118,15 @@ HTML, JSON = "text/html", "application/json"
 
 class JsonErrors(BaseMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        is_api = is_of_the_api(request.path)
+        is_api = is_api_path(request.path)
         response = self.get_response(request)
         status = response.status_code
         if status >= HTTPStatus.BAD_REQUEST and not _is_json(response) and _wants_json(request):
             response = _as_json_error(request, response)
         elif status == HTTPStatus.MOVED_PERMANENTLY and is_api:
             # No redirect: a POST would become a GET, and the next key would come over http again.
-            response = answer_of(
-                Refusal(
+            response = error_response(
+                RefusalError(
                     http.HTTPS_NEEDED,
                     "The request came over plain http, where others can read the key. Use "
                     f"{settings.SITE_URL}.",
@@ -148,12 +148,12 @@ class JsonErrors(BaseMiddleware):
             log.error("The database does not answer.", exc_info=error)
             refusal = _unavailable()
             if _wants_json(request):
-                return answer_of(refusal)
+                return error_response(refusal)
             # Rendered without the request, whose account would be read from the database.
             page = render_to_string("503.html", {"request_id": request_id.get()})
             return HttpResponse(page, status=refusal.status, headers=refusal.headers)
         if isinstance(error, RequestDataTooBig) and _wants_json(request):
-            return answer_of(_too_large())
+            return error_response(_too_large())
         return None
 
 
@@ -165,7 +165,7 @@ def _wants_json(request: HttpRequest) -> bool:
     # request.GET would raise if there are too many parameters.
     has_parameter = f"{PARAMETER}=" in request.META.get("QUERY_STRING", "")
     has_key = has_parameter or not {HEADER, AUTHORIZATION}.isdisjoint(request.headers)
-    if is_of_the_api(request.path) or request.content_type == JSON or has_key:
+    if is_api_path(request.path) or request.content_type == JSON or has_key:
         return True
     if "HX-Request" in request.headers:  # htmx on our pages accepts anything, but needs HTML
         return False
@@ -174,7 +174,7 @@ def _wants_json(request: HttpRequest) -> bool:
 
 
 def _as_json_error(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    json_response = answer_of(_refusal_for_status(request, response))
+    json_response = error_response(_refusal_for_status(request, response))
     json_response.status_code = response.status_code
     for name in ("Allow", "Retry-After"):
         if name in response:
@@ -184,13 +184,13 @@ def _as_json_error(request: HttpRequest, response: HttpResponse) -> HttpResponse
     return json_response
 
 
-def _refusal_for_status(request: HttpRequest, response: HttpResponse) -> Refusal:
+def _refusal_for_status(request: HttpRequest, response: HttpResponse) -> RefusalError:
     api_guide = f"{site_address(request)}/docs/api lists all addresses."
     match response.status_code:
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return _too_large()
         case HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
-            return Refusal(
+            return RefusalError(
                 http.CONTENT_TYPE_UNSUPPORTED,
                 "Bodies in multipart/form-data are not accepted. Send a batch as "
                 "application/json, and a form as application/x-www-form-urlencoded.",
@@ -199,7 +199,7 @@ def _refusal_for_status(request: HttpRequest, response: HttpResponse) -> Refusal
         case HTTPStatus.SERVICE_UNAVAILABLE:
             return _unavailable()
         case HTTPStatus.NOT_FOUND:
-            code, sentence = http.NOTHING_HERE, f"There is nothing at this address. {api_guide}"
+            code, sentence = http.NOT_FOUND, f"There is nothing at this address. {api_guide}"
         case HTTPStatus.METHOD_NOT_ALLOWED:
             code, methods = http.METHOD_NOT_ALLOWED, response.get("Allow", "")
             sentence = f"This address does not accept {request.method}; it accepts {methods}."
@@ -212,22 +212,22 @@ def _refusal_for_status(request: HttpRequest, response: HttpResponse) -> Refusal
                 "with SITE_URL and EXTRA_HOSTS."
             )
         case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            code = http.FAULT_OF_OURS
+            code = http.INTERNAL_ERROR
             sentence = (
                 "Something broke on our side. The operator finds it in the log by the request's "
                 f"id, {request_id.get()}."
             )
         case _:
             code, sentence = http.BAD_REQUEST, f"This request could not be understood. {api_guide}"
-    return Refusal(code, sentence)
+    return RefusalError(code, sentence)
 
 
-def _too_large() -> Refusal:
-    return Refusal(http.BODY_TOO_LARGE, "The body is larger than the limit.")
+def _too_large() -> RefusalError:
+    return RefusalError(http.BODY_TOO_LARGE, "The body is larger than the limit.")
 
 
-def _unavailable() -> Refusal:
-    return Refusal(
+def _unavailable() -> RefusalError:
+    return RefusalError(
         http.UNAVAILABLE,
         "The service cannot reach its database at the moment. Try again in a few seconds.",
         headers={"Retry-After": "5"},
@@ -235,24 +235,24 @@ def _unavailable() -> Refusal:
 
 
 FORM, FORM_WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-data"
-LARGEST_FORM = 20_000  # bytes; the form of a new batch may have more
+MAX_FORM_BYTES = 20_000  # bytes; the form of a new batch may have more
 
 
 class RequestBodies(BaseMiddleware):
     """Refuses a form by its length and type before it is read. The API has its own limits."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if is_of_the_api(request.path):
+        if is_api_path(request.path):
             return self.get_response(request)
         if request.content_type == FORM_WITH_FILES:
             return render(request, "415.html", status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         is_batch = request.path in {reverse("new-batch"), reverse("check-new-batch")}
         is_small_form = request.content_type == FORM and not is_batch
-        limit = LARGEST_FORM if is_small_form else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        limit = MAX_FORM_BYTES if is_small_form else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         if _content_length(request) <= limit:
             return self.get_response(request)
         if is_batch:
-            return too_much_for_a_batch(request, LIMITS)
+            return batch_too_large(request, LIMITS)
         return render(request, "413.html", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
 

@@ -14,16 +14,16 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from accounts.shared.errors import Refusal, answer_of
-from accounts.sign_in.sessions import account_of
+from accounts.shared.errors import RefusalError, error_response
+from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of
 from queries.ids import is_batch_id
 from queries.reading import batches as reading
 from queries.reading import progress
-from queries.reading.batches import is_own
+from queries.reading.batches import owns_batch
 from queries.reading.progress import BlockProgress, Progress
-from queries.reading.proof_file import proof_of
+from queries.reading.proof_file import build_proof_file
 from queries.reading.view_models import BatchView, QueryPage
 from queries.wait_reasons import Reason
 
@@ -109,7 +109,7 @@ def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse
     may_cancel = (
         not page.has_ended
         and request.user.is_authenticated
-        and is_own(account_of(request), batch_id)
+        and owns_batch(signed_in_account(request), batch_id)
     )
     return render(request, "batch.html", {"page": page, "links": links, "may_cancel": may_cancel})
 
@@ -152,10 +152,10 @@ def _batch_page(
 
     `linked_place`: turn to the page of this query and open it.
     """
-    batch = reading.batch(batch_id)
+    batch = reading.batch_view(batch_id)
     if batch is None:
         raise Http404
-    whole, first_block = progress.progress_of(batch), _place_parameter(request, "blocks") or 0
+    whole, first_block = progress.batch_progress(batch), _place_parameter(request, "blocks") or 0
     if open_blocks is None:
         default = whole.blocks if whole.queries <= MAX_QUERIES_IN_OPEN_BLOCKS else ()
         open_blocks = {block.key: block.first for block in default}
@@ -167,7 +167,7 @@ def _batch_page(
             open_queries = frozenset({linked_place})
     visible = whole.blocks[first_block : first_block + BLOCKS_PER_PAGE]
     firsts = {block: open_blocks[block.key] for block in visible if block.key in open_blocks}
-    rows = progress.queries_of_blocks(batch, firsts, most=QUERIES_PER_PAGE)
+    rows = progress.block_query_pages(batch, firsts, limit=QUERIES_PER_PAGE)
     blocks = tuple(_block_part(batch, block, rows.get(block.key)) for block in visible)
     mark = _digest(batch, whole.steps, whole.lost)
     return BatchPage(batch, whole, blocks, mark, open_queries, first_block)
@@ -186,8 +186,8 @@ def _open_queries(request: HttpRequest) -> frozenset[int]:
 
 
 def query(request: HttpRequest, batch_id: str, place: int, links: PageLinks) -> HttpResponse:
-    batch = reading.batch(batch_id)
-    query = reading.query_at(batch, place) if batch else None
+    batch = reading.batch_view(batch_id)
+    query = reading.find_query(batch, place) if batch else None
     if batch is None or query is None:
         raise Http404
     context = {
@@ -208,8 +208,8 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     if status not in {"", *reading.STATUSES}:
         raise Http404
     cursor = cursor_of(request, lambda text: (text,) if is_batch_id(text) else None)
-    page = reading.batches(
-        status=status, destination=destination, cursor=cursor, most=BATCHES_PER_PAGE
+    page = reading.listed_batches(
+        status=status, destination=destination, cursor=cursor, limit=BATCHES_PER_PAGE
     )
     return render(
         request,
@@ -228,11 +228,11 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 
 def batch_proof(_request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponseBase:
-    if reading.batch(batch_id) is None:
+    if reading.batch_view(batch_id) is None:
         raise Http404
     try:
-        file = proof_of(batch_id, links.routes)
-    except Refusal as refusal:
-        return answer_of(refusal)
+        file = build_proof_file(batch_id, links.routes)
+    except RefusalError as refusal:
+        return error_response(refusal)
     name = f"tacitus-{batch_id}-proof.json"
     return FileResponse(file, as_attachment=True, filename=name, content_type="application/json")

@@ -7,23 +7,23 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wording import counted
+from accounts.shared.wording import format_count
 from explorer.pages.charts import balance_chart
 from explorer.pages.facts import check_wait_seconds
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of, numbers
 from explorer.wiring import compare_l1
-from queries.config.registries import Registry, RegistryKind, proves_its_code, time_text
+from queries.config.registries import Registry, RegistryKind, format_time, proves_its_code
 from queries.proving.registry_calls import HISTORY_RING
 from queries.reading import chain_objects as reading
-from queries.reading.figures import HeadView, heads_of, state_horizon
+from queries.reading.figures import HeadView, chain_heads, state_horizon
 
 ROWS_PER_PAGE = 50
 
 
 def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:
     """A block without queries has a page too, if its chain is configured."""
-    block = reading.block(chain, number)
+    block = reading.block_view(chain, number)
     queries = reading.queries_of_block(chain, number, cursor_of(request, numbers(1)), ROWS_PER_PAGE)
     if not queries.rows and not block.registries and chain not in links.routes.chains:
         raise Http404
@@ -49,15 +49,17 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     if request.path.rpartition("/")[2] != checksummed:
         query = request.GET.urlencode()
         return redirect(reverse("account", args=[checksummed]) + (f"?{query}" if query else ""))
-    account = reading.account(checksummed, links.sources)
+    account = reading.account_view(checksummed, links.sources)
     chain = selected_chain(request, account)
     if chain is None:
         return render(request, "account.html", {"links": links, "account": account})
-    chart = balance_chart(reading.balances_of(checksummed, chain))
+    chart = balance_chart(reading.account_balances(checksummed, chain))
     table_open = "table" in request.GET
     if table_open and chart and request.headers.get("HX-Request"):
         return render(request, "parts/figure_table.html", {"chart": chart})
-    facts = reading.facts_of(checksummed, chain, cursor_of(request, numbers(2)), FACTS_PER_PAGE)
+    facts = reading.account_queries(
+        checksummed, chain, cursor_of(request, numbers(2)), FACTS_PER_PAGE
+    )
     fetch_table = chart and len(chart.rows) > MAX_INLINE_ROWS and not table_open
     return render(
         request,
@@ -87,7 +89,7 @@ def selected_chain(request: HttpRequest, account: reading.AccountView) -> int | 
 
 
 def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks) -> HttpResponse:
-    transaction = reading.transaction(chain, f"0x{digits}")
+    transaction = reading.transaction_view(chain, f"0x{digits}")
     if transaction is None:
         raise Http404
     cursor = cursor_of(request, numbers(1))
@@ -154,7 +156,7 @@ def proof_window_text(head: HeadView | None) -> str:
         return NOT_MEASURED
     if window < 0:
         return "no block"
-    return f"the last {counted(window, 'block')}{' or more' if window >= HISTORY_RING else ''}"
+    return f"the last {format_count(window, 'block')}{' or more' if window >= HISTORY_RING else ''}"
 
 
 def reach_text(registry: Registry, links: PageLinks, source_head: HeadView | None) -> str:
@@ -169,12 +171,12 @@ def reach_text(registry: Registry, links: PageLinks, source_head: HeadView | Non
 def lowered_horizon_text(registry: Registry, heads: Mapping[int, HeadView]) -> str:
     """The time up to which accounts can be proven, if it is before the registry's horizon."""
     horizon = state_horizon(registry, heads)
-    return time_text(horizon) if horizon < registry.horizon else ""
+    return format_time(horizon) if horizon < registry.horizon else ""
 
 
 def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     chains = links.routes.chains
-    heads = heads_of(chains)
+    heads = chain_heads(chains)
     facts = reading.facts_by_route()
     registries = [
         (
@@ -205,7 +207,7 @@ def _l1_comparison(request: HttpRequest, registry: Registry, links: PageLinks) -
     if registry.kind is not RegistryKind.OPTIMISM or "compare" not in request.GET:
         return ""
     if seconds := check_wait_seconds(request):
-        return f"Too many checks. Compare again in {counted(seconds, 'second')}."
+        return f"Too many checks. Compare again in {format_count(seconds, 'second')}."
     return compare_l1(registry, links.routes)
 
 
@@ -222,7 +224,7 @@ def registry(
     registry = registry_or_404(destination, address, links)
     if request.path.rpartition("/")[2] != registry.address:
         return redirect("registry", destination, registry.address)
-    heads = heads_of([registry.source, registry.destination])
+    heads = chain_heads([registry.source, registry.destination])
     blocks = reading.blocks_of_registry(
         registry.source, registry.destination, cursor_of(request, numbers(1)), ROWS_PER_PAGE
     )
@@ -234,12 +236,12 @@ def registry(
             "registry": registry,
             "proves_its_code": proves_its_code(registry),
             "l1_comparison": _l1_comparison(request, registry, links),
-            "until": time_text(registry.valid_until) if registry.signers else "",
+            "until": format_time(registry.valid_until) if registry.signers else "",
             "trust": trust_text(registry, links),
-            "horizon": time_text(registry.horizon),
+            "horizon": format_time(registry.horizon),
             "accounts_until": lowered_horizon_text(registry, heads),
             "reach": reach_text(registry, links, heads.get(registry.source)),
-            "record": reading.record_of(registry.source, registry.destination),
+            "record": reading.route_record(registry.source, registry.destination),
             "source_head": heads.get(registry.source),
             "destination_head": heads.get(registry.destination),
             "blocks": blocks,

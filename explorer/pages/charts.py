@@ -8,9 +8,9 @@ from django.utils.safestring import SafeString
 
 from explorer.pages.formatting import format_wei, intcomma, quantity
 from explorer.pages.svg import Bar, Measure, Point, bar_chart, step_chart
-from queries.database.daily_counts import WITHIN
+from queries.database.daily_counts import DURATION_BOUNDS
 from queries.reading.chain_objects import Balance
-from queries.reading.figures import Brought, Figures, Took, within_which
+from queries.reading.figures import DurationCounts, Figures, PeriodResults, duration_bound
 
 MAX_TICK_LENGTH = 14
 BALANCE_NOTE = "Each dot is proven; the balance between two dots is not."
@@ -73,7 +73,7 @@ def _balance_title(balances: Sequence[Balance]) -> str:
 
 
 NO_BOUND = "longer"
-Days = Mapping[date, Brought]
+Days = Mapping[date, PeriodResults]
 
 
 def figure_charts(figures: Figures) -> tuple[Chart, ...]:
@@ -119,7 +119,7 @@ def _batches_chart(days: Days) -> Chart:
     return Chart("batches", title, picture, ("day", "DONE", "REJECTED"), rows)
 
 
-def _durations_chart(took: Took) -> Chart:
+def _durations_chart(took: DurationCounts) -> Chart:
     bars = [
         Bar(_bound_phrase(bound), bound_text(bound), batches) for bound, batches in took.items()
     ]
@@ -136,11 +136,11 @@ def _durations_chart(took: Took) -> Chart:
     )
 
 
-def _durations_title(took: Took) -> str:
+def _durations_title(took: DurationCounts) -> str:
     """The times within which half and nine tenths of the batches were DONE."""
     count = sum(took.values())
-    half, nine_tenths, slowest = (within_which(took, share) for share in (0.5, 0.9, 1))
-    longer = f"more than {bound_text(WITHIN[-1])}"
+    half, nine_tenths, slowest = (duration_bound(took, share) for share in (0.5, 0.9, 1))
+    longer = f"more than {bound_text(DURATION_BOUNDS[-1])}"
     if not count:
         return "No batch was DONE in these days"
     if half is None:
@@ -158,7 +158,7 @@ def _durations_title(took: Took) -> str:
 
 
 def _gas_chart(days: Days) -> Chart:
-    bars = [_day_bar(day, brought.gas_of_a_fact) for day, brought in days.items()]
+    bars = [_day_bar(day, brought.gas_per_fact) for day, brought in days.items()]
     gas = sum(brought.gas for brought in days.values())
     facts = sum(brought.facts for brought in days.values())
     title = "No facts yet"

@@ -7,8 +7,8 @@ from hashlib import sha256
 
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wallets import shortened
-from accounts.shared.wording import moment_of, utc
+from accounts.shared.wallets import short_hash
+from accounts.shared.wording import format_utc, to_datetime
 from queries.amounts import exact_amount, gwei, short_amount
 from queries.proving.bundles import FactKind
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
@@ -114,7 +114,7 @@ def _amount(wei: int, currency: str) -> DecodedValue:
 
 
 def _hash(digits: str, remark: str = "") -> DecodedValue:
-    return DecodedValue(shortened(f"0x{digits}"), f"0x{digits}", remark=remark)
+    return DecodedValue(short_hash(f"0x{digits}"), f"0x{digits}", remark=remark)
 
 
 def _header_field(name: str, number: int) -> DecodedValue:
@@ -147,14 +147,14 @@ def _coinbase(number: int) -> DecodedValue:
     if number >= PLAUSIBLE_ADDRESSES.stop:
         return _hash(f"{number:064x}")
     address = to_checksum_address(number.to_bytes(20, "big"))
-    return DecodedValue(shortened(address), address, address=address)
+    return DecodedValue(short_hash(address), address, address=address)
 
 
 def _moment(seconds: int) -> DecodedValue:
-    moment = moment_of(seconds)
+    moment = to_datetime(seconds)
     if moment is None:
         return _number(seconds)
-    text = utc(moment)
+    text = format_utc(moment)
     return DecodedValue(text, text, (Reading("unix seconds", f"{seconds}"),), moment=moment)
 
 
@@ -174,7 +174,7 @@ def _extra_data(number: int) -> DecodedValue:
     exact = f"0x{content.hex()}"
     if text := _printable(content):
         return _plain(f"“{text}”", Reading("bytes", exact), remark=remark)
-    return DecodedValue(shortened(exact), exact, remark=remark)
+    return DecodedValue(short_hash(exact), exact, remark=remark)
 
 
 HEADER_FIELDS: Mapping[str, Callable[[int], DecodedValue]] = {
@@ -208,13 +208,13 @@ def _slot(number: int) -> DecodedValue:
     has_all_bits_set = not number & (number + 1)
     if number in PLAUSIBLE_ADDRESSES and not has_all_bits_set:
         address = to_checksum_address(number.to_bytes(20, "big"))
-        return DecodedValue(shortened(address), address, readings, "If it is an address.")
+        return DecodedValue(short_hash(address), address, readings, "If it is an address.")
     if number == MAX_WORD:
         remark = "The largest number that a slot can hold."
         return _plain("2^256 - 1", number_reading, remark=remark)
     if number >= MIN_HASH:
-        return DecodedValue(shortened(plain), f"0x{number:064x}", (number_reading,))
-    short = decimal if number < MAX_SHORT_NUMBER else shortened(plain)
+        return DecodedValue(short_hash(plain), f"0x{number:064x}", (number_reading,))
+    short = decimal if number < MAX_SHORT_NUMBER else short_hash(plain)
     return DecodedValue(short, decimal, (hex_reading,))
 
 

@@ -8,10 +8,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.errors import NOT_ALLOWED, REQUEST_MALFORMED, Refusal
+from accounts.shared.errors import NOT_ALLOWED, REQUEST_MALFORMED, RefusalError
 from accounts.sign_in import siwe
-from accounts.views import content_of, json_view, text_in
-from explorer.http.metrics import comes_from_this_machine
+from accounts.views import json_body, json_view, text_field
+from explorer.http.metrics import is_from_this_machine
 from explorer.wiring import demo_wallet
 
 
@@ -29,15 +29,15 @@ def account(request: HttpRequest) -> dict[str, object]:
 @json_view
 def sign(request: HttpRequest) -> dict[str, object]:
     _refuse_other_machines(request)
-    text = text_in(content_of(request), "message")
-    message = siwe.check_issued(request, text)
+    text = text_field(json_body(request), "message")
+    message = siwe.issued_to_wallet(request, text)
     with demo_wallet() as wallet:
         if message.address != to_checksum_address(wallet.payer):
-            raise Refusal(REQUEST_MALFORMED, "The demo wallet signs only for its own account.")
+            raise RefusalError(REQUEST_MALFORMED, "The demo wallet signs only for its own account.")
         return {"signature": wallet.sign_text(text)}
 
 
 def _refuse_other_machines(request: HttpRequest) -> None:
     """The demo's `serve` listens on localhost only; this also covers other servers."""
-    if not comes_from_this_machine(request):
-        raise Refusal(NOT_ALLOWED, "The demo wallet is for the machine that the demo runs on.")
+    if not is_from_this_machine(request):
+        raise RefusalError(NOT_ALLOWED, "The demo wallet is for the machine that the demo runs on.")

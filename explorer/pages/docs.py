@@ -11,7 +11,7 @@ from accounts.shared.site_address import site_address
 from explorer.guides import render as guides
 from explorer.guides.tables import guide_tables
 from queries.api.examples import route_example
-from queries.config.registries import RegistryKind, artifact_of, router_artifact
+from queries.config.registries import RegistryKind, registry_artifact, router_artifact
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 
@@ -83,5 +83,5 @@ def abi(_request: HttpRequest, name: str) -> HttpResponse:
     """The ABI of a kind of registry, or of the router."""
     if name != "router" and name not in set(RegistryKind):
         raise Http404
-    contract = router_artifact() if name == "router" else artifact_of(RegistryKind(name))
+    contract = router_artifact() if name == "router" else registry_artifact(RegistryKind(name))
     return JsonResponse(contract.abi, safe=False)

@@ -17,7 +17,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.lists import OLDER_PARAMETER, cursor_of, numbers
 from queries.reading import batches, chain_objects
 from queries.reading import facts as portions
-from queries.reading.facts import Portion, ProvenFact, facts_of_batch
+from queries.reading.facts import FactPage, ProvenFact, read_batch_facts
 from queries.reading.pagination import Cursor
 
 COLUMNS = (
@@ -83,9 +83,9 @@ WRITERS: dict[str, Writer] = {"csv": csv_chunks, "json": json_chunks}
 def batch_facts(
     _request: HttpRequest, batch_id: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
-    if batches.batch(batch_id) is None:
+    if batches.batch_view(batch_id) is None:
         raise Http404
-    return facts_file(facts_of_batch(batch_id), links, form, f"tacitus-{batch_id}")
+    return facts_file(read_batch_facts(batch_id), links, form, f"tacitus-{batch_id}")
 
 
 def account_facts(
@@ -93,17 +93,17 @@ def account_facts(
 ) -> StreamingHttpResponse:
     """Facts of the chain in the URL, or of the one that the account's page shows."""
     cursor, checksummed = _file_cursor(request), to_checksum_address(address)
-    chain = selected_chain(request, chain_objects.account(checksummed, links.sources))
+    chain = selected_chain(request, chain_objects.account_view(checksummed, links.sources))
     if chain is None:
         return facts_file((), links, form, f"tacitus-{checksummed}")
-    portion = portions.of_account(checksummed, chain, cursor)
+    portion = portions.account_fact_page(checksummed, chain, cursor)
     return _portion_file(request, portion, links, form, f"tacitus-{checksummed}-on-{chain}")
 
 
 def block_facts(
     request: HttpRequest, chain: int, number: int, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
-    portion = portions.of_block(chain, number, _file_cursor(request))
+    portion = portions.block_fact_page(chain, number, _file_cursor(request))
     return _portion_file(request, portion, links, form, f"tacitus-{chain}-block-{number}")
 
 
@@ -111,7 +111,9 @@ def registry_facts(
     request: HttpRequest, destination: int, address: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
     registry = registry_or_404(destination, address, links)
-    portion = portions.of_registry(registry.source, registry.destination, _file_cursor(request))
+    portion = portions.registry_fact_page(
+        registry.source, registry.destination, _file_cursor(request)
+    )
     name = f"tacitus-{registry.source}-to-{registry.destination}"
     return _portion_file(request, portion, links, form, name)
 
@@ -125,7 +127,7 @@ def facts_file(
 
 
 def _portion_file(
-    request: HttpRequest, portion: Portion, links: PageLinks, form: str, name: str
+    request: HttpRequest, portion: FactPage, links: PageLinks, form: str, name: str
 ) -> StreamingHttpResponse:
     """A file whose name has the cursor, and whose `Link` header leads to the next file."""
     if cursor := request.GET.get(OLDER_PARAMETER, ""):

@@ -9,8 +9,8 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from accounts.shared.errors import CSRF_FAILED, Refusal, answer_of
-from accounts.views import is_for_accounts, signed_out_meanwhile
+from accounts.shared.errors import CSRF_FAILED, RefusalError, error_response
+from accounts.views import needs_account, redirect_signed_out
 from explorer.http.logs import request_id
 from queries.schema.batch_checks import BatchLimits
 
@@ -20,16 +20,16 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return render(request, page, status=400)
 
 
-def untrusted_form(request: HttpRequest, **_: str) -> HttpResponse:
+def csrf_failure(request: HttpRequest, **_: str) -> HttpResponse:
     """A sign-in or sign-out in another window invalidates the CSRF token of an open form."""
     if request.path.startswith(reverse("new-batch")) and request.headers.get("HX-Request"):
         name = "signed_in_again" if request.user.is_authenticated else "signed_out"
         return _form_notice(request, name)
-    if not request.user.is_authenticated and is_for_accounts(request.path):
-        return signed_out_meanwhile(request)
+    if not request.user.is_authenticated and needs_account(request.path):
+        return redirect_signed_out(request)
     if request.content_type == "application/json":
-        return answer_of(
-            Refusal(
+        return error_response(
+            RefusalError(
                 CSRF_FAILED,
                 "The request has a cookie or a CSRF token, so it counts as a browser's, and they "
                 "do not match. A program sends neither.",
@@ -38,7 +38,7 @@ def untrusted_form(request: HttpRequest, **_: str) -> HttpResponse:
     return render(request, "403_csrf.html", status=403)
 
 
-def too_much_for_a_batch(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
+def batch_too_large(request: HttpRequest, limits: BatchLimits) -> HttpResponse:
     context = {"limits": limits}
     if request.headers.get("HX-Request"):
         return _form_notice(request, "too_large", context)

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounts.shared.rate_limits import client_network, spend
+from accounts.shared.rate_limits import client_network, use_quota
 from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
 from explorer.pages.links import PageLinks
 from explorer.pages.snippets import snippets
-from explorer.wiring import Outcome, RegistryWord, ask_registry
+from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
 from queries.reading import batches
-from queries.reading.facts import FactView, facts_of
+from queries.reading.facts import FactView, query_facts
 from queries.reading.view_models import QueryView
 
 MAX_SUMMARIZED_VALUES = 20  # a list of queries with thousands of slots would take too long
@@ -40,7 +40,7 @@ def fact_line(fact: FactView, links: PageLinks) -> FactLine:
 def fact_lines(
     query: QueryView, destination: int, links: PageLinks, *, first: int = 0, most: int
 ) -> FactLines:
-    facts = facts_of(query, destination)
+    facts = query_facts(query, destination)
     return FactLines(
         tuple(fact_line(fact, links) for fact in facts[first : first + most]),
         len(facts),
@@ -53,7 +53,7 @@ def result_summary(query: QueryView, destination: int, links: PageLinks) -> str:
     """The query's result if it is a single value; otherwise empty."""
     if len(query.values) > MAX_SUMMARIZED_VALUES:
         return ""
-    facts = facts_of(query, destination)
+    facts = query_facts(query, destination)
     if proves_no_account(facts):
         return "no such account"
     return fact_line(facts[0], links).decoded.short if len(facts) == 1 else ""
@@ -64,7 +64,7 @@ CHECKS, WINDOW = 20, 60  # per network of visitors, in seconds
 
 def check_wait_seconds(request: HttpRequest) -> int:
     """Count a check that asks nodes; returns 0, or the seconds until the visitor may repeat it."""
-    spent = spend(f"registry check from {client_network(request)}", CHECKS, WINDOW)
+    spent = use_quota(f"registry check from {client_network(request)}", CHECKS, WINDOW)
     return 0 if spent.allowed else spent.seconds_left
 
 
@@ -80,11 +80,11 @@ def check(
 ) -> HttpResponse:
     fact, context = _fact_context(batch_id, place, name, links)
     if seconds := check_wait_seconds(request):
-        answer = RegistryWord(Outcome.TOO_OFTEN, seconds=seconds)
+        answer = RegistryAnswer(RegistryOutcome.TOO_OFTEN, seconds=seconds)
     else:
         answer = ask_registry(fact, links.routes)
     context["check"] = answer
-    if answer.outcome is Outcome.DIFFERS:
+    if answer.outcome is RegistryOutcome.DIFFERS:
         context["registry_line"] = fact_line(replace(fact, word=answer.word), links)
     return render(request, _fact_template(request, "check_answer"), context)
 
@@ -92,9 +92,9 @@ def check(
 def _fact_context(
     batch_id: str, place: int, name: str, links: PageLinks
 ) -> tuple[FactView, dict[str, object]]:
-    batch = batches.batch(batch_id)
-    query = batches.query_at(batch, place) if batch else None
-    facts = facts_of(query, batch.destination) if batch and query else ()
+    batch = batches.batch_view(batch_id)
+    query = batches.find_query(batch, place) if batch else None
+    facts = query_facts(query, batch.destination) if batch and query else ()
     fact = next((fact for fact in facts if fact.name == name), None)
     if fact is None:
         raise Http404

@@ -14,7 +14,7 @@ def intcomma(number: int) -> str:
 def quantity(number: int, forms: str) -> str:
     """`3 queries` of "query,queries"; a word without a comma takes an s."""
     singular, _, plural = forms.partition(",")
-    return wording.counted(number, singular, plural)
+    return wording.format_count(number, singular, plural)
 
 
 def format_wei(amount: int, currency: str = "ETH") -> str:
@@ -35,5 +35,5 @@ def age(seconds: float) -> str:
     if distance < 1:
         return "now"
     length, unit = next((pair for pair in UNITS if distance >= pair[0]), (1, "second"))
-    text = wording.counted(distance // length, unit)
+    text = wording.format_count(distance // length, unit)
     return f"{text} ago" if seconds > 0 else f"in {text}"

@@ -7,7 +7,7 @@ from django.urls.converters import IntConverter, StringConverter
 
 from queries.config.registries import Registry
 from queries.config.routes import Routes
-from queries.reading.pagination import GREATEST
+from queries.reading.pagination import MAX_BIGINT
 from queries.schema.bodies import ADDRESS
 
 
@@ -72,7 +72,7 @@ class WholeNumber(IntConverter):
     regex = "0|[1-9][0-9]{0,18}"
 
     def to_python(self, value: str) -> int:
-        if int(value) > GREATEST:
+        if int(value) > MAX_BIGINT:
             raise ValueError(value)  # Django answers 404
         return int(value)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest
 
-from queries.reading.pagination import Cursor, Slice, numbers_of
+from queries.reading.pagination import Cursor, Page, parse_cursor
 
 CURSOR_PARAMETERS = OLDER_PARAMETER, NEWER_PARAMETER = "before", "after"
 Key = tuple[int | str, ...]
@@ -41,17 +41,17 @@ def chain_parameter(request: HttpRequest, name: str) -> int | None:
     text = request.GET.get(name, "")
     if not text:
         return None
-    if (chain := numbers_of(text, 1)) is None:
+    if (chain := parse_cursor(text, 1)) is None:
         raise Http404
     return chain[0]
 
 
 def numbers(count: int) -> Callable[[str], Key | None]:
     """A parser for `cursor_of`: keys of `count` numbers."""
-    return lambda text: numbers_of(text, count)
+    return lambda text: parse_cursor(text, count)
 
 
-def adjacent_pages(request: HttpRequest, page: Slice[Any]) -> AdjacentPages:
+def adjacent_pages(request: HttpRequest, page: Page[Any]) -> AdjacentPages:
     is_first = request.GET.keys().isdisjoint(CURSOR_PARAMETERS)
     return AdjacentPages(
         older=_page_url(request, OLDER_PARAMETER, page.older) if page.older else "",

@@ -23,11 +23,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.keys import manage
 from accounts.keys.check import count_request
-from accounts.reading import KeyChoice, keys_to_choose
-from accounts.shared.errors import Refusal
-from accounts.shared.wording import spoken
-from accounts.sign_in.sessions import account_of
-from explorer.pages.errors import too_much_for_a_batch
+from accounts.reading import KeyChoice, key_choices
+from accounts.shared.errors import RefusalError
+from accounts.shared.wording import format_timestamp
+from accounts.sign_in.sessions import signed_in_account
+from explorer.pages.errors import batch_too_large
 from explorer.pages.links import PageLinks
 from explorer.pages.new_batch_form import NewBatch, Part, WrittenBatch, read_form, write_batch
 from queries.api.batches import submit_batch
@@ -35,7 +35,7 @@ from queries.api.estimates import BlockEstimateResponse, EstimateResponse, estim
 from queries.config.routes import Chain
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.reading.figures import HeadView, heads_of
+from queries.reading.figures import HeadView, chain_heads
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.strict_json import read_json
 
@@ -50,8 +50,8 @@ READINESS = {
 }
 # Replacements of the API's sentences, by code and kind of field.
 FORM_SENTENCES = {
-    ("nothing_asked", "account"): "Name an account, or choose fields of the block's header.",
-    ("nothing_asked", "props"): "Choose fields or slots of the account.",
+    ("empty_request", "account"): "Name an account, or choose fields of the block's header.",
+    ("empty_request", "props"): "Choose fields or slots of the account.",
     ("selector_malformed", "block"): (
         "A block is a number, such as 5186021, or a time in UTC, such as 2026-11-20 07:41."
     ),
@@ -68,7 +68,7 @@ _HOLDER = re.compile(r" in data\.\S*(?=: )")
 _SELECTOR = re.compile(r"(block|timestamp):([0-9]{1,20})\b")
 
 
-def form_sentence(refusal: Refusal, name: str) -> str:
+def form_sentence(refusal: RefusalError, name: str) -> str:
     """The refusal's sentence in the words of the form, for the field `name`."""
     kind, sentence = name.partition("-")[0], refusal.sentence
     if (refusal.code, kind) in FORM_SENTENCES:
@@ -85,7 +85,7 @@ def form_sentence(refusal: Refusal, name: str) -> str:
 
 def _selector_text(match: re.Match[str]) -> str:
     number = int(match[2])
-    return f"block {number:,}" if match[1] == "block" else spoken(number)
+    return f"block {number:,}" if match[1] == "block" else format_timestamp(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class NewBatchPage:
     site_url: str
     keys: tuple[KeyChoice, ...]
     heads: Mapping[int, HeadView]
-    refusal: Refusal | None = None
+    refusal: RefusalError | None = None
     refusal_sentence: str = ""  # in the words of the form
     estimate: EstimateResponse | None = None
     errors: dict[str, str] = field(default_factory=dict)  # by field
@@ -199,7 +199,7 @@ class NewBatchPage:
     def is_proven(self) -> bool:
         return all(block.readiness == "PROVEN" for block, *_ in self.blocks)
 
-    def add_refusal(self, refusal: Refusal) -> "NewBatchPage":
+    def add_refusal(self, refusal: RefusalError) -> "NewBatchPage":
         name = self.batch_request.field_for(refusal)
         sentence = form_sentence(refusal, name)
         errors = {name: sentence} if name else {}
@@ -208,7 +208,7 @@ class NewBatchPage:
     @property
     def has_input(self) -> bool:
         """False if the only error is that a part is still blank."""
-        is_empty = self.refusal and self.refusal.code == "nothing_asked"
+        is_empty = self.refusal and self.refusal.code == "empty_request"
         return not (is_empty and any(part.is_blank for part in self.form.parts))
 
     def add_estimate(self, estimate: EstimateResponse) -> "NewBatchPage":
@@ -261,7 +261,7 @@ def new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> Ht
         )
     page = _new_batch_page(request, read_form(request.POST), links, limits)
     if len(page.json) > limits.body_bytes:
-        return too_much_for_a_batch(request, limits)
+        return batch_too_large(request, limits)
     chosen, _, number = request.POST.get("do", "").partition("-")
     match chosen:
         case "submit":
@@ -286,7 +286,7 @@ def check_new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits)
         return render(request, "new_batch/signed_out.html")
     page = _new_batch_page(request, read_form(request.POST), links, limits)
     if len(page.json) > limits.body_bytes:
-        return too_much_for_a_batch(request, limits)
+        return batch_too_large(request, limits)
     checked = _check(request, page)
     # No errors about fields that the user has not reached yet.
     context = {"page": checked if checked.has_input else page, "links": links}
@@ -298,7 +298,7 @@ def _new_batch_page(
 ) -> NewBatchPage:
     form = replace(form, idempotency_key=form.idempotency_key or _new_idempotency_key())
     site_url = f"{request.scheme}://{request.get_host()}"
-    keys, heads = keys_to_choose(account_of(request)), heads_of(links.routes.chains.keys())
+    keys, heads = key_choices(signed_in_account(request)), chain_heads(links.routes.chains.keys())
     return NewBatchPage(form, links, limits, site_url, keys, heads)
 
 
@@ -319,18 +319,18 @@ def _check(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
         if not page.keys:
             read_batch(page.body, routes, limits)
             return page
-        key = count_request(account_of(request), page.form.key)
+        key = count_request(signed_in_account(request), page.form.key)
         return page.add_estimate(estimate_batch(key, page.body, routes, limits))
-    except Refusal as refusal:
+    except RefusalError as refusal:
         return page.add_refusal(refusal)
 
 
 def _submit(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     form, routes = page.form, page.links.routes
     try:
-        key = count_request(account_of(request), form.key)
+        key = count_request(signed_in_account(request), form.key)
         batch = submit_batch(key, page.body, form.idempotency_key, routes, page.limits)
-    except Refusal as refusal:
+    except RefusalError as refusal:
         # The key belongs to another batch, so this form needs a new one.
         if refusal.code.startswith("idempotency_key"):
             page = replace(page, form=replace(form, idempotency_key=_new_idempotency_key()))
@@ -341,10 +341,10 @@ def _submit(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
 
 
 def _create_key(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:
-    owner = account_of(request)
+    owner = signed_in_account(request)
     try:
         manage.count_change(owner)
         key = manage.add_key(owner, manage.FIRST_NAME)
-    except Refusal as refusal:
+    except RefusalError as refusal:
         return page.add_refusal(refusal)
-    return replace(page, keys=keys_to_choose(owner), form=replace(page.form, key=key.id))
+    return replace(page, keys=key_choices(owner), form=replace(page.form, key=key.id))

@@ -13,8 +13,8 @@ from typing import Any
 from django.core.exceptions import BadRequest
 from django.http import QueryDict
 
-from accounts.shared.errors import Refusal
-from queries.schema.paths import WHOLE_BODY, Place
+from accounts.shared.errors import RefusalError
+from queries.schema.paths import WHOLE_BODY, JsonPath
 
 # A part has at most 30 fields, and Django reads at most 1,000 fields of a form.
 MAX_PARTS = 30
@@ -23,7 +23,7 @@ _PART = re.compile("[0-9]{1,6}")
 _GROUPED_NUMBER = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?: ?UTC|Z)?", re.ASCII)
 _SLOT_SEPARATORS = re.compile(r"[\s,;\"']+")
-# A `nothing_asked` refusal has the path of the parent of the empty field.
+# A `empty_request` refusal has the path of the parent of the empty field.
 _EMPTY_CHILD = {"block": "account", "account": "props"}
 
 
@@ -102,11 +102,11 @@ class WrittenBatch:
     content: dict[str, Any]
     fields: dict[str, str] = field(default_factory=dict)  # by path
 
-    def field_for(self, refusal: Refusal) -> str:
+    def field_for(self, refusal: RefusalError) -> str:
         """The field that a refusal is about; empty if none is."""
         name = self.field_at_path(refusal.path)
         kind, dash, number = name.partition("-")
-        if refusal.code == "nothing_asked" and refusal.path in self.fields:
+        if refusal.code == "empty_request" and refusal.path in self.fields:
             kind = _EMPTY_CHILD.get(kind, kind)
         return f"{kind}{dash}{number}"
 
@@ -119,7 +119,7 @@ class WrittenBatch:
         )
         return self.fields.get(max(ancestors, key=len, default=""), "")
 
-    def record(self, place: Place, name: str) -> None:
+    def record(self, place: JsonPath, name: str) -> None:
         """Keep the first field for a path."""
         self.fields.setdefault(place.path, name)
 
@@ -143,30 +143,30 @@ def write_batch(form: NewBatch) -> WrittenBatch:
 
 
 def _write_part(part: Part, data: dict[str, Any], written: WrittenBatch) -> None:
-    chain = WHOLE_BODY.inside("data").inside(part.source)
+    chain = WHOLE_BODY.child("data").child(part.source)
     selector = selector_of(part.block)
-    here = chain.inside(selector)
+    here = chain.child(selector)
     block = data.setdefault(part.source, {}).setdefault(selector, {})
     written.record(chain, f"source-{part.number}")
     written.record(here, f"block-{part.number}")
     if part.header:
-        written.record(here.inside("header"), f"header-{part.number}")
+        written.record(here.child("header"), f"header-{part.number}")
         _extend(block, "header", part.header)
     account = part.account.strip()
     slots = list(filter(None, _SLOT_SEPARATORS.split(part.slots)))
     if not account and not slots:  # props alone are the form's default
         return
     entry = block.setdefault("accounts", {}).setdefault(account, {})
-    here = here.inside("accounts").inside(account)
+    here = here.child("accounts").child(account)
     written.record(here, f"account-{part.number}")
     if part.props:
-        written.record(here.inside("props"), f"props-{part.number}")
+        written.record(here.child("props"), f"props-{part.number}")
         _extend(entry, "props", part.props)
     if slots:
         _extend(entry, "slots", slots)
-        written.record(here.inside("slots"), f"slots-{part.number}")
+        written.record(here.child("slots"), f"slots-{part.number}")
         for index in range(len(entry["slots"])):
-            written.record(here.inside("slots").inside(index), f"slots-{part.number}")
+            written.record(here.child("slots").child(index), f"slots-{part.number}")
 
 
 def _extend(entry: dict[str, Any], name: str, more: Iterable[str]) -> None:

@@ -16,7 +16,7 @@ from eth_utils.address import to_checksum_address
 from explorer.pages.links import PageLinks
 from queries.ids import is_batch_id
 from queries.reading import search
-from queries.reading.pagination import GREATEST
+from queries.reading.pagination import MAX_BIGINT
 
 MAX_LENGTH = 300
 # Crockford's base 32 reads O, I and L as digits.
@@ -70,11 +70,13 @@ def interpretations(text: str, links: PageLinks) -> Iterator[Interpretation]:
     if numbered_block:
         number, chain = numbered_block
         candidates = links.routes.chains if chain is None else [chain]
-        hits = [_block_hit(*block, links) for block in search.blocks_numbered(number, candidates)]
+        hits = [
+            _block_hit(*block, links) for block in search.blocks_with_number(number, candidates)
+        ]
         empty = _block_hit(chain, number, links) if chain is not None else None
         yield Interpretation("the number of a block", hits, empty, is_requestable=True)
     elif len(lower) <= _MAX_NAME_LENGTH and _NAME.fullmatch(lower):
-        hits = [_account_hit(address) for address in search.accounts_named(lower)]
+        hits = [_account_hit(address) for address in search.accounts_with_name(lower)]
         yield Interpretation("the name of an account", hits, is_requestable=True)
     if lower in chains:
         url = f"{reverse('routes')}#chain-{chains[lower]}"
@@ -106,7 +108,7 @@ def _block_numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, 
         name, number = " ".join(words[:end]), " ".join(words[end:])
         if _NUMBER.fullmatch(number) and (not name or name in chains):
             block = int(re.sub("[^0-9]", "", number))
-            if block <= GREATEST:
+            if block <= MAX_BIGINT:
                 yield block, chains[name] if name else None
 
 

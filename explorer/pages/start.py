@@ -11,8 +11,7 @@ from django.utils import timezone
 from explorer.pages.charts import figure_charts
 from explorer.pages.formatting import MINUTE, age
 from explorer.pages.links import PageLinks
-from queries.reading.batches import ListedBatch
-from queries.reading.batches import batches as listed_batches
+from queries.reading.batches import ListedBatch, listed_batches
 from queries.reading.figures import figures
 
 NEWEST_BATCHES = 10
@@ -28,7 +27,7 @@ class NewestBatches:
 
 
 def newest_batches(now: datetime) -> NewestBatches:
-    batches = listed_batches(status="", destination=None, cursor=None, most=NEWEST_BATCHES).rows
+    batches = listed_batches(status="", destination=None, cursor=None, limit=NEWEST_BATCHES).rows
     content = [
         (batch.id, batch.status, batch.queries, _rough_age(now, batch.submitted))
         for batch in batches

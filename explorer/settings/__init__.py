@@ -23,7 +23,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 
 env = Environment(os.environ)
-LEAST_OF_A_TOKEN = 20  # characters
+MIN_TOKEN_LENGTH = 20  # characters
 
 # Development or production
 
@@ -109,7 +109,7 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "accounts.sign_in.sessions.SeenSessions",
+    "accounts.sign_in.sessions.SessionActivity",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -165,15 +165,15 @@ SIGN_IN_ORIGINS = [
 OPERATORS = env.wallets("OPERATORS")
 # Only for the demo: signs in any browser on this machine as the node's first account.
 DEMO_WALLET_NODE = env.local_node("DEMO_WALLET_NODE", allowed=DEVELOPMENT)
-REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, least=1)
-FACTS_PER_DAY = env.number("FACTS_PER_DAY", 1_000_000, least=1)
+REQUESTS_PER_MINUTE = env.number("REQUESTS_PER_MINUTE", 600, minimum=1)
+FACTS_PER_DAY = env.number("FACTS_PER_DAY", 1_000_000, minimum=1)
 
 # The API's limits
 
-BATCH_BODY_BYTES = env.number("BATCH_BODY_BYTES", 1_048_576, least=1, most=8 * 2**20)
-BATCH_BLOCKS = env.number("BATCH_BLOCKS", 100, least=1)
-BATCH_ACCOUNTS = env.number("BATCH_ACCOUNTS", 1_000, least=1)
-BATCH_SLOTS = env.number("BATCH_SLOTS", 5_000, least=1)
+BATCH_BODY_BYTES = env.number("BATCH_BODY_BYTES", 1_048_576, minimum=1, maximum=8 * 2**20)
+BATCH_BLOCKS = env.number("BATCH_BLOCKS", 100, minimum=1)
+BATCH_ACCOUNTS = env.number("BATCH_ACCOUNTS", 1_000, minimum=1)
+BATCH_SLOTS = env.number("BATCH_SLOTS", 5_000, minimum=1)
 API_CORS = env.flag("API_CORS", default=True)
 # Django's limit on all bodies must not be below that of batches.
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, BATCH_BODY_BYTES)
@@ -189,7 +189,7 @@ if PROVER_ENGINE == "CELERY" and not CELERY_BROKER:
     )
 if CELERY_BROKER and not is_broker(CELERY_BROKER):
     raise ImproperlyConfigured(f"CELERY_BROKER is not a broker's address. {broker_hint}")
-PROVER_LEASE_SECONDS = env.number("PROVER_LEASE_SECONDS", 60, least=1)
+PROVER_LEASE_SECONDS = env.number("PROVER_LEASE_SECONDS", 60, minimum=1)
 WEBHOOKS_TO_PRIVATE = env.flag("WEBHOOKS_TO_PRIVATE")
 ROUTES_FILE = Path(routes_file) if (routes_file := env.text("ROUTES_FILE")) else None
 
@@ -231,7 +231,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-CSRF_FAILURE_VIEW = "explorer.pages.errors.untrusted_form"
+CSRF_FAILURE_VIEW = "explorer.pages.errors.csrf_failure"
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -259,9 +259,9 @@ if BEHIND_PROXY:
 # Lets other machines read /metrics; see explorer/http/metrics.py.
 
 METRICS_TOKEN = env.secret("METRICS_TOKEN")
-if METRICS_TOKEN and len(METRICS_TOKEN) < LEAST_OF_A_TOKEN:
+if METRICS_TOKEN and len(METRICS_TOKEN) < MIN_TOKEN_LENGTH:
     raise ImproperlyConfigured(
-        f"METRICS_TOKEN can be guessed. Use at least {LEAST_OF_A_TOKEN} random characters; "
+        f"METRICS_TOKEN can be guessed. Use at least {MIN_TOKEN_LENGTH} random characters; "
         f"{key_hint}"
     )
 

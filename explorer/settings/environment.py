@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 from eth_utils.address import is_checksum_address
 
-from accounts.shared.wallets import GREATEST_CHAIN_ID
+from accounts.shared.wallets import MAX_CHAIN_ID
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
@@ -40,11 +40,15 @@ class Environment:
             return False
         raise _invalid_setting(name, value, "set it to 1 or 0")
 
-    def number(self, name: str, default: int, *, least: int = 0, most: int = MAX_NUMBER) -> int:
+    def number(
+        self, name: str, default: int, *, minimum: int = 0, maximum: int = MAX_NUMBER
+    ) -> int:
         value = self.text(name, str(default))
         digits = value.isascii() and value.isdigit() and len(value) <= len(str(MAX_NUMBER))
-        if not digits or not least <= int(value) <= most:
-            raise _invalid_setting(name, value, f"set it to a whole number from {least} to {most}")
+        if not digits or not minimum <= int(value) <= maximum:
+            raise _invalid_setting(
+                name, value, f"set it to a whole number from {minimum} to {maximum}"
+            )
         return int(value)
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
@@ -61,7 +65,7 @@ class Environment:
         wallets = self._parts(name)
         for wallet in wallets:
             chain, colon, address = wallet.rpartition(":")
-            is_chain = re.fullmatch("[1-9][0-9]{0,18}", chain) and int(chain) <= GREATEST_CHAIN_ID
+            is_chain = re.fullmatch("[1-9][0-9]{0,18}", chain) and int(chain) <= MAX_CHAIN_ID
             if not is_checksum_address(address) or (colon and not is_chain):
                 raise _invalid_setting(
                     name,

@@ -13,7 +13,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from accounts.shared import wording
-from accounts.shared.wallets import shortened
+from accounts.shared.wallets import short_hash
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts
 from explorer.pages.batches import BatchPage
@@ -26,9 +26,9 @@ FACTS_PER_PAGE = 10
 PRECISE_SECONDS = 10  # shorter durations have a decimal
 
 register = template.Library()
-register.filter("abbreviate", shortened)
-register.filter("utc", wording.utc)
-register.filter("to_datetime", wording.moment_of)
+register.filter("abbreviate", short_hash)
+register.filter("utc", wording.format_utc)
+register.filter("to_datetime", wording.to_datetime)
 for formatter in (intcomma, quantity, format_wei):
     register.filter(formatter)
 
@@ -50,7 +50,7 @@ def ago(moment: datetime) -> SafeString:
         '<time class="moment" datetime="{}" tabindex="0">{}<span class="exact">{}</span></time>',
         f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         age((timezone.now() - moment).total_seconds()),
-        wording.utc(moment),
+        wording.format_utc(moment),
     )
 
 

@@ -6,7 +6,7 @@ No API key is needed: the signature names the signer. Requests are counted by IP
 from django.http import HttpRequest, HttpResponse
 
 from accounts.keys.check import MINUTE
-from accounts.shared.rate_limits import client_network, refuse_above, spend
+from accounts.shared.rate_limits import client_network, refuse_over_quota, use_quota
 from queries.api.answers import (
     Address,
     ApiModel,
@@ -22,8 +22,8 @@ from queries.config.registries import RegistryKind
 from queries.config.routes import Routes
 from queries.refusals import TOO_MANY_ATTESTATIONS
 
-A_MINUTE = 120
-MOST_BYTES = 2_000
+LIMIT_PER_MINUTE = 120
+MAX_BYTES = 2_000
 MAX_WANTED = 256  # of one registry
 
 
@@ -45,8 +45,8 @@ class WantedAttestationsResponse(ApiModel):
 
 def give_attestation(request: HttpRequest, routes: Routes) -> HttpResponse:
     _spend_request(request)
-    attestation = body.read_attestation(json_body(request, MOST_BYTES))
-    signer = records.take(routes, attestation, only_wanted=True)
+    attestation = body.read_attestation(json_body(request, MAX_BYTES))
+    signer = records.store_attestation(routes, attestation, only_wanted=True)
     return json_response(AttestationResponse(signer=signer, block=attestation.attested.block))
 
 
@@ -66,9 +66,9 @@ def wanted_attestations(request: HttpRequest, routes: Routes) -> HttpResponse:
 
 
 def _spend_request(request: HttpRequest) -> None:
-    refuse_above(
-        spend(f"attestations from {client_network(request)}", A_MINUTE, MINUTE),
+    refuse_over_quota(
+        use_quota(f"attestations from {client_network(request)}", LIMIT_PER_MINUTE, MINUTE),
         TOO_MANY_ATTESTATIONS,
-        f"An IP address may send {A_MINUTE} attestation requests a minute, and yours has used them "
-        "up.",
+        f"An IP address may send {LIMIT_PER_MINUTE} attestation requests a minute, and yours has "
+        "used them up.",
     )

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from queries import refusals
 from queries.chain.errors import (
-    AnotherBlockAccumulated,
-    ChainAnswer,
+    AnotherBlockAccumulatedError,
     ChainError,
-    EnsOffChain,
-    EnsUnresolved,
+    ChainRefusalError,
+    EnsOffChainError,
+    EnsUnresolvedError,
     StateRootEmptyError,
 )
 from queries.intake.cancel import CANCELLED
@@ -21,10 +21,10 @@ from queries.wait_reasons import NOT_PROVABLE_YET, WaitCode
 WAITS_ONLY = NOT_PROVABLE_YET - {WaitCode.NOT_ATTESTED} | {
     WaitCode.NOT_TAKEN,
     WaitCode.NO_PROVER,
-    WaitCode.CHAIN_LEFT,
+    WaitCode.DESTINATION_REMOVED,
 }
 # Certain once a quorum says so: nothing waits for these.
-CERTAIN = {AnotherBlockAccumulated, EnsOffChain, EnsUnresolved, StateRootEmptyError}
+CERTAIN = {AnotherBlockAccumulatedError, EnsOffChainError, EnsUnresolvedError, StateRootEmptyError}
 OTHER_REJECTIONS = {
     OutOfReach.code: (
         "The block is older than its chain's block-hash history, and too far before the first "
@@ -70,8 +70,8 @@ def _codes() -> Iterator[BatchCode]:
     for wait in WaitCode:
         yield BatchCode(wait.value, wait.meaning, waits=True, rejects=wait not in WAITS_ONLY)
     for error in _subclasses(ChainError):
-        if error is not ChainAnswer:
-            sentence = error.of("the chain", "the JSON-RPC method").sentence
+        if error is not ChainRefusalError:
+            sentence = error.create("the chain", "the JSON-RPC method").sentence
             meaning, waits = sentence[0].upper() + sentence[1:], error not in CERTAIN
             yield BatchCode(error.code, meaning, waits, rejects=True)
     for refusal in (refusals.ROUTE_UNSUPPORTED, refusals.BLOCK_BEYOND_HEAD, refusals.FEE_TOO_LOW):

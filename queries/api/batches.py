@@ -9,31 +9,31 @@ from django.http import HttpRequest, HttpResponse
 from accounts.keys import manage
 from accounts.keys.check import MINUTE
 from accounts.models import ApiKey
-from accounts.shared.errors import Refusal
-from accounts.shared.rate_limits import uses
+from accounts.shared.errors import RefusalError
+from accounts.shared.rate_limits import usage_by_subject
 from accounts.shared.site_address import site_address
-from accounts.shared.wording import listed
+from accounts.shared.wording import join_names
 from queries.api import answers
 from queries.api.answers import json_response
 from queries.api.request_parts import LIMIT, cursor, flag, json_body, malformed, number
-from queries.config.registries import arguments, proves_its_code
+from queries.config.registries import constructor_arguments, proves_its_code
 from queries.config.routes import Routes
 from queries.http.public_address import is_private
 from queries.intake.cancel import cancel
 from queries.intake.submit import IDEMPOTENCY_KEY, accept
 from queries.models import Batch
 from queries.reading import batches as reading
-from queries.reading.figures import heads_of, state_horizon
+from queries.reading.figures import chain_heads, state_horizon
 from queries.reading.view_models import BatchView, QueryPage, QueryView
-from queries.refusals import MISSING_FIELD, WEBHOOK_MALFORMED, no_such_batch
+from queries.refusals import MISSING_FIELD, WEBHOOK_MALFORMED, batch_not_found
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.batch_request import selector_of
 from queries.schema.bodies import slot_word
-from queries.statuses import ENDED, BatchStatus
+from queries.statuses import ENDED_STATUSES, BatchStatus
 
 BATCH_ID, DETAILS, FIRST_QUERY = "batchQueryId", "details", "fromQuery"
 STATUS = "status"
-QUERIES_SHOWN = 100  # so that polls without `details=0` cost little too
+QUERIES_PER_PAGE = 100  # so that polls without `details=0` cost little too
 MAX_PLACE = 10**9 - 1
 PAGE_SIZE, MAX_PAGE_SIZE = 50, 100
 
@@ -60,7 +60,7 @@ def submit_batch(
     """Submit the batch in a parsed body, for the API and for a page."""
     batch = read_batch(content, routes, limits)
     if batch.webhook and not settings.WEBHOOKS_TO_PRIVATE and is_private(batch.webhook.url):
-        raise Refusal(
+        raise RefusalError(
             WEBHOOK_MALFORMED,
             "webhook.url names this machine or a private network, where no webhook is sent. The "
             "operator can allow it with WEBHOOKS_TO_PRIVATE.",
@@ -70,7 +70,7 @@ def submit_batch(
 
 
 def batch_query_status(request: HttpRequest, _key: ApiKey, routes: Routes) -> HttpResponse:
-    members, _ = _status(request, routes, request.GET.get(BATCH_ID), BATCH_ID, QUERIES_SHOWN)
+    members, _ = _status(request, routes, request.GET.get(BATCH_ID), BATCH_ID, QUERIES_PER_PAGE)
     return json_response(answers.StatusResponse(**members))
 
 
@@ -79,7 +79,7 @@ def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) 
 
     Without `fromQuery` it has all queries, because those clients know no pages.
     """
-    limit = QUERIES_SHOWN if FIRST_QUERY in request.GET else MAX_PLACE
+    limit = QUERIES_PER_PAGE if FIRST_QUERY in request.GET else MAX_PLACE
     members, page = _status(request, routes, batch, "batch", limit)
     data, results = _request_maps(page)
     batch_data = answers.BatchDataResponse(id=batch, status=members["query_status"], data=data)
@@ -95,18 +95,18 @@ def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> HttpResponse
 
 def find_batch(batch_id: str, path: str) -> BatchView:
     """Return the batch, whoever owns it, or refuse the value at `path`."""
-    batch = reading.batch(batch_id)
+    batch = reading.batch_view(batch_id)
     if batch is None:
-        raise no_such_batch(batch_id, path)
+        raise batch_not_found(batch_id, path)
     return batch
 
 
 def batch_queries(request: HttpRequest, key: ApiKey) -> HttpResponse:
-    page = reading.batches_of(
+    page = reading.owned_batches(
         key.owner,
         status=_status_filter(request),
         before=cursor(request),
-        most=number(request, LIMIT, PAGE_SIZE, minimum=1, maximum=MAX_PAGE_SIZE),
+        limit=number(request, LIMIT, PAGE_SIZE, minimum=1, maximum=MAX_PAGE_SIZE),
     )
     batches = [_batch_response(batch) for batch in page.rows]
     return json_response(answers.BatchListResponse(batches=batches, cursor=page.older or None))
@@ -117,12 +117,12 @@ def _status_filter(request: HttpRequest) -> BatchStatus | None:
     if text is None:
         return None
     if text not in BatchStatus.values:
-        raise malformed(STATUS, text, f"one of {listed(BatchStatus.values)}")
+        raise malformed(STATUS, text, f"one of {join_names(BatchStatus.values)}")
     return BatchStatus(text)
 
 
 def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
-    heads = heads_of(routes.chains)
+    heads = chain_heads(routes.chains)
     connections = [
         answers.ConnectionResponse(
             origin_chain_id=source,
@@ -131,7 +131,7 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
             destination=answers.ChainResponse.model_validate(routes.chains[destination]),
             kind=registry.kind,
             registry=registry.address,
-            constructor_arguments=f"0x{arguments(registry).hex()}",
+            constructor_arguments=f"0x{constructor_arguments(registry).hex()}",
             verifiable=proves_its_code(registry),
             horizon=datetime.fromtimestamp(registry.horizon, UTC),
             state_horizon=datetime.fromtimestamp(state_horizon(registry, heads), UTC),
@@ -143,8 +143,8 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
 
 
 def api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
-    subject = manage.subject(key)
-    use = uses([subject])[subject]
+    usage_subject = manage.usage_subject(key)
+    use = usage_by_subject([usage_subject])[usage_subject]
     last = None if use.last is None else datetime.fromtimestamp(use.last, UTC)
     return json_response(
         answers.ApiKeyResponse(
@@ -169,7 +169,7 @@ def _status(
     details = flag(request, DETAILS)
     first = number(request, FIRST_QUERY, 0, minimum=0, maximum=MAX_PLACE)
     if batch_id is None:
-        raise Refusal(
+        raise RefusalError(
             MISSING_FIELD,
             f"{path} is missing: the internalId from the answer to the submission.",
             path=path,
@@ -177,7 +177,7 @@ def _status(
     batch = find_batch(batch_id, path)
     members, page = _batch_members(batch), QueryPage((), None)
     if details:
-        page = reading.queries_of(batch, first=first, most=limit)
+        page = reading.query_page(batch, first=first, limit=limit)
         members["queries"] = [_query_response(batch, query, routes) for query in page.queries]
         members["next_query"] = page.next
     return members, page
@@ -191,7 +191,9 @@ def _batch_members(batch: BatchView) -> dict[str, Any]:
     reason = batch.waits_for
     members: dict[str, Any] = {
         # Of five states the API has three: what has not ended is in progress.
-        "query_status": (batch.status if batch.status in ENDED else BatchStatus.IN_PROGRESS).value,
+        "query_status": (
+            batch.status if batch.status in ENDED_STATUSES else BatchStatus.IN_PROGRESS
+        ).value,
         "internal_id": batch.id,
         "status": batch.status,
         "destination_chain_id": batch.destination,

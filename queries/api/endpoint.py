@@ -16,9 +16,9 @@ from django.views.decorators.http import require_POST, require_safe
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from accounts.keys.check import with_api_key
+from accounts.keys.check import require_api_key
 from accounts.shared import errors as general
-from accounts.shared.errors import Code, Refusal, answer_of
+from accounts.shared.errors import ErrorCode, RefusalError, error_response
 from queries.api.request_parts import CURSOR, LIMIT
 from queries.ids import ID_PATTERN
 from queries.schema.json_schema import Schema, example_of
@@ -44,7 +44,7 @@ class Link:
     place: str  # JSON pointer to the parameter's value in the response
 
 
-KEY_ERRORS: tuple[Code, ...] = (
+KEY_ERRORS: tuple[ErrorCode, ...] = (
     general.KEY_MISSING,
     general.KEY_UNKNOWN,
     general.KEY_REVOKED,
@@ -64,7 +64,7 @@ class Endpoint:
     summary: str
     parameters: tuple[Parameter, ...] = ()
     body: type[BaseModel] | None = None
-    own_errors: tuple[Code, ...] = ()
+    own_errors: tuple[ErrorCode, ...] = ()
     needs_key: bool = True
     links: tuple[Link, ...] = ()
     example_changes: Mapping[str, object] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Endpoint:
         return to_camel(self.view.__name__)
 
     @property
-    def errors(self) -> tuple[Code, ...]:
+    def errors(self) -> tuple[ErrorCode, ...]:
         return (*KEY_ERRORS, *self.own_errors) if self.needs_key else self.own_errors
 
     @property
@@ -87,7 +87,7 @@ class Endpoint:
         """The URL pattern; its view gets the values that it has parameters for."""
         route = self.path.removeprefix("/").replace("{", "<str:").replace("}", ">")
         check_method = require_safe if self.method == "GET" else require_POST
-        check_key = with_api_key if self.needs_key else _answer_refusals
+        check_key = require_api_key if self.needs_key else _answer_refusals
         arguments = configuration.keys() & signature(self.view).parameters
         return path(
             route,
@@ -102,8 +102,8 @@ def _answer_refusals(view: Callable[..., HttpResponseBase]) -> Callable[..., Htt
     def wrapper(request: HttpRequest, **arguments: object) -> HttpResponseBase:
         try:
             return view(request, **arguments)
-        except Refusal as refusal:
-            return answer_of(refusal)
+        except RefusalError as refusal:
+            return error_response(refusal)
 
     return wrapper
 
@@ -127,26 +127,26 @@ def page_parameters(size: int, max_size: int) -> tuple[Parameter, Parameter]:
 
 
 # Errors of any endpoint, raised outside its view or because something broke.
-COMMON_ERRORS: tuple[Code, ...] = (
+COMMON_ERRORS: tuple[ErrorCode, ...] = (
     general.BAD_REQUEST,
     general.HOST_UNKNOWN,
     general.HTTPS_NEEDED,
-    general.NOTHING_HERE,
+    general.NOT_FOUND,
     general.METHOD_NOT_ALLOWED,
-    general.FAULT_OF_OURS,
+    general.INTERNAL_ERROR,
     general.UNAVAILABLE,
 )
 
 
-def group_by_status(codes: Iterable[Code]) -> dict[HTTPStatus, list[Code]]:
+def group_by_status(codes: Iterable[ErrorCode]) -> dict[HTTPStatus, list[ErrorCode]]:
     """The codes by HTTP status, in the order of the statuses."""
-    groups: dict[HTTPStatus, list[Code]] = {}
+    groups: dict[HTTPStatus, list[ErrorCode]] = {}
     for code in codes:
         groups.setdefault(code.status, []).append(code)
     return dict(sorted(groups.items()))
 
 
-def error_codes(endpoints: Iterable[Endpoint]) -> list[Code]:
+def error_codes(endpoints: Iterable[Endpoint]) -> list[ErrorCode]:
     """The codes of all endpoints, without repetition, in the order of their statuses."""
     codes = chain(COMMON_ERRORS, *(endpoint.errors for endpoint in endpoints))
     return sorted(dict.fromkeys(codes), key=lambda code: code.status)

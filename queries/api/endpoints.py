@@ -19,12 +19,12 @@ from queries.attestations.body import AttestationBody
 from queries.config.routes import Routes
 from queries.ids import ID_PATTERN
 from queries.intake.cancel import CANCELLED
-from queries.intake.submit import IDEMPOTENCY_KEY, LONGEST_KEY
+from queries.intake.submit import IDEMPOTENCY_KEY, MAX_KEY_LENGTH
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.bodies import BatchRequest, EstimateRequest, LaterRequest
 from queries.statuses import BatchStatus
-from queries.webhooks.deliver import REPLAYS_AN_HOUR
-from queries.webhooks.log import ATTEMPTS_SHOWN
+from queries.webhooks.deliver import REPLAYS_PER_HOUR
+from queries.webhooks.log import MAX_ATTEMPTS
 
 BODY_ERRORS = (
     general.BODY_TOO_LARGE,
@@ -51,14 +51,14 @@ BATCH_ERRORS = (
     refusals.UNKNOWN_HEADER_FIELD,
     refusals.SLOT_MALFORMED,
     refusals.WEBHOOK_MALFORMED,
-    refusals.NOTHING_ASKED,
+    refusals.EMPTY_REQUEST,
     refusals.TOO_MANY_BLOCKS,
     refusals.TOO_MANY_ACCOUNTS,
     refusals.TOO_MANY_SLOTS,
     refusals.TOO_MANY_WEBHOOK_HEADERS,
     refusals.WEBHOOK_HEADERS_TOO_LARGE,
 )
-SUBMISSION_ERRORS = (*BATCH_ERRORS, refusals.TOO_MANY_FACTS, refusals.MORE_FACTS_THAN_A_DAY)
+SUBMISSION_ERRORS = (*BATCH_ERRORS, refusals.TOO_MANY_FACTS, refusals.BATCH_EXCEEDS_DAILY_LIMIT)
 NODE_ERRORS = (refusals.TOO_MANY_ESTIMATES, refusals.ESTIMATES_BUSY, refusals.CHAIN_UNAVAILABLE)
 
 BATCH = path_parameter("batch", "The `internalId` from the answer to the submission.")
@@ -69,8 +69,8 @@ DETAILS = Parameter(
 )
 FIRST_QUERY = Parameter(
     batches.FIRST_QUERY,
-    f"A page has at most {batches.QUERIES_SHOWN:,} queries; send its `nextQuery` here to get the "
-    "next ones. Without it, a status has the first page and the address of a batch all queries.",
+    f"A page has at most {batches.QUERIES_PER_PAGE:,} queries; send its `nextQuery` here to get "
+    "the next ones. Without it, a status has the first page and the address of a batch all queries.",
     {"type": "integer", "minimum": 0, "maximum": batches.MAX_PLACE, "default": 0},
 )
 
@@ -86,7 +86,7 @@ ENDPOINTS = (
                 IDEMPOTENCY_KEY,
                 "If the key is sent again with the same batch, the first batch's id is returned "
                 "and nothing is stored.",
-                {"type": "string", "pattern": f"^[!-~]{{1,{LONGEST_KEY}}}$"},
+                {"type": "string", "pattern": f"^[!-~]{{1,{MAX_KEY_LENGTH}}}$"},
                 place="header",
             ),
         ),
@@ -219,8 +219,7 @@ ENDPOINTS = (
         "/webhook-deliveries",
         webhooks.webhook_deliveries,
         webhooks.DeliveryListResponse,
-        "The webhooks of your batches, newest first, each with its last "
-        f"{ATTEMPTS_SHOWN} attempts.",
+        f"The webhooks of your batches, newest first, each with its last {MAX_ATTEMPTS} attempts.",
         parameters=page_parameters(webhooks.PAGE_SIZE, webhooks.MAX_PAGE_SIZE),
         own_errors=(refusals.PARAMETER_MALFORMED,),
         links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
@@ -231,7 +230,7 @@ ENDPOINTS = (
         webhooks.replay_webhook,
         webhooks.DeliveryResponse,
         "Send one of your webhooks again immediately; if it is still pending, send it now. "
-        f"At most {REPLAYS_AN_HOUR} an hour for each account.",
+        f"At most {REPLAYS_PER_HOUR} an hour for each account.",
         parameters=(path_parameter("event", "The event of a delivery."),),
         own_errors=(refusals.DELIVERY_UNKNOWN, refusals.TOO_MANY_REPLAYS),
         links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
@@ -310,8 +309,8 @@ ENDPOINTS = (
             path_parameter("request_id", "The `request_id` from the answer to the submission."),
             Parameter(
                 batches.FIRST_QUERY,
-                f"Send 0 to get the first {batches.QUERIES_SHOWN:,} queries, then the `next_query` "
-                "of each answer. Without it the answer has all queries.",
+                f"Send 0 to get the first {batches.QUERIES_PER_PAGE:,} queries, then the "
+                "`next_query` of each answer. Without it the answer has all queries.",
                 {"type": "integer", "minimum": 0, "maximum": batches.MAX_PLACE},
             ),
         ),
@@ -348,7 +347,7 @@ ENDPOINTS = (
 )
 
 
-def addresses(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
+def url_patterns(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     """The URL patterns of all endpoints, with these routes and batch limits."""
     configuration: dict[str, object] = {"routes": routes, "limits": limits, "endpoints": ENDPOINTS}
     return [endpoint.url_pattern(configuration) for endpoint in ENDPOINTS]

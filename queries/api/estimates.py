@@ -12,8 +12,8 @@ from pydantic import Field
 
 from accounts.keys.check import MINUTE
 from accounts.models import Account, ApiKey
-from accounts.shared.errors import Refusal
-from accounts.shared.rate_limits import refuse_above, spend
+from accounts.shared.errors import RefusalError
+from accounts.shared.rate_limits import refuse_over_quota, use_quota
 from queries.api.answers import (
     Address,
     ApiModel,
@@ -32,14 +32,14 @@ from queries.api.answers import (
 from queries.api.request_parts import json_body
 from queries.chain.errors import ChainError
 from queries.config.routes import Routes
-from queries.facts import TIMESTAMP, shown_name
-from queries.http.thread_slots import place_to_wait
+from queries.facts import TIMESTAMP, display_name
+from queries.http.thread_slots import thread_slot
 from queries.intake import submit
 from queries.models import Batch, Query
 from queries.planning import estimate as planning
-from queries.planning.estimate import BlockEstimate, Estimate, Readiness
+from queries.planning.estimate import BatchEstimate, BlockEstimate, Readiness
 from queries.planning.readers import ChainReaders
-from queries.planning.witness import NotProvable, Witness, witnesses
+from queries.planning.witness import NotProvableError, RegistryWitness, witnesses
 from queries.refusals import (
     CHAIN_UNAVAILABLE,
     ESTIMATES_BUSY,
@@ -47,13 +47,13 @@ from queries.refusals import (
     NOT_PROVABLE_NOW,
     RETRY_SOON,
     TOO_MANY_ESTIMATES,
-    busy,
+    busy_refusal,
 )
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.schema.batch_request import BatchRequest, selector_of
+from queries.schema.batch_request import CheckedBatch, selector_of
 from queries.schema.json_schema import example_of
 
-A_MINUTE = 30  # for an account, whichever of its keys is used
+LIMIT_PER_MINUTE = 30  # for an account, whichever of its keys is used
 ESTIMATE_SECONDS, WITNESS_SECONDS = 10.0, 30.0
 MAX_WITNESS_BLOCKS = 5
 MAX_WITNESS_ITEMS = 50  # accounts, and slots
@@ -161,29 +161,31 @@ def estimate_batch(
 
 @contextmanager
 def asking_nodes(
-    key: ApiKey, request: BatchRequest, routes: Routes, seconds: float
+    key: ApiKey, request: CheckedBatch, routes: Routes, seconds: float
 ) -> Iterator[tuple[ChainReaders, list[Query]]]:
     """Yield readers for at most so many seconds, and the unstored queries of the batch.
 
-    Raises `Refusal` beyond the account's limits, or if nodes fail.
+    Raises `RefusalError` beyond the account's limits, or if nodes fail.
     """
     submit.check_heads(request.blocks, routes.limits)
-    refuse_above(
-        spend(f"estimates of {key.owner.pk}", A_MINUTE, MINUTE),
+    refuse_over_quota(
+        use_quota(f"estimates of {key.owner.pk}", LIMIT_PER_MINUTE, MINUTE),
         TOO_MANY_ESTIMATES,
-        f"An account has {A_MINUTE} estimates and witnesses a minute and has used them up.",
+        f"An account has {LIMIT_PER_MINUTE} estimates and witnesses a minute and has used them up.",
     )
     batch = Batch(destination=request.destination, submitted=timezone.now())
     queries = list(submit.queries_of(batch, request.blocks))
-    with _account_slot(key.owner), place_to_wait() as acquired:
+    with _account_slot(key.owner), thread_slot() as acquired:
         if not acquired:
-            raise busy(ESTIMATES_BUSY, "Other requests are waiting for nodes right now")
-        chains = ChainReaders(routes, until=time.monotonic() + seconds, head_age=seconds)
+            raise busy_refusal(ESTIMATES_BUSY, "Other requests are waiting for nodes right now")
+        chains = ChainReaders(
+            routes, deadline=time.monotonic() + seconds, head_cache_seconds=seconds
+        )
         with closing(chains):
             try:
                 yield chains, queries
             except ChainError as error:
-                raise Refusal(
+                raise RefusalError(
                     CHAIN_UNAVAILABLE,
                     f"{error} This request gives up after {seconds:.0f} seconds; a batch that is "
                     "submitted waits as long as it takes.",
@@ -196,7 +198,7 @@ def _account_slot(owner: Account) -> Iterator[None]:
     """Refuse a second estimate of an account, so that slow ones leave threads to others."""
     with _busy_lock:
         if owner.pk in _busy_accounts:
-            raise busy(
+            raise busy_refusal(
                 ESTIMATES_BUSY, "An estimate or witness for your account is being made right now"
             )
         _busy_accounts.add(owner.pk)
@@ -207,19 +209,21 @@ def _account_slot(owner: Account) -> Iterator[None]:
             _busy_accounts.remove(owner.pk)
 
 
-def _estimate_response(batch: BatchRequest, result: Estimate, *, free: bool) -> EstimateResponse:
+def _estimate_response(
+    batch: CheckedBatch, result: BatchEstimate, *, free: bool
+) -> EstimateResponse:
     return EstimateResponse(
         destination_chain_id=batch.destination,
         free=free,
-        fee_needed=0 if free else result.needed,
+        fee_needed=0 if free else result.fee_needed,
         complete=result.complete,
-        **asdict(result.together),
+        **asdict(result.combined_price),
         warnings=_warnings(batch),
         blocks=[_block_response(block) for block in result.blocks],
     )
 
 
-def _warnings(batch: BatchRequest) -> list[WarningResponse]:
+def _warnings(batch: CheckedBatch) -> list[WarningResponse]:
     return [WarningResponse.model_validate(warning) for warning in batch.warnings]
 
 
@@ -239,7 +243,7 @@ def _block_response(block: BlockEstimate) -> BlockEstimateResponse:
         proven=[
             ProvenFactsResponse(account=query.account or None, name=query.name or None, facts=facts)
             for query, names in zip(block.queries, block.proven, strict=False)
-            if (facts := [shown_name(name) for name in names if name != TIMESTAMP])
+            if (facts := [display_name(name) for name in names if name != TIMESTAMP])
         ],
         price=PriceResponse.model_validate(block.price) if block.price else None,
     )
@@ -257,13 +261,13 @@ def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimi
     with asking_nodes(key, batch, routes, WITNESS_SECONDS) as (chains, queries):
         try:
             results = witnesses(chains, batch.destination, queries)
-        except NotProvable as error:
+        except NotProvableError as error:
             code = NOT_PROVABLE if error.is_final else NOT_PROVABLE_NOW
-            raise Refusal(code, str(error)) from None
+            raise RefusalError(code, str(error)) from None
         except ChainError as error:
             if error.retryable:
                 raise
-            raise Refusal(NOT_PROVABLE, str(error)) from None
+            raise RefusalError(NOT_PROVABLE, str(error)) from None
     return json_response(
         WitnessListResponse(
             destination_chain_id=batch.destination,
@@ -273,7 +277,7 @@ def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimi
     )
 
 
-def _witness_response(result: Witness) -> WitnessResponse:
+def _witness_response(result: RegistryWitness) -> WitnessResponse:
     return WitnessResponse(
         origin_chain_id=result.registry.source,
         registry=result.registry.address,
@@ -282,7 +286,7 @@ def _witness_response(result: Witness) -> WitnessResponse:
             VerifiedFactResponse(
                 block=query.block or 0,
                 account=query.account or None,
-                name=shown_name(name),
+                name=display_name(name),
                 value=f"0x{word.hex()}",
             )
             for query, name, word in result.facts

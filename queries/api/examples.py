@@ -9,7 +9,7 @@ from django.conf import settings
 
 from queries.attestations.body import AttestationBody
 from queries.config.routes import Chain, Routes
-from queries.reading.figures import heads_of
+from queries.reading.figures import chain_heads
 from queries.schema.json_schema import example_of
 
 # These stand in all examples; `fill_in` puts a route's own values in their places.
@@ -74,8 +74,8 @@ def route_example(routes: Routes) -> RouteExample | None:
     (source, destination), registry = registries[0]
     origin, payer = routes.chains[source], routes.chains[destination]
     node = settings.DEMO_WALLET_NODE or f"https://your-node-of-chain-{destination}.example"
-    fee = 0 if payer.free else ENOUGH_GAS * payer.dearest_gas
-    head = heads_of([source]).get(source)
+    fee = 0 if payer.free else ENOUGH_GAS * payer.max_gas_price
+    head = chain_heads([source]).get(source)
     if head is None:
         return RouteExample(origin, payer, registry.address, node, fee)
     own_past = max(head.number - origin.native_finality, 0)

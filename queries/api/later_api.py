@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from pydantic import ConfigDict, Field
 
 from accounts.models import ApiKey
-from accounts.shared.errors import Refusal
+from accounts.shared.errors import RefusalError
 from queries.api import batches
 from queries.api.answers import (
     BATCH_ID,
@@ -28,7 +28,7 @@ from queries.config.routes import Routes
 from queries.ids import ID_PATTERN
 from queries.reading import batches as reading
 from queries.reading.view_models import BatchView
-from queries.refusals import FEE_MISSING, no_such_batch
+from queries.refusals import FEE_MISSING, batch_not_found
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import LaterRequest, read_body
 from queries.schema.json_schema import text_schema
@@ -97,12 +97,12 @@ def submit_request(
 ) -> HttpResponse:
     content = json_body(request, limits.body_bytes)
     name = read_body(LaterRequest, content).destination_chain_id
-    chain = routes.chains[read_chain(name, WHOLE_BODY.inside(DESTINATION), routes)]
-    if not chain.free and chain.most_a_day is None:
-        raise Refusal(
+    chain = routes.chains[read_chain(name, WHOLE_BODY.child(DESTINATION), routes)]
+    if not chain.free and chain.daily_budget is None:
+        raise RefusalError(
             FEE_MISSING,
             f"Proving on {chain.name} costs money, and requests of this form offer no fee. Submit "
-            "it to /submit-batch-query, or ask the operator for a daily budget (`most_a_day`).",
+            "it to /submit-batch-query, or ask the operator for a daily budget (`daily_budget`).",
             path=DESTINATION,
         )
     fee = "0" if chain.free else str(NO_FEE_LIMIT)
@@ -117,8 +117,8 @@ def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResp
     """All queries without `fromQuery`, because clients that know no pages need all of them."""
     first = number(request, batches.FIRST_QUERY, 0, minimum=0, maximum=batches.MAX_PLACE)
     batch = batches.find_batch(request_id, "request_id")
-    limit = batches.QUERIES_SHOWN if batches.FIRST_QUERY in request.GET else batches.MAX_PLACE
-    progress = reading.query_progress(batch, first=first, most=limit + 1)
+    limit = batches.QUERIES_PER_PAGE if batches.FIRST_QUERY in request.GET else batches.MAX_PLACE
+    progress = reading.query_progress(batch, first=first, limit=limit + 1)
     queries = [
         LaterQueryResponse(
             internal_id=f"{batch.id}-{query.place}",
@@ -135,12 +135,12 @@ def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResp
 
 def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpResponse:
     if not _QUERY_ID.fullmatch(query_id):
-        raise no_such_batch(query_id, "query_id")
+        raise batch_not_found(query_id, "query_id")
     batch_id, _, place = query_id.partition("-")
     batch = batches.find_batch(batch_id, "query_id")
-    query = reading.query_at(batch, int(place))
+    query = reading.find_query(batch, int(place))
     if query is None:
-        raise no_such_batch(query_id, "query_id")
+        raise batch_not_found(query_id, "query_id")
     actions = [
         LaterActionResponse(
             internal_id=f"{batch.id}-{query.place}-{step.name}",

@@ -8,9 +8,9 @@ from pydantic import Field
 from accounts.models import ApiKey
 from queries.api.answers import Address, ApiModel, BlockNumber, ChainId, Id
 from queries.config.routes import Routes
-from queries.proving.bundle_checks import KINDS
+from queries.proving.bundle_checks import REGISTRY_KINDS
 from queries.proving.bundles import FORMAT, VERSION, FactKind
-from queries.reading.proof_file import proof_of
+from queries.reading.proof_file import build_proof_file
 
 Hash = Annotated[str, Field(pattern="^0x[0-9a-f]{64}$", examples=[f"0x{64 * '1'}"])]
 Hex = Annotated[str, Field(examples=["0xf90211a0…"])]
@@ -50,7 +50,7 @@ class ProofRegistryResponse(ApiModel):
         examples=["0x"],
     )
     chain_id: ChainId
-    kind: Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
+    kind: Annotated[str, Field(json_schema_extra={"enum": list(REGISTRY_KINDS)})]
 
 
 class ProofTransactionResponse(ApiModel):
@@ -92,6 +92,6 @@ class ProofResponse(ApiModel):
 
 def batch_proof(_request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> FileResponse:
     """The proof file of any batch: its id is enough to read it."""
-    response = FileResponse(proof_of(batch, routes), content_type="application/json")
+    response = FileResponse(build_proof_file(batch, routes), content_type="application/json")
     response["Cache-Control"] = "no-store"
     return response

@@ -13,7 +13,7 @@ from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import Member, example_of, members_of
 from queries.webhooks.payload import MAX_QUERIES
-from queries.webhooks.post import WHOLE
+from queries.webhooks.post import REQUEST_SECONDS
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -173,7 +173,7 @@ def webhook_headers() -> str:
 
 def webhook_limits() -> str:
     rows = (
-        ("an answer must come within", f"{WHOLE:.0f} seconds"),
+        ("an answer must come within", f"{REQUEST_SECONDS:.0f} seconds"),
         ("after a failure it is sent again after", ", ".join(retry_pauses())),
         ("queries that one webhook lists", f"{MAX_QUERIES:,}"),
     )

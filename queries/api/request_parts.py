@@ -4,8 +4,8 @@ import re
 
 from django.http import HttpRequest, UnreadablePostError
 
-from accounts.shared.errors import BAD_REQUEST, CONTENT_TYPE_UNSUPPORTED, Refusal
-from accounts.shared.wording import quoted
+from accounts.shared.errors import BAD_REQUEST, CONTENT_TYPE_UNSUPPORTED, RefusalError
+from accounts.shared.wording import quote_text
 from queries.ids import is_batch_id
 from queries.refusals import NOT_JSON, PARAMETER_MALFORMED
 from queries.schema.strict_json import check_size, read_json
@@ -41,8 +41,10 @@ def cursor(request: HttpRequest) -> str | None:
     return text
 
 
-def malformed(name: str, text: str, wanted: str) -> Refusal:
-    return Refusal(PARAMETER_MALFORMED, f"{name} is {quoted(text)}, not {wanted}.", path=name)
+def malformed(name: str, text: str, wanted: str) -> RefusalError:
+    return RefusalError(
+        PARAMETER_MALFORMED, f"{name} is {quote_text(text)}, not {wanted}.", path=name
+    )
 
 
 def json_body(request: HttpRequest, max_bytes: int) -> object:
@@ -51,12 +53,12 @@ def json_body(request: HttpRequest, max_bytes: int) -> object:
     _check_content_encoding(request.headers.get("Content-Encoding", ""))
     length = request.headers.get("Content-Length", "")
     if not re.fullmatch("[0-9]{0,18}", length):
-        raise Refusal(BAD_REQUEST, "Content-Length is not a number of bytes.")
+        raise RefusalError(BAD_REQUEST, "Content-Length is not a number of bytes.")
     check_size(int(length or 0), max_bytes)
     try:
         body = request.body
     except UnreadablePostError:
-        raise Refusal(NOT_JSON, "The body ends before its Content-Length says.") from None
+        raise RefusalError(NOT_JSON, "The body ends before its Content-Length says.") from None
     return read_json(body, max_bytes)
 
 
@@ -64,9 +66,9 @@ def _check_content_type(content_type: str) -> None:
     """Accept requests without a content type, because some clients send none."""
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type and not _JSON.fullmatch(media_type):
-        raise Refusal(
+        raise RefusalError(
             CONTENT_TYPE_UNSUPPORTED,
-            f"The body is sent as {quoted(media_type)}; send it as application/json.",
+            f"The body is sent as {quote_text(media_type)}; send it as application/json.",
             path="Content-Type",
         )
 
@@ -74,8 +76,8 @@ def _check_content_type(content_type: str) -> None:
 def _check_content_encoding(encoding: str) -> None:
     """Refuse compressed bodies, because a small one can unpack to any size."""
     if encoding.strip().lower() not in {"", "identity"}:
-        raise Refusal(
+        raise RefusalError(
             CONTENT_TYPE_UNSUPPORTED,
-            f"The body has the Content-Encoding {quoted(encoding)}; send it uncompressed.",
+            f"The body has the Content-Encoding {quote_text(encoding)}; send it uncompressed.",
             path="Content-Encoding",
         )

@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from pydantic import Field
 
 from accounts.models import ApiKey
-from accounts.shared.errors import Refusal
-from accounts.shared.wording import quoted
+from accounts.shared.errors import RefusalError
+from accounts.shared.wording import quote_text
 from queries.api.answers import (
     Address,
     ApiModel,
@@ -26,7 +26,7 @@ from queries.refusals import DELIVERY_UNKNOWN
 from queries.statuses import StepName
 from queries.webhooks import payload
 from queries.webhooks.deliver import RETRY_PAUSES, replay
-from queries.webhooks.log import ATTEMPTS_SHOWN, DeliveryState, deliveries_of
+from queries.webhooks.log import MAX_ATTEMPTS, DeliveryState, delivery_page
 from queries.webhooks.payload import ID_HEADER, SIGNATURE_HEADER, TIME_HEADER
 
 PAGE_SIZE, MAX_PAGE_SIZE = 50, 100
@@ -59,7 +59,7 @@ class DeliveryResponse(ApiModel):
     delivered: Moment | None
     next_attempt: Moment | None = Field(examples=[None])
     attempts: list[AttemptResponse] = Field(
-        description="The newest first.", max_length=ATTEMPTS_SHOWN
+        description="The newest first.", max_length=MAX_ATTEMPTS
     )
 
 
@@ -106,7 +106,7 @@ class WebhookEvent(ApiModel):
 
 def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
     size = number(request, LIMIT, PAGE_SIZE, minimum=1, maximum=MAX_PAGE_SIZE)
-    page = deliveries_of(key.owner, before=cursor(request), most=size)
+    page = delivery_page(key.owner, before=cursor(request), limit=size)
     deliveries = [DeliveryResponse.model_validate(view) for view in page.rows]
     return json_response(DeliveryListResponse(deliveries=deliveries, cursor=page.older or None))
 
@@ -114,8 +114,8 @@ def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
 def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpResponse:
     view = replay(key.owner, event)
     if view is None:
-        raise Refusal(
-            DELIVERY_UNKNOWN, f"You have no webhook delivery {quoted(event)}.", path="event"
+        raise RefusalError(
+            DELIVERY_UNKNOWN, f"You have no webhook delivery {quote_text(event)}.", path="event"
         )
     return json_response(DeliveryResponse.model_validate(view))
 

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic import ValidationError as BodyError
 from pydantic.alias_generators import to_camel
 
-from accounts.shared.errors import Refusal
-from queries.proving.attestations import Attested
+from accounts.shared.errors import RefusalError
+from queries.proving.attestations import BlockAttestation
 from queries.refusals import ATTESTATION_MALFORMED
 from queries.schema.bodies import ADDRESS
 
@@ -49,7 +49,7 @@ _MEMBERS = f"An attestation has {', '.join(map(to_camel, AttestationBody.model_f
 class SignedAttestation:
     """An attestation with its signature."""
 
-    attested: Attested
+    attested: BlockAttestation
     signature: bytes
 
     def content(self) -> dict[str, str]:
@@ -70,7 +70,7 @@ def read_line(line: str) -> SignedAttestation:
     try:
         return read_attestation(json.loads(line))
     except (ValueError, RecursionError):
-        raise Refusal(ATTESTATION_MALFORMED, f"The line is not JSON. {_MEMBERS}") from None
+        raise RefusalError(ATTESTATION_MALFORMED, f"The line is not JSON. {_MEMBERS}") from None
 
 
 def read_attestation(content: object) -> SignedAttestation:
@@ -79,8 +79,8 @@ def read_attestation(content: object) -> SignedAttestation:
     except BodyError as error:
         path = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
         wrong = f"Its {path} is missing or malformed." if path else "It is not a JSON object."
-        raise Refusal(ATTESTATION_MALFORMED, f"{wrong} {_MEMBERS}", path=path) from None
-    attested = Attested(
+        raise RefusalError(ATTESTATION_MALFORMED, f"{wrong} {_MEMBERS}", path=path) from None
+    attested = BlockAttestation(
         int(body.origin_chain_id),
         int(body.destination_chain_id),
         bytes.fromhex(body.registry[2:]),

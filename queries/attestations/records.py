@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 
-from accounts.shared.errors import Refusal
+from accounts.shared.errors import RefusalError
 from queries.attestations.body import SignedAttestation
 from queries.attestations.signing import recover_signer
 from queries.config.registries import Registry, RegistryKind
@@ -26,26 +26,28 @@ from queries.refusals import (
 )
 
 
-def registry_of(routes: Routes, source: int, destination: int) -> Registry:
+def attested_registry(routes: Routes, source: int, destination: int) -> Registry:
     registry = routes.registries.get((source, destination))
     if registry is None or registry.kind is not RegistryKind.ATTESTED:
-        raise Refusal(
+        raise RefusalError(
             ATTESTATION_UNTRUSTED,
             f"No attested registry for chain {source} is configured on chain {destination}.",
         )
     return registry
 
 
-def take(routes: Routes, signed: SignedAttestation, *, only_wanted: bool = False) -> str:
+def store_attestation(
+    routes: Routes, signed: SignedAttestation, *, only_wanted: bool = False
+) -> str:
     """Store an attestation. Returns its signer.
 
     With `only_wanted` it is refused unless a query waits for it: otherwise a signer could fill the
     database.
     """
     attestation = signed.attested
-    registry = registry_of(routes, attestation.source, attestation.destination)
+    registry = attested_registry(routes, attestation.source, attestation.destination)
     signer, block = _check_signer(registry, signed), attestation.block
-    if only_wanted and block not in attested_by(signer, registry, block):
+    if only_wanted and block not in attested_blocks(signer, registry, block):
         _refuse_unwanted(registry, block)
     row, is_new = Attestation.objects.get_or_create(
         **_route_columns(registry),
@@ -58,14 +60,14 @@ def take(routes: Routes, signed: SignedAttestation, *, only_wanted: bool = False
         },
     )
     if row.block_hash != attestation.block_hash.hex():
-        raise Refusal(
+        raise RefusalError(
             ATTESTATION_CONTRADICTED,
             f"{signer} attested another hash of block {block:,} before; the first one is kept.",
             path="blockHash",
         )
     if is_new:
         now = shared_now()
-        _jobs(registry).filter(block__lte=block, look_again__gt=now).update(look_again=now)
+        _jobs(registry).filter(block__lte=block, due_at__gt=now).update(due_at=now)
     return signer
 
 
@@ -82,7 +84,7 @@ def wanted(registry: Registry) -> QuerySet[BlockJob, int]:
     return rows.order_by("-number").values_list("number", flat=True).distinct()
 
 
-def attested_by(signer: str, registry: Registry, *blocks: int) -> set[int]:
+def attested_blocks(signer: str, registry: Registry, *blocks: int) -> set[int]:
     """The blocks that this signer has attested; if blocks are given, only among these."""
     rows = Attestation.objects.filter(**_route_columns(registry), signer=signer)
     if blocks:
@@ -100,14 +102,14 @@ def _route_columns(registry: Registry) -> dict[str, Any]:
 
 def _check_signer(registry: Registry, signed: SignedAttestation) -> str:
     if signed.attested.registry != bytes.fromhex(registry.address[2:]):
-        raise Refusal(
+        raise RefusalError(
             ATTESTATION_UNTRUSTED,
             "The attestation is for another registry than the one configured for this route.",
             path="registry",
         )
     signer = recover_signer(signed.attested.digest, signed.signature)
     if signer is None or signer not in registry.signers:
-        raise Refusal(
+        raise RefusalError(
             ATTESTATION_UNTRUSTED,
             "None of the registry's signers made this signature.",
             path="signature",
@@ -119,13 +121,13 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
     head = ChainRecord.objects.filter(chain=registry.source, recorded__isnull=False).first()
     if head is None or block > head.number:
         seen = f"the last one seen there is {head.number:,}" if head else "no block was seen yet"
-        raise Refusal(
+        raise RefusalError(
             BLOCK_BEYOND_HEAD,
             f"Block {block:,} does not exist on chain {registry.source} yet: {seen}.",
             path="block",
         )
     if not wanted(registry).filter(Q(number__range=(block - HISTORY_RING, block))).exists():
-        raise Refusal(
+        raise RefusalError(
             ATTESTATION_UNWANTED,
             f"No query waits for block {block:,}, or for one of the {HISTORY_RING:,} blocks "
             "before it.",

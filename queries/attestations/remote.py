@@ -7,10 +7,10 @@ from typing import Any
 
 from queries.config.limits import Limits
 from queries.config.registries import Registry
-from queries.http.bounded import FAULTS, NOT_REACHED, BoundedSession
+from queries.http.bounded import REQUEST_ERRORS, BoundedSession, NotReachedError
 
 
-class NotTaken(Exception):  # noqa: N818
+class AttestationPostError(Exception):
     """The attestation was not delivered, or was refused. The sentence says why."""
 
     def __init__(self, sentence: str, *, retryable: bool) -> None:
@@ -23,7 +23,7 @@ class Installation:
 
     def __init__(self, address: str, limits: Limits) -> None:
         if not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", address):
-            raise NotTaken(
+            raise AttestationPostError(
                 "--post is not an http or https address. Set it to the server's address, such as "
                 "https://proofs.example.org.",
                 retryable=False,
@@ -53,20 +53,22 @@ class Installation:
         try:
             response = self._session.request(method, self._address + path, json=content)
             body = response.json()
-        except NOT_REACHED:
-            raise NotTaken("The server at --post does not answer.", retryable=True) from None
-        except FAULTS:
+        except NotReachedError:
+            raise AttestationPostError(
+                "The server at --post does not answer.", retryable=True
+            ) from None
+        except REQUEST_ERRORS:
             raise _not_tacitus() from None
         if isinstance(body, dict) and response.status_code == HTTPStatus.OK:
             return body
         if not isinstance(body, dict) or not isinstance(body.get("error"), str):
             raise _not_tacitus()
         sentence = "".join(filter(str.isprintable, body["error"]))
-        raise NotTaken(sentence, retryable=body.get("retryable") is not False)
+        raise AttestationPostError(sentence, retryable=body.get("retryable") is not False)
 
 
-def _not_tacitus() -> NotTaken:
-    return NotTaken(
+def _not_tacitus() -> AttestationPostError:
+    return AttestationPostError(
         "The server at --post does not answer like a Tacitus server. Check the address, such as "
         "https://proofs.example.org.",
         retryable=True,

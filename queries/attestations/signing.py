@@ -7,13 +7,13 @@ from eth_keys.datatypes import Signature
 from eth_keys.exceptions import BadSignature
 from eth_utils.exceptions import ValidationError
 
-from accounts.shared.errors import Refusal
+from accounts.shared.errors import RefusalError
 from queries.attestations.body import SignedAttestation
 from queries.chain.reader import SourceChain
 from queries.chain.signer import Signer
 from queries.config.registries import Registry
 from queries.config.routes import Routes
-from queries.proving.attestations import Attested
+from queries.proving.attestations import BlockAttestation
 from queries.refusals import BLOCK_BEYOND_HEAD
 
 SIGNATURE_BYTES = 65  # r, s and v
@@ -50,7 +50,7 @@ class Attester:
     def sign(self, block: int) -> SignedAttestation:
         final = self._source.head().final_number
         if not 0 <= block <= final:
-            raise Refusal(
+            raise RefusalError(
                 BLOCK_BEYOND_HEAD, f"Block {block:,} is not final: the last final one is {final:,}."
             )
         return self._sign(block)
@@ -61,7 +61,7 @@ class Attester:
         return [self._sign(block) for block in sorted(blocks) if block <= final]
 
     def _sign(self, block: int) -> SignedAttestation:
-        attestation = Attested(
+        attestation = BlockAttestation(
             self.registry.source,
             self.registry.destination,
             bytes.fromhex(self.registry.address[2:]),

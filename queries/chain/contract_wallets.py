@@ -13,7 +13,7 @@ from queries.chain.errors import ChainError
 from queries.chain.node_pool import NodePool
 from queries.config.routes import Chain
 from queries.contracts.abi import load_artifact
-from queries.http.thread_slots import place_to_wait
+from queries.http.thread_slots import thread_slot
 from queries.proving.errors import AnswerMalformedError
 from queries.proving.json_values import read_fixed_bytes
 from queries.proving.keccak import keccak256
@@ -38,7 +38,7 @@ def ask_wallet(
     code += encode(["address", "bytes32", "bytes"], arguments)
     # With a transaction's gas, because some nodes refuse a call with more (EIP-7825).
     call = {"from": CALLER, "data": f"0x{code.hex()}", "gas": hex(chain.gas_cap)}
-    with place_to_wait() as is_free:
+    with thread_slot() as is_free:
         if not is_free:
             return WalletAnswer.NODE_UNREACHABLE
         spend()

@@ -6,7 +6,7 @@ that need an off-chain look-up are refused, because its answer cannot be checked
 
 from collections.abc import Callable, Sequence
 
-from queries.chain.errors import CallReverted, ChainError, EnsOffChain, EnsUnresolved
+from queries.chain.errors import CallRevertedError, ChainError, EnsOffChainError, EnsUnresolvedError
 from queries.chain.reader import Call, SourceChain
 from queries.contracts.abi import call_data, selector
 from queries.proving.headers import Header
@@ -19,12 +19,12 @@ WORD = 32  # bytes
 YES = (1).to_bytes(WORD, "big")
 BYTES_PREFIX = 2 * WORD.to_bytes(WORD, "big")  # offset and length of ABI-encoded `bytes` of a word
 
-Answer = bytes | CallReverted
+Answer = bytes | CallRevertedError
 CallAll = Callable[[Sequence[Call]], list[Answer]]
 Resolution = bytes | ChainError  # an account, or why the name has none
 
 
-def addresses(source: SourceChain, header: Header, names: Sequence[str]) -> list[Resolution]:
+def resolve_names(source: SourceChain, header: Header, names: Sequence[str]) -> list[Resolution]:
     """The account of each name at this block, by quorum; or why it has none, as an error."""
     return source.quorum(
         lambda node: _resolve(node, header, names), ("names", header.hash, tuple(names))
@@ -106,15 +106,15 @@ def _extended_resolvers(call_all: CallAll, resolvers: Sequence[str]) -> set[str]
 
 
 def _resolution(name: str, block: int, answer: Answer) -> Resolution:
-    if isinstance(answer, CallReverted) and answer.data[:4] == OFF_CHAIN:
-        return EnsOffChain(
+    if isinstance(answer, CallRevertedError) and answer.data[:4] == OFF_CHAIN:
+        return EnsOffChainError(
             f"{name} is looked up off chain at block {block:,}, which is not done here."
         )
-    unresolved = EnsUnresolved(f"{name} stands for no address at block {block:,}.")
+    unresolved = EnsUnresolvedError(f"{name} stands for no address at block {block:,}.")
     return _decode_account(answer) or unresolved
 
 
 def _decode_account(answer: Answer) -> bytes:
     """The account in an answer, which `resolve` wraps in `bytes`; empty if there is none."""
-    word = b"" if isinstance(answer, CallReverted) else answer.removeprefix(BYTES_PREFIX)
+    word = b"" if isinstance(answer, CallRevertedError) else answer.removeprefix(BYTES_PREFIX)
     return word[12:] if len(word) == WORD and not any(word[:12]) and any(word) else b""

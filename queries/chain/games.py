@@ -9,7 +9,7 @@ from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wording import spoken
+from accounts.shared.wording import format_timestamp
 from queries.chain.errors import GamesUnreadableError
 from queries.chain.sender import Destination
 from queries.config.registries import Registry
@@ -39,13 +39,13 @@ class Games:
         self._covering: dict[bytes, list[Game]] = {}
         self._valid: dict[bytes, Game | None] = {}
 
-    def valid(self, header: Header) -> Game | None:
+    def valid_game(self, header: Header) -> Game | None:
         """A valid game at or above the block: the lowest one in the oldest page that has any."""
         if header.hash not in self._valid:
             self._valid[header.hash] = self._first_valid(header)
         return self._valid[header.hash]
 
-    def waits_for(self, header: Header) -> Reason:
+    def wait_reason(self, header: Header) -> Reason:
         """Why no valid game covers the block, and when one is expected.
 
         This assumes that proposing a game and deciding it take at most the finality delay each.
@@ -61,9 +61,9 @@ class Games:
             if first and self._filter(name, [first]):
                 return Reason(WaitCode.NO_VALID_OUTPUT, f"{subject} is {state}.")
         if self._destination.head(known_final=0).timestamp > due_at:
-            sentence = f"{subject} should have counted from {spoken(due_at)} on."
+            sentence = f"{subject} should have counted from {format_timestamp(due_at)} on."
             return Reason(WaitCode.NO_VALID_OUTPUT, sentence)
-        sentence = f"{subject} is expected to count from {spoken(due_at)}."
+        sentence = f"{subject} is expected to count from {format_timestamp(due_at)}."
         return Reason(WaitCode.OUTPUT_NOT_RECORDED, sentence)
 
     def _first_valid(self, header: Header) -> Game | None:
@@ -79,7 +79,7 @@ class Games:
         """Pages of the games, of all types, that were created at this time or later."""
         (factory,) = self._ask(self._anchors, "disputeGameFactory()", ["address"])
         (count,) = self._ask(factory, "gameCount()", ["uint256"])
-        page_size = self._destination.chain.limits.batch_questions
+        page_size = self._destination.chain.limits.max_batch_calls
         signature, types = "gameAtIndex(uint256)", ["uint32", "uint64", "address"]
 
         def creation_time(index: int) -> int:

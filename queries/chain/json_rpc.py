@@ -15,18 +15,18 @@ from typing import Any
 
 import requests
 
-from accounts.shared.wording import beginning
+from accounts.shared.wording import excerpt
 from queries.chain.errors import (
     BatchTooLargeError,
     ChainError,
-    NodeFault,
-    NodesLimited,
-    NodesUnreachable,
+    NodeError,
+    NodesLimitedError,
+    NodesUnreachableError,
     classify_node_error,
     redact,
 )
 from queries.config.limits import Limits
-from queries.http.bounded import FAULTS, AnswerTooLarge, BoundedSession
+from queries.http.bounded import REQUEST_ERRORS, BoundedSession, ResponseTooLargeError
 from queries.proving.json_values import has_too_many_values
 
 # Statuses, without JSON, of a node that rejects a JSON-RPC batch as too large.
@@ -36,7 +36,7 @@ ACCESS_REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_
 Params = Sequence[object]
 
 
-class NodeUnreachable(NodeFault):
+class NodeTransportError(NodeError):
     """The node did not answer with JSON-RPC, or not in time, or with too many bytes.
 
     `cause` is for people, in a word or two. With `is_down` the node could not be reached or refuses
@@ -46,7 +46,7 @@ class NodeUnreachable(NodeFault):
     def __init__(
         self,
         sentence: str,
-        kind: type[ChainError] = NodesUnreachable,
+        kind: type[ChainError] = NodesUnreachableError,
         cause: str = "",
         *,
         is_down: bool = False,
@@ -55,7 +55,7 @@ class NodeUnreachable(NodeFault):
         self.is_down = is_down
 
 
-class NodeRefused(NodeFault):
+class JsonRpcError(NodeError):
     """The node answered with a JSON-RPC error."""
 
     def __init__(self, method: str, message: str, data: object = None, code: object = None) -> None:
@@ -78,17 +78,17 @@ class JsonRpc:
     def ask(self, method: str, *params: object) -> Any:
         """Return the answer, or raise `JsonRpcError` or `NodeTransportError`."""
         (answer,) = self.ask_many(method, [params])
-        if isinstance(answer, NodeRefused):
+        if isinstance(answer, JsonRpcError):
             raise answer
         return answer
 
     def ask_many(
         self, method: str, params_list: Sequence[Params], timeout: float = math.inf
-    ) -> list[Any | NodeRefused]:
+    ) -> list[Any | JsonRpcError]:
         """Call the method with each parameter list, in one request; errors are list entries."""
         seconds = min(timeout, self._limits.request_timeout, self.deadline - time.monotonic())
         if seconds <= 0:
-            raise NodeUnreachable(f"{method}: there is no time left to ask")
+            raise NodeTransportError(f"{method}: there is no time left to ask")
         is_batch = len(params_list) > 1
         try:
             self._session.timeout = seconds
@@ -101,20 +101,20 @@ class JsonRpc:
         # No sentence repeats a fault's own text, which contains the node's address.
         except requests.HTTPError as fault:
             answers = _read_errors(fault.response, method, is_batch=is_batch)
-        except AnswerTooLarge:
-            kind = BatchTooLargeError if is_batch else NodesUnreachable
-            raise NodeUnreachable(f"{method}: the node's answer is too large", kind) from None
-        except FAULTS as fault:
+        except ResponseTooLargeError:
+            kind = BatchTooLargeError if is_batch else NodesUnreachableError
+            raise NodeTransportError(f"{method}: the node's answer is too large", kind) from None
+        except REQUEST_ERRORS as fault:
             is_down = isinstance(fault, requests.ConnectionError)
             cause = "no connection" if is_down else type(fault).__name__
             if isinstance(fault, requests.Timeout):
                 cause = "time-out"
             reason = f"{method}: the node does not answer ({cause})"
-            raise NodeUnreachable(reason, cause=cause, is_down=is_down) from None
+            raise NodeTransportError(reason, cause=cause, is_down=is_down) from None
         if isinstance(answers, dict) and answers.get("error") is not None:
             return [_json_rpc_error("", answers["error"])] * len(params_list)  # one for the batch
         if not isinstance(answers, list) or len(answers) != len(params_list):
-            raise NodeUnreachable(f"{method}: the node does not answer all", BatchTooLargeError)
+            raise NodeTransportError(f"{method}: the node does not answer all", BatchTooLargeError)
         return [_result(method, answer, request_id) for request_id, answer in enumerate(answers, 1)]
 
     def close(self) -> None:
@@ -138,7 +138,7 @@ def _provider(url: str, session: BoundedSession) -> Any:
 def _decode_response(content: bytes) -> Any:
     """Parse JSON; a batch is sorted by its ids, or None if an id is not a whole number."""
     if has_too_many_values(content):
-        raise AnswerTooLarge("the answer has too many values")
+        raise ResponseTooLargeError("the answer has too many values")
     decoded = json.loads(content)
     if not isinstance(decoded, list):
         return decoded
@@ -149,24 +149,24 @@ def _decode_response(content: bytes) -> Any:
 
 def _read_errors(response: requests.Response, method: str, *, is_batch: bool) -> Any:
     """The JSON-RPC errors in a 4xx or 5xx response; without any, raise by its status."""
-    with suppress(*FAULTS):
+    with suppress(*REQUEST_ERRORS):
         answer = _decode_response(response.content)
         if isinstance(answer, list):
             return answer
         if isinstance(answer, dict) and isinstance(answer.get("error"), dict):
             return answer if is_batch else [answer]
     status = response.status_code
-    kind: type[ChainError] = NodesUnreachable
+    kind: type[ChainError] = NodesUnreachableError
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        kind = NodesLimited
+        kind = NodesLimitedError
     elif is_batch and status in BATCH_REJECTED:
         kind = BatchTooLargeError
     is_down = status in ACCESS_REFUSED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     sentence = f"{method}: the node answers with status {status}"
-    raise NodeUnreachable(sentence, kind, f"HTTP status {status}", is_down=is_down) from None
+    raise NodeTransportError(sentence, kind, f"HTTP status {status}", is_down=is_down) from None
 
 
-def _result(method: str, answer: object, request_id: int) -> Any | NodeRefused:
+def _result(method: str, answer: object, request_id: int) -> Any | JsonRpcError:
     if isinstance(answer, dict):
         error, answer_id = answer.get("error"), answer.get("id")
         # A node that could not parse the request answers without its id.
@@ -175,10 +175,10 @@ def _result(method: str, answer: object, request_id: int) -> Any | NodeRefused:
                 return _json_rpc_error(method, error)
             if "result" in answer:
                 return answer["result"]
-    raise NodeUnreachable(f"{method}: the node does not answer this request")
+    raise NodeTransportError(f"{method}: the node does not answer this request")
 
 
-def _json_rpc_error(method: str, error: object) -> NodeRefused:
+def _json_rpc_error(method: str, error: object) -> JsonRpcError:
     parts = error if isinstance(error, dict) else {}
-    message = beginning(str(parts.get("message", "no reason given")))
-    return NodeRefused(method, message, parts.get("data"), parts.get("code"))
+    message = excerpt(str(parts.get("message", "no reason given")))
+    return JsonRpcError(method, message, parts.get("data"), parts.get("code"))

@@ -16,20 +16,20 @@ from typing import Any, NamedTuple, Self, TypeVar
 from queries.chain.errors import (
     BatchTooLargeError,
     BeyondHorizonError,
-    CallReverted,
-    ChainAnswer,
+    CallRevertedError,
     ChainError,
-    NodeFault,
-    NodesLie,
-    NodesLimited,
-    NodesOfAnotherChain,
-    NodesUnreachable,
-    NoQuorum,
-    QuestionRefused,
-    RegistryAbsent,
+    ChainRefusalError,
+    NodeError,
+    NodesLieError,
+    NodesLimitedError,
+    NodesOfAnotherChainError,
+    NodesUnreachableError,
+    NoQuorumError,
+    QuestionRefusedError,
+    RegistryAbsentError,
     revert_data,
 )
-from queries.chain.json_rpc import JsonRpc, NodeRefused, NodeUnreachable, Params
+from queries.chain.json_rpc import JsonRpc, JsonRpcError, NodeTransportError, Params
 from queries.config.routes import Chain, NodeAddress
 from queries.proving.errors import ArgumentMalformedError, ProofError
 from queries.proving.json_values import read_object, read_quantity
@@ -88,8 +88,8 @@ class NodeHealth:
                 return  # the request began before the cool-down
             is_new, self.fault = self.fault is not kind, kind
             self._failing_since = min(self._failing_since, now)
-            longer = 2 * self._cooldown or limits.cooldown_first
-            self._cooldown = min(longer, limits.cooldown_longest)
+            longer = 2 * self._cooldown or limits.initial_cooldown
+            self._cooldown = min(longer, limits.max_cooldown)
             self._next_request = self._cooldown_ends = now + self._cooldown
         if is_new:
             log.warning("%s fails: %s.", self.name, kind.code)
@@ -116,7 +116,7 @@ class NodeHealth:
         if not self.head or not other.head or self.chain.id != other.chain.id:
             return False
         limits, read_at = self.chain.limits, self.head.read_at
-        if time.monotonic() > min(read_at, other.head.read_at) + limits.cooldown_longest:
+        if time.monotonic() > min(read_at, other.head.read_at) + limits.max_cooldown:
             return False
         # If this head was read earlier, it may be older by that time.
         max_lag = limits.lag + max(other.head.read_at - read_at, 0)
@@ -125,10 +125,10 @@ class NodeHealth:
     def unavailable_since(self, question: Hashable) -> float:
         """When the node began to fail, lag, or answer this question only with errors.
 
-        A question is forgotten after 2 * (`quorum_wait` + `retry_longest`).
+        A question is forgotten after 2 * (`quorum_wait` + `max_retry_delay`).
         """
         now, limits = time.monotonic(), self.chain.limits
-        max_age = 2 * (limits.quorum_wait + limits.retry_longest)
+        max_age = 2 * (limits.quorum_wait + limits.max_retry_delay)
         with self._lock:
             self._unanswered = {q: t for q, t in self._unanswered.items() if now < t + max_age}
             start = self._unanswered.setdefault(question, now)
@@ -149,23 +149,23 @@ class Node:
         self._chain = chain
         # Logs show the node's number, because its address may hold a key.
         new = NodeHealth(
-            f"Node {address.number} of {chain.name}", chain, chain.limits.batch_questions
+            f"Node {address.number} of {chain.name}", chain, chain.limits.max_batch_calls
         )
         self.health = _health_by_node.setdefault((chain.id, address.url), new)
         self.rpc = JsonRpc(address.url, chain.limits, deadline)
 
-    def ask(self, method: str, params_list: Sequence[Params]) -> list[Any | NodeRefused]:
+    def ask(self, method: str, params_list: Sequence[Params]) -> list[Any | JsonRpcError]:
         """Return an answer or error for each call, or raise `NodeError`."""
         health = self.health
         if not health.allow_request():
-            raise NodeFault(health.fault or NodesUnreachable)
+            raise NodeError(health.fault or NodesUnreachableError)
         if time.monotonic() > health.chain_checked_until:
             self._check_chain()
-        answers: list[Any | NodeRefused] = []
+        answers: list[Any | JsonRpcError] = []
         while batch := params_list[len(answers) : len(answers) + health.batch_size]:
             try:
                 answers += self._request(method, batch)
-            except NodeFault as fault:
+            except NodeError as fault:
                 if fault.kind is not BatchTooLargeError or len(batch) == 1:
                     raise
                 health.batch_size = len(batch) // 2
@@ -173,15 +173,15 @@ class Node:
 
     def read(
         self, method: str, params: Params, answer: object, check: Check[Value]
-    ) -> Value | ChainAnswer:
+    ) -> Value | ChainRefusalError:
         """Return what `check` returns, or the chain's own error; or raise `NodeError`."""
-        if isinstance(answer, NodeRefused):
-            if not issubclass(answer.kind, ChainAnswer):
+        if isinstance(answer, JsonRpcError):
+            if not issubclass(answer.kind, ChainRefusalError):
                 raise answer
-            data = revert_data(answer.data) if answer.kind is CallReverted else b""
+            data = revert_data(answer.data) if answer.kind is CallRevertedError else b""
             is_beyond = data.startswith(BeyondHorizonError.selector)
             kind = BeyondHorizonError if is_beyond else answer.kind
-            return kind.of(self._chain.name, method, answer.why, data)
+            return kind.create(self._chain.name, method, answer.why, data)
         try:
             if (method, params) == (GET_BLOCK, LATEST_BLOCK):
                 self._record_head(answer)
@@ -190,14 +190,14 @@ class Node:
             raise  # our own mistake, not the node's
         except ProofError as fault:
             # Not the fault's own sentence, which may repeat the node's text.
-            raise NodeFault(NodesLie, f" {fault.summary}") from None
+            raise NodeError(NodesLieError, f" {fault.summary}") from None
 
     def probe_head(self, kind: type[ChainError]) -> None:
         """Call this after a fault: start a cool-down if a request for the head fails too."""
         try:
             (block,) = self.rpc.ask_many(GET_BLOCK, [LATEST_BLOCK], self._chain.limits.head_timeout)
             self._record_head(block)
-        except (NodeFault, ProofError):
+        except (NodeError, ProofError):
             if not self._is_past_deadline():
                 self.health.record_failure(kind)
 
@@ -207,7 +207,7 @@ class Node:
         max_timestamp = time.time() + self._chain.limits.lag
         # With only one node, this machine's clock may be the one that is wrong.
         if len(self._chain.nodes) > 1 and timestamp > max_timestamp:
-            raise NodeFault(NodesLie, " Its head is in the future.")
+            raise NodeError(NodesLieError, " Its head is in the future.")
         self.health.record_head(timestamp)
 
     def _check_chain(self) -> None:
@@ -216,27 +216,27 @@ class Node:
         with suppress(ProofError):
             if read_quantity(answer, "eth_chainId") == self._chain.id:
                 health.chain_checked_until = time.monotonic() + limits.chain_id_age
-                health.batch_size = limits.batch_questions  # the node may accept more than before
+                health.batch_size = limits.max_batch_calls  # the node may accept more than before
                 return
-        fault = answer if isinstance(answer, NodeRefused) else NodeFault(NodesOfAnotherChain)
+        fault = answer if isinstance(answer, JsonRpcError) else NodeError(NodesOfAnotherChainError)
         health.record_failure(fault.kind)
         raise fault
 
-    def _request(self, method: str, params_list: Sequence[Params]) -> list[Any | NodeRefused]:
+    def _request(self, method: str, params_list: Sequence[Params]) -> list[Any | JsonRpcError]:
         try:
             answers = self.rpc.ask_many(method, params_list)
-        except NodeUnreachable as fault:
+        except NodeTransportError as fault:
             if fault.is_down and not self._is_past_deadline():
                 self.health.record_failure(fault.kind)
             elif fault.kind is not BatchTooLargeError:
                 self.probe_head(fault.kind)
             raise
         for answer in answers:
-            if isinstance(answer, NodeRefused) and answer.kind in {
-                NodesLimited,
+            if isinstance(answer, JsonRpcError) and answer.kind in {
+                NodesLimitedError,
                 BatchTooLargeError,
             }:
-                if answer.kind is NodesLimited:
+                if answer.kind is NodesLimitedError:
                     self.health.record_failure(answer.kind)
                 raise answer
         return answers
@@ -249,15 +249,15 @@ class Node:
 class NodePool:
     """The nodes of a chain, for one thread. Requests end at `deadline` (monotonic)."""
 
-    def __init__(self, chain: Chain, *, until: float = math.inf) -> None:
+    def __init__(self, chain: Chain, *, deadline: float = math.inf) -> None:
         self.chain = chain
-        self._nodes = [Node(chain, address, until) for address in chain.nodes]
+        self._nodes = [Node(chain, address, deadline) for address in chain.nodes]
         self._first = 0  # index of the node to ask first
 
     @classmethod
     def open_for_visitor(cls, chain: Chain) -> AbstractContextManager[Self]:
         """Open a pool whose requests all end after `visitor_timeout`."""
-        return closing(cls(chain, until=time.monotonic() + chain.limits.visitor_timeout))
+        return closing(cls(chain, deadline=time.monotonic() + chain.limits.visitor_timeout))
 
     def fetch(self, method: str, params: Params, check: Check[Value]) -> Value:
         """Return what `check` returns for the answer.
@@ -282,30 +282,30 @@ class NodePool:
         """
         checks = [check] * len(params_list) if callable(check) else check
         answers: list[Any] = []
-        faults: list[NodeFault] = []
+        faults: list[NodeError] = []
         for node in self._ordered_nodes():
             done = len(answers)
             if done == len(params_list):
                 break
             try:
                 replies = node.ask(method, params_list[done:])
-            except NodeFault as fault:
+            except NodeError as fault:
                 faults.append(fault)
                 continue
             try:
                 for index, reply in enumerate(replies, done):
                     answers.append(node.read(method, params_list[index], reply, checks[index]))
-            except NodeFault as fault:
+            except NodeError as fault:
                 faults.append(fault)
-                if fault.kind is NodesLie:
-                    node.probe_head(NodesLie)
+                if fault.kind is NodesLieError:
+                    node.probe_head(NodesLieError)
                     continue
             node.health.record_success()
         if len(answers) < len(params_list):
             worst = min(faults, key=lambda fault: _rank(fault.kind))
-            raise worst.kind.of(self.chain.name, method, worst.why)
+            raise worst.kind.create(self.chain.name, method, worst.why)
         for answer in answers:
-            if isinstance(answer, ChainAnswer) and not isinstance(answer, expected):
+            if isinstance(answer, ChainRefusalError) and not isinstance(answer, expected):
                 raise answer
         return answers
 
@@ -323,7 +323,7 @@ class NodePool:
             health = node.health
             try:
                 answer: Answer | ChainError = question(self._view(node))
-            except (ChainAnswer, RegistryAbsent) as refusal:
+            except (ChainRefusalError, RegistryAbsentError) as refusal:
                 answer = refusal
             except ChainError as fault:
                 faults.append(fault)
@@ -343,12 +343,12 @@ class NodePool:
         is_alone = len(unavailable) == len(self._nodes) - 1
         if is_alone and all(start <= latest for start in unavailable):
             return _return_or_raise(answers[0])
-        raise NoQuorum.of(self.chain.name)
+        raise NoQuorumError.create(self.chain.name)
 
     def ask_all(self, method: str, params: Params) -> None:
         """Ask every node, and ignore the answers."""
         for node in self._ordered_nodes():
-            with suppress(NodeFault):
+            with suppress(NodeError):
                 node.ask(method, [params])
 
     def ask_first(self, attempt: int) -> bool:
@@ -365,7 +365,7 @@ class NodePool:
         nodes = self._nodes[self._first :] + self._nodes[: self._first]
         return sorted(nodes, key=lambda node: node.health.is_lagging())
 
-    def of_node(self, number: int) -> Self:
+    def node_view(self, number: int) -> Self:
         """A view of the pool with only this node; numbers begin at 1."""
         return self._view(self._nodes[number - 1])
 
@@ -377,7 +377,7 @@ class NodePool:
 
 def _rank(kind: type[ChainError]) -> tuple[bool, bool]:
     """Rank errors: the lowest is raised, which another request form or a retry may fix."""
-    return not issubclass(kind, QuestionRefused), not kind.retryable
+    return not issubclass(kind, QuestionRefusedError), not kind.retryable
 
 
 def _return_or_raise(answer: Answer | ChainError) -> Answer:

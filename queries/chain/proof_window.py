@@ -2,7 +2,7 @@
 
 import math
 
-from queries.chain.errors import ChainError, NodesLimited, NodesUnreachable
+from queries.chain.errors import ChainError, NodesLimitedError, NodesUnreachableError
 from queries.chain.reader import ChainHead, SourceChain
 
 
@@ -11,22 +11,22 @@ def proof_window(
     head: ChainHead,
     *,
     first: int = 0,
-    most: float = math.inf,
-    answered: bool = True,
+    max_distance: float = math.inf,
+    must_answer: bool = True,
 ) -> int:
     """Search for the largest distance from the head at which the node proves an account.
 
     Raises the error of `first` if that distance cannot be proven. If the node becomes unreachable
     later, raises that error, or without `must_answer` returns the distance found so far.
     """
-    limit, any_account = int(min(oldest_distance(head), most)), bytes(20)
+    limit, any_account = int(min(first_block_distance(head), max_distance)), bytes(20)
     distance, provable, unprovable = first, -1, limit + 1
     while provable + 1 < unprovable:
         try:
             source.account_proofs(source.header(head.number - distance), [(any_account, ())])
         except ChainError as fault:
-            is_answer = not isinstance(fault, NodesUnreachable | NodesLimited)
-            if provable < 0 or (answered and not is_answer):
+            is_answer = not isinstance(fault, NodesUnreachableError | NodesLimitedError)
+            if provable < 0 or (must_answer and not is_answer):
                 raise
             if not is_answer:
                 break
@@ -38,6 +38,6 @@ def proof_window(
     return provable
 
 
-def oldest_distance(head: ChainHead) -> int:
+def first_block_distance(head: ChainHead) -> int:
     """The distance of block 1. Some nodes cannot prove block 0, and no batch needs it."""
     return max(head.number - 1, 0)

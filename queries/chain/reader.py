@@ -12,16 +12,16 @@ from itertools import accumulate, groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from accounts.shared.wording import spoken
+from accounts.shared.wording import format_timestamp
 from queries.chain.errors import (
-    BlockUnknown,
-    CallReverted,
-    NodeFault,
-    QuestionRefused,
-    StateNotAvailable,
-    StateOfAnotherBlock,
+    BlockUnknownError,
+    CallRevertedError,
+    NodeError,
+    QuestionRefusedError,
+    StateNotAvailableError,
+    StateOfAnotherBlockError,
     StateRootEmptyError,
-    TimeTooEarly,
+    TimeTooEarlyError,
 )
 from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK, NodePool
 from queries.proving.accounts import AccountProof, check_account_proof, root_of_answer
@@ -47,7 +47,7 @@ class ChainHead:
     hash: bytes
     final_number: int
 
-    def waits_for(self, block: int) -> Reason | None:
+    def wait_reason(self, block: int) -> Reason | None:
         """Why the block may not be proven yet; None if it is final."""
         if block <= self.final_number:
             return None
@@ -55,11 +55,11 @@ class ChainHead:
         return Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
 
 
-Asked = tuple[bytes, Sequence[int]]  # an account's address, and slots
+AccountSlots = tuple[bytes, Sequence[int]]  # an account's address, and slots
 Call = tuple[str, bytes]  # a contract, and calldata
 
 
-def nothing() -> None:
+def do_nothing() -> None:
     """Do nothing before a request."""
 
 
@@ -78,7 +78,7 @@ class SourceChain(NodePool):
                 head, final_head = self.fetch_many(
                     GET_BLOCK, [LATEST_BLOCK, ("finalized", False)], [_chain_head, _final_head]
                 )
-            except (BlockUnknown, QuestionRefused):
+            except (BlockUnknownError, QuestionRefusedError):
                 # The node has finalized nothing yet, or does not know the tag.
                 return self.head(known_final=0)
             final = final_head.number
@@ -93,7 +93,7 @@ class SourceChain(NodePool):
         (header,) = self._headers_by_number([number])
         return header
 
-    def header_of(self, block_hash: bytes) -> Header:
+    def header_by_hash(self, block_hash: bytes) -> Header:
         params = (f"0x{block_hash.hex()}", False)
         return self.fetch(
             "eth_getBlockByHash", params, partial(_checked_header, expected_hash=block_hash)
@@ -106,36 +106,39 @@ class SourceChain(NodePool):
         for index in range(len(headers) - 2, -1, -1):
             expected_hash = headers[index + 1].parent_hash
             if headers[index].hash != expected_hash:
-                headers[index] = self.header_of(expected_hash)
+                headers[index] = self.header_by_hash(expected_hash)
         return headers
 
     def last_block_at(self, seconds: int, head: ChainHead) -> tuple[Header, Header]:
         """The last block at a time before the head's, and its child."""
-        headers = {head.number: self.header_of(head.hash)}
+        headers = {head.number: self.header_by_hash(head.hash)}
 
         def timestamp(number: int) -> int:
             """Treat blocks that nodes have dropped (EIP-4444) as earlier than any time."""
             try:
                 headers[number] = self.header(number)
-            except (BlockUnknown, StateNotAvailable):  # nodes differ
+            except (BlockUnknownError, StateNotAvailableError):  # nodes differ
                 return -1
             return headers[number].timestamp
 
         child = headers[bisect_right(range(head.number), seconds, key=timestamp)]
         if child.number == 0:
-            raise TimeTooEarly(
+            raise TimeTooEarlyError(
                 f"The chain began at {child.timestamp}, which is the earliest time that works "
-                f"({spoken(child.timestamp)})."
+                f"({format_timestamp(child.timestamp)})."
             )
         if child.number - 1 not in headers:
-            raise BlockUnknown(
+            raise BlockUnknownError(
                 f"The nodes no longer have the blocks of that time: block {child.number:,}, of "
-                f"{spoken(child.timestamp)}, is the earliest one they have."
+                f"{format_timestamp(child.timestamp)}, is the earliest one they have."
             )
         return headers[child.number - 1], child
 
     def account_proofs(
-        self, header: Header, requested: Sequence[Asked], heartbeat: Callable[[], object] = nothing
+        self,
+        header: Header,
+        requested: Sequence[AccountSlots],
+        heartbeat: Callable[[], object] = do_nothing,
     ) -> list[AccountProof]:
         """The accounts' states at this block, proven under its state root.
 
@@ -146,17 +149,17 @@ class SourceChain(NodePool):
         by_hash = {"blockHash": f"0x{header.hash.hex()}"}
         try:
             return self._fetch_proofs(header, requested, by_hash, heartbeat)
-        except QuestionRefused:  # older nodes take a number only
+        except QuestionRefusedError:  # older nodes take a number only
             return self._fetch_proofs(header, requested, hex(header.number), heartbeat)
 
     def _fetch_proofs(
         self,
         header: Header,
-        requested: Sequence[Asked],
+        requested: Sequence[AccountSlots],
         block: object,
         heartbeat: Callable[[], object],
     ) -> list[AccountProof]:
-        limit = self.chain.limits.batch_questions
+        limit = self.chain.limits.max_batch_calls
         parts = [_split_slots(account, slots, limit) for account, slots in requested]
         checked, proofs = CheckedNodes(), list[AccountProof]()
         for request in _group_requests([part for split in parts for part in split], limit):
@@ -174,11 +177,11 @@ class SourceChain(NodePool):
 
     def call_contracts(
         self, calls: Sequence[Call], block: object = "latest", gas: int | None = None
-    ) -> list[bytes | CallReverted]:
+    ) -> list[bytes | CallRevertedError]:
         """The answers of `eth_call` at this block, or reverts."""
         limit = {} if gas is None else {"gas": hex(gas)}
         params_list = [({"to": c, "data": f"0x{data.hex()}", **limit}, block) for c, data in calls]
-        return self.fetch_many("eth_call", params_list, read_hex, CallReverted)
+        return self.fetch_many("eth_call", params_list, read_hex, CallRevertedError)
 
     def _headers_by_number(self, numbers: Sequence[int]) -> list[Header]:
         return self.fetch_many(
@@ -212,7 +215,7 @@ def _checked_header(
     answer: Any, expected_hash: bytes | None = None, expected_number: int | None = None
 ) -> Header:
     if answer is None:
-        raise NodeFault(BlockUnknown)
+        raise NodeError(BlockUnknownError)
     header = header_from_json(answer, expected_hash)
     if expected_number is not None and header.number != expected_number:
         raise AnswerMalformedError(
@@ -221,11 +224,11 @@ def _checked_header(
     return header
 
 
-def _split_slots(account: bytes, slots: Sequence[int], limit: int) -> list[Asked]:
+def _split_slots(account: bytes, slots: Sequence[int], limit: int) -> list[AccountSlots]:
     return [(account, slots[start : start + limit]) for start in range(0, len(slots) or 1, limit)]
 
 
-def _group_requests(requested: Sequence[Asked], limit: int) -> list[list[Asked]]:
+def _group_requests(requested: Sequence[AccountSlots], limit: int) -> list[list[AccountSlots]]:
     """Group into requests of about `limit` proofs: one for the account and one for each slot."""
     totals = accumulate((1 + len(slots) for _, slots in requested), initial=0)
     numbered = zip((total // limit for total in totals), requested, strict=False)
@@ -237,13 +240,13 @@ def _join_parts(parts: Sequence[AccountProof]) -> AccountProof:
 
 
 def _checked_proof(
-    state_root: bytes, requested: Asked, checked: CheckedNodes, answer: Any
+    state_root: bytes, requested: AccountSlots, checked: CheckedNodes, answer: Any
 ) -> AccountProof:
     try:
         return check_account_proof(answer, state_root, *requested, checked)
     except NodeSurplusError:
         if state_root == EMPTY_TRIE_ROOT:
-            raise NodeFault(StateRootEmptyError) from None
+            raise NodeError(StateRootEmptyError) from None
         raise
     except NodeHashMismatchError:
         # If valid for another root, mostly the latest, the node keeps no older state.
@@ -252,5 +255,5 @@ def _checked_proof(
         except ProofError:
             pass
         else:
-            raise NodeFault(StateOfAnotherBlock) from None
+            raise NodeError(StateOfAnotherBlockError) from None
         raise

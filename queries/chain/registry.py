@@ -6,22 +6,22 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from queries.chain.errors import ChainError, RegistryAbsent
-from queries.chain.reader import Asked
+from queries.chain.errors import ChainError, RegistryAbsentError
+from queries.chain.reader import AccountSlots
 from queries.chain.sender import Destination
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain
-from queries.contracts.abi import AsIf, call_data
+from queries.contracts.abi import StateOverride, call_data
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import FactKind, account_word
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
-from queries.proving.registry_calls import leaf_of
+from queries.proving.registry_calls import block_leaf
 from queries.proving.witnesses import AccountField
 
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain
-UNKNOWN = bytes(32)
+EMPTY_WORD = bytes(32)
 ACCUMULATED_SLOT = 3  # the mapping's slot in FactsRegistry.sol
 
 
@@ -49,7 +49,7 @@ class FactRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class FactGroups:
     """Distinct facts grouped by account and kind."""
 
     accounts: Mapping[bytes, tuple[frozenset[AccountField], tuple[int, ...]]]
@@ -57,7 +57,7 @@ class Missing:
     timestamps: tuple[int, ...]
 
     @property
-    def asked(self) -> list[Asked]:
+    def account_slots(self) -> list[AccountSlots]:
         """The accounts and slots to request proofs for."""
         return [(account, slots) for account, (_, slots) in self.accounts.items()]
 
@@ -81,7 +81,7 @@ class Missing:
         return words
 
 
-def missing(reads: Iterable[FactRead]) -> Missing:
+def group_facts(reads: Iterable[FactRead]) -> FactGroups:
     fields: dict[bytes, set[AccountField]] = {}
     slots: dict[bytes, set[int]] = {}
     header_fields: set[HeaderField] = set()
@@ -100,41 +100,41 @@ def missing(reads: Iterable[FactRead]) -> Missing:
         account: (frozenset(fields.get(account, ())), tuple(sorted(slots.get(account, ()))))
         for account in fields | slots
     }
-    return Missing(accounts, frozenset(header_fields), tuple(sorted(timestamps)))
+    return FactGroups(accounts, frozenset(header_fields), tuple(sorted(timestamps)))
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RegistryBlock:
     """What a registry holds of a block."""
 
     words: Mapping[FactRead, bytes | None]  # None: not proven yet
     leaf: bytes
-    of_header: bytes  # the leaf of our header
+    expected_leaf: bytes  # the leaf of our header
 
     @property
-    def accumulated(self) -> bool:
-        return self.leaf == self.of_header
+    def is_accumulated(self) -> bool:
+        return self.leaf == self.expected_leaf
 
     @property
-    def of_another_block(self) -> bool:
-        return self.leaf not in {UNKNOWN, self.of_header}
+    def has_conflict(self) -> bool:
+        return self.leaf not in {EMPTY_WORD, self.expected_leaf}
 
     @property
-    def unproven(self) -> list[FactRead]:
+    def unproven_facts(self) -> list[FactRead]:
         return [read for read, word in self.words.items() if word is None]
 
     @property
     def needs_child(self) -> bool:
         """Whether the next header is needed, to prove a time."""
-        return any(read.kind is FactKind.BLOCK_AT_TIME for read in self.unproven)
+        return any(read.kind is FactKind.BLOCK_AT_TIME for read in self.unproven_facts)
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the block is accumulated and has all facts, so that nothing has to be sent."""
-        return self.holds(self.words)
+        return self.has_facts(self.words)
 
-    def holds(self, reads: Iterable[FactRead]) -> bool:
-        return self.accumulated and all(self.words[read] is not None for read in reads)
+    def has_facts(self, reads: Iterable[FactRead]) -> bool:
+        return self.is_accumulated and all(self.words[read] is not None for read in reads)
 
 
 class RegistryFacts:
@@ -144,12 +144,12 @@ class RegistryFacts:
         self._destination = destination
         self._registry = registry
 
-    def known(self, header: Header, reads: Iterable[Mapping[str, FactRead]]) -> Known:
+    def read_block(self, header: Header, reads: Iterable[Mapping[str, FactRead]]) -> RegistryBlock:
         """What the registry holds of the block and of these facts; the names are ignored."""
         distinct = list({read: None for named in reads for read in named.values()})
         words = dict(zip(distinct, self.words(distinct), strict=True))
         (leaf,) = self.leaves([header.number])
-        return Known(words, leaf, leaf_of(header))
+        return RegistryBlock(words, leaf, block_leaf(header))
 
     def words(self, reads: Sequence[FactRead], block: int | None = None) -> list[bytes | None]:
         """The word of each fact, or None if it is not proven."""
@@ -164,43 +164,43 @@ class RegistryFacts:
     def is_recorded(self, block_hash: bytes) -> bool:
         """Whether an output registry knows this hash."""
         (word,) = self._ask([call_data("recorded(bytes32)", block_hash)], 32, None)
-        return word != UNKNOWN
+        return word != EMPTY_WORD
 
     def state_horizon(self) -> int:
         """The time, in seconds, from which on the registry accepts no accounts and slots."""
         return int.from_bytes(self._ask([call_data("stateHorizon()")], 32, None)[0])
 
-    def newest_l1_block(self) -> tuple[int, bytes]:
+    def latest_l1_block(self) -> tuple[int, bytes]:
         """The L1 block that `recordHash()` would record now, on an OP-stack chain."""
         calls = [call_data("number()"), call_data("hash()")]
         number, block_hash = self._ask(calls, 32, None, L1_BLOCK)
         return int.from_bytes(number, "big"), block_hash
 
-    def keeps_history(self) -> bool:
+    def has_history_contract(self) -> bool:
         """Whether the registry's own chain has the history contract."""
         return bool(self._destination.code(HASH_HISTORY))
 
-    def accumulated(self, blocks: Sequence[int]) -> list[int]:
+    def accumulated_blocks(self, blocks: Sequence[int]) -> list[int]:
         """The blocks among these that are accumulated."""
         leaves = self.leaves(blocks)
-        return [block for block, leaf in zip(blocks, leaves, strict=True) if leaf != UNKNOWN]
+        return [block for block, leaf in zip(blocks, leaves, strict=True) if leaf != EMPTY_WORD]
 
-    def anchored(self, blocks: Sequence[int]) -> dict[int, bool]:
+    def anchor_blocks(self, blocks: Sequence[int]) -> dict[int, bool]:
         """The blocks among these that are accumulated (True) or known by their hash (False).
 
         Reads both mappings, because the registry's events cannot be filtered by a range of blocks.
         """
         leaves, hashes = self.leaves(blocks), self._recorded_hashes(blocks)
         return {
-            block: leaf != UNKNOWN
+            block: leaf != EMPTY_WORD
             for block, leaf, block_hash in zip(blocks, leaves, hashes, strict=True)
-            if not leaf == block_hash == UNKNOWN
+            if not leaf == block_hash == EMPTY_WORD
         }
 
     def _recorded_hashes(self, blocks: Sequence[int]) -> list[bytes]:
         """The recorded or attested hash of each block."""
         if self._registry.kind in {RegistryKind.NATIVE, RegistryKind.OUTPUT}:
-            return [UNKNOWN] * len(blocks)
+            return [EMPTY_WORD] * len(blocks)
         is_optimism = self._registry.kind is RegistryKind.OPTIMISM
         view = "recorded(uint256)" if is_optimism else "attested(uint256)"
         return self._ask([call_data(view, number) for number in blocks], 32, None)
@@ -223,11 +223,11 @@ class RegistryFacts:
     def _absent_error(self, l1_block: str | None = None) -> ChainError:
         chain = self._destination.chain.name
         if l1_block:
-            return RegistryAbsent(f"At {l1_block} on {chain} there is no L1Block contract.")
-        return RegistryAbsent(f"At {self._registry.address} on {chain} there is no registry.")
+            return RegistryAbsentError(f"At {l1_block} on {chain} there is no L1Block contract.")
+        return RegistryAbsentError(f"At {self._registry.address} on {chain} there is no registry.")
 
 
-def read_now(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, bytes | None]:
+def read_live_fact(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, bytes | None]:
     """Return the newest block, and the fact's word there or None if it is not proven.
 
     Raises `ChainError` if the nodes do not answer within `visitor_timeout`.
@@ -238,14 +238,14 @@ def read_now(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, byt
         return block, word
 
 
-def as_if_accumulated(registry: str, leaves: Mapping[int, bytes]) -> AsIf:
+def accumulated_override(registry: str, leaves: Mapping[int, bytes]) -> StateOverride:
     """A state override in which these blocks are accumulated; `leaves` by block number."""
     slots = {
-        f"0x{slot_of_accumulated(block).hex()}": f"0x{leaf.hex()}" for block, leaf in leaves.items()
+        f"0x{accumulated_slot(block).hex()}": f"0x{leaf.hex()}" for block, leaf in leaves.items()
     }
     return {registry: {"stateDiff": slots}}
 
 
-def slot_of_accumulated(block: int) -> bytes:
+def accumulated_slot(block: int) -> bytes:
     """The storage slot of the block's entry in the mapping."""
     return keccak256(block.to_bytes(32, "big") + ACCUMULATED_SLOT.to_bytes(32, "big"))

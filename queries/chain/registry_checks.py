@@ -6,7 +6,7 @@ from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
-from queries.chain.errors import BlockUnknown, CallReverted
+from queries.chain.errors import BlockUnknownError, CallRevertedError
 from queries.chain.games import INVALID_STATES
 from queries.chain.reader import SourceChain, read_hex
 from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryFacts
@@ -15,7 +15,7 @@ from queries.config.registries import (
     CONSTRUCTORS,
     Registry,
     RegistryKind,
-    artifact_of,
+    registry_artifact,
     registry_with_values,
 )
 from queries.config.routes import Chain
@@ -29,13 +29,13 @@ BLOCKHASH_WINDOW, HISTORY_WINDOW = 256, HISTORY_RING
 _IMMUTABLE = re.compile(b"(?<=\x7f)" + b"\x00{32}", re.DOTALL)
 
 
-class Unfit(Exception):  # noqa: N818
+class SetupError(Exception):
     """A node, registry or signer cannot be used; the sentence says what to do."""
 
 
-def is_as_built(kind: RegistryKind, code: bytes) -> bool:
+def has_built_code(kind: RegistryKind, code: bytes) -> bool:
     """Whether this is the kind's runtime code, with any constructor arguments."""
-    built = artifact_of(kind).deployed_bytecode
+    built = registry_artifact(kind).deployed_bytecode
     if len(code) != len(built):
         return False
     blank = bytearray(code)
@@ -44,17 +44,17 @@ def is_as_built(kind: RegistryKind, code: bytes) -> bool:
     return blank == built
 
 
-def as_deployed(destination: Destination, registry: Registry) -> Registry:
+def deployed_registry(destination: Destination, registry: Registry) -> Registry:
     """The registry with the constructor arguments, such as its source, that its views return."""
     views = CONSTRUCTORS[registry.kind]
     answers = destination.call_contract(registry.address, [call_data(view) for *_, view in views])
     try:
         words = [
-            decode([kind], b"" if isinstance(answer, CallReverted) else answer)[0]
+            decode([kind], b"" if isinstance(answer, CallRevertedError) else answer)[0]
             for (_, kind, _), answer in zip(views, answers, strict=True)
         ]
     except DecodingError:
-        raise Unfit("It does not return its constructor's arguments.") from None
+        raise SetupError("It does not return its constructor's arguments.") from None
     return registry_with_values(registry, words)
 
 
@@ -65,32 +65,32 @@ def check_chain(destination: Destination, kind: RegistryKind) -> int:
     """
     chain = destination.chain.name
     if kind is RegistryKind.OPTIMISM and not destination.code(L1_BLOCK):
-        raise Unfit(
+        raise SetupError(
             f"{chain} has no L1Block contract at {L1_BLOCK}: it is not an OP-stack chain. Take an "
             "attested registry."
         )
-    window = own_hashes(destination) if kind is RegistryKind.NATIVE else 0
+    window = visible_own_hashes(destination) if kind is RegistryKind.NATIVE else 0
     if kind is RegistryKind.NATIVE and not window:
-        raise Unfit(
+        raise SetupError(
             f"Contracts on {chain} do not see its own block hashes, so a native registry knows "
             "none. Take an attested registry."
         )
     return window
 
 
-def l1_seen(registry: Registry, source: SourceChain, destination: Destination) -> int:
+def visible_l1_block(registry: Registry, source: SourceChain, destination: Destination) -> int:
     """The newest L1 block that an OP-stack chain sees.
 
     Raises `SetupError` if the source has another block of that number. No optimism registry knows
     which chain its L1 is, so the hash has to be compared.
     """
-    number, block_hash = RegistryFacts(destination, registry).newest_l1_block()
+    number, block_hash = RegistryFacts(destination, registry).latest_l1_block()
     try:
         is_same = source.header(number).hash == block_hash
-    except BlockUnknown:
+    except BlockUnknownError:
         is_same = False
     if not is_same:
-        raise Unfit(
+        raise SetupError(
             f"The L1 that {destination.chain.name} sees has another block {number:,} than "
             f"{source.chain.name}, or further ones. Correct the route's source, or check that its "
             "nodes keep up."
@@ -98,16 +98,16 @@ def l1_seen(registry: Registry, source: SourceChain, destination: Destination) -
     return number
 
 
-def l1_seen_now(registry: Registry, source: Chain, destination: Chain) -> int:
+def read_visible_l1_block(registry: Registry, source: Chain, destination: Chain) -> int:
     """Do the same for a visitor: raises `ChainError` after `visitor_timeout` at the latest."""
     with (
         SourceChain.open_for_visitor(source) as source_chain,
         Destination.open_for_visitor(destination) as destination_chain,
     ):
-        return l1_seen(registry, source_chain, destination_chain)
+        return visible_l1_block(registry, source_chain, destination_chain)
 
 
-def newest_game(registry: Registry, destination: Destination) -> str | None:
+def anchor_game(registry: Registry, destination: Destination) -> str | None:
     """The anchor game of the AnchorStateRegistry that an output registry asks, if there is one.
 
     Raises `SetupError` if the contract has no such games, or they are about another chain.
@@ -117,7 +117,7 @@ def newest_game(registry: Registry, destination: Destination) -> str | None:
     def ask(contract: str, call: bytes) -> bytes:
         (answer,) = destination.call_contract(contract, [call])
         if not isinstance(answer, bytes) or len(answer) != HASH_BYTES:
-            raise Unfit(
+            raise SetupError(
                 f"{anchors} on {destination.chain.name} is not an AnchorStateRegistry whose games "
                 "a registry can ask (isGameClaimValid, l2ChainId)."
             )
@@ -133,21 +133,21 @@ def newest_game(registry: Registry, destination: Destination) -> str | None:
             for name, state in INVALID_STATES.items()
             if any(ask(anchors, call_data(f"{name}(address)", address)))
         ]
-        raise Unfit(
+        raise SetupError(
             f"The last game of {anchors}, {game}, does not count any more"
             f"{''.join(f': it is {state}' for state in states)}. Blocks wait for a newer one."
         )
     chain = int.from_bytes(ask(game, call_data("l2ChainId()")))
     if chain != registry.source:
-        raise Unfit(f"The games of {anchors} are about chain {chain}, not {registry.source}.")
+        raise SetupError(f"The games of {anchors} are about chain {chain}, not {registry.source}.")
     return game
 
 
-def own_hashes(destination: Destination) -> int:
+def visible_own_hashes(destination: Destination) -> int:
     """How many blocks back contracts can read the chain's own hashes, tried with a recent block."""
     number = destination.head(known_final=0).number - 1
     if number < 0:
-        raise Unfit(
+        raise SetupError(
             f"{destination.chain.name} has no blocks yet. Wait for its first one; a development "
             "node makes it on evm_mine."
         )
@@ -158,7 +158,7 @@ def own_hashes(destination: Destination) -> int:
     try:
         call = {"data": f"0x{program.hex()}"}
         answer = destination.fetch("eth_call", (call, "latest"), read_hex)
-    except CallReverted:
+    except CallRevertedError:
         return 0  # a chain without PUSH0, where our registries do not run
     if answer != b"\0" + block_hash:
         return 0

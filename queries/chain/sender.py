@@ -12,15 +12,15 @@ from functools import partial
 from queries.amounts import gwei, short_amount
 from queries.chain.errors import (
     AlreadyKnownError,
-    BlockUnknown,
-    CallReverted,
-    FeesTooHigh,
-    NodeFault,
-    TransactionRefused,
+    BlockUnknownError,
+    CallRevertedError,
+    FeesTooHighError,
+    NodeError,
+    TransactionRefusedError,
 )
 from queries.chain.reader import SourceChain, read_hex
 from queries.chain.signer import Fees, Signer, UnsignedTransaction
-from queries.contracts.abi import AsIf, call_data
+from queries.contracts.abi import StateOverride, call_data
 from queries.proving.errors import AnswerMalformedError
 from queries.proving.json_values import read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256
@@ -53,7 +53,7 @@ class Destination(SourceChain):
 
     def call_contract(
         self, to: str, calls: Sequence[bytes], block: int | None = None
-    ) -> list[bytes | CallReverted]:
+    ) -> list[bytes | CallRevertedError]:
         """The contract's answer to each call, at this block or the newest one."""
         tag = "latest" if block is None else hex(block)
         return self.call_contracts([(to, call) for call in calls], tag)
@@ -70,28 +70,28 @@ class Destination(SourceChain):
         """The number of mined transactions of the sender."""
         return self.fetch("eth_getTransactionCount", (sender, "latest"), _read_count)
 
-    def pending(self, sender: str) -> int:
+    def pending_count(self, sender: str) -> int:
         """The number of unmined transactions of the sender that a node holds."""
         total = self.fetch("eth_getTransactionCount", (sender, "pending"), _read_count)
         return max(total - self.nonce(sender), 0)
 
     # Costs
 
-    def gas_needed(self, sender: str, to: str, data: bytes) -> int:
+    def estimate_gas(self, sender: str, to: str, data: bytes) -> int:
         """The estimated gas of this transaction."""
         call = {"from": sender, "to": to, "data": encode_hex(data)}
         return self.fetch("eth_estimateGas", (call,), partial(_read_gas_estimate, data))
 
-    def gas_needed_by_each(
-        self, sender: str, to: str, payloads: Sequence[bytes], override: AsIf | None = None
-    ) -> list[int | CallReverted | TransactionRefused]:
+    def estimate_gas_for_calls(
+        self, sender: str, to: str, payloads: Sequence[bytes], override: StateOverride | None = None
+    ) -> list[int | CallRevertedError | TransactionRefusedError]:
         """The estimated gas of each call on its own, with this state override."""
         options = () if override is None else ("latest", override)
         params_list = [
             ({"from": sender, "to": to, "data": encode_hex(data)}, *options) for data in payloads
         ]
         checks = [partial(_read_gas_estimate, data) for data in payloads]
-        expected = CallReverted | TransactionRefused
+        expected = CallRevertedError | TransactionRefusedError
         return self.fetch_many("eth_estimateGas", params_list, checks, expected)
 
     def gas_limit(self, needed: int) -> int:
@@ -101,16 +101,16 @@ class Destination(SourceChain):
 
     def fees(self) -> Fees:
         """Fees to offer now. The base fee may double, within the operator's maximum."""
-        base, limit = self._base_fee("latest"), self.chain.dearest_gas
+        base, limit = self._base_fee("latest"), self.chain.max_gas_price
         if base > limit:
-            raise FeesTooHigh(
+            raise FeesTooHighError(
                 f"Gas on {self.chain.name} costs {gwei(base)}; at most {gwei(limit)} are paid here."
             )
         tip = self._tip()
-        dearest = min(2 * max(base, 1) + tip, limit)
-        return Fees(dearest, min(tip, dearest), min(_next_base_fee(base) + tip, dearest))
+        max_fee = min(2 * max(base, 1) + tip, limit)
+        return Fees(max_fee, min(tip, max_fee), min(_next_base_fee(base) + tip, max_fee))
 
-    def fees_at(self, block: int) -> Fees:
+    def fees_after_block(self, block: int) -> Fees:
         """Fees that the next block accepts, whatever its base fee."""
         tip = self._tip()
         fee_cap = _next_base_fee(self._base_fee(hex(block))) + tip
@@ -127,9 +127,9 @@ class Destination(SourceChain):
             "eth_call",
             [({"to": GAS_PRICE_ORACLE, "data": encode_hex(call)}, "latest") for call in calls],
             _read_data_fee,
-            CallReverted,
+            CallRevertedError,
         )
-        return [0 if isinstance(fee, CallReverted) else fee for fee in fees]
+        return [0 if isinstance(fee, CallRevertedError) else fee for fee in fees]
 
     def _base_fee(self, block: str) -> int:
         return self.fetch("eth_getBlockByNumber", (block, False), _read_base_fee)
@@ -145,11 +145,11 @@ class Destination(SourceChain):
         with suppress(AlreadyKnownError):
             self.fetch("eth_sendRawTransaction", (encode_hex(raw),), check)
 
-    def send_to_each(self, raw: bytes) -> None:
+    def broadcast(self, raw: bytes) -> None:
         """Send it to every node and ignore the answers."""
         self.ask_all("eth_sendRawTransaction", (encode_hex(raw),))
 
-    def mined(self, transaction_hash: str) -> TransactionReceipt | None:
+    def receipt(self, transaction_hash: str) -> TransactionReceipt | None:
         """The transaction's receipt, or None if the node has none."""
         check = partial(_read_receipt, transaction_hash)
         return self.fetch("eth_getTransactionReceipt", (transaction_hash,), check)
@@ -205,7 +205,7 @@ def _read_gas_estimate(data: bytes, answer: object) -> int:
 
 def _read_base_fee(answer: object) -> int:
     if answer is None:
-        raise NodeFault(BlockUnknown)
+        raise NodeError(BlockUnknownError)
     return read_quantity(read_object(answer, "a block").get("baseFeePerGas"), "baseFeePerGas")
 
 
@@ -232,34 +232,34 @@ def _read_receipt(transaction_hash: str, answer: object) -> TransactionReceipt |
 
 # For commands
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-class TransactionFailed(Exception):  # noqa: N818
+class TransactionFailedError(Exception):
     """The transaction was not sent, not mined in time, or reverted."""
 
 
 def send_and_wait(  # noqa: PLR0913, PLR0917
-    destination: Destination, signer: Signer, to: str, data: bytes, timeout: float, report: Say
+    destination: Destination, signer: Signer, to: str, data: bytes, timeout: float, report: Report
 ) -> TransactionReceipt:
     """Send a transaction, and wait up to `timeout` seconds for its receipt."""
-    gas = destination.gas_limit(destination.gas_needed(signer.address, to, data))
+    gas = destination.gas_limit(destination.estimate_gas(signer.address, to, data))
     fees = destination.fees()
-    _check_funds(destination, signer, gas * fees.dearest)
+    _check_funds(destination, signer, gas * fees.max_fee)
     nonce = destination.nonce(signer.address)
     signed = signer.sign(UnsignedTransaction(destination.chain.id, nonce, to, data, gas, fees))
     destination.send(signed.raw)
     report(f"Sent {signed.hash} with nonce {nonce}; waiting for a block …")
-    mined = _wait_for_receipt(destination, signed.hash, timeout)
-    if not mined.succeeded:
-        raise TransactionFailed(f"The transaction {signed.hash} was mined and failed.")
-    return mined
+    receipt = _wait_for_receipt(destination, signed.hash, timeout)
+    if not receipt.succeeded:
+        raise TransactionFailedError(f"The transaction {signed.hash} was mined and failed.")
+    return receipt
 
 
 def _check_funds(destination: Destination, signer: Signer, needed: int) -> None:
     chain, balance = destination.chain, destination.balance(signer.address)
     if balance < needed:
-        raise TransactionFailed(
+        raise TransactionFailedError(
             f"The signer {signer.address} has {short_amount(balance, chain.currency)} on "
             f"{chain.name}; the transaction may cost {short_amount(needed, chain.currency)}. Send "
             "it more."
@@ -270,11 +270,11 @@ def _wait_for_receipt(
     destination: Destination, transaction: str, timeout: float
 ) -> TransactionReceipt:
     deadline = time.monotonic() + timeout
-    while (mined := destination.mined(transaction)) is None:
+    while (receipt := destination.receipt(transaction)) is None:
         if time.monotonic() > deadline:
-            raise TransactionFailed(
+            raise TransactionFailedError(
                 f"The transaction {transaction} is not mined yet. Check it before you try again: "
                 "the same command uses the same nonce."
             )
-        time.sleep(min(destination.chain.limits.retry_first, timeout))
-    return mined
+        time.sleep(min(destination.chain.limits.initial_retry_delay, timeout))
+    return receipt

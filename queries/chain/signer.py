@@ -14,7 +14,7 @@ from eth_typing import Hash32
 from hexbytes import HexBytes
 
 
-class SignerUnusable(Exception):  # noqa: N818
+class SignerUnusableError(Exception):
     """No signer is configured, or its key cannot be read."""
 
 
@@ -22,9 +22,9 @@ class SignerUnusable(Exception):  # noqa: N818
 class Fees:
     """Fees that a transaction offers, in wei per gas."""
 
-    dearest: int  # maxFeePerGas
-    priority: int  # maxPriorityFeePerGas
-    enough: int = 0  # a maxFeePerGas that the next block accepts, whatever its base fee
+    max_fee: int  # maxFeePerGas
+    tip: int  # maxPriorityFeePerGas
+    next_block_fee: int = 0  # a maxFeePerGas that the next block accepts, whatever its base fee
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Signer:
         account = _parse_key(key)
         if account is None:
             del key  # error pages show local variables
-            raise SignerUnusable("SIGNER_KEY is not a private key (32 bytes in hex).")
+            raise SignerUnusableError("SIGNER_KEY is not a private key (32 bytes in hex).")
         self._account = account
         self.address = str(account.address)
 
@@ -72,8 +72,8 @@ class Signer:
                 "to": bytes.fromhex(transaction.to.removeprefix("0x")),
                 "data": transaction.data,
                 "gas": transaction.gas_limit,
-                "maxFeePerGas": transaction.fees.dearest,
-                "maxPriorityFeePerGas": transaction.fees.priority,
+                "maxFeePerGas": transaction.fees.max_fee,
+                "maxPriorityFeePerGas": transaction.fees.tip,
                 "value": 0,
             }
         )
@@ -90,13 +90,13 @@ def open_signer(key: str, keystore: str = "", password: str = "") -> Signer:
     names = [name for name, value in settings.items() if value]
     try:
         if not names:
-            raise SignerUnusable("There is no signer: set SIGNER_KEY, or SIGNER_KEYSTORE.")
+            raise SignerUnusableError("There is no signer: set SIGNER_KEY, or SIGNER_KEYSTORE.")
         if names == ["SIGNER_KEYSTORE", "SIGNER_PASSWORD"]:
             key = _decrypt(keystore, password)
             if not key:
-                raise SignerUnusable("SIGNER_KEYSTORE cannot be opened with SIGNER_PASSWORD.")
+                raise SignerUnusableError("SIGNER_KEYSTORE cannot be opened with SIGNER_PASSWORD.")
         elif names != ["SIGNER_KEY"]:
-            raise SignerUnusable(
+            raise SignerUnusableError(
                 "Set SIGNER_KEY alone, or SIGNER_KEYSTORE and SIGNER_PASSWORD; now set: "
                 f"{', '.join(names)}."
             )
@@ -121,7 +121,7 @@ def _decrypt(keystore: str, password: str) -> str:
         return ""
 
 
-def parts_of(raw: bytes) -> UnsignedTransaction:
+def decode_transaction(raw: bytes) -> UnsignedTransaction:
     """The transaction that was signed."""
     fields = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
     return UnsignedTransaction(

@@ -1005,7 +1005,7 @@ key of a user-defined value type, because the layout does not give its underlyin
 """
 ADVICE = {
     "key_missing": "Put it into TACITUS_KEY.",
-    "nothing_here": "Use the client that this server offers at /tacitus.py.",
+    "not_found": "Use the client that this server offers at /tacitus.py.",
     "unreadable_response": "Check that this is the URL of a Tacitus server.",
     "invalid_usage": "See --help.",
 }

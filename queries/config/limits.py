@@ -29,10 +29,10 @@ class Limits:
     visitor_timeout: float = _limit(
         5.0, 0.1, 30, "Time for all node requests of a live check or a contract wallet's sign-in."
     )
-    cooldown_first: float = _limit(
+    initial_cooldown: float = _limit(
         1.0, 0.1, 60, "First cool-down of a failed node; it doubles while the node fails."
     )
-    cooldown_longest: float = _limit(60.0, 1, 3600, "Maximum cool-down of a failed node.")
+    max_cooldown: float = _limit(60.0, 1, 3600, "Maximum cool-down of a failed node.")
     chain_id_age: float = _limit(
         3600.0, 1, DAY, "Interval at which a node's chain id and proof window are checked again."
     )
@@ -49,24 +49,26 @@ class Limits:
     poll_interval: float = _limit(
         12.0, 0.1, 60, "Interval at which each node's head is requested if nothing else needs it."
     )
-    head_age: float = _limit(0.1, 0.01, 10, "Time for which heads and daily budgets are cached.")
+    head_cache_seconds: float = _limit(
+        0.1, 0.01, 10, "Time for which heads and daily budgets are cached."
+    )
     check_interval: float = _limit(
         300.0, 1, DAY, "Interval of checks of the final block, ENS and the signer's balance."
     )
     quorum_wait: float = _limit(
         120.0, 0, DAY, "Time after which a single node's answer counts, if no other node answers."
     )
-    batch_questions: int = _limit(100, 1, 1000, "Maximum number of calls in a JSON-RPC batch.")
-    answer_mebibytes: int = _limit(64, 1, 1024, "Maximum size of a node's answer, in MiB.")
+    max_batch_calls: int = _limit(100, 1, 1000, "Maximum number of calls in a JSON-RPC batch.")
+    max_answer_mib: int = _limit(64, 1, 1024, "Maximum size of a node's answer, in MiB.")
     gas_reserve: float = _limit(0.1, 0, 1, "Share of the gas estimate that is added as a reserve.")
-    retry_first: float = _limit(
+    initial_retry_delay: float = _limit(
         0.25, 0.05, 60, "Pause before the first retry of a job; it doubles with each attempt."
     )
-    retry_longest: float = _limit(60.0, 0.1, 3600, "Maximum pause before a retry.")
-    wait_fraction: float = _limit(
+    max_retry_delay: float = _limit(60.0, 0.1, 3600, "Maximum pause before a retry.")
+    recheck_divisor: float = _limit(
         16, 1, 1000, "A job that has waited t seconds is checked again after t / this number."
     )
-    work_slice: float = _limit(1.5, 0, 60, "Time to gather jobs for one transaction.")
+    gather_seconds: float = _limit(1.5, 0, 60, "Time to gather jobs for one transaction.")
     batch_max_age: float = _limit(
         DAY, 1, 365 * DAY, "A batch that has been provable for this long is rejected."
     )
@@ -95,8 +97,8 @@ class Limits:
 
     def back_off(self, attempts: int) -> timedelta:
         """The pause after this many consecutive failures."""
-        seconds = self.retry_first * 2 ** min(attempts, 20)
-        return timedelta(seconds=min(seconds, self.retry_longest))
+        seconds = self.initial_retry_delay * 2 ** min(attempts, 20)
+        return timedelta(seconds=min(seconds, self.max_retry_delay))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class LimitView:
     meaning: str
 
 
-def described() -> Iterator[LimitView]:
+def limit_views() -> Iterator[LimitView]:
     for limit in fields(Limits):
         bounds = (_format_number(limit.metadata[bound]) for bound in ("min", "max"))
         default = _format_number(getattr(Limits(), limit.name))
@@ -117,7 +119,7 @@ def described() -> Iterator[LimitView]:
 
 
 def read_limits(content: object) -> Limits:
-    """Read the `[limits]` table, or raise `RoutesUnreadable` if a name or a value is wrong."""
+    """Read the `[limits]` table, or raise `RoutesFileError` if a name or a value is wrong."""
     table = read_table("limits", content)
     fields_by_name = {limit.name: limit for limit in fields(Limits)}
     check_keys("limits", table, fields_by_name)
@@ -127,8 +129,8 @@ def read_limits(content: object) -> Limits:
     limits = Limits(**values)
     for smaller, larger in (
         ("head_timeout", "request_timeout"),
-        ("cooldown_first", "cooldown_longest"),
-        ("retry_first", "retry_longest"),
+        ("initial_cooldown", "max_cooldown"),
+        ("initial_retry_delay", "max_retry_delay"),
         ("resend_after", "replace_after"),
     ):
         if getattr(limits, smaller) > getattr(limits, larger):

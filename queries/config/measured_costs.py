@@ -14,13 +14,13 @@ from queries.config.registries import RegistryKind
 
 MEASURED = json.loads((Path(__file__).parent / "measured.json").read_text())
 
-TOGETHER = (1, 10, 100)  # accounts of a block that were measured together
+MEASURED_ACCOUNTS = (1, 10, 100)  # accounts of a block that were measured together
 
 WINDOW_CALLS = 20  # calls that measure a node's proof window
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class MeasuredCost:
     """Gas of transactions, and bytes of their calldata."""
 
     gas: float
@@ -33,11 +33,11 @@ class Work:
         return replace(self, gas=self.gas / count, bytes=self.bytes / count)
 
 
-def _measured_gas(name: str) -> Work:
-    return Work(**MEASURED["gas"][name])
+def _measured_gas(name: str) -> MeasuredCost:
+    return MeasuredCost(**MEASURED["gas"][name])
 
 
-def of_a_block(kind: RegistryKind) -> Work:
+def block_cost(kind: RegistryKind) -> MeasuredCost:
     """The cost of a block without its accounts."""
     match kind:
         case RegistryKind.NATIVE:
@@ -50,12 +50,12 @@ def of_a_block(kind: RegistryKind) -> Work:
             return _measured_gas("recordOutput") + _measured_gas("hop")
 
 
-def of_a_balance(kind: RegistryKind, together: int) -> Work:
+def balance_cost(kind: RegistryKind, together: int) -> MeasuredCost:
     """The cost per account, if this many of a block are proven together."""
-    return _measured_gas(f"accounts-{together}") + of_a_block(kind) / together
+    return _measured_gas(f"accounts-{together}") + block_cost(kind) / together
 
 
-def calls_of_a_fact(together: int) -> float:
+def calls_per_fact(together: int) -> float:
     """JSON-RPC calls per account to all chains, from the submission to DONE."""
     return float(MEASURED["calls"][f"accounts-{together}"])
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from queries.config.registries import Registry, RegistryKind, address_of
+from queries.config.registries import Registry, RegistryKind, registry_address
 
 FINAL_L1, FINAL_L2 = "13 to 20 minutes", "20 to 30 minutes"
 ENS = "0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e"
@@ -32,8 +32,8 @@ class Network:
     block_seconds: int
     final_after: str
     confirmations: int = 1
-    dearest_gas_gwei: str = "50"
-    most_a_day: str = "0.1"  # whole coins
+    max_gas_price_gwei: str = "50"
+    daily_budget: str = "0.1"  # whole coins
     ens_registry: str = ""
     l1: int | None = None  # of an OP-stack chain, which has the predeploy L1Block
     # Empty if OutputRegistry cannot read the chain's dispute games. Those of Base
@@ -44,7 +44,7 @@ class Network:
 _NETWORKS = (
     Network(
         "ethereum", 1, "Ethereum", "https://etherscan.io", 12, FINAL_L1,
-        confirmations=2, dearest_gas_gwei="30", most_a_day="0.05", ens_registry=ENS,
+        confirmations=2, max_gas_price_gwei="30", daily_budget="0.05", ens_registry=ENS,
     ),
     Network(
         "sepolia", 11_155_111, "Sepolia", "https://sepolia.etherscan.io", 12, FINAL_L1,
@@ -55,37 +55,37 @@ _NETWORKS = (
     ),
     Network(
         "optimism", 10, "OP Mainnet", "https://optimistic.etherscan.io", 2, FINAL_L2,
-        dearest_gas_gwei="1", most_a_day="0.01", l1=1,
+        max_gas_price_gwei="1", daily_budget="0.01", l1=1,
         anchor_state_registry="0x23B2C62946350F4246f9f9D027e071f0264FD113",
     ),
     Network(
         "base", 8453, "Base", "https://basescan.org", 2, FINAL_L2,
-        dearest_gas_gwei="1", most_a_day="0.01", l1=1,
+        max_gas_price_gwei="1", daily_budget="0.01", l1=1,
     ),
     Network(
         "optimism-sepolia", 11_155_420, "OP Sepolia", "https://sepolia-optimism.etherscan.io",
-        2, FINAL_L2, dearest_gas_gwei="1", l1=11_155_111,
+        2, FINAL_L2, max_gas_price_gwei="1", l1=11_155_111,
         anchor_state_registry="0xa1Cec548926eb5d69aa3B7B57d371EdBdD03e64b",
     ),
     Network(
         "base-sepolia", 84_532, "Base Sepolia", "https://sepolia.basescan.org", 2, FINAL_L2,
-        dearest_gas_gwei="1", l1=11_155_111,
+        max_gas_price_gwei="1", l1=11_155_111,
     ),
 )  # fmt: skip
 NETWORKS: Mapping[str, Network] = {network.name: network for network in _NETWORKS}
 
 
-def registry_of(source: Network, destination: Network, **options: Any) -> Registry:
+def network_registry(source: Network, destination: Network, **options: Any) -> Registry:
     """This version's registry of the route; `options` are the signers and their threshold."""
-    registry = Registry(kind_of(source, destination), source.chain, destination.chain)
+    registry = Registry(route_kind(source, destination), source.chain, destination.chain)
     if registry.kind is RegistryKind.OUTPUT:
         registry = replace(registry, anchor_state_registry=source.anchor_state_registry)
     elif registry.kind is RegistryKind.ATTESTED:
         registry = replace(registry, **options)
-    return replace(registry, address=address_of(registry))
+    return replace(registry, address=registry_address(registry))
 
 
-def kind_of(source: Network, destination: Network) -> RegistryKind:
+def route_kind(source: Network, destination: Network) -> RegistryKind:
     """The registry kind of the route that needs the least trust."""
     if source == destination:
         return RegistryKind.NATIVE
@@ -107,7 +107,7 @@ def provable_after(source: Network, kind: RegistryKind) -> str:
             return source.final_after
 
 
-def chain_lines(network: Network, nodes: Iterable[str], *, pays: bool) -> list[str]:
+def chain_lines(network: Network, nodes: Iterable[str], *, is_destination: bool) -> list[str]:
     """The network's table in a routes file; `nodes` are TOML values."""
     lines = [
         f"[chains.{network.chain}]",
@@ -119,10 +119,10 @@ def chain_lines(network: Network, nodes: Iterable[str], *, pays: bool) -> list[s
     ]
     if network.ens_registry:
         lines.append(f'ens_registry = "{network.ens_registry}"')
-    if pays:
+    if is_destination:
         lines += [
             f"confirmations = {network.confirmations}",
-            f"dearest_gas_gwei = {network.dearest_gas_gwei}",
-            f"most_a_day = {network.most_a_day}  # ETH that a day's transactions may cost",
+            f"max_gas_price_gwei = {network.max_gas_price_gwei}",
+            f"daily_budget = {network.daily_budget}  # ETH that a day's transactions may cost",
         ]
     return lines

@@ -51,7 +51,7 @@ class Registry:
     horizon: int = HORIZON  # Unix seconds; the registry refuses later headers
 
 
-def artifact_of(kind: RegistryKind) -> Artifact:
+def registry_artifact(kind: RegistryKind) -> Artifact:
     return load_artifact(f"{kind.capitalize()}Registry")
 
 
@@ -59,7 +59,7 @@ def router_artifact() -> Artifact:
     return load_artifact("FactsRouter")
 
 
-def address_of(registry: Registry) -> str:
+def registry_address(registry: Registry) -> str:
     """The address of this version's registry, the same on every chain."""
     return create2_address(_registry_init_code(registry))
 
@@ -72,16 +72,16 @@ def create2_address(init_code: bytes) -> str:
 
 def proves_its_code(registry: Registry) -> bool:
     """Whether the address follows from the kind and the arguments."""
-    return registry.address == address_of(registry)
+    return registry.address == registry_address(registry)
 
 
-def deployment(registry: Registry) -> bytes:
+def deployment_calldata(registry: Registry) -> bytes:
     """The calldata with which FACTORY deploys the registry."""
     return SALT + _registry_init_code(registry)
 
 
 def _registry_init_code(registry: Registry) -> bytes:
-    return artifact_of(registry.kind).bytecode + arguments(registry)
+    return registry_artifact(registry.kind).bytecode + constructor_arguments(registry)
 
 
 def router_code(registries: Iterable[Registry]) -> bytes:
@@ -111,7 +111,7 @@ CONSTRUCTORS: dict[RegistryKind, tuple[tuple[str, str, str], ...]] = {
 }
 
 
-def arguments(registry: Registry) -> bytes:
+def constructor_arguments(registry: Registry) -> bytes:
     """The registry's encoded constructor arguments."""
     members = CONSTRUCTORS[registry.kind]
     signers = tuple(sorted(registry.signers, key=lambda signer: int(signer, 16)))
@@ -131,19 +131,19 @@ def registry_with_values(registry: Registry, words: Iterable[Any]) -> Registry:
     return replace(registry, **values)
 
 
-def with_arguments(registry: Registry, encoded: bytes) -> Registry:
+def registry_with_arguments(registry: Registry, encoded: bytes) -> Registry:
     """The registry with these encoded arguments; `ValueError` if they are malformed."""
     types = [kind for _, kind, _ in CONSTRUCTORS[registry.kind]]
     try:
         registry = registry_with_values(registry, decode(types, encoded))
     except DecodingError:
         raise ValueError("malformed constructor arguments") from None
-    if arguments(registry) != encoded:
+    if constructor_arguments(registry) != encoded:
         raise ValueError("malformed constructor arguments")
     return registry
 
 
-def time_text(seconds: int) -> str:
+def format_time(seconds: int) -> str:
     """Format a time for the routes file. A registry may have one that `datetime` cannot hold."""
     latest = int(datetime.max.replace(tzinfo=UTC).timestamp())
     return f"{datetime.fromtimestamp(min(seconds, latest), UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -158,12 +158,12 @@ def route_lines(registry: Registry) -> list[str]:
         f'address = "{registry.address}"',
     ]
     if registry.horizon != HORIZON:
-        lines.append(f"horizon = {time_text(registry.horizon)}")
+        lines.append(f"horizon = {format_time(registry.horizon)}")
     if registry.kind is RegistryKind.ATTESTED:
         signers = ", ".join(f'"{signer}"' for signer in registry.signers)
         lines.append(f"signers = [{signers}]")
         lines.append(f"threshold = {registry.threshold}")
-        lines.append(f"valid_until = {time_text(registry.valid_until)}")
+        lines.append(f"valid_until = {format_time(registry.valid_until)}")
     if registry.kind is RegistryKind.OUTPUT:
         lines.append(f'anchor_state_registry = "{registry.anchor_state_registry}"')
     return lines

@@ -8,17 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from accounts.shared.wallets import GREATEST_CHAIN_ID
+from accounts.shared.wallets import MAX_CHAIN_ID
 from queries.config.limits import Limits, read_limits
-from queries.config.registries import VALID_UNTIL, Registry, RegistryKind, address_of
+from queries.config.registries import VALID_UNTIL, Registry, RegistryKind, registry_address
 from queries.config.routes_file import (
-    RoutesUnreadable,
+    RoutesFileError,
     check_keys,
-    node_address,
     parse_toml,
     read_contract_address,
     read_flag,
     read_name,
+    read_node_address,
     read_site_address,
     read_table,
     read_texts,
@@ -30,7 +30,7 @@ from queries.config.routes_file import (
 from queries.proving.packing import OSAKA, GasRules
 from queries.proving.registry_calls import HORIZON
 
-__all__ = ["Chain", "NodeAddress", "Routes", "RoutesUnreadable", "read_registry", "read_routes"]
+__all__ = ["Chain", "NodeAddress", "Routes", "RoutesFileError", "read_registry", "read_routes"]
 
 MAX_BLOCKS = 100_000  # of finality or confirmations
 GWEI, COIN = 10**9, 10**18
@@ -65,8 +65,8 @@ class Chain:
     finality: int | None = None
     # As a destination:
     confirmations: int = 1  # blocks, including a fact's own, until it counts
-    dearest_gas: int = 100 * 10**9  # wei
-    most_a_day: int | None = None  # wei that transactions of 24 hours may cost
+    max_gas_price: int = 100 * 10**9  # wei
+    daily_budget: int | None = None  # wei that transactions of 24 hours may cost
     free: bool = False  # whether batches without a fee are accepted
     gas_cap: int = OSAKA.cap  # of a transaction
     new_slot_gas: int = OSAKA.new_slot
@@ -116,8 +116,8 @@ def read_routes(path: Path | None) -> Routes:
 
 
 def _read_chain(name: str, content: object, folder: Path, limits: Limits) -> Chain:
-    if not re.fullmatch("[1-9][0-9]{0,18}", name) or int(name) > GREATEST_CHAIN_ID:
-        hint = f"use an id from 1 to {GREATEST_CHAIN_ID}, such as [chains.1]"
+    if not re.fullmatch("[1-9][0-9]{0,18}", name) or int(name) > MAX_CHAIN_ID:
+        hint = f"use an id from 1 to {MAX_CHAIN_ID}, such as [chains.1]"
         refuse("chains", f"{redact_key(name)} is not a chain id; {hint}")
     place = f"chains.{name}"
     table = read_table(place, content)
@@ -139,7 +139,7 @@ def _read_nodes(place: str, entries: object, folder: Path) -> tuple[NodeAddress,
     if not isinstance(entries, list) or not entries:
         refuse(place, 'it must list at least one node, such as ["https://node.example/"]')
     nodes = tuple(
-        NodeAddress(node_address(f"{place}, entry {number}", entry, folder), number)
+        NodeAddress(read_node_address(f"{place}, entry {number}", entry, folder), number)
         for number, entry in enumerate(entries, 1)
     )
     # A quorum of two must not be one node that agrees with itself.
@@ -189,8 +189,8 @@ CHAIN_READERS: Mapping[str, tuple[str, Callable[[str, object], Any]]] = {
     "aliases": ("aliases", _read_aliases),
     "finality": ("finality", _read_finality),
     "confirmations": ("confirmations", partial(read_whole_number, max_value=MAX_BLOCKS)),
-    "dearest_gas_gwei": ("dearest_gas", partial(_read_wei, unit=GWEI, units="gwei")),
-    "most_a_day": ("most_a_day", partial(_read_wei, unit=COIN, units="whole coins")),
+    "max_gas_price_gwei": ("max_gas_price", partial(_read_wei, unit=GWEI, units="gwei")),
+    "daily_budget": ("daily_budget", partial(_read_wei, unit=COIN, units="whole coins")),
     "free": ("free", read_flag),
     "gas_cap": ("gas_cap", partial(read_whole_number, max_value=MAX_GAS, min_value=MIN_GAS)),
     "new_slot_gas": ("new_slot_gas", partial(read_whole_number, max_value=MAX_GAS, min_value=1)),
@@ -253,7 +253,7 @@ def read_registry(place: str, table: Mapping[str, object], chains: Mapping[int, 
         anchors = read_contract_address(f"{place}.{key}", table.get(key))
         registry = replace(registry, anchor_state_registry=anchors)
     if "address" not in table:
-        return replace(registry, address=address_of(registry))
+        return replace(registry, address=registry_address(registry))
     return replace(registry, address=read_contract_address(f"{place}.address", table["address"]))
 
 

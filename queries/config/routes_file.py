@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 from eth_utils.address import is_checksum_address
 
-LONGEST_NAME = 50
+MAX_NAME_LENGTH = 50
 
 
-class RoutesUnreadable(Exception):  # noqa: N818
+class RoutesFileError(Exception):
     """The routes file is missing or wrong; the sentence says where."""
 
 
@@ -31,18 +31,18 @@ def parse_toml(path: Path) -> object:
             if path.is_absolute()
             else "The path is relative to the working directory; use an absolute path."
         )
-        raise RoutesUnreadable(f"ROUTES_FILE cannot be read: {error.strerror}. {where}") from None
+        raise RoutesFileError(f"ROUTES_FILE cannot be read: {error.strerror}. {where}") from None
     except tomllib.TOMLDecodeError as error:
         # Only the position, because the parser's message may quote the file.
         place = re.search(r"line \d+, column \d+", str(error))
         where = place[0] if place else "its end"
-        raise RoutesUnreadable(f"ROUTES_FILE is not TOML: look at {where}.") from None
+        raise RoutesFileError(f"ROUTES_FILE is not TOML: look at {where}.") from None
     except RecursionError:
-        raise RoutesUnreadable("ROUTES_FILE is nested too deeply.") from None
+        raise RoutesFileError("ROUTES_FILE is nested too deeply.") from None
     except UnicodeDecodeError:
-        raise RoutesUnreadable("ROUTES_FILE is not UTF-8 text.") from None
+        raise RoutesFileError("ROUTES_FILE is not UTF-8 text.") from None
     except ValueError:
-        raise RoutesUnreadable("ROUTES_FILE holds a number that is too long.") from None
+        raise RoutesFileError("ROUTES_FILE holds a number that is too long.") from None
 
 
 def read_name(place: str, name: object) -> str:
@@ -50,13 +50,13 @@ def read_name(place: str, name: object) -> str:
         not isinstance(name, str)
         or not name.isprintable()
         or name != name.strip()
-        or not 0 < len(name) <= LONGEST_NAME
+        or not 0 < len(name) <= MAX_NAME_LENGTH
     ):
-        refuse(place, f'it must be a text of 1 to {LONGEST_NAME} characters, such as "Ethereum"')
+        refuse(place, f'it must be a text of 1 to {MAX_NAME_LENGTH} characters, such as "Ethereum"')
     return name
 
 
-def node_address(place: str, entry: object, folder: Path) -> str:
+def read_node_address(place: str, entry: object, folder: Path) -> str:
     if isinstance(entry, dict):
         check_keys(place, entry, {"file"})
         entry = _read_secret(place, entry.get("file"), folder)
@@ -149,4 +149,4 @@ def redact_key(key: str) -> str:
 
 
 def refuse(place: str, sentence: str) -> NoReturn:
-    raise RoutesUnreadable(f"ROUTES_FILE, {place}: {sentence}.") from None
+    raise RoutesFileError(f"ROUTES_FILE, {place}: {sentence}.") from None

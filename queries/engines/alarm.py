@@ -21,16 +21,16 @@ class Alarm:
         self.stopped = True
         threading.Thread(target=self.ring).start()
 
-    def heard(self) -> int:
+    def ring_count(self) -> int:
         """Read this before looking for work; `sleep()` then returns at once if the alarm rang."""
         with self._changed:
             return self._ring_count
 
-    def sleep(self, seconds: float, heard: int | None = None) -> None:
+    def sleep(self, seconds: float, ring_count: int | None = None) -> None:
         """Sleep until the count differs from `ring_count`; without `ring_count`, until stopped."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self.stopped or heard not in {None, self._ring_count}, seconds
+                lambda: self.stopped or ring_count not in {None, self._ring_count}, seconds
             )
 
     def wait_until_stopped(self) -> None:

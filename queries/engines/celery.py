@@ -17,7 +17,7 @@ from queries.engines.alarm import Alarm
 
 log = logging.getLogger("tacitus.prover")
 
-LOOKS_EVERY = 5.0  # seconds
+POLL_SECONDS = 5.0  # seconds
 
 
 class CeleryAlarm(Alarm):
@@ -36,7 +36,7 @@ TLS_OPTIONS = {
 }
 
 
-def app_with(broker: str) -> Celery:
+def create_app(broker: str) -> Celery:
     app = Celery("tacitus", broker=broker)
     app.conf.update(
         broker_use_ssl=TLS_OPTIONS.get(urlsplit(broker).scheme),
@@ -55,7 +55,7 @@ def app_with(broker: str) -> Celery:
     return app
 
 
-app = app_with(settings.CELERY_BROKER)
+app = create_app(settings.CELERY_BROKER)
 
 
 @app.task(name="tacitus.wake")  # type: ignore[untyped-decorator]

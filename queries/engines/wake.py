@@ -3,12 +3,12 @@
 from django.conf import settings
 
 if settings.PROVER_ENGINE == "CELERY":
-    from queries.engines.celery import ALARM, LOOKS_EVERY, listen, wake
+    from queries.engines.celery import ALARM, POLL_SECONDS, listen, wake
 else:
     from queries.engines.alarm import Alarm
 
     ALARM = Alarm()
-    LOOKS_EVERY = 0.1  # seconds
+    POLL_SECONDS = 0.1  # seconds
 
     def wake(batch_id: str) -> None:
         """Do nothing, because provers of the embedded engine poll the database."""
@@ -17,4 +17,4 @@ else:
         ALARM.wait_until_stopped()
 
 
-__all__ = ["ALARM", "LOOKS_EVERY", "listen", "wake"]
+__all__ = ["ALARM", "POLL_SECONDS", "listen", "wake"]

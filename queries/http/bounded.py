@@ -20,9 +20,9 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from queries.config.limits import Limits
 
-NOT_REACHED = requests.ConnectionError
+NotReachedError = requests.ConnectionError
 # What a request, or parsing its response, raises.
-FAULTS = (
+REQUEST_ERRORS = (
     OSError,  # those of requests too
     urllib3.exceptions.HTTPError,
     ValueError,
@@ -30,7 +30,7 @@ FAULTS = (
 )
 
 
-class AnswerTooLarge(requests.RequestException):
+class ResponseTooLargeError(requests.RequestException):
     """The response is larger than the session accepts."""
 
 
@@ -43,7 +43,7 @@ class BoundedSession(requests.Session):
     def __init__(self, address: str, limits: Limits) -> None:
         super().__init__()
         self.timeout = limits.request_timeout
-        self._max_bytes = limits.answer_mebibytes * 2**20
+        self._max_bytes = limits.max_answer_mib * 2**20
         # Uncompressed, so that the bound holds for what is read.
         self.headers["Accept-Encoding"] = "identity"
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
@@ -59,7 +59,7 @@ class BoundedSession(requests.Session):
             raise requests.TooManyRedirects("a redirect is not followed")
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
-        """Return the whole response, or raise one of `FAULTS`."""
+        """Return the whole response, or raise one of `REQUEST_ERRORS`."""
         deadline = time.monotonic() + self.timeout
         try:
             return self._send(request, deadline, options)
@@ -79,7 +79,7 @@ class BoundedSession(requests.Session):
             for piece in response.raw.stream(decode_content=False):
                 content += piece
                 if len(content) > self._max_bytes:
-                    raise AnswerTooLarge("the response is too large")
+                    raise ResponseTooLargeError("the response is too large")
         response._content = bytes(content)  # noqa: SLF001
         return response
 

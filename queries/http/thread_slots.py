@@ -27,7 +27,7 @@ def set_thread_count(threads: int) -> None:
 
 
 @contextmanager
-def place_to_wait(*, for_proof: bool = False) -> Iterator[bool]:
+def thread_slot(*, for_proof: bool = False) -> Iterator[bool]:
     """Take a slot, and yield whether one was free. Proofs leave the last slot to other requests."""
     with _slots.lock:
         acquired = _slots.used < (max(_slots.limit - 1, 1) if for_proof else _slots.limit)

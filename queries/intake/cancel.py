@@ -3,12 +3,12 @@
 from django.db import transaction
 
 from accounts.models import Account
-from accounts.shared.errors import Refusal
+from accounts.shared.errors import RefusalError
 from queries import transitions
 from queries.ids import is_batch_id
 from queries.models import Batch, Query
-from queries.refusals import BATCH_ENDED, BATCH_SIGNED, no_such_batch
-from queries.statuses import ENDED
+from queries.refusals import BATCH_ENDED, BATCH_SIGNED, batch_not_found
+from queries.statuses import ENDED_STATUSES
 
 CANCELLED = "cancelled"
 
@@ -19,11 +19,11 @@ def cancel(owner: Account, batch_id: str) -> None:
         own = Batch.objects.filter(owner=owner, pk=batch_id if is_batch_id(batch_id) else None)
         batch = own.select_for_update().first()
         if batch is None:
-            raise no_such_batch(batch_id, "batch")
-        if batch.status in ENDED:
-            raise Refusal(BATCH_ENDED, f"This batch is {batch.status} already.", path="batch")
+            raise batch_not_found(batch_id, "batch")
+        if batch.status in ENDED_STATUSES:
+            raise RefusalError(BATCH_ENDED, f"This batch is {batch.status} already.", path="batch")
         if batch.shares.exists():
-            raise Refusal(
+            raise RefusalError(
                 BATCH_SIGNED,
                 "A transaction for this batch is already signed, so the batch can no longer be "
                 "stopped.",

@@ -17,41 +17,41 @@ from django.utils import timezone
 from ulid import ULID
 
 from accounts.models import Account
-from accounts.shared.errors import Refusal
-from accounts.shared.rate_limits import DAY, refuse_above, spend
-from accounts.shared.wording import counted
+from accounts.shared.errors import RefusalError
+from accounts.shared.rate_limits import DAY, refuse_over_quota, use_quota
+from accounts.shared.wording import format_count
 from queries.config.limits import Limits
 from queries.config.routes import Routes
-from queries.database.bulk_sql import ready_to_insert
-from queries.database.durable import durably
+from queries.database.bulk_sql import prepare_insert
+from queries.database.durable import durable_transaction
 from queries.engines.wake import wake
 from queries.facts import header_bits
 from queries.models import Batch, ChainRecord, Query
 from queries.refusals import (
+    BATCH_EXCEEDS_DAILY_LIMIT,
     BLOCK_BEYOND_HEAD,
     FEE_TOO_LOW,
     IDEMPOTENCY_KEY_MALFORMED,
     IDEMPOTENCY_KEY_REUSED,
-    MORE_FACTS_THAN_A_DAY,
     TOO_MANY_FACTS,
 )
 from queries.schema.batch_request import (
     AccountRequest,
     Address,
-    BatchRequest,
     BlockRequest,
+    CheckedBatch,
     canonical,
 )
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
-LONGEST_KEY = 255
-_KEY = re.compile(rf"[\x21-\x7e]{{1,{LONGEST_KEY}}}")
+MAX_KEY_LENGTH = 255
+_KEY = re.compile(rf"[\x21-\x7e]{{1,{MAX_KEY_LENGTH}}}")
 MAX_HEAD_AGE = 5  # poll intervals after which a stored head is ignored
 _MAX_NUMBER = 2**63 - 1  # the largest number that a database column holds
 
 
 def accept(
-    owner: Account, request: BatchRequest, idempotency_key: str | None, routes: Routes
+    owner: Account, request: CheckedBatch, idempotency_key: str | None, routes: Routes
 ) -> Batch:
     """Store the batch, or return the one that the same idempotency key stored before."""
     _check_key(idempotency_key)
@@ -63,12 +63,12 @@ def accept(
     check_heads(request.blocks, routes.limits)
     batch = _new_batch(owner, request, idempotency_key, digest)
     queries = list(queries_of(batch, request.blocks))
-    batch.asked_queries = len(queries)
+    batch.query_count = len(queries)
     batch.turn = next_turn(owner, batch.submitted, len(queries))
     facts = _count_facts(queries)
-    insert_queries = ready_to_insert(queries)
+    insert_queries = prepare_insert(queries)
     try:
-        with durably():
+        with durable_transaction():
             batch.save(force_insert=True)
             _spend_daily_limit(facts, owner)  # rolled back with the batch
             insert_queries()
@@ -90,9 +90,9 @@ def _count_facts(queries: Iterable[Query]) -> int:
     )
     limit = settings.FACTS_PER_DAY
     if facts > limit:
-        raise Refusal(
-            MORE_FACTS_THAN_A_DAY,
-            f"This batch asks for {counted(facts, 'fact')}, and no account may ask for more "
+        raise RefusalError(
+            BATCH_EXCEEDS_DAILY_LIMIT,
+            f"This batch asks for {format_count(facts, 'fact')}, and no account may ask for more "
             f"than {limit:,} in a day here. Split it into smaller batches and submit them over "
             "several days.",
             path="data",
@@ -102,20 +102,20 @@ def _count_facts(queries: Iterable[Query]) -> int:
 
 def _spend_daily_limit(facts: int, owner: Account) -> None:
     """Limit the facts of a day, because storing them costs the account nothing."""
-    spent = spend(f"facts of {owner.pk}", settings.FACTS_PER_DAY, DAY, facts)
-    refuse_above(
+    spent = use_quota(f"facts of {owner.pk}", settings.FACTS_PER_DAY, DAY, facts)
+    refuse_over_quota(
         spent,
         TOO_MANY_FACTS,
-        f"This batch asks for {counted(facts, 'fact')}. An account may ask for {spent.most:,} "
-        "a day here, and yours has fewer left.",
+        f"This batch asks for {format_count(facts, 'fact')}. An account may ask for "
+        f"{spent.limit:,} a day here, and yours has fewer left.",
     )
 
 
 def _check_key(key: str | None) -> None:
     if key is not None and not _KEY.fullmatch(key):
-        raise Refusal(
+        raise RefusalError(
             IDEMPOTENCY_KEY_MALFORMED,
-            f"{IDEMPOTENCY_KEY} has 1 to {LONGEST_KEY} characters of visible ASCII, without "
+            f"{IDEMPOTENCY_KEY} has 1 to {MAX_KEY_LENGTH} characters of visible ASCII, without "
             "spaces. A random UUID is a good one.",
             path=IDEMPOTENCY_KEY,
         )
@@ -126,7 +126,7 @@ def _earlier_batch(owner: Account, key: str | None, digest: str) -> Batch | None
         return None
     batch = Batch.objects.filter(owner=owner, idempotency_key=key).first()
     if batch and batch.request_digest != digest:
-        raise Refusal(
+        raise RefusalError(
             IDEMPOTENCY_KEY_REUSED,
             f"This {IDEMPOTENCY_KEY} was used before with another batch, {batch.id}. Use a new key "
             "for a new batch.",
@@ -135,9 +135,9 @@ def _earlier_batch(owner: Account, key: str | None, digest: str) -> Batch | None
     return batch
 
 
-def _check_fee(request: BatchRequest, *, free: bool) -> None:
+def _check_fee(request: CheckedBatch, *, free: bool) -> None:
     if not request.fee and not free:
-        raise Refusal(
+        raise RefusalError(
             FEE_TOO_LOW,
             f'fee is "0", but proving on chain {request.destination} is not free here. Offer the '
             "most that may be spent on the batch, in wei; POST /estimate says how much it takes.",
@@ -165,14 +165,14 @@ def _check_head(block: BlockRequest, head: ChainRecord | None, limits: Limits) -
     if block.selector.number > last + ahead:
         bound = replace(block.selector, number=last)
         bound_name = "the newest one seen is" if head else "the maximum is"
-        raise Refusal(
+        raise RefusalError(
             BLOCK_BEYOND_HEAD,
             f"{block.selector} is not on chain {block.source} yet: {bound_name} {bound}.",
             path=block.path,
         )
 
 
-def _new_batch(owner: Account, request: BatchRequest, key: str | None, digest: str) -> Batch:
+def _new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: str) -> Batch:
     now = timezone.now()
     webhook = request.webhook
     return Batch(
@@ -181,7 +181,7 @@ def _new_batch(owner: Account, request: BatchRequest, key: str | None, digest: s
         destination=request.destination,
         fee=f"{request.fee:064x}",
         submitted=now,
-        look_again=now,
+        due_at=now,
         warnings=[
             {"sentence": warning.sentence, "path": warning.path} for warning in request.warnings
         ],
@@ -189,7 +189,7 @@ def _new_batch(owner: Account, request: BatchRequest, key: str | None, digest: s
         request_digest=digest,
         webhook_url=webhook.url if webhook else "",
         webhook_headers=list(map(list, webhook.headers.items())) if webhook else [],
-        asked_blocks=len(request.blocks),
+        block_count=len(request.blocks),
     )
 
 
@@ -247,6 +247,6 @@ TURN_PER_BATCH, TURN_PER_QUERY = timedelta(milliseconds=200), timedelta(millisec
 def next_turn(owner: Account, now: datetime, queries: int) -> datetime:
     """The queue time of a batch with so many queries: after its owner's open batches."""
     open_batches = Batch.objects.filter(owner=owner, ended=None)
-    sums = open_batches.aggregate(batches=Count("*"), queries=Sum("asked_queries"))
+    sums = open_batches.aggregate(batches=Count("*"), queries=Sum("query_count"))
     queries += int(sums["queries"] or 0)
     return now + int(sums["batches"]) * TURN_PER_BATCH + queries * TURN_PER_QUERY

@@ -11,14 +11,14 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.shared.errors import Refusal
-from queries.attestations.remote import NotTaken
-from queries.chain.errors import ChainError, NodeFault, NodesUnreachable
+from accounts.shared.errors import RefusalError
+from queries.attestations.remote import AttestationPostError
+from queries.chain.errors import ChainError, NodeError, NodesUnreachableError
 from queries.chain.json_rpc import JsonRpc
-from queries.chain.registry_checks import Unfit
-from queries.chain.sender import TransactionFailed
-from queries.chain.signer import Signer, SignerUnusable, open_signer
-from queries.config.routes import Chain, NodeAddress, Routes, RoutesUnreadable, read_routes
+from queries.chain.registry_checks import SetupError
+from queries.chain.sender import TransactionFailedError
+from queries.chain.signer import Signer, SignerUnusableError, open_signer
+from queries.config.routes import Chain, NodeAddress, Routes, RoutesFileError, read_routes
 from queries.management.setup_check import add_advice
 from queries.proving.errors import ProofError
 from queries.proving.json_values import read_quantity
@@ -34,8 +34,8 @@ class OperatorCommand(BaseCommand):
         try:
             return super().execute(*arguments, **options)
         except (
-            ChainError, NotTaken, Refusal, RoutesUnreadable, SignerUnusable, TransactionFailed,
-            Unfit,
+            ChainError, AttestationPostError, RefusalError, RoutesFileError, SetupError,
+            SignerUnusableError, TransactionFailedError,
         ) as error:  # fmt: skip
             raise CommandError(add_advice(error)) from None
 
@@ -69,9 +69,9 @@ def node_chain(url: str) -> Chain:
     try:
         with closing(JsonRpc(url)) as rpc:
             chain_id = read_quantity(rpc.ask("eth_chainId"), "eth_chainId")
-    except (NodeFault, ProofError, ValueError) as error:  # ValueError: not a URL
-        why = error.why if isinstance(error, NodeFault) else ""
-        raise NodesUnreachable(
+    except (NodeError, ProofError, ValueError) as error:  # ValueError: not a URL
+        why = error.why if isinstance(error, NodeError) else ""
+        raise NodesUnreachableError(
             f"The node at {url_host(url)} does not report its chain id{why}."
         ) from None
     return Chain(chain_id, f"chain {chain_id}", (NodeAddress(url),))

@@ -6,9 +6,9 @@ from pathlib import Path
 from django.core.management.base import CommandError
 
 from queries.management.base import positive_int
-from queries.proving.bundle_checks import MOST_MIB, check_bundle
+from queries.proving.bundle_checks import MAX_BUNDLE_MIB, check_bundle
 from queries.proving.bundles import Bundle
-from queries.proving.errors import BundleRefused, BundleTooLarge
+from queries.proving.errors import BundleRefusedError, BundleTooLargeError
 
 
 def add_bundle_arguments(parser: ArgumentParser) -> None:
@@ -16,7 +16,7 @@ def add_bundle_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--max-mib",
         type=positive_int,
-        default=MOST_MIB,
+        default=MAX_BUNDLE_MIB,
         metavar="N",
         help="the maximum size of the file in MiB (%(default)s); it may need eight times as much "
         "memory",
@@ -32,10 +32,10 @@ def read_bundle(file: Path, max_mib: int) -> Bundle:
         raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
     try:
         return check_bundle(content, max_mib)
-    except BundleTooLarge as error:
+    except BundleTooLargeError as error:
         raise CommandError(
             f"Nothing is proven. {error} If its server accepts larger batches, raise the limit: "
             f"--max-mib {4 * max_mib}."
         ) from None
-    except BundleRefused as error:
+    except BundleRefusedError as error:
         raise CommandError(f"Nothing is proven. {error}") from None

@@ -3,18 +3,18 @@
 from random import Random
 
 from queries.chain.sender import Destination
-from queries.config.measured_costs import Work
+from queries.config.measured_costs import MeasuredCost
 from queries.config.registries import FACTORY
-from queries.planning.pricing import Need
+from queries.planning.pricing import GasNeed
 
 
-def data_fee(destination: Destination, work: Work) -> int:
+def data_fee(destination: Destination, work: MeasuredCost) -> int:
     """Estimate the L1 data fee in wei. Random bytes compress as badly as proofs."""
     (fee,) = destination.data_fees([Random(0).randbytes(round(work.bytes))])  # noqa: S311
     return fee
 
 
-def deployment_need(destination: Destination, sender: str, data: bytes) -> Need:
+def deployment_need(destination: Destination, sender: str, data: bytes) -> GasNeed:
     """Estimate, with a node, what a deployment with this calldata of the factory needs."""
     (fee,) = destination.data_fees([data])
-    return Need(destination.gas_needed(sender, FACTORY, data), fee)
+    return GasNeed(destination.estimate_gas(sender, FACTORY, data), fee)

@@ -3,21 +3,26 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from queries.chain.errors import CallReverted
-from queries.chain.reader import Asked, SourceChain
-from queries.chain.registry import FactRead, Known, Missing, RegistryFacts, missing
-from queries.chain.registry_checks import Unfit, as_deployed, is_as_built, l1_seen
-from queries.chain.sender import Destination, Say, send_and_wait
+from queries.chain.errors import CallRevertedError
+from queries.chain.reader import AccountSlots, SourceChain
+from queries.chain.registry import FactGroups, FactRead, RegistryBlock, RegistryFacts, group_facts
+from queries.chain.registry_checks import (
+    SetupError,
+    deployed_registry,
+    has_built_code,
+    visible_l1_block,
+)
+from queries.chain.sender import Destination, Report, send_and_wait
 from queries.chain.signer import Signer
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import selector
-from queries.planning.anchors import AnchorSearch, NotKnownYet, OutOfReach, Preparation
-from queries.planning.calls import Anchor, Call, pieces_of
-from queries.planning.pricing import refusal_of
+from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach, Preparation
+from queries.planning.calls import Anchor, ProveCall, cut_into_pieces
+from queries.planning.pricing import describe_refusal
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof
 from queries.proving.headers import Header
-from queries.proving.packing import HEADERS_OF_A_HOP
+from queries.proving.packing import HEADERS_PER_HOP
 
 BLOCK_NOT_KNOWN = selector("BlockNotKnown(uint256,bytes32)")
 
@@ -32,13 +37,13 @@ class PublishContext:
     signer: Callable[[], Signer]  # called when a transaction is needed
     source: SourceChain | None  # has the headers up to a block that the registry knows
     receipt_timeout: float  # seconds
-    say: Say
+    say: Report
 
 
 def identify_registry(destination: Destination, address: str, source: int) -> Registry:
     """Return the registry at `address`, which must be of this version and for this source."""
     code = destination.code(address)
-    kind = next((kind for kind in RegistryKind if is_as_built(kind, code)), None)
+    kind = next((kind for kind in RegistryKind if has_built_code(kind, code)), None)
     if kind is None:
         found = "another contract than this version's registries" if code else "no contract"
         raise NotPublishedError(
@@ -50,8 +55,10 @@ def identify_registry(destination: Destination, address: str, source: int) -> Re
             f"the facts are of chain {source}."
         )
     try:
-        registry = as_deployed(destination, Registry(kind, source, destination.chain.id, address))
-    except Unfit as error:
+        registry = deployed_registry(
+            destination, Registry(kind, source, destination.chain.id, address)
+        )
+    except SetupError as error:
         raise NotPublishedError(f"The registry at {address} cannot be used. {error}") from None
     if registry.source != source:
         raise NotPublishedError(f"The registry at {address} is for another source than {source}.")
@@ -69,8 +76,8 @@ def check_l1(registry: Registry, context: PublishContext) -> None:
         )
         return
     try:
-        l1_seen(registry, context.source, context.destination)
-    except Unfit as error:
+        visible_l1_block(registry, context.source, context.destination)
+    except SetupError as error:
         raise NotPublishedError(
             f"The registry at {registry.address} cannot be used. {error}"
         ) from None
@@ -84,12 +91,12 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
         entry.proof.address or b"": (entry.fields, tuple(slot.slot for slot in entry.proof.slots))
         for entry in block.accounts
     }
-    groups = Missing(accounts, block.header_fields, block.timestamps)
+    groups = FactGroups(accounts, block.header_fields, block.timestamps)
     proven = groups.words(block.header, proofs)
     cost = 0
     # Record a hash, hop to the block, prove its header and then its accounts.
     last_state: object = None
-    while (known := _read_known_facts(facts, block, proven)).unproven:
+    while (known := _read_known_facts(facts, block, proven)).unproven_facts:
         anchor = _find_anchor(block, registry, context, known)
         state = known.words, known.leaf, anchor.hops if isinstance(anchor, Preparation) else None
         if state == last_state:  # the node lags behind, or lies
@@ -110,25 +117,25 @@ def _send(call: bytes, registry: Registry, context: PublishContext) -> int:
         return send_and_wait(
             context.destination, signer, registry.address, call, timeout, context.say
         ).cost
-    except CallReverted as error:
+    except CallRevertedError as error:
         raise NotPublishedError(_revert_sentence(error, registry)) from None
 
 
-def _revert_sentence(error: CallReverted, registry: Registry) -> str:
+def _revert_sentence(error: CallRevertedError, registry: Registry) -> str:
     if error.data.startswith(BLOCK_NOT_KNOWN):
         number, block_hash = int.from_bytes(error.data[4:36]), error.data[36:68].hex()
         return (
             f"The registry does not know block {number:,} of chain {registry.source} with the "
             f"hash 0x{block_hash}: it is of another chain, or too old for the registry."
         )
-    return f"{refusal_of(error)}."
+    return f"{describe_refusal(error)}."
 
 
 def _read_known_facts(
     facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, bytes]
-) -> Known:
+) -> RegistryBlock:
     reads = {str(index): read for index, read in enumerate(proven)}
-    known = facts.known(block.header, [reads])
+    known = facts.read_block(block.header, [reads])
     for read, word in known.words.items():
         if word not in {None, proven[read]}:
             raise NotPublishedError(
@@ -140,35 +147,35 @@ def _read_known_facts(
 
 
 def _find_anchor(
-    block: BlockProof, registry: Registry, context: PublishContext, known: Known
+    block: BlockProof, registry: Registry, context: PublishContext, known: RegistryBlock
 ) -> Anchor | Preparation:
     source, chain = context.source, ProofFileChain(block, context.source)
-    head = source.head().number if source else block.rests_on.number + HEADERS_OF_A_HOP
+    head = source.head().number if source else block.trusted_header.number + HEADERS_PER_HOP
     search = AnchorSearch(
-        registry, context.destination, chain.headers, chain.proofs, head, ours=False
+        registry, context.destination, chain.headers, chain.proofs, head, use_own_records=False
     )
     anchor = search.find(block.header, known)
-    if isinstance(anchor, NotKnownYet | OutOfReach):
+    if isinstance(anchor, HashNotKnown | OutOfReach):
         raise NotPublishedError(_why_not_provable(anchor, block, registry, has_source=bool(source)))
     return anchor
 
 
 def _next_calls(
-    block: BlockProof, context: PublishContext, known: Known, anchor: Anchor | Preparation
+    block: BlockProof, context: PublishContext, known: RegistryBlock, anchor: Anchor | Preparation
 ) -> Iterator[bytes]:
     if isinstance(anchor, Preparation):
         yield anchor.call
         return
-    rules, groups = context.destination.chain.gas_rules, missing(known.unproven)
+    rules, groups = context.destination.chain.gas_rules, group_facts(known.unproven_facts)
     proofs = [entry.proof for entry in block.accounts if entry.proof.address in groups.accounts]
-    pieces = pieces_of(0, anchor, groups, proofs, rules)
-    yield from (Call.of([piece]).data for piece in pieces)
+    pieces = cut_into_pieces(0, anchor, groups, proofs, rules)
+    yield from (ProveCall.create([piece]).data for piece in pieces)
 
 
 def _why_not_provable(
-    result: NotKnownYet | OutOfReach, block: BlockProof, registry: Registry, *, has_source: bool
+    result: HashNotKnown | OutOfReach, block: BlockProof, registry: Registry, *, has_source: bool
 ) -> str:
-    number = block.rests_on.number
+    number = block.trusted_header.number
     if isinstance(result, OutOfReach):
         return result.sentence(block.header.number)
     if registry.kind is RegistryKind.ATTESTED:
@@ -205,7 +212,7 @@ class ProofFileChain:
             )
         return self.source.headers(first, last)
 
-    def proofs(self, header: Header, requests: Sequence[Asked]) -> Sequence[AccountProof]:
+    def proofs(self, header: Header, requests: Sequence[AccountSlots]) -> Sequence[AccountProof]:
         if self.source is None:
             raise NotPublishedError(f"A hop is missing: {_source_node_hint(self.block.chain)}")
         return self.source.account_proofs(header, requests)

@@ -6,45 +6,45 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 
-from accounts.shared.wording import counted
+from accounts.shared.wording import format_count
 from queries.amounts import gwei, short_amount
 from queries.chain.errors import (
     ChainError,
-    FeesTooHigh,
-    MethodMissing,
-    NodesLie,
-    NodesLimited,
-    NodesOfAnotherChain,
-    NodesRefuse,
-    NodesUnreachable,
-    ProofWindowExceeded,
-    StateNotAvailable,
-    StateOfAnotherBlock,
+    FeesTooHighError,
+    MethodMissingError,
+    NodesLieError,
+    NodesLimitedError,
+    NodesOfAnotherChainError,
+    NodesRefuseError,
+    NodesUnreachableError,
+    ProofWindowExceededError,
+    StateNotAvailableError,
+    StateOfAnotherBlockError,
 )
-from queries.chain.proof_window import oldest_distance, proof_window
+from queries.chain.proof_window import first_block_distance, proof_window
 from queries.chain.reader import ChainHead, SourceChain
 from queries.chain.registry import RegistryFacts
 from queries.chain.registry_checks import (
     HISTORY_WINDOW,
-    Unfit,
-    as_deployed,
+    SetupError,
+    anchor_game,
     check_chain,
-    is_as_built,
-    l1_seen,
-    newest_game,
+    deployed_registry,
+    has_built_code,
+    visible_l1_block,
 )
 from queries.chain.sender import Destination
 from queries.chain.signer import Signer
 from queries.config.limits import DAY, Limits
-from queries.config.measured_costs import of_a_balance
+from queries.config.measured_costs import balance_cost
 from queries.config.registries import (
     Registry,
     RegistryKind,
-    address_of,
-    arguments,
+    constructor_arguments,
+    format_time,
     proves_its_code,
+    registry_address,
     route_lines,
-    time_text,
 )
 from queries.config.routes import Chain, NodeAddress, Routes
 
@@ -61,17 +61,17 @@ ANOTHER_NODE = "Name another node in ROUTES_FILE."
 MORE_STATE = "Use a node that keeps more state."
 
 ADVICE: dict[type[Exception], str] = {
-    NodesUnreachable: "Check that it runs, and that `nodes` in ROUTES_FILE has its address.",
-    NodesOfAnotherChain: "Correct `nodes` in ROUTES_FILE, or the chain's id.",
-    NodesLimited: "Wait, or name a node in ROUTES_FILE that accepts more requests.",
-    NodesRefuse: ANOTHER_NODE,
-    NodesLie: ANOTHER_NODE,
-    MethodMissing: ANOTHER_NODE,
-    StateNotAvailable: MORE_STATE,
-    ProofWindowExceeded: MORE_STATE,
-    StateOfAnotherBlock: f"{MORE_STATE} If all nodes report this, a fork has changed the meaning "
-    "of the state root in a header: then registries must not be used for this chain.",
-    FeesTooHigh: "Wait, or raise `dearest_gas_gwei`.",
+    NodesUnreachableError: "Check that it runs, and that `nodes` in ROUTES_FILE has its address.",
+    NodesOfAnotherChainError: "Correct `nodes` in ROUTES_FILE, or the chain's id.",
+    NodesLimitedError: "Wait, or name a node in ROUTES_FILE that accepts more requests.",
+    NodesRefuseError: ANOTHER_NODE,
+    NodesLieError: ANOTHER_NODE,
+    MethodMissingError: ANOTHER_NODE,
+    StateNotAvailableError: MORE_STATE,
+    ProofWindowExceededError: MORE_STATE,
+    StateOfAnotherBlockError: f"{MORE_STATE} If all nodes report this, a fork has changed the "
+    "meaning of the state root in a header: then registries must not be used for this chain.",
+    FeesTooHighError: "Wait, or raise `max_gas_price_gwei`.",
 }
 
 
@@ -115,7 +115,7 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
     for chain in chains.values():
         kinds = {registry.kind for registry in registries if registry.destination == chain.id}
         if kinds and signer is not None and chain.nodes:
-            gas = max(round(of_a_balance(kind, 1).gas) for kind in kinds)
+            gas = max(round(balance_cost(kind, 1).gas) for kind in kinds)
             yield _run_check(f"signer on {chain.name}", partial(_check_funds, chain, signer, gas))
 
 
@@ -133,10 +133,10 @@ def _check_nodes(
             with closing(SourceChain(replace(chain, nodes=(node,)))) as source:
                 heads[node] = source.head()
         except ChainError as error:
-            if isinstance(error, NodesUnreachable):
-                error = NodesUnreachable(f"It does not answer{error.why}.")
-            if isinstance(error, NodesOfAnotherChain):
-                error = NodesOfAnotherChain("It serves another chain.")
+            if isinstance(error, NodesUnreachableError):
+                error = NodesUnreachableError(f"It does not answer{error.why}.")
+            if isinstance(error, NodesOfAnotherChainError):
+                error = NodesOfAnotherChainError("It serves another chain.")
             yield CheckResult(
                 f"{chain.name}, node {node.number}", ok=False, sentence=add_advice(error)
             )
@@ -156,7 +156,7 @@ def _check_nodes(
 def _run_check(subject: str, check: Callable[[], str]) -> CheckResult:
     try:
         return CheckResult(subject, ok=True, sentence=check())
-    except (ChainError, Unfit) as error:
+    except (ChainError, SetupError) as error:
         return CheckResult(subject, ok=False, sentence=add_advice(error))
 
 
@@ -166,14 +166,16 @@ def _run_check(subject: str, check: Callable[[], str]) -> CheckResult:
 def _check_age(head: ChainHead, newest: int, limits: Limits) -> str:
     """Check the newest block's age. `newest`: the timestamp of all nodes' newest block."""
     age = max(int(time.time()) - head.timestamp, 0)
-    block = f"block {head.number:,}, {counted(age, 'second')} old"
+    block = f"block {head.number:,}, {format_count(age, 'second')} old"
     if age > limits.head_max_age:
-        raise Unfit(f"Its newest block is {block}. Check that the node keeps up with the chain.")
+        raise SetupError(
+            f"Its newest block is {block}. Check that the node keeps up with the chain."
+        )
     lag = newest - head.timestamp
     if lag > limits.lag:
-        raise Unfit(
-            f"Its newest block is {block}, {counted(lag, 'second')} behind another node's. Provers "
-            "use such a node last, and two nodes must agree that a fact is on chain: remove it "
+        raise SetupError(
+            f"Its newest block is {block}, {format_count(lag, 'second')} behind another node's. "
+            "Provers use such a node last, and two nodes must agree that a fact is on chain: remove it "
             "from ROUTES_FILE until it has caught up."
         )
     return block
@@ -188,7 +190,7 @@ def _check_same_block(chain: Chain, heads: Mapping[NodeAddress, ChainHead]) -> s
             nodes_by_hash.setdefault(source.header(block).hash, node.number)
     if len(nodes_by_hash) > 1:
         first, second, *_ = nodes_by_hash.values()
-        raise Unfit(
+        raise SetupError(
             f"Nodes {first} and {second} have different blocks {block:,}: one of them follows "
             "another chain. Compare with a public explorer, and correct `nodes` in ROUTES_FILE."
         )
@@ -204,27 +206,27 @@ class ProofWindow:
     has_first_block: bool
 
     def __str__(self) -> str:
-        return f"{counted(self.blocks, 'block')}, {_duration(self.seconds)}"
+        return f"{format_count(self.blocks, 'block')}, {_duration(self.seconds)}"
 
 
 def _check_proof_window(chain: Chain, head: ChainHead, windows: list[ProofWindow]) -> str:
     """Measure the node's proof window, and add it to `windows`."""
     if chain.finality is None and head.number and not head.final_number:
-        raise Unfit(
+        raise SetupError(
             "The node reports no finalized block. Wait if the chain is new; otherwise set "
             "`finality` to a number of blocks."
         )
-    required = min(head.number - head.final_number, oldest_distance(head))
+    required = min(head.number - head.final_number, first_block_distance(head))
     with closing(SourceChain(chain)) as source:
         try:
-            distance = proof_window(source, head, first=required, answered=False)
+            distance = proof_window(source, head, first=required, must_answer=False)
         except ChainError as error:
-            raise Unfit(
+            raise SetupError(
                 f"The newest final block is {required:,} blocks behind the head, and the node does "
                 f"not prove that far back. {add_advice(error)}"
             ) from None
         seconds = head.timestamp - source.header(head.number - distance).timestamp
-    window = ProofWindow(distance, seconds, has_first_block=distance == oldest_distance(head))
+    window = ProofWindow(distance, seconds, has_first_block=distance == first_block_distance(head))
     windows.append(window)
     if window.has_first_block:
         return "eth_getProof reaches back to the first block"
@@ -236,7 +238,7 @@ def _provable_blocks(window: ProofWindow, delay: int) -> str:
     if window.has_first_block:
         blocks = "every block"
     elif window.seconds < delay:
-        raise Unfit(
+        raise SetupError(
             f"A dispute game is final {_duration(delay)} after its block, but the nodes prove only "
             f"blocks of the last {_duration(window.seconds)}. {MORE_STATE}"
         )
@@ -255,8 +257,8 @@ def _provable_blocks(window: ProofWindow, delay: int) -> str:
 def _duration(seconds: int) -> str:
     for unit, length in (("day", DAY), ("hour", 3600), ("minute", 60)):
         if seconds >= 2 * length:
-            return counted(seconds // length, unit)
-    return counted(seconds, "second")
+            return format_count(seconds // length, unit)
+    return format_count(seconds, "second")
 
 
 # Registries
@@ -269,37 +271,37 @@ def _check_registry(registry: Registry, source_chain: Chain, destination_chain: 
     ):
         code = destination.code(registry.address)
         if not code:
-            raise Unfit(f"There is no contract at {registry.address}. {DEPLOY}")
+            raise SetupError(f"There is no contract at {registry.address}. {DEPLOY}")
         if proves_its_code(registry):
             hash_source = _check_hash_source(registry, source, destination)
             horizon = _check_horizon(registry, destination)
             return f"its address proves its code; {hash_source}; {horizon}"
-        if not is_as_built(registry.kind, code):
-            raise Unfit(
+        if not has_built_code(registry.kind, code):
+            raise SetupError(
                 f"The contract at {registry.address} is not this version's {registry.kind} "
                 f"registry. {DEPLOY}"
             )
-        on_chain = as_deployed(destination, registry)
-        if arguments(on_chain) != arguments(registry):
+        on_chain = deployed_registry(destination, registry)
+        if constructor_arguments(on_chain) != constructor_arguments(registry):
             _, source_line, _, _, *others = route_lines(on_chain)
-            raise Unfit(
+            raise SetupError(
                 f"It was made with other arguments ({', '.join([source_line, *others])}). The "
-                f"registry of your arguments is at {address_of(registry)}: leave `address` out, or "
-                "deploy it."
+                f"registry of your arguments is at {registry_address(registry)}: leave `address` "
+                "out, or deploy it."
             )
-        raise Unfit(UNVERIFIABLE)
+        raise SetupError(UNVERIFIABLE)
 
 
 def _check_horizon(registry: Registry, destination: Destination) -> str:
     """Check until when it takes headers. Raises if that is over, or was lowered for accounts."""
-    state_horizon = time_text(RegistryFacts(destination, registry).state_horizon())
-    if state_horizon != (horizon := time_text(registry.horizon)):
-        raise Unfit(
+    state_horizon = format_time(RegistryFacts(destination, registry).state_horizon())
+    if state_horizon != (horizon := format_time(registry.horizon)):
+        raise SetupError(
             f"Accounts cannot be proven from {state_horizon} on: a header of that time was shown "
             "not to have the state after its block. Header fields can still be proven."
         )
     if registry.horizon <= time.time():
-        raise Unfit(f"It has taken no headers since {horizon}. {DEPLOY}")
+        raise SetupError(f"It has taken no headers since {horizon}. {DEPLOY}")
     return f"takes headers until {horizon}"
 
 
@@ -308,16 +310,16 @@ def _check_hash_source(registry: Registry, source: SourceChain, destination: Des
     visible_blocks = check_chain(destination, registry.kind)
     match registry.kind:
         case RegistryKind.OPTIMISM:
-            number = l1_seen(registry, source, destination)
+            number = visible_l1_block(registry, source, destination)
             return f"sees {source.chain.name} up to block {number:,}"
         case RegistryKind.ATTESTED:
-            valid_until = time_text(registry.valid_until)
+            valid_until = format_time(registry.valid_until)
             if registry.valid_until <= time.time():
-                raise Unfit(f"It has taken no attestations since {valid_until}. {DEPLOY}")
+                raise SetupError(f"It has taken no attestations since {valid_until}. {DEPLOY}")
             threshold, signers = registry.threshold, len(registry.signers)
             return f"{threshold} of {signers} signers must agree, until {valid_until}"
         case RegistryKind.OUTPUT:
-            game = newest_game(registry, destination)
+            game = anchor_game(registry, destination)
             newest = f"the newest is {game}" if game else "there is none yet"
             anchors = registry.anchor_state_registry
             return f"asks the AnchorStateRegistry {anchors} which games are valid; {newest}"
@@ -334,13 +336,13 @@ def _check_funds(chain: Chain, signer: Signer, gas: int) -> str:
     """Check that the signer can pay for `gas`, at the most that provers pay now."""
     with closing(Destination(chain)) as destination:
         balance = destination.balance(signer.address)
-        price = max(destination.fees().dearest, 1)
-        transactions = destination.pending(signer.address)
-        destination.gas_needed(signer.address, signer.address, b"")  # the node must support it
+        price = max(destination.fees().max_fee, 1)
+        transactions = destination.pending_count(signer.address)
+        destination.estimate_gas(signer.address, signer.address, b"")  # the node must support it
     has = f"{signer.address} has {short_amount(balance, chain.currency)}"
     if balance < gas * price:
-        raise Unfit(
+        raise SetupError(
             f"{has}, too little for the {gas:,} gas of a fact at {gwei(price)}. Send it more."
         )
-    remark = f"; {counted(transactions, 'transaction')} pending" if transactions else ""
+    remark = f"; {format_count(transactions, 'transaction')} pending" if transactions else ""
     return f"{has}, which pays for {balance // price:,} gas at {gwei(price)}{remark}"

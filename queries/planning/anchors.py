@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
-from accounts.shared.wording import counted
+from accounts.shared.wording import format_count
 from queries.attestations.records import find_attest_call
 from queries.chain.errors import (
-    AnotherBlockAccumulated,
-    BlockUnknown,
-    SourceReorganises,
-    StateNotAvailable,
+    AnotherBlockAccumulatedError,
+    BlockUnknownError,
+    SourceReorganisesError,
+    StateNotAvailableError,
 )
 from queries.chain.games import Game, Games
-from queries.chain.registry import UNKNOWN, Known, RegistryFacts
+from queries.chain.registry import EMPTY_WORD, RegistryBlock, RegistryFacts
 from queries.chain.registry_checks import BLOCKHASH_WINDOW, HISTORY_WINDOW
 from queries.chain.sender import Destination
 from queries.config.registries import Registry, RegistryKind
@@ -26,7 +26,7 @@ from queries.planning.calls import Anchor
 from queries.planning.hops import Headers, HopBuilder, Proofs
 from queries.planning.readers import ChainReaders
 from queries.proving.headers import WORD_BYTES, Header, HeaderField
-from queries.proving.packing import CALLDATA_BYTES, HEADERS_OF_A_HOP
+from queries.proving.packing import CALLDATA_BYTES, HEADERS_PER_HOP
 from queries.proving.registry_calls import HISTORY_RING
 from queries.wait_reasons import Reason, WaitCode
 
@@ -56,7 +56,7 @@ class OutOfReach:
 
 
 @dataclass(frozen=True, slots=True)
-class NotKnownYet:
+class HashNotKnown:
     """The registry knows no hash at or above the block yet, but will learn one."""
 
     reason: Reason
@@ -79,7 +79,7 @@ class Preparation:
     start: int = 0
 
 
-AnchorResult = Anchor | Preparation | OutOfReach | NotKnownYet
+AnchorResult = Anchor | Preparation | OutOfReach | HashNotKnown
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,12 @@ class AnchorSearch:
     proofs: Proofs
     source_head: int  # no block above it is known; on a native route the destination's may be
     assumed_mined: Preparation | None = None  # search as if this preparation were mined
-    ours: bool = True  # whether this server's jobs and attestations count
+    use_own_records: bool = True  # whether this server's jobs and attestations count
 
     @classmethod
-    def of(cls, chains: ChainReaders, registry: Registry, node: Destination | None = None) -> Self:
+    def create(
+        cls, chains: ChainReaders, registry: Registry, node: Destination | None = None
+    ) -> Self:
         """`node`: search by this node of the destination alone."""
         source, head = chains.source(registry.source), chains.head(registry.source).number
         destination = node or chains.destination(registry.destination)
@@ -111,26 +113,28 @@ class AnchorSearch:
 
     @property
     def hop_builder(self) -> HopBuilder:
-        return HopBuilder(self.registry, self.headers, self.proofs, self.ours)
+        return HopBuilder(self.registry, self.headers, self.proofs, self.use_own_records)
 
-    def find(self, header: Header, state: Known) -> AnchorResult:
+    def find(self, header: Header, state: RegistryBlock) -> AnchorResult:
         """How the missing facts of the block can be proven now, or why they cannot be yet."""
-        if state.of_another_block:
+        if state.has_conflict:
             chain = self.destination.chain.name
-            raise AnotherBlockAccumulated.of(chain, why=f": block {header.number:,}")
-        if state.accumulated and not state.needs_child:
+            raise AnotherBlockAccumulatedError.create(chain, why=f": block {header.number:,}")
+        if state.is_accumulated and not state.needs_child:
             return Anchor(header, accumulated=True)
         newer_headers = self._newer_headers(header, header.number + int(state.needs_child))
-        anchor = Anchor(header, state.accumulated, newer_headers)
+        anchor = Anchor(header, state.is_accumulated, newer_headers)
         target = newer_headers[-1] if newer_headers else header  # the registry must know it
         window = self._hash_window(target)
         anchor = replace(anchor, fills_hashes=self._fills_hashes(header, window))
         if window and target.number >= window.stop:
-            return NotKnownYet(WaitCode.NEXT_BLOCK_MISSING.reason)
-        has_history = target.has(HeaderField.REQUESTS_HASH)  # field and history came with Prague
+            return HashNotKnown(WaitCode.NEXT_BLOCK_MISSING.reason)
+        has_history = target.has_field(
+            HeaderField.REQUESTS_HASH
+        )  # field and history came with Prague
         # Without hops half of a transaction is for headers, and half for proofs.
         half_of_call = CALLDATA_BYTES // 2 // len(header.encoded)
-        max_headers = HEADERS_OF_A_HOP if has_history else half_of_call
+        max_headers = HEADERS_PER_HOP if has_history else half_of_call
         last_known = max(self.source_head, window.stop - 1)
         near = range(target.number, min(target.number + max_headers, last_known) + 1)
         nearest = self._nearest_known(near, window)
@@ -166,7 +170,7 @@ class AnchorSearch:
             return ()
         same, *newer_headers = self.headers(header.number, last)
         if same.hash != header.hash:
-            raise SourceReorganises(SourceReorganises.says)
+            raise SourceReorganisesError(SourceReorganisesError.template)
         return tuple(newer_headers)
 
     def _hash_window(self, target: Header) -> range:
@@ -184,7 +188,7 @@ class AnchorSearch:
             return range(0)
         head = self.destination.head(known_final=0).number
         reach = BLOCKHASH_WINDOW - MARGIN
-        if target.number < head - reach and self.facts.keeps_history():
+        if target.number < head - reach and self.facts.has_history_contract():
             reach = HISTORY_WINDOW - MARGIN
         return range(max(head - reach, 0), head + 1)
 
@@ -193,13 +197,13 @@ class AnchorSearch:
         which the chain keeps as long. A dry run shows whether it can.
         """
         is_native = self.registry.kind is RegistryKind.NATIVE and header.number - 1 in window
-        has_root = header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT)
+        has_root = header.has_field(HeaderField.PARENT_BEACON_BLOCK_ROOT)
         return is_native and has_root and len(header.payload(HeaderField.EXTRA_DATA)) <= WORD_BYTES
 
     def _recorded_output(self, target: Header) -> range:
         if self.facts.is_recorded(target.hash):
             return range(target.number, target.number + 1)
-        game = self.games.valid(target)
+        game = self.games.valid_game(target)
         if game and self.facts.is_recorded(self._header(game.block).hash):
             return range(game.block, game.block + 1)
         return range(0)
@@ -208,23 +212,25 @@ class AnchorSearch:
         """The lowest of these blocks that the registry knows."""
         if near.start in window:
             return near.start
-        numbers = [*self.facts.anchored(near), *window[:1]]
+        numbers = [*self.facts.anchor_blocks(near), *window[:1]]
         return min((number for number in numbers if number in near), default=None)
 
     def _hop_starts(self, target: Header, window: range) -> dict[int, bool]:
         """Known blocks from which hops can lead to the target, and whether they are accumulated."""
         if self.assumed_mined:
             return {self.assumed_mined.next_start: bool(self.assumed_mined.hops)}
-        first, limit = target.number, self.destination.chain.limits.batch_questions
-        candidates = set(_own_blocks(self.registry, first, limit)) if self.ours else set()
+        first, limit = target.number, self.destination.chain.limits.max_batch_calls
+        candidates = (
+            set(_own_blocks(self.registry, first, limit)) if self.use_own_records else set()
+        )
         if self.registry.kind is RegistryKind.OPTIMISM:
-            l1_block, _ = self.facts.newest_l1_block()
+            l1_block, _ = self.facts.latest_l1_block()
             candidates |= {*range(max(l1_block - BLOCKHASH_WINDOW, first), l1_block + 1)}
-        starts = self.facts.anchored(sorted(candidates - {first}))
+        starts = self.facts.anchor_blocks(sorted(candidates - {first}))
         # Of the multiples of 8,191, where hops stop, the lowest accumulated one is enough.
         stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
         for begin in range(0, min(len(stops), limit * limit), limit):
-            if accumulated := self.facts.accumulated(stops[begin : begin + limit]):
+            if accumulated := self.facts.accumulated_blocks(stops[begin : begin + limit]):
                 starts[accumulated[0]] = True
                 break
         if window:
@@ -234,17 +240,17 @@ class AnchorSearch:
 
     def _record_hash(self, target: Header, blocks: range) -> Preparation | None:
         """A transaction that makes one of these blocks known."""
-        if self.registry.kind is RegistryKind.ATTESTED and self.ours:
+        if self.registry.kind is RegistryKind.ATTESTED and self.use_own_records:
             attest_call = find_attest_call(self.registry, blocks)
             return Preparation(*attest_call) if attest_call else None
         if self.registry.kind is RegistryKind.OUTPUT:
-            game = self.games.valid(target)
+            game = self.games.valid_game(target)
             return self._record_output(game) if game and game.block in blocks else None
         if self.registry.kind is not RegistryKind.OPTIMISM:
             return None
         # Anyone can have the registry record the L1 hash that an OP-stack chain holds now.
-        number, block_hash = self.facts.newest_l1_block()
-        if block_hash == UNKNOWN or number not in blocks:
+        number, block_hash = self.facts.latest_l1_block()
+        if block_hash == EMPTY_WORD or number not in blocks:
             return None
         return Preparation(selector("recordHash()"), number)
 
@@ -258,7 +264,7 @@ class AnchorSearch:
     def _hop_chain(self, start: int, target: int, *, is_accumulated: bool) -> Preparation:
         rules = self.destination.chain.gas_rules
         hops = self.hop_builder.chain(start, target, is_accumulated=is_accumulated, rules=rules)
-        count = counted(hops.length, "hop")
+        count = format_count(hops.length, "hop")
         return Preparation(
             hops.call,
             hops.end,
@@ -270,29 +276,31 @@ class AnchorSearch:
             start=hops.start,
         )
 
-    def _not_known(self, target: Header) -> NotKnownYet:
+    def _not_known(self, target: Header) -> HashNotKnown:
         if self.registry.kind is RegistryKind.OUTPUT:
-            return NotKnownYet(self.games.waits_for(target))
+            return HashNotKnown(self.games.wait_reason(target))
         is_attested = self.registry.kind is RegistryKind.ATTESTED
         code = WaitCode.NOT_ATTESTED if is_attested else WaitCode.HASH_NOT_RECORDED
-        return NotKnownYet(code.reason)
+        return HashNotKnown(code.reason)
 
-    def _out_of_reach(self, target: Header, near: range, window: range) -> OutOfReach | NotKnownYet:
+    def _out_of_reach(
+        self, target: Header, near: range, window: range
+    ) -> OutOfReach | HashNotKnown:
         """Only headers lead to the block. It is out of reach if no hash near it can become known:
         chains report only newer hashes, but signers can attest any block, and games can cover any.
         """
         nearest = window.start
         if self.registry.kind is RegistryKind.OPTIMISM:
-            nearest, _ = self.facts.newest_l1_block()
-        if self.registry.kind is RegistryKind.OUTPUT and (game := self.games.valid(target)):
+            nearest, _ = self.facts.latest_l1_block()
+        if self.registry.kind is RegistryKind.OUTPUT and (game := self.games.valid_game(target)):
             nearest = game.block
         if nearest < near.stop:
             return self._not_known(target)
 
         def has_history(number: int) -> bool:
             try:
-                return self._header(number).has(HeaderField.REQUESTS_HASH)
-            except (BlockUnknown, StateNotAvailable):  # dropped by the nodes (EIP-4444)
+                return self._header(number).has_field(HeaderField.REQUESTS_HASH)
+            except (BlockUnknownError, StateNotAvailableError):  # dropped by the nodes (EIP-4444)
                 return False
 
         head, first = self.source_head, near.start

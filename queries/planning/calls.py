@@ -11,20 +11,27 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Self
 
-from queries.chain.registry import Missing
+from queries.chain.registry import FactGroups
 from queries.chain.sender import BASE_GAS, BYTE_GAS
 from queries.facts import account_fields
 from queries.models import Query
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
-from queries.proving.packing import BYTE, CALLDATA_BYTES, OSAKA, GasRules, gas_of, portions
+from queries.proving.packing import (
+    CALLDATA_BYTES,
+    GAS_PER_BYTE,
+    OSAKA,
+    GasRules,
+    rough_gas,
+    split_accounts,
+)
 from queries.proving.registry_calls import (
     HeaderStep,
     accumulated_section,
     headers_section,
     prove_call,
 )
-from queries.proving.witnesses import AccountRequest, build_witness
+from queries.proving.witnesses import AccountToStore, build_witness
 
 LOOKUP_GAS = 18_000  # of looking up both hashes, and what the rough table leaves out
 
@@ -57,7 +64,7 @@ class Piece:
     accumulate: bool = False
     fields: frozenset[HeaderField] = frozenset()
     timestamps: tuple[int, ...] = ()
-    requests: tuple[AccountRequest, ...] = ()
+    requests: tuple[AccountToStore, ...] = ()
     rules: GasRules = OSAKA
 
     @property
@@ -100,7 +107,7 @@ class Piece:
     def gas(self) -> int:
         """Roughly, without calldata: see the table in proving/packing.py."""
         return self.new_header_slots * self.rules.new_slot + sum(
-            gas_of(request, self.rules) for request in self.requests
+            rough_gas(request, self.rules) for request in self.requests
         )
 
     @property
@@ -113,7 +120,7 @@ class Piece:
     @property
     def weight(self) -> int:
         """Its weight in sharing a call's cost: roughly its gas in a transaction of its own."""
-        return BASE_GAS + self.gas + BYTE * len(self.section)
+        return BASE_GAS + self.gas + GAS_PER_BYTE * len(self.section)
 
     def weights(self, queries: Sequence[Query]) -> list[int]:
         """How much the piece proves for each query: its witness bytes, and new slots as gas."""
@@ -123,10 +130,10 @@ class Piece:
             for query in queries
         ]
 
-    def _query_weight(self, query: Query, request: AccountRequest | None) -> int:
+    def _query_weight(self, query: Query, request: AccountToStore | None) -> int:
         if not query.account:
             headers = () if self.uses_stored_header else self.headers
-            return BYTE * sum(len(header.encoded) for header in headers)
+            return GAS_PER_BYTE * sum(len(header.encoded) for header in headers)
         if request is None:
             return 0
         numbers = {int(slot, 16) for slot in query.slots}
@@ -134,8 +141,8 @@ class Piece:
         fields = request.fields.intersection(account_fields(query.props))
         if not slots and not fields:
             return 0
-        part = AccountRequest(replace(request.proof, slots=slots), fields)
-        return gas_of(part, self.rules) + BYTE * len(build_witness([part]))
+        part = AccountToStore(replace(request.proof, slots=slots), fields)
+        return rough_gas(part, self.rules) + GAS_PER_BYTE * len(build_witness([part]))
 
     def halves(self) -> tuple[Self, ...]:
         """Two pieces that prove the same together; none if the piece has only one slot or one
@@ -151,19 +158,19 @@ class Piece:
         return replace(self, requests=first), replace(rest, requests=second)
 
 
-def _halve(request: AccountRequest) -> tuple[AccountRequest, ...]:
+def _halve(request: AccountToStore) -> tuple[AccountToStore, ...]:
     slots, middle = request.proof.slots, len(request.proof.slots) // 2
     if not slots[1:] and not (slots and request.fields):
         return ()
-    first = AccountRequest(replace(request.proof, slots=slots[:middle]), request.fields)
-    rest = AccountRequest(replace(request.proof, slots=slots[middle:]), frozenset())
+    first = AccountToStore(replace(request.proof, slots=slots[:middle]), request.fields)
+    rest = AccountToStore(replace(request.proof, slots=slots[middle:]), frozenset())
     return first, rest
 
 
-def pieces_of(
+def cut_into_pieces(
     job: int,
     anchor: Anchor,
-    missing: Missing,
+    missing: FactGroups,
     proofs: Sequence[AccountProof],
     rules: GasRules = OSAKA,
 ) -> list[Piece]:
@@ -174,28 +181,30 @@ def pieces_of(
     )
     rest = Piece(job, anchor, rules=rules)  # only the first piece stores facts of the header
 
-    def piece(group: Sequence[AccountRequest], *, first: bool) -> Piece:
+    def piece(group: Sequence[AccountToStore], *, first: bool) -> Piece:
         return replace(whole if first else rest, requests=tuple(group))
 
-    groups = portions(requests, lambda group: Call.of([piece(group, first=True)]).data, rules)
+    groups = split_accounts(
+        requests, lambda group: ProveCall.create([piece(group, first=True)]).data, rules
+    )
     size_above = len(anchor.hop) + sum(len(header.encoded) for header in anchor.newer_headers)
-    if BYTE * size_above * (len(groups) - 1) > BASE_GAS:
+    if GAS_PER_BYTE * size_above * (len(groups) - 1) > BASE_GAS:
         groups = []  # proving the block first is cheaper than showing these headers in each piece
     return [piece(group, first=index == 0) for index, group in enumerate(groups or [[]])]
 
 
-def requests_of(missing: Missing, proofs: Sequence[AccountProof]) -> tuple[AccountRequest, ...]:
+def requests_of(missing: FactGroups, proofs: Sequence[AccountProof]) -> tuple[AccountToStore, ...]:
     requests = []
     for proof in proofs:
         fields, slots = missing.accounts[proof.address or b""]
         numbers = set(slots)
         lacking = tuple(slot_proof for slot_proof in proof.slots if slot_proof.slot in numbers)
-        requests.append(AccountRequest(replace(proof, slots=lacking), fields))
+        requests.append(AccountToStore(replace(proof, slots=lacking), fields))
     return tuple(requests)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ProveCall:
     """One transaction's calldata, and the pieces in it."""
 
     data: bytes
@@ -204,7 +213,7 @@ class Call:
     is_short: bool = False  # leaves out the hashes that the registry can look up
 
     @classmethod
-    def of(cls, pieces: Sequence[Piece]) -> Self:
+    def create(cls, pieces: Sequence[Piece]) -> Self:
         hops = sum(bool(piece.anchor.hop) for piece in pieces)
         return cls(_calldata(pieces), tuple(pieces), hops)
 
@@ -213,8 +222,8 @@ class Call:
         """Leave out hashes that the registry can look up if that costs less: the calldata floor
         determines the cost, and leaves enough gas for the lookups.
         """
-        call, (piece, *others) = cls.of(pieces), pieces
-        room = (BYTE - BYTE_GAS) * len(call.data) - piece.gas
+        call, (piece, *others) = cls.create(pieces), pieces
+        room = (GAS_PER_BYTE - BYTE_GAS) * len(call.data) - piece.gas
         if others or not piece.anchor.fills_hashes or room < LOOKUP_GAS:
             return call
         first, *rest = piece.steps
@@ -226,14 +235,14 @@ class Call:
         short call, the full one.
         """
         if self.is_short:
-            return (self.of(self.pieces),)
+            return (self.create(self.pieces),)
         if len(self.pieces) > 1:
             middle = len(self.pieces) // 2
-            return self.of(self.pieces[:middle]), self.of(self.pieces[middle:])
-        return tuple(self.of([half]) for piece in self.pieces for half in piece.halves())
+            return self.create(self.pieces[:middle]), self.create(self.pieces[middle:])
+        return tuple(self.create([half]) for piece in self.pieces for half in piece.halves())
 
 
-def join(pieces: Sequence[Piece]) -> list[Call]:
+def join(pieces: Sequence[Piece]) -> list[ProveCall]:
     """Put the pieces, in the order of their blocks, into the first call that has room."""
     groups: list[list[Piece]] = []
     for piece in sorted(pieces, key=lambda piece: piece.anchor.header.number):
@@ -245,7 +254,7 @@ def join(pieces: Sequence[Piece]) -> list[Call]:
                 break
         else:
             groups.append([piece])
-    return [Call.optimize(group) for group in groups]
+    return [ProveCall.optimize(group) for group in groups]
 
 
 def _calldata(group: Sequence[Piece]) -> bytes:

@@ -5,21 +5,30 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import ceil
 
-from queries.chain.errors import CallReverted, ChainError, MethodMissing, QuestionRefused
-from queries.chain.registry import Missing, as_if_accumulated, missing
+from queries.chain.errors import (
+    CallRevertedError,
+    ChainError,
+    MethodMissingError,
+    QuestionRefusedError,
+)
+from queries.chain.registry import FactGroups, accumulated_override, group_facts
 from queries.config.registries import Registry
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, OutOfReach, Preparation
-from queries.planning.calls import Anchor, Call, Piece, join, pieces_of
-from queries.planning.lookups import find_accounts, find_block, reads_of
-from queries.planning.pricing import Need, refusal_of
+from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join
+from queries.planning.lookups import fact_reads, find_accounts, find_block
+from queries.planning.pricing import GasNeed, describe_refusal
 from queries.planning.readers import ChainReaders
 from queries.proving.headers import Header
-from queries.proving.registry_calls import leaf_of
+from queries.proving.registry_calls import block_leaf
 from queries.wait_reasons import WaitCode
 
 HEADER_FIRST = "The header is sent first, and the accounts in transactions after it."
-OVERRIDE_REFUSED = (QuestionRefused, MethodMissing, CallReverted)  # errors of state overrides
+OVERRIDE_REFUSED = (
+    QuestionRefusedError,
+    MethodMissingError,
+    CallRevertedError,
+)  # errors of state overrides
 NOT_PRICED = "That cannot be tried out beforehand, so the fee given here does not include it."
 
 
@@ -88,7 +97,7 @@ class BlockEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class BatchEstimate:
     """What a batch would cost.
 
     The price is for blocks that are ready at once and share transactions. The fee to offer also
@@ -96,10 +105,10 @@ class Estimate:
     """
 
     blocks: tuple[BlockEstimate, ...]
-    together: Price
+    combined_price: Price
 
     @property
-    def needed(self) -> int:
+    def fee_needed(self) -> int:
         prices = (block.facts_price for block in self.blocks if block.facts_price)
         return sum((price.cost for price in prices), _preparation_price(self.blocks).cost)
 
@@ -110,19 +119,19 @@ class Estimate:
         return all(block.price and block.readiness in ready for block in self.blocks)
 
 
-def estimate(chains: ChainReaders, destination: int, queries: Sequence[Query]) -> Estimate:
+def estimate(chains: ChainReaders, destination: int, queries: Sequence[Query]) -> BatchEstimate:
     """Estimate unsaved queries of one batch. Raises `ChainError` if a retry may help."""
     blocks = tuple(_estimate_blocks(chains, destination, queries))
     separate = (block.facts_price for block in blocks if block.facts_price and not block.pieces)
-    together = sum(separate, _preparation_price(blocks))
+    combined_price = sum(separate, _preparation_price(blocks))
     for source in {block.source for block in blocks}:
         ready = [block for block in blocks if block.source == source and block.pieces]
         if ready:
             leaves = {number: leaf for block in ready for number, leaf in block.leaves.items()}
             trial = _Trial(chains, chains.routes.registries[source, destination], leaves)
             pieces = [piece for block in ready for piece in block.pieces]
-            together += trial.price(join(pieces)) or Price()
-    return Estimate(blocks, together)
+            combined_price += trial.price(join(pieces)) or Price()
+    return BatchEstimate(blocks, combined_price)
 
 
 def _preparation_price(blocks: Sequence[BlockEstimate]) -> Price:
@@ -176,8 +185,8 @@ def _failed_estimate(job: BlockEstimate, error: ChainError) -> BlockEstimate:
     if error.retryable:
         raise error
     code, sentence = error.code, error.sentence
-    if type(error) is CallReverted:
-        code, sentence = WaitCode.REGISTRY_REFUSES.value, refusal_of(error)
+    if type(error) is CallRevertedError:
+        code, sentence = WaitCode.REGISTRY_REFUSES.value, describe_refusal(error)
     return replace(job, readiness=Readiness.FAILS, code=code, sentence=sentence)
 
 
@@ -189,25 +198,25 @@ def _estimate_block(chains: ChainReaders, registry: Registry, job: BlockEstimate
         head = chains.head(job.source)
         job = replace(job, last_final=head.final_number)
     last = (job.block or 0) + has_time  # a time is proven with the header after the block's
-    if reason := head.waits_for(last):
+    if reason := head.wait_reason(last):
         job = replace(job, readiness=Readiness.NOT_FINAL, sentence=reason.sentence)
     if last > head.number:
         return job
     header = source.header(job.block or 0)
     find_accounts(chains, header, job.queries)
-    reads = [reads_of(query) for query in job.queries]
-    state = chains.facts(registry).known(header, reads)
+    reads = [fact_reads(query) for query in job.queries]
+    state = chains.facts(registry).read_block(header, reads)
     proven = tuple(
         tuple(name for name, read in own.items() if state.words[read] is not None) for own in reads
     )
     job = replace(job, proven=proven)
-    if state.whole:
+    if state.is_complete:
         return replace(job, readiness=Readiness.PROVEN, sentence="", facts_price=Price())
-    search, trial = AnchorSearch.of(chains, registry), _Trial(chains, registry, {})
+    search, trial = AnchorSearch.create(chains, registry), _Trial(chains, registry, {})
     anchor = search.find(header, state)
     while isinstance(anchor, Preparation):
         job = replace(job, hops=job.hops + anchor.hops, sentence=job.sentence or anchor.sentence)
-        price = trial.price([Call(anchor.call)])
+        price = trial.price([ProveCall(anchor.call)])
         if price is None:
             return replace(job, sentence=f"{anchor.sentence} {NOT_PRICED}")
         price = price.scale(anchor.hops / anchor.hops_in_call) if anchor.hops else price
@@ -216,7 +225,7 @@ def _estimate_block(chains: ChainReaders, registry: Registry, job: BlockEstimate
         trial.accumulate(source.header(anchor.next_start))
         anchor = replace(search, assumed_mined=anchor).find(header, state)
     if isinstance(anchor, Anchor):
-        return trial.estimate_facts(job, anchor, missing(state.unproven))
+        return trial.estimate_facts(job, anchor, group_facts(state.unproven_facts))
     if isinstance(anchor, OutOfReach):
         sentence, distance = anchor.sentence(header.number), anchor.distance
         job = replace(job, code=anchor.code, sentence=sentence, distance=distance)
@@ -236,30 +245,34 @@ class _Trial:
         self._leaves = dict(leaves)
 
     def accumulate(self, header: Header) -> None:
-        self._leaves[header.number] = leaf_of(header)
+        self._leaves[header.number] = block_leaf(header)
 
-    def price(self, calls: Sequence[Call]) -> Price | None:
+    def price(self, calls: Sequence[ProveCall]) -> Price | None:
         """What the calls would cost, or None if that cannot be tried out.
 
         Calls after other transactions are tried with a state override in which their blocks are
         accumulated; some nodes refuse overrides.
         """
         pricing, price = self._chains.pricing(self._registry), Price()
-        override = as_if_accumulated(self._registry.address, self._leaves) if self._leaves else None
+        override = (
+            accumulated_override(self._registry.address, self._leaves) if self._leaves else None
+        )
         try:
             needs = pricing.fit(calls, override)
             fees = pricing.destination.fees()
             for call, need in needs.items():
-                if not isinstance(need, Need):
+                if not isinstance(need, GasNeed):
                     raise need
-                price += Price(1, len(call.data), need.gas, fees.dearest, need.most(fees))
+                price += Price(1, len(call.data), need.gas, fees.max_fee, need.max_cost(fees))
         except OVERRIDE_REFUSED:
             if not self._leaves:
                 raise
             return None
         return price
 
-    def estimate_facts(self, job: BlockEstimate, anchor: Anchor, lacking: Missing) -> BlockEstimate:
+    def estimate_facts(
+        self, job: BlockEstimate, anchor: Anchor, lacking: FactGroups
+    ) -> BlockEstimate:
         header = anchor.header
         pieces = self._fetch_pieces(anchor, lacking)
         is_whole = any(piece.requests for piece in pieces) or not lacking.accounts
@@ -277,7 +290,9 @@ class _Trial:
         sentence = sentence if price else f"{sentence} {NOT_PRICED}"
         return replace(job, facts_price=price, sentence=sentence)
 
-    def _fetch_pieces(self, anchor: Anchor, lacking: Missing) -> list[Piece]:
+    def _fetch_pieces(self, anchor: Anchor, lacking: FactGroups) -> list[Piece]:
         header, rules = anchor.header, self._chains.chain(self._registry.destination).gas_rules
-        proofs = self._chains.source(self._registry.source).account_proofs(header, lacking.asked)
-        return pieces_of(header.number, anchor, lacking, proofs, rules)
+        proofs = self._chains.source(self._registry.source).account_proofs(
+            header, lacking.account_slots
+        )
+        return cut_into_pieces(header.number, anchor, lacking, proofs, rules)

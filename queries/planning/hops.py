@@ -9,32 +9,32 @@ from dataclasses import dataclass
 
 from django.db.models import Max
 
-from accounts.shared.wording import counted
-from queries.chain.errors import TOO_OLD, BlockUnknown, HistoryMissing
-from queries.chain.reader import Asked
+from accounts.shared.wording import format_count
+from queries.chain.errors import PROOF_TOO_OLD, BlockUnknownError, HistoryMissingError
+from queries.chain.reader import AccountSlots
 from queries.chain.registry import HASH_HISTORY
 from queries.config.registries import Registry
 from queries.models import NodeRecord
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
-from queries.proving.packing import BYTE, CALLDATA_BYTES, GasRules
+from queries.proving.packing import CALLDATA_BYTES, GAS_PER_BYTE, GasRules
 from queries.proving.registry_calls import (
     HISTORY_RING,
     HeaderStep,
     accumulated_section,
     headers_section,
+    history_slot,
     prove_call,
-    slot_of_hop,
 )
-from queries.proving.witnesses import AccountRequest, build_witness
+from queries.proving.witnesses import AccountToStore, build_witness
 
 HISTORY = bytes.fromhex(HASH_HISTORY[2:])
-NO_PROOF = (BlockUnknown, *TOO_OLD)
+NO_PROOF = (BlockUnknownError, *PROOF_TOO_OLD)
 
 # From one block to another, child after child.
 Headers = Callable[[int, int], Sequence[Header]]
 # The state of accounts at a block.
-Proofs = Callable[[Header, Sequence[Asked]], Sequence[AccountProof]]
+Proofs = Callable[[Header, Sequence[AccountSlots]], Sequence[AccountProof]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class HopBuilder:
     ) -> bytes:
         """The section that shows a block, and the hash of an older one in its state."""
         try:
-            (proof,) = self.proofs(start, [(HISTORY, [slot_of_hop(target.number)])])
+            (proof,) = self.proofs(start, [(HISTORY, [history_slot(target.number)])])
         except NO_PROOF as error:
             raise type(error)(
                 f"Block {target.number:,} is reached by a hop from block {start.number:,}, and no "
@@ -70,11 +70,11 @@ class HopBuilder:
                 f"{self._proof_window()}"
             ) from None
         if proof.slots[0].value != int.from_bytes(target.hash):
-            raise HistoryMissing(
+            raise HistoryMissingError(
                 f"The state of block {start.number:,} of chain {self.registry.source} does not "
                 f"hold the hash of block {target.number:,} (EIP-2935)."
             )
-        witness = build_witness([AccountRequest(proof, frozenset())])
+        witness = build_witness([AccountToStore(proof, frozenset())])
         if is_accumulated:
             words = start.number, start.timestamp, start.hash
             return accumulated_section(*words, witness, is_hop=True)
@@ -93,7 +93,7 @@ class HopBuilder:
             )
             arrival = headers_section([HeaderStep(stop, accumulate=True)])
             longer_call = prove_call([*sections, section, arrival])
-            gas = BYTE * len(longer_call) + rules.new_slot * (len(sections) + 1)
+            gas = GAS_PER_BYTE * len(longer_call) + rules.new_slot * (len(sections) + 1)
             if sections and (len(longer_call) > CALLDATA_BYTES or gas > rules.room):
                 break
             header, call = stop, longer_call
@@ -108,4 +108,4 @@ class HopBuilder:
             return ""
         nodes = NodeRecord.objects.filter(chain=self.registry.source, proof_window__gte=0)
         window = nodes.aggregate(max=Max("proof_window"))["max"]
-        return "" if window is None else f" They prove the last {counted(window, 'block')}."
+        return "" if window is None else f" They prove the last {format_count(window, 'block')}."

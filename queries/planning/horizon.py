@@ -5,21 +5,21 @@ From such a block on, the registry must not take accounts and slots: its horizon
 
 from collections.abc import Sequence
 
-from queries.chain.reader import Asked, SourceChain
-from queries.chain.registry import UNKNOWN
+from queries.chain.reader import AccountSlots, SourceChain
+from queries.chain.registry import EMPTY_WORD
 from queries.contracts.abi import call_data
 from queries.planning.hops import HISTORY
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
-from queries.proving.registry_calls import HeaderStep, headers_section, slot_of_hop
-from queries.proving.witnesses import AccountRequest, build_witness
+from queries.proving.registry_calls import HeaderStep, headers_section, history_slot
+from queries.proving.witnesses import AccountToStore, build_witness
 
 
-def history_request(header: Header) -> list[Asked]:
+def history_request(header: Header) -> list[AccountSlots]:
     """The slots of the grandparent's and the parent's hash, if the chain may have the contract."""
-    if header.number <= 1 or not header.has(HeaderField.REQUESTS_HASH):
+    if header.number <= 1 or not header.has_field(HeaderField.REQUESTS_HASH):
         return []
-    return [(HISTORY, [slot_of_hop(header.number - back) for back in (2, 1)])]
+    return [(HISTORY, [history_slot(header.number - back) for back in (2, 1)])]
 
 
 def horizon_evidence(
@@ -30,15 +30,15 @@ def horizon_evidence(
     """
     header = headers[0]
     grandparent_hash, parent_hash = (slot.value.to_bytes(32) for slot in history.slots)
-    if parent_hash in {UNKNOWN, header.parent_hash}:
+    if parent_hash in {EMPTY_WORD, header.parent_hash}:
         return None
-    parent = source.header_of(header.parent_hash)
+    parent = source.header_by_hash(header.parent_hash)
     if grandparent_hash != parent.parent_hash:  # a history of another size
         return None
-    if slot_of_hop(parent.number) == 0:  # `endedBy` takes no slots around the end of the ring
+    if history_slot(parent.number) == 0:  # `endedBy` takes no slots around the end of the ring
         (history,) = source.account_proofs(parent, history_request(parent))
         return horizon_evidence(source, (parent, *headers), history)
-    witness = build_witness([AccountRequest(history, frozenset())])
+    witness = build_witness([AccountToStore(history, frozenset())])
     first = HeaderStep(parent, fields=frozenset({HeaderField.PARENT_HASH}))
     steps = [first, HeaderStep(header, witness), *map(HeaderStep, headers[1:])]
     return call_data("endedBy(bytes)", headers_section(steps))

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from accounts.shared.wording import spoken
-from queries.chain.ens import addresses
+from accounts.shared.wording import format_timestamp
+from queries.chain.ens import resolve_names
 from queries.chain.errors import ChainError
 from queries.chain.registry import FactRead
 from queries.facts import TIMESTAMP, account_fields, header_names
@@ -15,7 +15,7 @@ from queries.schema.batch_request import Address
 from queries.wait_reasons import Reason, WaitCode
 
 
-def reads_of(query: Query) -> dict[str, FactRead]:
+def fact_reads(query: Query) -> dict[str, FactRead]:
     """The facts that a query requests, by the names of their values."""
     block = query.block
     if block is None:
@@ -38,11 +38,13 @@ def find_block(chains: ChainReaders, source: int, seconds: int) -> tuple[int | N
     """The last block at a time, or None; and what that block still waits for."""
     head = chains.head(source)
     if head.timestamp <= seconds:
-        sentence = f"Chain {source} has no block after {spoken(seconds)} yet."
+        sentence = f"Chain {source} has no block after {format_timestamp(seconds)} yet."
         return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
     block, child = chains.source(source).last_block_at(seconds, head)
     if child.number > head.final_number:
-        sentence = f"The block after {spoken(seconds)} on chain {source} is not final yet."
+        sentence = (
+            f"The block after {format_timestamp(seconds)} on chain {source} is not final yet."
+        )
         return block.number, Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
     return block.number, None
 
@@ -57,7 +59,7 @@ def find_accounts(chains: ChainReaders, header: Header, queries: Iterable[Query]
         return
     names = list(dict.fromkeys(query.name for query in nameless))
     source = chains.source(nameless[0].source)
-    accounts = dict(zip(names, addresses(source, header, names), strict=True))
+    accounts = dict(zip(names, resolve_names(source, header, names), strict=True))
     for query in nameless:
         account = accounts[query.name]
         if isinstance(account, ChainError):

@@ -27,10 +27,12 @@ class ChainReaders:
     """Reads chains, for one thread. Sends and stores nothing."""
 
     routes: Routes
-    until: float = field(
+    deadline: float = field(
         default=math.inf, kw_only=True
     )  # monotonic time after which no node is asked
-    head_age: float = field(default=0.0, kw_only=True)  # in seconds; 0: the limit of this name
+    head_cache_seconds: float = field(
+        default=0.0, kw_only=True
+    )  # in seconds; 0: the limit of this name
     _connections: dict[int, Destination] = field(default_factory=dict, init=False)
     _cache: dict[tuple[str, int], tuple[float, object]] = field(default_factory=dict, init=False)
 
@@ -53,7 +55,7 @@ class ChainReaders:
 
     def destination(self, chain_id: int) -> Destination:
         if chain_id not in self._connections:
-            self._connections[chain_id] = Destination(self.chain(chain_id), until=self.until)
+            self._connections[chain_id] = Destination(self.chain(chain_id), deadline=self.deadline)
         return self._connections[chain_id]
 
     @property
@@ -80,9 +82,11 @@ class ChainReaders:
         return self._cached(("latest", chain_id), read)
 
     def _cached(self, key: tuple[str, int], read: Callable[[], Value]) -> Value:
-        """The result of `read`, cached for `head_age`."""
+        """The result of `read`, cached for `head_cache_seconds`."""
         read_at, value = self._cache.get(key, (-math.inf, None))
-        if value is None or time.monotonic() > read_at + (self.head_age or self.limits.head_age):
+        if value is None or time.monotonic() > read_at + (
+            self.head_cache_seconds or self.limits.head_cache_seconds
+        ):
             value = read()
             self._cache[key] = time.monotonic(), value
         return cast("Value", value)

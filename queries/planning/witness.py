@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
-from queries.chain.registry import FactRead, Known, missing
-from queries.chain.registry_checks import own_hashes
+from queries.chain.registry import FactRead, RegistryBlock, group_facts
+from queries.chain.registry_checks import visible_own_hashes
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data
 from queries.models import Query
-from queries.planning.anchors import AnchorSearch, NotKnownYet, OutOfReach, Preparation
-from queries.planning.calls import Anchor, Call, Piece, requests_of
-from queries.planning.lookups import find_accounts, find_block, reads_of
+from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach, Preparation
+from queries.planning.calls import Anchor, Piece, ProveCall, requests_of
+from queries.planning.lookups import fact_reads, find_accounts, find_block
 from queries.planning.readers import ChainReaders
 from queries.proving.bundles import FactKind
 from queries.proving.headers import Header
@@ -27,7 +27,7 @@ WitnessFact = tuple[Query, str, bytes]  # its query, its name there, and its wor
 FactPosition = tuple[int, bool, int, bytes, bytes]
 
 
-class NotProvable(Exception):  # noqa: N818
+class NotProvableError(Exception):
     """Why the facts cannot be proven now; `is_final` if they never can be."""
 
     def __init__(self, sentence: str, *, is_final: bool = False) -> None:
@@ -36,7 +36,7 @@ class NotProvable(Exception):  # noqa: N818
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class RegistryWitness:
     """All facts of one source chain."""
 
     registry: Registry
@@ -46,13 +46,15 @@ class Witness:
     valid_until: int | None  # the destination's block after which it reverts; None: it stays valid
 
 
-def witnesses(chains: ChainReaders, destination: int, queries: Sequence[Query]) -> list[Witness]:
+def witnesses(
+    chains: ChainReaders, destination: int, queries: Sequence[Query]
+) -> list[RegistryWitness]:
     """Make the witnesses for queries of one batch. Raises `NotProvableError` or `ChainError`."""
     for query in queries:
         if query.timestamp is not None:
             query.block, reason = find_block(chains, query.source, query.timestamp)
             if reason:
-                raise NotProvable(reason.sentence)
+                raise NotProvableError(reason.sentence)
     sources = dict.fromkeys(query.source for query in queries)
     return [
         _make_witness(chains, chains.routes.registries[source, destination], queries)
@@ -60,20 +62,24 @@ def witnesses(chains: ChainReaders, destination: int, queries: Sequence[Query]) 
     ]
 
 
-def _make_witness(chains: ChainReaders, registry: Registry, queries: Sequence[Query]) -> Witness:
+def _make_witness(
+    chains: ChainReaders, registry: Registry, queries: Sequence[Query]
+) -> RegistryWitness:
     own = sorted((query for query in queries if query.source == registry.source), key=_block_number)
     blocks = [_prove_block(chains, registry, *group) for group in groupby(own, _block_number)]
     pieces = [piece for piece, _ in blocks]
-    call = Call.of(pieces)
+    call = ProveCall.create(pieces)
     if len(call.data) > CALLDATA_BYTES:
         too_large = "The proof does not fit into one transaction. Ask for less, or submit a batch."
-        raise NotProvable(too_large, is_final=True)
+        raise NotProvableError(too_large, is_final=True)
     proof = call.data[len(PROVE_SELECTOR) :]
     node = chains.destination(registry.destination)
-    gas = node.gas_needed(chains.sender, registry.address, call_data("verify(bytes)", proof))
+    gas = node.estimate_gas(chains.sender, registry.address, call_data("verify(bytes)", proof))
     last_valid = _last_valid_block(chains, registry, [piece.anchor for piece in pieces])
     ordered_facts = sorted((fact for _, facts in blocks for fact in facts), key=itemgetter(0))
-    return Witness(registry, proof, tuple(fact for _, fact in ordered_facts), gas, last_valid)
+    return RegistryWitness(
+        registry, proof, tuple(fact for _, fact in ordered_facts), gas, last_valid
+    )
 
 
 def _block_number(query: Query) -> int:
@@ -83,18 +89,18 @@ def _block_number(query: Query) -> int:
 def _prove_block(
     chains: ChainReaders, registry: Registry, block: int, block_queries: Iterable[Query]
 ) -> tuple[Piece, list[tuple[FactPosition, WitnessFact]]]:
-    if reason := chains.provable_head(registry).waits_for(block):
-        raise NotProvable(reason.sentence)
+    if reason := chains.provable_head(registry).wait_reason(block):
+        raise NotProvableError(reason.sentence)
     source = chains.source(registry.source)
     header = source.header(block)
     queries = list(block_queries)
     find_accounts(chains, header, queries)
-    reads = [(query, name, read) for query in queries for name, read in reads_of(query).items()]
+    reads = [(query, name, read) for query in queries for name, read in fact_reads(query).items()]
     unproven = dict.fromkeys(read for *_, read in reads)
-    state = replace(chains.facts(registry).known(header, []), words=unproven)
-    lacking = missing(state.words)
+    state = replace(chains.facts(registry).read_block(header, []), words=unproven)
+    lacking = group_facts(state.words)
     anchor = _find_anchor(chains, registry, header, state)
-    proofs = source.account_proofs(header, lacking.asked)
+    proofs = source.account_proofs(header, lacking.account_slots)
     piece = Piece(
         job=0,
         anchor=anchor,
@@ -117,20 +123,22 @@ def _fact_position(piece: Piece, read: FactRead) -> FactPosition:
     return list(FactKind).index(read.kind), is_joined, anchor.header.number, account, name
 
 
-def _find_anchor(chains: ChainReaders, registry: Registry, header: Header, state: Known) -> Anchor:
+def _find_anchor(
+    chains: ChainReaders, registry: Registry, header: Header, state: RegistryBlock
+) -> Anchor:
     """Hops that a batch would send first are part of the proof, if they fit."""
-    search, hop_sections, start = AnchorSearch.of(chains, registry), b"", 0
+    search, hop_sections, start = AnchorSearch.create(chains, registry), b"", 0
     result = search.find(header, state)
     if isinstance(result, Preparation) and result.hops and result.hops == result.hops_in_call:
         hop_sections, start = result.hop_sections, result.start
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
         result = replace(search, assumed_mined=replace(result, hops=0)).find(header, state)
     if isinstance(result, OutOfReach):
-        raise NotProvable(result.sentence(header.number), is_final=True)
-    if isinstance(result, NotKnownYet):
-        raise NotProvable(result.reason.sentence)
+        raise NotProvableError(result.sentence(header.number), is_final=True)
+    if isinstance(result, HashNotKnown):
+        raise NotProvableError(result.reason.sentence)
     if isinstance(result, Preparation):
-        raise NotProvable(f"{result.sentence} A batch does that.")
+        raise NotProvableError(f"{result.sentence} A batch does that.")
     if not hop_sections:
         return result
     return replace(result, hop=hop_sections + result.hop, hop_from=start)
@@ -144,7 +152,7 @@ def _last_valid_block(
         return None
     uses_hash = [anchor for anchor in anchors if not anchor.accumulated or anchor.newer_headers]
     blocks = {anchor.known_block for anchor in uses_hash}
-    temporary = blocks.difference(chains.facts(registry).accumulated(sorted(blocks)))
+    temporary = blocks.difference(chains.facts(registry).accumulated_blocks(sorted(blocks)))
     if not temporary:
         return None
-    return min(temporary) + own_hashes(chains.destination(registry.destination))
+    return min(temporary) + visible_own_hashes(chains.destination(registry.destination))

@@ -17,9 +17,9 @@ from queries.chain.signer import Signer
 from queries.config.limits import Limits
 from queries.config.registries import Registry
 from queries.database.clock import shared_now
-from queries.database.leases import Lease, Outcome, Retry, pause_of
+from queries.database.leases import Lease, Outcome, Retry, recheck_pause
 from queries.models import BlockJob, ChainRecord, Query, SentTransaction
-from queries.planning.lookups import reads_of
+from queries.planning.lookups import fact_reads
 from queries.planning.pricing import Pricing
 from queries.planning.readers import ChainReaders
 from queries.statuses import StepName
@@ -30,7 +30,7 @@ from queries.wait_reasons import Reason
 
 
 @dataclass
-class Chains(ChainReaders):
+class ProverContext(ChainReaders):
     """A prover thread's chains and its signer. The heads that it reads are stored."""
 
     signer: Signer | None = None
@@ -58,7 +58,7 @@ class Chains(ChainReaders):
         read = partial(is_budget_spent, self.chain(chain_id), self.lane(chain_id).own_rows)
         return self._cached(("budget", chain_id), read)
 
-    def pause_until_a_block(self, job: int, block_hash: bytes) -> timedelta:
+    def pause_until_next_block(self, job: int, block_hash: bytes) -> timedelta:
         """How long the job waits before it looks for a successor of this block."""
         now, limits = time.monotonic(), self.limits
         last_hash, began = self.block_waits.get(job, (b"", now))
@@ -67,7 +67,9 @@ class Chains(ChainReaders):
             if since < now - limits.resend_after:
                 self.block_waits.pop(other, None)
         self.block_waits[job] = block_hash, began
-        return timedelta(seconds=max((now - began) / limits.wait_fraction, limits.head_age))
+        return timedelta(
+            seconds=max((now - began) / limits.recheck_divisor, limits.head_cache_seconds)
+        )
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class JobPass:
     """One pass of a worker over a block job."""
 
     lease: Lease[BlockJob]
-    context: Chains
+    context: ProverContext
     registry: Registry
     latest: ChainHead  # of the destination, read before everything else
     queries: list[Query]
@@ -99,7 +101,7 @@ class JobPass:
     @cached_property
     def reads(self) -> Mapping[int, Mapping[str, FactRead]]:
         """The facts of each query, by the names of their values."""
-        return {query.pk: reads_of(query) for query in self.queries}
+        return {query.pk: fact_reads(query) for query in self.queries}
 
     @property
     def facts(self) -> RegistryFacts:
@@ -123,7 +125,7 @@ class JobPass:
         """The pause before a pass that may read thousands of values; it grows with the wait."""
         times = (query.blockhash_available_began for query in self.queries)
         last = max((began or shared_now() for began in times), default=shared_now())
-        return pause_of(last, self.limits)
+        return recheck_pause(last, self.limits)
 
     def retry(self, reason: Reason) -> Retry:
         """Count one more consecutive failure for this reason."""
@@ -132,7 +134,7 @@ class JobPass:
 
     def reject(self, failure: Failure) -> Outcome:
         """Reject all batches of this pass. The job stays due if others wait for it."""
-        self.lease.keep()  # fails if another worker has the job and may have signed for them
+        self.lease.extend()  # fails if another worker has the job and may have signed for them
         transitions.reject({query.batch_id for query in self.queries}, failure, self.queries)
         return None
 

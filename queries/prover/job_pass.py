@@ -10,8 +10,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
-from queries.chain.errors import NoQuorum
-from queries.chain.registry import Known, missing
+from queries.chain.errors import NoQuorumError
+from queries.chain.registry import RegistryBlock, group_facts
 from queries.chain.sender import Destination
 from queries.config.registries import RegistryKind
 from queries.database.clock import shared_now
@@ -20,13 +20,13 @@ from queries.models import BlockJob
 from queries.planning.anchors import (
     AnchorResult,
     AnchorSearch,
-    NotKnownYet,
+    HashNotKnown,
     OutOfReach,
     Preparation,
 )
 from queries.planning.calls import Anchor
 from queries.prover import prove
-from queries.prover.context import Chains, JobPass, route_removed
+from queries.prover.context import JobPass, ProverContext, route_removed
 from queries.prover.prove import Ready
 from queries.prover.readback import read_back
 from queries.prover.reorgs import confirm_missing, pin_header, pinned_header, resolve_conflict
@@ -37,7 +37,7 @@ from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
 
-def run_pass(lease: Lease[BlockJob], context: Chains) -> Ready | Outcome:
+def run_pass(lease: Lease[BlockJob], context: ProverContext) -> Ready | Outcome:
     """Make one pass over the job. Returns None if nothing is left to do.
 
     A pass reads each fact, and facts change only with a new block. So a job that waits for a block
@@ -47,12 +47,12 @@ def run_pass(lease: Lease[BlockJob], context: Chains) -> Ready | Outcome:
     block_hash, began = context.block_waits.get(job.pk, (b"", -math.inf))
     is_early = time.monotonic() < began + context.limits.resend_after
     if job.wait_code and is_early and context.latest(job.destination).hash == block_hash:
-        return Snooze(Reason(job.wait_code, job.waits_for), since=block_hash)
+        return Snooze(Reason(job.wait_code, job.waits_for), head_hash=block_hash)
     context.block_waits.pop(job.pk, None)
     return _run(lease, context)
 
 
-def _run(lease: Lease[BlockJob], context: Chains) -> Ready | Outcome:
+def _run(lease: Lease[BlockJob], context: ProverContext) -> Ready | Outcome:
     job = lease.row
     # Prefetched, so that a batch is read once and not for each of its queries.
     open_queries = transitions.open_queries(job).filter(pk__in=queries_of_pass(job))
@@ -64,8 +64,8 @@ def _run(lease: Lease[BlockJob], context: Chains) -> Ready | Outcome:
     chains = context.routes.chains
     if job.destination not in chains:
         sentence = f"Chain {job.destination} is no longer configured on this server."
-        pause = timedelta(seconds=context.limits.retry_longest)
-        return Snooze(Reason(WaitCode.CHAIN_LEFT, sentence), pause)
+        pause = timedelta(seconds=context.limits.max_retry_delay)
+        return Snooze(Reason(WaitCode.DESTINATION_REMOVED, sentence), pause)
     context.ask_first(job.failures, *chains.keys() & {job.source, job.destination})
     latest = context.latest(job.destination)
     # Transactions come first, because all else relies on their receipts, and a node may have lied.
@@ -83,7 +83,7 @@ def _run(lease: Lease[BlockJob], context: Chains) -> Ready | Outcome:
 def _wait_for_transactions(job: BlockJob, block_hash: bytes) -> Outcome:
     """Transactions are followed even if no query waits for them."""
     has_open = bool(unconfirmed_transactions(job))
-    return Snooze(WaitCode.CONFIRMING.reason, since=block_hash) if has_open else None
+    return Snooze(WaitCode.CONFIRMING.reason, head_hash=block_hash) if has_open else None
 
 
 def _read_back_or_prove(job_pass: JobPass, header: Header, *, is_pending: bool) -> Ready | Outcome:
@@ -91,38 +91,38 @@ def _read_back_or_prove(job_pass: JobPass, header: Header, *, is_pending: bool) 
     waiting = transitions.open_queries(job_pass.job)
     transitions.complete(waiting, StepName.INITIAL_STATE)
     transitions.begin(waiting, StepName.BLOCKHASH_AVAILABLE)
-    state = job_pass.facts.known(header, job_pass.reads.values())
-    if state.accumulated:
+    state = job_pass.facts.read_block(header, job_pass.reads.values())
+    if state.is_accumulated:
         _complete_header_step(job_pass)
     reads = job_pass.reads
-    proven = [query for query in job_pass.queries if state.holds(reads[query.pk].values())]
+    proven = [query for query in job_pass.queries if state.has_facts(reads[query.pk].values())]
     wait = read_back(replace(job_pass, queries=proven), header) if proven else None
-    if state.whole:
+    if state.is_complete:
         return wait or _wait_for_transactions(job_pass.job, job_pass.latest.hash)
     if is_pending:
-        return Snooze(WaitCode.TRANSACTION_PENDING.reason, since=job_pass.latest.hash)
-    if state.of_another_block:
+        return Snooze(WaitCode.TRANSACTION_PENDING.reason, head_hash=job_pass.latest.hash)
+    if state.has_conflict:
         return resolve_conflict(job_pass, header)
-    unproven = [query for query in job_pass.queries if query not in proven]
-    job_pass = replace(job_pass, queries=unproven)
+    unproven_facts = [query for query in job_pass.queries if query not in proven]
+    job_pass = replace(job_pass, queries=unproven_facts)
     return confirm_missing(job_pass, header, state) or _prove(job_pass, header, state)
 
 
 def _complete_header_step(job_pass: JobPass) -> None:
     rows = job_pass.transactions(
-        for_jobs__job=job_pass.job, for_jobs__proves_header=True, succeeded=True
+        job_links__job=job_pass.job, job_links__proves_header=True, succeeded=True
     )
     waiting = transitions.open_queries(job_pass.job).exclude(account="")
     transitions.complete(waiting, StepName.HEADER_ACCUMULATED, rows.order_by("-pk").first())
     transitions.begin(waiting, StepName.ACCOUNT_ACCUMULATED)
 
 
-def _prove(job_pass: JobPass, header: Header, state: Known) -> Ready | Outcome:
+def _prove(job_pass: JobPass, header: Header, state: RegistryBlock) -> Ready | Outcome:
     def find(node: Destination | None = None) -> AnchorResult:
-        return AnchorSearch.of(job_pass.context, job_pass.registry, node).find(header, state)
+        return AnchorSearch.create(job_pass.context, job_pass.registry, node).find(header, state)
 
     anchor = find()
-    if isinstance(anchor, NotKnownYet):
+    if isinstance(anchor, HashNotKnown):
         return _wait_for_hash(job_pass, anchor.reason)
     if isinstance(anchor, OutOfReach):
         return _reject_out_of_reach(job_pass, header, anchor, find)
@@ -130,7 +130,7 @@ def _prove(job_pass: JobPass, header: Header, state: Known) -> Ready | Outcome:
         waiting = transitions.open_queries(job_pass.job)
         transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
         transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
-    job_pass.lease.keep()
+    job_pass.lease.extend()
     failed_hashes = prove.failed_transactions(job_pass)
     if len(failed_hashes) >= job_pass.limits.failed_transactions:  # they have cost gas
         count, last = len(failed_hashes), failed_hashes[-1]
@@ -142,7 +142,7 @@ def _prove(job_pass: JobPass, header: Header, state: Known) -> Ready | Outcome:
     if isinstance(anchor, Preparation):
         return prove.prepare(job_pass, anchor, lambda node: isinstance(find(node), Preparation))
     alone = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.refusals
-    return prove.fetch_proofs(job_pass, anchor, missing(state.unproven), alone=alone)
+    return prove.fetch_proofs(job_pass, anchor, group_facts(state.unproven_facts), alone=alone)
 
 
 def _wait_for_hash(job_pass: JobPass, reason: Reason) -> Outcome:
@@ -174,6 +174,6 @@ def _reject_out_of_reach(
 
     destination = job_pass.destination
     if not destination.quorum(is_out_of_reach, ("out of reach", job_pass.job.pk)):
-        raise NoQuorum.of(destination.chain.name)  # the retry asks another node first
+        raise NoQuorumError.create(destination.chain.name)  # the retry asks another node first
     sentence, step = result.sentence(number), StepName.BLOCKHASH_AVAILABLE
     return job_pass.reject(Failure(result.code, sentence, step, retryable=False))

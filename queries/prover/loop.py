@@ -12,10 +12,10 @@ from django.db import InterfaceError, OperationalError, close_old_connections, c
 from django.db.models import QuerySet
 
 from queries.database.clock import shared_now
-from queries.database.leases import free
+from queries.database.leases import is_available
 from queries.engines.alarm import Alarm
 from queries.models import Batch, BlockJob
-from queries.prover.context import Chains
+from queries.prover.context import ProverContext
 from queries.prover.watch import Watch
 from queries.prover.worker import OnClaim, deliver_once, work_once
 
@@ -28,7 +28,7 @@ WEBHOOKS_AT_ONCE = 4
 
 
 def run(
-    new_context: Callable[[], Chains], threads: int, alarm: Alarm, poll_interval: float
+    new_context: Callable[[], ProverContext], threads: int, alarm: Alarm, poll_interval: float
 ) -> list[threading.Thread]:
     """Start the threads. When the alarm is stopped, they finish their work and end.
 
@@ -70,9 +70,9 @@ def seconds_until_due(*queues: QuerySet[Any]) -> float | None:
     """Seconds until a row of these queues that has no lease is due, or None."""
     now = shared_now()
     # Not `Min`: SQLite would read all rows that are not queued.
-    rows = (queue.filter(free(now), look_again__isnull=False) for queue in queues)
-    next_rows = filter(None, (queue.order_by("look_again").first() for queue in rows))
-    return min(((row.look_again - now).total_seconds() for row in next_rows), default=None)
+    rows = (queue.filter(is_available(now), due_at__isnull=False) for queue in queues)
+    next_rows = filter(None, (queue.order_by("due_at").first() for queue in rows))
+    return min(((row.due_at - now).total_seconds() for row in next_rows), default=None)
 
 
 def _work(
@@ -102,12 +102,12 @@ def _work(
         with ExitStack() as stack, _log_errors(alarm):
             stack.callback(on_claim)
             while has_lock and not alarm.stopped:
-                heard = alarm.heard()
+                ring_count = alarm.ring_count()
                 if step(on_claim):
                     break
                 due = seconds_to_due()
                 pause = poll_interval if due is None else min(max(due, 0.01), poll_interval)
-                alarm.sleep(pause, heard)
+                alarm.sleep(pause, ring_count)
                 close_old_connections()
         alarm.ring()  # its result may be due before the polling thread wakes
     connections.close_all()

@@ -10,20 +10,25 @@ from functools import partial
 
 from queries import transitions
 from queries.amounts import short_amount
-from queries.chain.errors import BeyondHorizonError, CallReverted, ChainError, TransactionRefused
-from queries.chain.registry import Missing, RegistryFacts, missing
+from queries.chain.errors import (
+    BeyondHorizonError,
+    CallRevertedError,
+    ChainError,
+    TransactionRefusedError,
+)
+from queries.chain.registry import FactGroups, RegistryFacts, group_facts
 from queries.chain.sender import Destination
-from queries.chain.signer import parts_of
+from queries.chain.signer import decode_transaction
 from queries.contracts.abi import selector
 from queries.database.leases import Outcome, Snooze
 from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.anchors import Preparation
-from queries.planning.calls import Anchor, Call, Piece, join, pieces_of
+from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join
 from queries.planning.horizon import history_request, horizon_evidence
-from queries.planning.pricing import CallRefusal, Need, refusal_of
+from queries.planning.pricing import CallRefusal, GasNeed, describe_refusal
 from queries.prover.context import JobPass
 from queries.prover.reorgs import wait_for_effect
-from queries.statuses import ENDED, StepName
+from queries.statuses import ENDED_STATUSES, StepName
 from queries.transactions.budget import DailyBudgetSpentError
 from queries.transactions.follow import unconfirmed_transactions
 from queries.transactions.offers import FeeTooLowError, make_offers
@@ -55,7 +60,9 @@ class Ready:
     @property
     def payers(self) -> list[Query]:
         """Queries whose batches still pay: a DONE batch was charged before a reorg."""
-        return [query for query in self.job_pass.queries if query.batch.status not in ENDED]
+        return [
+            query for query in self.job_pass.queries if query.batch.status not in ENDED_STATUSES
+        ]
 
     @property
     def group(self) -> tuple[bool, int | None]:
@@ -68,7 +75,7 @@ class Ready:
 
 
 def fetch_proofs(
-    job_pass: JobPass, anchor: Anchor, lacking: Missing, *, alone: bool
+    job_pass: JobPass, anchor: Anchor, lacking: FactGroups, *, alone: bool
 ) -> Ready | Outcome:
     """Fetch and check proofs of the lacking facts, and cut them into pieces.
 
@@ -76,7 +83,9 @@ def fetch_proofs(
     """
     source, header = job_pass.source, anchor.header
     history = history_request(header) if lacking.accounts else []
-    proofs = source.account_proofs(header, [*lacking.asked, *history], job_pass.lease.keep)
+    proofs = source.account_proofs(
+        header, [*lacking.account_slots, *history], job_pass.lease.extend
+    )
     headers = header, *anchor.newer_headers
     call = horizon_evidence(source, headers, proofs.pop()) if history else None
 
@@ -91,9 +100,9 @@ def fetch_proofs(
             )
             unpaid = replace(job_pass, queries=[])  # the operator pays
             return prepare(unpaid, preparation, has_later_horizon)
-        lacking, proofs = missing(()), []  # `endedBy` takes no hop: accumulate the block first
+        lacking, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
     rules = destination.chain.gas_rules
-    pieces = pieces_of(job_pass.job.pk, anchor, lacking, proofs, rules)
+    pieces = cut_into_pieces(job_pass.job.pk, anchor, lacking, proofs, rules)
     return Ready(job_pass, pieces, alone)
 
 
@@ -102,12 +111,12 @@ def prove(ready: Sequence[Ready]) -> dict[int, Outcome]:
     if not ready:
         return {}
     for job in ready:
-        job.job_pass.lease.keep()
+        job.job_pass.lease.extend()
     results = ready[0].job_pass.pricing.fit(join([piece for job in ready for piece in job.pieces]))
-    needs: dict[Call, Need] = {}
-    refusals: dict[int, tuple[Call, CallRefusal]] = {}
+    needs: dict[ProveCall, GasNeed] = {}
+    refusals: dict[int, tuple[ProveCall, CallRefusal]] = {}
     for call, result in results.items():
-        if isinstance(result, Need):
+        if isinstance(result, GasNeed):
             needs[call] = result
         else:
             refusals[call.pieces[0].job] = call, result
@@ -129,14 +138,14 @@ def prepare(
     """
     job = job_pass.job
     if _is_pending(job, preparation):
-        return Snooze(preparation.pending_reason, since=job_pass.latest.hash)
-    earlier = list(job_pass.transactions(prepares=True, succeeded=True).order_by("-pk")[:1])
+        return Snooze(preparation.pending_reason, head_hash=job_pass.latest.hash)
+    earlier = list(job_pass.transactions(is_preparation=True, succeeded=True).order_by("-pk")[:1])
     wait = wait_for_effect(job_pass, earlier, is_needed, ("first", job.pk)) if earlier else None
     if wait:
         return wait
-    call = Call(preparation.call, hops=preparation.hops_in_call)
+    call = ProveCall(preparation.call, hops=preparation.hops_in_call)
     need = job_pass.pricing.fit([call])[call]
-    if not isinstance(need, Need):
+    if not isinstance(need, GasNeed):
         raise need
     is_obsolete = partial(_is_pending, job, preparation)
     ready = [Ready(job_pass, [])]
@@ -146,17 +155,20 @@ def prepare(
 def _is_pending(job: BlockJob, preparation: Preparation) -> bool:
     """Whether this route has the same preparation pending, or other hops: they may serve too."""
     rows = SentTransaction.objects.filter(
-        jobs__source=job.source, jobs__destination=job.destination, prepares=True, settled=False
+        jobs__source=job.source,
+        jobs__destination=job.destination,
+        is_preparation=True,
+        confirmed=False,
     ).exclude(succeeded=False)  # not only unmined ones: a node that is behind may not know it
     if preparation.hops:
         return rows.filter(hops__gt=0).exists()
     data = ENDED_BY if preparation.call.startswith(ENDED_BY) else preparation.call
-    return any(parts_of(row.raw).data.startswith(data) for row in rows)
+    return any(decode_transaction(row.raw).data.startswith(data) for row in rows)
 
 
 def _send(
     ready: Sequence[Ready],
-    needs: Mapping[Call, Need],
+    needs: Mapping[ProveCall, GasNeed],
     reason: Reason,
     is_obsolete: Callable[[], bool] | None = None,
 ) -> dict[int, Outcome]:
@@ -178,11 +190,11 @@ def _send(
             return _wait_or_reject_underfunded(ready, needs, error)
         # Alone it may cost more, and a rejection has to name that price.
         return prove([job for job in ready if job not in own_jobs]) | prove(own_jobs)
-    return dict.fromkeys(payers, Snooze(reason, since=latest.hash))
+    return dict.fromkeys(payers, Snooze(reason, head_hash=latest.hash))
 
 
 def _wait_or_reject_underfunded(
-    ready: Sequence[Ready], calls: Iterable[Call], error: FeeTooLowError
+    ready: Sequence[Ready], calls: Iterable[ProveCall], error: FeeTooLowError
 ) -> dict[int, Outcome]:
     """Reject batches that cannot pay the next block's price, by quorum for one named block.
 
@@ -197,11 +209,11 @@ def _wait_or_reject_underfunded(
     pricing, fees_needed = first.pricing, error.fees_needed
 
     def find_underfunded(node: Destination) -> frozenset[str]:
-        fees, costs = node.fees_at(block), Counter[str]()
+        fees, costs = node.fees_after_block(block), Counter[str]()
         for call, need in replace(pricing, destination=node).fit(list(calls)).items():
-            if not isinstance(need, Need):
+            if not isinstance(need, GasNeed):
                 raise need
-            costs.update(split_among_batches(call, need.most(fees), payers))
+            costs.update(split_among_batches(call, need.max_cost(fees), payers))
         return underfunded_batches(costs).intersection(fees_needed)
 
     try:
@@ -229,7 +241,7 @@ def _wait_or_reject_underfunded(
 def wait_for_budget(job_pass: JobPass) -> Snooze:
     """Not a failure. A job with unconfirmed transactions keeps its short pause to follow them."""
     chain = job_pass.destination.chain
-    budget = short_amount(chain.most_a_day or 0, chain.currency)
+    budget = short_amount(chain.daily_budget or 0, chain.currency)
     sentence = f"The 24-hour budget of {budget} on {chain.name} is spent or reserved."
     pause = None if unconfirmed_transactions(job_pass.job) else job_pass.pause
     return Snooze(Reason(WaitCode.DAILY_BUDGET_SPENT, sentence), pause)
@@ -239,21 +251,23 @@ def failed_transactions(job_pass: JobPass) -> list[str]:
     """Hashes of transactions that failed since the first waiting batch was submitted."""
     begin = min(query.batch.submitted for query in job_pass.queries)
     failed_rows = job_pass.transactions(
-        succeeded=False, gas_used__isnull=False, settled=True, signed__gte=begin
+        succeeded=False, gas_used__isnull=False, confirmed=True, signed__gte=begin
     )
     return list(failed_rows.order_by("pk").values_list("mined_hash", flat=True))
 
 
-def _reject_or_retry(job_pass: JobPass, call: Call, refusal: CallRefusal) -> Outcome:
+def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -> Outcome:
     """Reject by quorum and after some attempts: what the call relies on may just have changed."""
     step = StepName.HEADER_ACCUMULATED
-    if isinstance(refusal, TransactionRefused | BeyondHorizonError):
+    if isinstance(refusal, TransactionRefusedError | BeyondHorizonError):
         failure = Failure(refusal.code, refusal.sentence, step, retryable=False)
         wait = job_pass.retry(Reason(refusal.code, refusal.sentence))
     else:
-        failure = Failure(WaitCode.REGISTRY_REFUSES, refusal_of(refusal), step, retryable=True)
+        failure = Failure(
+            WaitCode.REGISTRY_REFUSES, describe_refusal(refusal), step, retryable=True
+        )
         wait = job_pass.retry(WaitCode.REGISTRY_REFUSES.reason)
-    is_replanned = isinstance(refusal, CallReverted) and refusal.data.startswith(REPLANNED)
+    is_replanned = isinstance(refusal, CallRevertedError) and refusal.data.startswith(REPLANNED)
     if is_replanned or wait.attempts < job_pass.limits.refusals:
         return wait
     pricing = job_pass.pricing

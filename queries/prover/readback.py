@@ -8,21 +8,26 @@ from dataclasses import replace
 
 from django.db import transaction
 
-from accounts.shared.wording import counted
+from accounts.shared.wording import format_count
 from queries import transitions
-from queries.chain.errors import TOO_OLD, BlockUnknown, RegistryAbsent, RegistryMisread
-from queries.chain.reader import Asked
-from queries.chain.registry import FactRead, RegistryFacts, missing
+from queries.chain.errors import (
+    PROOF_TOO_OLD,
+    BlockUnknownError,
+    RegistryAbsentError,
+    RegistryMisreadError,
+)
+from queries.chain.reader import AccountSlots
+from queries.chain.registry import FactRead, RegistryFacts, group_facts
 from queries.chain.sender import Destination
 from queries.database.leases import Snooze, Wait
 from queries.facts import TIMESTAMP
-from queries.models import KeptProof, Share
+from queries.models import Share, UnsentProof
 from queries.prover.context import JobPass
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
-from queries.proving.registry_calls import HeaderStep, headers_section, leaf_of, prove_call
-from queries.proving.witnesses import AccountRequest, build_witness
-from queries.reading.stored_calls import proofs_in, shown_of
+from queries.proving.registry_calls import HeaderStep, block_leaf, headers_section, prove_call
+from queries.proving.witnesses import AccountToStore, build_witness
+from queries.reading.stored_calls import read_stored_calls, rebuild_proofs
 from queries.wait_reasons import Reason, WaitCode
 
 
@@ -34,22 +39,22 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     """
     depth = job_pass.context.depth(job_pass.job.destination)
     verb = "is" if depth == 1 else "are"
-    sentence = f"Proven; {counted(depth, 'block')} {verb} to confirm it."
+    sentence = f"Proven; {format_count(depth, 'block')} {verb} to confirm it."
     confirming = Reason(WaitCode.CONFIRMING, sentence)
-    open_rows = job_pass.job.transactions.filter(settled=False, succeeded=True)
+    open_rows = job_pass.job.transactions.filter(confirmed=False, succeeded=True)
     paying = set(Share.objects.filter(transaction__in=open_rows).values_list("batch", flat=True))
     queries = [query for query in job_pass.queries if query.batch_id not in paying]
     has_paying = len(queries) < len(job_pass.queries)
     job_pass = replace(job_pass, queries=queries)
     if not queries:
-        return Snooze(confirming, since=job_pass.latest.hash)
+        return Snooze(confirming, head_hash=job_pass.latest.hash)
     all_reads = list({read: None for reads in job_pass.reads.values() for read in reads.values()})
 
     def read(node: Destination) -> tuple[tuple[bytes | None, ...], bytes]:
         facts, block = RegistryFacts(node, job_pass.registry), job_pass.deep_block(node)
         try:
             return tuple(facts.words(all_reads, block)), facts.leaves([header.number], block)[0]
-        except RegistryAbsent:  # it was deployed after that block
+        except RegistryAbsentError:  # it was deployed after that block
             return (None,) * len(all_reads), b""
 
     words, leaf = job_pass.destination.quorum(read, ("facts", job_pass.job.pk))
@@ -57,18 +62,18 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     values = {
         query: {name: found[read].hex() for name, read in reads.items() if name != TIMESTAMP}
         for query, reads in job_pass.reads.items()
-        if leaf == leaf_of(header) and found.keys() >= set(reads.values())
+        if leaf == block_leaf(header) and found.keys() >= set(reads.values())
     }
     proven = {read: found[read] for query in values for read in job_pass.reads[query].values()}
     call = _check_values(job_pass, header, proven)
-    job_pass.lease.keep()
+    job_pass.lease.extend()
     with transaction.atomic():
         if call:
-            KeptProof.objects.create(job=job_pass.job, call=call)
+            UnsentProof.objects.create(job=job_pass.job, call=call)
         transitions.finish(values)
     if len(values) < len(queries):  # not deep enough yet, or only one node shows it
         return job_pass.retry(confirming)
-    return Snooze(confirming, since=job_pass.latest.hash) if has_paying else None
+    return Snooze(confirming, head_hash=job_pass.latest.hash) if has_paying else None
 
 
 def _check_values(
@@ -79,13 +84,16 @@ def _check_values(
     The proofs are taken from the job's own calls. For facts that others have proven, proofs are
     fetched, and the calldata that would prove them is returned.
     """
-    facts, stored_calls = missing(words), shown_of(job_pass.job, words, job_pass.lease.keep)
-    own_proofs, accounts_to_fetch = proofs_in(stored_calls, header, facts)
+    facts, stored_calls = (
+        group_facts(words),
+        read_stored_calls(job_pass.job, words, job_pass.lease.extend),
+    )
+    own_proofs, accounts_to_fetch = rebuild_proofs(stored_calls, header, facts)
     fetched_proofs = _fetch_proofs(job_pass, header, accounts_to_fetch)
     source_words = facts.words(header, [*own_proofs, *fetched_proofs])
     for read, word in words.items():
         if source_words.get(read, word) != word:
-            raise RegistryMisread(
+            raise RegistryMisreadError(
                 f"A node says that the registry holds 0x{word.hex()}, but "
                 f"0x{source_words[read].hex()} was proven, for block {header.number:,}."
             )
@@ -93,25 +101,25 @@ def _check_values(
     child = _child_step(job_pass, header) if needs_child else []
     if not fetched_proofs and not child:
         return None
-    requests = [AccountRequest(proof, frozenset()) for proof in fetched_proofs]
+    requests = [AccountToStore(proof, frozenset()) for proof in fetched_proofs]
     step = HeaderStep(header, build_witness(requests) if requests else b"")
     return prove_call([headers_section([step, *child])])
 
 
 def _fetch_proofs(
-    job_pass: JobPass, header: Header, accounts: Sequence[Asked]
+    job_pass: JobPass, header: Header, accounts: Sequence[AccountSlots]
 ) -> list[AccountProof]:
     """Empty if the source no longer has that state: then we trust what the registry verified."""
     try:
-        source, keep_lease = job_pass.source, job_pass.lease.keep
+        source, keep_lease = job_pass.source, job_pass.lease.extend
         return source.account_proofs(header, accounts, keep_lease) if accounts else []
-    except TOO_OLD:
+    except PROOF_TOO_OLD:
         return []
 
 
 def _child_step(job_pass: JobPass, header: Header) -> list[HeaderStep]:
     try:
         child = job_pass.source.header(header.number + 1)
-    except BlockUnknown:
+    except BlockUnknownError:
         return []
     return [HeaderStep(child)] if child.parent_hash == header.hash else []

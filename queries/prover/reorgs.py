@@ -6,15 +6,15 @@
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
-from queries.chain.errors import AnotherBlockAccumulated, StateRootEmptyError
-from queries.chain.registry import UNKNOWN, Known, RegistryFacts
+from queries.chain.errors import AnotherBlockAccumulatedError, StateRootEmptyError
+from queries.chain.registry import EMPTY_WORD, RegistryBlock, RegistryFacts
 from queries.chain.sender import Destination
-from queries.database.leases import Outcome, Snooze, Wait, pause_of
+from queries.database.leases import Outcome, Snooze, Wait, recheck_pause
 from queries.models import SentTransaction
 from queries.prover.context import JobPass
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_TRIE_ROOT
-from queries.proving.registry_calls import leaf_of
+from queries.proving.registry_calls import block_leaf
 from queries.statuses import StepName
 from queries.transactions.destination_reorgs import is_undone, reopen
 from queries.transitions import Failure
@@ -31,13 +31,13 @@ def pinned_header(job_pass: JobPass) -> Header | Outcome:
     if stored_header and not job.failures:
         return _check_state_root(job_pass, stored_header)
     head = job_pass.context.provable_head(job_pass.registry)
-    if reason := head.waits_for(job.block):
+    if reason := head.wait_reason(job.block):
         last_submitted = max(query.batch.submitted for query in job_pass.queries)
-        return Snooze(reason, pause_of(last_submitted, job_pass.limits))
+        return Snooze(reason, recheck_pause(last_submitted, job_pass.limits))
     header = job_pass.source.header(job.block)
     if stored_header is None or stored_header.hash != header.hash:
         # An accumulated header stays, because other facts were proven from it.
-        if stored_header and job_pass.facts.leaves([job.block]) == [leaf_of(stored_header)]:
+        if stored_header and job_pass.facts.leaves([job.block]) == [block_leaf(stored_header)]:
             return resolve_conflict(job_pass, header)
         pin_header(job_pass, header)
     return _check_state_root(job_pass, header)
@@ -51,7 +51,7 @@ def _check_state_root(job_pass: JobPass, header: Header) -> Header | Outcome:
     accounts = [(bytes.fromhex(queries[0].account[2:]), ())]
     try:
         job_pass.source.quorum(
-            lambda node: node.account_proofs(node.header_of(header.hash), accounts),
+            lambda node: node.account_proofs(node.header_by_hash(header.hash), accounts),
             ("state", header.hash),
         )
     except StateRootEmptyError as error:
@@ -69,13 +69,13 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Outcome:
 
     destination = job_pass.destination
     leaf = destination.quorum(read_leaf, ("leaf", registry.address, number))
-    if leaf in {UNKNOWN, leaf_of(header)}:
+    if leaf in {EMPTY_WORD, block_leaf(header)}:
         return job_pass.retry(WaitCode.REGISTRY_CONFLICT.reason)
     quorum_header = job_pass.source.quorum(lambda node: node.header(number), ("header", number))
-    if leaf_of(quorum_header) == leaf:
+    if block_leaf(quorum_header) == leaf:
         pin_header(job_pass, quorum_header)
         return Snooze(WaitCode.REGISTRY_CONFLICT.reason)
-    error = AnotherBlockAccumulated.of(destination.chain.name, why=f": block {number:,}")
+    error = AnotherBlockAccumulatedError.create(destination.chain.name, why=f": block {number:,}")
     step = StepName.HEADER_ACCUMULATED
     return job_pass.reject(Failure(error.code, error.sentence, step, retryable=False))
 
@@ -83,7 +83,7 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Outcome:
 def pin_header(job_pass: JobPass, header: Header) -> None:
     job = job_pass.job
     job.header, job.block_hash = header.encoded, header.hash.hex()
-    job_pass.lease.held().update(header=job.header, block_hash=job.block_hash)
+    job_pass.lease.owned_rows().update(header=job.header, block_hash=job.block_hash)
 
 
 RESENT_AFTER_REORG = Reason(
@@ -91,11 +91,11 @@ RESENT_AFTER_REORG = Reason(
 )
 
 
-def confirm_missing(job_pass: JobPass, header: Header, state: Known) -> Wait | None:
+def confirm_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> Wait | None:
     """Returns None if the facts have to be proven. If a transaction of the job was mined lately, a
     quorum must find all of them missing at its block as well: the first node may be behind.
     """
-    mined_rows = job_pass.transactions(prepares=False, succeeded=True, final=False)
+    mined_rows = job_pass.transactions(is_preparation=False, succeeded=True, final=False)
     rows = list(mined_rows.order_by("mined_block"))
     if not rows:
         return None
@@ -103,9 +103,11 @@ def confirm_missing(job_pass: JobPass, header: Header, state: Known) -> Wait | N
 
     def is_missing(node: Destination) -> bool:
         facts = RegistryFacts(node, job_pass.registry)
-        if not state.accumulated and facts.leaves([header.number], block) == [state.of_header]:
+        if not state.is_accumulated and facts.leaves([header.number], block) == [
+            state.expected_leaf
+        ]:
             return False
-        return all(word is None for word in facts.words(state.unproven, block))
+        return all(word is None for word in facts.words(state.unproven_facts, block))
 
     return wait_for_effect(job_pass, rows, is_missing, ("missing", job_pass.job.pk, block))
 
@@ -126,6 +128,6 @@ def wait_for_effect(
     own_rows = [row for row in rows if row.sender == job_pass.context.sender]
     undone = [row for row in own_rows if is_undone(lane, row)]
     for row in undone:
-        if row.settled:  # otherwise the next pass follows it
+        if row.confirmed:  # otherwise the next pass follows it
             reopen(row)
     return job_pass.retry(RESENT_AFTER_REORG) if undone else None

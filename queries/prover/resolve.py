@@ -10,25 +10,31 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q
 
-from accounts.shared.wording import spoken
+from accounts.shared.wording import format_timestamp
 from queries import transitions
-from queries.chain.errors import ChainError, EnsOffChain, EnsUnresolved, NodesLie, TimeTooEarly
+from queries.chain.errors import (
+    ChainError,
+    EnsOffChainError,
+    EnsUnresolvedError,
+    NodesLieError,
+    TimeTooEarlyError,
+)
 from queries.chain.reader import ChainHead, SourceChain
 from queries.config.limits import Limits
 from queries.database import bulk_sql, clock
 from queries.database.leases import (
     NOT_DUE,
     Lease,
-    LeaseLost,
+    LeaseLostError,
     Snooze,
     claim,
-    due,
-    look_in_turn,
-    pause_of,
+    due_rows,
+    make_due,
+    recheck_pause,
 )
 from queries.models import Batch, BlockJob, Query
 from queries.planning.lookups import find_accounts, find_block
-from queries.prover.context import Chains, route_removed
+from queries.prover.context import ProverContext, route_removed
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
@@ -66,7 +72,7 @@ class UnprovableError(Exception):
     failure: Failure
 
 
-def resolve(lease: Lease[Batch], context: Chains) -> Snooze | None:
+def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | None:
     """Attach the batch to its jobs, together with other batches that need no node."""
     batch = lease.row
     blocks = _named_blocks(batch)
@@ -83,7 +89,7 @@ def resolve(lease: Lease[Batch], context: Chains) -> Snooze | None:
         transitions.reject([batch.pk], error.failure, failing)
         return None
     if reason:
-        return Snooze(reason, pause_of(batch.submitted, context.limits))
+        return Snooze(reason, recheck_pause(batch.submitted, context.limits))
     head = context.head(blocks[0].source).number if blocks else 0
     with transaction.atomic():  # if they cannot be attached, the others are not claimed either
         others = _claim_similar(lease, blocks[0].source, head) if blocks else []
@@ -99,7 +105,7 @@ def _named_blocks(batch: Batch) -> list[NamedBlock]:
     return [NamedBlock(*row) for row in rows.values_list(*columns).distinct().order_by(*columns)]
 
 
-def _check_block_exists(block: NamedBlock, destination: int, context: Chains) -> None:
+def _check_block_exists(block: NamedBlock, destination: int, context: ProverContext) -> None:
     """Raises `UnprovableError` if the route was removed or, by quorum, the block is far above the
     head.
     """
@@ -110,7 +116,7 @@ def _check_block_exists(block: NamedBlock, destination: int, context: Chains) ->
         lambda node: block.is_beyond(node.head(), limits), ("beyond", block)
     ):
         is_time = block.seconds is not None
-        last = f"of {spoken(head.timestamp)}" if is_time else f"block {head.number:,}"
+        last = f"of {format_timestamp(head.timestamp)}" if is_time else f"block {head.number:,}"
         sentence = f"Chain {block.source} has no such block yet: the last one seen there is {last}."
         failure = Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
         raise UnprovableError(block.queries, failure)
@@ -121,7 +127,7 @@ def _permanent_failure(error: ChainError) -> Failure:
 
 
 def _find_blocks(
-    lease: Lease[Batch], blocks: Sequence[NamedBlock], context: Chains
+    lease: Lease[Batch], blocks: Sequence[NamedBlock], context: ProverContext
 ) -> Reason | None:
     """Find and store the blocks that are named by a time. Returns what one of them waits for."""
     numbers: dict[tuple[int, int], int] = {}
@@ -131,14 +137,14 @@ def _find_blocks(
         source = context.source(block.source)
         try:
             number, reason = find_block(context, block.source, block.seconds)
-        except TimeTooEarly as error:
+        except TimeTooEarlyError as error:
             _confirm_time(source, -1, block.seconds)
             raise UnprovableError(block.queries, _permanent_failure(error)) from None
         if number is None or reason:
             return reason
         _confirm_time(source, number, block.seconds)
         numbers[block.source, block.seconds] = number
-    lease.keep()
+    lease.extend()
     for (chain, seconds), number in numbers.items():
         rows = Query.objects.filter(batch=lease.row, source=chain, timestamp=seconds)
         rows.filter(block=None, ended=False).update(block=number)
@@ -156,23 +162,23 @@ def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
         return all(header.timestamp <= seconds for header in last) and seconds < child.timestamp
 
     if not source.quorum(is_last, ("last block", block, seconds)):
-        time = spoken(seconds)
-        raise NodesLie(f"The nodes do not agree on which block was the last one at {time}.")
+        time = format_timestamp(seconds)
+        raise NodesLieError(f"The nodes do not agree on which block was the last one at {time}.")
 
 
-def _resolve_names(lease: Lease[Batch], context: Chains) -> Reason | None:
+def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None:
     """Find and store the batch's accounts; its blocks are known. Returns what it waits for."""
     nameless = Query.objects.filter(NAMELESS, batch=lease.row)
     while first := nameless.order_by("source", "block", "place").first():
         source, block = first.source, first.block or 0
-        if reason := context.head(source).waits_for(block):
+        if reason := context.head(source).wait_reason(block):
             return reason
-        lease.keep()
+        lease.extend()
         rows = nameless.filter(source=source, block=block).order_by("place")
-        queries = list(rows[: context.limits.batch_questions])
+        queries = list(rows[: context.limits.max_batch_calls])
         try:
             find_accounts(context, context.source(source).header(block), queries)
-        except (EnsUnresolved, EnsOffChain) as error:
+        except (EnsUnresolvedError, EnsOffChainError) as error:
             name = next(query.name for query in queries if not query.account)
             failing = Q(name=name, source=source, block=block)
             raise UnprovableError(failing, _permanent_failure(error)) from None
@@ -186,9 +192,9 @@ def _claim_similar(first: Lease[Batch], source: int, head: int) -> list[Lease[Ba
     Together with the first batch they have at most `BATCH_ACCOUNTS` queries.
     """
     limit = settings.BATCH_ACCOUNTS
-    room, keys = limit - first.row.asked_queries, list[str]()
-    others = due(Batch.objects.filter(destination=first.row.destination), clock.shared_now())
-    for key, count in others.values_list("pk", "asked_queries")[:limit]:
+    room, keys = limit - first.row.query_count, list[str]()
+    others = due_rows(Batch.objects.filter(destination=first.row.destination), clock.shared_now())
+    for key, count in others.values_list("pk", "query_count")[:limit]:
         room -= count
         if room < 0:
             break
@@ -221,10 +227,10 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
         )
         rows = jobs.order_by("pk").select_for_update(no_key=True)
         if not set(blocks) <= set(rows.values_list("source", "block")):
-            raise LeaseLost  # pruning has just deleted a job: the next pass creates it again
+            raise LeaseLostError  # pruning has just deleted a job: the next pass creates it again
         list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
         transitions.attach(locked_ids, destination)
         # For all of their jobs: a worker that died here may have attached some already.
-        look_in_turn(jobs.filter(Exists(queries.filter(job=OuterRef("pk")))))
+        make_due(jobs.filter(Exists(queries.filter(job=OuterRef("pk")))))
         transitions.accept(batches)
         batches.update(**NOT_DUE)

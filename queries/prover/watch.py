@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from queries.chain import ens
-from queries.chain.errors import ChainError, NodesLimited, NodesUnreachable, NoQuorum
+from queries.chain.errors import ChainError, NodesLimitedError, NodesUnreachableError, NoQuorumError
 from queries.chain.proof_window import proof_window
 from queries.chain.reader import ChainHead, SourceChain
 from queries.chain.registry_checks import HISTORY_WINDOW
@@ -19,7 +19,7 @@ from queries.config.registries import RegistryKind
 from queries.config.routes import Chain
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
-from queries.prover.context import Chains, record_head
+from queries.prover.context import ProverContext, record_head
 from queries.transactions.destination_reorgs import check_final, reopen_undone
 from queries.transactions.lane import Lane
 
@@ -29,7 +29,9 @@ log = logging.getLogger("tacitus.prover")
 class Watch:
     """Polls the chains of the routes, for one thread."""
 
-    def __init__(self, context: Chains, is_stopped: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self, context: ProverContext, is_stopped: Callable[[], bool] = lambda: False
+    ) -> None:
         self._context, self._is_stopped = context, is_stopped
         self._is_new = True
         registries = context.routes.registries
@@ -44,30 +46,30 @@ class Watch:
         for chain_id in sorted(self._sources | self._destinations):
             record = None if self._is_stopped() else self._claim(chain_id)
             if record:
-                is_check = record.checked == record.looked_at
+                is_check = record.checked == record.polled_at
                 self._poll(self._context.chain(chain_id), record, is_check=is_check)
                 if self._context.signer and chain_id in self._destinations:
                     self._check_sent(self._context.lane(chain_id), is_check=is_check)
 
     def _claim(self, chain_id: int) -> ChainRecord | None:
-        """Claim a poll that is due; a check is due as well if `checked` equals `looked_at`."""
+        """Claim a poll that is due; a check is due as well if `checked` equals `polled_at`."""
         now, limits = shared_now(), self._context.limits
         poll = timedelta(seconds=limits.poll_interval)
         check = timedelta(seconds=limits.check_interval)
         record, _ = ChainRecord.objects.get_or_create(chain=chain_id)
-        last_poll = record.looked_at
+        last_poll = record.polled_at
         if last_poll and now < last_poll + poll:
             return None
         # The first check comes with the second poll, because a new prover works first.
         last_check = record.checked or now - check + poll
-        record.looked_at, record.checked = now, now if now >= last_check + check else last_check
-        rows = ChainRecord.objects.filter(chain=chain_id, looked_at=last_poll)
-        return record if rows.update(looked_at=now, checked=record.checked) else None
+        record.polled_at, record.checked = now, now if now >= last_check + check else last_check
+        rows = ChainRecord.objects.filter(chain=chain_id, polled_at=last_poll)
+        return record if rows.update(polled_at=now, checked=record.checked) else None
 
     def _poll(self, chain: Chain, record: ChainRecord, *, is_check: bool) -> None:
         known_final = record.final_number if record.recorded and not is_check else None
         pool = self._context.destination(chain.id)
-        nodes = {place: pool.of_node(place) for place, _ in enumerate(chain.nodes, 1)}
+        nodes = {place: pool.node_view(place) for place, _ in enumerate(chain.nodes, 1)}
         heads = {place: _read_head(node, known_final) for place, node in nodes.items()}
         known_heads = {place: head for place, head in heads.items() if isinstance(head, ChainHead)}
         best_head = max(known_heads.values(), key=lambda head: head.number, default=None)
@@ -93,7 +95,7 @@ class Watch:
                 record = ChainRecord.objects.filter(chain=chain_id)
                 record.update(signer=signer, balance=balance)
                 record.update(state_horizons=self._state_horizons(chain_id))
-            with suppress(NoQuorum):  # then check those that are final
+            with suppress(NoQuorumError):  # then check those that are final
                 reopen_undone(lane)
             check_final(lane)
         except ChainError as error:
@@ -135,8 +137,8 @@ def _check_node(node: SourceChain, place: int, head: ChainHead) -> None:
     if row.filter(measured__gt=now - timedelta(seconds=chain.limits.chain_id_age)).exists():
         return
     try:
-        window = proof_window(node, head, most=HISTORY_WINDOW)
-    except (NodesUnreachable, NodesLimited) as error:
+        window = proof_window(node, head, max_distance=HISTORY_WINDOW)
+    except (NodesUnreachableError, NodesLimitedError) as error:
         log.warning("%s", error)
         return
     except ChainError:
@@ -150,7 +152,7 @@ def _store_node(
     columns: dict[str, object] = {"recorded": shared_now()}
     if isinstance(head, ChainError):
         columns |= {"fault": head.code, "number": None, "lag": None, "answers_for_names": None}
-        if not isinstance(head, NodesLimited):
+        if not isinstance(head, NodesLimitedError):
             columns["measured"] = None  # another node may come back at its address
     else:
         lag = best_head.number - head.number if best_head else None

@@ -10,21 +10,21 @@ from datetime import timedelta
 from django.db.models import Exists, OuterRef
 
 from queries import transitions
-from queries.chain.errors import ChainError, NodesLie
-from queries.chain.reader import nothing
+from queries.chain.errors import ChainError, NodesLieError
+from queries.chain.reader import do_nothing
 from queries.config.limits import Limits
 from queries.database import clock
 from queries.database.leases import (
     Lease,
-    LeaseLost,
+    LeaseLostError,
     Outcome,
     Retry,
     Snooze,
     claim_one,
     queries_of_pass,
 )
-from queries.models import Batch, BlockJob, Leased, Query, Share, WebhookDelivery
-from queries.prover.context import Chains
+from queries.models import Batch, BlockJob, LeasedRow, Query, Share, WebhookDelivery
+from queries.prover.context import ProverContext
 from queries.prover.job_pass import run_pass
 from queries.prover.prove import Ready, prove
 from queries.prover.resolve import resolve
@@ -41,7 +41,7 @@ OnClaim = Callable[[], object]  # called after a claim: then another thread may 
 AnyLease = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 
 
-def work_once(context: Chains, on_claim: OnClaim = nothing) -> bool:
+def work_once(context: ProverContext, on_claim: OnClaim = do_nothing) -> bool:
     """Resolve a due batch, then work on a due job. Returns whether there was any."""
     batch = claim_one(Batch.objects.all())
     if batch is not None:
@@ -55,7 +55,7 @@ def work_once(context: Chains, on_claim: OnClaim = nothing) -> bool:
     return batch is not None or job is not None
 
 
-def deliver_once(limits: Limits, on_claim: OnClaim = nothing) -> bool:
+def deliver_once(limits: Limits, on_claim: OnClaim = do_nothing) -> bool:
     """Deliver one due webhook. Returns whether there was one."""
     delivery = claim_delivery()
     if delivery is None:
@@ -66,7 +66,7 @@ def deliver_once(limits: Limits, on_claim: OnClaim = nothing) -> bool:
     return True
 
 
-def _work_on_jobs(first: Lease[BlockJob], context: Chains) -> None:
+def _work_on_jobs(first: Lease[BlockJob], context: ProverContext) -> None:
     """Run a pass over the job, and prove it together with other ready jobs of its route."""
     groups: dict[object, list[Ready]] = {}
     for ready in _gather_ready(first, context):
@@ -79,10 +79,13 @@ def _work_on_jobs(first: Lease[BlockJob], context: Chains) -> None:
                 _release_after_block(lease, outcomes[lease.row.pk], context)
 
 
-def _gather_ready(first: Lease[BlockJob], context: Chains) -> list[Ready]:
-    """Jobs to prove together: a full transaction, or those ready within `work_slice`."""
+def _gather_ready(first: Lease[BlockJob], context: ProverContext) -> list[Ready]:
+    """Jobs to prove together: a full transaction, or those ready within `gather_seconds`."""
     limits = context.limits
-    soon, deadline = timedelta(seconds=limits.retry_first), time.monotonic() + limits.work_slice
+    soon, deadline = (
+        timedelta(seconds=limits.initial_retry_delay),
+        time.monotonic() + limits.gather_seconds,
+    )
     ready_jobs: list[Ready] = []
     job, seen_jobs = first.row, set[int]()  # a job that waits is due again soon
     same_route = BlockJob.objects.filter(source=job.source, destination=job.destination)
@@ -109,16 +112,16 @@ def _reschedule_on_error(leases: Sequence[AnyLease], limits: Limits) -> Iterator
     """Whatever fails inside, these rows become due again."""
     try:
         yield
-    except (LeaseLost, ConcurrentProverError):  # another worker has at least one of them
+    except (LeaseLostError, ConcurrentProverError):  # another worker has at least one of them
         for lease in leases:
             _release(lease, Snooze(WaitCode.CONCURRENT_PROVER.reason), limits)
     except (ChainError, ProofError) as error:
         log.warning("%s: %s", _row_names(leases), error)
-        code = error.code if isinstance(error, ChainError) else NodesLie.code
+        code = error.code if isinstance(error, ChainError) else NodesLieError.code
         _release_after_failure(leases, Reason(code, str(error)), limits)
     except Exception:
         log.exception("Unexpected error while working on %s.", _row_names(leases))
-        _release_after_failure(leases, WaitCode.FAULT_OF_OURS.reason, limits)
+        _release_after_failure(leases, WaitCode.INTERNAL_ERROR.reason, limits)
 
 
 def _row_names(leases: Sequence[AnyLease]) -> str:
@@ -130,10 +133,10 @@ def _release_after_failure(leases: Sequence[AnyLease], cause: Reason, limits: Li
         _release(lease, Retry(cause, lease.row.failures + 1), limits)
 
 
-def _release_after_block(lease: Lease[BlockJob], outcome: Outcome, context: Chains) -> None:
-    if isinstance(outcome, Snooze) and outcome.since is not None:
-        pause = context.pause_until_a_block(lease.row.pk, outcome.since)
-        outcome = replace(outcome, after=pause)
+def _release_after_block(lease: Lease[BlockJob], outcome: Outcome, context: ProverContext) -> None:
+    if isinstance(outcome, Snooze) and outcome.head_hash is not None:
+        pause = context.pause_until_next_block(lease.row.pk, outcome.head_hash)
+        outcome = replace(outcome, delay=pause)
     _release(lease, outcome, context.limits)
 
 
@@ -142,16 +145,16 @@ def _release(lease: AnyLease, outcome: Outcome, limits: Limits) -> None:
         lease.close()
         return
     attempts = outcome.attempts if isinstance(outcome, Retry) else 0
-    pause = limits.back_off(attempts) if outcome.after is None else outcome.after
-    row, cause = lease.row, outcome.why
-    has_sent = isinstance(row, BlockJob) and row.transactions.filter(settled=False).exists()
+    pause = limits.back_off(attempts) if outcome.delay is None else outcome.delay
+    row, cause = lease.row, outcome.reason
+    has_sent = isinstance(row, BlockJob) and row.transactions.filter(confirmed=False).exists()
     is_provable = not has_sent and (cause is None or cause.code not in NOT_PROVABLE_YET)
     lease.reschedule(pause, cause, failures=attempts, is_provable=is_provable)
     if is_provable and cause:
         _reject_old_batches(row, cause, limits)
 
 
-def _reject_old_batches(row: Leased, cause: Reason, limits: Limits) -> None:
+def _reject_old_batches(row: LeasedRow, cause: Reason, limits: Limits) -> None:
     """Reject batches older than `batch_max_age` if the row could be proven all that time.
 
     A batch with an unconfirmed transaction is left alone.
@@ -159,7 +162,7 @@ def _reject_old_batches(row: Leased, cause: Reason, limits: Limits) -> None:
     bound = clock.shared_now() - timedelta(seconds=limits.batch_max_age)
     if row.failing_since is None or row.failing_since > bound:
         return
-    open_shares = Share.objects.filter(batch=OuterRef("batch"), transaction__settled=False)
+    open_shares = Share.objects.filter(batch=OuterRef("batch"), transaction__confirmed=False)
     queries = Query.objects.filter(~Exists(open_shares), ended=False, batch__submitted__lte=bound)
     if isinstance(row, BlockJob):
         queries = queries.filter(pk__in=queries_of_pass(row))

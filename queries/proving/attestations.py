@@ -16,7 +16,7 @@ _NAME, _VERSION = keccak256(b"Tacitus block hashes"), keccak256(b"1")
 
 
 @dataclass(frozen=True, slots=True)
-class Attested:
+class BlockAttestation:
     """A block hash that signers attest to a registry on another chain."""
 
     source: int

@@ -26,7 +26,7 @@ from queries.proving.bundles import (
     block_members,
     canonical_json,
 )
-from queries.proving.errors import BundleRefused, BundleTooLarge, ProofError
+from queries.proving.errors import BundleRefusedError, BundleTooLargeError, ProofError
 from queries.proving.headers import MAX_HEADER_BYTES, Header, HeaderField, decode_header
 from queries.proving.json_values import (
     describe,
@@ -38,13 +38,13 @@ from queries.proving.json_values import (
 )
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.tries import CheckedNodes
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountToStore
 
 # The largest batch by default, of 1,000 accounts and 5,000 slots, has some 80 MiB and 150,000
 # values. A service that accepts larger batches makes larger files, so callers can raise the limit.
-MOST_MIB = 128
+MAX_BUNDLE_MIB = 128
 VALUES_PER_MIB = 2**13  # so parsing takes at most eight times the file's size in memory
-KINDS = ("native", "optimism", "output", "attested")  # of registries
+REGISTRY_KINDS = ("native", "optimism", "output", "attested")  # of registries
 _NO_LIMIT = 1_000_000
 _MAX_ARGUMENT_BYTES = 65_536  # bytes
 _MAX_TIMESTAMPS = 255  # that a call can prove of a block
@@ -57,7 +57,7 @@ _BLOCK = (
 )  # fmt: skip
 
 
-def check_bundle(content: bytes, max_mib: int = MOST_MIB) -> Bundle:
+def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
     """Return the checked content, or raise `BundleRefusedError`, which names the place."""
     top = _read_members(_parse_json(content, max_mib), "the proof", _TOP)
     if top["format"] != FORMAT:
@@ -79,7 +79,9 @@ def check_bundle(content: bytes, max_mib: int = MOST_MIB) -> Bundle:
     blocks = [_read_block(item, destination, f"blocks[{i}]") for i, item in enumerate(items)]
     _check_ascending([(block.chain, block.header.number) for block in blocks], "blocks")
     if f"{canonical_json(top)}\n".encode() != content:
-        raise BundleRefused("The file is not in the canonical form of proofs; `jq -cS` writes it.")
+        raise BundleRefusedError(
+            "The file is not in the canonical form of proofs; `jq -cS` writes it."
+        )
     return Bundle(batch, destination, tuple(blocks))
 
 
@@ -180,7 +182,7 @@ def _read_facts(content: object, place: str) -> RequestedFacts:
 
 def _read_accounts(
     content: object, state_root: bytes, fields: Mapping[bytes, frozenset[AccountField]], place: str
-) -> tuple[AccountRequest, ...]:
+) -> tuple[AccountToStore, ...]:
     checked = CheckedNodes()
     requests = []
     with _refuse_at(place):
@@ -196,7 +198,7 @@ def _read_accounts(
             proof = check_account_proof(answer, state_root, address, slots, checked)
         _check_ascending(slots, f"{account_place}.storageProof")
         _check_equal(answer, account_members(proof), account_place)
-        requests.append(AccountRequest(proof, fields.get(address, frozenset())))
+        requests.append(AccountToStore(proof, fields.get(address, frozenset())))
         if not (requests[-1].fields or slots):
             _refuse(account_place, "has no facts")
     _check_ascending([request.proof.address for request in requests], place)
@@ -205,7 +207,7 @@ def _read_accounts(
 
 def _read_registry(content: object, place: str) -> ClaimedRegistry:
     members = _read_members(content, place, ("address", "arguments", "chainId", "kind"))
-    if members["kind"] not in KINDS:
+    if members["kind"] not in REGISTRY_KINDS:
         _refuse(f"{place}.kind", f"is {describe(members['kind'])}, which is not a kind of registry")
     with _refuse_at(f"{place}.address"):
         address = read_fixed_bytes(members["address"], "the address", ADDRESS_BYTES)
@@ -229,20 +231,22 @@ def _read_transactions(content: object, place: str) -> tuple[ClaimedTransaction,
 
 def _parse_json(content: bytes, max_mib: int) -> object:
     if len(content) > max_mib * 2**20:
-        raise BundleTooLarge(f"The file has more than {max_mib:,} MiB.")
+        raise BundleTooLargeError(f"The file has more than {max_mib:,} MiB.")
     max_values = max_mib * VALUES_PER_MIB
     if has_too_many_values(content, max_values):
-        raise BundleTooLarge(f"The file has more than {max_values:,} values.")
+        raise BundleTooLargeError(f"The file has more than {max_values:,} values.")
     try:
         return json.loads(content.decode("ascii"), object_pairs_hook=_reject_duplicate_keys)
     except UnicodeDecodeError as fault:
-        raise BundleRefused(f"The file is not a proof: byte {fault.start} is not ASCII.") from None
+        raise BundleRefusedError(
+            f"The file is not a proof: byte {fault.start} is not ASCII."
+        ) from None
     except json.JSONDecodeError as fault:
-        raise BundleRefused(
+        raise BundleRefusedError(
             f"The file is not JSON: {fault.msg[0].lower()}{fault.msg[1:]} at byte {fault.pos}."
         ) from None
     except (RecursionError, ValueError):
-        raise BundleRefused(
+        raise BundleRefusedError(
             "The file is nested too deeply, or has a number that is too long."
         ) from None
 
@@ -251,7 +255,7 @@ def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]
     members = dict(pairs)
     if len(members) < len(pairs):
         ((duplicate, _),) = Counter(name for name, _ in pairs).most_common(1)
-        raise BundleRefused(f"An object has the key {describe(duplicate)} twice.")
+        raise BundleRefusedError(f"An object has the key {describe(duplicate)} twice.")
     return members
 
 
@@ -310,4 +314,4 @@ def _refuse_at(place: str) -> Iterator[None]:
 
 
 def _refuse(place: str, sentence: str) -> NoReturn:
-    raise BundleRefused(f"{place[0].upper()}{place[1:]} {sentence}.") from None
+    raise BundleRefusedError(f"{place[0].upper()}{place[1:]} {sentence}.") from None

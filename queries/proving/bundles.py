@@ -29,10 +29,10 @@ from hashlib import sha256
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word
-from queries.proving.packing import portions
+from queries.proving.packing import split_accounts
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from queries.proving.tries import ProvenPath
-from queries.proving.witnesses import AccountField, AccountRequest, build_witness
+from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 
 FORMAT, VERSION = "tacitus-proof", 1
 
@@ -47,7 +47,7 @@ class FactKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class BundleFact:
     """A word that a registry stores; `name` is a field, a slot, or a time in seconds."""
 
     kind: FactKind
@@ -83,24 +83,24 @@ class BlockProof:
     next_header: Header | None  # present if `timestamps` are
     header_fields: frozenset[HeaderField]
     timestamps: tuple[int, ...]
-    accounts: tuple[AccountRequest, ...]
+    accounts: tuple[AccountToStore, ...]
     registry: ClaimedRegistry
     transactions: tuple[ClaimedTransaction, ...]
 
     @property
-    def rests_on(self) -> Header:
+    def trusted_header(self) -> Header:
         """The header whose hash must be known; everything else follows from it."""
         return self.next_header or self.header
 
     @property
-    def facts(self) -> tuple[Fact, ...]:
+    def facts(self) -> tuple[BundleFact, ...]:
         return tuple(_block_facts(self))
 
     @property
     def calls(self) -> list[bytes]:
         """The calls that prove the facts, given the hash of `trusted_header`."""
 
-        def build(group: Sequence[AccountRequest]) -> bytes:
+        def build(group: Sequence[AccountToStore]) -> bytes:
             witness = build_witness(group) if group else b""
             step = HeaderStep(self.header, witness, accumulate=True, fields=self.header_fields)
             steps = [step]
@@ -108,7 +108,7 @@ class BlockProof:
                 steps.append(HeaderStep(self.next_header, timestamps=self.timestamps))
             return prove_call([headers_section(steps)])
 
-        return [build(group) for group in portions(self.accounts, build) or [[]]]
+        return [build(group) for group in split_accounts(self.accounts, build) or [[]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Bundle:
     blocks: tuple[BlockProof, ...]
 
 
-def written(batch: str, destination: int, blocks: Iterable[BlockProof]) -> Iterator[str]:
+def write_bundle(batch: str, destination: int, blocks: Iterable[BlockProof]) -> Iterator[str]:
     """The file in pieces, so that only the proofs of a single block are in memory."""
     digest = sha256()
     for piece in _pieces_before_digest(batch, destination, blocks):
@@ -195,20 +195,20 @@ def _pieces_before_digest(
     yield f'],"destinationChainId":"{destination}",'
 
 
-def _block_facts(block: BlockProof) -> Iterator[Fact]:
+def _block_facts(block: BlockProof) -> Iterator[BundleFact]:
     header = block.header
     for field in sorted(block.header_fields):
-        yield Fact(FactKind.HEADER_FIELD, None, field.name, header.word(field))
+        yield BundleFact(FactKind.HEADER_FIELD, None, field.name, header.word(field))
     for seconds in block.timestamps:
-        yield Fact(FactKind.BLOCK_AT_TIME, None, str(seconds), number_word(header.number))
+        yield BundleFact(FactKind.BLOCK_AT_TIME, None, str(seconds), number_word(header.number))
     for request in block.accounts:
         proof, account = request.proof, request.proof.address
         for account_field in sorted(request.fields):
             word = account_word(proof, account_field)
-            yield Fact(FactKind.ACCOUNT_FIELD, account, account_field.name, word)
+            yield BundleFact(FactKind.ACCOUNT_FIELD, account, account_field.name, word)
         for slot in proof.slots:
             name = f"0x{slot.slot:064x}"
-            yield Fact(FactKind.STORAGE_SLOT, account, name, number_word(slot.value))
+            yield BundleFact(FactKind.STORAGE_SLOT, account, name, number_word(slot.value))
 
 
 def account_word(proof: AccountProof, field: AccountField) -> bytes:

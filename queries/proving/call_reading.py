@@ -15,7 +15,7 @@ from queries.proving.accounts import (
     decode_account,
     decode_slot_value,
 )
-from queries.proving.errors import CallMalformedError, NodeMissing
+from queries.proving.errors import CallMalformedError, NodeMissingError
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.keccak import (
     EMPTY_TRIE_ROOT,
@@ -58,7 +58,7 @@ class StoredBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RecoveredProofs:
     """Headers and nodes that were recovered from calls, and what the calls store.
 
     `headers`, by number, are those that calls may have abbreviated.
@@ -70,7 +70,7 @@ class Shown:
     stored_blocks: list[StoredBlock] = field(default_factory=list)
 
 
-def read_call(data: bytes, recovered: Shown) -> None:
+def read_call(data: bytes, recovered: RecoveredProofs) -> None:
     """Add what the call contains; raises `ProofError` if the registry would refuse it."""
     if not data.startswith(PROVE_SELECTOR):
         raise CallMalformedError("the calldata is not that of prove()")
@@ -89,13 +89,13 @@ def read_call(data: bytes, recovered: Shown) -> None:
             raise CallMalformedError(f"{kind} is not a kind of section")
 
 
-def _read_witness(source: WitnessBytes, recovered: Shown) -> WitnessReading:
+def _read_witness(source: WitnessBytes, recovered: RecoveredProofs) -> WitnessReading:
     reading = read_witness(source.content, source.position, rebuilt=recovered.nodes)
     source.position = reading.end
     return reading
 
 
-def _read_headers(source: WitnessBytes, recovered: Shown) -> None:
+def _read_headers(source: WitnessBytes, recovered: RecoveredProofs) -> None:
     parent: bytes | None = None
     for _ in range(source.number(2)):
         header = _read_header(source, parent, recovered)
@@ -103,7 +103,7 @@ def _read_headers(source: WitnessBytes, recovered: Shown) -> None:
         parent = header.hash
 
 
-def _read_header(source: WitnessBytes, parent: bytes | None, recovered: Shown) -> Header:
+def _read_header(source: WitnessBytes, parent: bytes | None, recovered: RecoveredProofs) -> Header:
     flags = HeaderFlag(source.number(1))
     is_sent = parent is None and not flags & HeaderFlag.PARENT_KNOWN
     parent_hash = source.take(HASH_BYTES) if is_sent else parent or b""
@@ -134,7 +134,7 @@ def _read_header(source: WitnessBytes, parent: bytes | None, recovered: Shown) -
     return header
 
 
-def _full_header(tail: bytes, recovered: Shown) -> Header:
+def _full_header(tail: bytes, recovered: RecoveredProofs) -> Header:
     """The complete header to which these fields, from the difficulty on, belong."""
     _, number, *_ = split_list(encode_list([tail]))
     header = recovered.headers.get(read_integer(read_string(number)))
@@ -143,7 +143,7 @@ def _full_header(tail: bytes, recovered: Shown) -> Header:
     return header
 
 
-def rebuilt_account_proof(
+def rebuild_account_proof(
     state_root: bytes,
     address: bytes,
     slots: Sequence[int],
@@ -159,7 +159,7 @@ def rebuilt_account_proof(
     return AccountProof(state_root, address, address_hash, exists, state, path, slot_proofs)
 
 
-def nodes_along(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[bytes]:
+def path_nodes(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[bytes]:
     """The nodes on a key's path, root first, without embedded ones."""
     encodings: list[bytes] = []
     reference, depth, path = root, 0, key.hex()
@@ -169,7 +169,7 @@ def nodes_along(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[b
         encoding = reference
         if len(reference) == HASH_BYTES:
             if reference not in nodes:
-                raise NodeMissing(f"the node 0x{reference.hex()} is missing")
+                raise NodeMissingError(f"the node 0x{reference.hex()} is missing")
             encoding = nodes[reference]
             encodings.append(encoding)
         reference, depth, _ = follow(decode_node(encoding), path, depth)
@@ -179,7 +179,7 @@ def nodes_along(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[b
 def _check_path(
     root: bytes, key: bytes, nodes: Mapping[bytes, bytes], checked: CheckedNodes
 ) -> ProvenPath:
-    return check_proof(root, key, nodes_along(root, key, nodes), checked)
+    return check_proof(root, key, path_nodes(root, key, nodes), checked)
 
 
 def _slot_proof(

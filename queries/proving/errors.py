@@ -6,8 +6,6 @@ All other errors, except those of calls and bundles, mean that a node answered w
 may do better.
 """
 
-# ruff: noqa: N818
-
 from typing import ClassVar
 
 
@@ -47,7 +45,7 @@ class NodeNotCanonicalError(NodeMalformedError):
     summary = "The bytes can be read as a node, but no trie encodes a node like this."
 
 
-class NodeMissing(ProofError):
+class NodeMissingError(ProofError):
     """The proof ends too early. A gap before its end is a `NodeHashMismatchError`."""
 
     summary = "The proof ends before the path does."
@@ -69,7 +67,7 @@ class ValueNotCanonicalError(ProofError):
     summary = "A proven leaf is not a canonical account or storage value."
 
 
-class HeaderMalformed(ProofError):
+class HeaderMalformedError(ProofError):
     summary = "The bytes are not a block header of any fork."
 
 
@@ -89,7 +87,7 @@ class SlotMismatchError(ProofError):
     summary = "A node states other slots, or other values, than were requested and proven."
 
 
-class WitnessMalformed(ProofError):
+class WitnessMalformedError(ProofError):
     summary = "The bytes are not a witness: no walk through a trie reads them to the end."
 
 
@@ -97,13 +95,13 @@ class CallMalformedError(ProofError):
     summary = "The bytes are not calldata that a registry accepts."
 
 
-class BundleRefused(ProofError):
+class BundleRefusedError(ProofError):
     """The file is not a valid bundle; the sentence names the place."""
 
     summary = "The file is not a proof, or proves something else than it says."
 
 
-class BundleTooLarge(BundleRefused):
+class BundleTooLargeError(BundleRefusedError):
     """The file is larger than the caller allows, and was not read."""
 
     summary = "The file is larger than allowed."

@@ -11,7 +11,7 @@ from enum import Enum, IntEnum, auto
 from queries.proving.errors import (
     HeaderFieldMissingError,
     HeaderHashMismatchError,
-    HeaderMalformed,
+    HeaderMalformedError,
     RlpMalformedError,
     RlpNotCanonicalError,
 )
@@ -58,7 +58,7 @@ class HeaderField(IntEnum):
     REQUESTS_HASH = 20
 
 
-class Form(Enum):
+class FieldFormat(Enum):
     """Which bytes a field may have."""
 
     FIXED = auto()  # exactly its width
@@ -71,20 +71,22 @@ class FieldRule:
     """A field's key in a node's JSON, and the bytes that it may have."""
 
     json_key: str
-    form: Form
+    format: FieldFormat
     width: int
 
     def check(self, payload: bytes) -> None:
         """Raise `HeaderMalformedError` if no header can have these bytes in the field."""
         width = len(payload)
-        if width > self.width or (self.form is Form.FIXED and width != self.width):
-            bound = "exactly" if self.form is Form.FIXED else "at most"
-            raise HeaderMalformed(f"{self.json_key} has {width} bytes, not {bound} {self.width}")
-        if self.form is Form.INTEGER:
+        if width > self.width or (self.format is FieldFormat.FIXED and width != self.width):
+            bound = "exactly" if self.format is FieldFormat.FIXED else "at most"
+            raise HeaderMalformedError(
+                f"{self.json_key} has {width} bytes, not {bound} {self.width}"
+            )
+        if self.format is FieldFormat.INTEGER:
             try:
                 read_integer(payload)
             except RlpNotCanonicalError as fault:
-                raise HeaderMalformed(f"{self.json_key}: {fault}") from fault
+                raise HeaderMalformedError(f"{self.json_key}: {fault}") from fault
 
     def word(self, payload: bytes) -> bytes:
         """The word that a contract stores for the field.
@@ -98,33 +100,33 @@ class FieldRule:
 
 
 FIELD_RULES = (
-    FieldRule("parentHash", Form.FIXED, 32),
-    FieldRule("sha3Uncles", Form.FIXED, 32),
-    FieldRule("miner", Form.FIXED, 20),
-    FieldRule("stateRoot", Form.FIXED, 32),
-    FieldRule("transactionsRoot", Form.FIXED, 32),
-    FieldRule("receiptsRoot", Form.FIXED, 32),
-    FieldRule("logsBloom", Form.FIXED, 256),
-    FieldRule("difficulty", Form.INTEGER, 32),
-    FieldRule("number", Form.INTEGER, 8),
-    FieldRule("gasLimit", Form.INTEGER, 8),
-    FieldRule("gasUsed", Form.INTEGER, 8),
-    FieldRule("timestamp", Form.INTEGER, 8),
-    FieldRule("extraData", Form.DATA, MAX_EXTRA_DATA_BYTES),
-    FieldRule("mixHash", Form.FIXED, 32),
-    FieldRule("nonce", Form.FIXED, 8),
-    FieldRule("baseFeePerGas", Form.INTEGER, 32),  # London
-    FieldRule("withdrawalsRoot", Form.FIXED, 32),  # Shanghai
-    FieldRule("blobGasUsed", Form.INTEGER, 8),  # Cancun
-    FieldRule("excessBlobGas", Form.INTEGER, 8),
-    FieldRule("parentBeaconBlockRoot", Form.FIXED, 32),
-    FieldRule("requestsHash", Form.FIXED, 32),  # Prague
+    FieldRule("parentHash", FieldFormat.FIXED, 32),
+    FieldRule("sha3Uncles", FieldFormat.FIXED, 32),
+    FieldRule("miner", FieldFormat.FIXED, 20),
+    FieldRule("stateRoot", FieldFormat.FIXED, 32),
+    FieldRule("transactionsRoot", FieldFormat.FIXED, 32),
+    FieldRule("receiptsRoot", FieldFormat.FIXED, 32),
+    FieldRule("logsBloom", FieldFormat.FIXED, 256),
+    FieldRule("difficulty", FieldFormat.INTEGER, 32),
+    FieldRule("number", FieldFormat.INTEGER, 8),
+    FieldRule("gasLimit", FieldFormat.INTEGER, 8),
+    FieldRule("gasUsed", FieldFormat.INTEGER, 8),
+    FieldRule("timestamp", FieldFormat.INTEGER, 8),
+    FieldRule("extraData", FieldFormat.DATA, MAX_EXTRA_DATA_BYTES),
+    FieldRule("mixHash", FieldFormat.FIXED, 32),
+    FieldRule("nonce", FieldFormat.FIXED, 8),
+    FieldRule("baseFeePerGas", FieldFormat.INTEGER, 32),  # London
+    FieldRule("withdrawalsRoot", FieldFormat.FIXED, 32),  # Shanghai
+    FieldRule("blobGasUsed", FieldFormat.INTEGER, 8),  # Cancun
+    FieldRule("excessBlobGas", FieldFormat.INTEGER, 8),
+    FieldRule("parentBeaconBlockRoot", FieldFormat.FIXED, 32),
+    FieldRule("requestsHash", FieldFormat.FIXED, 32),  # Prague
 )
 
 # Amsterdam's fields cannot be requested yet, but the hash of a header needs them.
 LATER_FIELD_RULES = (
-    FieldRule("blockAccessListHash", Form.FIXED, 32),
-    FieldRule("slotNumber", Form.INTEGER, 8),
+    FieldRule("blockAccessListHash", FieldFormat.FIXED, 32),
+    FieldRule("slotNumber", FieldFormat.INTEGER, 8),
 )
 
 # Number of fields after each fork that appended some, from Frontier to Amsterdam. BNB Chain had 19
@@ -159,13 +161,13 @@ class Header:
     def state_root(self) -> bytes:
         return self.payload(HeaderField.STATE_ROOT)
 
-    def has(self, field: HeaderField) -> bool:
+    def has_field(self, field: HeaderField) -> bool:
         """Whether the header's fork has the field."""
         return field < len(self.payloads)
 
     def payload(self, field: HeaderField) -> bytes:
         """The field's bytes as they are in the RLP: an integer without leading zeros."""
-        if not self.has(field):
+        if not self.has_field(field):
             raise HeaderFieldMissingError(f"the header 0x{self.hash.hex()} has no {field.name}")
         return self.payloads[field]
 
@@ -180,14 +182,16 @@ def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
     Unknown fields of later forks are kept. Without an expected hash, the header may be made up.
     """
     if len(encoded) > MAX_HEADER_BYTES:
-        raise HeaderMalformed(f"a header has at most {MAX_HEADER_BYTES} bytes, not {len(encoded)}")
+        raise HeaderMalformedError(
+            f"a header has at most {MAX_HEADER_BYTES} bytes, not {len(encoded)}"
+        )
     try:
         items = split_list(encoded)
         payloads = tuple(read_string(item) for item in items[: len(FIELD_RULES)])
     except RlpMalformedError as fault:
-        raise HeaderMalformed(f"a header is not valid RLP: {fault}") from fault
+        raise HeaderMalformedError(f"a header is not valid RLP: {fault}") from fault
     if len(items) <= len(FIELD_RULES) and len(items) not in FORK_FIELD_COUNTS:
-        raise HeaderMalformed(f"no fork has headers of {len(items)} fields")
+        raise HeaderMalformedError(f"no fork has headers of {len(items)} fields")
     for rule, payload in zip(FIELD_RULES, payloads, strict=False):
         rule.check(payload)
     actual_hash = keccak256(encoded)
@@ -231,8 +235,8 @@ def _items_from_json(fields: dict[str, object]) -> Iterator[bytes]:
 
 
 def _encode_field(rule: FieldRule, value: object) -> bytes:
-    if rule.form is Form.INTEGER:
+    if rule.format is FieldFormat.INTEGER:
         return encode_integer(read_quantity(value, rule.json_key))
-    if rule.form is Form.FIXED:
+    if rule.format is FieldFormat.FIXED:
         return encode_string(read_fixed_bytes(value, rule.json_key, rule.width))
     return encode_string(read_bytes(value, rule.json_key, rule.width))

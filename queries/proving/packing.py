@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from typing import TypeVar
 
 from queries.proving.accounts import SlotProof
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountToStore
 
 # Nodes limit the whole signed transaction; its signature, fees and address take some 130 bytes.
 TRANSACTION_BYTES = 128 * 1024
@@ -108,8 +108,8 @@ def _optimise_cuts(cuts: list[int], cut_cost: CutCost, fits: Fits) -> list[int]:
 SEPARATE_FIELDS = frozenset({AccountField.STORAGE_ROOT, AccountField.CODE_HASH})
 ACCOUNT_GAS = 20_000  # without its stored words
 SLOT_GAS = 10_000
-BYTE = 40
-HEADERS_OF_A_HOP = 8  # headers that cost as much as a hop, with tries as deep as mainnet's
+GAS_PER_BYTE = 40
+HEADERS_PER_HOP = 8  # headers that cost as much as a hop, with tries as deep as mainnet's
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +128,9 @@ class GasRules:
 OSAKA = GasRules()
 
 
-def portions(
-    requests: Sequence[AccountRequest], build: Build[AccountRequest], rules: GasRules = OSAKA
-) -> list[Sequence[AccountRequest]]:
+def split_accounts(
+    requests: Sequence[AccountToStore], build: Build[AccountToStore], rules: GasRules = OSAKA
+) -> list[Sequence[AccountToStore]]:
     """Split accounts into as few groups as possible; `build` makes a group's call."""
     parts = [_split_slots(request, build, rules) for request in requests]
     # Parts of one account cannot share a witness.
@@ -139,10 +139,10 @@ def portions(
         (account[0] for account in parts if len(account) == 1),
         key=lambda request: request.proof.address_hash,
     )
-    return [*alone, *pack(packable, build, rules.room, lambda request: gas_of(request, rules))]
+    return [*alone, *pack(packable, build, rules.room, lambda request: rough_gas(request, rules))]
 
 
-def gas_of(request: AccountRequest, rules: GasRules) -> int:
+def rough_gas(request: AccountToStore, rules: GasRules) -> int:
     """A rough estimate of the gas for an account, without its calldata."""
     fields, slots = request.fields, len(request.proof.slots)
     new_words = bool(fields) + len(fields & SEPARATE_FIELDS) + slots
@@ -150,18 +150,18 @@ def gas_of(request: AccountRequest, rules: GasRules) -> int:
 
 
 def _split_slots(
-    request: AccountRequest, build: Build[AccountRequest], rules: GasRules
-) -> list[AccountRequest]:
+    request: AccountToStore, build: Build[AccountToStore], rules: GasRules
+) -> list[AccountToStore]:
     """Split an account with more slots than a transaction can store."""
     proof, fields = request.proof, request.fields
     if not proof.slots:
         return [request]
 
-    def part(slots: Sequence[SlotProof]) -> AccountRequest:
-        return AccountRequest(replace(proof, slots=tuple(slots)), fields)
+    def part(slots: Sequence[SlotProof]) -> AccountToStore:
+        return AccountToStore(replace(proof, slots=tuple(slots)), fields)
 
     slots = sorted(proof.slots, key=lambda slot: slot.path.key)
-    slots_gas = rules.room - gas_of(part(()), rules)
+    slots_gas = rules.room - rough_gas(part(()), rules)
     first, *others = pack(
         slots, lambda group: build([part(group)]), slots_gas, lambda _: rules.new_slot + SLOT_GAS
     )

@@ -73,7 +73,7 @@ def accumulated_section(
     return b"".join(words)
 
 
-def slot_of_hop(number: int) -> int:
+def history_slot(number: int) -> int:
     """The slot of the history contract that holds the block's hash, until the ring is full."""
     return number % HISTORY_RING
 
@@ -94,7 +94,7 @@ def prove_call(sections: Sequence[bytes]) -> bytes:
     return PROVE_SELECTOR + b"".join(sections)
 
 
-def leaf_of(header: Header) -> bytes:
+def block_leaf(header: Header) -> bytes:
     """The leaf that the registry stores for an accumulated block."""
     numbers = number_word(header.number) + number_word(header.timestamp)
     return keccak256(numbers + header.hash + header.state_root)

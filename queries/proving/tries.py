@@ -23,7 +23,7 @@ from queries.proving.errors import (
     ArgumentMalformedError,
     NodeHashMismatchError,
     NodeMalformedError,
-    NodeMissing,
+    NodeMissingError,
     NodeNotCanonicalError,
     NodeOutOfOrderError,
     NodeSurplusError,
@@ -272,7 +272,7 @@ def _node_of_hash(
 ) -> Node:
     """Decode the proof's next node, which must have the hash in `reference`."""
     if count == len(proof):
-        raise NodeMissing(f"the proof ends after {count} nodes, before 0x{reference.hex()}")
+        raise NodeMissingError(f"the proof ends after {count} nodes, before 0x{reference.hex()}")
     encoded = proof[count]
     cached = checked_nodes.get(reference)
     if cached is not None and cached[0] == encoded:

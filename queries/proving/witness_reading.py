@@ -15,7 +15,7 @@ from queries.proving.accounts import (
     encode_account,
     encode_slot_value,
 )
-from queries.proving.errors import WitnessMalformed
+from queries.proving.errors import WitnessMalformedError
 from queries.proving.keccak import (
     EMPTY_CODE_HASH,
     EMPTY_TRIE_ROOT,
@@ -143,12 +143,12 @@ def _read_storage(
 def _check_ascending(paths: Sequence[str]) -> None:
     for index, (previous, path) in enumerate(pairwise(paths), 1):
         if path <= previous:
-            raise WitnessMalformed(f"key {index} is not greater than the one before")
+            raise WitnessMalformedError(f"key {index} is not greater than the one before")
 
 
 def _check_length(length: int, limit: int = HASH_BYTES) -> int:
     if length > limit:
-        raise WitnessMalformed(f"a number has {length} bytes, more than {limit}")
+        raise WitnessMalformedError(f"a number has {length} bytes, more than {limit}")
     return length
 
 
@@ -180,7 +180,7 @@ class _Walk:
     def _descend(self, keys: range, depth: int) -> bytes:
         """Rebuild a node one recursion level further down."""
         if self.source.level == _MAX_DEPTH:
-            raise WitnessMalformed(f"the witness nests deeper than {_MAX_DEPTH} levels")
+            raise WitnessMalformedError(f"the witness nests deeper than {_MAX_DEPTH} levels")
         self.source.level += 1
         node = self._node(keys, depth)
         self.source.level -= 1
@@ -189,7 +189,7 @@ class _Walk:
     def _node(self, keys: range, depth: int) -> bytes:
         """Rebuild the node above these keys, which share `depth` nibbles."""
         if depth > KEY_DIGITS:
-            raise WitnessMalformed(f"a node is at depth {depth} of {KEY_DIGITS}")
+            raise WitnessMalformedError(f"a node is at depth {depth} of {KEY_DIGITS}")
         kind = self.source.number(1)
         if kind <= NodeKind.MIXED:
             return self._branch(kind, keys, depth)
@@ -203,17 +203,19 @@ class _Walk:
         }
         rebuild = rebuilders.get(kind)
         if rebuild is None:
-            raise WitnessMalformed(f"{kind} is not a kind of node")
+            raise WitnessMalformedError(f"{kind} is not a kind of node")
         return rebuild(keys, depth)
 
     def _chain(self, keys: range, depth: int) -> bytes:
         """Rebuild the path of a single key, from its last node upwards."""
         if len(keys) != 1:
-            raise WitnessMalformed(f"a chain has {len(keys)} keys")
+            raise WitnessMalformedError(f"a chain has {len(keys)} keys")
         path = self.paths[keys[0]]
         level_depth = self.source.number(1)
         if level_depth <= depth:
-            raise WitnessMalformed(f"a chain that begins at depth {depth} ends at {level_depth}")
+            raise WitnessMalformedError(
+                f"a chain that begins at depth {depth} ends at {level_depth}"
+            )
         node = self._descend(keys, level_depth)
         while level_depth > depth:
             kind = self.source.number(1)
@@ -224,11 +226,13 @@ class _Walk:
             elif kind == NodeKind.PASS:
                 nibbles = self.source.number(1)
                 if nibbles > level_depth - depth:
-                    raise WitnessMalformed(f"an extension of {nibbles} nibbles above {level_depth}")
+                    raise WitnessMalformedError(
+                        f"an extension of {nibbles} nibbles above {level_depth}"
+                    )
                 level_depth -= nibbles
                 node = Extension(path[level_depth : level_depth + nibbles], child).encode()
             else:
-                raise WitnessMalformed(f"{kind} is not a kind of inner node")
+                raise WitnessMalformedError(f"{kind} is not a kind of inner node")
         return node
 
     def _branch_above(self, kind: int, own_nibble: int, child: bytes) -> bytes:
@@ -247,7 +251,7 @@ class _Walk:
 
     def _branch(self, kind: int, keys: range, depth: int) -> bytes:
         if depth == KEY_DIGITS:
-            raise WitnessMalformed("a branch is below the last nibble of the keys")
+            raise WitnessMalformedError("a branch is below the last nibble of the keys")
         present_mask, embedded_mask = self._masks(kind)
         children = []
         for nibble in range(16):
@@ -273,7 +277,7 @@ class _Walk:
         key_path = self.paths[self._chosen_key(keys)]
         nibbles = self._read_nibble_count(depth)
         if not nibbles:
-            raise WitnessMalformed(f"an extension of no nibbles at depth {depth}")
+            raise WitnessMalformedError(f"an extension of no nibbles at depth {depth}")
         path = key_path[depth : depth + nibbles]
         matching_keys = self._matching(keys, depth, path)
         self._mark_absent(range(keys.start, matching_keys.start))
@@ -310,13 +314,13 @@ class _Walk:
     def _chosen_key(self, keys: range) -> int:
         offset = self.source.number(2)
         if offset >= len(keys):
-            raise WitnessMalformed(f"key {offset} of {len(keys)} does not exist")
+            raise WitnessMalformedError(f"key {offset} of {len(keys)} does not exist")
         return keys[offset]
 
     def _read_nibble_count(self, depth: int) -> int:
         nibbles = self.source.number(1)
         if depth + nibbles > KEY_DIGITS:
-            raise WitnessMalformed(f"an extension of {nibbles} nibbles below {depth}")
+            raise WitnessMalformedError(f"an extension of {nibbles} nibbles below {depth}")
         return nibbles
 
     def _foreign_path(self, keys: range, depth: int, nibbles: int) -> str:
@@ -325,7 +329,7 @@ class _Walk:
         path = digits[len(digits) - nibbles :]
         for key in keys:
             if self.paths[key].startswith(path, depth):
-                raise WitnessMalformed(f"key {key} is on the path, so it cannot be absent")
+                raise WitnessMalformedError(f"key {key} is on the path, so it cannot be absent")
         self._mark_absent(keys)
         return path
 
@@ -333,7 +337,7 @@ class _Walk:
         prefix = self.source.number(1)
         length = prefix - _LIST_PREFIX
         if not 0 < length < HASH_BYTES - 1:
-            raise WitnessMalformed("an embedded node is not a list of less than 32 bytes")
+            raise WitnessMalformedError("an embedded node is not a list of less than 32 bytes")
         return bytes((prefix,)) + self.source.take(length)
 
     def _mark_absent(self, keys: range) -> None:

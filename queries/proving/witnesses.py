@@ -19,7 +19,7 @@ from functools import partial
 from itertools import groupby
 
 from queries.proving.accounts import AccountProof, AccountState, SlotProof
-from queries.proving.errors import ArgumentMalformedError, WitnessMalformed
+from queries.proving.errors import ArgumentMalformedError, WitnessMalformedError
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, HASH_BYTES, number_word
 from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf, Node
 
@@ -54,7 +54,7 @@ HAS_CODE = 0x80
 
 
 @dataclass(frozen=True, slots=True)
-class AccountRequest:
+class AccountToStore:
     """A checked proof, and the account fields to store. All slots of the proof are stored."""
 
     proof: AccountProof
@@ -87,7 +87,7 @@ class WitnessBytes:
     def take(self, length: int) -> bytes:
         end = self.position + length
         if end > len(self.content):
-            raise WitnessMalformed(
+            raise WitnessMalformedError(
                 f"the witness ends at byte {len(self.content)}, inside an item up to byte {end}"
             )
         content = self.content[self.position : end]
@@ -112,7 +112,7 @@ class _Key:
     leaf_value: Callable[[], bytes]
 
 
-def build_witness(requests: Sequence[AccountRequest]) -> bytes:
+def build_witness(requests: Sequence[AccountToStore]) -> bytes:
     """Encode the witness of these accounts and their slots, which share a state root."""
     if not requests:
         raise ArgumentMalformedError("a witness of no accounts")
@@ -133,7 +133,7 @@ def build_witness(requests: Sequence[AccountRequest]) -> bytes:
     return b"".join((_encode_count(len(ordered)), *map(_encode_request, ordered), nodes))
 
 
-def _encode_request(request: AccountRequest) -> bytes:
+def _encode_request(request: AccountToStore) -> bytes:
     proof = request.proof
     name = proof.address_hash if proof.address is None else proof.address
     slots = [number_word(slot.slot) for slot in _sorted_slots(proof)]

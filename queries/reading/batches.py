@@ -15,10 +15,10 @@ from django.db.models.functions import Concat
 
 from accounts.models import Account
 from queries.database import bulk_sql
-from queries.facts import account_fields, header_names, shown_values
+from queries.facts import account_fields, display_values, header_names
 from queries.ids import is_batch_id
 from queries.models import Batch, Query
-from queries.reading.pagination import Cursor, Slice, slice_of
+from queries.reading.pagination import Cursor, Page, read_page
 from queries.reading.view_models import (
     BatchView,
     ErrorView,
@@ -28,7 +28,7 @@ from queries.reading.view_models import (
     StepView,
     ValueView,
 )
-from queries.statuses import ENDED, BatchStatus, StepName, StepStatus
+from queries.statuses import ENDED_STATUSES, BatchStatus, StepName, StepStatus
 from queries.wait_reasons import Reason, WaitCode
 
 # Provers poll each chain more often.
@@ -48,7 +48,7 @@ _JOB_REASON = """
 
 _WAIT_COLUMNS = ("lease_token", "waits_for", "wait_code")
 
-_PROVER_SEEN = "SELECT MAX(looked_at) FROM queries_chainrecord"
+_PROVER_SEEN = "SELECT MAX(polled_at) FROM queries_chainrecord"
 
 _READ_AT = "CURRENT_TIMESTAMP"
 
@@ -70,7 +70,7 @@ JOB_REASON = Concat("job__wait_code", Value(" "), "job__waits_for", output_field
 
 def waits_for(row: Batch | SimpleNamespace) -> Reason | None:
     """Why the batch waits, if it does. The row needs `_WAIT_COLUMNS` and `_WAIT_ANNOTATIONS`."""
-    if row.status in ENDED:
+    if row.status in ENDED_STATUSES:
         return None
     read = vars(row)
     reason = parse_reason(read["job_reason"]) or parse_reason(f"{row.wait_code} {row.waits_for}")
@@ -120,8 +120,12 @@ _QUERY_COLUMNS = (
 )  # fmt: skip
 
 _QUERY_CONVERTERS: dict[str, bulk_sql.Convert] = {
-    **{name: bulk_sql.time for name in _QUERY_COLUMNS if name.endswith(("_began", "_completed"))},
-    **dict.fromkeys(("values", "slots", "slot_values", "spelling"), bulk_sql.from_json),
+    **{
+        name: bulk_sql.parse_time
+        for name in _QUERY_COLUMNS
+        if name.endswith(("_began", "_completed"))
+    },
+    **dict.fromkeys(("values", "slots", "slot_values", "spelling"), bulk_sql.parse_json),
 }
 
 _BATCH = bulk_sql.select(
@@ -148,49 +152,49 @@ _TRANSACTIONS = bulk_sql.select(
 )
 
 
-def batch(batch_id: str) -> BatchView | None:
+def batch_view(batch_id: str) -> BatchView | None:
     """The batch, read in one statement by its primary key."""
     if not is_batch_id(batch_id):
         return None
     names = (*_BATCH_COLUMNS, *_WAIT_ANNOTATIONS)
-    times = dict.fromkeys(("submitted", "ended", "prover_seen", "read_at"), bulk_sql.time)
-    rows = bulk_sql.raw_rows(_BATCH, (batch_id,), names, times)
+    times = dict.fromkeys(("submitted", "ended", "prover_seen", "read_at"), bulk_sql.parse_time)
+    rows = bulk_sql.fetch_rows(_BATCH, (batch_id,), names, times)
     return _batch_view(rows[0]) if rows else None
 
 
-def is_own(account: Account, batch_id: str) -> bool:
+def owns_batch(account: Account, batch_id: str) -> bool:
     return Batch.objects.filter(pk=batch_id, owner=account).exists()
 
 
-def batches_of(
-    owner: Account, *, status: BatchStatus | None, before: str | None, most: int
-) -> Slice[BatchView]:
+def owned_batches(
+    owner: Account, *, status: BatchStatus | None, before: str | None, limit: int
+) -> Page[BatchView]:
     """A page of the account's batches, newest first; `before` is the cursor of that page."""
     rows = Batch.objects.filter(owner=owner)
     if status is not None:
         rows = rows.filter(status=status)
     rows = rows.only(*_BATCH_COLUMNS).annotate(**_WAIT_ANNOTATIONS)
-    return slice_of(rows, ("id",), Cursor((before,)) if before else None, most, _batch_view)
+    return read_page(rows, ("id",), Cursor((before,)) if before else None, limit, _batch_view)
 
 
-def queries_of(batch: BatchView, *, first: int, most: int) -> QueryPage:
+def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
     """A page of the batch's queries from the place `first` on, with their transactions."""
     names = (*_QUERY_COLUMNS, "job_reason")
-    rows = bulk_sql.raw_rows(_QUERIES, (batch.id, first, most + 1), names, _QUERY_CONVERTERS)
+    rows = bulk_sql.fetch_rows(_QUERIES, (batch.id, first, limit + 1), names, _QUERY_CONVERTERS)
     queries = query_views(rows, batch)
-    return QueryPage(queries[:most], queries[most].place if len(queries) > most else None)
+    return QueryPage(queries[:limit], queries[limit].place if len(queries) > limit else None)
 
 
-def query_progress(batch: BatchView, *, first: int, most: int) -> list[QueryProgress]:
+def query_progress(batch: BatchView, *, first: int, limit: int) -> list[QueryProgress]:
     """The progress of the batch's queries from the place `first` on."""
     names = ("place", "is_account_query", "completed")
-    times = {"completed": bulk_sql.time}
-    rows = bulk_sql.raw_rows(_PROGRESS, (batch.id, first, most), names, times)
+    times = {"completed": bulk_sql.parse_time}
+    rows = bulk_sql.fetch_rows(_PROGRESS, (batch.id, first, limit), names, times)
     return [QueryProgress(row.place, bool(row.is_account_query), row.completed) for row in rows]
 
 
-def query_at(batch: BatchView, place: int) -> QueryView | None:
-    queries = queries_of(batch, first=place, most=1).queries
+def find_query(batch: BatchView, place: int) -> QueryView | None:
+    queries = query_page(batch, first=place, limit=1).queries
     return queries[0] if queries and queries[0].place == place else None
 
 
@@ -211,8 +215,8 @@ def read_transactions(rows: Iterable[Row]) -> Mapping[int, SimpleNamespace]:
     """The transactions of the rows, by key; hundreds of queries share a transaction."""
     ids = {getattr(row, column) for row in rows for column in _TRANSACTION_KEYS.values()} - {None}
     statement = _TRANSACTIONS.format(", ".join(["%s"] * len(ids)))
-    names, converters = _TRANSACTION_COLUMNS, {"hashes": bulk_sql.from_json}
-    sent = bulk_sql.raw_rows(statement, tuple(ids), names, converters) if ids else []
+    names, converters = _TRANSACTION_COLUMNS, {"hashes": bulk_sql.parse_json}
+    sent = bulk_sql.fetch_rows(statement, tuple(ids), names, converters) if ids else []
     return {transaction.id: transaction for transaction in sent}
 
 
@@ -241,7 +245,7 @@ def _error_view(row: Batch | SimpleNamespace) -> ErrorView | None:
 def query_view(
     row: Row, sent: Mapping[int, SimpleNamespace], *, done: bool, error: ErrorView | None = None
 ) -> QueryView:
-    words = shown_values({**(row.values or {}), **(row.slot_values or {})}) if done else {}
+    words = display_values({**(row.values or {}), **(row.slot_values or {})}) if done else {}
     slots, key = tuple(f"0x{slot}" for slot in row.slots), row.name or row.account
     chain, accounts = row.spelling or (str(row.source), {key: None} if key else {})
     return QueryView(
@@ -310,8 +314,8 @@ def _sent_to_registry(row: Row, sent: Mapping[int, SimpleNamespace]) -> str:
 STATUSES = tuple(BatchStatus.values)
 
 _LIST_COLUMNS = (
-    "id", "status", "destination", "fee", "spent", "submitted", "ended", "asked_queries",
-    "asked_blocks",
+    "id", "status", "destination", "fee", "spent", "submitted", "ended", "query_count",
+    "block_count",
 )  # fmt: skip
 
 
@@ -330,16 +334,16 @@ class ListedBatch:
     ended: datetime | None
 
 
-def batches(
-    *, status: str, destination: int | None, cursor: Cursor | None, most: int
-) -> Slice[ListedBatch]:
+def listed_batches(
+    *, status: str, destination: int | None, cursor: Cursor | None, limit: int
+) -> Page[ListedBatch]:
     """A page of batches by status and destination; each combination has its index."""
     rows = Batch.objects.only(*_LIST_COLUMNS)
     if status:
         rows = rows.filter(status=status)
     if destination is not None:
         rows = rows.filter(destination=destination)
-    return slice_of(rows, ("id",), cursor, most, _listed_batch)
+    return read_page(rows, ("id",), cursor, limit, _listed_batch)
 
 
 def _listed_batch(row: Batch) -> ListedBatch:
@@ -347,8 +351,8 @@ def _listed_batch(row: Batch) -> ListedBatch:
         row.id,
         BatchStatus(row.status),
         row.destination,
-        row.asked_queries,
-        row.asked_blocks,
+        row.query_count,
+        row.block_count,
         int(row.fee, 16),
         int(row.spent, 16),
         row.submitted,

@@ -7,19 +7,19 @@ from datetime import datetime
 from django.db.models import Case, Exists, JSONField, OuterRef, Q, QuerySet, Sum, When
 
 from queries.database.daily_counts import FACTS_OF_ROUTE
-from queries.facts import shown_values
+from queries.facts import display_values
 from queries.models import (
     BlockJob,
     DailyCount,
+    JobTransaction,
     Query,
     SentHash,
     SentTransaction,
     Share,
-    TransactionOfJob,
 )
 from queries.proving.headers import Header, HeaderField, decode_header
-from queries.proving.registry_calls import leaf_of
-from queries.reading.pagination import MAX_LISTED_SLOTS, Cursor, Slice, slice_of
+from queries.proving.registry_calls import block_leaf
+from queries.reading.pagination import MAX_LISTED_SLOTS, Cursor, Page, read_page
 from queries.reading.view_models import ValueView
 
 COLUMNS = (
@@ -41,22 +41,22 @@ class QueryLine:
     name: str
     proven: bool  # and read back
     values: tuple[ValueView, ...]
-    slots_apart: int  # number of slots whose values are left out, because they are too many
+    omitted_slots: int  # number of slots whose values are left out, because they are too many
     ended: bool
 
 
 def _query_lines(
-    rows: QuerySet[Query], columns: tuple[str, ...], cursor: Cursor | None, most: int
-) -> Slice[QueryLine]:
+    rows: QuerySet[Query], columns: tuple[str, ...], cursor: Cursor | None, limit: int
+) -> Page[QueryLine]:
     """A page of queries. The slots of queries with many slots are not read."""
     when_few = When(slot_count__lte=MAX_LISTED_SLOTS, then="slot_values")
     few_values = Case(when_few, output_field=JSONField())
     rows = rows.select_related("job").only(*COLUMNS).annotate(few_slot_values=few_values)
-    return slice_of(rows, columns, cursor, most, _query_line)
+    return read_page(rows, columns, cursor, limit, _query_line)
 
 
 def _query_line(row: Query) -> QueryLine:
-    words = shown_values({**(row.values or {}), **(vars(row)["few_slot_values"] or {})})
+    words = display_values({**(row.values or {}), **(vars(row)["few_slot_values"] or {})})
     return QueryLine(
         batch=row.batch_id,
         place=row.place,
@@ -67,7 +67,7 @@ def _query_line(row: Query) -> QueryLine:
         name=row.name,
         proven=row.values is not None,
         values=tuple(ValueView(name, word) for name, word in words.items()),
-        slots_apart=row.slot_count if row.slot_count > MAX_LISTED_SLOTS else 0,
+        omitted_slots=row.slot_count if row.slot_count > MAX_LISTED_SLOTS else 0,
         ended=row.ended,
     )
 
@@ -118,7 +118,7 @@ class BlockView:
     is_open: bool = True  # a query waits for a fact of it, or was just submitted
 
 
-def block(chain: int, number: int) -> BlockView:
+def block_view(chain: int, number: int) -> BlockView:
     """Read the block's jobs and the transactions that proved its header, in two statements."""
     completed = Query.objects.filter(job=OuterRef("pk"), header_accumulated_completed__isnull=False)
     jobs = list(
@@ -142,13 +142,13 @@ def block(chain: int, number: int) -> BlockView:
             )
             for job in jobs
         ),
-        is_open=not jobs or any(job.look_again for job in jobs),
+        is_open=not jobs or any(job.due_at for job in jobs),
     )
 
 
-def queries_of_block(chain: int, number: int, cursor: Cursor | None, most: int) -> Slice[QueryLine]:
+def queries_of_block(chain: int, number: int, cursor: Cursor | None, limit: int) -> Page[QueryLine]:
     rows = Query.objects.filter(source=chain, block=number)
-    return _query_lines(rows, ("id",), cursor, most)
+    return _query_lines(rows, ("id",), cursor, limit)
 
 
 def _header_transactions(jobs: Iterable[BlockJob]) -> Mapping[int, str]:
@@ -156,7 +156,7 @@ def _header_transactions(jobs: Iterable[BlockJob]) -> Mapping[int, str]:
     keys = [job.pk for job in jobs]
     if not keys:
         return {}
-    rows = TransactionOfJob.objects.filter(
+    rows = JobTransaction.objects.filter(
         job__in=keys, proves_header=True, transaction__succeeded=True
     )
     return dict(rows.order_by("-pk").values_list("job", "transaction__mined_hash"))
@@ -168,13 +168,13 @@ def _header_view(header: Header) -> HeaderView:
         parent=f"0x{header.parent_hash.hex()}",
         timestamp=header.timestamp,
         state_root=f"0x{header.state_root.hex()}",
-        leaf=f"0x{leaf_of(header).hex()}",
+        leaf=f"0x{block_leaf(header).hex()}",
         fields=tuple(
             FieldView(
                 field.name, f"0x{header.payload(field).hex()}", f"0x{header.word(field).hex()}"
             )
             for field in HeaderField
-            if header.has(field)
+            if header.has_field(field)
         ),
     )
 
@@ -200,7 +200,7 @@ class Balance:
     wei: int
 
 
-def account(address: str, chains: Iterable[int]) -> AccountView:
+def account_view(address: str, chains: Iterable[int]) -> AccountView:
     """Read the newest query of the address and the names of the newest ones, in two statements."""
     facts = _fact_rows(address)
     has_facts = {f"on_{chain}": Exists(facts.filter(source=chain)) for chain in chains}
@@ -214,13 +214,13 @@ def account(address: str, chains: Iterable[int]) -> AccountView:
     return AccountView(address, fact_chains, newest["source"], names)
 
 
-def facts_of(address: str, chain: int, cursor: Cursor | None, most: int) -> Slice[QueryLine]:
+def account_queries(address: str, chain: int, cursor: Cursor | None, limit: int) -> Page[QueryLine]:
     """A page of the address's queries with values, newest block first."""
     rows = _fact_rows(address).filter(source=chain)
-    return _query_lines(rows, ("block", "id"), cursor, most)
+    return _query_lines(rows, ("block", "id"), cursor, limit)
 
 
-def balances_of(address: str, chain: int) -> tuple[Balance, ...]:
+def account_balances(address: str, chain: int) -> tuple[Balance, ...]:
     """The balances among the newest facts, oldest block first."""
     rows = _fact_rows(address).filter(source=chain).order_by("-block", "-id")
     balances = {
@@ -245,7 +245,7 @@ class ServedBlock:
 
     source: int
     number: int
-    brought_header: bool
+    proves_header: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,14 +275,14 @@ class TransactionView:
     data_fee: int
     cost: int | None
     signed: datetime
-    prepares: bool
+    is_preparation: bool
     hops: int  # to earlier blocks
     blocks: tuple[ServedBlock, ...]
     batches: tuple[ServedBatch, ...]
     more_batches: int
 
 
-def transaction(chain: int, transaction_hash: str) -> TransactionView | None:
+def transaction_view(chain: int, transaction_hash: str) -> TransactionView | None:
     """Find the transaction by one of its hashes, in lower case. Takes three statements."""
     match = (
         SentHash.objects.filter(hash=transaction_hash, transaction__chain=chain)
@@ -294,12 +294,12 @@ def transaction(chain: int, transaction_hash: str) -> TransactionView | None:
 
 
 def queries_of_transaction(
-    transaction: TransactionView, cursor: Cursor | None, most: int
-) -> Slice[QueryLine]:
+    transaction: TransactionView, cursor: Cursor | None, limit: int
+) -> Page[QueryLine]:
     """A page of the account and header queries that the transaction proved."""
     header_queries = Q(header_transaction=transaction.key, account="", name="")
     rows = Query.objects.filter(Q(account_transaction=transaction.key) | header_queries)
-    return _query_lines(rows, ("id",), cursor, most)
+    return _query_lines(rows, ("id",), cursor, limit)
 
 
 def _sent_transaction_view(row: SentTransaction) -> TransactionView:
@@ -308,7 +308,7 @@ def _sent_transaction_view(row: SentTransaction) -> TransactionView:
     price = int(row.gas_price, 16) if is_mined and row.gas_price else None
     data_fee = int(row.data_fee, 16) if is_mined and row.data_fee else 0
     cost = None if price is None else (row.gas_used or 0) * price + data_fee
-    jobs = TransactionOfJob.objects.filter(transaction=row).order_by("job_id")
+    jobs = JobTransaction.objects.filter(transaction=row).order_by("job_id")
     blocks = jobs.values_list("job__source", "job__block", "proves_header")[:MAX_JOBS]
     batches = _served_batches(row)
     return TransactionView(
@@ -327,7 +327,7 @@ def _sent_transaction_view(row: SentTransaction) -> TransactionView:
         data_fee=data_fee,
         cost=cost,
         signed=row.signed,
-        prepares=row.prepares,
+        is_preparation=row.is_preparation,
         hops=row.hops,
         blocks=tuple(ServedBlock(*block) for block in blocks),
         batches=batches[:MAX_BATCHES],
@@ -337,18 +337,18 @@ def _sent_transaction_view(row: SentTransaction) -> TransactionView:
 
 def _status_and_mark(row: SentTransaction) -> tuple[str, str]:
     if row.mined_block is None:
-        if row.settled:
+        if row.confirmed:
             return "never mined: another transaction used its nonce", "rejected"
         return ("sent, not mined yet" if row.sent else "signed, not sent yet"), "moving"
     if row.succeeded is False:
         return "mined, and failed", "rejected"
-    return ("mined and confirmed" if row.settled else "mined, being confirmed"), "proven"
+    return ("mined and confirmed" if row.confirmed else "mined, being confirmed"), "proven"
 
 
 def _served_batches(row: SentTransaction) -> tuple[ServedBatch, ...]:
     shares = Share.objects.filter(transaction=row).order_by("batch")
     return tuple(
-        ServedBatch(batch, int(paid, 16) if paid and row.settled else None)
+        ServedBatch(batch, int(paid, 16) if paid and row.confirmed else None)
         for batch, paid in shares.values_list("batch", "paid")
     )
 
@@ -376,7 +376,7 @@ class JobLine:
     is_open: bool  # a query waits for a fact of it
 
 
-def record_of(source: int, destination: int) -> RecordView:
+def route_record(source: int, destination: int) -> RecordView:
     """Count in two statements. A closed job has a block hash only if something was proven."""
     rows = BlockJob.objects.filter(source=source, destination=destination).exclude(block_hash="")
     blocks = rows.order_by("-block")[: MAX_COUNT + 1].count()
@@ -397,18 +397,14 @@ def facts_by_route() -> Mapping[tuple[int, int], int]:
 
 
 def blocks_of_registry(
-    source: int, destination: int, cursor: Cursor | None, most: int
-) -> Slice[JobLine]:
+    source: int, destination: int, cursor: Cursor | None, limit: int
+) -> Page[JobLine]:
     rows = BlockJob.objects.filter(source=source, destination=destination)
-    return slice_of(
-        rows.only("source", "block", "block_hash", "look_again"),
-        ("block",),
-        cursor,
-        most,
-        _job_line,
+    return read_page(
+        rows.only("source", "block", "block_hash", "due_at"), ("block",), cursor, limit, _job_line
     )
 
 
 def _job_line(row: BlockJob) -> JobLine:
     block_hash = f"0x{row.block_hash}" if row.block_hash else ""
-    return JobLine(row.source, row.block, block_hash, row.look_again is not None)
+    return JobLine(row.source, row.block, block_hash, row.due_at is not None)

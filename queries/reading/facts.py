@@ -14,7 +14,7 @@ from queries.models import Batch, BlockJob, Query
 from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
 from queries.reading.batches import query_view, read_transactions
-from queries.reading.pagination import Cursor, key_chunks, slice_of
+from queries.reading.pagination import Cursor, key_chunks, read_page
 from queries.reading.view_models import QueryView
 from queries.statuses import BatchStatus
 
@@ -46,7 +46,7 @@ class ProvenFact:
     proven: datetime
 
 
-def facts_of(query: QueryView, destination: int) -> tuple[FactView, ...]:
+def query_facts(query: QueryView, destination: int) -> tuple[FactView, ...]:
     """The query's facts, in a fixed order; none before the batch is DONE."""
     words = {value.name: value.word for value in query.values}
     if not words:
@@ -68,7 +68,7 @@ def facts_of(query: QueryView, destination: int) -> tuple[FactView, ...]:
     )
 
 
-def proven_facts_of(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
+def proven_facts(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
     """The facts of these queries, given by key and slot count, if their batches are DONE."""
     # The status is not part of the statement, because SQLite would scan all DONE batches.
     rows = Query.objects.select_related("batch", "job").defer(
@@ -86,7 +86,7 @@ def _row_facts(rows: list[Query]) -> Iterator[ProvenFact]:
         view = query_view(row, sent, done=True)
         step = view.steps[-1]
         transaction_hash = step.transaction_hash or view.steps[-2].transaction_hash
-        for fact in facts_of(view, row.batch.destination):
+        for fact in query_facts(view, row.batch.destination):
             yield ProvenFact(
                 fact,
                 f"0x{row.job.block_hash}" if row.job and row.job.block_hash else "",
@@ -95,37 +95,37 @@ def _row_facts(rows: list[Query]) -> Iterator[ProvenFact]:
             )
 
 
-def facts_of_batch(batch_id: str) -> Iterator[ProvenFact]:
+def read_batch_facts(batch_id: str) -> Iterator[ProvenFact]:
     """The batch's facts, in the order of the request."""
     rows = Query.objects.filter(batch=batch_id, batch__status=BatchStatus.DONE)
-    return proven_facts_of(rows.order_by("pk").values_list("pk", "slot_count"))
+    return proven_facts(rows.order_by("pk").values_list("pk", "slot_count"))
 
 
-MOST_QUERIES = 1_000
-MOST_FACTS = 5_000  # and the rest of the last query
+MAX_QUERIES = 1_000
+MAX_FACTS = 5_000  # and the rest of the last query
 KEY = ("block", "id")
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class FactPage:
     """A file's facts; `older` is the cursor of the next file, or empty."""
 
     facts: Iterator[ProvenFact]
     older: str
 
 
-def of_account(address: str, chain: int, cursor: Cursor | None) -> Portion:
+def account_fact_page(address: str, chain: int, cursor: Cursor | None) -> FactPage:
     rows = Query.objects.filter(account=address, source=chain, values__isnull=False)
     return _portion(rows.exclude(account=""), KEY, cursor)
 
 
-def of_block(chain: int, number: int, cursor: Cursor | None) -> Portion:
+def block_fact_page(chain: int, number: int, cursor: Cursor | None) -> FactPage:
     """Ordered by id alone, because all queries have the same block."""
     by_id = Cursor(cursor.key[1:]) if cursor else None
     return _portion(Query.objects.filter(source=chain, block=number), KEY[1:], by_id)
 
 
-def of_registry(source: int, destination: int, cursor: Cursor | None) -> Portion:
+def registry_fact_page(source: int, destination: int, cursor: Cursor | None) -> FactPage:
     """The source's queries, from the newest block on that has a job for the destination."""
     jobs = BlockJob.objects.filter(source=source, destination=destination).order_by("-block")
     below = jobs if cursor is None else jobs.filter(block__lte=cursor.key[0])
@@ -139,19 +139,19 @@ def _portion(
     columns: tuple[str, ...],
     cursor: Cursor | None,
     destination: int | None = None,
-) -> Portion:
+) -> FactPage:
     rows = rows.only(*KEY, "batch_id", "props", "slot_count", "header_fields")
-    page = slice_of(rows, columns, cursor, MOST_QUERIES, lambda row: row)
+    page = read_page(rows, columns, cursor, MAX_QUERIES, lambda row: row)
     batches = {row.batch_id for row in page.rows}
     done = Batch.objects.filter(pk__in=batches, status=BatchStatus.DONE)
     destinations = dict(done.values_list("pk", "destination"))
     chosen, facts, last = list[tuple[int, int]](), 0, ""
     for row in page.rows:
-        if facts >= MOST_FACTS:
-            return Portion(proven_facts_of(chosen), last)
+        if facts >= MAX_FACTS:
+            return FactPage(proven_facts(chosen), last)
         last = f"{row.block}.{row.pk}"
         if row.batch_id in destinations and destination in {None, destinations[row.batch_id]}:
             fields = row.props.bit_count() + row.header_fields.bit_count()
             facts += row.slot_count + fields
             chosen.append((row.pk, row.slot_count))
-    return Portion(proven_facts_of(chosen), last if page.older else "")
+    return FactPage(proven_facts(chosen), last if page.older else "")

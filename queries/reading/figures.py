@@ -9,7 +9,15 @@ from django.db.models import Min, OuterRef, Subquery, Sum
 
 from accounts.models import Account
 from queries.config.registries import Registry
-from queries.database.daily_counts import DONE, FACTS, GAS, LONGER, REJECTED, WITHIN, done_within
+from queries.database.daily_counts import (
+    DONE,
+    DONE_LATER,
+    DURATION_BOUNDS,
+    FACTS,
+    GAS,
+    REJECTED,
+    duration_key,
+)
 from queries.models import Batch, ChainRecord, DailyCount, NodeRecord
 
 DAYS = 30
@@ -17,7 +25,7 @@ MIN_DAYS = 7  # of a young service, so that a chart has several days
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class PeriodResults:
     """The results of a period."""
 
     done: int  # batches
@@ -26,21 +34,21 @@ class Brought:
     gas: int
 
     @property
-    def gas_of_a_fact(self) -> int | None:
+    def gas_per_fact(self) -> int | None:
         return round(self.gas / self.facts) if self.facts else None
 
 
 # Batches DONE by the upper bound of their seconds, as in a histogram; None: beyond all bounds.
-Took = Mapping[int | None, int]
+DurationCounts = Mapping[int | None, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """The results of all time, and of the last days."""
 
-    whole: Brought
-    days: Mapping[date, Brought]  # UTC days, oldest first
-    took: Took  # in these days
+    whole: PeriodResults
+    days: Mapping[date, PeriodResults]  # UTC days, oldest first
+    took: DurationCounts  # in these days
 
     @property
     def empty(self) -> bool:
@@ -62,12 +70,15 @@ def figures(today: date) -> Figures:
         },
         took={
             bound: sum(day_counts.get(name, 0) for day_counts in counts.values())
-            for bound, name in [*((s, done_within(s)) for s in WITHIN), (None, LONGER)]
+            for bound, name in [
+                *((s, duration_key(s)) for s in DURATION_BOUNDS),
+                (None, DONE_LATER),
+            ]
         },
     )
 
 
-def within_which(took: Took, share: float) -> int | None:
+def duration_bound(took: DurationCounts, share: float) -> int | None:
     """The bound within which that share of the batches was DONE; None: beyond all bounds."""
     needed, reached = share * sum(took.values()), 0
     for bound, batches in took.items():
@@ -77,8 +88,8 @@ def within_which(took: Took, share: float) -> int | None:
     return None
 
 
-def _results(counts: Mapping[str, int]) -> Brought:
-    return Brought(*(counts.get(what, 0) for what in (DONE, REJECTED, FACTS, GAS)))
+def _results(counts: Mapping[str, int]) -> PeriodResults:
+    return PeriodResults(*(counts.get(what, 0) for what in (DONE, REJECTED, FACTS, GAS)))
 
 
 def _daily_counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
@@ -90,7 +101,7 @@ def _daily_counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
 
 
 # Databases cannot add amounts of 256 bits, so this many are read and added here.
-MOST_ADDED = 1_000
+MAX_SUMMED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +118,18 @@ class Spending:
     """An account's spending by destination, because chains have different currencies."""
 
     chains: tuple[ChainSpending, ...]
-    whole: bool  # otherwise only of the newest `MOST_ADDED` batches
+    whole: bool  # otherwise only of the newest `MAX_SUMMED` batches
 
 
-def spending_of(owner: Account) -> Spending:
+def account_spending(owner: Account) -> Spending:
     """Read in one statement, by an index from the newest batch on."""
     rows = Batch.objects.filter(owner=owner).order_by("-pk")
-    newest = list(rows.values_list("destination", "spent")[: MOST_ADDED + 1])
+    newest = list(rows.values_list("destination", "spent")[: MAX_SUMMED + 1])
     amounts = defaultdict[int, list[int]](list)
-    for destination, spent in newest[:MOST_ADDED]:
+    for destination, spent in newest[:MAX_SUMMED]:
         amounts[destination].append(int(spent, 16))
     chains = (ChainSpending(chain, len(wei), sum(wei)) for chain, wei in amounts.items())
-    return Spending(tuple(chains), whole=len(newest) <= MOST_ADDED)
+    return Spending(tuple(chains), whole=len(newest) <= MAX_SUMMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +146,7 @@ class HeadView:
     state_horizons: Mapping[str, int]
 
 
-def heads_of(chains: Collection[int]) -> Mapping[int, HeadView]:
+def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
     """By chain, read in one statement; without chains whose head no prover has seen yet."""
     nodes = NodeRecord.objects.filter(chain=OuterRef("chain"), proof_window__isnull=False)
     best = nodes.order_by("-proof_window").values("proof_window")[:1]

@@ -13,28 +13,38 @@ from typing import Any
 from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Sum, Value, When
 from ulid import ULID
 
-from queries.chain.errors import NodesLimited, NodesRefuse, NodesUnreachable
+from queries.chain.errors import NodesLimitedError, NodesRefuseError, NodesUnreachableError
 from queries.database.clock import shared_now
-from queries.database.daily_counts import DONE, FACTS, LONGER, REJECTED, TOOK, WITHIN, done_within
+from queries.database.daily_counts import (
+    DONE,
+    DONE_LATER,
+    DONE_SECONDS,
+    DURATION_BOUNDS,
+    FACTS,
+    REJECTED,
+    duration_key,
+)
 from queries.models import (
     Batch,
     BlockJob,
     ChainCost,
     ChainRecord,
     DailyCount,
+    JobTransaction,
     NodeRecord,
     SentTransaction,
-    TransactionOfJob,
     WebhookDelivery,
 )
 from queries.reading.chain_objects import facts_by_route
-from queries.statuses import ENDED, BatchStatus
-from queries.transactions.budget import gone_in_a_day
+from queries.statuses import ENDED_STATUSES, BatchStatus
+from queries.transactions.budget import spent_in_24_hours
 
 # Before all due times. Databases use the index for "later than", and would not for "not null".
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 WAITS_FOR_NODES = Q(
-    wait_code__in=[error.code for error in (NodesUnreachable, NodesLimited, NodesRefuse)]
+    wait_code__in=[
+        error.code for error in (NodesUnreachableError, NodesLimitedError, NodesRefuseError)
+    ]
 )
 COUNTER_SCOPE = "Counted over all servers and provers since the database began."
 QUEUES = {
@@ -79,10 +89,10 @@ def _unlabelled(value: float) -> list[Sample]:
     return [Sample(value, {})]
 
 
-def metrics(chains: Collection[int], most_a_day: Mapping[int, int]) -> list[Metric]:
+def metrics(chains: Collection[int], daily_budget: Mapping[int, int]) -> list[Metric]:
     """All metrics of these chains, which are the configured ones.
 
-    `most_a_day`: the daily budget in wei, of chains that have one.
+    `daily_budget`: the daily budget in wei, of chains that have one.
     """
     now = shared_now()
     return [
@@ -91,14 +101,14 @@ def metrics(chains: Collection[int], most_a_day: Mapping[int, int]) -> list[Metr
         *_queues(now),
         *_ended(),
         *_transactions(now),
-        *_chains(chains, most_a_day, now),
+        *_chains(chains, daily_budget, now),
         *_nodes(chains, now),
     ]
 
 
 def _open_batches(now: datetime) -> Iterator[Metric]:
     """The age comes from the ids, which begin with the time of submission."""
-    statuses = [status for status in BatchStatus if status not in ENDED]
+    statuses = [status for status in BatchStatus if status not in ENDED_STATUSES]
     rows = Batch.objects.filter(status__in=statuses).values_list("status")
     counted = list(rows.annotate(Count("pk"), first=Min("pk")).order_by())
     firsts = [first for _, _, first in counted if first]
@@ -113,8 +123,8 @@ def _open_batches(now: datetime) -> Iterator[Metric]:
 
 
 def _jobs() -> Iterator[Metric]:
-    rows = BlockJob.objects.filter(look_again__gt=EARLIEST)
-    sent = TransactionOfJob.objects.filter(job=OuterRef("pk"), transaction__settled=False)
+    rows = BlockJob.objects.filter(due_at__gt=EARLIEST)
+    sent = JobTransaction.objects.filter(job=OuterRef("pk"), transaction__confirmed=False)
     stage = Case(
         When(Exists(sent), then=Value("transaction")),
         When(header=b"", then=Value("block")),
@@ -139,7 +149,7 @@ def _jobs() -> Iterator[Metric]:
 
 
 def _queues(now: datetime) -> Iterator[Metric]:
-    free, later = Q(lease_token=""), Q(look_again__gt=now)
+    free, later = Q(lease_token=""), Q(due_at__gt=now)
     states = {
         "worked_on": ~free & Q(lease_until__gt=now),
         # Its prover stopped, and no other prover has claimed the row yet.
@@ -150,9 +160,9 @@ def _queues(now: datetime) -> Iterator[Metric]:
         "failing": free & ((later & Q(failures__gt=0)) | (~later & WAITS_FOR_NODES)),
     }
     counts = {state: Count("pk", filter=condition) for state, condition in states.items()}
-    first_due = Min("look_again", filter=states["due"])
+    first_due = Min("due_at", filter=states["due"])
     rows_of_queues = {
-        name: rows.filter(look_again__gt=EARLIEST).aggregate(**counts, first_due=first_due)
+        name: rows.filter(due_at__gt=EARLIEST).aggregate(**counts, first_due=first_due)
         for name, rows in QUEUES.items()
     }
     yield _gauge(
@@ -183,12 +193,12 @@ def _ended() -> Iterator[Metric]:
     ended = {"DONE": sums.get(DONE, 0), "REJECTED": sums.get(REJECTED, 0)}
     yield _counter("batches_ended_total", "Ended batches.", _samples("status", ended))
     samples, done = list[Sample](), 0
-    for bound in WITHIN:
-        done += sums.get(done_within(bound), 0)
+    for bound in DURATION_BOUNDS:
+        done += sums.get(duration_key(bound), 0)
         samples.append(Sample(done, {"le": bound}, "_bucket"))
-    timed = done + sums.get(LONGER, 0)
+    timed = done + sums.get(DONE_LATER, 0)
     samples.append(Sample(timed, {"le": "+Inf"}, "_bucket"))
-    samples.append(Sample(sums.get(TOOK, 0), {}, "_sum"))
+    samples.append(Sample(sums.get(DONE_SECONDS, 0), {}, "_sum"))
     samples.append(Sample(timed, {}, "_count"))
     says = f"Seconds from a batch's submission to DONE, each rounded. {COUNTER_SCOPE}"
     yield Metric("batch_duration_seconds", "histogram", says, tuple(samples))
@@ -206,7 +216,7 @@ def _ended() -> Iterator[Metric]:
 def _transactions(now: datetime) -> Iterator[Metric]:
     """Transactions that may still change, and the costs of those that cannot."""
     unmined = Q(mined_block=None)
-    rows = SentTransaction.objects.filter(settled=False).values_list("chain")
+    rows = SentTransaction.objects.filter(confirmed=False).values_list("chain")
     counted = rows.annotate(
         unmined=Count("pk", filter=unmined),
         mined=Count("pk", filter=~unmined),
@@ -236,10 +246,10 @@ def _transactions(now: datetime) -> Iterator[Metric]:
             "Transactions that can no longer change.",
             {row.chain: row.transactions for row in costs},
         ),
-        ("gas", "Gas of settled transactions.", {row.chain: row.gas for row in costs}),
+        ("gas", "Gas of confirmed transactions.", {row.chain: row.gas for row in costs}),
         (
             "spent_wei",
-            "What settled transactions cost, L1 data fees included.",
+            "What confirmed transactions cost, L1 data fees included.",
             {row.chain: int(row.spent, 16) for row in costs},
         ),
     ):
@@ -247,7 +257,7 @@ def _transactions(now: datetime) -> Iterator[Metric]:
 
 
 def _chains(
-    chains: Collection[int], most_a_day: Mapping[int, int], now: datetime
+    chains: Collection[int], daily_budget: Mapping[int, int], now: datetime
 ) -> Iterator[Metric]:
     """The state of the chains as provers saw it last."""
     rows = ChainRecord.objects.in_bulk(chains)
@@ -272,7 +282,7 @@ def _chains(
         (
             "chain_look_age_seconds",
             "Seconds since a prover last polled the chain.",
-            {row.chain: _seconds_since(row.looked_at, now) for row in polled if row.looked_at},
+            {row.chain: _seconds_since(row.polled_at, now) for row in polled if row.polled_at},
         ),
         (
             "chain_proof_window_needed_blocks",
@@ -281,11 +291,11 @@ def _chains(
         ),
         (
             "day_spent_ratio",
-            "How much of `most_a_day` is spent or reserved; from 1 on nothing new is signed.",
+            "How much of `daily_budget` is spent or reserved; from 1 on nothing new is signed.",
             {
-                row.chain: _spent_ratio(row, most_a_day[row.chain])
+                row.chain: _spent_ratio(row, daily_budget[row.chain])
                 for row in polled
-                if row.signer and most_a_day.get(row.chain)
+                if row.signer and daily_budget.get(row.chain)
             },
         ),
     ):
@@ -304,7 +314,7 @@ def _chains(
 def _spent_ratio(record: ChainRecord, budget: int) -> float:
     """The share of the daily budget that the current signer has spent or reserved."""
     sent = SentTransaction.objects.filter(chain=record.chain, sender=record.signer)
-    return gone_in_a_day(sent) / budget
+    return spent_in_24_hours(sent) / budget
 
 
 def _nodes(chains: Collection[int], now: datetime) -> Iterator[Metric]:

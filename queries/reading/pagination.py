@@ -13,7 +13,7 @@ from django.db.models import Model, Q, QuerySet
 
 Row = TypeVar("Row", bound=Model)
 View = TypeVar("View")
-GREATEST = 2**63 - 1  # the largest integer that databases store
+MAX_BIGINT = 2**63 - 1  # the largest integer that databases store
 _NUMBERS = re.compile(r"[0-9]{1,19}(\.[0-9]{1,19})?")
 
 
@@ -26,7 +26,7 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice(Generic[View]):
+class Page(Generic[View]):
     """A page of rows, newest first; `older` and `newer` are the cursors of its neighbours."""
 
     rows: tuple[View, ...]
@@ -34,34 +34,34 @@ class Slice(Generic[View]):
     newer: str = ""
 
 
-def numbers_of(text: str, count: int) -> tuple[int, ...] | None:
+def parse_cursor(text: str, count: int) -> tuple[int, ...] | None:
     """Parse a cursor of `count` numbers, such as 5186021.77; None if malformed."""
     if not _NUMBERS.fullmatch(text):
         return None
     numbers = tuple(map(int, text.split(".")))
-    return numbers if len(numbers) == count and max(numbers) <= GREATEST else None
+    return numbers if len(numbers) == count and max(numbers) <= MAX_BIGINT else None
 
 
-def slice_of(
+def read_page(
     rows: QuerySet[Row],
     columns: tuple[str, ...],
     cursor: Cursor | None,
-    most: int,
+    limit: int,
     view: Callable[[Row], View],
-) -> Slice[View]:
+) -> Page[View]:
     """Read a page in one statement, by an index on the columns."""
     backwards = cursor is not None and cursor.towards_newer
     if cursor is not None:
         rows = rows.filter(_past_cursor(columns, cursor))
     order = [column if backwards else f"-{column}" for column in columns]
-    page = list(rows.order_by(*order)[: most + 1])
-    has_more, page = len(page) > most, page[:most]
+    page = list(rows.order_by(*order)[: limit + 1])
+    has_more, page = len(page) > limit, page[:limit]
     if backwards:
         page.reverse()
     if not page:
-        return Slice(())
+        return Page(())
     first, last = (_cursor_text(row, columns) for row in (page[0], page[-1]))
-    return Slice(
+    return Page(
         tuple(map(view, page)),
         older=last if has_more or backwards else "",
         newer=first if (has_more if backwards else cursor is not None) else "",

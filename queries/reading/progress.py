@@ -16,7 +16,7 @@ from queries.wait_reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
-class StepCount:
+class StepProgress:
     """How many queries have begun a step, and how many have completed it."""
 
     name: StepName
@@ -49,7 +49,7 @@ class BlockProgress:
     timestamp: int | None
     first: int  # the place of the first query
     queries: int
-    steps: tuple[StepCount, ...]
+    steps: tuple[StepProgress, ...]
     waits_for: Reason | None
     lost: int  # queries whose facts a reorg removed
 
@@ -74,14 +74,14 @@ class Progress:
         return sum(block.lost for block in self.blocks)
 
     @property
-    def steps(self) -> tuple[StepCount, ...]:
+    def steps(self) -> tuple[StepProgress, ...]:
         return tuple(
-            reduce(StepCount.__add__, counts)
+            reduce(StepProgress.__add__, counts)
             for counts in zip(*(block.steps for block in self.blocks), strict=True)
         )
 
 
-def progress_of(batch: BatchView) -> Progress:
+def batch_progress(batch: BatchView) -> Progress:
     """Read the progress of all blocks in one statement."""
     counts = {column: Count(column) for step in StepName for column in (step.began, step.completed)}
     rows = (
@@ -100,14 +100,14 @@ def progress_of(batch: BatchView) -> Progress:
     return Progress(tuple(map(_block_progress, rows)))
 
 
-def queries_of_blocks(
-    batch: BatchView, firsts: Mapping[BlockProgress, int], *, most: int
+def block_query_pages(
+    batch: BatchView, firsts: Mapping[BlockProgress, int], *, limit: int
 ) -> Mapping[str, QueryPage]:
     """A page of each block's queries, by block key; `firsts` gives the place where it begins.
 
     The queries of a block have consecutive places, so all pages are read together.
     """
-    ranges = {block: _places(block, first, most) for block, first in firsts.items()}
+    ranges = {block: _places(block, first, limit) for block, first in firsts.items()}
     conditions = [Q(place__range=(places[0], places[-1])) for places in ranges.values() if places]
     if not conditions:
         return {}
@@ -123,9 +123,9 @@ def queries_of_blocks(
     }
 
 
-def _places(block: BlockProgress, first: int, most: int) -> range:
+def _places(block: BlockProgress, first: int, limit: int) -> range:
     first = max(first, block.first)
-    return range(first, min(first + most, block.first + block.queries))
+    return range(first, min(first + limit, block.first + block.queries))
 
 
 def _block_progress(row: Mapping[str, Any]) -> BlockProgress:
@@ -141,6 +141,8 @@ def _block_progress(row: Mapping[str, Any]) -> BlockProgress:
     )
 
 
-def _step_count(row: Mapping[str, Any], step: StepName) -> StepCount:
+def _step_count(row: Mapping[str, Any], step: StepName) -> StepProgress:
     queries = "account_queries" if step is StepName.ACCOUNT_ACCUMULATED else "queries"
-    return StepCount(step, row[f"{step.began}_count"], row[f"{step.completed}_count"], row[queries])
+    return StepProgress(
+        step, row[f"{step.began}_count"], row[f"{step.completed}_count"], row[queries]
+    )

@@ -9,34 +9,34 @@ from itertools import groupby
 from tempfile import SpooledTemporaryFile
 from typing import IO
 
-from accounts.shared.errors import Refusal
-from queries.chain.registry import missing
-from queries.config.registries import Registry, arguments
+from accounts.shared.errors import RefusalError
+from queries.chain.registry import group_facts
+from queries.config.registries import Registry, constructor_arguments
 from queries.config.routes import Routes
 from queries.facts import TIMESTAMP
-from queries.http.thread_slots import place_to_wait
+from queries.http.thread_slots import thread_slot
 from queries.models import BlockJob, Query, SentTransaction
-from queries.planning.lookups import reads_of
+from queries.planning.lookups import fact_reads
 from queries.proving.bundles import (
     BlockProof,
+    BundleFact,
     ClaimedRegistry,
     ClaimedTransaction,
-    Fact,
     FactKind,
-    written,
+    write_bundle,
 )
 from queries.proving.headers import decode_header
-from queries.proving.witnesses import AccountRequest
+from queries.proving.witnesses import AccountToStore
 from queries.reading import batches
-from queries.reading.stored_calls import proofs_in, shown_of
+from queries.reading.stored_calls import read_stored_calls, rebuild_proofs
 from queries.reading.view_models import BatchView
 from queries.refusals import (
     BATCH_NOT_DONE,
     BATCH_REJECTED,
     PROOF_UNAVAILABLE,
     PROOFS_BUSY,
-    busy,
-    no_such_batch,
+    batch_not_found,
+    busy_refusal,
 )
 from queries.statuses import BatchStatus
 
@@ -48,14 +48,16 @@ PROVEN_BY_OTHERS = (
 BLOCK_REPLACED = "the chain has another block there now."
 
 
-def proof_of(batch_id: str, routes: Routes) -> IO[bytes]:
-    """The proof file of the batch. Raises `Refusal` if there is none."""
-    batch = batches.batch(batch_id)
+def build_proof_file(batch_id: str, routes: Routes) -> IO[bytes]:
+    """The proof file of the batch. Raises `RefusalError` if there is none."""
+    batch = batches.batch_view(batch_id)
     if batch is None:
-        raise no_such_batch(batch_id, "batch")
-    with place_to_wait(for_proof=True) as acquired:
+        raise batch_not_found(batch_id, "batch")
+    with thread_slot(for_proof=True) as acquired:
         if not acquired:
-            raise busy(PROOFS_BUSY, "The server is already preparing as many proofs as it can")
+            raise busy_refusal(
+                PROOFS_BUSY, "The server is already preparing as many proofs as it can"
+            )
         return _build_file(batch, routes)
 
 
@@ -64,7 +66,9 @@ def _build_file(batch: BatchView, routes: Routes) -> IO[bytes]:
     _check_done(batch, queries)
     file = SpooledTemporaryFile(max_size=MAX_MEMORY)  # noqa: SIM115  (the response closes it)
     try:
-        for piece in written(batch.id, batch.destination, _block_proofs(batch, queries, routes)):
+        for piece in write_bundle(
+            batch.id, batch.destination, _block_proofs(batch, queries, routes)
+        ):
             file.write(piece.encode())
     except BaseException:
         file.close()
@@ -76,10 +80,10 @@ def _build_file(batch: BatchView, routes: Routes) -> IO[bytes]:
 def _check_done(batch: BatchView, queries: Sequence[Query]) -> None:
     if batch.status is BatchStatus.REJECTED:
         reason = f" {batch.error.sentence}" if batch.error else ""
-        raise Refusal(BATCH_REJECTED, f"The batch was rejected, so it has no proof.{reason}")
+        raise RefusalError(BATCH_REJECTED, f"The batch was rejected, so it has no proof.{reason}")
     if batch.status is not BatchStatus.DONE or not all(query.ended for query in queries):
         waits_for = batch.waits_for.sentence if batch.waits_for else "Ask again when it is DONE."
-        raise Refusal(
+        raise RefusalError(
             BATCH_NOT_DONE, f"The batch is {batch.status}; not all of it is proven yet. {waits_for}"
         )
 
@@ -94,7 +98,7 @@ def _block_proofs(
         block_queries = list(group)
         registry = routes.registries.get((source, batch.destination))
         if registry is None:
-            raise Refusal(
+            raise RefusalError(
                 PROOF_UNAVAILABLE,
                 f"This server no longer proves chain {source} on {batch.destination}, so it does "
                 "not know the registry.",
@@ -108,14 +112,14 @@ def _block_proof(
     if not job.header:
         raise _unavailable("of its header", job)
     header = decode_header(job.header)
-    reads = [read for query in queries for read in reads_of(query).values()]
-    wanted, shown = missing(reads), shown_of(job, reads)
-    proofs, unshown = proofs_in(shown, header, wanted)
+    reads = [read for query in queries for read in fact_reads(query).values()]
+    wanted, shown = group_facts(reads), read_stored_calls(job, reads)
+    proofs, unshown = rebuild_proofs(shown, header, wanted)
     for account, _ in sorted(unshown):
         raise _unavailable(f"of account 0x{account.hex()}", job)
     by_account = {proof.address or b"": proof for proof in proofs}
     requests = [
-        AccountRequest(proof, wanted.accounts[account][0])
+        AccountToStore(proof, wanted.accounts[account][0])
         for account, proof in sorted(by_account.items())
     ]
     child = shown.children.get(header.hash) if wanted.timestamps else None
@@ -134,7 +138,7 @@ def _block_proof(
         timestamps=wanted.timestamps,
         accounts=tuple(requests),
         registry=ClaimedRegistry(
-            registry.kind.value, bytes.fromhex(address[2:]), arguments(registry)
+            registry.kind.value, bytes.fromhex(address[2:]), constructor_arguments(registry)
         ),
         transactions=tuple(
             ClaimedTransaction(bytes.fromhex(row.mined_hash[2:]), row.mined_block)
@@ -163,15 +167,15 @@ def _check_read_back_values(queries: Sequence[Query], block: BlockProof, job: Bl
                 raise _unavailable(f"of {name}, as it was read back,", job, BLOCK_REPLACED)
 
 
-def _value_name(fact: Fact) -> tuple[bytes, str]:
+def _value_name(fact: BundleFact) -> tuple[bytes, str]:
     """The account, and the name under which a query has the value."""
     if fact.kind is FactKind.BLOCK_AT_TIME:
         return b"", TIMESTAMP
     return fact.account or b"", fact.name.removeprefix("0x")
 
 
-def _unavailable(subject: str, job: BlockJob, why: str = PROVEN_BY_OTHERS) -> Refusal:
-    return Refusal(
+def _unavailable(subject: str, job: BlockJob, why: str = PROVEN_BY_OTHERS) -> RefusalError:
+    return RefusalError(
         PROOF_UNAVAILABLE,
         f"The proof {subject} at block {job.block:,} of chain {job.source} is not stored here: "
         f"{why}",

@@ -19,7 +19,7 @@ def is_account(address: str) -> bool:
     return Query.objects.filter(account=address).exists()
 
 
-def accounts_named(name: str) -> tuple[str, ...]:
+def accounts_with_name(name: str) -> tuple[str, ...]:
     """Addresses to which the name resolved in queries, newest first."""
     # The index has no empty names, and SQLite uses it only if the statement excludes them.
     queries = Query.objects.filter(name=name).exclude(name="").order_by("-id")
@@ -39,7 +39,7 @@ def blocks_with_hash(digits: str) -> list[Block]:
     return list(dict.fromkeys(rows.values_list("source", "block")[:MAX_HITS]))
 
 
-def blocks_numbered(number: int, chains: Iterable[int]) -> list[Block]:
+def blocks_with_number(number: int, chains: Iterable[int]) -> list[Block]:
     """Requested blocks with this number on any of these chains."""
     jobs = BlockJob.objects.filter(source__in=sorted(chains), block=number)
     return list(dict.fromkeys(jobs.order_by("source").values_list("source", "block")[:MAX_HITS]))

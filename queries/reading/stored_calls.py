@@ -10,14 +10,14 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from queries.chain.reader import Asked, nothing
-from queries.chain.registry import FactRead, Missing
-from queries.chain.signer import parts_of
-from queries.models import BlockJob, KeptProof, SentTransaction
+from queries.chain.reader import AccountSlots, do_nothing
+from queries.chain.registry import FactGroups, FactRead
+from queries.chain.signer import decode_transaction
+from queries.models import BlockJob, SentTransaction, UnsentProof
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import FactKind
-from queries.proving.call_reading import Shown, read_call, rebuilt_account_proof
-from queries.proving.errors import NodeMissing, ProofError
+from queries.proving.call_reading import RecoveredProofs, read_call, rebuild_account_proof
+from queries.proving.errors import NodeMissingError, ProofError
 from queries.proving.headers import Header, decode_header
 from queries.proving.tries import CheckedNodes
 
@@ -27,9 +27,9 @@ HEARTBEAT_SECONDS = 0.5
 CALLS_AT_ONCE = 50  # in memory; a call may have 128 KiB
 
 
-def shown_of(
-    job: BlockJob, reads: Iterable[FactRead], heartbeat: Callable[[], object] = nothing
-) -> Shown:
+def read_stored_calls(
+    job: BlockJob, reads: Iterable[FactRead], heartbeat: Callable[[], object] = do_nothing
+) -> RecoveredProofs:
     """Read the headers and trie nodes that may prove these facts. `heartbeat` is called often.
 
     Skip calls that contain none of these accounts; in a popular block most do not.
@@ -38,7 +38,7 @@ def shown_of(
     accounts = {read.account for read in reads if read.account}
     has_times = any(read.kind is FactKind.BLOCK_AT_TIME for read in reads)
     all_calls = has_times or len(accounts) > MAX_SEARCHED_ACCOUNTS
-    shown = Shown({job.block: decode_header(job.header)} if job.header else {})
+    shown = RecoveredProofs({job.block: decode_header(job.header)} if job.header else {})
     throttled = _throttle(heartbeat)
     for call in _calls(job):
         throttled()
@@ -50,10 +50,10 @@ def shown_of(
 
 
 def _calls(job: BlockJob) -> Iterator[bytes]:
-    sent = SentTransaction.objects.filter(for_jobs__job=job, prepares=False)
+    sent = SentTransaction.objects.filter(job_links__job=job, is_preparation=False)
     for raw in _read_in_chunks(sent, "raw"):
-        yield parts_of(raw).data
-    yield from _read_in_chunks(KeptProof.objects.filter(job=job), "call")
+        yield decode_transaction(raw).data
+    yield from _read_in_chunks(UnsentProof.objects.filter(job=job), "call")
 
 
 def _read_in_chunks(rows: QuerySet[Any], column: str) -> Iterator[bytes]:
@@ -81,16 +81,16 @@ def _throttle(act: Callable[[], object]) -> Callable[[], None]:
     return throttled
 
 
-def proofs_in(
-    shown: Shown, header: Header, wanted: Missing
-) -> tuple[list[AccountProof], list[Asked]]:
+def rebuild_proofs(
+    shown: RecoveredProofs, header: Header, wanted: FactGroups
+) -> tuple[list[AccountProof], list[AccountSlots]]:
     """Rebuild the proofs of these accounts and slots, and return those that are not shown."""
-    proofs, unshown, checked = list[AccountProof](), list[Asked](), CheckedNodes()
-    for account, slots in wanted.asked:
+    proofs, unshown, checked = list[AccountProof](), list[AccountSlots](), CheckedNodes()
+    for account, slots in wanted.account_slots:
         try:
             proofs.append(
-                rebuilt_account_proof(header.state_root, account, slots, shown.nodes, checked)
+                rebuild_account_proof(header.state_root, account, slots, shown.nodes, checked)
             )
-        except NodeMissing:
+        except NodeMissingError:
             unshown.append((account, slots))
     return proofs, unshown

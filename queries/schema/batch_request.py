@@ -97,7 +97,7 @@ class BatchWarning:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchRequest:
+class CheckedBatch:
     """Blocks, accounts, fields and slots in the order of the request, without repetitions."""
 
     destination: int
@@ -107,7 +107,7 @@ class BatchRequest:
     warnings: tuple[BatchWarning, ...]
 
 
-def canonical(request: BatchRequest) -> bytes:
+def canonical(request: CheckedBatch) -> bytes:
     """The same bytes for all requests for the same facts, whatever their spelling and order.
 
     The bytes are a body that can be submitted.

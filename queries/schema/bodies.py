@@ -22,8 +22,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError, PydanticKnownError
 
-from accounts.shared.errors import Code, Refusal
-from accounts.shared.wording import kind_of, listed, quoted
+from accounts.shared.errors import ErrorCode, RefusalError
+from accounts.shared.wording import join_names, json_kind, quote_text
 from queries.config.routes import ALIAS
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
@@ -40,7 +40,7 @@ from queries.refusals import (
     WRONG_TYPE,
 )
 from queries.schema.json_schema import KEY, member_of, schema_of, text_schema
-from queries.schema.paths import Place
+from queries.schema.paths import JsonPath
 
 DECIMAL = "^(0|[1-9][0-9]*)$"
 ADDRESS = "0x[0-9a-fA-F]{40}"
@@ -57,7 +57,7 @@ _DECIMAL_SLOT = re.compile(r"[0-9]{1,77}")  # any number of 77 digits is below 2
 _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 
 
-def validation_error(code: Code, problem: str, *inside: str) -> PydanticCustomError:
+def validation_error(code: ErrorCode, problem: str, *inside: str) -> PydanticCustomError:
     """An error for a validator to raise; its sentence is the path, `inside`, and `problem`."""
     return PydanticCustomError(
         code.code, "{problem}", {"problem": problem, "kind": code, "inside": inside}
@@ -66,9 +66,9 @@ def validation_error(code: Code, problem: str, *inside: str) -> PydanticCustomEr
 
 def _check_header_field(name: str) -> str:
     if name not in HeaderField.__members__:
-        known = listed(HeaderField.__members__)
+        known = join_names(HeaderField.__members__)
         raise validation_error(
-            UNKNOWN_HEADER_FIELD, f"is {quoted(name)}, but a header's fields are {known}."
+            UNKNOWN_HEADER_FIELD, f"is {quote_text(name)}, but a header's fields are {known}."
         )
     return name
 
@@ -82,9 +82,9 @@ def _read_text(value: object) -> str:
 def _read_prop(value: object) -> AccountField:
     name = _read_text(value)
     if name not in AccountField.__members__:
-        known = listed(AccountField.__members__)
+        known = join_names(AccountField.__members__)
         raise validation_error(
-            UNKNOWN_PROP, f"is {quoted(name)}, but an account's props are {known}."
+            UNKNOWN_PROP, f"is {quote_text(name)}, but an account's props are {known}."
         )
     return AccountField[name]
 
@@ -93,7 +93,7 @@ def _check_slot(text: str) -> str:
     if not _SLOT.fullmatch(text):
         raise validation_error(
             SLOT_MALFORMED,
-            f"is {quoted(text)}, but a slot is 0x and 1 to 64 hex digits{_slot_hint(text)}.",
+            f"is {quote_text(text)}, but a slot is 0x and 1 to 64 hex digits{_slot_hint(text)}.",
         )
     return text
 
@@ -119,7 +119,7 @@ def _read_fee(value: object) -> int:
     if not re.fullmatch(_WEI, text) or int(text) > _MAX_WEI:
         raise validation_error(
             FEE_MALFORMED,
-            f"is {quoted(text)}, but must be an amount in wei: a decimal whole number below "
+            f"is {quote_text(text)}, but must be an amount in wei: a decimal whole number below "
             "2^256 without sign, spaces or leading zeros.",
         )
     return int(text)
@@ -329,16 +329,16 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_body(model: type[Model], content: object) -> Model:
-    """Validate the body. Raises a `Refusal` with the path of the first fault."""
+    """Validate the body. Raises a `RefusalError` with the path of the first fault."""
     try:
         return model.model_validate(content)
     except ValidationError as error:
         raise _body_refusal(model, error.errors(include_url=False)[0]) from None
 
 
-def _body_refusal(model: type[BaseModel], first: ErrorDetails) -> Refusal:
+def _body_refusal(model: type[BaseModel], first: ErrorDetails) -> RefusalError:
     context = first.get("ctx", {})
-    place = Place((*first["loc"], *context.get("inside", ())))
+    place = JsonPath((*first["loc"], *context.get("inside", ())))
     if "kind" in context:
         return place.refusal(context["kind"], f"{place} {context['problem']}")
     holder, member = member_of(schema_of(model), first["loc"])
@@ -351,7 +351,7 @@ def _body_refusal(model: type[BaseModel], first: ErrorDetails) -> Refusal:
         problem = f"has more than {context['max_length']} entries."
         return place.refusal(LIST_TOO_LONG, f"{place} {problem}")
     if first["type"] == "extra_forbidden":
-        problem = f"is an unknown field; the known fields are {listed(holder['properties'])}."
+        problem = f"is an unknown field; the known fields are {join_names(holder['properties'])}."
         return place.refusal(UNKNOWN_FIELD, f"{place} {problem}")
     name = first["loc"][-1] if first["loc"] else None
     is_optional = name in holder.get("properties", {}) and name not in required
@@ -361,7 +361,7 @@ def _body_refusal(model: type[BaseModel], first: ErrorDetails) -> Refusal:
     expected = {"object": "an object", "array": "a list"}.get(
         member["type"], f'text in quotes, such as "{member.get("examples", [""])[0]}"'
     )
-    problem = f"must be {expected}, not {kind_of(first['input'])}."
+    problem = f"must be {expected}, not {json_kind(first['input'])}."
     return place.refusal(WRONG_TYPE, f"{place} {problem}")
 
 

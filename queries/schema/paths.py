@@ -6,23 +6,23 @@ data.11155111.block:5186021.accounts.0xd8da6bf26964af9d7eed9e03e53415d37aa96045.
 from dataclasses import dataclass
 from typing import Self
 
-from accounts.shared.errors import Code, Refusal
-from accounts.shared.wording import legible, shortened
+from accounts.shared.errors import ErrorCode, RefusalError
+from accounts.shared.wording import escape_unprintable, truncate_middle
 
 MAX_PATH_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JsonPath:
     """The steps from the whole body to a value: an object's key, or a place in a list."""
 
     steps: tuple[str | int, ...] = ()
 
-    def inside(self, step: str | int) -> Self:
+    def child(self, step: str | int) -> Self:
         return type(self)((*self.steps, step))
 
     @property
-    def holder(self) -> Self:
+    def parent(self) -> Self:
         """The object or list that holds the value."""
         return type(self)(self.steps[:-1])
 
@@ -30,19 +30,19 @@ class Place:
     def path(self) -> str:
         """The path as text of bounded length, because the sender of a request chooses its keys."""
         path = "".join(map(_step_text, self.steps))
-        return shortened(path.removeprefix("."), MAX_PATH_LENGTH)
+        return truncate_middle(path.removeprefix("."), MAX_PATH_LENGTH)
 
-    def refusal(self, code: Code, sentence: str) -> Refusal:
-        return Refusal(code, sentence, path=self.path)
+    def refusal(self, code: ErrorCode, sentence: str) -> RefusalError:
+        return RefusalError(code, sentence, path=self.path)
 
     def __str__(self) -> str:
         return self.path or "The body"
 
 
-WHOLE_BODY = Place()
+WHOLE_BODY = JsonPath()
 
 
 def _step_text(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]"
-    return f".{legible(step)}" if step else '.""'
+    return f".{escape_unprintable(step)}" if step else '.""'

@@ -8,8 +8,8 @@ import json
 import re
 from dataclasses import dataclass
 
-from accounts.shared.errors import BODY_TOO_LARGE, Code, Refusal
-from accounts.shared.wording import quoted
+from accounts.shared.errors import BODY_TOO_LARGE, ErrorCode, RefusalError
+from accounts.shared.wording import quote_text
 from queries.refusals import (
     DUPLICATE_KEY,
     NESTED_TOO_DEEPLY,
@@ -17,9 +17,9 @@ from queries.refusals import (
     NUMBER_MALFORMED,
     TEXT_NOT_STORABLE,
 )
-from queries.schema.paths import WHOLE_BODY, Place
+from queries.schema.paths import WHOLE_BODY, JsonPath
 
-MOST_DEPTH = 32  # a batch needs 7; the rest is for unknown fields, which are ignored
+MAX_DEPTH = 32  # a batch needs 7; the rest is for unknown fields, which are ignored
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _WHITE_SPACE = " \t\r\n"
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -29,12 +29,12 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 class _Fault:
     """Replaces a wrong value in the parsed content."""
 
-    code: Code
+    code: ErrorCode
     problem: str
 
 
 def read_json(body: bytes, max_bytes: int) -> object:
-    """Parse a body. Raises only `Refusal`."""
+    """Parse a body. Raises only `RefusalError`."""
     check_size(len(body), max_bytes)
     text = _decode(body)
     try:
@@ -42,12 +42,14 @@ def read_json(body: bytes, max_bytes: int) -> object:
         _check(content, WHOLE_BODY)
     except json.JSONDecodeError as error:
         reason = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
-        raise Refusal(
+        raise RefusalError(
             NOT_JSON,
             f"The body is not JSON: {reason} at line {error.lineno}, column {error.colno}.",
         ) from None
     except ValueError:  # Python reads integers of at most 4,300 digits
-        raise Refusal(NUMBER_MALFORMED, "The body has a number with too many digits.") from None
+        raise RefusalError(
+            NUMBER_MALFORMED, "The body has a number with too many digits."
+        ) from None
     except RecursionError:
         raise _nested_too_deeply(WHOLE_BODY) from None
     return content
@@ -55,43 +57,45 @@ def read_json(body: bytes, max_bytes: int) -> object:
 
 def check_size(size: int, limit: int) -> None:
     if size > limit:
-        raise Refusal(
+        raise RefusalError(
             BODY_TOO_LARGE, f"The body has {size:,} bytes; at most {limit:,} are accepted."
         )
 
 
 def _decode(body: bytes) -> str:
     if body.startswith(_BYTE_ORDER_MARK):
-        raise Refusal(NOT_JSON, "The body begins with a byte order mark. Send UTF-8 without one.")
+        raise RefusalError(
+            NOT_JSON, "The body begins with a byte order mark. Send UTF-8 without one."
+        )
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        raise Refusal(
+        raise RefusalError(
             NOT_JSON, f"The body is not UTF-8: byte {error.start + 1} is invalid."
         ) from None
     if not text.strip(_WHITE_SPACE):
-        raise Refusal(NOT_JSON, "The body is empty. Send a JSON object.")
+        raise RefusalError(NOT_JSON, "The body is empty. Send a JSON object.")
     return text
 
 
-def _check(value: object, place: Place, depth: int = 0) -> None:
-    """Refuse the first fault in the value; `MOST_DEPTH` bounds the recursion."""
+def _check(value: object, place: JsonPath, depth: int = 0) -> None:
+    """Refuse the first fault in the value; `MAX_DEPTH` bounds the recursion."""
     if isinstance(value, _Fault):
         raise place.refusal(value.code, f"{place} {value.problem}")
     if isinstance(value, str):
         _check_text(value, place)
     elif isinstance(value, dict | list):
-        if depth == MOST_DEPTH:
+        if depth == MAX_DEPTH:
             raise _nested_too_deeply(place)
         for step, item in value.items() if isinstance(value, dict) else enumerate(value):
             if isinstance(step, str):
-                _check_text(step, place.inside(step), "The key ")
+                _check_text(step, place.child(step), "The key ")
             # Skip numbers: making their paths would be most of the cost of a long list.
             if isinstance(item, str | dict | list | _Fault):
-                _check(item, place.inside(step), depth + 1)
+                _check(item, place.child(step), depth + 1)
 
 
-def _check_text(text: str, place: Place, subject: str = "") -> None:
+def _check_text(text: str, place: JsonPath, subject: str = "") -> None:
     match = _UNSTORABLE.search(text)
     if match:
         number = ord(match[0])
@@ -101,10 +105,10 @@ def _check_text(text: str, place: Place, subject: str = "") -> None:
         )
 
 
-def _nested_too_deeply(place: Place) -> Refusal:
+def _nested_too_deeply(place: JsonPath) -> RefusalError:
     return place.refusal(
         NESTED_TOO_DEEPLY,
-        f"{place} goes deeper than {MOST_DEPTH} objects and lists inside each other.",
+        f"{place} goes deeper than {MAX_DEPTH} objects and lists inside each other.",
     )
 
 
@@ -117,7 +121,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _Fault:
         if key in seen:
             break
         seen.add(key)
-    return _Fault(DUPLICATE_KEY, f"has the key {quoted(key)} twice. Keep one of them.")
+    return _Fault(DUPLICATE_KEY, f"has the key {quote_text(key)} twice. Keep one of them.")
 
 
 def _constant(name: str) -> _Fault:

@@ -24,10 +24,10 @@ def fit_to_daily_budget(
 
     `own_rows`: the signer's transactions on this chain.
     """
-    budget = chain.most_a_day
+    budget = chain.daily_budget
     if budget is None:
         return offers
-    sums = accumulate((offer.most for offer in offers), initial=gone_in_a_day(own_rows))
+    sums = accumulate((offer.max_cost for offer in offers), initial=spent_in_24_hours(own_rows))
     fitting = [offer for offer, spent in zip(offers, sums, strict=False) if spent < budget]
     if offers and not fitting:
         raise DailyBudgetSpentError
@@ -35,11 +35,11 @@ def fit_to_daily_budget(
 
 
 def is_budget_spent(chain: Chain, own_rows: QuerySet[SentTransaction]) -> bool:
-    return chain.most_a_day is not None and gone_in_a_day(own_rows) >= chain.most_a_day
+    return chain.daily_budget is not None and spent_in_24_hours(own_rows) >= chain.daily_budget
 
 
-def gone_in_a_day(own_rows: QuerySet[SentTransaction]) -> int:
+def spent_in_24_hours(own_rows: QuerySet[SentTransaction]) -> int:
     """Wei: the cost of transactions signed in 24 hours, and the reserve of unconfirmed ones."""
     yesterday = shared_now() - timedelta(days=1)
-    rows = own_rows.filter(Q(settled=False) | Q(signed__gte=yesterday)).defer("raw", "hashes")
-    return sum(cost_of(row) if row.settled else int(row.most, 16) for row in rows)
+    rows = own_rows.filter(Q(confirmed=False) | Q(signed__gte=yesterday)).defer("raw", "hashes")
+    return sum(cost_of(row) if row.confirmed else int(row.max_cost, 16) for row in rows)

@@ -6,11 +6,11 @@ from contextlib import suppress
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 
-from queries.chain.errors import NoQuorum
+from queries.chain.errors import NoQuorumError
 from queries.chain.sender import Destination
 from queries.database.clock import shared_now
-from queries.database.leases import look_in_turn
-from queries.models import BlockJob, Query, SentTransaction, TransactionOfJob
+from queries.database.leases import make_due
+from queries.models import BlockJob, JobTransaction, Query, SentTransaction
 from queries.statuses import BatchStatus
 from queries.transactions.lane import Lane
 from queries.transactions.receipts import NOT_MINED, note_final
@@ -25,22 +25,22 @@ def reopen_undone(lane: Lane) -> None:
 
     Nonces are mined in order: if the last one has its receipt, those before it have theirs.
     """
-    rows = lane.own_rows.filter(settled=True, final=False).exclude(mined_block=None)
-    for row in rows.order_by("-nonce").defer("raw")[: lane.limits.batch_questions]:
-        mined = lane.destination.mined(row.mined_hash)
-        if (mined and mined.succeeded == row.succeeded) or not is_undone(lane, row):
+    rows = lane.own_rows.filter(confirmed=True, final=False).exclude(mined_block=None)
+    for row in rows.order_by("-nonce").defer("raw")[: lane.limits.max_batch_calls]:
+        receipt = lane.destination.receipt(row.mined_hash)
+        if (receipt and receipt.succeeded == row.succeeded) or not is_undone(lane, row):
             return
         reopen(row)
 
 
 def check_final(lane: Lane) -> None:
     """Check confirmed transactions whose blocks are final by now. Reopen those that were undone."""
-    rows = SentTransaction.objects.filter(chain=lane.chain_id, settled=True, final=False)
+    rows = SentTransaction.objects.filter(chain=lane.chain_id, confirmed=True, final=False)
     if not rows.exclude(mined_block=None).exists():
         return
     due = rows.filter(mined_block__lte=lane.destination.head().final_number)
     order = F("last_final_check").asc(nulls_first=True), "mined_block"
-    rows_to_check = list(due.order_by(*order).defer("raw")[: lane.limits.batch_questions])
+    rows_to_check = list(due.order_by(*order).defer("raw")[: lane.limits.max_batch_calls])
     last = max((row.mined_block or 0 for row in rows_to_check), default=0)
     if not rows_to_check or not lane.destination.quorum(
         lambda node: node.head().final_number >= last, ("final", lane.chain_id)
@@ -49,7 +49,7 @@ def check_final(lane: Lane) -> None:
     for row in rows_to_check:
         # Stored first: a row that cannot be checked goes behind the others.
         rows.filter(pk=row.pk).update(last_final_check=shared_now())
-        with suppress(NoQuorum):  # about this transaction: check the others
+        with suppress(NoQuorumError):  # about this transaction: check the others
             if is_undone(lane, row):
                 reopen(row)
             else:
@@ -67,12 +67,12 @@ def receipt_by_quorum(lane: Lane, row: SentTransaction, depth: int = 0) -> Recei
     transaction_hash = row.mined_hash
 
     def read(node: Destination) -> Receipt | None:
-        mined = node.mined(transaction_hash)
-        if mined is None:
+        receipt = node.receipt(transaction_hash)
+        if receipt is None:
             return None
-        if depth and mined.block + depth - 1 > node.head(known_final=0).number:
+        if depth and receipt.block + depth - 1 > node.head(known_final=0).number:
             return None
-        return mined.block, mined.succeeded, mined.gas_used
+        return receipt.block, receipt.succeeded, receipt.gas_used
 
     return lane.destination.quorum(read, ("receipt", transaction_hash, depth))
 
@@ -84,17 +84,17 @@ def reopen(row: SentTransaction) -> None:
     with transaction.atomic():
         jobs = BlockJob.objects.filter(pk__in=row.jobs.values("pk"))
         list(jobs.order_by("pk").select_for_update().values_list("pk", flat=True))
-        SentTransaction.objects.filter(pk=row.pk, settled=True).update(
-            settled=False, final=False, sent=None, nonce_used=None, **NOT_MINED
+        SentTransaction.objects.filter(pk=row.pk, confirmed=True).update(
+            confirmed=False, final=False, sent=None, nonce_used=None, **NOT_MINED
         )
         # Pieces that a later transaction has by now stay with that one.
-        later = TransactionOfJob.objects.filter(
+        later = JobTransaction.objects.filter(
             job=OuterRef("job"), pieces=OuterRef("pieces"), open=True
         )
-        row.for_jobs.filter(~Exists(later)).update(open=True)
+        row.job_links.filter(~Exists(later)).update(open=True)
         if row.mined_hash:  # otherwise it was given up, and had proven nothing
             proven_queries = Query.objects.filter(job__in=jobs, values__isnull=False)
             proven_queries = proven_queries.exclude(batch__status=BatchStatus.REJECTED)
             list(proven_queries.order_by("pk").select_for_update().values_list("pk", flat=True))
             proven_queries.update(ended=False)
-        look_in_turn(jobs)
+        make_due(jobs)

@@ -4,22 +4,22 @@ import logging
 from collections.abc import Iterable
 from datetime import timedelta
 
-from queries.chain.errors import NodesRefuse, NoQuorum
+from queries.chain.errors import NodesRefuseError, NoQuorumError
 from queries.chain.sender import Destination
-from queries.chain.signer import parts_of
+from queries.chain.signer import decode_transaction
 from queries.database.clock import shared_now
 from queries.models import BlockJob, SentTransaction
 from queries.transactions.destination_reorgs import receipt_by_quorum
 from queries.transactions.lane import REFUSALS, Lane
 from queries.transactions.receipts import NOT_MINED, note_receipt
 from queries.transactions.replacements import cancel, replace_or_fill_gap
-from queries.transactions.shares import settle_costs
+from queries.transactions.shares import charge_batches
 
 log = logging.getLogger("tacitus.prover")
 
 
 def unconfirmed_transactions(job: BlockJob) -> list[SentTransaction]:
-    return list(job.transactions.filter(settled=False).order_by("nonce"))
+    return list(job.transactions.filter(confirmed=False).order_by("nonce"))
 
 
 def follow(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -> bool:
@@ -38,9 +38,9 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -
             # One node may make up a receipt. If its block changes, do not wait for the depth.
             elif previous not in {None, row.mined_block} or row.mined_block + depth - 1 <= head:
                 _confirm(lane, row, depth)
-        except (NoQuorum, *REFUSALS) as error:  # about this transaction: follow the others
+        except (NoQuorumError, *REFUSALS) as error:  # about this transaction: follow the others
             errors.append(error)
-        is_pending = is_pending or not (row.settled or row.succeeded)
+        is_pending = is_pending or not (row.confirmed or row.succeeded)
     if errors:
         raise errors[0]
     return is_pending
@@ -50,15 +50,15 @@ def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> None:
     """Store the receipt of any of its hashes, or that none has one."""
     previous = row.mined_hash, row.mined_block, row.succeeded
     for transaction_hash in row.hashes:
-        mined = lane.destination.mined(transaction_hash)
-        if mined and mined.block > head:
+        receipt = lane.destination.receipt(transaction_hash)
+        if receipt and receipt.block > head:
             return  # this node is ahead of the one that reported the head
-        if mined and mined.gas_used <= row.gas_limit:
-            row.mined_hash, row.mined_block = transaction_hash, mined.block
-            row.succeeded, row.gas_used = mined.succeeded, mined.gas_used
+        if receipt and receipt.gas_used <= row.gas_limit:
+            row.mined_hash, row.mined_block = transaction_hash, receipt.block
+            row.succeeded, row.gas_used = receipt.succeeded, receipt.gas_used
             # At most what was signed, whatever one node says.
-            row.gas_price = f"{min(mined.gas_price, int(row.max_fee, 16)):064x}"
-            row.data_fee = f"{mined.data_fee:064x}"
+            row.gas_price = f"{min(receipt.gas_price, int(row.max_fee, 16)):064x}"
+            row.data_fee = f"{receipt.data_fee:064x}"
             row.nonce_used = None
             break
     else:
@@ -87,14 +87,14 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     was_accepted = row.sent is not None
     if is_stuck and was_accepted:
         replace_or_fill_gap(lane, row)
-        if row.settled:
+        if row.confirmed:
             return
-    lane.destination.send_to_each(row.raw)  # the first node may not have passed it on
+    lane.destination.broadcast(row.raw)  # the first node may not have passed it on
     try:
         lane.send(row)
     except REFUSALS as refused:
-        is_outage = was_accepted and isinstance(refused, NodesRefuse)
-        is_empty = not parts_of(row.raw).data
+        is_outage = was_accepted and isinstance(refused, NodesRefuseError)
+        is_empty = not decode_transaction(row.raw).data
         if is_outage or is_empty or not is_stuck or not _is_refused(lane, row):
             raise
         cancel(lane, row, str(refused))
@@ -120,5 +120,5 @@ def _confirm(lane: Lane, row: SentTransaction, depth: int) -> None:
     """
     stored = row.mined_block, row.succeeded, row.gas_used
     if receipt_by_quorum(lane, row, depth) != stored:
-        raise NoQuorum.of(lane.destination.chain.name)  # the retry asks another node first
-    settle_costs(row, free=lane.destination.chain.free)
+        raise NoQuorumError.create(lane.destination.chain.name)  # the retry asks another node first
+    charge_batches(row, free=lane.destination.chain.free)

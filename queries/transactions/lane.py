@@ -15,34 +15,34 @@ from django.db import IntegrityError
 from django.db.models import Max, QuerySet
 
 from queries.chain.errors import (
-    CallReverted,
-    ChainAnswer,
-    InsufficientFunds,
-    NodesRefuse,
-    NonceUsed,
-    NoQuorum,
-    TransactionRefused,
-    Underpriced,
+    CallRevertedError,
+    ChainRefusalError,
+    InsufficientFundsError,
+    NodesRefuseError,
+    NonceUsedError,
+    NoQuorumError,
+    TransactionRefusedError,
+    UnderpricedError,
 )
 from queries.chain.sender import Destination
 from queries.chain.signer import Signer, UnsignedTransaction
 from queries.config.limits import Limits
 from queries.database.clock import shared_now
-from queries.database.durable import durably
+from queries.database.durable import durable_transaction
 from queries.database.leases import Lease
-from queries.models import BlockJob, Query, SentHash, SentTransaction, Share, TransactionOfJob
+from queries.models import BlockJob, JobTransaction, Query, SentHash, SentTransaction, Share
 from queries.planning.calls import Piece
 from queries.schema.batch_request import Address
-from queries.statuses import ENDED
+from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import fit_to_daily_budget
 from queries.transactions.offers import Offer, check_fees
 from queries.transactions.receipts import lock_costs
-from queries.transactions.shares import lock_batches, settle_costs
+from queries.transactions.shares import charge_batches, lock_batches
 
 log = logging.getLogger("tacitus.prover")
 
 # Not for lack of funds, because the operator may send some. `NodesRefuseError` has unknown texts.
-REFUSALS = (TransactionRefused, CallReverted, NodesRefuse)
+REFUSALS = (TransactionRefusedError, CallRevertedError, NodesRefuseError)
 
 
 class ConcurrentProverError(Exception):
@@ -79,20 +79,20 @@ class Lane:
         chain, me = self.destination.chain, self.signer.address
         funds, nonce_count = self.destination.balance(me), self._transaction_count()
         try:
-            with durably():
+            with durable_transaction():
                 lock_costs(chain.id)  # no two workers may use the same nonce or budget
                 if is_obsolete is not None and is_obsolete():
                     return
                 offers = fit_to_daily_budget(chain, self.own_rows, offers)
                 # Batches before jobs before queries, as everywhere.
                 payers = lock_batches(batch for offer in offers for batch in offer.shares)
-                if any(batch.status in ENDED for batch in payers):
+                if any(batch.status in ENDED_STATUSES for batch in payers):
                     raise ConcurrentProverError
                 if not chain.free:
                     check_fees(offers, payers)
                 offers = self._affordable_offers(offers, funds)
                 for _, lease in sorted(leases.items()):
-                    lease.keep()
+                    lease.extend()
                 queries = Query.objects.filter(job__in=list(leases), ended=False).order_by("pk")
                 list(queries.select_for_update().values_list("pk", flat=True))
                 first = max(nonce_count, self._next_nonce())
@@ -105,7 +105,7 @@ class Lane:
         for row in rows:
             try:
                 self.send(row)
-            except ChainAnswer as answer:
+            except ChainRefusalError as answer:
                 # The row is stored, so the transaction is followed and sent again.
                 log.warning("Nonce %s of chain %s: %s", row.nonce, row.chain, answer)
 
@@ -114,7 +114,9 @@ class Lane:
 
         Raises `InsufficientFundsError` if there are none.
         """
-        unmined = self.own_rows.filter(settled=False, mined_block=None).only("gas_limit", "max_fee")
+        unmined = self.own_rows.filter(confirmed=False, mined_block=None).only(
+            "gas_limit", "max_fee"
+        )
         cost, affordable = sum(row.gas_limit * int(row.max_fee, 16) for row in unmined), []
         for offer in offers:
             cost += offer.funds_needed
@@ -122,7 +124,7 @@ class Lane:
                 break
             affordable.append(offer)
         if not affordable:
-            raise InsufficientFunds.of(self.destination.chain.name)
+            raise InsufficientFundsError.create(self.destination.chain.name)
         return affordable
 
     def _next_nonce(self) -> int:
@@ -149,15 +151,15 @@ class Lane:
         call = UnsignedTransaction(
             self.chain_id, nonce, to, offer.call.data, offer.gas_limit, offer.fees
         )
-        row = self.store_row(call, offer.most, prepares=not pieces, hops=offer.call.hops)
+        row = self.store_row(call, offer.max_cost, is_preparation=not pieces, hops=offer.call.hops)
         Share.objects.bulk_create(
-            Share(transaction=row, batch_id=batch, most=f"{wei:064x}")
+            Share(transaction=row, batch_id=batch, max_cost=f"{wei:064x}")
             for batch, wei in offer.shares.items()
         )
         for job, lease in leases.items():
             own = [piece for piece in pieces if piece.job == job]
             if own or not pieces:
-                TransactionOfJob.objects.create(
+                JobTransaction.objects.create(
                     job=lease.row,
                     transaction=row,
                     proves_header=any(piece.accumulate for piece in own),
@@ -180,9 +182,9 @@ class Lane:
             to=call.to,
             raw=signed.raw,
             hashes=[signed.hash],
-            max_fee=f"{call.fees.dearest:064x}",
+            max_fee=f"{call.fees.max_fee:064x}",
             gas_limit=call.gas_limit,
-            most=f"{cost:064x}",
+            max_cost=f"{cost:064x}",
             **columns,
             signed=shared_now(),
         )
@@ -192,13 +194,13 @@ class Lane:
     def send(self, row: SentTransaction) -> None:
         try:
             self.destination.send(row.raw)
-        except Underpriced:
+        except UnderpricedError:
             pass  # it is replaced at a higher fee after `replace_after`
-        except NonceUsed:
+        except NonceUsedError:
             self.check_used_nonce(row)
             return
         row.sent = shared_now()
-        SentTransaction.objects.filter(pk=row.pk, settled=False).update(sent=row.sent)
+        SentTransaction.objects.filter(pk=row.pk, confirmed=False).update(sent=row.sent)
         log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
 
     def check_used_nonce(self, row: SentTransaction) -> None:
@@ -210,21 +212,23 @@ class Lane:
         head = self.destination.head()
         if row.nonce_used is None:
             row.nonce_used = head.number
-            SentTransaction.objects.filter(pk=row.pk, settled=False).update(nonce_used=head.number)
+            SentTransaction.objects.filter(pk=row.pk, confirmed=False).update(
+                nonce_used=head.number
+            )
         sender, nonce, hashes = row.sender, row.nonce, tuple(row.hashes)
 
         def has_no_receipt(node: Destination) -> bool:
-            return node.nonce(sender) > nonce and not any(map(node.mined, hashes))
+            return node.nonce(sender) > nonce and not any(map(node.receipt, hashes))
 
         about = "used elsewhere", sender, nonce
         if head.final_number < row.nonce_used or not self.destination.quorum(has_no_receipt, about):
-            raise NoQuorum.of(self.destination.chain.name)
+            raise NoQuorumError.create(self.destination.chain.name)
         self.give_up(row)
 
     def give_up(self, row: SentTransaction) -> None:
         """The transaction will never be mined, and costs nothing."""
         row.succeeded = False
-        settle_costs(row, free=self.destination.chain.free)
+        charge_batches(row, free=self.destination.chain.free)
 
 
 def _pieces_digest(to: str, pieces: Sequence[Piece]) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from queries.chain.sender import Destination
 from queries.chain.signer import Fees
 from queries.models import Batch, Query, Share
-from queries.planning.calls import Call
-from queries.planning.pricing import Need
+from queries.planning.calls import ProveCall
+from queries.planning.pricing import GasNeed
 from queries.transactions.shares import remaining_fees, split_among_batches
 
 
@@ -16,26 +16,28 @@ from queries.transactions.shares import remaining_fees, split_among_batches
 class Offer:
     """A call that may be signed, its fees, and the batches that pay for it."""
 
-    call: Call
+    call: ProveCall
     gas: int
     gas_limit: int
     fees: Fees
-    most: int  # wei
+    max_cost: int  # wei
     shares: Mapping[str, int]  # by batch, wei that it may have to pay
 
     @property
     def funds_needed(self) -> int:
         """Wei: pools require funds for the whole gas limit."""
-        return self.most + (self.gas_limit - self.gas) * self.fees.dearest
+        return self.max_cost + (self.gas_limit - self.gas) * self.fees.max_fee
 
 
 def make_offers(
-    destination: Destination, needs: Mapping[Call, Need], payers: Mapping[int, Sequence[Query]]
+    destination: Destination,
+    needs: Mapping[ProveCall, GasNeed],
+    payers: Mapping[int, Sequence[Query]],
 ) -> list[Offer]:
     """Offer the calls at the current price; `payers` are the queries of each job."""
     fees, offers = destination.fees(), list[Offer]()
     for call, need in needs.items():
-        limit, cost = destination.gas_limit(need.gas), need.most(fees)
+        limit, cost = destination.gas_limit(need.gas), need.max_cost(fees)
         shares = split_among_batches(call, cost, payers)
         offers.append(Offer(call, need.gas, limit, fees, cost, shares))
     return offers
@@ -58,7 +60,7 @@ def check_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> None:
     for offer in offers:
         for batch, wei in offer.shares.items():
             reserves[batch] += wei
-            next_block_costs[batch] += -(-wei * offer.fees.enough // offer.fees.dearest)
+            next_block_costs[batch] += -(-wei * offer.fees.next_block_fee // offer.fees.max_fee)
     remaining = remaining_fees(payers)
     underfunded = {batch for batch, wei in next_block_costs.items() if remaining[batch] < wei}
     if not underfunded:

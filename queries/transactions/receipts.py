@@ -15,14 +15,14 @@ NOT_MINED: Mapping[str, object] = {
 }  # fmt: skip
 
 
-def note_receipt(row: SentTransaction, *, settled: bool = False) -> bool:
+def note_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:
     """Store the row's receipt columns. If another worker has confirmed or replaced the transaction
     since the row was read, read it again and return False.
     """
-    unchanged = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
+    unchanged = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, confirmed=False)
     columns = {name: getattr(row, name) for name in (*NOT_MINED, "nonce_used", "sent")}
-    if unchanged.update(settled=settled, **columns):
-        row.settled = settled
+    if unchanged.update(confirmed=confirmed, **columns):
+        row.confirmed = confirmed
         return True
     row.refresh_from_db()
     return False
@@ -39,7 +39,7 @@ def note_final(row: SentTransaction) -> None:
     with transaction.atomic():
         costs = lock_costs(row.chain)
         # Not if a reorg has undone it, or a replacement was mined instead.
-        rows = SentTransaction.objects.filter(pk=row.pk, mined_hash=row.mined_hash, settled=True)
+        rows = SentTransaction.objects.filter(pk=row.pk, mined_hash=row.mined_hash, confirmed=True)
         if not rows.filter(final=False).update(final=True):
             return
         costs.transactions += 1
@@ -56,5 +56,5 @@ def cost_of(row: SentTransaction) -> int:
     The L1 data fee is not part of the signed transaction. A node's figure counts only up to the
     reserve, because otherwise one lie could spend the budget of a day.
     """
-    data_fee = min(int(row.data_fee or "0", 16), int(row.most, 16))
+    data_fee = min(int(row.data_fee or "0", 16), int(row.max_cost, 16))
     return (row.gas_used or 0) * int(row.gas_price or "0", 16) + data_fee

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from django.db import IntegrityError
 
-from queries.chain.errors import FeesTooHigh, NoQuorum
-from queries.chain.signer import Fees, UnsignedTransaction, parts_of
+from queries.chain.errors import FeesTooHighError, NoQuorumError
+from queries.chain.signer import Fees, UnsignedTransaction, decode_transaction
 from queries.database.clock import shared_now
-from queries.database.durable import durably
+from queries.database.durable import durable_transaction
 from queries.models import SentHash, SentTransaction
 from queries.transactions.destination_reorgs import reopen
 from queries.transactions.lane import Lane
@@ -24,7 +24,7 @@ def replace_or_fill_gap(lane: Lane, row: SentTransaction) -> None:
     """Replace the transaction if its nonce is the next one; later ones only wait for that nonce."""
     try:
         nonce_count = lane.transaction_count_by_quorum()
-    except NoQuorum:
+    except NoQuorumError:
         return  # send it again unchanged
     if nonce_count == row.nonce:
         _raise_fee(lane, row)
@@ -38,25 +38,25 @@ def _raise_fee(lane: Lane, row: SentTransaction) -> None:
     """Sign the same call at a higher fee, within the operator's maximum. The operator pays what the
     fees of its batches do not cover.
     """
-    call = parts_of(row.raw)
+    call = decode_transaction(row.raw)
     try:
         fees = _raised_fees(call.fees, lane.destination.fees())
-    except FeesTooHigh:
+    except FeesTooHighError:
         return  # wait until gas is cheaper
-    if fees.dearest <= lane.destination.chain.dearest_gas:
+    if fees.max_fee <= lane.destination.chain.max_gas_price:
         _sign_again(lane, row, replace(call, fees=fees))
 
 
 def cancel(lane: Lane, row: SentTransaction, cause: str) -> None:
     """Replace it by an empty transfer. Another transaction will prove its pieces."""
     log.error("Cancelling nonce %s: %s", row.nonce, cause)
-    bound, fees = lane.destination.chain.dearest_gas, parts_of(row.raw).fees
+    bound, fees = lane.destination.chain.max_gas_price, decode_transaction(row.raw).fees
     fees = _raised_fees(fees, Fees(0, 0))
-    fees = Fees(min(fees.dearest, bound), min(fees.priority, bound))
+    fees = Fees(min(fees.max_fee, bound), min(fees.tip, bound))
     call = _empty_transfer(lane, row.nonce, fees)
-    with durably():
+    with durable_transaction():
         if _sign_again(lane, row, call):
-            row.for_jobs.update(proves_header=False, open=False)
+            row.job_links.update(proves_header=False, open=False)
 
 
 def _fill_gap(lane: Lane, nonce: int, later: SentTransaction) -> None:
@@ -65,7 +65,7 @@ def _fill_gap(lane: Lane, nonce: int, later: SentTransaction) -> None:
     """
     row = lane.own_rows.filter(nonce=nonce).first()
     if row is not None:
-        if row.settled:
+        if row.confirmed:
             was_given_up = not row.mined_hash
             reopen(row)
             if was_given_up:  # other transactions have proven its pieces since
@@ -76,7 +76,7 @@ def _fill_gap(lane: Lane, nonce: int, later: SentTransaction) -> None:
     max_fee = int(later.max_fee, 16)
     call = _empty_transfer(lane, nonce, Fees(max_fee, max_fee // 8))
     try:
-        with durably():
+        with durable_transaction():
             filler = lane.store_row(call, call.gas_limit * max_fee)
             filler.jobs.set(later.jobs.order_by("pk"))
     except IntegrityError:  # another worker has taken the nonce
@@ -86,23 +86,23 @@ def _fill_gap(lane: Lane, nonce: int, later: SentTransaction) -> None:
 
 def _empty_transfer(lane: Lane, nonce: int, fees: Fees) -> UnsignedTransaction:
     me = lane.signer.address
-    gas = lane.destination.gas_needed(me, me, b"")
+    gas = lane.destination.estimate_gas(me, me, b"")
     return UnsignedTransaction(lane.chain_id, nonce, me, b"", gas, fees)
 
 
 def _sign_again(lane: Lane, row: SentTransaction, call: UnsignedTransaction) -> bool:
     """False if another worker has just replaced or confirmed it."""
-    signed, max_fee = lane.signer.sign(call), call.fees.dearest
-    cost = int(row.most, 16) * max_fee // max(int(row.max_fee, 16), 1)
-    with durably():
-        unchanged = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, settled=False)
+    signed, max_fee = lane.signer.sign(call), call.fees.max_fee
+    cost = int(row.max_cost, 16) * max_fee // max(int(row.max_fee, 16), 1)
+    with durable_transaction():
+        unchanged = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, confirmed=False)
         is_stored = unchanged.update(
             to=call.to,
             raw=signed.raw,
             hashes=[*row.hashes, signed.hash],
             gas_limit=max(row.gas_limit, call.gas_limit),  # either may be mined
             max_fee=f"{max_fee:064x}",
-            most=f"{cost:064x}",
+            max_cost=f"{cost:064x}",
             replaced=shared_now(),
         )
         if is_stored:
@@ -113,6 +113,6 @@ def _sign_again(lane: Lane, row: SentTransaction, call: UnsignedTransaction) -> 
 
 def _raised_fees(signed: Fees, current: Fees) -> Fees:
     """Fees that pools accept for a replacement: both at least an eighth higher."""
-    max_fee = max(current.dearest, signed.dearest * 9 // 8 + 1)
-    tip = max(current.priority, signed.priority * 9 // 8 + 1, max_fee // 8)
+    max_fee = max(current.max_fee, signed.max_fee * 9 // 8 + 1)
+    tip = max(current.tip, signed.tip * 9 // 8 + 1, max_fee // 8)
     return Fees(max_fee, min(tip, max_fee))

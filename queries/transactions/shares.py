@@ -2,7 +2,7 @@
 
 Each transaction has a `Share` per paying batch. Until the transaction is confirmed, the share
 reserves the maximum that the batch may have to pay. Afterwards it holds what the batch has paid.
-The operator pays the rest, limited by `most_a_day`.
+The operator pays the rest, limited by `daily_budget`.
 """
 
 from collections import defaultdict
@@ -15,12 +15,12 @@ from django.db.models import Count, F, Min
 
 from queries.database import bulk_sql
 from queries.models import Batch, Query, SentTransaction, Share
-from queries.planning.calls import Call
+from queries.planning.calls import ProveCall
 from queries.transactions.receipts import cost_of, note_receipt
 
 
 def split_among_batches(
-    call: Call, cost: int, payers: Mapping[int, Sequence[Query]]
+    call: ProveCall, cost: int, payers: Mapping[int, Sequence[Query]]
 ) -> dict[str, int]:
     """The share of each batch in what the call costs; `payers` are the queries of each job.
 
@@ -67,11 +67,11 @@ def remaining_fees(batches: Iterable[Batch]) -> dict[str, int]:
     """By batch, its fee less what it has paid and what its open shares reserve. May be negative."""
     remaining = {batch.pk: int(batch.fee, 16) for batch in batches}
     for share in Share.objects.filter(batch__in=remaining):
-        remaining[share.batch_id] -= int(share.paid or share.most, 16)
+        remaining[share.batch_id] -= int(share.paid or share.max_cost, 16)
     return remaining
 
 
-def settle_costs(row: SentTransaction, *, free: bool) -> None:
+def charge_batches(row: SentTransaction, *, free: bool) -> None:
     """Charge the batches of a transaction that is deep enough to count, or will never be mined.
 
     A batch pays its fee at most, unless the destination is `free`. If a reorg undoes the
@@ -80,15 +80,15 @@ def settle_costs(row: SentTransaction, *, free: bool) -> None:
     with transaction.atomic():
         shares = list(Share.objects.filter(transaction=row).order_by("pk"))
         batches = lock_batches(share.batch_id for share in shares)
-        if not note_receipt(row, settled=True):
+        if not note_receipt(row, confirmed=True):
             return
-        row.for_jobs.update(open=False)
+        row.job_links.update(open=False)
         spent = dict.fromkeys((batch.pk for batch in batches), 0)
         others = Share.objects.filter(batch__in=spent).exclude(transaction=row).exclude(paid="")
         for batch_id, paid in others.values_list("batch", "paid"):
             spent[batch_id] += int(paid, 16)
         remaining = {batch.pk: int(batch.fee, 16) - spent[batch.pk] for batch in batches}
-        parts = split(cost_of(row), [int(share.most, 16) for share in shares])
+        parts = split(cost_of(row), [int(share.max_cost, 16) for share in shares])
         for share, part in zip(shares, parts, strict=True):
             wei = part if free else min(part, max(remaining[share.batch_id], 0))
             share.paid = f"{wei:064x}"

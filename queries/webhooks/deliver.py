@@ -14,12 +14,12 @@ from django.db import transaction
 from django.db.models import Q
 
 from accounts.models import Account
-from accounts.shared.rate_limits import refuse_above, spend
+from accounts.shared.rate_limits import refuse_over_quota, use_quota
 from queries.database.bulk_sql import next_delivery_owner
 from queries.database.clock import shared_now
-from queries.database.leases import Lease, Outcome, Retry, claim_one, free
+from queries.database.leases import Lease, Outcome, Retry, claim_one, is_available
 from queries.engines.wake import wake
-from queries.ids import is_event
+from queries.ids import is_event_id
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.refusals import TOO_MANY_REPLAYS
 from queries.webhooks.log import DeliveryView, delivery_views, owned_deliveries
@@ -32,7 +32,7 @@ RETRY_PAUSES = [
 ]
 ACCEPTED_STATUSES = range(200, 300)
 # Replays an hour of an account; each may be tried ten times.
-REPLAYS_AN_HOUR, HOUR = 100, 3_600
+REPLAYS_PER_HOUR, HOUR = 100, 3_600
 
 
 def claim_delivery() -> Lease[WebhookDelivery] | None:
@@ -65,12 +65,12 @@ def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     except NotDeliveredError as error:
         fault = str(error)
     milliseconds = int((time.monotonic() - clock) * 1_000)
-    lease.keep()
+    lease.extend()
     WebhookAttempt.objects.create(
         delivery=delivery, made=started, answered=status, fault=fault, milliseconds=milliseconds
     )
     if status in ACCEPTED_STATUSES:
-        lease.held().update(delivered=started)
+        lease.owned_rows().update(delivered=started)
         return None
     _let_others_go_first(delivery, shared_now(), timedelta(milliseconds=milliseconds))
     attempts = delivery.failures + 1
@@ -85,19 +85,19 @@ def _let_others_go_first(failed: WebhookDelivery, now: datetime, pause: timedelt
     So a receiver that hangs does not hold up other accounts. One row that is due counts as in
     progress until then; all others of its account wait for it.
     """
-    due = WebhookDelivery.objects.filter(owner=failed.owner_id, look_again__lte=now)
-    if waiting := due.exclude(pk=failed.pk).order_by("look_again", "pk").first():
+    due_rows = WebhookDelivery.objects.filter(owner=failed.owner_id, due_at__lte=now)
+    if waiting := due_rows.exclude(pk=failed.pk).order_by("due_at", "pk").first():
         WebhookDelivery.objects.filter(pk=waiting.pk).update(lease_until=now + pause)
 
 
 def replay(owner: Account, event: str) -> DeliveryView | None:
     """Send the webhook again at once, or a pending one now. None: the owner has no such event."""
-    refuse_above(
-        spend(f"replays of {owner.pk}", REPLAYS_AN_HOUR, HOUR),
+    refuse_over_quota(
+        use_quota(f"replays of {owner.pk}", REPLAYS_PER_HOUR, HOUR),
         TOO_MANY_REPLAYS,
-        f"An account may replay {REPLAYS_AN_HOUR} webhooks an hour and has used them up.",
+        f"An account may replay {REPLAYS_PER_HOUR} webhooks an hour and has used them up.",
     )
-    if not is_event(event):  # some texts, such as a zero byte, are errors in PostgreSQL
+    if not is_event_id(event):  # some texts, such as a zero byte, are errors in PostgreSQL
         return None
     now = shared_now()
     with transaction.atomic():
@@ -105,9 +105,9 @@ def replay(owner: Account, event: str) -> DeliveryView | None:
         if row is None:
             return None
         # A delivery in progress is left to its worker.
-        not_due = Q(look_again=None) | Q(look_again__gt=now)
-        WebhookDelivery.objects.filter(free(now) & not_due, pk=row.pk).update(
-            look_again=now, failures=0
+        not_due = Q(due_at=None) | Q(due_at__gt=now)
+        WebhookDelivery.objects.filter(is_available(now) & not_due, pk=row.pk).update(
+            due_at=now, failures=0
         )
         row.refresh_from_db()
         transaction.on_commit(lambda: wake(row.batch_id))

@@ -11,9 +11,9 @@ from django.db.models.functions import RowNumber
 
 from accounts.models import Account
 from queries.models import WebhookAttempt, WebhookDelivery
-from queries.reading.pagination import Cursor, Slice, slice_of
+from queries.reading.pagination import Cursor, Page, read_page
 
-ATTEMPTS_SHOWN = 10  # of a delivery, in the log: the last ones
+MAX_ATTEMPTS = 10  # of a delivery, in the log: the last ones
 
 
 class DeliveryState(StrEnum):
@@ -47,11 +47,11 @@ class DeliveryView:
     attempts: tuple[AttemptView, ...]  # newest first
 
 
-def deliveries_of(owner: Account, *, before: str | None, most: int) -> Slice[DeliveryView]:
+def delivery_page(owner: Account, *, before: str | None, limit: int) -> Page[DeliveryView]:
     """A page of the account's deliveries, newest first; `before` is the cursor of that page."""
     cursor = Cursor((before,)) if before else None
-    page = slice_of(owned_deliveries(owner), ("id",), cursor, most, lambda row: row)
-    return Slice(delivery_views(page.rows), page.older, page.newer)
+    page = read_page(owned_deliveries(owner), ("id",), cursor, limit, lambda row: row)
+    return Page(delivery_views(page.rows), page.older, page.newer)
 
 
 def owned_deliveries(owner: Account) -> QuerySet[WebhookDelivery]:
@@ -69,7 +69,7 @@ def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[DeliveryView, ...]:
             state=_state(row),
             created=row.created,
             delivered=row.delivered,
-            next_attempt=row.look_again,
+            next_attempt=row.due_at,
             attempts=tuple(attempts[row.pk]),
         )
         for row in rows
@@ -77,7 +77,7 @@ def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[DeliveryView, ...]:
 
 
 def _state(row: WebhookDelivery) -> DeliveryState:
-    if row.look_again is not None:
+    if row.due_at is not None:
         return DeliveryState.PENDING
     return DeliveryState.DELIVERED if row.delivered else DeliveryState.GIVEN_UP
 
@@ -87,7 +87,7 @@ def _last_attempts(events: list[str]) -> dict[str, list[AttemptView]]:
     number = Window(RowNumber(), partition_by="delivery", order_by=F("pk").desc())
     rows = WebhookAttempt.objects.filter(delivery__in=events).annotate(number=number)
     attempts: dict[str, list[AttemptView]] = defaultdict(list)
-    for row in rows.filter(number__lte=ATTEMPTS_SHOWN).order_by("-pk"):
+    for row in rows.filter(number__lte=MAX_ATTEMPTS).order_by("-pk"):
         view = AttemptView(row.made, row.answered, row.fault or None, row.milliseconds)
         attempts[row.delivery_id].append(view)
     return attempts

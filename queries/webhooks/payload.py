@@ -10,7 +10,7 @@ from django.utils.crypto import salted_hmac
 
 from accounts.models import Account
 from queries.database.leases import Lease
-from queries.facts import shown_values
+from queries.facts import display_values
 from queries.models import Batch, Query, WebhookDelivery
 from queries.statuses import BatchStatus
 
@@ -25,9 +25,9 @@ def store_body(lease: Lease[WebhookDelivery]) -> bytes:
     with transaction.atomic():
         # `transitions.finish` locks the batch too: it changes facts before this, or sees the body.
         Batch.objects.select_for_update(no_key=True).get(pk=lease.row.batch_id)
-        lease.keep()
+        lease.extend()
         body = _build_body(lease.row)
-        lease.held().update(body=body)
+        lease.owned_rows().update(body=body)
     return body
 
 
@@ -53,7 +53,7 @@ def _build_body(delivery: WebhookDelivery) -> bytes:
                 "block": None if query.block is None else str(query.block),
                 "account": query.account or None,
                 "name": query.name or None,
-                "values": shown_values(query.words) if batch.status == BatchStatus.DONE else None,
+                "values": display_values(query.words) if batch.status == BatchStatus.DONE else None,
             }
             for query in queries[:MAX_QUERIES]
         ],

@@ -13,8 +13,8 @@ from queries.http.bounded import PlainPool, SecurePool
 from queries.http.public_address import is_public
 
 # Seconds for the DNS look-up, for connecting, and for the whole request after the look-up.
-LOOKUP, CONNECT, WHOLE = 4.0, 3.0, 8.0
-MAX_SECONDS = LOOKUP + WHOLE
+LOOKUP_SECONDS, CONNECT_SECONDS, REQUEST_SECONDS = 4.0, 3.0, 8.0
+MAX_DELIVERY_SECONDS = LOOKUP_SECONDS + REQUEST_SECONDS
 # Nothing was sent, so the next address of the host may be tried.
 CONNECT_ERRORS = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
 
@@ -40,7 +40,7 @@ def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = F
     fixed = {"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"}
     merged = urllib3.HTTPHeaderDict({"Content-Type": "application/json"})
     merged.update({**headers, **fixed})  # compares header names without case
-    deadline, fault = time.monotonic() + WHOLE, ""
+    deadline, fault = time.monotonic() + REQUEST_SECONDS, ""
     while addresses and (left := deadline - time.monotonic()) > 0:
         try:
             with (
@@ -90,7 +90,7 @@ def _resolve(target: Target) -> list[str]:
 
     thread = Thread(target=resolve, daemon=True)
     thread.start()
-    thread.join(LOOKUP)
+    thread.join(LOOKUP_SECONDS)
     return list(addresses)
 
 
@@ -101,7 +101,7 @@ def _host_header(target: Target) -> str:
 
 
 def _connection(target: Target, address: str, seconds: float) -> urllib3.HTTPConnectionPool:
-    timeout = urllib3.Timeout(total=seconds, connect=CONNECT)
+    timeout = urllib3.Timeout(total=seconds, connect=CONNECT_SECONDS)
     if target.scheme == "http":
         return PlainPool(address, target.port, timeout=timeout)
     return SecurePool(

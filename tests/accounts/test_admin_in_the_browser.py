@@ -11,7 +11,7 @@ from tests.browser import Pictures
 
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]
 WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
-PASSWORD = "correct horse battery staple"  # noqa: S105
+PASSWORD = "correct horse battery staple"
 
 
 def _sign_in(page: Page, live_server: LiveServer) -> None:
@@ -29,7 +29,7 @@ def test_every_admin_page_fits_the_window(
     page.goto(f"{live_server.url}/admin/")
     pictures.check_fit(page, "admin-login")
     _sign_in(page, live_server)
-    owner, _ = Account.objects.of_wallet(Wallet(WALLET, 10))
+    owner, _ = Account.objects.get_or_create_for_wallet(Wallet(WALLET, 10))
     key = manage.add_key(owner, "a-name-without-any-space-that-goes-on-and-on-and-on-to-60")
     keeper = Account.objects.get(username="keeper")
     paths = {
@@ -50,7 +50,7 @@ def test_every_admin_page_fits_the_window(
 
 def test_an_operator_revokes_a_key_on_its_page(page: Page, live_server: LiveServer) -> None:
     _sign_in(page, live_server)
-    owner, _ = Account.objects.of_wallet(Wallet(WALLET))
+    owner, _ = Account.objects.get_or_create_for_wallet(Wallet(WALLET))
     manage.add_key(owner, "Bridge")
     page.get_by_role("link", name="API keys").click()
     page.locator(".field-id a").click()

@@ -9,7 +9,7 @@ from django.test import Client
 from accounts.keys import manage
 from accounts.keys.manage import clean_name
 from accounts.models import Account, ApiKey
-from accounts.shared.errors import Refusal
+from accounts.shared.errors import RefusalError
 from accounts.shared.wallets import Wallet
 from tests.accounts.concurrency import all_at_once
 from tests.accounts.signers import Signer
@@ -20,7 +20,7 @@ HOUR = timedelta(hours=1)
 
 
 def owner() -> Account:
-    return Account.objects.of_wallet(Wallet(WALLET))[0]
+    return Account.objects.get_or_create_for_wallet(Wallet(WALLET))[0]
 
 
 def make_key(name: str = "Bridge") -> tuple[ApiKey, str]:
@@ -102,13 +102,13 @@ def test_creating_and_rotating_keys_share_an_hourly_limit(monkeypatch: pytest.Mo
 def test_concurrent_requests_cannot_exceed_the_number_of_keys(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(manage, "KEYS_OF_AN_ACCOUNT", 5)
+    monkeypatch.setattr(manage, "MAX_KEYS_PER_ACCOUNT", 5)
     account = owner()
 
     def create(_: int) -> ApiKey | str:
         try:
             return manage.add_key(account, "Bridge")
-        except Refusal as refusal:
+        except RefusalError as refusal:
             return refusal.sentence
 
     results = all_at_once(create, 25)
@@ -129,7 +129,7 @@ def test_concurrent_rotations_rotate_a_key_once() -> None:
     def rotate(_: int) -> ApiKey | None:
         try:
             return manage.rotate(account, key.id, 1, HOUR)
-        except Refusal:
+        except RefusalError:
             return None
 
     (rotated,) = filter(None, all_at_once(rotate, 20))

@@ -22,7 +22,7 @@ from tests.accounts.signers import Signer
 pytestmark = pytest.mark.django_db
 WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 KEYS = "/admin/accounts/apikey/"
-PASSWORD = "correct horse battery staple"  # noqa: S105
+PASSWORD = "correct horse battery staple"
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from django.test import Client, RequestFactory
 from accounts.keys import manage
 from accounts.models import Account, Allowance
 from accounts.shared import rate_limits
-from accounts.shared.rate_limits import client_network, spend
+from accounts.shared.rate_limits import client_network, use_quota
 from accounts.shared.wallets import Wallet
 from tests.accounts.concurrency import all_at_once
 
@@ -18,7 +18,9 @@ WALLET = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 
 
 def make_key() -> str:
-    text = manage.reveal(manage.add_key(Account.objects.of_wallet(Wallet(WALLET))[0], "Bridge"))
+    text = manage.reveal(
+        manage.add_key(Account.objects.get_or_create_for_wallet(Wallet(WALLET))[0], "Bridge")
+    )
     assert text is not None
     return text
 
@@ -61,19 +63,19 @@ def test_refused_requests_are_not_counted(settings: LazySettings) -> None:
 
 @pytest.mark.django_db
 def test_a_window_starts_with_the_first_use_after_the_last_one_ended() -> None:
-    assert [spend("one", 2, 60).allowed for _ in range(3)] == [True, True, False]
+    assert [use_quota("one", 2, 60).allowed for _ in range(3)] == [True, True, False]
     Allowance.objects.update(window_start=rate_limits.database_now() - 59)
-    assert not spend("one", 2, 60).allowed
+    assert not use_quota("one", 2, 60).allowed
     Allowance.objects.update(window_start=rate_limits.database_now() - 60)
-    fresh = spend("one", 2, 60)
+    fresh = use_quota("one", 2, 60)
     assert (fresh.allowed, fresh.remaining, fresh.seconds_left) == (True, 1, 60)
 
 
 @pytest.mark.django_db
 def test_setting_the_clock_back_does_not_lock_a_subject_out() -> None:
-    assert [spend("one", 1, 60).allowed for _ in range(2)] == [True, False]
+    assert [use_quota("one", 1, 60).allowed for _ in range(2)] == [True, False]
     Allowance.objects.update(window_start=rate_limits.database_now() + 3_600)
-    assert spend("one", 1, 60).allowed
+    assert use_quota("one", 1, 60).allowed
 
 
 @pytest.mark.django_db(transaction=True)

@@ -123,13 +123,13 @@ def test_no_message_is_issued_or_accepted_on_another_port(settings: LazySettings
     signed = {"message": message, "signature": signer.sign(message)}
     for address, content in (("/sign-in/message", wallet), ("/sign-in", signed)):
         response = signer.post(address, content, **elsewhere)
-        assert (response.status_code, response.json()["code"]) == (400, "wrong_place")
+        assert (response.status_code, response.json()["code"]) == (400, "wrong_origin")
 
 
 def test_in_production_only_the_configured_origins_issue_messages(settings: LazySettings) -> None:
     settings.DEVELOPMENT = False
     signer = Signer()
     wallet = {"address": signer.address, "chainId": "1"}
-    assert signer.post("/sign-in/message", wallet).json()["code"] == "wrong_place"
+    assert signer.post("/sign-in/message", wallet).json()["code"] == "wrong_origin"
     settings.SIGN_IN_ORIGINS = ["http://testserver"]
     assert signer.post("/sign-in/message", wallet).status_code == 200

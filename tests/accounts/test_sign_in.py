@@ -13,7 +13,7 @@ from django.test import Client, RequestFactory
 
 from accounts.models import Account, Session, SignInNonce
 from accounts.shared import rate_limits
-from accounts.shared.errors import Refusal
+from accounts.shared.errors import RefusalError
 from accounts.sign_in import attempts, siwe
 from accounts.sign_in.siwe import spend_nonce
 from tests.accounts.concurrency import all_at_once
@@ -101,7 +101,7 @@ def test_only_the_browser_that_requested_a_nonce_can_spend_it() -> None:
     signer = Signer()
     signer.message()
     nonce = SignInNonce.objects.get().nonce
-    with pytest.raises(Refusal, match="another browser"):
+    with pytest.raises(RefusalError, match="another browser"):
         spend_nonce(RequestFactory().post("/sign-in"), nonce)
     assert SignInNonce.objects.get().spent_at is None
 

@@ -22,8 +22,8 @@ from tests.bench.command import BenchError, run, set_up_django
 
 set_up_django()
 
-from tests.bench import claiming, many_batches, one_block, polling  # noqa: E402
-from tests.bench.rows import Bench, Row, Sizes, head, lines, missed_targets, to_json_object  # noqa: E402
+from tests.bench import claiming, many_batches, one_block, polling
+from tests.bench.rows import Bench, Row, Sizes, head, lines, missed_targets, to_json_object
 
 # Rows in the order of the table, with what measures them; the rows of a tuple share a set-up.
 MEASURES: dict[tuple[str, ...], Callable[[Bench], Iterator[Row]]] = {

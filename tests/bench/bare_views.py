@@ -8,7 +8,7 @@ from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
-from accounts.keys.check import with_api_key
+from accounts.keys.check import require_api_key
 from accounts.models import ApiKey
 from explorer import urls
 from queries.models import Batch
@@ -18,7 +18,7 @@ BARE_VIEW = "bench/bare-view"
 
 @csrf_exempt
 @require_safe
-@with_api_key
+@require_api_key
 def bare_view(request: HttpRequest, _key: ApiKey) -> HttpResponse:
     columns = Batch.objects.values("id", "status", "destination", "submitted", "ended")
     return JsonResponse(columns.get(pk=request.GET["batchQueryId"]))

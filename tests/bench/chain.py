@@ -10,7 +10,7 @@ from secrets import token_hex
 from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
-from explorer.demo.local_node import KEEPS_ITS_PAST, LocalNode, local_node
+from explorer.demo.local_node import ARCHIVE_OPTIONS, LocalNode, local_node
 from queries.contracts.abi import load_artifact
 from queries.proving.keccak import keccak256
 from tests.rigs.local_chain import HORIZON_WORD
@@ -20,7 +20,7 @@ ETHER = 10**18
 BLOCK_GAS = 60_000_000  # as mainnet's in 2026
 CALLS_PER_REQUEST = 500
 HEAD_POLL_SECONDS = 0.01
-OPTIONS = ("--chain-id", str(CHAIN_ID), "--gas-limit", str(BLOCK_GAS), *KEEPS_ITS_PAST)
+OPTIONS = ("--chain-id", str(CHAIN_ID), "--gas-limit", str(BLOCK_GAS), *ARCHIVE_OPTIONS)
 
 ROUTES = """\
 [chains.{chain}]

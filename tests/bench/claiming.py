@@ -12,7 +12,7 @@ from accounts.models import Account
 from accounts.shared.wallets import Wallet
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, claim_one
-from queries.models import Batch, BlockJob, Leased, WebhookDelivery
+from queries.models import Batch, BlockJob, LeasedRow, WebhookDelivery
 from queries.webhooks.deliver import claim_delivery
 from tests.bench.database import OWNER, scratch_database
 from tests.bench.rows import Bench, Row
@@ -23,7 +23,7 @@ FEW_ROWS, CLAIMS_TIMED, MAX_MS = 100, 21, 5.0
 
 def claiming(bench: Bench) -> Iterator[Row]:
     with scratch_database():
-        owner, _ = Account.objects.of_wallet(Wallet(OWNER))
+        owner, _ = Account.objects.get_or_create_for_wallet(Wallet(OWNER))
         now = shared_now()
         batch_of_deliveries = Batch.objects.create(
             id=str(ULID()), owner=owner, destination=1, submitted=now
@@ -32,23 +32,23 @@ def claiming(bench: Bench) -> Iterator[Row]:
         def batch(number: int) -> Batch:
             turn = now + timedelta(milliseconds=number)
             return Batch(
-                id=str(ULID()), owner=owner, destination=1, submitted=now, look_again=now, turn=turn
+                id=str(ULID()), owner=owner, destination=1, submitted=now, due_at=now, turn=turn
             )
 
         def job(number: int) -> BlockJob:
             turn = now + timedelta(milliseconds=number)
-            return BlockJob(source=1, destination=1, block=number, look_again=now, turn=turn)
+            return BlockJob(source=1, destination=1, block=number, due_at=now, turn=turn)
 
         def delivery(account: Account) -> WebhookDelivery:
             return WebhookDelivery(
                 id=str(ULID()), batch=batch_of_deliveries, owner=account, created=now,
-                look_again=shared_now(),
+                due_at=shared_now(),
             )  # fmt: skip
 
         def deliveries(numbers: range) -> list[WebhookDelivery]:
             """Those of one account, and behind them one of each other account."""
             wallets = (Wallet(f"0x{numbers.start + n:040x}") for n in range(CLAIMS_TIMED))
-            others = [Account.objects.of_wallet(wallet)[0] for wallet in wallets]
+            others = [Account.objects.get_or_create_for_wallet(wallet)[0] for wallet in wallets]
             return [*(delivery(owner) for _ in numbers), *map(delivery, others)]
 
         many = bench.sizes.due_rows
@@ -67,11 +67,11 @@ def claiming(bench: Bench) -> Iterator[Row]:
 Claim = Callable[[], Lease[Any] | None]
 
 
-def _claim(model: type[Leased]) -> Claim:
+def _claim(model: type[LeasedRow]) -> Claim:
     return lambda: claim_one(model._default_manager.all())
 
 
-def _claim_ms(rows: Sequence[Leased], claim: Claim) -> float:
+def _claim_ms(rows: Sequence[LeasedRow], claim: Claim) -> float:
     """Add these rows, and return the median time of a claim."""
     type(rows[0])._default_manager.bulk_create(rows, batch_size=5_000)
     times = []

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import django
 from django.db import Error as DatabaseFault
 
-from explorer.demo.local_node import LocalNodeMissing, TransactionReverted
-from explorer.demo.processes import DemoFailed
+from explorer.demo.local_node import LocalNodeMissingError, TransactionRevertedError
+from explorer.demo.processes import DemoError
 from queries.chain.errors import ChainError
-from queries.chain.json_rpc import NodeRefused, NodeUnreachable
+from queries.chain.json_rpc import JsonRpcError, NodeTransportError
 
 INTERRUPTED, BROKEN_PIPE = 130, 141  # the exit codes of shells
 
@@ -21,8 +21,8 @@ class BenchError(Exception):
 
 
 FAULTS = (
-    BenchError, ChainError, DatabaseFault, DemoFailed, LocalNodeMissing, NodeRefused,
-    NodeUnreachable, TransactionReverted,
+    BenchError, ChainError, DatabaseFault, DemoError, LocalNodeMissingError, JsonRpcError,
+    NodeTransportError, TransactionRevertedError,
 )  # fmt: skip
 
 

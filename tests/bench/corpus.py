@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from queries.proving.accounts import ADDRESS_BYTES, AccountProof, check_account_proof
-from queries.proving.errors import HeaderMalformed, ProofError
+from queries.proving.errors import HeaderMalformedError, ProofError
 from queries.proving.headers import MAX_HEADER_BYTES, Header, decode_header
 from queries.proving.json_values import (
     read_bytes,
@@ -132,7 +132,7 @@ def _recorded_header(block: dict[str, object], state_root: bytes, number: int | 
     encoded = read_bytes(block["headerRlp"], "headerRlp", MAX_HEADER_BYTES)
     header = decode_header(encoded, expected)
     if header.state_root != state_root or number not in (None, header.number):
-        raise HeaderMalformed(
+        raise HeaderMalformedError(
             f"the header is of block {header.number} with the state root "
             f"0x{header.state_root.hex()}; the file states another"
         )

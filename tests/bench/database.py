@@ -59,7 +59,7 @@ def database_bytes() -> int:
 
 def new_key() -> str:
     """An API key of the scratch database."""
-    owner, _ = Account.objects.of_wallet(Wallet(OWNER))
+    owner, _ = Account.objects.get_or_create_for_wallet(Wallet(OWNER))
     text = manage.reveal(manage.add_key(owner, "Bench"))
     if text is None:
         raise BenchError("The bench cannot make an API key.")
@@ -99,7 +99,7 @@ class Table:
                         copy.write_row(row)
             else:
                 marks = ", ".join(["%s"] * len(self.fields))
-                insert = f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608
+                insert = f"INSERT INTO {table} ({columns}) VALUES ({marks})"
                 cursor.executemany(insert, rows)  # type: ignore[arg-type]  # takes any iterable
 
 

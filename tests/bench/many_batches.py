@@ -88,12 +88,12 @@ def _prove(bench: Bench, chain: BenchChain, name: str, bodies: list[bytes]) -> P
     ):
         bench.say(f"submitting {len(bodies):,} batches")
         running.submit_all(bodies)
-        Batch.objects.update(look_again=shared_now() + FOREVER)
+        Batch.objects.update(due_at=shared_now() + FOREVER)
         first = chain.head()
         bench.say(f"{facts:,} facts in {len(bodies):,} batches")
         names = running.start_provers(1)
         before = running.cpu_seconds(names)
-        Batch.objects.update(look_again=F("submitted"))
+        Batch.objects.update(due_at=F("submitted"))
         begin = time.perf_counter()
         running.wait_until_all_have_ended()
         seconds = time.perf_counter() - begin

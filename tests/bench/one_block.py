@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, cast
 
-from accounts.shared.wording import counted
+from accounts.shared.wording import format_count
 from queries.client.tacitus import BlockQuery
 from tests.bench.chain import CHAIN_ID, BenchChain, bench_chain
 from tests.bench.database import scratch_database
@@ -204,7 +204,7 @@ def _requests_row(bench: Bench, name: str, accounts: int) -> Row:
     methods = ", ".join(f"{method[4:]} {count}" for method, count in ours.most_common())
     return Row(
         name,
-        f"JSON-RPC calls per fact, {counted(accounts, 'account')} of a block, and a script's",
+        f"JSON-RPC calls per fact, {format_count(accounts, 'account')} of a block, and a script's",
         ours.total() / accounts,
         script / accounts,
         "calls/fact",

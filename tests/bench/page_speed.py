@@ -25,8 +25,8 @@ from tests.bench.command import BenchError, run, set_up_django
 
 set_up_django()
 
-from tests.bench.database import database_bytes, scratch_database  # noqa: E402
-from tests.bench.past import LARGEST, ROUTES, WIDE_SLOTS, add_wide_queries, fill  # noqa: E402
+from tests.bench.database import database_bytes, scratch_database
+from tests.bench.past import LARGEST, ROUTES, WIDE_SLOTS, add_wide_queries, fill
 
 MAX_MS = 50
 EXPECTED = {200, 204, 286, 302}

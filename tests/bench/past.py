@@ -18,24 +18,24 @@ from accounts.models import Account
 from accounts.shared.wallets import Wallet
 from queries.database.daily_counts import (
     DONE,
+    DURATION_BOUNDS,
     FACTS,
     GAS,
     REJECTED,
-    WITHIN,
     count,
-    done_within,
-    of_route,
+    duration_key,
+    route_facts_key,
 )
 from queries.models import (
     Batch,
     BlockJob,
     ChainRecord,
+    JobTransaction,
     Query,
     SentHash,
     SentTransaction,
-    TransactionOfJob,
 )
-from queries.proving.headers import FIELD_RULES, Form, HeaderField
+from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.proving.witnesses import AccountField
@@ -149,7 +149,7 @@ def _write_jobs(count: int) -> None:
     """Write jobs and the transactions that proved them, with the same keys from 1 on."""
     keys = range(1, count + 1)
     jobs, sent = Table(BlockJob), Table(SentTransaction)
-    links, hashes = Table(TransactionOfJob), Table(SentHash)
+    links, hashes = Table(JobTransaction), Table(SentHash)
     job = jobs.row(
         BlockJob(pk=1, source=SOURCE, destination=DESTINATION, block=0, header=_header())
     )
@@ -160,9 +160,10 @@ def _write_jobs(count: int) -> None:
     transaction_row = sent.row(
         SentTransaction(
             pk=1, chain=DESTINATION, sender=SENDER, nonce=0, raw=b"\x02" * 1_000,
-            max_fee=f"{10**9:064x}", gas_limit=500_000, most=f"{10**15:064x}", signed=NOW, sent=NOW,
+            max_fee=f"{10**9:064x}", gas_limit=500_000, max_cost=f"{10**15:064x}", signed=NOW,
+            sent=NOW,
             mined_block=1, succeeded=True, gas_used=170_480, gas_price=f"{10**9:064x}",
-            settled=True,
+            confirmed=True,
         )
     )  # fmt: skip
     sent.write(
@@ -176,7 +177,7 @@ def _write_jobs(count: int) -> None:
         hashes.copy(sent_hash, id=key, transaction_id=key, hash=_transaction_hash(key))
         for key in keys
     )
-    link = links.row(TransactionOfJob(pk=1, job_id=1, transaction_id=1, proves_header=True))
+    link = links.row(JobTransaction(pk=1, job_id=1, transaction_id=1, proves_header=True))
     links.write(links.copy(link, id=key, job_id=key, transaction_id=key) for key in keys)
 
 
@@ -189,9 +190,9 @@ def _header() -> bytes:
     numbers = {HeaderField.BLOCK_NUMBER: FIRST_BLOCK, HeaderField.TIMESTAMP: 1_700_000_000}
     items = []
     for field, rule in enumerate(FIELD_RULES):
-        if rule.form is Form.INTEGER:
+        if rule.format is FieldFormat.INTEGER:
             items.append(encode_integer(numbers.get(HeaderField(field), 10**9)))
-        elif rule.form is Form.FIXED:
+        elif rule.format is FieldFormat.FIXED:
             items.append(encode_string(bytes([field]) * rule.width))
         else:
             items.append(encode_string(b""))
@@ -199,7 +200,10 @@ def _header() -> bytes:
 
 
 def _write_batches(batches: list[NewBatch]) -> None:
-    owners = [Account.objects.of_wallet(Wallet(address))[0] for address in [BUSY, *_addresses(19)]]
+    owners = [
+        Account.objects.get_or_create_for_wallet(Wallet(address))[0]
+        for address in [BUSY, *_addresses(19)]
+    ]
     table = Table(Batch)
     examples: dict[BatchStatus, list[object]] = {}
     for status in (BatchStatus.DONE, BatchStatus.REJECTED, BatchStatus.IN_PROGRESS):
@@ -267,13 +271,15 @@ def _query(status: BatchStatus) -> Query:
 def _count_days(batches: list[NewBatch]) -> None:
     per_day = len(batches) // DAYS + 1
     for day in range(DAYS):
-        took = {done_within(bound): per_day // len(WITHIN) + 1 for bound in WITHIN}
+        took = {
+            duration_key(bound): per_day // len(DURATION_BOUNDS) + 1 for bound in DURATION_BOUNDS
+        }
         counts = {DONE: per_day, REJECTED: 1, FACTS: per_day * 30, GAS: per_day * 30 * 87_684}
         count(NOW - timedelta(days=day), took | counts)
 
 
 def _record_route(blocks: int, facts: int) -> None:
-    count(NOW, {of_route(SOURCE, DESTINATION): facts})
+    count(NOW, {route_facts_key(SOURCE, DESTINATION): facts})
     for chain in (SOURCE, DESTINATION):
         number = FIRST_BLOCK + blocks + 100
         ChainRecord.objects.create(
@@ -288,7 +294,7 @@ def _record_route(blocks: int, facts: int) -> None:
 def add_wide_queries() -> Mapping[str, str]:
     """Add batches that ask for many slots of one account, at the last block of `fill`."""
     job = BlockJob.objects.order_by("-block")[0]
-    owner, _ = Account.objects.of_wallet(Wallet(WIDE_ACCOUNT))
+    owner, _ = Account.objects.get_or_create_for_wallet(Wallet(WIDE_ACCOUNT))
     submitted = [
         NOW - timedelta(days=1, seconds=WIDE_QUERIES - number) for number in range(WIDE_QUERIES)
     ]
@@ -296,7 +302,7 @@ def add_wide_queries() -> Mapping[str, str]:
         Batch(
             id=str(ULID.from_datetime(moment)), owner=owner, destination=DESTINATION,
             fee=f"{0:064x}", status=BatchStatus.DONE, submitted=moment, ended=moment,
-            request_digest=64 * "a", asked_queries=1, asked_blocks=1,
+            request_digest=64 * "a", query_count=1, block_count=1,
         )
         for moment in submitted
     ]  # fmt: skip

@@ -26,7 +26,7 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.tries import ProvenPath, decode_node
-from queries.proving.witnesses import AccountField, AccountRequest, build_witness
+from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.bench.chain import BenchChain
 from tests.bench.command import BenchError
 from tests.rigs.anvil import NO_BODIES
@@ -120,7 +120,7 @@ def _checked_proof(header: Header, account: str, answer: dict[str, Any]) -> Acco
 
 
 def _prove_call(header: Header, proof: AccountProof, *, first: bool) -> bytes:
-    witness = build_witness([AccountRequest(proof, BALANCE)])
+    witness = build_witness([AccountToStore(proof, BALANCE)])
     if first:
         return prove_call([headers_section([HeaderStep(header, witness, accumulate=True)])])
     return prove_call([accumulated_section(header.number, header.timestamp, header.hash, witness)])

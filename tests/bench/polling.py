@@ -93,7 +93,7 @@ def _batches_to_poll() -> list[str]:
     """Random DONE batches, alternating with batches in progress that have a single query."""
     done = Batch.objects.filter(status=BatchStatus.DONE).order_by("pk")
     ended = list(done.values_list("pk", flat=True))
-    sample = random.Random(SEED).sample(ended, min(len(ended), MAX_SAMPLE))  # noqa: S311
+    sample = random.Random(SEED).sample(ended, min(len(ended), MAX_SAMPLE))
     moving = Batch.objects.filter(ended=None).annotate(size=Count("queries"))
     single = moving.filter(size=1).order_by("pk").values_list("pk", flat=True)
     return [batch for pair in zip(sample, cycle(single), strict=False) for batch in pair]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from queries.chain.registry import Missing
+from queries.chain.registry import FactGroups
 from queries.config.measured_costs import MEASURED
-from queries.planning.calls import Anchor, join, pieces_of
+from queries.planning.calls import Anchor, cut_into_pieces, join
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.witnesses import AccountField
 from tests.bench.corpus import read_corpus
@@ -83,6 +83,6 @@ def test_the_service_sends_the_cheapest_call(cases: Cases, corpus_folder: Path) 
     for case, slots in (("header+account", 0), ("header+account+slot", 1)):
         shown = replace(proof, slots=proof.slots[:slots])
         wanted = frozenset({AccountField.BALANCE}), tuple(slot.slot for slot in shown.slots)
-        lacking = Missing({proof.address: wanted}, frozenset(), ())
-        (call,) = join(pieces_of(0, anchor, lacking, [shown]))
+        lacking = FactGroups({proof.address: wanted}, frozenset(), ())
+        (call,) = join(cut_into_pieces(0, anchor, lacking, [shown]))
         assert len(call.data) == cases[f"{CONTRACT}/{case}"].bytes

@@ -7,7 +7,7 @@ from typing import Any
 from django.urls import URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
 
-from explorer.urls import is_of_the_api
+from explorer.urls import is_api_path
 
 EXAMPLES = {
     "number": "1",
@@ -28,7 +28,7 @@ def page_paths() -> list[str]:
     return [
         path
         for route in routes()
-        if not is_of_the_api(path := "/" + re.sub(r"<(?:(\w+):)?\w+>", _example, route))
+        if not is_api_path(path := "/" + re.sub(r"<(?:(\w+):)?\w+>", _example, route))
     ]
 
 

@@ -22,7 +22,7 @@ FORM: dict[str, Any] = {
 
 
 def account_with(wallet: str = WALLET) -> Account:
-    account, _ = Account.objects.of_wallet(Wallet(wallet))
+    account, _ = Account.objects.get_or_create_for_wallet(Wallet(wallet))
     return account
 
 

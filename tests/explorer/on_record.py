@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from queries import transitions
 from queries.models import Batch, BlockJob, Query
-from queries.proving.headers import FIELD_RULES, Form, Header, HeaderField, decode_header
+from queries.proving.headers import FIELD_RULES, FieldFormat, Header, HeaderField, decode_header
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.proving.witnesses import AccountField
 from tests.queries.api.served_api import SEPOLIA, make_key, submitted
@@ -28,9 +28,9 @@ def header_of(number: int, *, extra: bytes = b"") -> Header:
     }
     items = []
     for field, rule in enumerate(FIELD_RULES):
-        if rule.form is Form.INTEGER:
+        if rule.format is FieldFormat.INTEGER:
             items.append(encode_integer(numbers.get(HeaderField(field), 0)))
-        elif rule.form is Form.FIXED:
+        elif rule.format is FieldFormat.FIXED:
             items.append(encode_string(bytes([field]) * rule.width))
         else:
             items.append(encode_string(extra))

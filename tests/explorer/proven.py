@@ -5,7 +5,7 @@ from typing import Any
 from django.test import Client
 
 from queries.reading import batches
-from queries.reading.facts import FactView, facts_of
+from queries.reading.facts import FactView, query_facts
 from tests.queries.prover.service import CHAIN_ID, ETHER, Service
 
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
@@ -36,10 +36,10 @@ def proven_batch(service: Service) -> str:
 
 
 def facts_in(batch_id: str) -> dict[str, FactView]:
-    batch = batches.batch(batch_id)
+    batch = batches.batch_view(batch_id)
     assert batch is not None
-    queries = batches.queries_of(batch, first=0, most=10).queries
-    return {fact.name: fact for query in queries for fact in facts_of(query, batch.destination)}
+    queries = batches.query_page(batch, first=0, limit=10).queries
+    return {fact.name: fact for query in queries for fact in query_facts(query, batch.destination)}
 
 
 def fact_page(batch_id: str, place: int, name: str, suffix: str = "") -> Any:

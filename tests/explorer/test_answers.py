@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import path
 
 from explorer import urls
-from explorer.http.middleware import LARGEST_FORM
+from explorer.http.middleware import MAX_FORM_BYTES
 from tests.explorer.form_of_a_batch import FORM_URL
 from tests.queries.api import served_api
 
@@ -57,10 +57,10 @@ def check(answer: Any, status: int, code: str, *, retryable: bool = False) -> An
 
 
 ERRORS = [
-    ("GET", "/nowhere?hunter2", 404, "There is nothing at this address", "nothing_here"),
+    ("GET", "/nowhere?hunter2", 404, "There is nothing at this address", "not_found"),
     ("GET", "/closed", 403, "You may not see or do this", "not_allowed"),
     ("GET", "/odd", 400, "This request could not be understood", "bad_request"),
-    ("GET", "/broken", 500, "Something broke on our side", "fault_of_ours"),
+    ("GET", "/broken", 500, "Something broke on our side", "internal_error"),
     ("GET", "/without-database", 503, "The service is busy", "unavailable"),
     ("GET", "/hunter2", 400, "This is not one of this service", "host_unknown"),
     ("POST", "/sign-in", 403, "This form could not be trusted", "not_allowed"),
@@ -97,13 +97,13 @@ def test_an_error_is_a_page_for_browsers_and_json_for_programs(
 def test_an_unknown_path_is_json_if_the_client_is_a_program(accept: str) -> None:
     answer = Client().get("/nowhere", headers={"accept": accept} if accept else {})
     if accept in JSON_FIRST:
-        check(answer, 404, "nothing_here")
+        check(answer, 404, "not_found")
     else:
         assert answer.status_code == 404
         assert "There is nothing at this address" in answer.text
     # JSON content and a key in the URL are signs of a program; htmx is one of a browser.
-    check(Client().post("/nowhere", "{}", content_type="application/json"), 404, "nothing_here")
-    check(Client().get("/nowhere?apiKey=x"), 404, "nothing_here")
+    check(Client().post("/nowhere", "{}", content_type="application/json"), 404, "not_found")
+    check(Client().get("/nowhere?apiKey=x"), 404, "not_found")
     part = Client().get("/nowhere", headers={"accept": "*/*", "HX-Request": "true"})
     assert (part.status_code, part["Content-Type"]) == (404, "text/html; charset=utf-8")
 
@@ -154,7 +154,7 @@ def test_cors_allows_any_origin_for_the_api_and_files_but_not_for_pages(
         assert answer["Access-Control-Allow-Methods"] == "GET, HEAD, POST"
         assert "X-Request-ID" in answer
     answer = client.post("/submit", "{}", "application/json", headers=ORIGIN)
-    check(answer, 404, "nothing_here")
+    check(answer, 404, "not_found")
     assert answer["Access-Control-Allow-Origin"] == "*"
     for address in ("/docs/how-it-works", "/sign-in", "/docs/faq", "/dashboard", "/docs"):
         for request in (client.get, client.options):
@@ -201,8 +201,8 @@ TOO_LARGE = (413, "This request is too large", "body_too_large")
 FILES_REFUSED = (415, "No form here sends files", "content_type_unsupported")
 BODIES = [
     ("text/plain", b"y" * (settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1), TOO_LARGE),
-    (FORM, b"x=" + b"%" * (LARGEST_FORM - 1), TOO_LARGE),
-    (f"{FORM.upper()}; charset=utf-8", b"x=" + b"%" * (LARGEST_FORM - 1), TOO_LARGE),
+    (FORM, b"x=" + b"%" * (MAX_FORM_BYTES - 1), TOO_LARGE),
+    (f"{FORM.upper()}; charset=utf-8", b"x=" + b"%" * (MAX_FORM_BYTES - 1), TOO_LARGE),
     (FORM_WITH_FILES, SLOW_FORM, FILES_REFUSED),
     (f" {FORM_WITH_FILES.upper()}", SLOW_FORM, FILES_REFUSED),
 ]

@@ -120,7 +120,7 @@ HEADERS = st.sampled_from([{}, {"HX-Request": "true"}, {"Accept": "text/html"}])
     method=st.sampled_from(["GET", "GET", "GET", "HEAD", "POST"]),
     is_signed_in=st.booleans(),
 )
-def test_any_url(  # noqa: PLR0913
+def test_any_url(
     stored: Mapping[str, str],
     address: tuple[str, list[str]],
     parameters: dict[str, str],

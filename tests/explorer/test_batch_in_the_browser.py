@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from explorer.demo.local_node import LocalNode
 from queries import transitions
 from queries.models import Batch, BlockJob, Query
-from queries.prover.context import Chains
+from queries.prover.context import ProverContext
 from queries.prover.worker import work_once
 from queries.statuses import StepName
 from queries.transitions import Failure
@@ -67,7 +67,7 @@ def _check_layout(page: Page) -> None:
             assert_accessible(page)
 
 
-def _send(service: Service) -> Chains:
+def _send(service: Service) -> ProverContext:
     """Work until the transaction is sent; it is not mined."""
     _set_automine(service.node, enabled=False)
     chains = service.chains()

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Account
-from accounts.shared.wallets import shortened
+from accounts.shared.wallets import short_hash
 from explorer.pages import batches
 from explorer.pages.formatting import age
 from queries.database import daily_counts
@@ -56,7 +56,7 @@ def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> No
     assert _ids(_list(to="424242")) == []
     for owner in Account.objects.values_list("address", flat=True):
         assert owner is not None
-        for private in (owner, shortened(owner), owner.lower()):
+        for private in (owner, short_hash(owner), owner.lower()):
             assert private not in answer.text
 
 

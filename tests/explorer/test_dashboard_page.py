@@ -71,7 +71,7 @@ def _batch_ids(answer: Any) -> list[str]:
 def test_webhooks_are_listed_with_their_attempts() -> None:
     url = f"https://example.org/{HOSTILE}"
     later = timezone.now() + timedelta(minutes=5)
-    pending = _delivery(_batch(webhook_url=url), attempts=2, look_again=later)
+    pending = _delivery(_batch(webhook_url=url), attempts=2, due_at=later)
     _delivery(_batch(webhook_url=url), delivered=timezone.now())
     _delivery(_batch(webhook_url=url))
     text = signed_in().get("/dashboard/webhooks").text
@@ -91,12 +91,12 @@ def test_a_webhook_can_be_replayed_within_the_rate_limit() -> None:
         answer = client.post(address, follow=True)
         assert "The webhook is being sent again." in answer.text
         row.refresh_from_db()
-        assert row.look_again is not None
-        row.look_again = None
+        assert row.due_at is not None
+        row.due_at = None
         row.save()
         assert "has used them up" in client.post(address, follow=True).text
     row.refresh_from_db()
-    assert row.look_again is None
+    assert row.due_at is None
     assert client.get(address).status_code == 405
     forged = signed_in(enforce_csrf_checks=True).post(address)
     assert forged.status_code == 403
@@ -110,7 +110,7 @@ def test_other_webhooks_cannot_be_replayed(event: str) -> None:
     event = row.pk if event == "another's" else event
     assert signed_in().post(f"/dashboard/webhooks/{event}/replay").status_code == 404
     row.refresh_from_db()
-    assert row.look_again is None
+    assert row.due_at is None
 
 
 def test_pages_show_nothing_of_another_account() -> None:

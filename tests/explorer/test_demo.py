@@ -18,7 +18,7 @@ from explorer.demo.chains import HOLDINGS
 from queries.client.tacitus import Tacitus
 from tests.commands import clean_environment, free_port
 from tests.guides import code_of
-from tests.rigs.service import until
+from tests.rigs.service import wait_until
 
 pytestmark = pytest.mark.no_database
 
@@ -223,7 +223,7 @@ def test_the_demo_wallet_signs_only_the_issued_message_for_its_own_page(demo: De
 
 def test_a_killed_process_ends_the_demo_with_an_error(repository: Path, tmp_path: Path) -> None:
     with demo_of(repository, tmp_path) as demo:
-        until(lambda: demo.processes("run_prover"))
+        wait_until(lambda: demo.processes("run_prover"))
         os.kill(demo.processes("run_prover")[0], signal.SIGKILL)
         assert demo.wait() != 0
     assert "CommandError: The prover was ended by SIGKILL." in demo.output

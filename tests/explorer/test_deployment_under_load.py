@@ -11,8 +11,8 @@ import requests
 
 from tests.commands import free_port
 from tests.rigs.anvil import Chain
-from tests.rigs.proxy import proxied
-from tests.rigs.service import HOLDER, SIGNER, Service, accounts, request, until
+from tests.rigs.proxy import running_proxy
+from tests.rigs.service import HOLDER, SIGNER, Service, accounts, request, wait_until
 
 BLOCKS = 10  # few, so that most requests are for proven blocks
 VISITORS, READERS, PAUSE = 4, 2, 0.1
@@ -47,7 +47,7 @@ def test_no_request_fails_and_no_batch_is_lost_or_doubled(
     server = service.start("serve", f"--port={port}", "--workers=2")
     prover = service.prove()
     server.await_log("Tacitus is at")
-    with proxied(repository, tmp_path, f"127.0.0.1:{port}") as service.url:
+    with running_proxy(repository, tmp_path, f"127.0.0.1:{port}") as service.url:
         service.wait(service.submit_balance(1))  # the server needs a head
         initial = _batch_count(service)
 
@@ -59,14 +59,14 @@ def test_no_request_fails_and_no_batch_is_lost_or_doubled(
             return requests.get(f"{service.url}/explorer/batches", timeout=60)
 
         with _repeating(submit, VISITORS) as submitted, _repeating(read, READERS) as pages:
-            until(lambda: len(submitted) > VISITORS)
+            wait_until(lambda: len(submitted) > VISITORS)
             _migrate(repository, tmp_path, service)
             for process in (server, prover):
                 process.stop()
                 process.restart()
             server.await_log("Tacitus is at")
             count = len(submitted)
-            until(lambda: len(submitted) > count + VISITORS)
+            wait_until(lambda: len(submitted) > count + VISITORS)
         assert {answer.status_code for answer in (*submitted, *pages)} == {200}
         assert len(pages) > 10
         batches = {answer.json()["internalId"] for answer in submitted}
@@ -121,5 +121,5 @@ def _migrate(repository: Path, folder: Path, service: Service) -> None:
             reader.execute("SELECT COUNT(*) FROM queries_batch")
             migrating = service.start("migrate", **later)
             migrating.await_log(WAIT_LOG)
-    until(lambda: not migrating.runs, 180)
+    wait_until(lambda: not migrating.runs, 180)
     assert "Applying queries.0002_later... OK" in migrating.log

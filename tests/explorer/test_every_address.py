@@ -7,7 +7,7 @@ from django.test import Client
 
 from accounts.models import Account, ApiKey, Session
 from accounts.shared.wallets import Wallet
-from accounts.views import is_for_accounts
+from accounts.views import needs_account
 from queries.models import Batch
 from tests.accounts.signers import Signer
 from tests.explorer.addresses import page_paths
@@ -52,7 +52,7 @@ def test_private_pages_need_a_session_and_are_not_cached() -> None:
     private = {path for path in page_paths() if _leads_to_sign_in(visitor.get(path))}
     assert {path for path in private if not path.startswith("/admin/")} == ACCOUNT_PAGES
     for path in set(page_paths()) - private - VISITOR_FORMS:
-        if is_for_accounts(path) or path.startswith("/admin/"):
+        if needs_account(path) or path.startswith("/admin/"):
             assert visitor.get(path).status_code in {302, 405}, path
     for path in private:
         answer: Any = operator.get(path)
@@ -60,7 +60,7 @@ def test_private_pages_need_a_session_and_are_not_cached() -> None:
 
 
 def _operator() -> Account:
-    account, _ = Account.objects.of_wallet(Wallet(f"0x{40 * 'a'}"))
+    account, _ = Account.objects.get_or_create_for_wallet(Wallet(f"0x{40 * 'a'}"))
     account.is_operator = True
     account.save()
     return account

@@ -119,7 +119,7 @@ def test_files_have_only_facts_of_their_chains() -> None:
 
 @without_chain
 @pytest.mark.parametrize("page", PLACES)
-@pytest.mark.parametrize("limits", [{"MOST_QUERIES": 2}, {"MOST_FACTS": 3}])
+@pytest.mark.parametrize("limits", [{"MAX_QUERIES": 2}, {"MAX_FACTS": 3}])
 def test_portions_together_have_all_rows(
     monkeypatch: pytest.MonkeyPatch, page: str, limits: dict[str, int]
 ) -> None:
@@ -136,7 +136,7 @@ def test_portions_together_have_all_rows(
 @without_chain
 def test_skipped_queries_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request cannot make the server read many queries without facts."""
-    monkeypatch.setattr(facts, "MOST_QUERIES", 2)
+    monkeypatch.setattr(facts, "MAX_QUERIES", 2)
     prove(ask_balances())
     last = ask_balances(count=5)
     prove(last)

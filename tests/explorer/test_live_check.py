@@ -14,7 +14,7 @@ from queries.http import thread_slots
 from queries.models import Query
 from tests.explorer.proven import fact_page, proven_batch
 from tests.queries.prover.service import CHAIN_ID, Service, serving
-from tests.rigs.stub_node import lying_node, stall
+from tests.rigs.stub_node import stall, stub_node
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 TIMEOUT = 1  # seconds
@@ -66,13 +66,13 @@ def test_a_check_compares_the_stored_fact_with_the_registry(service: Service) ->
 
 def test_checks_are_limited_in_time_threads_and_number(service: Service) -> None:
     batch = proven_batch(service)
-    with lying_node(stall) as silent, serving(service.node, _with_nodes(service, silent)):
+    with stub_node(stall) as silent, serving(service.node, _with_nodes(service, silent)):
         begin = time.monotonic()
         assert "No node of Local answered in time" in _check_text(batch)
         assert time.monotonic() - begin < TIMEOUT + 2
     with ExitStack() as stack:
         for _ in range(3):  # of four
-            assert stack.enter_context(thread_slots.place_to_wait())
+            assert stack.enter_context(thread_slots.thread_slot())
         assert "Others are checking facts right now" in _check_text(batch)
     for _ in range(CHECKS - 2):
         assert "the same" in _check_text(batch)

@@ -14,15 +14,15 @@ from accounts.keys import manage
 from accounts.keys.text import KEY_PREFIX
 from accounts.models import Account, Session
 from explorer.http.logs import (
-    LONGEST_PATH,
-    LONGEST_TEXT,
-    STRUCK,
+    MAX_PATH_LENGTH,
+    MAX_TEXT_LENGTH,
+    REDACTED,
     JsonLines,
     ReadableLines,
-    names_a_secret,
+    is_secret_name,
+    redact_keys,
+    redact_parameters,
     request_id,
-    strike_out_keys,
-    strike_out_parameters,
 )
 from tests.accounts.signers import Signer
 
@@ -78,31 +78,31 @@ SLOW_PATTERNS = [
 def test_keys_are_struck_out_in_any_spelling() -> None:
     for parameter in QUERY_STRINGS:
         for path in (f"/x?{parameter}", f"/x?{parameter}&b=1"):
-            struck = strike_out_parameters(path)
-            assert (KEY in struck, STRUCK in struck) == (False, True), path
-        struck = strike_out_parameters(f"/x?a=1&{parameter}&b=1")
+            struck = redact_parameters(path)
+            assert (KEY in struck, REDACTED in struck) == (False, True), path
+        struck = redact_parameters(f"/x?a=1&{parameter}&b=1")
         assert (KEY in struck, struck[:7], struck[-4:]) == (False, "/x?a=1&", "&b=1"), parameter
     for text in TEXTS:
-        struck = strike_out_keys(f"Asked: {text}\nand more")
-        assert (KEY in struck, STRUCK in struck) == (False, True), text
+        struck = redact_keys(f"Asked: {text}\nand more")
+        assert (KEY in struck, REDACTED in struck) == (False, True), text
         assert struck.endswith("\nand more")
     for path in PATHS_WITH_OWN_KEY:  # recognised anywhere
-        for struck in (strike_out_parameters(path), strike_out_keys(f"Asked: {path}")):
-            assert (OWN_KEY[5:] in struck, STRUCK in struck) == (False, True), path
+        for struck in (redact_parameters(path), redact_keys(f"Asked: {path}")):
+            assert (OWN_KEY[5:] in struck, REDACTED in struck) == (False, True), path
     for text in ("GET /?block=1", "monkey=1", "the keyapi: said", "keys = 3"):
-        assert strike_out_keys(text) == strike_out_parameters(text) == text
+        assert redact_keys(text) == redact_parameters(text) == text
 
 
 @pytest.mark.no_database
 def test_long_texts_are_cut_and_never_slow() -> None:
     """Clients choose the text, and the log is locked meanwhile."""
-    text = f"/{LONGEST_TEXT * 'x'}"
-    assert strike_out_keys(text) == f"{text[:-1]} [cut: 1 characters more]"
-    path = f"/x?apiKey=1&a={LONGEST_PATH * 'x'}"
-    struck = strike_out_parameters(path)
-    assert struck.startswith(f"/x?apiKey={STRUCK}&a=xxx")
+    text = f"/{MAX_TEXT_LENGTH * 'x'}"
+    assert redact_keys(text) == f"{text[:-1]} [cut: 1 characters more]"
+    path = f"/x?apiKey=1&a={MAX_PATH_LENGTH * 'x'}"
+    struck = redact_parameters(path)
+    assert struck.startswith(f"/x?apiKey={REDACTED}&a=xxx")
     assert struck.endswith("x [cut: 14 characters more]")
-    for function in (strike_out_keys, strike_out_parameters, names_a_secret):
+    for function in (redact_keys, redact_parameters, is_secret_name):
         for pattern in SLOW_PATTERNS:
             text = "/x?" + (pattern * 100_000)[:100_000]
             begin = time.process_time()
@@ -149,7 +149,7 @@ def test_no_part_of_a_line_has_a_key(formatter: Callable[[], logging.Formatter])
         assert read["time"].endswith("+00:00")
         assert (read["level"], read["logger"]) == ("INFO", "tacitus")
         assert (read["message"], read["request_id"]) == (
-            f"a\nb ?apiKey={STRUCK}",
+            f"a\nb ?apiKey={REDACTED}",
             "01J2VM6JSA6VKKZ0ENWGYYPR18",
         )
         assert (read["count"], read["flag"], read["headers"]["Accept"]) == (3, True, "*/*")

@@ -14,11 +14,11 @@ WIDTHS = (360, 1200, 1920)
 CAN_BE_SUBMITTED = re.compile("This can be submitted|All of this is proven already")
 
 
-def _open_form(page: Page, shared: Service, wallet: Wallet) -> None:
+def _open_form(page: Page, shared_service: Service, wallet: Wallet) -> None:
     """Sign in and open the form, with a final block at which `HOLDER` is not proven yet."""
-    shared.wait(shared.submit_balance(shared.chain.mine(2) - 1, OWNERS[0]))
+    shared_service.wait(shared_service.submit_balance(shared_service.chain.mine(2) - 1, OWNERS[0]))
     install(page, wallet)
-    page.goto(f"{shared.url}/sign-in?next=/dashboard/new-batch")
+    page.goto(f"{shared_service.url}/sign-in?next=/dashboard/new-batch")
     page.get_by_role("button", name=wallet.name).click()
     # The first sign-in of a server is slow.
     expect(page.get_by_role("heading", level=1)).to_have_text("New batch", timeout=20_000)
@@ -26,9 +26,9 @@ def _open_form(page: Page, shared: Service, wallet: Wallet) -> None:
 
 
 def test_the_form_is_checked_while_typing_and_submitted_once(
-    page: Page, shared: Service, wallet: Wallet
+    page: Page, shared_service: Service, wallet: Wallet
 ) -> None:
-    _open_form(page, shared, wallet)
+    _open_form(page, shared_service, wallet)
     account, error = page.get_by_label("Account", exact=True), page.locator("#error-account-0")
     account.press_sequentially(HOLDER[:-1], delay=5)
     expect(error).to_contain_text("an address has 40 hex digits after 0x, and this has 39")
@@ -47,7 +47,7 @@ def test_the_form_is_checked_while_typing_and_submitted_once(
     assert re.search(r"/explorer/query/[0-9A-Z]{26}$", page.url)
     expect(page.locator("#state .standing .mark")).to_have_text("DONE")
     batch = page.url.rpartition("/")[2]
-    page.goto(f"{shared.url}/dashboard")
+    page.goto(f"{shared_service.url}/dashboard")
     own = page.locator(".own-batches > li")
     expect(own.first).to_contain_text("DONE")
     newest = own.get_by_role("link").all_inner_texts()
@@ -55,13 +55,13 @@ def test_the_form_is_checked_while_typing_and_submitted_once(
 
 
 def test_a_form_from_before_another_sign_in_keeps_its_input(
-    page: Page, shared: Service, wallet: Wallet
+    page: Page, shared_service: Service, wallet: Wallet
 ) -> None:
-    _open_form(page, shared, wallet)
+    _open_form(page, shared_service, wallet)
     other = page.context.new_page()
     install(other, wallet)
     page.context.clear_cookies(name="session")
-    other.goto(f"{shared.url}/sign-in")
+    other.goto(f"{shared_service.url}/sign-in")
     other.get_by_role("button", name=wallet.name).click()
     expect(other).to_have_url(re.compile("/dashboard"))
     account = page.get_by_label("Account", exact=True)
@@ -78,14 +78,16 @@ def test_a_form_from_before_another_sign_in_keeps_its_input(
     expect(page.locator("#verdict")).to_contain_text(CAN_BE_SUBMITTED)
 
 
-def test_the_form_works_without_scripts(page: Page, shared: Service, wallet: Wallet) -> None:
-    _open_form(page, shared, wallet)
+def test_the_form_works_without_scripts(
+    page: Page, shared_service: Service, wallet: Wallet
+) -> None:
+    _open_form(page, shared_service, wallet)
     assert page.context.browser is not None
     context = page.context.browser.new_context(
         java_script_enabled=False, storage_state=page.context.storage_state()
     )
     plain = context.new_page()
-    plain.goto(f"{shared.url}/dashboard/new-batch")
+    plain.goto(f"{shared_service.url}/dashboard/new-batch")
     plain.get_by_label("Account", exact=True).fill("0x12")
     plain.get_by_role("button", name="Add another part").click()
     expect(plain.locator(".part")).to_have_count(2)
@@ -104,11 +106,11 @@ def test_the_form_works_without_scripts(page: Page, shared: Service, wallet: Wal
 
 
 def test_the_account_pages_fit_and_are_accessible(
-    page: Page, shared: Service, wallet: Wallet
+    page: Page, shared_service: Service, wallet: Wallet
 ) -> None:
-    _open_form(page, shared, wallet)
+    _open_form(page, shared_service, wallet)
     for address in ("/new-batch", "/batches", "/webhooks", ""):
-        page.goto(f"{shared.url}/dashboard{address}")
+        page.goto(f"{shared_service.url}/dashboard{address}")
         if address == "/new-batch":
             page.get_by_label("Account", exact=True).fill(HOLDER)
             page.get_by_role("button", name="Add another part").click()

@@ -108,7 +108,7 @@ def test_facts_are_paged(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"succeeded": False}, "mined, and failed"),
         ({"succeeded": True}, "mined, being confirmed"),
         (
-            {"mined_block": None, "mined_hash": "", "gas_used": None, "settled": True},
+            {"mined_block": None, "mined_hash": "", "gas_used": None, "confirmed": True},
             "never mined: another transaction used its nonce",
         ),
     ],

@@ -21,7 +21,7 @@ from django.core.management import CommandError, call_command
 from django.template.loader import render_to_string
 
 from tests.commands import PRODUCTION, Manage, clean_environment, free_port
-from tests.rigs.proxy import proxied
+from tests.rigs.proxy import running_proxy
 from tests.rigs.quiet_server import QuietServer, serving
 from tests.rigs.service import Service
 from tests.scenarios.production import serve_in_production
@@ -224,7 +224,7 @@ def test_the_proxy_logs_requests_without_api_keys(
         if server_runs:
             port = stack.enter_context(serving(QuietServer(("127.0.0.1", 0), Handler)))
         address = stack.enter_context(
-            proxied(repository, tmp_path, f"127.0.0.1:{port}", short_timeout)
+            running_proxy(repository, tmp_path, f"127.0.0.1:{port}", short_timeout)
         )
         own = {"api-key": "secret-in-header", "Authorization": "Bearer secret-in-header"}
         query = {"apiKey": "secret-in-address"}

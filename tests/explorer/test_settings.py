@@ -47,7 +47,7 @@ def _flag(env: Environment) -> object:
 
 
 def _number(env: Environment) -> object:
-    return env.number("X", 9, least=5)
+    return env.number("X", 9, minimum=5)
 
 
 def _hosts(env: Environment) -> object:

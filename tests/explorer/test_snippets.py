@@ -11,7 +11,7 @@ from eth_abi.abi import encode
 from explorer.pages.snippets import snippets
 from queries.contracts.abi import selector
 from queries.reading.facts import FactView
-from tests.builds import compiled
+from tests.builds import compile_cached
 from tests.explorer.proven import FACTS, facts_in, proven_batch
 from tests.queries.prover.service import Service
 
@@ -71,7 +71,7 @@ def _check_solidity(facts: list[FactView], service: Service) -> None:
     sources = {
         f"{index}.sol": _snippet(fact, service, "solidity") for index, fact in enumerate(facts)
     }
-    output = compiled(sources, SETTINGS)
+    output = compile_cached(sources, SETTINGS)
     assert output.get("errors", []) == []
     for index, fact in enumerate(facts):
         bytecode = output["contracts"][f"{index}.sol"]["Reader"]["evm"]["bytecode"]["object"]

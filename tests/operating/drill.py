@@ -8,7 +8,7 @@ from pathlib import Path
 from eth_account import Account
 
 from tests.rigs.anvil import ETHER, Chain
-from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts, until
+from tests.rigs.service import BALANCE, HOLDER, HOLDER_BALANCE, Service, accounts, wait_until
 
 CHAIN_ID = 11_155_111  # the guide's example
 FEE = str(ETHER // 100)
@@ -96,7 +96,7 @@ class Drill:
         block = self._mine_provable_block()
         self._chain.rpc("anvil_setIntervalMining", 0)
         batch = self._submit(block)
-        until(self._pending, what="a transaction is in flight")
+        wait_until(self._pending, what="a transaction is in flight")
         return batch
 
     def _pending(self) -> int:
@@ -110,7 +110,7 @@ class Drill:
         """Check that every fact was proven once, by successful transactions without a gap."""
         chain, route = self._chain, (self._chain.id, self._chain.id)
         for block in self._blocks:
-            assert self._client.field(HOLDER, block, BALANCE, route=route) == HELD
+            assert self._client.field(HOLDER, block, BALANCE, route=route) == HOLDER_BALANCE
             event = "AccountProven(address,uint256,uint8)"
             assert len(self._client.events(event, int(HOLDER, 16), block, route=route)) == 1
         sent = chain.transactions_of(self._signer)

@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from tests.operating.postgres import USER, new_postgres
-from tests.rigs.service import SIGNER, SIGNER_KEY, Service, until
+from tests.rigs.service import SIGNER, SIGNER_KEY, Service, wait_until
 
 pytestmark = pytest.mark.no_database
 ROUTES = f"""
@@ -59,9 +59,9 @@ def test_commands_without_their_database_end_with_a_sentence_and_can_be_restarte
                 pass
             with server.while_running():
                 missing = "migrations are missing: run manage.py migrate"
-                until(lambda: readiness() == (503, missing))
+                wait_until(lambda: readiness() == (503, missing))
                 service.manage("migrate")
-                until(lambda: readiness() == (200, "ok"))
+                wait_until(lambda: readiness() == (200, "ok"))
                 for command, line in LONG_RUNNING.items():
                     service.start(*command.split()).await_log(line)
                 service.close()

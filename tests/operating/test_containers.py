@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from queries.config.registries import Registry, RegistryKind, address_of
+from queries.config.registries import Registry, RegistryKind, registry_address
 from tests.commands import free_port
 from tests.operating import background
 from tests.operating.drill import (
@@ -23,7 +23,7 @@ from tests.operating.drill import (
 )
 from tests.operating.guide import SUDO, find_commands, run, write_stand_in
 from tests.operating.postgres import Postgres, new_postgres
-from tests.rigs.service import until
+from tests.rigs.service import wait_until
 from tests.scenarios.test_engines import BROKERS, require_broker
 
 pytestmark = pytest.mark.no_database
@@ -79,7 +79,7 @@ def test_the_guides_commands_set_up_a_service_that_survives_a_restore(
         key = machine.run(find_commands("docker compose up --detach\ndocker compose run")).split()[
             -1
         ]
-        registry = address_of(Registry(RegistryKind.NATIVE, chain.id, chain.id))
+        registry = registry_address(Registry(RegistryKind.NATIVE, chain.id, chain.id))
         client = service_client(
             tmp_path / "client", chain, f"http://127.0.0.1:{port}", key, registry
         )
@@ -120,7 +120,7 @@ def _check_attester(machine: Machine, signer: str) -> None:
         )
     machine.run("docker compose --profile attester up --detach")
     log = machine.state / "attester-0.log"
-    until(lambda: f"Signing as {signer}" in log.read_text(), what="the attester starts")
+    wait_until(lambda: f"Signing as {signer}" in log.read_text(), what="the attester starts")
 
 
 def _run_without_containers(machine: Machine, postgres: Postgres, part: str) -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import requests
 
-from queries.config.registries import Registry, RegistryKind, address_of
+from queries.config.registries import Registry, RegistryKind, registry_address
 from tests.commands import free_port
 from tests.operating import background
 from tests.operating.drill import Drill, fund_signer, guide_chain, service_client, with_chain_node
 from tests.operating.guide import SUDO, find_commands, run, write_stand_in
 from tests.rigs.proxy import CADDY
-from tests.rigs.service import until
+from tests.rigs.service import wait_until
 
 pytestmark = pytest.mark.no_database
 FOLDERS = r"(?<![\w.])/(etc|srv/tacitus|var/lib/tacitus|var/backups|usr/local/bin)\b"
@@ -72,7 +72,7 @@ class Machine:
             except requests.ConnectionError:
                 return False
 
-        until(is_ready, what="the server is ready")
+        wait_until(is_ready, what="the server is ready")
 
 
 def test_the_guides_commands_set_up_a_service_that_survives_a_restore_and_an_upgrade(
@@ -98,7 +98,7 @@ def test_the_guides_commands_set_up_a_service_that_survives_a_restore_and_an_upg
         machine.await_readiness()
         printed = machine.run(find_commands("tacitus create_api_key"))
         key = re.findall(r"tct_\w+", printed)[0]
-        registry = address_of(Registry(RegistryKind.NATIVE, chain.id, chain.id))
+        registry = registry_address(Registry(RegistryKind.NATIVE, chain.id, chain.id))
         url = f"http://127.0.0.1:{machine.port}"
         client = service_client(tmp_path / "client", chain, url, key, registry)
 

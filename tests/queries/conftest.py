@@ -7,12 +7,12 @@ import pytest
 from explorer.demo.local_node import LocalNode, local_node
 from tests.queries.prover.service import Service, running_service
 from tests.queries.prover.two_chains import TwoChains, two_chains
-from tests.rigs.local_chain import a_day_ago
+from tests.rigs.local_chain import day_old_genesis
 
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1", *a_day_ago()) as running:
+    with local_node("--slots-in-an-epoch", "1", *day_old_genesis()) as running:
         yield running
 
 

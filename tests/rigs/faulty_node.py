@@ -11,7 +11,7 @@ import requests
 from eth_utils.crypto import keccak
 
 from tests.rigs.anvil import NO_BODIES, Chain
-from tests.rigs.stub_node import LyingNode, as_json, lying_node
+from tests.rigs.stub_node import StubNode, json_bytes, stub_node
 
 Question = dict[str, Any]
 # Returns the answer to a request, or None to forward it to the chain's own node.
@@ -54,13 +54,13 @@ class Node:
         self._fault: Fault = lambda _: None
         self._lock = threading.Lock()
         self._running = ExitStack()
-        self.url = self._running.enter_context(lying_node(self._say))
+        self.url = self._running.enter_context(stub_node(self._say))
 
     def close(self) -> None:
         self.recover()
         self._running.close()
 
-    def _say(self, connection: LyingNode, content: Any) -> None:
+    def _say(self, connection: StubNode, content: Any) -> None:
         try:
             if isinstance(content, list):
                 answer: Any = [self.ask(question) for question in content]
@@ -71,7 +71,7 @@ class Node:
         except (NoAnswerError, requests.RequestException):
             connection.close_connection = True
         else:
-            connection.answer(as_json(answer), Content_Type="application/json")
+            connection.answer(json_bytes(answer), Content_Type="application/json")
 
     def ask(self, question: Question) -> dict[str, Any]:
         with self._lock:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 PUSH32, SSTORE = b"\x7f", b"\x55"
 
 
-def planting(words: Mapping[bytes, bytes], runtime: bytes) -> bytes:
+def code_that_stores(words: Mapping[bytes, bytes], runtime: bytes) -> bytes:
     """Store `words` by slot; the deployed code does not show it."""
     writes = b"".join(PUSH32 + word + PUSH32 + slot + SSTORE for slot, word in words.items())
     size = b"\x61" + len(runtime).to_bytes(2, "big")  # PUSH2

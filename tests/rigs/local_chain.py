@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from explorer.demo.local_node import GAS_LIMIT, LocalNode, TransactionReverted, local_node
+from explorer.demo.local_node import GAS_LIMIT, LocalNode, TransactionRevertedError, local_node
 from queries.chain import node_pool
-from queries.chain.json_rpc import NodeRefused
+from queries.chain.json_rpc import JsonRpcError
 from queries.contracts.abi import selector
 from queries.proving.registry_calls import HORIZON
 from tests.builds import artifact
@@ -26,7 +26,7 @@ HORIZON_WORD = HORIZON.to_bytes(32)  # constructor argument of native and optimi
 
 
 @contextmanager
-def undone(node: LocalNode) -> Iterator[None]:
+def reverted_at_end(node: LocalNode) -> Iterator[None]:
     """Revert the chain at the end to its state at the beginning."""
     snapshot = node.rpc.ask("evm_snapshot")
     try:
@@ -44,13 +44,13 @@ class Outcome:
     success: bool
     data: bytes
 
-    def reading(self) -> int | None:
+    def value_if_proven(self) -> int | None:
         """The answer of a `try…` function; None if nothing is proven."""
         assert self.success, self.data.hex()
         return int.from_bytes(self.data[32:], "big") if self.data[31] else None
 
 
-class Deployed:
+class DeployedContract:
     """A contract on a local node."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Deployed:
 
     def refusal(self, data: bytes) -> str:
         """The name of the error with which a call reverts."""
-        with pytest.raises(TransactionReverted) as reverted:
+        with pytest.raises(TransactionRevertedError) as reverted:
             self.ask(data)
         return error_name(self.name, reverted.value.data)
 
@@ -87,7 +87,7 @@ class Deployed:
         return [
             call
             for call, answer in zip(calls, answers, strict=True)
-            if not isinstance(answer, NodeRefused)
+            if not isinstance(answer, JsonRpcError)
         ]
 
     def simulate(self, calls: Sequence[bytes]) -> list[Outcome]:
@@ -106,7 +106,7 @@ class Deployed:
 LARGE_CODE = ("--code-size-limit", "60000")
 
 
-def a_day_ago() -> tuple[str, str]:
+def day_old_genesis() -> tuple[str, str]:
     """Option for a genesis a day old, so that the head is never in the future."""
     return "--timestamp", str(int(time.time()) - DAY)
 
@@ -120,7 +120,7 @@ def _forget_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def shared_node() -> Iterator[LocalNode]:
     """A node for tests that do not use each other's contracts."""
-    with local_node("--slots-in-an-epoch", "1", *a_day_ago(), *LARGE_CODE) as node:
+    with local_node("--slots-in-an-epoch", "1", *day_old_genesis(), *LARGE_CODE) as node:
         yield node
 
 

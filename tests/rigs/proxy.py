@@ -16,7 +16,7 @@ MAX_START_SECONDS = 30
 
 
 @contextmanager
-def proxied(
+def running_proxy(
     repository: Path, folder: Path, server: str, changes: dict[str, str] | None = None
 ) -> Iterator[str]:
     """Run a proxy in front of `server`, with its log in `folder`/proxy; yield its URL."""

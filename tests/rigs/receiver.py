@@ -20,7 +20,7 @@ class Receiver:
 
     statuses: list[int]
     port: int = 0
-    got: list[ReceivedRequest] = field(default_factory=list)
+    deliveries: list[ReceivedRequest] = field(default_factory=list)
     accepted: list[bytes] = field(default_factory=list)  # bodies that were answered with 200
 
     @property
@@ -36,7 +36,7 @@ class _ReceiverHandler(QuietHandler):
         if b'"jsonrpc"' in body:  # for the node of an earlier test, which had this port
             self.send_error(404)
             return
-        receiver.got.append(ReceivedRequest(self.path, dict(self.headers), body))
+        receiver.deliveries.append(ReceivedRequest(self.path, dict(self.headers), body))
         statuses = receiver.statuses
         status = statuses.pop(0) if len(statuses) > 1 else statuses[0]
         if status == 200:

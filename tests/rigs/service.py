@@ -30,13 +30,13 @@ OWNERS = (  # of API keys
     "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
 )
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
-HELD = 123_456_789 * 10**12  # wei of HOLDER on every chain
+HOLDER_BALANCE = 123_456_789 * 10**12  # wei of HOLDER on every chain
 NONCE, BALANCE, STORAGE_ROOT, CODE_HASH = range(4)
 T = TypeVar("T")
 MAX_WAIT = 60  # seconds, by default
 
 
-def until(ready: Callable[[], T], seconds: float = MAX_WAIT, what: str = "") -> T:
+def wait_until(ready: Callable[[], T], seconds: float = MAX_WAIT, what: str = "") -> T:
     """Poll until the result is true; return it."""
     deadline = time.monotonic() + seconds
     while not (result := ready()):
@@ -93,7 +93,7 @@ class Process:
             assert self.runs or found, self.log
             return found
 
-        until(is_printed, what=text)
+        wait_until(is_printed, what=text)
 
     def stop(self) -> None:
         """Send SIGTERM and expect exit code 0."""
@@ -149,7 +149,7 @@ class Service:
     def add_chain(self, chain: Chain, *nodes: Node | str, **settings: Any) -> None:
         """Add a free chain to the routes file, with these nodes or its own."""
         self._chains[chain.id] = chain
-        chain.set_balance(HOLDER, HELD)
+        chain.set_balance(HOLDER, HOLDER_BALANCE)
         chain.set_balance(SIGNER, 1_000 * ETHER)
         urls = [node.url if isinstance(node, Node) else node for node in nodes] or [chain.url]
         table = {"name": f"Chain {chain.id}", "nodes": urls, "free": True, **settings}
@@ -236,7 +236,7 @@ class Service:
             except requests.ConnectionError:
                 return False
 
-        until(answers, what="the server starts")
+        wait_until(answers, what="the server starts")
         return server
 
     def prove(self, *, threads: int = 2, **settings: str) -> Process:
@@ -293,7 +293,7 @@ class Service:
             assert answer.status_code == 200 or content["retryable"], content
             return str(content.get("internalId", ""))
 
-        return until(submit_once, what="the batch is accepted")
+        return wait_until(submit_once, what="the batch is accepted")
 
     def submit_balance(self, block: int, account: str = HOLDER, **more: Any) -> str:
         """Submit a request for the balance of an account of chain 31337."""
@@ -308,7 +308,7 @@ class Service:
             assert answer.status_code == 200 or content["retryable"], content
             return content if answer.status_code == 200 else {}
 
-        return until(get_once, what="the batch's status")
+        return wait_until(get_once, what="the batch's status")
 
     def wait(self, *batches: str, end: str = "DONE", seconds: float = MAX_WAIT) -> dict[str, Any]:
         """Poll until all these batches have ended with `end`; return the status of the last."""
@@ -333,11 +333,11 @@ class Service:
             assert status["queryStatus"] == "IN_PROGRESS", status
             return status if status["waitCode"] == code else {}
 
-        return until(status_if_waiting, seconds, f"waitCode {code}: {self.status(batch)}")
+        return wait_until(status_if_waiting, seconds, f"waitCode {code}: {self.status(batch)}")
 
     def wait_for_sentence(self, batch: str, sentence: str) -> None:
         """Poll until the batch's `waitsFor` contains this."""
-        until(
+        wait_until(
             lambda: sentence in (self.status(batch)["waitsFor"] or ""),
             what=f"{sentence}: {self.status(batch)}",
         )

@@ -27,7 +27,7 @@ def drip(beginning: bytes, piece: bytes, *, hears: bool = True) -> Conversation:
 
 # The head of a TLS record, whose 16,384 bytes then come one by one.
 HANDSHAKE = bytes.fromhex("1603034000")
-DRIPPING: dict[str, tuple[str, Conversation]] = {
+SLOW_RECEIVERS: dict[str, tuple[str, Conversation]] = {
     "a stall": ("http", drip(b"", b"")),
     "never read": ("http", drip(b"", b"", hears=False)),
     "headers byte by byte": ("http", drip(b"HTTP/1.1 200 OK\r\nX-Long: ", b"a")),

@@ -11,18 +11,18 @@ from typing import Any
 from tests.rigs.quiet_server import QuietHandler, handler_server
 
 # Writes the answer to a JSON-RPC request.
-Say = Callable[["LyingNode", Any], None]
+Responder = Callable[["StubNode", Any], None]
 
 PATIENCE = 25  # seconds after which a stall ends, so that a broken test fails instead of hanging
 
 
-class LyingNode(QuietHandler):
+class StubNode(QuietHandler):
     """One connection to a stub node."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     ended: threading.Event  # set when the test is over
-    say: Say
+    say: Responder
 
     def handle_post(self, body: bytes) -> None:
         try:
@@ -39,97 +39,97 @@ class LyingNode(QuietHandler):
 
 
 @contextmanager
-def lying_node(say: Say) -> Iterator[str]:
+def stub_node(say: Responder) -> Iterator[str]:
     """Run a node that answers so; yield its URL."""
     ended = threading.Event()
-    with handler_server(LyingNode, say=staticmethod(say), ended=ended) as port:
+    with handler_server(StubNode, say=staticmethod(say), ended=ended) as port:
         try:
             yield f"http://127.0.0.1:{port}"
         finally:
             ended.set()
 
 
-def as_json(content: object) -> bytes:
+def json_bytes(content: object) -> bytes:
     return json.dumps(content).encode()
 
 
 def result(value: object, asked: int = 1) -> bytes:
     """A JSON-RPC response to the request with this id."""
-    return as_json({"jsonrpc": "2.0", "id": asked, "result": value})
+    return json_bytes({"jsonrpc": "2.0", "id": asked, "result": value})
 
 
 # Answers that are not JSON-RPC
 
 
-def no_json(node: LyingNode, _: object) -> None:
+def no_json(node: StubNode, _: object) -> None:
     node.answer(b"<p>please log in</p>")
 
 
-def stall(node: LyingNode, _: object) -> None:
+def stall(node: StubNode, _: object) -> None:
     node.ended.wait(PATIENCE)
 
 
-def hang_up(node: LyingNode, _: object) -> None:
+def hang_up(node: StubNode, _: object) -> None:
     node.close_connection = True
 
 
-def drip_headers(node: LyingNode, _: object) -> None:
+def drip_headers(node: StubNode, _: object) -> None:
     node.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
     node.drip(b"a")
 
 
-def drip_body(node: LyingNode, _: object) -> None:
+def drip_body(node: StubNode, _: object) -> None:
     node.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
     node.drip(b" ")
 
 
-def send_chunk(node: LyingNode, content: bytes) -> None:
+def send_chunk(node: StubNode, content: bytes) -> None:
     """A chunked body without the last chunk."""
     node.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
     node.wfile.write(b"%x\r\n%b\r\n" % (len(content), content))
 
 
-def drip_chunk_size(node: LyingNode, _: object) -> None:
+def drip_chunk_size(node: StubNode, _: object) -> None:
     send_chunk(node, result("0x1"))
     node.drip(b"0")
 
 
-def drip_trailers(node: LyingNode, _: object) -> None:
+def drip_trailers(node: StubNode, _: object) -> None:
     send_chunk(node, result("0x1"))
     node.wfile.write(b"0\r\n")
     node.drip(b"X-Long: a\r\n")
 
 
-def many_values(node: LyingNode, _: object) -> None:
+def many_values(node: StubNode, _: object) -> None:
     """Small as text, large once parsed."""
     node.answer(b'{"jsonrpc": "2.0", "id": 1, "result": [[]' + b",[]" * 2**20 + b"]}")
 
 
-def endless(node: LyingNode, _: object) -> None:
+def endless(node: StubNode, _: object) -> None:
     node.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
     while not node.ended.is_set():
         node.wfile.write(b" " * 2**16)
 
 
-def cut_off(node: LyingNode, _: object) -> None:
+def cut_off(node: StubNode, _: object) -> None:
     node.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + result("0x1"))
     node.close_connection = True
 
 
-def open_brackets(node: LyingNode, _: object) -> None:
+def open_brackets(node: StubNode, _: object) -> None:
     node.answer(b"[" * 200_000)
 
 
-def broken_headers(node: LyingNode, _: object) -> None:
+def broken_headers(node: StubNode, _: object) -> None:
     node.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nno header\r\n\r\n[]")
 
 
-def no_http(node: LyingNode, _: object) -> None:
+def no_http(node: StubNode, _: object) -> None:
     node.wfile.write(b"hello\r\n\r\n")
     node.close_connection = True
 
 
-NO_ANSWERS: dict[str, Say] = {
+INVALID_ANSWERS: dict[str, Responder] = {
     "no JSON": no_json,
     "a stall": stall,
     "nothing at all": hang_up,

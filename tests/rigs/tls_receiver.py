@@ -19,8 +19,8 @@ ANSWER = (
 @dataclass
 class TlsReceiver:
     port: int = 0
-    came: int = 0  # connections
-    got: list[bytes] = field(default_factory=list)  # requests, decrypted
+    connections: int = 0  # connections
+    requests_received: list[bytes] = field(default_factory=list)  # requests, decrypted
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def tls_receiver(certificate: Path) -> Iterator[TlsReceiver]:
     kept = TlsReceiver()
 
     def converse(plain: socket.socket, _: threading.Event) -> None:
-        kept.came += 1
+        kept.connections += 1
         plain.settimeout(10)
         request = b""
         with suppress(OSError), context.wrap_socket(plain, server_side=True) as connection:
@@ -39,7 +39,7 @@ def tls_receiver(certificate: Path) -> Iterator[TlsReceiver]:
                 request += piece
             connection.sendall(ANSWER)
         if request:
-            kept.got.append(request)
+            kept.requests_received.append(request)
 
     with socket_server(converse) as kept.port:
         yield kept

@@ -154,8 +154,10 @@ def service(new_service: NewService, chain: Chain) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="session")
-def shared(template: Template, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Like `service`, for scenarios that do not disturb each other; see `shared.chain`."""
+def shared_service(
+    template: Template, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """Like `service`, for scenarios that do not disturb each other; see `shared_service.chain`."""
     with (
         closing(Chain()) as chain,
         installation(template, tmp_path_factory.mktemp("shared")) as service,

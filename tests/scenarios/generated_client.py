@@ -46,4 +46,4 @@ report = {
     "free": estimate.sync(client=client, body=estimate_body).free,
     "verified": {fact.name: fact.value for fact in proof.facts},
 }
-print(json.dumps(report))  # noqa: T201
+print(json.dumps(report))

@@ -12,7 +12,7 @@ from eth_account.messages import encode_typed_data
 
 from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Node
-from tests.rigs.service import HOLDER, Service, accounts, request, until
+from tests.rigs.service import HOLDER, Service, accounts, request, wait_until
 from tests.scenarios.production import PROXY
 from tests.scenarios.test_keys import ACCOUNTS, shown_keys
 from tests.scenarios.visitor import Visitor
@@ -205,7 +205,7 @@ def cancel_signed_batch(place: ServerUnderTest) -> requests.Response:
     chain = place.service.chain
     chain.automine(on=False)
     batch = place.service.submit_balance(3)
-    place.service.wait_for(batch, "transaction_on_its_way")
+    place.service.wait_for(batch, "transaction_pending")
     answer = cancel(place, batch)
     chain.automine(on=True)
     chain.mine()
@@ -237,7 +237,7 @@ def overload_proofs(place: ServerUnderTest) -> requests.Response:
             refused.append(answer)
 
     with ThreadPoolExecutor(8) as pool:
-        until(lambda: list(pool.map(get_once, range(8))) and refused, what="proofs are busy")
+        wait_until(lambda: list(pool.map(get_once, range(8))) and refused, what="proofs are busy")
     return refused[0]
 
 
@@ -317,7 +317,7 @@ REFUSED: dict[str, tuple[int, str, Send]] = {
     "unavailable": (503, "", get_without_database),
     "host_unknown": (400, "", get_with_other_host),
     "https_needed": (403, "", get_without_https),
-    "nothing_here": (404, "", get("/batch-querys")),
+    "not_found": (404, "", get("/batch-querys")),
     "method_not_allowed": (405, "", get("/submit-batch-query")),
     "bad_request": (400, "", get("/batch-queries", **{f"a{n}": "" for n in range(1_001)})),
     "body_too_large": (413, "", post("{" + 40_000 * " ")),
@@ -342,12 +342,12 @@ REFUSED: dict[str, tuple[int, str, Send]] = {
     "unknown_header_field": (400, f"{BLOCK}.header[0]", block({"header": ["HASH"]})),
     "slot_malformed": (400, f"{ACCOUNT}.slots[0]", account({"slots": ["1"]})),
     "webhook_malformed": (400, "webhook.url", webhook(url="ftp://example.org")),
-    "nothing_asked": (400, "data", batch({})),
+    "empty_request": (400, "data", batch({})),
     "too_many_blocks": (400, "data.31337.block:2", batch({"31337": BLOCKS})),
     "too_many_accounts": (400, f"{BLOCK}.accounts.0x{200:040x}", block({"accounts": TOO_MANY})),
     "too_many_slots": (400, f"{ACCOUNT}.slots[4]", account({"slots": SLOTS})),
     "too_many_facts": (429, "", use_up_facts),
-    "more_facts_than_a_day": (400, "data", block(FOUR_HUNDRED_FACTS)),
+    "batch_exceeds_daily_limit": (400, "data", block(FOUR_HUNDRED_FACTS)),
     "too_many_webhook_headers": (400, "webhook.headers", webhook(url=HOOK, headers=ELEVEN_HEADERS)),
     "webhook_headers_too_large": (400, "webhook.headers", webhook(url=HOOK, headers=LONG_HEADER)),
     "idempotency_key_malformed": (400, "Idempotency-Key", post(OK_BATCH, Idempotency_Key="a b")),

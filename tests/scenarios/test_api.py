@@ -13,7 +13,7 @@ from typing import Any
 import requests
 
 from tests.rigs.anvil import Chain
-from tests.rigs.service import HELD, HOLDER, HORIZON, Service, accounts, request
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, HORIZON, Service, accounts, request
 from tests.scenarios.fixtures import NewNode, NewService
 from tests.scenarios.test_keys import shown_keys
 from tests.scenarios.visitor import Visitor
@@ -23,14 +23,14 @@ L1_FEE = 77 * 10**14  # wei
 L1_SHARE = {"l1Fee": hex(L1_FEE)}  # of their receipts
 
 
-def test_the_same_idempotency_key_submits_a_batch_once(shared: Service) -> None:
+def test_the_same_idempotency_key_submits_a_batch_once(shared_service: Service) -> None:
     first, other = (
-        request({31337: {shared.chain.mine(2) - 1: accounts(HOLDER, props=props)}})
+        request({31337: {shared_service.chain.mine(2) - 1: accounts(HOLDER, props=props)}})
         for props in (["BALANCE"], ["NONCE"])
     )
 
     def submit(content: Any, key: str) -> requests.Response:
-        return shared.post("/submit-batch-query", content, Idempotency_Key=key)
+        return shared_service.post("/submit-batch-query", content, Idempotency_Key=key)
 
     with ThreadPoolExecutor(8) as pool:
         answers = [answer.json() for answer in pool.map(submit, 8 * [first], 8 * ["one"])]
@@ -38,7 +38,7 @@ def test_the_same_idempotency_key_submits_a_batch_once(shared: Service) -> None:
     conflict = submit(other, "one")
     assert (conflict.status_code, conflict.json()["code"]) == (409, "idempotency_key_reused")
     assert submit(other, "two").json() != answers[0]
-    shared.wait(answers[0]["internalId"])
+    shared_service.wait(answers[0]["internalId"])
 
 
 def estimate(service: Service, block: int) -> dict[str, Any]:
@@ -81,28 +81,30 @@ def test_a_batch_with_the_estimated_fee_is_done_and_spends_no_more(
     assert service.wait(service.submit_balance(block, fee="1"))["spent"] == "0"
 
 
-def test_a_list_has_the_owners_batches_newest_first_in_pages(shared: Service) -> None:
-    block = shared.chain.mine(2) - 1
-    own, others = (shown_keys(Visitor(shared.url).sign_in())[0] for _ in range(2))
-    mine = [shared.submit_balance(block, key=own) for _ in range(5)]
-    another = shared.submit_balance(block, key=others)
-    shared.wait(*mine, another)
+def test_a_list_has_the_owners_batches_newest_first_in_pages(shared_service: Service) -> None:
+    block = shared_service.chain.mine(2) - 1
+    own, others = (shown_keys(Visitor(shared_service.url).sign_in())[0] for _ in range(2))
+    mine = [shared_service.submit_balance(block, key=own) for _ in range(5)]
+    another = shared_service.submit_balance(block, key=others)
+    shared_service.wait(*mine, another)
     listed: list[str] = []
-    page = shared.get("/batch-queries", key=own, limit=2).json()
+    page = shared_service.get("/batch-queries", key=own, limit=2).json()
     while len(listed) < len(mine):
         assert len(page["batches"]) <= 2
         listed += [batch["internalId"] for batch in page["batches"]]
         if page["cursor"]:
-            page = shared.get("/batch-queries", key=own, limit=2, cursor=page["cursor"]).json()
+            page = shared_service.get(
+                "/batch-queries", key=own, limit=2, cursor=page["cursor"]
+            ).json()
     assert page["cursor"] is None
     assert listed == sorted(mine, reverse=True)
-    done = shared.get("/batch-queries", key=others, status="DONE").json()["batches"]
+    done = shared_service.get("/batch-queries", key=others, status="DONE").json()["batches"]
     assert [batch["internalId"] for batch in done] == [another]
-    assert shared.get("/batch-queries", key=own, status="REJECTED").json()["batches"] == []
+    assert shared_service.get("/batch-queries", key=own, status="REJECTED").json()["batches"] == []
 
 
-def test_the_routes_are_public(shared: Service) -> None:
-    answer = requests.get(f"{shared.url}/chain-connections", timeout=30)
+def test_the_routes_are_public(shared_service: Service) -> None:
+    answer = requests.get(f"{shared_service.url}/chain-connections", timeout=30)
     here: dict[str, object] = {"originChainId": "31337", "destinationChainId": "31337"}
     # Deployed by hand, so its address does not prove its code.
     here |= {"kind": "native", "verifiable": False}
@@ -110,33 +112,35 @@ def test_the_routes_are_public(shared: Service) -> None:
     assert here.items() <= answer.json()["connections"][0].items()
 
 
-def test_facts_are_downloaded_as_files_with_next_links(shared: Service) -> None:
+def test_facts_are_downloaded_as_files_with_next_links(shared_service: Service) -> None:
     """A file has about 1,000 queries; three batches have 400 accounts each."""
-    block = shared.chain.mine(2) - 1
+    block = shared_service.chain.mine(2) - 1
     many = [f"0x{number:040x}" for number in range(1, 401)]
-    batches = [shared.submit({31337: {block: accounts(HOLDER, *many)}}) for _ in range(3)]
-    shared.wait(*batches)
-    page = f"{shared.url}/explorer/block/31337/{block}/facts"
+    batches = [shared_service.submit({31337: {block: accounts(HOLDER, *many)}}) for _ in range(3)]
+    shared_service.wait(*batches)
+    page = f"{shared_service.url}/explorer/block/31337/{block}/facts"
     first = requests.get(f"{page}.json", timeout=60)
-    rest = requests.get(f"{shared.url}{first.links['next']['url']}", timeout=60)
+    rest = requests.get(f"{shared_service.url}{first.links['next']['url']}", timeout=60)
     assert "next" not in rest.links
     rows = first.json() + rest.json()
     assert {row["account"].lower() for row in rows} == {HOLDER.lower(), *many}
     (batch_file,) = {
-        requests.get(f"{shared.url}/explorer/query/{batch}/facts.csv", timeout=60).text.count("\n")
+        requests.get(
+            f"{shared_service.url}/explorer/query/{batch}/facts.csv", timeout=60
+        ).text.count("\n")
         for batch in batches
     }
     assert batch_file == 402  # with the header line
     table = csv.DictReader(io.StringIO(requests.get(f"{page}.csv", timeout=60).text))
     (row,) = [row for row in list(table)[:1_201] if row["account"] == HOLDER][:1]
     assert (row["block"], row["field_or_slot"]) == (str(block), "BALANCE")
-    assert int(row["word"], 16) == HELD
+    assert int(row["word"], 16) == HOLDER_BALANCE
 
 
-def test_the_servers_tacitus_py_submits_and_waits(shared: Service, tmp_path: Path) -> None:
+def test_the_servers_tacitus_py_submits_and_waits(shared_service: Service, tmp_path: Path) -> None:
     file = tmp_path / "tacitus.py"
-    file.write_bytes(requests.get(f"{shared.url}/tacitus.py", timeout=30).content)
-    settings = {"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0]}
+    file.write_bytes(requests.get(f"{shared_service.url}/tacitus.py", timeout=30).content)
+    settings = {"TACITUS_URL": shared_service.url, "TACITUS_KEY": shared_service.keys[0]}
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -149,47 +153,49 @@ def test_the_servers_tacitus_py_submits_and_waits(shared: Service, tmp_path: Pat
         )
 
     options = ["--account", HOLDER, "--prop", "BALANCE", "--to", "31337", "--wait"]
-    result = run("submit", "--block", str(shared.chain.mine(2) - 1), *options)
-    assert (result.returncode, f"{HELD:,} wei" in result.stdout) == (0, True), result.stderr
+    result = run("submit", "--block", str(shared_service.chain.mine(2) - 1), *options)
+    assert (result.returncode, f"{HOLDER_BALANCE:,} wei" in result.stdout) == (0, True), (
+        result.stderr
+    )
     refused = run("submit", "--block", "1", *options, "--prop", "SHOE_SIZE")
     assert refused.returncode != 0
     assert "SHOE_SIZE" in refused.stderr
 
 
-def test_the_examples_of_openapi_json_work_on_this_server(shared: Service) -> None:
-    (route,) = shared.get("/chain-connections").json()["connections"]
-    block = shared.chain.mine(4) - 1
-    shared.wait(shared.submit_balance(block))  # so that the server knows the chain
-    document = shared.get("/openapi.json").json()
+def test_the_examples_of_openapi_json_work_on_this_server(shared_service: Service) -> None:
+    (route,) = shared_service.get("/chain-connections").json()["connections"]
+    block = shared_service.chain.mine(4) - 1
+    shared_service.wait(shared_service.submit_balance(block))  # so that the server knows the chain
+    document = shared_service.get("/openapi.json").json()
     batches: list[str] = []
     for path in ("/submit-batch-query", "/submit-request", "/estimate", "/witness"):
         body = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
         for example in body["examples"].values():
-            answer = shared.post(path, example["value"])
+            answer = shared_service.post(path, example["value"])
             assert answer.status_code == 200, answer.text
             content = answer.json()
             batches += {content.get("internalId"), content.get("request_id")} - {None}
     assert len(batches) == 3
-    shared.chain.mine(4)
-    shared.wait(*batches)
+    shared_service.chain.mine(4)
+    shared_service.wait(*batches)
     routes = document["paths"]["/chain-connections"]["get"]["responses"]["200"]["content"]
     (example,) = routes["application/json"]["example"]["connections"]
     for name in ("originChainId", "destinationChainId", "registry"):
         assert example[name] == route[name]
     assert example["origin"]["name"] == route["origin"]["name"]
-    guide = shared.get("/docs/api.md").text
+    guide = shared_service.get("/docs/api.md").text
     for text in (json.dumps(document), guide[guide.index("## Endpoints") :]):
         assert not re.search("11155111|5186021|Sepolia", text)
 
 
 def test_cors_allows_any_origin_unless_api_cors_is_0(
-    shared: Service, new_service: NewService
+    shared_service: Service, new_service: NewService
 ) -> None:
     closed = new_service()
     closed.serve(API_CORS="0")
     origin = {"Origin": "https://dapp.example"}
     preflight = origin | {"Access-Control-Request-Method": "POST"}
-    for service, allowed in ((shared, "*"), (closed, None)):
+    for service, allowed in ((shared_service, "*"), (closed, None)):
         address = f"{service.url}/chain-connections"
         for answer in (
             requests.get(address, headers=origin, timeout=30),
@@ -201,7 +207,7 @@ def test_cors_allows_any_origin_unless_api_cors_is_0(
             assert answer.ok or not allowed
             assert "Access-Control-Allow-Credentials" not in answer.headers
     for send in (requests.get, requests.options):
-        page = send(f"{shared.url}/dashboard", headers=preflight, timeout=30)
+        page = send(f"{shared_service.url}/dashboard", headers=preflight, timeout=30)
         assert "Access-Control-Allow-Origin" not in page.headers
 
 

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from tests.rigs.anvil import Chain
-from tests.rigs.service import BALANCE, HOLDER, SIGNER, Service, until
+from tests.rigs.service import BALANCE, HOLDER, SIGNER, Service, wait_until
 from tests.scenarios.fixtures import Install
 
 CONFIRMATIONS = 2
@@ -49,7 +49,7 @@ def test_a_reorg_before_the_transaction_is_mined(served: Service, blocks: Iterat
     chain.automine(on=False)
     with served.prove():
         batch = served.submit_balance(block)
-        served.wait_for(batch, "transaction_on_its_way")
+        served.wait_for(batch, "transaction_pending")
         reorganise(chain, 3)
         chain.automine(on=True)
         chain.mine(CONFIRMATIONS + 1)
@@ -65,7 +65,7 @@ def test_a_reorg_after_the_transaction_was_mined(served: Service, blocks: Iterat
         assert served.is_proven(HOLDER, block)
         reorganise(chain, 1)
         assert not served.is_proven(HOLDER, block)
-        until(lambda: served.is_proven(HOLDER, block), what="the transaction is sent again")
+        wait_until(lambda: served.is_proven(HOLDER, block), what="the transaction is sent again")
         chain.mine(CONFIRMATIONS)
         status = served.wait(batch)
     assert int(status["spent"]) == chain.cost(proving_transaction(served, block))
@@ -85,10 +85,10 @@ def test_a_reorg_after_done(served: Service, blocks: Iterator[int], blocks_after
     if blocks_after:
         chain.mine(blocks_after)
     with served.prove():  # a new prover checks confirmed transactions at once
-        until(lambda: served.is_proven(HOLDER, block), what="the transaction is sent again")
+        wait_until(lambda: served.is_proven(HOLDER, block), what="the transaction is sent again")
         assert page_says_facts_were_lost(served, batch)
         chain.mine(4)
-        until(lambda: not page_says_facts_were_lost(served, batch))
+        wait_until(lambda: not page_says_facts_were_lost(served, batch))
         again = proving_transaction(served, block)
         status = served.status(batch)
     assert status["queryStatus"] == "DONE"
@@ -111,7 +111,7 @@ def test_a_reorg_that_replaces_the_proven_block(served: Service) -> None:
             chain.mine()
             return bool(served.status(batch)["queryStatus"] == "DONE")
 
-        until(done)
+        wait_until(done)
     proving_transaction(served, block)
     (event,) = served.events("HeaderAccumulated(uint256,bytes32)", block)
     assert event["data"] == chain.header(block)["hash"]

@@ -14,7 +14,7 @@ import pytest
 
 from tests.commands import free_port
 from tests.rigs.anvil import Chain
-from tests.rigs.service import Process, Service, until
+from tests.rigs.service import Process, Service, wait_until
 from tests.scenarios.fixtures import NewService
 
 BROKERS = ("redis://127.0.0.1:6379/9", "amqp://guest:guest@127.0.0.1:5672//")
@@ -62,7 +62,7 @@ def test_a_message_over_a_broker_wakes_a_prover(
     with alone_at(broker):
         provers = [start(service, chain, broker), service.prove()]
         # On a busy machine a batch may take longer.
-        until(lambda: all(is_done_soon() for _ in range(3)))
+        wait_until(lambda: all(is_done_soon() for _ in range(3)))
         assert all(prover.runs for prover in provers), service.logs()
         service.close()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.rigs.service import HELD, HOLDER, Service
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service
 
 pytestmark = pytest.mark.either_database
 
@@ -49,31 +49,38 @@ def client_arguments(service: Service) -> list[object]:
 def check(report: dict[str, Any], service: Service) -> None:
     block = int(report["values"][0].pop("PROPOSER"), 16)
     assert block == int(service.chain.header("latest")["miner"], 16)
-    assert report["values"] == [{}, {"BALANCE": f"0x{HELD:064x}"}]
+    assert report["values"] == [{}, {"BALANCE": f"0x{HOLDER_BALANCE:064x}"}]
     assert (report["status"], report["refused"]) == ("DONE", "batch_unknown")
     assert report["submitted"] in report["listed"]
     verified = {name: int(value, 16) for name, value in report["verified"].items()}
-    assert (report["free"], verified) == (True, {"PROPOSER": block, "BALANCE": HELD})
+    assert (report["free"], verified) == (True, {"PROPOSER": block, "BALANCE": HOLDER_BALANCE})
 
 
-def test_a_python_client_made_by_openapi_python_client(shared: Service, tmp_path: Path) -> None:
+def test_a_python_client_made_by_openapi_python_client(
+    shared_service: Service, tmp_path: Path
+) -> None:
     generator = Path(sys.executable).parent / "openapi-python-client"
     options = ("--meta", "none", "--output-path", tmp_path / "tacitus_api", "--fail-on-warning")
     run(
         generator,
         "generate",
         "--path",
-        download_openapi(shared, tmp_path),
+        download_openapi(shared_service, tmp_path),
         *options,
         folder=tmp_path,
     )
     output = run(
-        sys.executable, HERE / "generated_client.py", *client_arguments(shared), folder=tmp_path
+        sys.executable,
+        HERE / "generated_client.py",
+        *client_arguments(shared_service),
+        folder=tmp_path,
     )
-    check(json.loads(output), shared)
+    check(json.loads(output), shared_service)
 
 
-def test_a_typescript_client_made_by_openapi_typescript(shared: Service, tmp_path: Path) -> None:
+def test_a_typescript_client_made_by_openapi_typescript(
+    shared_service: Service, tmp_path: Path
+) -> None:
     """The TypeScript compiler checks its types first."""
     for name in ("client.ts", "tsconfig.json", "package.json"):
         shutil.copy(JS / name, tmp_path)
@@ -81,10 +88,13 @@ def test_a_typescript_client_made_by_openapi_typescript(shared: Service, tmp_pat
     types = tmp_path / "openapi.d.ts"
     run(
         PROGRAMS / "openapi-typescript",
-        download_openapi(shared, tmp_path),
+        download_openapi(shared_service, tmp_path),
         "-o",
         types,
         folder=tmp_path,
     )
     run(PROGRAMS / "tsc", folder=tmp_path)
-    check(json.loads(run("node", "client.ts", *client_arguments(shared), folder=tmp_path)), shared)
+    check(
+        json.loads(run("node", "client.ts", *client_arguments(shared_service), folder=tmp_path)),
+        shared_service,
+    )

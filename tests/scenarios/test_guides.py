@@ -16,7 +16,7 @@ from tests.commands import clean_environment
 from tests.guides import code_of, run
 from tests.rigs.anvil import Chain
 from tests.rigs.receiver import receiver
-from tests.rigs.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, until
+from tests.rigs.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, wait_until
 from tests.scenarios.fixtures import Install
 
 pytestmark = pytest.mark.either_database
@@ -38,7 +38,7 @@ def live(install: Install) -> Iterator[Service]:
         service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
         service.serve()
         service.prove()
-        until(lambda: code_of(service.url, "first-fact", "-d '{").count("block:17") == 0)
+        wait_until(lambda: code_of(service.url, "first-fact", "-d '{").count("block:17") == 0)
         yield service
 
 
@@ -152,8 +152,8 @@ def test_a_webhook_is_tried_on_a_local_receiver(live: Service, tmp_path: Path) -
     with receiver() as hook:
         code = code_of(live.url, "webhooks", "127.0.0.1:9000").replace("9000", str(hook.port))
         printed = run("sh", code, tmp_path, TACITUS_KEY=live.keys[0])
-        until(lambda: hook.got)
-        assert json.loads(hook.got[0].body)["batchQueryId"] in printed
+        wait_until(lambda: hook.deliveries)
+        assert json.loads(hook.deliveries[0].body)["batchQueryId"] in printed
 
 
 def _with_node(chain: Chain, code: str) -> str:

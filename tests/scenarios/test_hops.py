@@ -10,7 +10,16 @@ from eth_utils.crypto import keccak
 
 from queries.proving.headers import HeaderField, header_from_json
 from tests.rigs.anvil import ETHER, Chain
-from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, request
+from tests.rigs.service import (
+    BALANCE,
+    HOLDER,
+    HOLDER_BALANCE,
+    HORIZON,
+    SIGNER,
+    Service,
+    accounts,
+    request,
+)
 from tests.scenarios.fixtures import NewChain, NewNode, NewService
 
 pytestmark = pytest.mark.either_database
@@ -65,7 +74,7 @@ def test_hops_reach_a_block_20_000_back(
         data = {chain.id: {older: {"header": ["TIMESTAMP"]}}}
         service.wait(service.submit(data, fee=estimate["feeNeeded"]))
         alone = len(chain.transactions_of(SIGNER, since=20_000)) - len(mined)
-    assert service.field(HOLDER, block, BALANCE) == HELD
+    assert service.field(HOLDER, block, BALANCE) == HOLDER_BALANCE
     gas = sum(int(chain.receipt(transaction["hash"])["gasUsed"], 16) for transaction in mined)
     assert len(mined) == estimate["transactions"] == 2
     assert alone == 1
@@ -74,7 +83,10 @@ def test_hops_reach_a_block_20_000_back(
     assert all(hops in page for hops in ("2 hops", "1 hop<"))
     assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
     trusted = chain.header(block)["hash"]
-    assert f"{HELD} wei" in service.manage("verify_proof", str(file), "--hash", trusted).stdout
+    assert (
+        f"{HOLDER_BALANCE} wei"
+        in service.manage("verify_proof", str(file), "--hash", trusted).stdout
+    )
     other = chain.deploy("NativeRegistry", ["uint256"], [HORIZON])
     nodes = ("--node", node.url, "--source-node", node.url)
     published = service.manage(
@@ -82,7 +94,7 @@ def test_hops_reach_a_block_20_000_back(
     )
     assert published.stderr.count("waiting for a block") == 2  # hops, and one more with the proof
     word = chain.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
-    assert int.from_bytes(word) == HELD
+    assert int.from_bytes(word) == HOLDER_BALANCE
 
 
 @pytest.fixture
@@ -116,8 +128,8 @@ def test_an_l1_block_that_the_l2_never_recorded_is_proven(
             alone = sum(int(block["price"]["gas"]) for block in estimate["blocks"])
             assert 0.95 * int(estimate["gas"]) <= gas <= 1.05 * alone
             assert len(selectors) > 1 or len(mined) == estimate["transactions"]
-    assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD
-    assert service.field(HOLDER, block + 1, BALANCE, route=(L1, L2)) == HELD
+    assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HOLDER_BALANCE
+    assert service.field(HOLDER, block + 1, BALANCE, route=(L1, L2)) == HOLDER_BALANCE
 
 
 def test_a_hop_waits_for_a_node_with_the_state_at_its_start(
@@ -126,7 +138,7 @@ def test_a_hop_waits_for_a_node_with_the_state_at_its_start(
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()
     node = new_node(l1)
     node.prune_proofs(10)
-    service.set_limits(retry_longest=1)
+    service.set_limits(max_retry_delay=1)
     service.add_chain(l1, node, finality=2)
     service.add_chain(l2)
     service.add_registry("optimism", l1, l2)
@@ -161,7 +173,7 @@ def test_one_nodes_header_does_not_reject_a_batch(
     bad.falsify("eth_getBlockByNumber", lie)
     with service.serve(), service.prove():
         service.wait(service.submit({L1: {block: accounts(HOLDER)}}))
-    assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD
+    assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HOLDER_BALANCE
     assert bad.spoilt
 
 

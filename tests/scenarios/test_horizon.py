@@ -12,7 +12,16 @@ from eth_utils.crypto import keccak
 from queries.proving.headers import HeaderField, header_from_json
 from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Fault, Node, Question
-from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, until
+from tests.rigs.service import (
+    BALANCE,
+    HOLDER,
+    HOLDER_BALANCE,
+    HORIZON,
+    SIGNER,
+    Service,
+    accounts,
+    wait_until,
+)
 from tests.scenarios.fixtures import NewChain, NewNode, NewService
 
 pytestmark = pytest.mark.either_database
@@ -46,7 +55,7 @@ class Fork:
             slots = [(number - back) % RING for back in (2, 1)]
             proofs = chain.proof(HOLDER), chain.proof(HISTORY, *slots)
             chain.set_slot(HISTORY, (number - 1) % RING, int(self.header(number - 1)["hash"], 16))
-            chain.set_balance(HOLDER, HELD + number)
+            chain.set_balance(HOLDER, HOLDER_BALANCE + number)
             chain.mine()
             self.blocks[number] = block = self._delayed_block(number)
             self.proofs |= {(block["hash"], proof["address"].lower()): proof for proof in proofs}
@@ -96,7 +105,7 @@ def test_delayed_state_roots_end_account_proofs_but_not_header_fields(
     """One transaction proves the fork to the registry. Earlier blocks are proven as before."""
     source, to = new_chain(L1, "--number", str(block - 28)), new_chain(L2)
     service = new_service()
-    service.set_limits(retry_longest=1, poll_interval=1, check_interval=1)
+    service.set_limits(max_retry_delay=1, poll_interval=1, check_interval=1)
     node, signer = new_node(source), Key.from_key(ATTESTER).address
     service.add_chain(source, node, finality=1)
     service.add_chain(to)
@@ -118,7 +127,9 @@ def test_delayed_state_roots_end_account_proofs_but_not_header_fields(
         rejected.append(service.submit({L1: {block + 1: accounts(HOLDER)}}))
         assert service.rejection(rejected[1])["code"] == rejection["code"]
         service.wait(service.submit({L1: {fork.before: accounts(HOLDER)}}))
-        until(lambda: state_horizon(service) == horizon, what="/chain-connections has the horizon")
+        wait_until(
+            lambda: state_horizon(service) == horizon, what="/chain-connections has the horizon"
+        )
     assert rejection["code"] == "beyond_horizon"
     assert not rejection["retryable"]
     assert "no account or slot can be proven" in rejection["message"]
@@ -126,6 +137,6 @@ def test_delayed_state_roots_end_account_proofs_but_not_header_fields(
     assert int.from_bytes(service.read("stateHorizon()", route=route)) == horizon < HORIZON
     word = service.read("headerField(uint256,uint8)", block, TIMESTAMP, route=route)
     assert int.from_bytes(word) == timestamp
-    assert service.field(HOLDER, fork.before, BALANCE, route=route) == HELD
+    assert service.field(HOLDER, fork.before, BALANCE, route=route) == HOLDER_BALANCE
     ends = sum(call["input"].startswith(ENDED_BY) for call in to.transactions_of(SIGNER))
     assert ends == 1

@@ -20,7 +20,7 @@ def test_a_block_behind_a_hop_is_accumulated_before_its_state_root_is_reported(
 ) -> None:
     """`endedBy` takes no hop, so it needs the header first."""
     source, to, service = new_chain(L1), new_chain(L2), new_service()
-    service.set_limits(retry_longest=1, poll_interval=1, check_interval=1)
+    service.set_limits(max_retry_delay=1, poll_interval=1, check_interval=1)
     node, route = new_node(source), (L1, L2)
     service.add_chain(source, node, finality=1)
     service.add_chain(to)

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 import pytest
 
 from tests.rigs.faulty_node import Node
-from tests.rigs.service import until
+from tests.rigs.service import wait_until
 from tests.scenarios.fixtures import NewChain, NewService
 
 pytestmark = pytest.mark.either_database
@@ -43,7 +43,7 @@ def test_idle_provers_make_six_calls_a_minute_to_each_node(
                 for calls in count_calls(320 / SPEED)
             )
 
-        until(is_idle, what="provers get no receipts and measure no proof windows any more")
+        wait_until(is_idle, what="provers get no receipts and measure no proof windows any more")
         for calls in count_calls(MINUTES * 60 / SPEED):
             assert 0 < calls.total() <= 6 * MINUTES, calls
             assert calls["eth_getBalance"] <= 1

@@ -23,43 +23,47 @@ def key_check(url: str, key: str) -> tuple[int, str]:
     return answer.status_code, answer.json().get("code", "")
 
 
-def test_a_key_is_shown_rotated_and_revoked(shared: Service) -> None:
-    visitor = Visitor(shared.url).sign_in()
+def test_a_key_is_shown_rotated_and_revoked(shared_service: Service) -> None:
+    visitor = Visitor(shared_service.url).sign_in()
     (first,) = shown_keys(visitor)
-    assert key_check(shared.url, first) == (200, "")
+    assert key_check(shared_service.url, first) == (200, "")
     visitor.submit("/dashboard", "/keys/[^/]+/rotate", grace="3600")
     (second,) = set(shown_keys(visitor)) - {first}
-    assert key_check(shared.url, first) == key_check(shared.url, second) == (200, "")
+    assert (
+        key_check(shared_service.url, first) == key_check(shared_service.url, second) == (200, "")
+    )
     visitor.submit("/dashboard", "/keys/[^/]+/end-grace")
     visitor.submit("/dashboard", "/keys/[^/]+/rotate", grace="0")
     (third,) = shown_keys(visitor)
     for old_key in (first, second):
-        assert key_check(shared.url, old_key) == (401, "key_unknown")
+        assert key_check(shared_service.url, old_key) == (401, "key_unknown")
     visitor.submit("/dashboard", "/keys", name="Another")
     (fourth,) = set(shown_keys(visitor)) - {third}
     visitor.submit("/dashboard", f"/keys/{third.split('_')[1]}/revoke")
-    assert key_check(shared.url, third) == (401, "key_revoked")
+    assert key_check(shared_service.url, third) == (401, "key_revoked")
     assert shown_keys(visitor) == [fourth]
-    assert key_check(shared.url, fourth) == (200, "")
+    assert key_check(shared_service.url, fourth) == (200, "")
 
 
-def test_another_account_cannot_change_a_key(shared: Service) -> None:
-    owner, stranger = (Visitor(shared.url).sign_in() for _ in range(2))
+def test_another_account_cannot_change_a_key(shared_service: Service) -> None:
+    owner, stranger = (Visitor(shared_service.url).sign_in() for _ in range(2))
     (key,), (own,) = shown_keys(owner), shown_keys(stranger)
     for action in ("rotate", "revoke"):
         others = f"/keys/{key.split('_')[1]}/{action}"
         stranger.submit("/dashboard", f"/keys/{own.split('_')[1]}/{action}", to=others)
-    assert key_check(shared.url, key) == (200, "")
+    assert key_check(shared_service.url, key) == (200, "")
 
 
-def test_each_way_to_send_a_key_works_and_is_counted(shared: Service) -> None:
-    key = shared.manage("create_api_key", "--owner", OWNERS[0], "--name", "Relay").stdout.strip()
+def test_each_way_to_send_a_key_works_and_is_counted(shared_service: Service) -> None:
+    key = shared_service.manage(
+        "create_api_key", "--owner", OWNERS[0], "--name", "Relay"
+    ).stdout.strip()
     for parameters, headers in (
         ({"apiKey": key}, {}),
         ({"apiKey": "tct_wrong"}, {"api-key": key}),  # the header decides
     ):
         answer = requests.get(
-            f"{shared.url}/api-key", params=parameters, headers=headers, timeout=30
+            f"{shared_service.url}/api-key", params=parameters, headers=headers, timeout=30
         ).json()
     assert (answer["name"], answer["owner"], answer["use"]["total"]) == ("Relay", OWNERS[0], 2)
 

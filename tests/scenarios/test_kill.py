@@ -10,7 +10,7 @@ import pytest
 
 from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Fault, NoAnswerError, Node, Question
-from tests.rigs.service import BALANCE, HOLDER, SIGNER, Process, Service, accounts, until
+from tests.rigs.service import BALANCE, HOLDER, SIGNER, Process, Service, accounts, wait_until
 from tests.scenarios.fixtures import Install
 
 OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
@@ -79,7 +79,7 @@ class Provers:
         first, last = (now + timedelta(seconds=longest + more) for more in (-1_800, 1_800))
         for table in ("queries_batch", "queries_blockjob", "queries_webhookdelivery"):
             self.service.execute(
-                f"UPDATE {table} SET lease_until = '{now}'"  # noqa: S608
+                f"UPDATE {table} SET lease_until = '{now}'"
                 f" WHERE lease_until BETWEEN '{first}' AND '{last}'"
             )
 
@@ -149,7 +149,9 @@ def test_the_other_prover_finishes_the_work_of_a_killed_one(
         service.submit({31337: {first: accounts(HOLDER, OTHER)}}),
         service.submit({31337: {first: accounts(HOLDER), second: accounts(HOLDER)}}),
     ]
-    until(lambda: killer.killed and not killer.killed.runs, what="a prover is killed at this call")
+    wait_until(
+        lambda: killer.killed and not killer.killed.runs, what="a prover is killed at this call"
+    )
     assert killer.killed
     provers.expire_leases(killer.killed)
     service.wait(*batches)
@@ -173,7 +175,7 @@ def test_the_other_prover_finishes_the_work_of_a_stopped_one(
         pairs = zip(running, provers.nodes, strict=True)
         return [prover for prover, node in pairs if node.calls["eth_getProof"]]
 
-    until(busy_provers)[0].stop()
+    wait_until(busy_provers)[0].stop()
     for node in provers.nodes:
         node.recover()
     service.wait(*batches)

@@ -10,10 +10,18 @@ from typing import Any
 import pytest
 import requests
 
-from tests.builds import contract_of_tests
+from tests.builds import contract_for_tests
 from tests.rigs.anvil import Chain, RpcError
 from tests.rigs.receiver import Receiver, receiver
-from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts, request, until
+from tests.rigs.service import (
+    BALANCE,
+    HOLDER,
+    HOLDER_BALANCE,
+    Service,
+    accounts,
+    request,
+    wait_until,
+)
 from tests.scenarios.fixtures import Install
 from tests.scenarios.recorded_requests import ALIASES, RECORDED_REQUESTS, KeyPlace
 
@@ -48,13 +56,13 @@ class LegacyService:
             assert "internalId" in answer or answer["code"] == "block_beyond_head", answer
             return str(answer.get("internalId", ""))
 
-        return until(submit_once)
+        return wait_until(submit_once)
 
     def status(self, batch: str, where: KeyPlace) -> requests.Response:
         return self.ask("GET", "/batch-query-status", where, params={"batchQueryId": batch})
 
     def wait(self, batch: str, where: KeyPlace) -> None:
-        until(lambda: self.status(batch, where).json()["queryStatus"] == "DONE")
+        wait_until(lambda: self.status(batch, where).json()["queryStatus"] == "DONE")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +73,7 @@ def place(install: Install) -> Iterator[LegacyService]:
         service = stack.enter_context(install())
         service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
         service.add_native_chain(chain, aliases=list(ALIASES))
-        contract = chain.send(None, f"0x{contract_of_tests('Holder').hex()}")["contractAddress"]
+        contract = chain.send(None, f"0x{contract_for_tests('Holder').hex()}")["contractAddress"]
         block, timestamp = chain.head, int(chain.header("latest")["timestamp"], 16)
         chain.mine(3)  # a timestamp's block is known once the next one is mined
         service.serve()
@@ -105,9 +113,11 @@ def test_recorded_requests_are_done_and_read_with_the_deployed_selectors(
         for data in (balance, slot)
     ]
     stored = chain.rpc("eth_getStorageAt", place.words["CONTRACT"], "0x1", hex(block))
-    assert read == [HELD, int(stored, 16)]
+    assert read == [HOLDER_BALANCE, int(stored, 16)]
     (with_hook,) = [batch for recorded, batch in submitted.items() if "HOOK" in recorded.body]
-    until(lambda: with_hook.encode() in b"".join(received.body for received in place.hook.got))
+    wait_until(
+        lambda: with_hook.encode() in b"".join(received.body for received in place.hook.deliveries)
+    )
 
 
 @pytest.mark.parametrize("where", KeyPlace)
@@ -140,7 +150,7 @@ def test_unknown_aliases_and_empty_entries_are_refused(place: LegacyService) -> 
     empty: list[Any] = [{}, {"accounts": {}}, {"accounts": {HOLDER: {}}}, {"header": []}]
     for entry in empty:
         answer = place.submit(request({31337: {1: entry}}))
-        assert (answer.status_code, answer.json()["code"]) == (400, "nothing_asked")
+        assert (answer.status_code, answer.json()["code"]) == (400, "empty_request")
 
 
 def test_connections_need_no_key(place: LegacyService) -> None:
@@ -209,14 +219,14 @@ def test_data_and_results_have_the_keys_of_the_request(place: LegacyService) -> 
     header, chain = place.service.chain.header(int(block)), place.service.chain
     assert first["header"].keys() == {"PROPOSER", "STATE_ROOT"}
     assert first["header"]["STATE_ROOT"] == header["stateRoot"]
-    assert first["accounts"][HOLDER] == {"BALANCE": f"0x{HELD:064x}"}
+    assert first["accounts"][HOLDER] == {"BALANCE": f"0x{HOLDER_BALANCE:064x}"}
     assert first["accounts"][contract] == {
         slot: chain.rpc("eth_getStorageAt", contract, hex(int(slot, 16)), hex(int(block)))
         for slot in data["SN_SEPOLIA"][f"block:{block}"]["accounts"][contract]["slots"]
     }
     assert second["accounts"] == {
-        lower: {"BALANCE": f"0x{HELD:064x}", "0x0": f"0x{0:064x}"},
-        odd: {"BALANCE": f"0x{HELD:064x}", "0x00": f"0x{0:064x}"},
+        lower: {"BALANCE": f"0x{HOLDER_BALANCE:064x}", "0x0": f"0x{0:064x}"},
+        odd: {"BALANCE": f"0x{HOLDER_BALANCE:064x}", "0x00": f"0x{0:064x}"},
     }
     brief = get_batch(details=0)
     assert (brief["batchQuery"]["data"], brief["results"]) == ({}, {})
@@ -247,7 +257,7 @@ def test_the_later_api_submits_and_polls(place: LegacyService) -> None:
         return {query["status"] for query in call("GET", f"/get_queries/{request_id}")["queries"]}
 
     done = submit("block:3")
-    until(lambda: statuses(done) == {"COMPLETED"})
+    wait_until(lambda: statuses(done) == {"COMPLETED"})
     queries = call("GET", f"/get_queries/{done}")["queries"]
     assert sorted(query["typ"] for query in queries) == ["ACCOUNT", "HEADER"]
     assert all(query["completed_at"] >= query["created_at"] for query in queries)
@@ -256,7 +266,7 @@ def test_the_later_api_submits_and_polls(place: LegacyService) -> None:
     assert len(actions) in {3, 4}
     failed = submit("timestamp:1")
     # Clients poll until COMPLETED or FAILED.
-    until(lambda: statuses(failed) == {"FAILED"})
+    wait_until(lambda: statuses(failed) == {"FAILED"})
     rejection = place.service.rejection(failed)
     for query in call("GET", f"/get_queries/{failed}")["queries"]:
         assert {name: query[name] for name in ("message", "code", "retryable")} == {
@@ -316,14 +326,22 @@ def test_facts_of_the_later_api_are_read_through_the_router(place: LegacyService
         content = place.ask("GET", f"/get_queries/{sent['request_id']}", KeyPlace.HEADER).json()
         return {query["status"] for query in content["queries"]} == {"COMPLETED"}
 
-    until(is_completed)
+    wait_until(is_completed)
     number = int(block)
     dated = chain.call(router, "timestampSafe(uint256,uint256)", 31337, int(timestamp))
     assert dated == YES + number.to_bytes(32, "big")
     slot_value = int(chain.rpc("eth_getStorageAt", contract, "0x1", hex(number)), 16)
     facts: list[tuple[str, tuple[Any, ...], int]] = [
-        ("accountField{}(uint256,uint256,address,uint8)", (number, HOLDER, BALANCE), HELD),
-        ("accountField{}(uint256,address,uint256,uint8)", (HOLDER, number, BALANCE), HELD),
+        (
+            "accountField{}(uint256,uint256,address,uint8)",
+            (number, HOLDER, BALANCE),
+            HOLDER_BALANCE,
+        ),
+        (
+            "accountField{}(uint256,address,uint256,uint8)",
+            (HOLDER, number, BALANCE),
+            HOLDER_BALANCE,
+        ),
         ("storageSlot{}(uint256,uint256,address,bytes32)", (number, contract, SLOT), slot_value),
         ("storageSlot{}(uint256,address,uint256,bytes32)", (contract, number, SLOT), slot_value),
         ("headerField{}(uint256,uint256,uint8)", (number, 11), int(timestamp)),

@@ -10,7 +10,7 @@ from eth_account import Account
 
 from tests.rigs.anvil import ETHER, Chain
 from tests.rigs.faulty_node import Node, Question
-from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
+from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, request, wait_until
 from tests.scenarios.fixtures import Install
 
 GWEI = 10**9
@@ -92,11 +92,11 @@ def test_batches_share_a_receipt_and_never_exceed_their_fees(
 
 def test_batches_wait_for_the_daily_budget(paid: Service, key: str, blocks: Iterator[int]) -> None:
     """The transaction that exceeds the budget is still sent, and none after it."""
-    bounded = paid.routes_with(most_a_day=0.00001)
+    bounded = paid.routes_with(daily_budget=0.00001)
     with paid.prove(SIGNER_KEY=key, ROUTES_FILE=bounded):
         paid.wait(paid.submit_balance(next(blocks), fee=str(ETHER)))
         batch = paid.submit_balance(next(blocks), fee=str(ETHER))
-        paid.wait_for(batch, "day_spent")
+        paid.wait_for(batch, "daily_budget_spent")
         assert len(sent_by(key, paid.chain)) == 1
     checked = paid.manage("check_setup", fails=True, SIGNER_KEY=key, ROUTES_FILE=bounded)
     assert re.search("not ok  budget on .* of 0.00001 ETH spent or reserved", checked.stdout)
@@ -138,7 +138,7 @@ def test_funds_for_one_transaction_are_used_once(
     chain.automine(on=False)
     with paid.prove(SIGNER_KEY=key):
         first = paid.submit_balance(next(blocks), fee=str(ETHER))
-        paid.wait_for(first, "transaction_on_its_way")
+        paid.wait_for(first, "transaction_pending")
         (pending,) = chain.rpc("txpool_content")["pending"].values()
         (sent,) = pending.values()
         cost = int(sent["gas"], 16) * int(sent["maxFeePerGas"], 16)
@@ -218,7 +218,7 @@ class Reverter:
             self.times -= 1
             self.chain.rpc("anvil_setCode", self.registry, REVERTS)
             sent = self.chain.rpc("eth_sendRawTransaction", *question["params"])
-            until(lambda: self.chain.receipt(sent))
+            wait_until(lambda: self.chain.receipt(sent))
             self.chain.rpc("anvil_setCode", self.registry, self.code)
 
 

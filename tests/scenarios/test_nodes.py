@@ -11,7 +11,7 @@ import pytest
 
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.faulty_node import Node, Question
-from tests.rigs.service import BALANCE, HELD, HOLDER, SIGNER, Process, Service, until
+from tests.rigs.service import BALANCE, HOLDER, HOLDER_BALANCE, SIGNER, Process, Service, wait_until
 from tests.scenarios.fixtures import Install
 
 pytestmark = pytest.mark.either_database
@@ -20,7 +20,7 @@ QUORUM_WAIT = 3  # seconds until one node's answer counts without the other's
 SLOW = 5  # seconds per answer of a slow node
 FAR = 1_000  # blocks
 FACT_READ = call_data("tryAccountField(address,uint256,uint8)")
-NOT_PROVEN, PROVEN = f"0x{128 * '0'}", f"0x{1:064x}{HELD:064x}"
+NOT_PROVEN, PROVEN = f"0x{128 * '0'}", f"0x{1:064x}{HOLDER_BALANCE:064x}"
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Nodes:
             self._prover = self.service.prove(ROUTES_FILE=self.service.routes_with(nodes=urls))
             self._node_count = count
         self.bad.calls.clear()
-        until(lambda: self.bad.calls, what="the bad node is called")
+        wait_until(lambda: self.bad.calls, what="the bad node is called")
 
     def stop(self) -> None:
         if self._prover:
@@ -62,7 +62,7 @@ def running(install: Install) -> Iterator[Nodes]:
         nodes = [stack.enter_context(closing(Node(chain))) for _ in range(3)]
         service = stack.enter_context(install())
         service.set_limits(
-            quorum_wait=QUORUM_WAIT, retry_longest=2, cooldown_longest=1, poll_interval=1
+            quorum_wait=QUORUM_WAIT, max_retry_delay=2, max_cooldown=1, poll_interval=1
         )
         service.add_native_chain(chain, *nodes)
         chain.mine(200)
@@ -192,7 +192,7 @@ def test_one_of_two_nodes_lies(
     nodes.bad.falsify(method, change)
     batch = service.submit_balance(block)
     with suppress(AssertionError):
-        until(lambda: service.status(batch)["queryStatus"] != "IN_PROGRESS", seconds=5)
+        wait_until(lambda: service.status(batch)["queryStatus"] != "IN_PROGRESS", seconds=5)
     if service.status(batch)["queryStatus"] != "IN_PROGRESS":
         assert_proven_once(service, block)
     nodes.bad.recover()
@@ -231,7 +231,7 @@ def test_no_log_has_an_api_key_or_a_nodes_url(nodes: Nodes, blocks: Iterator[int
     nodes.bad.calls.clear()
     with service.prove(LOG_LEVEL="DEBUG", ROUTES_FILE=service.routes_with(nodes=[url])):
         batch = service.submit_balance(next(blocks))
-        until(lambda: nodes.bad.calls["eth_getProof"] > 1, what="the node is called again")
+        wait_until(lambda: nodes.bad.calls["eth_getProof"] > 1, what="the node is called again")
         status = json.dumps(service.status(batch))
     assert service.get("/api-key", apiKey=service.keys[1]).ok
     logs = "".join(file.read_text() for file in service.folder.glob("*.log"))

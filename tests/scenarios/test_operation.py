@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from tests.rigs.anvil import Chain
-from tests.rigs.service import HOLDER, accounts, request, until
+from tests.rigs.service import HOLDER, accounts, request, wait_until
 from tests.scenarios.fixtures import NewNode, NewService
 
 pytestmark = pytest.mark.either_database
@@ -23,7 +23,7 @@ def test_a_stopped_server_finishes_running_requests(
     node.delay_answers(60)
     with ThreadPoolExecutor(2) as pool:
         running = pool.submit(service.post, "/estimate", content)
-        until(lambda: node.calls, what="the estimate calls the node")
+        wait_until(lambda: node.calls, what="the estimate calls the node")
         stopping = pool.submit(server.stop)
         time.sleep(1)
         assert not stopping.done()
@@ -46,7 +46,7 @@ def test_slow_nodes_do_not_block_other_requests(
         estimates = [
             pool.submit(service.post, "/estimate", content, key=key) for key in service.keys
         ]
-        until(lambda: node.calls, what="an estimate calls the node")
+        wait_until(lambda: node.calls, what="an estimate calls the node")
         time.sleep(1)
         assert requests.get(f"{service.url}/readyz", timeout=3).ok
         node.recover()

@@ -10,7 +10,16 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from tests.rigs.anvil import Chain, call_data
-from tests.rigs.service import BALANCE, HELD, HOLDER, HORIZON, SIGNER, Service, accounts, request
+from tests.rigs.service import (
+    BALANCE,
+    HOLDER,
+    HOLDER_BALANCE,
+    HORIZON,
+    SIGNER,
+    Service,
+    accounts,
+    request,
+)
 from tests.scenarios.fixtures import Install, NewChain
 
 pytestmark = pytest.mark.either_database
@@ -80,19 +89,19 @@ def test_an_l2_block_is_proven_once_a_dispute_game_covers_it(
     rollup.resolve(near, valid=True)
     rollup.resolve(far, valid=True)
     rollup.service.wait(batch)
-    assert rollup.proven_balance(block) == HELD
+    assert rollup.proven_balance(block) == HOLDER_BALANCE
     file = tmp_path / "proof.json"
     file.write_bytes(rollup.service.get(f"/batch-queries/{batch}/proof").content)
     trusted = rollup.l2.header(block)["hash"]
     verified = rollup.service.manage("verify_proof", str(file), "--hash", trusted)
-    assert f"{HELD} wei" in verified.stdout
+    assert f"{HOLDER_BALANCE} wei" in verified.stdout
     other = rollup.l1.deploy(
         "OutputRegistry", ["uint256", "uint256", "address"], [HORIZON, L2, rollup.games]
     )
     nodes = ("--node", rollup.l1.url, "--source-node", rollup.l2.url, "--registry", other)
     rollup.service.manage("publish_proof", str(file), *nodes, "--unverifiable")
     word = rollup.l1.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
-    assert int.from_bytes(word) == HELD
+    assert int.from_bytes(word) == HOLDER_BALANCE
 
 
 def test_the_registrys_page_names_the_contract_it_trusts(rollup: Rollup) -> None:
@@ -116,7 +125,7 @@ def test_the_output_of_a_lying_game_is_never_recorded(rollup: Rollup) -> None:
     rollup.resolve(lying, valid=False)
     rollup.resolve(rollup.propose(block + 1), valid=True)
     rollup.service.wait(batch)
-    assert rollup.proven_balance(block) == HELD
+    assert rollup.proven_balance(block) == HOLDER_BALANCE
 
 
 def test_an_estimate_prices_the_record_the_hop_and_the_proof(rollup: Rollup) -> None:
@@ -149,7 +158,7 @@ def test_a_late_or_blacklisted_game_is_named_and_raises_an_alert(rollup: Rollup)
     rollup.l1.mine(2)  # or a game of the same second would be retired as well
     rollup.resolve(rollup.propose(block + 3), valid=True)
     rollup.service.wait(batch)
-    assert rollup.proven_balance(block) == HELD
+    assert rollup.proven_balance(block) == HOLDER_BALANCE
     # The same if there are no new games.
     batch = rollup.submit(rollup.l2.mine(10) - 2)
     status = rollup.service.wait_for(batch, "no_valid_output")

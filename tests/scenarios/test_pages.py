@@ -9,20 +9,20 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.rigs.anvil import Chain
-from tests.rigs.service import HELD, HOLDER, Service, accounts
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service, accounts
 from tests.scenarios.visitor import Visitor
 
 pytestmark = pytest.mark.either_database
 
-BALANCE_TEXT = f"{HELD / 10**18:,.6f} ETH"
+BALANCE_TEXT = f"{HOLDER_BALANCE / 10**18:,.6f} ETH"
 
 
 @pytest.fixture(scope="module")
-def done(shared: Service) -> tuple[str, int]:
+def done(shared_service: Service) -> tuple[str, int]:
     """A DONE batch and its block."""
-    block = shared.chain.mine(2) - 1
-    batch = shared.submit({31337: {block: accounts(HOLDER, slots=["0x1"])}})
-    shared.wait(batch)
+    block = shared_service.chain.mine(2) - 1
+    batch = shared_service.submit({31337: {block: accounts(HOLDER, slots=["0x1"])}})
+    shared_service.wait(batch)
     return batch, block
 
 
@@ -51,7 +51,7 @@ def test_a_batch_page_moves_to_done_without_a_reload(
 
 @pytest.mark.browser
 def test_the_search_finds_a_batch_an_account_and_a_block(
-    page: Page, shared: Service, done: tuple[str, int]
+    page: Page, shared_service: Service, done: tuple[str, int]
 ) -> None:
     batch, block = done
     for term, heading in (
@@ -59,7 +59,7 @@ def test_the_search_finds_a_batch_an_account_and_a_block(
         (HOLDER.lower(), HOLDER),
         (f"{block}", f"Block {block:,}"),
     ):
-        page.goto(shared.url)
+        page.goto(shared_service.url)
         page.get_by_role("searchbox").first.fill(term)
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", level=1)).to_contain_text(heading)
@@ -68,26 +68,28 @@ def test_the_search_finds_a_batch_an_account_and_a_block(
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_accessible_and_fit_a_small_screen(
-    page: Page, shared: Service, done: tuple[str, int], scheme: str
+    page: Page, shared_service: Service, done: tuple[str, int], scheme: str
 ) -> None:
-    visitor = Visitor(shared.url).sign_in()
+    visitor = Visitor(shared_service.url).sign_in()
     page.context.add_cookies(
-        [{"name": cookie.name, "value": cookie.value or "", "url": shared.url}
+        [{"name": cookie.name, "value": cookie.value or "", "url": shared_service.url}
          for cookie in visitor.browser.cookies]
     )  # fmt: skip
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     for path, width in product(("/", f"/explorer/query/{done[0]}", "/dashboard"), (360, 1200)):
         page.set_viewport_size({"width": width, "height": 900})
-        page.goto(f"{shared.url}{path}")
+        page.goto(f"{shared_service.url}{path}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         violations = Axe().run(page).response["violations"]
         assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
 
 
-def test_pages_are_complete_without_javascript(shared: Service, done: tuple[str, int]) -> None:
+def test_pages_are_complete_without_javascript(
+    shared_service: Service, done: tuple[str, int]
+) -> None:
     batch, block = done
-    registry = shared.registries[31337, 31337]
+    registry = shared_service.registries[31337, 31337]
     pages = {
         "/": "/explorer/query/",
         "/explorer/batches": batch,
@@ -102,12 +104,14 @@ def test_pages_are_complete_without_javascript(shared: Service, done: tuple[str,
         "/docs/api": "/submit-batch-query",
     }
     for path, text in pages.items():
-        answer = requests.get(f"{shared.url}{path}", headers={"Accept": "text/html"}, timeout=30)
+        answer = requests.get(
+            f"{shared_service.url}{path}", headers={"Accept": "text/html"}, timeout=30
+        )
         assert answer.status_code == 200, path
         assert text in answer.text, path
         policy = answer.headers["Content-Security-Policy"]
         assert "default-src 'none'" in policy
         assert not re.search("unsafe-(inline|eval)", policy)
         assert not re.search(r"<script(?![^>]*\ssrc=\"/)", answer.text), path
-    unknown = requests.get(f"{shared.url}/explorer/query/x", timeout=30)
+    unknown = requests.get(f"{shared_service.url}/explorer/query/x", timeout=30)
     assert unknown.status_code == 404

@@ -47,7 +47,7 @@ def test_steps_from_submission_to_done(chain: Chain, new_service: NewService) ->
     assert check(status, IN_PROGRESS, None, None, None)["waitCode"] == "block_not_final"
 
     chain.mine(3)
-    status = service.wait_for(batch, "transaction_on_its_way")
+    status = service.wait_for(batch, "transaction_pending")
     assert status["status"] == IN_PROGRESS
     check(status, COMPLETED, COMPLETED, IN_PROGRESS, None)
     assert not service.is_proven(HOLDER, block)
@@ -69,20 +69,20 @@ def test_steps_from_submission_to_done(chain: Chain, new_service: NewService) ->
     assert header["gasUsed"] == str(int(receipt["gasUsed"], 16))
 
 
-def test_a_query_of_header_fields_ends_with_its_header(shared: Service) -> None:
-    block = shared.chain.mine(2) - 1
-    status = shared.wait(shared.submit({31337: {block: {"header": ["TIMESTAMP"]}}}))
+def test_a_query_of_header_fields_ends_with_its_header(shared_service: Service) -> None:
+    block = shared_service.chain.mine(2) - 1
+    status = shared_service.wait(shared_service.submit({31337: {block: {"header": ["TIMESTAMP"]}}}))
     check(status, COMPLETED, COMPLETED, COMPLETED)
 
 
-def test_a_batch_is_done_when_all_its_queries_are(shared: Service) -> None:
+def test_a_batch_is_done_when_all_its_queries_are(shared_service: Service) -> None:
     """One of its blocks does not exist yet: the other is proven, and the batch waits."""
     holder = Key.create().address
-    block = shared.chain.mine(2) - 1
-    batch = shared.submit({31337: {block: accounts(holder), block + 3: accounts(HOLDER)}})
-    status = shared.wait_for(batch, "block_not_final")
+    block = shared_service.chain.mine(2) - 1
+    batch = shared_service.submit({31337: {block: accounts(holder), block + 3: accounts(HOLDER)}})
+    status = shared_service.wait_for(batch, "block_not_final")
     assert status["queryStatus"] == IN_PROGRESS
-    shared.chain.mine(3)
-    shared.wait(batch)
-    assert shared.is_proven(holder, block, BALANCE)
-    assert shared.is_proven(HOLDER, block + 3, BALANCE)
+    shared_service.chain.mine(3)
+    shared_service.wait(batch)
+    assert shared_service.is_proven(holder, block, BALANCE)
+    assert shared_service.is_proven(HOLDER, block + 3, BALANCE)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.guides import run
-from tests.rigs.service import HELD, HOLDER, REPOSITORY, Service
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, REPOSITORY, Service
 
 README = (REPOSITORY / "README.md").read_text()
 
@@ -22,23 +22,23 @@ def _code_block(language: str, words: str) -> str:
 
 @pytest.mark.parametrize("language", ["sh", "js", "python"])
 def test_the_first_request_gets_the_printed_answer_and_is_proven(
-    shared: Service, tmp_path: Path, language: str
+    shared_service: Service, tmp_path: Path, language: str
 ) -> None:
-    chain = shared.chain
+    chain = shared_service.chain
     # Not block 17: other tests may have changed its state, because Anvil changes mined state.
     block = chain.mine()
     chain.mine(2)
     request = _code_block(language, "submit-batch-query").replace(
-        "http://127.0.0.1:8000", shared.url
+        "http://127.0.0.1:8000", shared_service.url
     )
     assert "block:17" in request
     request = request.replace("block:17", f"block:{block}")
-    printed = run(language, request, tmp_path, TACITUS_KEY=shared.keys[0])
+    printed = run(language, request, tmp_path, TACITUS_KEY=shared_service.keys[0])
     batch = re.findall(r"internalId\W+(\w{26})", printed)[0]
     answer = _code_block("json", "internalId")
     assert all(name in printed for name in json.loads(answer))
-    shared.wait(batch)
+    shared_service.wait(batch)
     # As in the README.
-    registry = shared.registries[chain.id, chain.id]
+    registry = shared_service.registries[chain.id, chain.id]
     words = chain.call(registry, "accountField(address,uint256,uint8)", HOLDER, block, 1)
-    assert int.from_bytes(words) == HELD
+    assert int.from_bytes(words) == HOLDER_BALANCE

@@ -32,7 +32,7 @@ SETTINGS = {
 }
 GONE = "http://127.0.0.1:9"
 # Clients cannot provoke a bug.
-NOT_PROVOKED = {"fault_of_ours"}
+NOT_PROVOKED = {"internal_error"}
 
 
 @pytest.fixture(scope="module")

@@ -166,7 +166,7 @@ def test_a_rejected_batch_stays_rejected(rejected: RejectedBatches) -> None:
 def pruned(install: Install) -> Iterator[tuple[Service, Node]]:
     """A service with a `batch_max_age` of two seconds, and its node."""
     with closing(Chain()) as chain, closing(Node(chain)) as node, install() as service:
-        service.set_limits(batch_max_age=2, retry_longest=1)
+        service.set_limits(batch_max_age=2, max_retry_delay=1)
         service.add_native_chain(chain, node)
         service.serve()
         service.prove()
@@ -242,7 +242,7 @@ def test_a_proof_that_the_registry_refuses_is_rejected(
     """The contract at the registry's address answers like a registry but refuses every proof."""
     chain = new_chain()
     service = new_service()
-    service.set_limits(retry_longest=1)
+    service.set_limits(max_retry_delay=1)
     service.add_chain(chain)
     registry = service.add_registry("native", chain, chain)
     genuine = chain.deploy("NativeRegistry", ["uint256"], [HORIZON])

@@ -8,7 +8,7 @@ import requests
 from eth_account import Account as Key
 
 from tests.rigs.anvil import ETHER, Chain
-from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts, request
+from tests.rigs.service import BALANCE, HOLDER, HOLDER_BALANCE, Service, accounts, request
 from tests.scenarios.fixtures import Install, NewChain, NewService
 
 pytestmark = pytest.mark.either_database
@@ -55,7 +55,7 @@ def test_headers_reach_blocks_of_a_chain_without_eip_2935(
     block = chain.mine(300) - 299
     with service.serve(), service.prove():
         service.wait(service.submit_balance(block))
-    assert service.field(HOLDER, block, BALANCE) == HELD
+    assert service.field(HOLDER, block, BALANCE) == HOLDER_BALANCE
 
 
 def test_a_native_block_before_the_last_256_is_proven(routes: Service) -> None:
@@ -89,7 +89,7 @@ def test_an_l1_block_waits_until_the_l2_knows_a_later_one(
     chains[L2].set_l1_block(chains[L1], block - 1)
     chains[L2].set_l1_block(chains[L1], block + 2)
     routes.wait(batch)
-    assert routes.field(HOLDER, block, BALANCE, route=(L1, L2)) == HELD
+    assert routes.field(HOLDER, block, BALANCE, route=(L1, L2)) == HOLDER_BALANCE
 
 
 def test_an_older_l1_block_is_reached_from_a_known_one(
@@ -103,7 +103,7 @@ def test_an_older_l1_block_is_reached_from_a_known_one(
     chains[L2].set_l1_block(chains[L1], chains[L1].head)
     older = known - 3
     routes.wait(routes.submit({L1: {older: accounts(HOLDER)}}))
-    assert routes.field(HOLDER, older, BALANCE, route=(L1, L2)) == HELD
+    assert routes.field(HOLDER, older, BALANCE, route=(L1, L2)) == HOLDER_BALANCE
 
 
 def test_an_estimate_covers_transactions_after_the_headers(
@@ -155,7 +155,7 @@ def test_an_attested_block_waits_for_enough_signers(
     assert routes.wait_for(batch, "not_attested")["status"] == "IN_PROGRESS"
     routes.start("attest", *route, "--watch", "--post", routes.url, ATTESTER_KEY=ATTESTERS[2])
     routes.wait(batch)
-    assert routes.field(HOLDER, block, BALANCE, route=(OTHER, L2)) == HELD
+    assert routes.field(HOLDER, block, BALANCE, route=(OTHER, L2)) == HOLDER_BALANCE
     block_hash = routes.read("attested(uint256)", block, route=(OTHER, L2)).hex()
     assert f"0x{block_hash}" == chains[OTHER].header(block)["hash"]
 

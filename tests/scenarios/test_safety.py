@@ -13,14 +13,14 @@ from eth_account import Account
 from eth_typing import HexStr
 
 from tests.rigs.anvil import Chain
-from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, request, until
-from tests.rigs.stub_node import LyingNode, lying_node
+from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, request, wait_until
+from tests.rigs.stub_node import StubNode, stub_node
 from tests.scenarios.fixtures import Install, NewNode, NewService
 from tests.scenarios.production import PROXY, SETTINGS, serve_in_production
 
 pytestmark = pytest.mark.either_database
 
-TOKEN = "a-token-for-the-tests-0123456789"  # noqa: S105
+TOKEN = "a-token-for-the-tests-0123456789"
 PLAIN_LINES = ("Proving on ", "The prover has stopped.", "worker: Warm shutdown")
 LOCAL = {name: PROXY[name] for name in ("Host", "X-Forwarded-Proto")}
 
@@ -94,7 +94,7 @@ def test_browsers_get_strict_headers(production: Service) -> None:
     )
 
 
-def test_metrics_need_loopback_or_the_token(production: Service, shared: Service) -> None:
+def test_metrics_need_loopback_or_the_token(production: Service, shared_service: Service) -> None:
     for headers, status in (
         ({}, 403),
         ({"Authorization": "Bearer another"}, 403),
@@ -107,7 +107,7 @@ def test_metrics_need_loopback_or_the_token(production: Service, shared: Service
         ({"X-Forwarded-For": "192.0.2.1"}, 403),
         ({"Host": "proofs.example.org"}, 403),
     ):
-        answer = requests.get(f"{shared.url}/metrics", headers=headers, timeout=30)
+        answer = requests.get(f"{shared_service.url}/metrics", headers=headers, timeout=30)
         assert answer.status_code == status
 
 
@@ -146,7 +146,7 @@ def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
         "headers": {"Authorization": "Bearer hunter2"},
     }
     service.wait(batch := service.submit_balance(block, webhook=hook))
-    until(lambda: service.get("/webhook-deliveries").json()["deliveries"][0]["attempts"])
+    wait_until(lambda: service.get("/webhook-deliveries").json()["deliveries"][0]["attempts"])
     commands = [file.read_bytes() for file in Path("/proc").glob("[0-9]*/cmdline")]
     own_commands = b"".join(command for command in commands if b"manage.py" in command)
     assert b"run_prover" in own_commands
@@ -232,20 +232,24 @@ UNSAFE = {
 
 
 @pytest.mark.parametrize("case", UNSAFE)
-def test_an_unsafe_setting_is_named_and_refused_at_the_start(shared: Service, case: str) -> None:
+def test_an_unsafe_setting_is_named_and_refused_at_the_start(
+    shared_service: Service, case: str
+) -> None:
     command, settings, setting = UNSAFE[case]
     changed: dict[str, Any] = SETTINGS | settings
-    result = shared.manage(*command.split(), fails=True, **changed)
+    result = shared_service.manage(*command.split(), fails=True, **changed)
     assert setting in result.stderr
     assert "Traceback" not in result.stderr
     assert "hunter2" not in result.stdout + result.stderr
 
 
-def test_a_lease_shorter_than_a_nodes_answer_is_refused(shared: Service, tmp_path: Path) -> None:
+def test_a_lease_shorter_than_a_nodes_answer_is_refused(
+    shared_service: Service, tmp_path: Path
+) -> None:
     routes = tmp_path / "routes.toml"
-    routes.write_text(f"{shared.routes.read_text()}\n[limits]\nrequest_timeout = 20\n")
+    routes.write_text(f"{shared_service.routes.read_text()}\n[limits]\nrequest_timeout = 20\n")
     settings = {"ROUTES_FILE": str(routes), "PROVER_LEASE_SECONDS": "20"}
-    stderr = shared.manage("run_prover", fails=True, **settings).stderr
+    stderr = shared_service.manage("run_prover", fails=True, **settings).stderr
     assert "PROVER_LEASE_SECONDS is 20; set it to more than" in stderr
     assert "20 of a node's answer (request_timeout)" in stderr
 
@@ -254,14 +258,14 @@ def test_a_nodes_endless_answer_is_cut_off(new_service: NewService, chain: Chain
     service = new_service()
     sent = [0]
 
-    def say(node: LyingNode, _: object) -> None:
+    def say(node: StubNode, _: object) -> None:
         node.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
         sent.append(0)
         while not node.ended.is_set():
             sent[-1] += node.wfile.write(2**20 * b" ")
 
-    with lying_node(say) as endless_node:
-        service.set_limits(quorum_wait=2, retry_longest=2)
+    with stub_node(say) as endless_node:
+        service.set_limits(quorum_wait=2, max_retry_delay=2)
         service.add_native_chain(chain, endless_node, chain.url)
         service.serve()
         service.prove()

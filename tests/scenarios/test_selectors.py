@@ -9,7 +9,7 @@ from eth_account import Account as Key
 
 from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Node, Question
-from tests.rigs.service import BALANCE, HELD, HOLDER, Service, accounts
+from tests.rigs.service import BALANCE, HOLDER, HOLDER_BALANCE, Service, accounts
 from tests.scenarios.ens import REGISTRY, set_name
 from tests.scenarios.fixtures import Install, NewChain, NewService
 
@@ -40,7 +40,7 @@ def test_a_timestamp_selects_the_last_block_up_to_it(named: Service) -> None:
     for time in times:
         assert int.from_bytes(named.read("blockNumberAt(uint256)", time)) == block
     assert int.from_bytes(named.read("tryBlockNumberAt(uint256)", end)) == 0
-    assert named.field(HOLDER, block, BALANCE) == HELD
+    assert named.field(HOLDER, block, BALANCE) == HOLDER_BALANCE
 
 
 def test_a_batch_waits_until_a_block_has_passed_its_timestamp(named: Service) -> None:

@@ -36,18 +36,20 @@ def count_mentions(calls: list[str], account: str) -> int:
     return sum(call.count(account[2:].lower()) for call in calls)
 
 
-def test_proven_facts_cost_no_transaction(shared: Service) -> None:
+def test_proven_facts_cost_no_transaction(shared_service: Service) -> None:
     """For another account too, and in a batch with facts that are not proven yet."""
     first, second = new_accounts(2)
-    block = shared.chain.mine(2) - 1
-    shared.wait(shared.submit_balance(block, first))
-    calls = mined_calls(shared)
-    status = shared.wait(shared.submit_balance(block, first, key=shared.keys[1]))
-    assert mined_calls(shared) == calls
+    block = shared_service.chain.mine(2) - 1
+    shared_service.wait(shared_service.submit_balance(block, first))
+    calls = mined_calls(shared_service)
+    status = shared_service.wait(
+        shared_service.submit_balance(block, first, key=shared_service.keys[1])
+    )
+    assert mined_calls(shared_service) == calls
     assert status["spent"] == "0"
-    shared.wait(shared.submit({31337: {block: accounts(first, second)}}))
-    assert count_mentions(mined_calls(shared), second) == 1
-    assert count_mentions(mined_calls(shared), first) == count_mentions(calls, first) == 1
+    shared_service.wait(shared_service.submit({31337: {block: accounts(first, second)}}))
+    assert count_mentions(mined_calls(shared_service), second) == 1
+    assert count_mentions(mined_calls(shared_service), first) == count_mentions(calls, first) == 1
 
 
 def test_a_third_party_that_proves_the_facts_first_does_no_harm(service: Service) -> None:
@@ -56,7 +58,7 @@ def test_a_third_party_that_proves_the_facts_first_does_no_harm(service: Service
     block = chain.mine(2) - 1
     chain.automine(on=False)
     batch = service.submit_balance(block)
-    service.wait_for(batch, "transaction_on_its_way")
+    service.wait_for(batch, "transaction_pending")
     (ours,) = chain.rpc("txpool_content")["pending"][SIGNER.lower()].values()
     theirs = chain.rpc(
         "eth_sendTransaction",
@@ -70,20 +72,20 @@ def test_a_third_party_that_proves_the_facts_first_does_no_harm(service: Service
     assert (second["status"], second["logs"]) == ("0x1", [])
 
 
-def test_a_thousand_accounts_of_a_block_are_proven(shared: Service) -> None:
+def test_a_thousand_accounts_of_a_block_are_proven(shared_service: Service) -> None:
     holders = new_accounts(1_000)
     for number, holder in enumerate(holders):
-        shared.chain.set_balance(holder, number)
-    block = shared.chain.mine(2) - 1
-    status = shared.wait(shared.submit({31337: {block: accounts(*holders)}}))
+        shared_service.chain.set_balance(holder, number)
+    block = shared_service.chain.mine(2) - 1
+    status = shared_service.wait(shared_service.submit({31337: {block: accounts(*holders)}}))
     assert status["nextQuery"] is not None  # an answer has a page of them
-    assert count_proofs(shared, holders) == dict.fromkeys(
+    assert count_proofs(shared_service, holders) == dict.fromkeys(
         ((holder, block) for holder in holders), 1
     )
     for number in range(0, 1_000, 111):
-        assert shared.field(holders[number], block, BALANCE) == number
-    for transaction in shared.chain.transactions_of(SIGNER):
-        raw = shared.chain.rpc("eth_getRawTransactionByHash", transaction["hash"])
+        assert shared_service.field(holders[number], block, BALANCE) == number
+    for transaction in shared_service.chain.transactions_of(SIGNER):
+        raw = shared_service.chain.rpc("eth_getRawTransactionByHash", transaction["hash"])
         assert len(bytes.fromhex(raw[2:])) <= MAX_TRANSACTION_BYTES
 
 

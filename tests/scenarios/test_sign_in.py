@@ -13,7 +13,7 @@ from eth_abi.abi import encode
 from eth_account.signers.local import LocalAccount
 from eth_utils.address import to_checksum_address
 
-from tests.builds import contract_of_tests
+from tests.builds import contract_for_tests
 from tests.rigs.anvil import Chain
 from tests.rigs.service import HOLDER
 from tests.scenarios.fixtures import Install
@@ -52,7 +52,7 @@ def place(install: Install) -> Iterator[SignInServer]:
         )
         service.serve()
         owner = Visitor(service.url)
-        code = contract_of_tests("OwnedWallet") + encode(["address"], [owner.key.address])
+        code = contract_for_tests("OwnedWallet") + encode(["address"], [owner.key.address])
         receipts = [node.send(None, f"0x{code.hex()}") for node in (chain, with_wallet)]
         addresses = [receipt["contractAddress"] for receipt in receipts]
         assert addresses[0] == addresses[1]

@@ -10,7 +10,7 @@ from eth_account import Account
 
 from tests.rigs.anvil import ETHER, Chain
 from tests.rigs.faulty_node import Node, Question
-from tests.rigs.service import HOLDER, SIGNER_KEY, Service, until
+from tests.rigs.service import HOLDER, SIGNER_KEY, Service, wait_until
 from tests.scenarios.fixtures import Install, NewService
 
 OTHER_KEY = "0x" + 32 * "5b"
@@ -20,7 +20,7 @@ OTHER_KEY = "0x" + 32 * "5b"
 def served(install: Install) -> Iterator[Service]:
     """Without a prover; scenarios start their own."""
     with closing(Chain()) as chain, install() as service:
-        service.set_limits(resend_after=1, replace_after=4, retry_longest=1, cooldown_longest=1)
+        service.set_limits(resend_after=1, replace_after=4, max_retry_delay=1, max_cooldown=1)
         service.add_native_chain(chain)
         chain.set_balance(Account.from_key(OTHER_KEY).address, ETHER)
         chain.mine(40)
@@ -46,10 +46,12 @@ def test_a_transaction_that_the_node_forgot_is_sent_again(
     chain.automine(on=False)
     with served.prove():
         batch = served.submit_balance(next(blocks))
-        (sent,) = until(lambda: pending_hashes(chain))
+        (sent,) = wait_until(lambda: pending_hashes(chain))
         chain.rpc("anvil_dropTransaction", sent)
         assert pending_hashes(chain) == []
-        until(lambda: pending_hashes(chain) == [sent], what="the same transaction is sent again")
+        wait_until(
+            lambda: pending_hashes(chain) == [sent], what="the same transaction is sent again"
+        )
         chain.automine(on=True)
         chain.mine()
         served.wait(batch)
@@ -65,10 +67,10 @@ def test_a_stuck_transaction_is_replaced(
     chain.automine(on=False)
     with served.prove():
         batch = served.submit_balance(next(blocks))
-        (stuck,) = until(lambda: pending_hashes(chain))
+        (stuck,) = wait_until(lambda: pending_hashes(chain))
         raw = chain.rpc("eth_getRawTransactionByHash", stuck)
         fee = int(chain.rpc("eth_getTransactionByHash", stuck)["maxFeePerGas"], 16)
-        (replacement,) = until(
+        (replacement,) = wait_until(
             lambda: [transaction for transaction in pending_hashes(chain) if transaction != stuck]
         )
         assert int(chain.rpc("eth_getTransactionByHash", replacement)["maxFeePerGas"], 16) > fee
@@ -89,9 +91,9 @@ def test_only_the_next_nonce_is_replaced(served: Service, blocks: Iterator[int])
     chain.automine(on=False)
     with served.prove():
         batches = [served.submit_balance(next(blocks))]
-        (stuck,) = until(lambda: pending_hashes(chain))
+        (stuck,) = wait_until(lambda: pending_hashes(chain))
         batches.append(served.submit_balance(next(blocks)))
-        later = until(
+        later = wait_until(
             lambda: [transaction for transaction in pending_hashes(chain) if transaction != stuck]
         )
         seen = {stuck, *later}
@@ -100,7 +102,7 @@ def test_only_the_next_nonce_is_replaced(served: Service, blocks: Iterator[int])
             seen.update(pending_hashes(chain))
             return len(seen) >= len({stuck, *later}) + 2
 
-        until(replaced_twice)
+        wait_until(replaced_twice)
         assert set(later) < set(pending_hashes(chain))
         chain.automine(on=True)
         chain.mine()
@@ -115,7 +117,7 @@ def test_a_nonce_used_elsewhere_while_a_transaction_is_in_flight(
     chain.automine(on=False)
     with served.prove():
         batch = served.submit_balance(next(blocks))
-        (sent,) = until(lambda: pending_hashes(chain))
+        (sent,) = wait_until(lambda: pending_hashes(chain))
         chain.rpc("anvil_dropTransaction", sent)
         payment = Account.from_key(SIGNER_KEY).sign_transaction(
             {
@@ -151,13 +153,13 @@ def test_an_outage_cancels_nothing(served: Service, blocks: Iterator[int]) -> No
         chain.automine(on=False)
         with served.prove(ROUTES_FILE=served.routes_with(nodes=[node.url])):
             batch = served.submit_balance(next(blocks))
-            sent = until(lambda: pending_hashes(chain))
+            sent = wait_until(lambda: pending_hashes(chain))
             node.set_fault(fail_sending)
-            until(lambda: len(attempts) > 1, what="it is replaced")
+            wait_until(lambda: len(attempts) > 1, what="it is replaced")
             spoilt = node.spoilt
-            until(lambda: node.spoilt > spoilt + 2, what="it is sent again")
+            wait_until(lambda: node.spoilt > spoilt + 2, what="it is sent again")
             node.recover()
-            until(lambda: pending_hashes(chain) != sent, what="the replacement is in the pool")
+            wait_until(lambda: pending_hashes(chain) != sent, what="the replacement is in the pool")
             chain.automine(on=True)
             chain.mine()
             served.wait(batch)
@@ -173,7 +175,7 @@ def test_the_signers_key_is_changed_while_a_transaction_is_in_flight(
     chain.automine(on=False)
     with served.prove():
         before = served.submit_balance(first)
-        (sent,) = until(lambda: pending_hashes(chain))
+        (sent,) = wait_until(lambda: pending_hashes(chain))
     chain.rpc("anvil_dropTransaction", sent)
     chain.automine(on=True)
     with served.prove(SIGNER_KEY=OTHER_KEY):
@@ -224,7 +226,7 @@ def test_an_older_backup_is_restored_without_a_stuck_nonce(
         waiting = service.submit_balance(second)
     backup = back_up(service)
     with service.prove():
-        until(lambda: service.is_proven(HOLDER, second))
+        wait_until(lambda: service.is_proven(HOLDER, second))
     assert mined_nonces(chain) == [0, 1]
     service.settings["DATABASE_URL"] = backup
     with service.serve(), service.prove():

@@ -34,34 +34,34 @@ HEADER_FIELDS = (
 )
 
 
-def test_balances_and_slots_are_exact_up_to_the_largest_word(shared: Service) -> None:
+def test_balances_and_slots_are_exact_up_to_the_largest_word(shared_service: Service) -> None:
     contract, *holders = (Key.create().address for _ in range(1 + len(EDGES)))
     for slot, (holder, value) in enumerate(zip(holders, EDGES, strict=True)):
-        shared.chain.set_balance(holder, value)
-        shared.chain.set_slot(contract, slot, value)
-    block = shared.chain.mine(2) - 1
+        shared_service.chain.set_balance(holder, value)
+        shared_service.chain.set_slot(contract, slot, value)
+    block = shared_service.chain.mine(2) - 1
     entry = accounts(*holders)
     entry["accounts"][contract] = {"slots": [hex(slot) for slot in range(len(EDGES))]}
-    shared.wait(shared.submit({31337: {block: entry}}))
-    assert tuple(shared.field(holder, block, BALANCE) for holder in holders) == EDGES
-    assert tuple(shared.slot(contract, block, slot) for slot in range(len(EDGES))) == EDGES
+    shared_service.wait(shared_service.submit({31337: {block: entry}}))
+    assert tuple(shared_service.field(holder, block, BALANCE) for holder in holders) == EDGES
+    assert tuple(shared_service.slot(contract, block, slot) for slot in range(len(EDGES))) == EDGES
 
 
-def test_every_header_field_equals_the_nodes(shared: Service) -> None:
-    deployed = shared.chain.send(None, f"0x600160006000a1{'00' * 4}")  # logs something
+def test_every_header_field_equals_the_nodes(shared_service: Service) -> None:
+    deployed = shared_service.chain.send(None, f"0x600160006000a1{'00' * 4}")  # logs something
     block = int(deployed["blockNumber"], 16)
-    shared.chain.mine()
+    shared_service.chain.mine()
     field, reading = "headerField(uint256,uint8)", "tryHeaderField(uint256,uint8)"
-    assert shared.read(reading, block, 0) == bytes(64)
+    assert shared_service.read(reading, block, 0) == bytes(64)
     with pytest.raises(RpcError):
-        shared.read(field, block, 0)
+        shared_service.read(field, block, 0)
     names = [name for name, _ in HEADER_FIELDS]
-    shared.wait(shared.submit({31337: {block: {"header": [*names, "PROPOSER"]}}}))
-    header = shared.chain.header(block)
+    shared_service.wait(shared_service.submit({31337: {block: {"header": [*names, "PROPOSER"]}}}))
+    header = shared_service.chain.header(block)
     assert int(header["logsBloom"], 16)
     for number, (name, key) in enumerate(HEADER_FIELDS):
         digits = header[key][2:]
         content = bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2))
         word = keccak(content) if len(content) > 32 else content.rjust(32, b"\0")
-        assert shared.read(field, block, number) == word, name
-        assert shared.read(reading, block, number) == (1).to_bytes(32) + word, name
+        assert shared_service.read(field, block, number) == word, name
+        assert shared_service.read(reading, block, number) == (1).to_bytes(32) + word, name

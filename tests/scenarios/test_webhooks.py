@@ -21,7 +21,7 @@ from tests.commands import free_port
 from tests.guides import code_of
 from tests.rigs.anvil import Chain
 from tests.rigs.receiver import Receiver, receiver
-from tests.rigs.service import HELD, HOLDER, Service, accounts, request, until
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service, accounts, request, wait_until
 from tests.scenarios.fixtures import Install
 
 # Names of this machine.
@@ -30,7 +30,7 @@ LOOPBACK = (
     "127.1",
     "2130706433",
     "0x7f000001",
-    "0.0.0.0",  # noqa: S104
+    "0.0.0.0",
     "[::ffff:127.0.0.1]",
     "localhost",
     "LOCALHOST",
@@ -104,12 +104,12 @@ def test_a_webhook_is_retried_until_accepted_and_replayed_by_its_owner(
 ) -> None:
     service, hook.statuses = open_service, [302]
     batch = submit(service, hook.url)
-    until(lambda: answer_statuses(service, batch) == [302])
+    wait_until(lambda: answer_statuses(service, batch) == [302])
     hook.statuses = [204]
     assert delivery(service, batch)["state"] == "PENDING"
-    until(lambda: delivery(service, batch)["state"] == "DELIVERED")
+    wait_until(lambda: delivery(service, batch)["state"] == "DELIVERED")
     assert answer_statuses(service, batch) == [302, 204]
-    first, second = hook.got
+    first, second = hook.deliveries
     assert first.body == second.body
     signed = Webhook(service.get("/webhook-secret").json()["secret"])
     for attempt in (first, second):
@@ -120,14 +120,14 @@ def test_a_webhook_is_retried_until_accepted_and_replayed_by_its_owner(
     assert first.headers["X-Mine"] == "yes"
     content = json.loads(first.body)
     assert (content["batchQueryId"], content["queryStatus"]) == (batch, "DONE")
-    assert int(content["facts"][0]["values"]["BALANCE"], 16) == HELD
+    assert int(content["facts"][0]["values"]["BALANCE"], 16) == HOLDER_BALANCE
     # Only its owner can replay it.
     replay = f"/webhook-deliveries/{delivery(service, batch)['event']}/replay"
     assert service.post(replay, key=service.keys[1]).status_code == 404
     assert service.get("/webhook-deliveries", key=service.keys[1]).json()["deliveries"] == []
     assert service.post(replay).status_code == 200
-    until(lambda: len(hook.got) == 3)
-    assert hook.got[2].body == first.body
+    wait_until(lambda: len(hook.deliveries) == 3)
+    assert hook.deliveries[2].body == first.body
 
 
 def test_an_event_corrects_an_earlier_one_after_a_reorg(
@@ -140,27 +140,29 @@ def test_an_event_corrects_an_earlier_one_after_a_reorg(
     batch = service.submit(data, webhook={"url": hook.url})
     unchanged = service.submit({31337: {block: accounts(HOLDER)}}, webhook={"url": hook.url})
     service.wait(batch, unchanged)
-    until(lambda: delivery(service, batch)["state"] == "DELIVERED")
-    until(lambda: delivery(service, unchanged)["state"] == "DELIVERED")
+    wait_until(lambda: delivery(service, batch)["state"] == "DELIVERED")
+    wait_until(lambda: delivery(service, unchanged)["state"] == "DELIVERED")
     chain.rpc("anvil_reorg", chain.head - block, [])
 
     def corrected() -> bool:
         chain.mine()  # until the facts are final and confirmed again
         return len(deliveries(service, batch)) == 2
 
-    until(corrected)
-    until(lambda: delivery(service, batch)["state"] == "DELIVERED")
+    wait_until(corrected)
+    wait_until(lambda: delivery(service, batch)["state"] == "DELIVERED")
     second, first = deliveries(service, batch)
     assert (first["corrects"], second["corrects"]) == (None, first["event"])
     assert service.post(f"/webhook-deliveries/{first['event']}/replay").status_code == 200
-    until(lambda: len(hook.got) == 4)
-    sent, correction, replayed = (post.body for post in hook.got if batch in post.body.decode())
+    wait_until(lambda: len(hook.deliveries) == 4)
+    sent, correction, replayed = (
+        post.body for post in hook.deliveries if batch in post.body.decode()
+    )
     assert replayed == sent
     events = [json.loads(body) for body in (sent, correction)]
     assert [event["event"] for event in events] == [first["event"], second["event"]]
     assert [event["corrects"] for event in events] == [None, first["event"]]
     values = [[int(fact["values"]["BALANCE"], 16) for fact in event["facts"]] for event in events]
-    assert values == [[HELD, HELD + 1], [HELD, HELD]]
+    assert values == [[HOLDER_BALANCE, HOLDER_BALANCE + 1], [HOLDER_BALANCE, HOLDER_BALANCE]]
     assert len(deliveries(service, unchanged)) == 1
 
 
@@ -179,7 +181,7 @@ def documented_receiver(service: Service, folder: Path, secret: str, name: str) 
     )
     try:
         url = f"http://127.0.0.1:{port}/"
-        until(lambda: answers(url), what="the receiver starts")
+        wait_until(lambda: answers(url), what="the receiver starts")
         yield url
     finally:
         os.killpg(program.pid, signal.SIGTERM)
@@ -213,21 +215,21 @@ def test_the_documented_receiver_accepts_only_the_owners_signature(
         with documented_receiver(service, tmp_path, configured, name) as url:
             assert {post_status(url, head) for head in MALFORMED} <= {400, 403}
             batch = submit(service, url)
-            assert until(partial(answer_statuses, service, batch))[0] == status
+            assert wait_until(partial(answer_statuses, service, batch))[0] == status
 
 
-def test_no_webhook_reaches_a_loopback_address(shared: Service, hook: Receiver) -> None:
-    block = shared.chain.mine(2) - 1
+def test_no_webhook_reaches_a_loopback_address(shared_service: Service, hook: Receiver) -> None:
+    block = shared_service.chain.mine(2) - 1
     submitted = []
     for host in LOOPBACK:
         content = request({31337: {block: accounts(HOLDER)}})
         content["webhook"] = {"url": f"http://{host}:{hook.port}/hook"}
-        answer = shared.post("/submit-batch-query", content)
+        answer = shared_service.post("/submit-batch-query", content)
         # Some names are refused at once.
         assert answer.status_code == 200 or answer.json()["code"] == "webhook_malformed"
         submitted += [answer.json()["internalId"]] if answer.ok else []
-    shared.wait(*submitted)
+    shared_service.wait(*submitted)
     for batch in submitted:
-        assert until(partial(answer_statuses, shared, batch)) == [None]
-        assert delivery(shared, batch)["attempts"][0]["fault"]
-    assert hook.got == []
+        assert wait_until(partial(answer_statuses, shared_service, batch)) == [None]
+        assert delivery(shared_service, batch)["attempts"][0]["fault"]
+    assert hook.deliveries == []

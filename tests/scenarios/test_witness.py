@@ -14,7 +14,7 @@ from queries.client.tacitus import Tacitus
 from queries.proving.headers import HeaderField
 from tests.guides import code_of, run
 from tests.rigs.anvil import RpcError, call_data
-from tests.rigs.service import HELD, HOLDER, OWNERS, SIGNER, Service, accounts, request
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, SIGNER, Service, accounts, request
 from tests.scenarios.fixtures import Install, NewChain
 
 pytestmark = pytest.mark.either_database
@@ -87,7 +87,7 @@ def test_a_witness_has_every_kind_of_fact_and_its_last_valid_block(native: Servi
     (witness,) = native.post("/witness", body).json()["witnesses"]
     facts = {(fact["block"], fact["account"], fact["name"]): fact for fact in witness["facts"]}
     assert len(facts) == 2 * 2 * 3 + 1
-    assert int(facts[str(block), HOLDER, "BALANCE"]["value"], 16) == HELD
+    assert int(facts[str(block), HOLDER, "BALANCE"]["value"], 16) == HOLDER_BALANCE
     assert facts[str(block), None, "STATE_ROOT"]["value"] == chain.header(block)["stateRoot"]
     registry, proof = witness["registry"], bytes.fromhex(witness["proof"][2:])
     assert chain.call(registry, "verify(bytes)", proof)

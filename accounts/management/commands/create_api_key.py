@@ -9,8 +9,8 @@ from django.db import transaction
 from accounts.keys import manage
 from accounts.keys.manage import clean_name
 from accounts.models import Account
-from accounts.shared.database_state import refuse_unmigrated
-from accounts.shared.errors import Refusal
+from accounts.shared.database_state import require_migrations
+from accounts.shared.errors import RefusalError
 from accounts.shared.wallets import Wallet, wallet_address, wallet_chain_id
 
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--name", default="Command line", help="the key's name (%(default)s)")
 
     def handle(self, **options: Any) -> None:
-        refuse_unmigrated()
+        require_migrations()
         if not options["owner"]:
             raise CommandError("Say which wallet the key is for: --owner 0x…")
         try:
@@ -33,10 +33,10 @@ class Command(BaseCommand):
                 wallet_address(options["owner"]), None if chain is None else wallet_chain_id(chain)
             )
             with transaction.atomic():
-                owner, _ = Account.objects.of_wallet(wallet)
+                owner, _ = Account.objects.get_or_create_for_wallet(wallet)
                 if not owner.is_active:
                     raise CommandError(f"The account {owner} is disabled.")
                 key = manage.add_key(owner, clean_name(options["name"]))
-        except Refusal as refusal:
+        except RefusalError as refusal:
             raise CommandError(refusal.sentence) from None
         self.stdout.write(manage.reveal(key) or "")

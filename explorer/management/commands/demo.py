@@ -12,11 +12,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from explorer.demo.chains import CHAIN_A, Keys, l1_blocks_on_l2, run_nodes, set_up_chains
-from explorer.demo.local_node import LocalNodeMissing, TransactionReverted
-from explorer.demo.processes import DemoFailed, empty_folder
+from explorer.demo.local_node import LocalNodeMissingError, TransactionRevertedError
+from explorer.demo.processes import DemoError, empty_folder
 from explorer.demo.service import running_service, sign_in
 from explorer.demo.tour import Terminal, examples, show, things_to_try
-from queries.chain.json_rpc import NodeRefused, NodeUnreachable
+from queries.chain.json_rpc import JsonRpcError, NodeTransportError
 from queries.client.tacitus import Tacitus
 
 MAX_PORT = 65_535
@@ -42,13 +42,13 @@ class Command(BaseCommand):
             signal.signal(number, signal.default_int_handler)
         try:
             _run(terminal, port, once=options["once"])
-        except DemoFailed as error:
+        except DemoError as error:
             terminal.line()
             terminal.line("All programs have stopped.")
             raise CommandError(str(error)) from None
-        except LocalNodeMissing as error:
+        except LocalNodeMissingError as error:
             raise CommandError(str(error)) from None
-        except (NodeUnreachable, NodeRefused, TransactionReverted) as error:
+        except (NodeTransportError, JsonRpcError, TransactionRevertedError) as error:
             raise CommandError(f"A local chain failed: {error}") from None
         except KeyboardInterrupt:
             terminal.line("All programs have stopped.")

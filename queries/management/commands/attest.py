@@ -11,20 +11,25 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import InterfaceError, OperationalError, close_old_connections
 
-from accounts.shared.database_state import refuse_unmigrated
-from accounts.shared.errors import Refusal
+from accounts.shared.database_state import require_migrations
+from accounts.shared.errors import RefusalError
 from queries.attestations.body import SignedAttestation, read_attestation, read_line
-from queries.attestations.records import attested_by, registry_of, take, wanted
-from queries.attestations.remote import Installation, NotTaken
+from queries.attestations.records import (
+    attested_blocks,
+    attested_registry,
+    store_attestation,
+    wanted,
+)
+from queries.attestations.remote import AttestationPostError, Installation
 from queries.attestations.signing import Attester
 from queries.chain.errors import ChainError
-from queries.chain.signer import Signer, SignerUnusable
+from queries.chain.signer import Signer, SignerUnusableError
 from queries.config.registries import Registry
 from queries.config.routes import Routes
 from queries.management.base import OperatorCommand, add_url_argument, configured_routes
 from queries.management.setup_check import add_advice
 
-LOOKS_EVERY, ASKS_EVERY = 1.0, 5.0  # between polls of the database, of another server
+POLL_SECONDS, POST_POLL_SECONDS = 1.0, 5.0  # between polls of the database, of another server
 
 
 class LocalInstallation:
@@ -35,13 +40,13 @@ class LocalInstallation:
         self._signer = signer
 
     def wanted(self, registry: Registry) -> set[int]:
-        return set(wanted(registry)) - attested_by(self._signer.address, registry)
+        return set(wanted(registry)) - attested_blocks(self._signer.address, registry)
 
     def give(self, content: Mapping[str, str]) -> None:
         try:
-            take(self._routes, read_attestation(content))
-        except Refusal as error:
-            raise NotTaken(error.sentence, retryable=error.retryable) from None
+            store_attestation(self._routes, read_attestation(content))
+        except RefusalError as error:
+            raise AttestationPostError(error.sentence, retryable=error.retryable) from None
 
 
 class Command(OperatorCommand):
@@ -78,13 +83,13 @@ class Command(OperatorCommand):
         if options["take"] and (keep or post):
             raise CommandError("--take stores the lines itself; leave --keep and --post out.")
         if options["take"] or keep or (watch and not post):
-            refuse_unmigrated()
+            require_migrations()
         if options["take"]:
             self._take(routes)
             return
         if options["source"] is None or options["destination"] is None:
             raise CommandError("Name the chains: --source ID --destination ID.")
-        registry = registry_of(routes, options["source"], options["destination"])
+        registry = attested_registry(routes, options["source"], options["destination"])
         attester = Attester(routes, registry, _registry_signer(registry))
         local = LocalInstallation(routes, attester.signer)
         target = Installation(post, routes.limits) if post else local
@@ -98,7 +103,7 @@ class Command(OperatorCommand):
     def _take(self, routes: Routes) -> None:
         for line in filter(str.strip, sys.stdin):
             attestation = read_line(line)
-            signer = take(routes, attestation)
+            signer = store_attestation(routes, attestation)
             self.stdout.write(f"Stored: block {attestation.attested.block:,}, by {signer}.")
 
     def _watch(self, attester: Attester, target: Installation | LocalInstallation) -> NoReturn:
@@ -113,20 +118,20 @@ class Command(OperatorCommand):
                 for attestation in attester.sign_final(requested - finished):
                     self._give(attestation, target)
                     finished.add(attestation.attested.block)
-            except (ChainError, NotTaken) as error:
+            except (ChainError, AttestationPostError) as error:
                 self.stderr.write(add_advice(error))
             except (OperationalError, InterfaceError) as error:
                 self.stderr.write(f"The database cannot be used: {' '.join(str(error).split())}")
                 close_old_connections()
-            time.sleep(LOOKS_EVERY if isinstance(target, LocalInstallation) else ASKS_EVERY)
+            time.sleep(POLL_SECONDS if isinstance(target, LocalInstallation) else POST_POLL_SECONDS)
 
     def _give(
         self, attestation: SignedAttestation, target: Installation | LocalInstallation
     ) -> None:
-        """Raises NotTaken only if a retry can help."""
+        """Raises AttestationPostError only if a retry can help."""
         try:
             target.give(attestation.content())
-        except NotTaken as error:
+        except AttestationPostError as error:
             if error.retryable:
                 raise
             self.stderr.write(f"Block {attestation.attested.block:,}: {error}")
@@ -142,7 +147,7 @@ def _registry_signer(registry: Registry) -> Signer:
         )
     try:
         signer = Signer(settings.ATTESTER_KEY)
-    except SignerUnusable:
+    except SignerUnusableError:
         raise CommandError("ATTESTER_KEY is not a private key (32 bytes in hex).") from None
     if signer.address not in registry.signers:
         raise CommandError(f"{signer.address} is not one of the registry's signers.")

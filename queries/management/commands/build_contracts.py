@@ -13,12 +13,12 @@ from queries.config.registries import (
     SALT,
     Registry,
     RegistryKind,
-    arguments,
+    constructor_arguments,
     create2_address,
 )
 from queries.contracts.abi import BUILD
 from queries.contracts.compiler import (
-    CompilerFailed,
+    CompilerError,
     compile_contracts,
     read_sources,
     standard_input,
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         sources = read_sources()
         try:
             built = compile_contracts(sources)
-        except CompilerFailed as error:
+        except CompilerError as error:
             raise CommandError(str(error)) from error
         differing = []
         files = built | {"standard-input": standard_input(sources), "addresses": _addresses(built)}
@@ -63,7 +63,7 @@ def _addresses(built: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
 
     def address(registry: Registry) -> str:
         code = bytes.fromhex(built[f"{registry.kind.capitalize()}Registry"]["bytecode"])
-        return create2_address(code + arguments(registry))
+        return create2_address(code + constructor_arguments(registry))
 
     kinds = (RegistryKind.NATIVE, RegistryKind.OPTIMISM)
     outputs = {

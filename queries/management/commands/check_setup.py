@@ -7,12 +7,12 @@ from django.core.management.base import CommandError
 
 from accounts.shared.database_state import NOT_MIGRATED, is_migrated
 from queries.amounts import short_amount
-from queries.chain.signer import Signer, SignerUnusable
+from queries.chain.signer import Signer, SignerUnusableError
 from queries.config.routes import Chain, Routes
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
 from queries.management.setup_check import DEPLOY, CheckResult, check_routes
 from queries.models import SentTransaction
-from queries.transactions.budget import gone_in_a_day
+from queries.transactions.budget import spent_in_24_hours
 
 SUBJECT_WIDTH = 44
 
@@ -41,7 +41,7 @@ def _all_checks(routes: Routes) -> Iterator[CheckResult]:
     signer = None
     try:
         signer = configured_signer()
-    except SignerUnusable as error:
+    except SignerUnusableError as error:
         yield CheckResult("signer", ok=False, sentence=str(error))
     else:
         yield CheckResult("signer", ok=True, sentence=signer.address)
@@ -59,17 +59,17 @@ def _all_checks(routes: Routes) -> Iterator[CheckResult]:
 
 def _budget(chain: Chain, signer: Signer | None) -> Iterator[CheckResult]:
     """Check today's budget, or give a hint that there is none."""
-    subject, budget = f"budget on {chain.name}", chain.most_a_day
+    subject, budget = f"budget on {chain.name}", chain.daily_budget
     if budget is not None and signer is not None:
         sent = SentTransaction.objects.filter(chain=chain.id, sender=signer.address)
-        spent = gone_in_a_day(sent)
+        spent = spent_in_24_hours(sent)
         amounts = " of ".join(short_amount(amount, chain.currency) for amount in (spent, budget))
-        advice = ". Wait, or raise `most_a_day` and restart." if spent >= budget else ""
+        advice = ". Wait, or raise `daily_budget` and restart." if spent >= budget else ""
         sentence = f"{amounts} spent or reserved{advice}"
         yield CheckResult(subject, ok=spent < budget, sentence=sentence)
     elif budget is None and not chain.free:
         sentence = (
-            f"Nothing limits what you pay on {chain.name} in a day. Set `most_a_day` in "
+            f"Nothing limits what you pay on {chain.name} in a day. Set `daily_budget` in "
             "ROUTES_FILE if its gas costs money."
         )
         yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)

@@ -9,11 +9,16 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from queries.amounts import gwei, short_amount
-from queries.chain.errors import CallReverted
+from queries.chain.errors import CallRevertedError
 from queries.chain.sender import Destination
 from queries.config.limits import DAY, Limits
-from queries.config.measured_costs import TOGETHER, calls_of_a_fact, idle_calls, of_a_balance
-from queries.config.registries import FACTORY, Registry, deployment
+from queries.config.measured_costs import (
+    MEASURED_ACCOUNTS,
+    balance_cost,
+    calls_per_fact,
+    idle_calls,
+)
+from queries.config.registries import FACTORY, Registry, deployment_calldata
 from queries.config.routes import GWEI, Chain
 from queries.management.base import OperatorCommand, configured_routes, positive_int
 from queries.management.deployment_cost import data_fee, deployment_need
@@ -61,8 +66,8 @@ class Command(OperatorCommand):
         idle = round(idle_calls(limits, MONTH * DAY), -3)
         self.stdout.write("Calls to nodes")
         self.stdout.write(f"  {idle:,.0f} to each node in {MONTH} days without facts, plus")
-        for count in TOGETHER:
-            self.stdout.write(f"  {calls_of_a_fact(count):.0f} for {ROW_NAMES[count]}")
+        for count in MEASURED_ACCOUNTS:
+            self.stdout.write(f"  {calls_per_fact(count):.0f} for {ROW_NAMES[count]}")
 
 
 def _route_lines(
@@ -70,26 +75,26 @@ def _route_lines(
 ) -> Iterator[str]:
     chain = destination.chain
     if price is None:
-        price = destination.fees_at(destination.head(known_final=0).number).enough
+        price = destination.fees_after_block(destination.head(known_final=0).number).next_block_fee
         yield f"Gas at {gwei(price)}, enough for the next block."
     else:
         yield f"Gas at {gwei(price)}."
-    if price > chain.dearest_gas:
-        limit = gwei(chain.dearest_gas)
-        yield f"Above `dearest_gas_gwei`, {limit}: nothing is sent until gas is cheaper."
+    if price > chain.max_gas_price:
+        limit = gwei(chain.max_gas_price)
+        yield f"Above `max_gas_price_gwei`, {limit}: nothing is sent until gas is cheaper."
     yield _deployment_line(registry, destination, price)
     headings = "a fact", f"{facts:,} a day", f"{MONTH} days", f"({chain.currency})"
     yield _table_row("", "gas", headings)
     costs = {}
-    for count in TOGETHER:
-        balance = of_a_balance(registry.kind, count)
+    for count in MEASURED_ACCOUNTS:
+        balance = balance_cost(registry.kind, count)
         gas, l1_fee = round(balance.gas), data_fee(destination, balance)
         costs[count] = gas * price + l1_fee
         yield _table_row(ROW_NAMES[count], f"{gas:,}", _amounts_over_time(costs[count], facts))
         if l1_fee:
             yield _table_row("  of it L1 data fee", "", _amounts_over_time(l1_fee, facts))
-    if chain.most_a_day is not None:
-        yield _budget_line(chain, chain.most_a_day, costs)
+    if chain.daily_budget is not None:
+        yield _budget_line(chain, chain.daily_budget, costs)
 
 
 def _table_row(name: str, gas: str, amounts: Iterable[str]) -> str:
@@ -102,8 +107,8 @@ def _deployment_line(registry: Registry, destination: Destination, price: int) -
     if not destination.code(FACTORY):
         return f"The registry cannot be deployed: there is no CREATE2 factory at {FACTORY}."
     try:
-        need = deployment_need(destination, NO_SIGNER, deployment(registry))
-    except CallReverted:
+        need = deployment_need(destination, NO_SIGNER, deployment_calldata(registry))
+    except CallRevertedError:
         return "Deploying the registry would revert."
     cost = short_amount(need.gas * price + need.data_fee, destination.chain.currency)
     return f"Deploying the registry, once: {need.gas:,} gas, {cost}."
@@ -113,7 +118,8 @@ def _budget_line(chain: Chain, budget: int, costs: dict[int, int]) -> str:
     single, *_, hundred = (f"{budget // max(cost, 1):,}" for cost in costs.values())
     amount = short_amount(budget, chain.currency)
     return (
-        f"`most_a_day`, {amount}, pays for {single} facts alone, or {hundred} a hundred at a time."
+        f"`daily_budget`, {amount}, pays for {single} facts alone, or {hundred} a hundred at a "
+        "time."
     )
 
 

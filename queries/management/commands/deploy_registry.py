@@ -16,20 +16,20 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from queries.amounts import gwei, short_amount
-from queries.chain.errors import CallReverted, ChainError
-from queries.chain.registry_checks import Unfit, check_chain, newest_game
-from queries.chain.sender import Destination, TransactionFailed, send_and_wait
+from queries.chain.errors import CallRevertedError, ChainError
+from queries.chain.registry_checks import SetupError, anchor_game, check_chain
+from queries.chain.sender import Destination, TransactionFailedError, send_and_wait
 from queries.chain.signer import Signer
 from queries.config.registries import (
     FACTORY,
     VALID_UNTIL,
     Registry,
     RegistryKind,
-    address_of,
-    deployment,
+    deployment_calldata,
+    format_time,
     proves_its_code,
+    registry_address,
     route_lines,
-    time_text,
 )
 from queries.config.routes import KEYS_OF_KIND, REGISTRY_KEYS, Routes, read_registry
 from queries.management.base import (
@@ -62,12 +62,14 @@ class Command(OperatorCommand):
         parser.add_argument("--signers", help="0x…,0x… (attested)")
         parser.add_argument("--threshold", type=int, help="how many signers must agree (attested)")
         parser.add_argument(
-            "--horizon", type=utc_time, help=f"when it stops taking headers ({time_text(HORIZON)})"
+            "--horizon",
+            type=utc_time,
+            help=f"when it stops taking headers ({format_time(HORIZON)})",
         )
         parser.add_argument(
             "--valid-until",
             type=utc_time,
-            help=f"when it stops taking attestations (attested; {time_text(VALID_UNTIL)})",
+            help=f"when it stops taking attestations (attested; {format_time(VALID_UNTIL)})",
         )
         parser.add_argument(
             "--anchor-state-registry",
@@ -108,7 +110,7 @@ class Command(OperatorCommand):
         """Return whether the registry is deployed now; report an error and go on."""
         try:
             self.report(self._deploy_registry(registry, routes, options))
-        except (ChainError, CommandError, TransactionFailed, Unfit) as error:
+        except (ChainError, CommandError, TransactionFailedError, SetupError) as error:
             source, chain = routes.chains[registry.source], routes.chains[registry.destination]
             subject = f"The registry of {source.name}'s facts on {chain.name}"
             self.report(f"{subject}: {add_advice(error)}")
@@ -120,14 +122,14 @@ class Command(OperatorCommand):
     ) -> str:
         source, chain = routes.chains[registry.source], routes.chains[registry.destination]
         if not proves_its_code(registry):
-            raise Unfit(
-                f"its address in this version is {address_of(registry)}, but ROUTES_FILE names "
-                f"{registry.address}."
+            raise SetupError(
+                f"its address in this version is {registry_address(registry)}, but ROUTES_FILE "
+                f"names {registry.address}."
             )
         with closing(Destination(chain)) as destination:
             _check_deployable(registry, destination)
             title = f"registry of {source.name}'s facts"
-            data = deployment(registry)
+            data = deployment_calldata(registry)
             return self.deploy(title, registry.address, data, destination, options)
 
     def deploy(
@@ -154,7 +156,7 @@ class Command(OperatorCommand):
             if not options["yes"] and sys.stdin.isatty():
                 self.confirm("Deploy it?", "Nothing was sent.")
             return self._send(address, data, destination, signer, options["wait"])
-        except CallReverted:
+        except CallRevertedError:
             raise CommandError(
                 f"Deploying this contract on {chain.name} would revert; nothing was sent."
             ) from None
@@ -162,10 +164,10 @@ class Command(OperatorCommand):
     def _show_cost(self, data: bytes, destination: Destination, signer: Signer) -> None:
         need, fees = deployment_need(destination, signer.address, data), destination.fees()
         currency = destination.chain.currency
-        cost = short_amount(need.gas * fees.enough + need.data_fee, currency)
-        max_cost = replace(need, gas=destination.gas_limit(need.gas)).most(fees)
+        cost = short_amount(need.gas * fees.next_block_fee + need.data_fee, currency)
+        max_cost = replace(need, gas=destination.gas_limit(need.gas)).max_cost(fees)
         self.report(
-            f"It takes {need.gas:,} gas: {cost} at {gwei(fees.enough)}, and at most "
+            f"It takes {need.gas:,} gas: {cost} at {gwei(fees.next_block_fee)}, and at most "
             f"{short_amount(max_cost, currency)}. The signer has "
             f"{short_amount(destination.balance(signer.address), currency)}."
         )
@@ -192,7 +194,7 @@ def _check_deployable(registry: Registry, destination: Destination) -> None:
         )
     check_chain(destination, registry.kind)
     if registry.kind is RegistryKind.OUTPUT:
-        newest_game(registry, destination)
+        anchor_game(registry, destination)
     for signer in registry.signers:
         code = destination.code(signer)
         if code and not code.startswith(DELEGATION_PREFIX):

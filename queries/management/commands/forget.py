@@ -9,10 +9,10 @@ from django.db.models import ProtectedError
 
 from accounts.keys import manage
 from accounts.models import Account, Allowance, SignInNonce
-from accounts.shared.database_state import refuse_unmigrated
-from accounts.shared.errors import Refusal
+from accounts.shared.database_state import require_migrations
+from accounts.shared.errors import RefusalError
 from accounts.shared.wallets import Wallet, wallet_address, wallet_chain_id
-from accounts.shared.wording import counted
+from accounts.shared.wording import format_count
 from queries.database.clock import shared_now
 from queries.intake.cancel import cancel
 from queries.management.base import OperatorCommand
@@ -29,7 +29,7 @@ class Command(OperatorCommand):
         parser.add_argument("--yes", action="store_true", help="do not ask before deleting")
 
     def handle(self, **options: Any) -> None:
-        refuse_unmigrated()
+        require_migrations()
         chain = options["chain"] and wallet_chain_id(options["chain"])
         wallet = Wallet(wallet_address(options["address"]), chain)
         account = Account.objects.filter(address=wallet.address, chain_id=chain).first()
@@ -40,7 +40,9 @@ class Command(OperatorCommand):
             self.confirm(f"Delete {account} and all its data?", "Nothing was deleted.")
         _delete_account(account)
         if Account.objects.filter(pk=account_id).exists():
-            batches = counted(Batch.objects.filter(owner_id=account_id).count(), "batch", "batches")
+            batches = format_count(
+                Batch.objects.filter(owner_id=account_id).count(), "batch", "batches"
+            )
             raise CommandError(
                 f"{account} is disabled. {batches} must end first, and their transactions become "
                 "final: run this again later."
@@ -51,7 +53,7 @@ class Command(OperatorCommand):
 def _delete_account(account: Account) -> None:
     """Delete everything that can be deleted now; the account itself comes last."""
     Account.objects.filter(pk=account.pk).update(is_active=False)
-    subjects = [manage.subject(key) for key in account.keys.all()]
+    subjects = [manage.usage_subject(key) for key in account.keys.all()]
     Allowance.objects.filter(pk__in=subjects).delete()
     account.keys.all().delete()
     account.sessions.all().delete()
@@ -59,7 +61,7 @@ def _delete_account(account: Account) -> None:
     batches = Batch.objects.filter(owner=account)
     batches.exclude(webhook_url="").update(webhook_url="", webhook_headers=[])
     for batch in batches.filter(ended=None):
-        with suppress(Refusal):  # it has a signed transaction, or has just ended
+        with suppress(RefusalError):  # it has a signed transaction, or has just ended
             cancel(account, batch.pk)
     delete_in_chunks(WebhookDelivery.objects.filter(owner=account))
     delete_in_chunks(deletable_batches(shared_now()).filter(owner=account), CHUNK_BATCHES)

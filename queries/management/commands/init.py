@@ -17,12 +17,12 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from eth_utils.address import is_checksum_address
 
-from queries.chain.errors import NodesUnreachable
-from queries.chain.signer import SignerUnusable
-from queries.config.networks import NETWORKS, Network, chain_lines, provable_after, registry_of
+from queries.chain.errors import NodesUnreachableError
+from queries.chain.signer import SignerUnusableError
+from queries.config.networks import NETWORKS, Network, chain_lines, network_registry, provable_after
 from queries.config.registries import Registry, RegistryKind, route_lines
 from queries.config.routes import Routes, read_routes
-from queries.config.routes_file import RoutesUnreadable, node_address
+from queries.config.routes_file import RoutesFileError, read_node_address
 from queries.management.base import OperatorCommand, configured_signer, node_chain
 
 NETWORK_NAMES = ", ".join(NETWORKS)
@@ -45,7 +45,7 @@ class InitAnswers:
 
     def registries(self) -> Iterator[tuple[NetworkPair, Registry]]:
         for pair in self.routes:
-            yield pair, registry_of(*pair, signers=self.signers, threshold=self.threshold)
+            yield pair, network_registry(*pair, signers=self.signers, threshold=self.threshold)
 
 
 class Command(OperatorCommand):
@@ -159,7 +159,7 @@ class Command(OperatorCommand):
         )
         try:
             signer = configured_signer().address
-        except SignerUnusable:
+        except SignerUnusableError:
             say("  set SIGNER_KEY_FILE to a file with a new key, which pays for transactions")
             signer = "its address"
         say("  manage.py cost              what deploying and proving will cost")
@@ -187,8 +187,8 @@ def _parse_node(text: str) -> str:
     """Return the node as a TOML value."""
     entry: object = {"file": str(Path(text[1:]).absolute())} if text.startswith("@") else text
     try:
-        node_address("nodes", entry, Path())
-    except RoutesUnreadable as error:
+        read_node_address("nodes", entry, Path())
+    except RoutesFileError as error:
         raise CommandError(str(error).replace("ROUTES_FILE, nodes:", "A node's address:")) from None
     if isinstance(entry, dict):
         return f"{{ file = {json.dumps(entry['file'], ensure_ascii=False)} }}"
@@ -239,7 +239,7 @@ def _check_answers(answers: InitAnswers) -> None:
 def _file_content(answers: InitAnswers) -> str:
     destinations = {destination for _, destination in answers.routes}
     tables = [
-        chain_lines(network, answers.nodes[network.name], pays=network in destinations)
+        chain_lines(network, answers.nodes[network.name], is_destination=network in destinations)
         for network in answers.networks
     ]
     for (source, destination), registry in answers.registries():
@@ -280,7 +280,7 @@ def _unreachable_nodes(routes: Routes) -> Iterator[str]:
         for node in chain.nodes:
             try:
                 chain_id = node_chain(node.url).id
-            except NodesUnreachable:
+            except NodesUnreachableError:
                 yield f"Node {node.number} of {chain.name} does not answer, so it is not checked."
                 continue
             if chain_id != chain.id:

@@ -14,8 +14,8 @@ from django.core.management.base import CommandError
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from accounts.shared.database_state import refuse_unmigrated
-from accounts.shared.wording import counted
+from accounts.shared.database_state import require_migrations
+from accounts.shared.wording import format_count
 from queries.database.clock import shared_now
 from queries.management.base import OperatorCommand
 from queries.models import Batch, BlockJob, Query, SentTransaction, Share
@@ -40,7 +40,7 @@ class Command(OperatorCommand):
         parser.add_argument("--dry-run", action="store_true", help="only count batches and queries")
 
     def handle(self, **options: Any) -> None:
-        refuse_unmigrated()
+        require_migrations()
         days = re.fullmatch("([1-9][0-9]{0,4})d", options["older_than"])
         if days is None:  # less than a day would delete transactions that the daily budget counts
             raise CommandError("--older-than takes whole days, at least one, such as 90d.")
@@ -48,14 +48,16 @@ class Command(OperatorCommand):
         batches = deletable_batches(cutoff)
         if options["dry_run"]:
             queries = Query.objects.filter(batch__in=batches).count()
-            count = counted(batches.count(), "batch", "batches")
+            count = format_count(batches.count(), "batch", "batches")
             self.stdout.write(
-                f"Would delete {count} with {counted(queries, 'query', 'queries')}, webhook "
+                f"Would delete {count} with {format_count(queries, 'query', 'queries')}, webhook "
                 "deliveries, and transactions and block jobs that only they needed."
             )
             return
         counts = delete_in_chunks(batches, CHUNK_BATCHES) + _delete_unneeded(cutoff)
-        rows = ", ".join(counted(counts[f"queries.{name}"], *noun) for name, noun in NOUNS.items())
+        rows = ", ".join(
+            format_count(counts[f"queries.{name}"], *noun) for name, noun in NOUNS.items()
+        )
         self.stdout.write(f"Deleted {rows}.")
 
 
@@ -69,7 +71,7 @@ def deletable_batches(cutoff: datetime) -> QuerySet[Batch]:
 def _is_unfinished(prefix: str = "") -> Q:
     """Match transactions that are not confirmed or not final; abandoned ones have no block."""
     not_final = Q(**{f"{prefix}final": False, f"{prefix}mined_block__isnull": False})
-    return Q(**{f"{prefix}settled": False}) | not_final
+    return Q(**{f"{prefix}confirmed": False}) | not_final
 
 
 def _delete_unneeded(cutoff: datetime) -> Counter[str]:
@@ -81,8 +83,8 @@ def _delete_unneeded(cutoff: datetime) -> Counter[str]:
     later = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
     old = SentTransaction.objects.filter(Exists(later), signed__lt=cutoff)
     finished = old.exclude(_is_unfinished())
-    counts = delete_in_chunks(finished.exclude(for_jobs__job__queries__isnull=False))
-    jobs = BlockJob.objects.filter(look_again=None).exclude(queries__isnull=False)
+    counts = delete_in_chunks(finished.exclude(job_links__job__queries__isnull=False))
+    jobs = BlockJob.objects.filter(due_at=None).exclude(queries__isnull=False)
     return counts + delete_in_chunks(jobs.exclude(transactions__isnull=False))
 
 

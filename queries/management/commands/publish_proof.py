@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from eth_utils.address import is_checksum_address, to_checksum_address
 
-from accounts.shared.wording import counted
+from accounts.shared.wording import format_count
 from queries.amounts import short_amount
 from queries.chain.errors import ChainError
 from queries.chain.reader import SourceChain
@@ -86,7 +86,7 @@ class Command(OperatorCommand):
                     f"The node at {url_host(options['node'])} is of chain {chain.id}, and the "
                     f"facts are for chain {bundle.destination}."
                 )
-            chain = replace(chain, dearest_gas=options["max_gas_price_gwei"] * GWEI)
+            chain = replace(chain, max_gas_price=options["max_gas_price_gwei"] * GWEI)
             others = map(node_chain, options["source_node"])
             sources = {source.id: SourceChain(source) for source in (chain, *others)}
             context = PublishContext(
@@ -118,7 +118,7 @@ class Command(OperatorCommand):
             self.report("It is unverifiable: do not trust the facts that it already holds.")
         check_l1(registry, context)
         cost = publish_block(block, registry, context)
-        facts = f"{counted(len(block.facts), 'fact')} of {block_name}"
+        facts = f"{format_count(len(block.facts), 'fact')} of {block_name}"
         if cost:
             amount = short_amount(cost, context.destination.chain.currency)
             self.stdout.write(f"{facts}: published for {amount}, and read back.")

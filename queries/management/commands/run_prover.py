@@ -10,13 +10,13 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import connections
 
-from accounts.shared.database_state import refuse_unmigrated
-from accounts.shared.wording import counted
-from queries.engines.wake import ALARM, LOOKS_EVERY, listen
+from accounts.shared.database_state import require_migrations
+from accounts.shared.wording import format_count
+from queries.engines.wake import ALARM, POLL_SECONDS, listen
 from queries.management.base import OperatorCommand, configured_routes, configured_signer
 from queries.prover import loop
-from queries.prover.context import Chains
-from queries.webhooks.post import MAX_SECONDS
+from queries.prover.context import ProverContext
+from queries.webhooks.post import MAX_DELIVERY_SECONDS
 
 MAX_THREADS = 64
 # A tenth of Python's default: a thread that proves thousands of facts must not delay other threads
@@ -39,19 +39,19 @@ class Command(OperatorCommand):
                 "ROUTES_FILE to it, and run manage.py deploy_registry."
             )
         lease, timeout = settings.PROVER_LEASE_SECONDS, routes.limits.request_timeout
-        if lease <= max(MAX_SECONDS, timeout):  # two provers would do the same work
+        if lease <= max(MAX_DELIVERY_SECONDS, timeout):  # two provers would do the same work
             raise CommandError(
-                f"PROVER_LEASE_SECONDS is {lease}; set it to more than a webhook's {MAX_SECONDS:g} "
-                f"seconds and the {timeout:g} of a node's answer (request_timeout)."
+                f"PROVER_LEASE_SECONDS is {lease}; set it to more than a webhook's "
+                f"{MAX_DELIVERY_SECONDS:g} seconds and the {timeout:g} of a node's answer (request_timeout)."
             )
         signer = configured_signer()
         sys.setswitchinterval(SWITCH_SECONDS)
-        refuse_unmigrated()
+        require_migrations()
         connections.close_all()  # this thread does not use the database again
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ALARM.stop())
-        workers = loop.run(partial(Chains, routes, signer), threads, ALARM, LOOKS_EVERY)
-        count = counted(len(routes.registries), "route")
+        workers = loop.run(partial(ProverContext, routes, signer), threads, ALARM, POLL_SECONDS)
+        count = format_count(len(routes.registries), "route")
         self.stdout.write(f"Proving on {count} as {signer.address} (Ctrl-C ends it)")
         self.stdout.flush()
         try:

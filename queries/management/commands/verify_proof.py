@@ -9,10 +9,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wording import counted
-from queries.chain.errors import BlockUnknown, ChainError
+from accounts.shared.wording import format_count
+from queries.chain.errors import BlockUnknownError, ChainError
 from queries.chain.reader import SourceChain
-from queries.config.registries import Registry, RegistryKind, proves_its_code, with_arguments
+from queries.config.registries import (
+    Registry,
+    RegistryKind,
+    proves_its_code,
+    registry_with_arguments,
+)
 from queries.management.base import add_url_argument, node_chain, url_host
 from queries.management.bundle_files import add_bundle_arguments, read_bundle
 from queries.management.proof_text import block_lines
@@ -63,7 +68,7 @@ def _parse_hash(text: str) -> bytes:
 
 def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
     """Refuse a hash that the proof does not rely on, or that two of its chains share."""
-    trusted = {block.rests_on.hash for block in bundle.blocks}
+    trusted = {block.trusted_header.hash for block in bundle.blocks}
     parents = {block.header.hash: block for block in bundle.blocks if block.next_header}
     for hash_ in hashes:
         if hash_ in parents and hash_ not in trusted:
@@ -71,14 +76,16 @@ def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
             raise CommandError(
                 f"0x{hash_.hex()} is block {block.header.number:,}. The next block shows that it "
                 "was the last one at the requested time: give the hash of block "
-                f"{block.rests_on.number:,}."
+                f"{block.trusted_header.number:,}."
             )
         if hash_ not in trusted:
             raise CommandError(
                 f"Nothing is proven. No block of the proof has the hash 0x{hash_.hex()} that you "
                 "gave."
             )
-        chains = sorted({block.chain for block in bundle.blocks if block.rests_on.hash == hash_})
+        chains = sorted(
+            {block.chain for block in bundle.blocks if block.trusted_header.hash == hash_}
+        )
         if len(chains) > 1:
             raise CommandError(
                 f"Nothing is proven. In the proof, chains {' and '.join(map(str, chains))} "
@@ -103,7 +110,7 @@ def _source_nodes(bundle: Bundle, urls: Sequence[str]) -> SourceNodes:
 
 def _trust_reason(block: BlockProof, hashes: Sequence[bytes], nodes: SourceNodes) -> str:
     """Return why the block hash that the facts rely on can be trusted."""
-    header, origins = block.rests_on, []
+    header, origins = block.trusted_header, []
     block_name = f"block {header.number:,} of chain {block.chain}"
     if header.hash in hashes:
         origins.append("you gave")
@@ -112,7 +119,7 @@ def _trust_reason(block: BlockProof, hashes: Sequence[bytes], nodes: SourceNodes
             continue
         try:
             node_hash = source.header(header.number).hash
-        except BlockUnknown:
+        except BlockUnknownError:
             raise CommandError(
                 f"Nothing is proven. The node at {host} does not know {block_name}."
             ) from None
@@ -136,7 +143,7 @@ def _registry_assumption(block: BlockProof) -> str:
     kind, address = RegistryKind(block.registry.kind), to_checksum_address(block.registry.address)
     claimed = Registry(kind, block.chain, block.destination, address)
     try:
-        registry = with_arguments(claimed, block.registry.arguments)
+        registry = registry_with_arguments(claimed, block.registry.arguments)
     except ValueError:
         registry = replace(claimed, address="")
     if not proves_its_code(registry) or registry.source != block.chain:
@@ -159,7 +166,7 @@ def _report(bundle: Bundle, reasons: Sequence[str]) -> Iterator[str]:
     for block in bundle.blocks:
         yield ""
         yield from block_lines(block)
-    facts = counted(sum(len(block.facts) for block in bundle.blocks), "fact")
+    facts = format_count(sum(len(block.facts) for block in bundle.blocks), "fact")
     yield ""
     yield f"Proven: {facts}. It relies on keccak-256, and"
     yield from (f"  {reason}" for reason in reasons)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from accounts.shared.wording import counted
+from accounts.shared.wording import format_count
 from tests.bench.command import run
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.chains import RegistryKind
@@ -96,7 +96,7 @@ def _remark(measurement: Measurement) -> str:
     if measurement.per_account is not None:
         remarks.append(f"{measurement.per_account:,} per account")
     if measurement.per_account is not None or measurement.transactions > 1:
-        remarks.append(counted(measurement.transactions, "transaction"))
+        remarks.append(format_count(measurement.transactions, "transaction"))
     return ", ".join(remarks)
 
 

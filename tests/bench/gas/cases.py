@@ -15,7 +15,7 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.rlp_items import split_list
-from queries.proving.witnesses import AccountField, AccountRequest, build_witness
+from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.bench.corpus import RecordedAccount, RecordedFile
 from tests.bench.gas.chains import BlockWords, RegistryKind, block_words
 from tests.rigs.registry_reads import RegistryReads
@@ -81,7 +81,7 @@ def _account_cases(file: RecordedFile, account: RecordedAccount) -> Iterator[Cas
         kind = "EOA"
 
     def case(ending: str, shown: AccountProof, fields: frozenset[AccountField], note: str) -> Case:
-        calls = (_accumulated_call(words, [AccountRequest(shown, fields)]),)
+        calls = (_accumulated_call(words, [AccountToStore(shown, fields)]),)
         facts = _account_facts(shown, fields, words.number)
         return Case(f"{name}/{ending}", registry, {"": calls}, facts, accumulated=True, note=note)
 
@@ -103,7 +103,7 @@ def _header_and_account_cases(
         groups = [slots]
         if slots:
             groups = pack(slots, lambda group: build_witness([request(group)]), MAX_SLOTS)
-        first = build_witness([AccountRequest(_with_slots(proof, groups[0]), fields)])
+        first = build_witness([AccountToStore(_with_slots(proof, groups[0]), fields)])
         further = tuple(_accumulated_call(words, [request(group)]) for group in groups[1:])
         variants = {
             name: (*calls, *further) for name, calls in _header_variants(header, first).items()
@@ -111,8 +111,8 @@ def _header_and_account_cases(
         facts = _account_facts(_with_slots(proof, slots), fields, words.number)
         return Case(f"{name}/{ending}", registry, variants, (_accumulated_fact(words), *facts))
 
-    def request(slots: Sequence[SlotProof]) -> AccountRequest:
-        return AccountRequest(_with_slots(proof, slots), NO_FIELDS)
+    def request(slots: Sequence[SlotProof]) -> AccountToStore:
+        return AccountToStore(_with_slots(proof, slots), NO_FIELDS)
 
     yield case("header+account", [], BALANCE)
     yield case("header+account-four-fields", [], ALL_FIELDS)
@@ -137,7 +137,7 @@ def _many_accounts(file: RecordedFile) -> Iterator[Case]:
             proofs = [replace(proof, address=None) for proof in proofs]
 
         def call(proofs: Sequence[AccountProof]) -> bytes:
-            return _accumulated_call(words, [AccountRequest(proof, BALANCE) for proof in proofs])
+            return _accumulated_call(words, [AccountToStore(proof, BALANCE) for proof in proofs])
 
         calls = tuple(call(group) for group in pack(proofs, call, MAX_ACCOUNTS))
         facts = tuple(
@@ -151,7 +151,7 @@ def _with_slots(proof: AccountProof, slots: Sequence[SlotProof]) -> AccountProof
     return replace(proof, slots=tuple(slots))
 
 
-def _accumulated_call(words: BlockWords, requests: Sequence[AccountRequest]) -> bytes:
+def _accumulated_call(words: BlockWords, requests: Sequence[AccountToStore]) -> bytes:
     witness = build_witness(requests)
     return prove_call([accumulated_section(words.number, words.timestamp, words.hash, witness)])
 
@@ -174,7 +174,7 @@ def _header_variants(header: Header, witness: bytes = b"") -> dict[str, tuple[by
 
 def _beacon_root_can_be_left_out(header: Header) -> bool:
     """True if its position fits one byte, which long extra data may prevent."""
-    if not header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT):
+    if not header.has_field(HeaderField.PARENT_BEACON_BLOCK_ROOT):
         return False
     items = split_list(header.encoded)
     before = items[HeaderField.DIFFICULTY : HeaderField.PARENT_BEACON_BLOCK_ROOT]

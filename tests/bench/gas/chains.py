@@ -105,7 +105,7 @@ def native_chain(block: RecordedBlock) -> Iterator[MeasuringChain]:
         _set_storage(node, BLOCK_HASHES, header.number % RING, header.hash)
         if header.number > 0:
             _set_storage(node, BLOCK_HASHES, (header.number - 1) % RING, header.parent_hash)
-        if header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT):
+        if header.has_field(HeaderField.PARENT_BEACON_BLOCK_ROOT):
             node.rpc.ask("anvil_setCode", BEACON_ROOTS, BEACON_ROOTS_CODE)
             place = header.timestamp % RING
             _set_storage(node, BEACON_ROOTS, place, header.timestamp.to_bytes(32, "big"))
@@ -124,7 +124,7 @@ def settable_chain(node: LocalNode, block: RecordedBlock, kind: RegistryKind) ->
     if block.header is not None:
         if words.number > 0:
             known[words.number - 1] = block.header.parent_hash
-        if block.header.has(HeaderField.PARENT_BEACON_BLOCK_ROOT):
+        if block.header.has_field(HeaderField.PARENT_BEACON_BLOCK_ROOT):
             known[words.timestamp] = _beacon_root(block.header)
     for place, hash_ in known.items():
         node.send(registry, call_data("setHash(uint256,bytes32)", place, hash_))

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-from explorer.demo.local_node import TransactionReverted, local_node
+from explorer.demo.local_node import TransactionRevertedError, local_node
 from tests.bench.command import BenchError
 from tests.bench.corpus import RecordedFile
 from tests.bench.gas.cases import Case, file_cases
 from tests.bench.gas.chains import MeasuringChain, RegistryKind, native_chain, settable_chain
-from tests.rigs.local_chain import error_name, undone
+from tests.rigs.local_chain import error_name, reverted_at_end
 
 BASE_GAS = 21_000
 
@@ -100,12 +100,12 @@ def run_case(chain: MeasuringChain, case: Case) -> Measurement:
 def _run_variant(
     chain: MeasuringChain, case: Case, variant: str, calls: tuple[bytes, ...]
 ) -> Measurement:
-    with undone(chain.node):
+    with reverted_at_end(chain.node):
         try:
             if case.accumulated:
                 chain.accumulate()
             sent = [_send(chain, call) for call in calls]
-        except TransactionReverted as reverted:
+        except TransactionRevertedError as reverted:
             name = chain.kind.value.partition(",")[0]
             error = error_name(name, reverted.data)
             raise BenchError(f"{case.name}: {name} refused it with {error}.") from reverted

@@ -10,7 +10,7 @@ from queries import transitions
 from queries.database.leases import claim_one
 from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
 from queries.transactions.receipts import note_final
-from queries.transactions.shares import settle_costs
+from queries.transactions.shares import charge_batches
 from queries.wait_reasons import Reason
 from tests.explorer.monitoring.exposed import metric_samples
 from tests.explorer.monitoring.watched_service import BATCH, ETHER, WATCHED, make_service, wei
@@ -35,7 +35,7 @@ def test_batches_are_counted_until_they_end() -> None:
 
 def test_the_queue_wait_grows_while_no_prover_runs() -> None:
     submitted(make_key(), BATCH)
-    Batch.objects.update(look_again=timezone.now() - timedelta(seconds=301))
+    Batch.objects.update(due_at=timezone.now() - timedelta(seconds=301))
     waited = metric_samples()["tacitus_queue_wait_seconds"]
     assert 300 <= waited["batches",] < 360
     assert waited["block_jobs",] == 0
@@ -44,7 +44,7 @@ def test_the_queue_wait_grows_while_no_prover_runs() -> None:
 @pytest.mark.parametrize("code", ["nodes_limited", "nodes_unreachable"])
 def test_jobs_that_wait_for_nodes_are_failing_and_do_not_wait_for_a_prover(code: str) -> None:
     long_ago = timezone.now() - timedelta(seconds=301)
-    BlockJob.objects.create(source=1, destination=1, block=7, look_again=long_ago, wait_code=code)
+    BlockJob.objects.create(source=1, destination=1, block=7, due_at=long_ago, wait_code=code)
     samples = metric_samples()
     assert samples["tacitus_queue_wait_seconds"]["block_jobs",] == 0
     rows = samples["tacitus_queue_rows"]
@@ -55,9 +55,9 @@ def test_jobs_and_transactions_are_counted_by_stage() -> None:
     batch = submitted(make_key(), BATCH)
     sent = send_transaction(batch, mined=False)
     now = timezone.now()
-    BlockJob.objects.update(look_again=now)
-    BlockJob.objects.create(source=1, destination=1, block=7, look_again=now, failures=3)
-    BlockJob.objects.create(source=1, destination=1, block=8, look_again=now, header=b"\xf9")
+    BlockJob.objects.update(due_at=now)
+    BlockJob.objects.create(source=1, destination=1, block=7, due_at=now, failures=3)
+    BlockJob.objects.create(source=1, destination=1, block=8, due_at=now, header=b"\xf9")
     samples = metric_samples()
     assert samples["tacitus_block_jobs"] == {("block",): 1, ("proof",): 1, ("transaction",): 1}
     assert samples["tacitus_transactions"][str(SEPOLIA), "unmined"] == 1
@@ -71,7 +71,7 @@ def test_jobs_and_transactions_are_counted_by_stage() -> None:
     sent.gas_price, sent.data_fee = f"{10**10:064x}", f"{5:064x}"
     sent.save()
     for _ in range(2):
-        settle_costs(sent, free=True)
+        charge_batches(sent, free=True)
         note_final(sent)
     samples = metric_samples()
     assert "tacitus_transactions" not in samples
@@ -89,11 +89,11 @@ def test_the_spent_part_of_a_daily_budget_is_that_of_the_present_signer(
     monkeypatch.setattr(metrics, "ROUTES", ROUTES)
     make_service()
     sent = SentTransaction.objects.filter(sender=WALLET)
-    sent.update(most=wei(ETHER // 4))
+    sent.update(max_cost=wei(ETHER // 4))
     assert spent() is None  # without a budget
     monkeypatch.setattr(metrics, "ROUTES", WATCHED)
     assert spent() == {(str(SEPOLIA),): 0.25}
-    sent.update(settled=True, gas_used=2, gas_price=wei(ETHER // 2))
+    sent.update(confirmed=True, gas_used=2, gas_price=wei(ETHER // 2))
     assert spent() == {(str(SEPOLIA),): 1}
     sent.update(signed=timezone.now() - timedelta(hours=25))
     assert spent() == {(str(SEPOLIA),): 0}

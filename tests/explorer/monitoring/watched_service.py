@@ -6,7 +6,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from queries.config.routes import Routes
-from queries.database.daily_counts import of_route
+from queries.database.daily_counts import route_facts_key
 from queries.models import (
     Batch,
     BlockJob,
@@ -22,7 +22,7 @@ from tests.queries.api.worked_batches import send_transaction
 ETHER = 10**18
 DATA = {str(SEPOLIA): {"block:5186021": {"accounts": {f"0x{1:040x}": {"props": ["BALANCE"]}}}}}
 BATCH = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": DATA}
-BOUNDED = replace(ROUTES.chains[SEPOLIA], most_a_day=ETHER)
+BOUNDED = replace(ROUTES.chains[SEPOLIA], daily_budget=ETHER)
 WATCHED = Routes({**ROUTES.chains, SEPOLIA: BOUNDED}, ROUTES.registries)
 
 
@@ -32,7 +32,7 @@ def make_service() -> None:
     SentTransaction.objects.update(signed=now, sender=WALLET)
     record_head(SEPOLIA, number=6_000_000, timestamp=int(now.timestamp()))
     ChainRecord.objects.filter(chain=SEPOLIA).update(
-        looked_at=now, needed_window=128, signer=WALLET, balance=wei(ETHER)
+        polled_at=now, needed_window=128, signer=WALLET, balance=wei(ETHER)
     )
     for place in range(2):
         NodeRecord.objects.create(
@@ -40,9 +40,9 @@ def make_service() -> None:
             answers_for_names=True,
         )  # fmt: skip
     later = now + timedelta(minutes=1)
-    Batch.objects.update(look_again=later)
-    BlockJob.objects.update(look_again=later)
-    route = of_route(SEPOLIA, SEPOLIA)
+    Batch.objects.update(due_at=later)
+    BlockJob.objects.update(due_at=later)
+    route = route_facts_key(SEPOLIA, SEPOLIA)
     DailyCount.objects.create(day=now.date(), what=route, amount=500)
     ChainCost.objects.create(chain=SEPOLIA, transactions=50, gas=8_000_000, spent=wei(ETHER // 10))
 

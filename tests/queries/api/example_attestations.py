@@ -9,7 +9,7 @@ from django.utils import timezone
 from queries.attestations.body import SignedAttestation
 from queries.chain.signer import Signer
 from queries.models import Batch, BlockJob, Query
-from queries.proving.attestations import Attested
+from queries.proving.attestations import BlockAttestation
 from tests.queries.api.served_api import (
     ATTESTED,
     OPTIMISM,
@@ -26,7 +26,9 @@ BLOCK = 1_000
 
 def attestation(signer: Signer = SIGNERS[0], block: int = BLOCK, **other: Any) -> dict[str, str]:
     """An attestation of a block; `other` replaces its fields."""
-    result = Attested(OPTIMISM, SEPOLIA, bytes.fromhex(ATTESTED.address[2:]), block, 32 * b"\7")
+    result = BlockAttestation(
+        OPTIMISM, SEPOLIA, bytes.fromhex(ATTESTED.address[2:]), block, 32 * b"\7"
+    )
     signed = replace(result, **other)
     return SignedAttestation(signed, signer.sign_digest(signed.digest)).content()
 

@@ -82,7 +82,7 @@ def broken(_request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    *api.addresses(ROUTES, LIMITS),
+    *api.url_patterns(ROUTES, LIMITS),
     *urls.guide_pages(ROUTES, LIMITS),
     *urls.explorer_pages(ROUTES),
     *urls.account_pages(ROUTES, LIMITS),
@@ -95,7 +95,7 @@ names = itertools.count()
 
 
 def make_key(wallet: str = WALLET) -> str:
-    account, _ = Account.objects.of_wallet(Wallet(wallet))
+    account, _ = Account.objects.get_or_create_for_wallet(Wallet(wallet))
     text = manage.reveal(manage.add_key(account, f"Key {next(names)}"))
     assert text is not None
     return text
@@ -127,7 +127,7 @@ def record_head(chain: int, *, number: int, timestamp: int) -> None:
     now = timezone.now()
     ChainRecord.objects.create(
         chain=chain,
-        looked_at=now,
+        polled_at=now,
         recorded=now,
         number=number,
         timestamp=timestamp,

@@ -66,9 +66,9 @@ CODES_OF_PAGES = {
     "csrf_failed",
     "too_many_keys",
     "too_many_key_changes",
-    "key_gone",
+    "key_changed",
     "request_malformed",
-    "wrong_place",
+    "wrong_origin",
     "message_refused",
     "signature_refused",
     "wallet_unreachable",
@@ -79,7 +79,7 @@ CODES_OF_PAGES = {
 def known_codes() -> set[str]:
     """The codes in the sources, without those of pages and sign-in."""
     constants = [*vars(refusals).values(), *vars(general).values()]
-    return {code.code for code in constants if isinstance(code, general.Code)} - CODES_OF_PAGES
+    return {code.code for code in constants if isinstance(code, general.ErrorCode)} - CODES_OF_PAGES
 
 
 def test_it_has_exactly_the_codes_of_the_api() -> None:
@@ -199,7 +199,7 @@ def test_the_limit_of_slots_is_enforced_with_repetitions() -> None:
 
 
 ROUTE = {(OPTIMISM, SEPOLIA): ATTESTED}
-urlpatterns = api.addresses(Routes(ROUTES.chains, ROUTE), LIMITS)
+urlpatterns = api.url_patterns(Routes(ROUTES.chains, ROUTE), LIMITS)
 
 
 @pytest.mark.urls(__name__)

@@ -102,11 +102,11 @@ def test_a_rejected_batch_has_its_cause() -> None:
         "error_code": "block_out_of_reach", "error_sentence": "It is too far away.",
         "error_step": "BLOCKHASH_AVAILABLE", "error_retryable": False,
     }  # fmt: skip
-    waits = {"waits_for": "It waits.", "wait_code": "lane_busy"}
+    waits = {"waits_for": "It waits.", "wait_code": "concurrent_prover"}
     set_status(batch_id, BatchStatus.IN_PROGRESS, **waits)
     assert not {"rejection", "info"} & set(status(key, batch_id).json())
     assert status(key, batch_id).json()["waitsFor"] == "It waits."
-    assert status(key, batch_id).json()["waitCode"] == "lane_busy"
+    assert status(key, batch_id).json()["waitCode"] == "concurrent_prover"
     set_status(batch_id, BatchStatus.REJECTED, **cause)
     result = status(key, batch_id, details=0).json()
     assert result["rejection"] == {
@@ -162,7 +162,7 @@ def big_batch(count: int) -> dict[str, object]:
 
 
 def test_the_queries_of_a_large_batch_are_paginated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("queries.api.batches.QUERIES_SHOWN", 3)
+    monkeypatch.setattr("queries.api.batches.QUERIES_PER_PAGE", 3)
     key = make_key()
     batch_id = submitted(key, big_batch(7))
     seen, following = [], 0

@@ -104,7 +104,7 @@ def test_a_batch_is_stored_whole_or_not_at_all() -> None:
             content_type="application/json",
             headers={"api-key": key},
         )
-    assert (response.status_code, response.json()["code"]) == (500, "fault_of_ours")
+    assert (response.status_code, response.json()["code"]) == (500, "internal_error")
     assert not Batch.objects.exists()
 
 

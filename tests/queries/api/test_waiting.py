@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 def seen(ago: timedelta) -> str:
     """Set when a prover last polled, and return that time as shown."""
     moment = timezone.now() - ago
-    ChainRecord.objects.update(looked_at=moment)
+    ChainRecord.objects.update(polled_at=moment)
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
@@ -41,13 +41,13 @@ def test_a_batch_says_that_it_waits_for_a_prover() -> None:
     since = seen(timedelta(minutes=3))
     lately = f"No prover has taken it yet, and none has been seen since {since}: {start}"
     assert result() == ("no_prover", lately)
-    set_status(batch_id, BatchStatus.RECEIVED, lease_token="x")  # noqa: S106
+    set_status(batch_id, BatchStatus.RECEIVED, lease_token="x")
     assert result() == ("no_prover", f"No prover has been seen since {since}: {start}")
     seen(timedelta(seconds=60))
     assert result() == (None, None)
-    waits = {"waits_for": "It waits.", "wait_code": "lane_busy", "lease_token": ""}
+    waits = {"waits_for": "It waits.", "wait_code": "concurrent_prover", "lease_token": ""}
     set_status(batch_id, BatchStatus.IN_PROGRESS, **waits)
-    assert result() == ("lane_busy", "It waits.")
+    assert result() == ("concurrent_prover", "It waits.")
     since = seen(timedelta(minutes=3))
     assert result() == ("no_prover", f"No prover has been seen since {since}: {start}")
     set_status(batch_id, BatchStatus.DONE)

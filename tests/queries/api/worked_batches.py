@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from queries.models import Batch, BlockJob, Query, SentHash, SentTransaction, TransactionOfJob
+from queries.models import Batch, BlockJob, JobTransaction, Query, SentHash, SentTransaction
 from queries.statuses import StepName
 from tests.queries.api.served_api import SEPOLIA
 
@@ -34,7 +34,7 @@ def send_transaction(batch_id: str, nonce: int = 0, *, mined: bool = True) -> Se
         raw=b"\x02",
         hashes=HASHES,
         max_fee=f"{1:064x}",
-        most=f"{200_000:064x}",
+        max_cost=f"{200_000:064x}",
         gas_limit=200_000,
         signed=BEGIN,
         mined_hash=HASHES[0] if mined else "",
@@ -42,6 +42,6 @@ def send_transaction(batch_id: str, nonce: int = 0, *, mined: bool = True) -> Se
         gas_used=170_480 if mined else None,
     )
     SentHash.objects.bulk_create(SentHash(transaction=sent, hash=text) for text in HASHES)
-    TransactionOfJob.objects.create(job=job, transaction=sent, proves_header=True)
+    JobTransaction.objects.create(job=job, transaction=sent, proves_header=True)
     Query.objects.filter(batch=batch_id).update(header_transaction=sent, account_transaction=sent)
     return sent

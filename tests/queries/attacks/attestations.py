@@ -8,7 +8,7 @@ from eth_account.messages import encode_typed_data
 from eth_account.signers.local import LocalAccount
 
 from queries.contracts.abi import call_data
-from tests.rigs.local_chain import Deployed
+from tests.rigs.local_chain import DeployedContract
 
 SOURCE_CHAIN = 5
 DESTINATION_CHAIN = 31_337
@@ -25,7 +25,7 @@ _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
 def sign(
-    signer: LocalAccount, registry: Deployed, number: int, block_hash: bytes, **other: Any
+    signer: LocalAccount, registry: DeployedContract, number: int, block_hash: bytes, **other: Any
 ) -> bytes:
     """`other` are members of the domain or message that differ from what the registry expects."""
     domain = {
@@ -48,7 +48,7 @@ def sign(
 
 
 def signed_by(
-    signers: Iterable[LocalAccount], registry: Deployed, number: int, block_hash: bytes
+    signers: Iterable[LocalAccount], registry: DeployedContract, number: int, block_hash: bytes
 ) -> list[bytes]:
     return [sign(signer, registry, number, block_hash) for signer in signers]
 

@@ -9,9 +9,9 @@ from queries.contracts.abi import call_data
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON
 from tests.queries.attacks.attestations import SOURCE_CHAIN
-from tests.rigs.local_chain import Deployed
+from tests.rigs.local_chain import DeployedContract
 
-Deploy = Callable[..., Deployed]
+Deploy = Callable[..., DeployedContract]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Games:
         self.address = self._anchors.address
         self._count = 0
 
-    def registry(self, source: int = SOURCE_CHAIN) -> Deployed:
+    def registry(self, source: int = SOURCE_CHAIN) -> DeployedContract:
         arguments = encode(["uint256", "uint256", "address"], [HORIZON, source, self.address])
         return self._deploy("OutputRegistry", arguments)
 

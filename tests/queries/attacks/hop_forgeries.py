@@ -55,7 +55,7 @@ def ring_state(slot: int, block_hash: bytes, owner: bytes = HISTORY) -> tuple[by
     return root, encode_witness([request(owner, 0, [slot_key(slot)])], nodes)
 
 
-def forge_hop(  # noqa: PLR0913  (what a hop is made of)
+def forge_hop(
     error: str,
     *,
     number: int = EARLIER,

@@ -6,7 +6,7 @@ from functools import cache
 
 from eth_abi.abi import encode
 
-from explorer.demo.local_node import LocalNode, TransactionReverted
+from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON, HeaderFlag, prove_call
@@ -27,7 +27,7 @@ from tests.queries.attacks.games import OUTPUT, Games, Output, record_output
 from tests.queries.attacks.header_forgeries import TIMESTAMP, field_mask
 from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.witness_parts import key
-from tests.rigs.local_chain import Deployed, error_name, undone
+from tests.rigs.local_chain import DeployedContract, error_name, reverted_at_end
 
 HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"
 L1_BLOCK = "0x4200000000000000000000000000000000000015"
@@ -36,7 +36,7 @@ FIRST, SECOND = bytes([1]) * 32, bytes([2]) * 32
 HEADER = FakeHeader(header_tail(NUMBER, 1_700_000_000))
 IGNORED = "ignored"  # in place of an error, if a call succeeds and changes nothing
 
-Deploy = Callable[..., Deployed]
+Deploy = Callable[..., DeployedContract]
 Run = Callable[[Deploy], str]
 
 
@@ -60,7 +60,7 @@ def attack(contract: str, refusal: str) -> Callable[[Run], Run]:
     return register
 
 
-def simulated_error(registry: Deployed, *calls: bytes) -> str:
+def simulated_error(registry: DeployedContract, *calls: bytes) -> str:
     """Simulate the calls, and return the error of the last one."""
     *before, last = registry.simulate(calls)
     assert all(call.success for call in before)
@@ -70,7 +70,7 @@ def simulated_error(registry: Deployed, *calls: bytes) -> str:
 # Reads
 
 
-def _settable(deploy: Deploy) -> Deployed:
+def _settable(deploy: Deploy) -> DeployedContract:
     return deploy("SettableRegistry", encode(["bool", "bool"], [True, True]))
 
 
@@ -122,7 +122,7 @@ def _prove_by_history(deploy: Deploy, code: str) -> str:
     section = raw_headers(old.compact(HeaderFlag.FIELDS, field_mask(TIMESTAMP)))
     if int(node.rpc.ask("eth_blockNumber"), 16) < 300:
         node.rpc.ask("anvil_mine", hex(300))
-    with undone(node):
+    with reverted_at_end(node):
         node.rpc.ask("anvil_setCode", HISTORY, code.format(old.hash.hex()))
         return simulated_error(registry, prove_call([section]))
 
@@ -145,17 +145,17 @@ def put_predeploy(node: LocalNode) -> None:
     node.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{code.hex()}")
 
 
-def move_on(node: LocalNode, number: int, block_hash: bytes) -> None:
+def set_l1_block(node: LocalNode, number: int, block_hash: bytes) -> None:
     node.send(L1_BLOCK, call_data("set(uint64,bytes32)", number, block_hash))
 
 
 @attack("OptimismRegistry", IGNORED)
 def a_recorded_hash_replaced(deploy: Deploy) -> str:
     registry = deploy("OptimismRegistry")
-    with undone(registry.node):
+    with reverted_at_end(registry.node):
         put_predeploy(registry.node)
         for block_hash in (FIRST, SECOND):
-            move_on(registry.node, NUMBER, block_hash)
+            set_l1_block(registry.node, NUMBER, block_hash)
             registry.send(RECORD)
         recorded = registry.ask(call_data("recorded(uint256)", NUMBER))
         return IGNORED if recorded == FIRST else ""
@@ -164,11 +164,11 @@ def a_recorded_hash_replaced(deploy: Deploy) -> str:
 @attack("OptimismRegistry", "BlockNotKnown")
 def a_recorded_hash_in_place_of_the_current_one(deploy: Deploy) -> str:
     registry = deploy("OptimismRegistry")
-    with undone(registry.node):
+    with reverted_at_end(registry.node):
         put_predeploy(registry.node)
-        move_on(registry.node, NUMBER, HEADER.hash)
+        set_l1_block(registry.node, NUMBER, HEADER.hash)
         registry.send(RECORD)
-        move_on(registry.node, NUMBER, SECOND)
+        set_l1_block(registry.node, NUMBER, SECOND)
         return simulated_error(
             registry, prove_call([raw_headers(HEADER.compact(HeaderFlag.ACCUMULATE))])
         )
@@ -178,9 +178,9 @@ def a_recorded_hash_in_place_of_the_current_one(deploy: Deploy) -> str:
 def a_zero_hash_recorded(deploy: Deploy) -> str:
     """It would make nothing known, but emit an event."""
     registry = deploy("OptimismRegistry")
-    with undone(registry.node):
+    with reverted_at_end(registry.node):
         put_predeploy(registry.node)
-        move_on(registry.node, NUMBER, bytes(32))
+        set_l1_block(registry.node, NUMBER, bytes(32))
         return "" if registry.node.send(registry.address, RECORD).logs else IGNORED
 
 
@@ -250,21 +250,21 @@ def a_header_that_no_game_claims(deploy: Deploy) -> str:
 
 def deploy_attested(
     deploy: Deploy, signers: Sequence[str], threshold: int, valid_until: int = HORIZON
-) -> Deployed:
+) -> DeployedContract:
     words = [HORIZON, SOURCE_CHAIN, signers, threshold, valid_until]
     types = ["uint256", "uint256", "address[]", "uint256", "uint256"]
     return deploy("AttestedRegistry", encode(types, words))
 
 
 @cache
-def attested(deploy: Deploy, valid_until: int = HORIZON) -> Deployed:
+def attested(deploy: Deploy, valid_until: int = HORIZON) -> DeployedContract:
     """A registry for which two of three must sign."""
     names = [signer.address for signer in SIGNERS[:3]]
     return deploy_attested(deploy, names, 2, valid_until)
 
 
 @cache
-def _two_signatures(registry: Deployed, block_hash: bytes = FIRST) -> list[bytes]:
+def _two_signatures(registry: DeployedContract, block_hash: bytes = FIRST) -> list[bytes]:
     return signed_by(SIGNERS[:2], registry, NUMBER, block_hash)
 
 
@@ -280,7 +280,7 @@ def _attest(block_hash: bytes, *before: bytes, valid_until: int = HORIZON) -> Ru
     return run
 
 
-def _attest_signatures(by: Callable[[Deployed], list[bytes]]) -> Run:
+def _attest_signatures(by: Callable[[DeployedContract], list[bytes]]) -> Run:
     def run(deploy: Deploy) -> str:
         registry = attested(deploy)
         return simulated_error(registry, attest(NUMBER, FIRST, by(registry)))
@@ -303,7 +303,7 @@ def _signed_over(**other: object) -> Run:
 def _second_signature(form: Callable[[bytes], bytes]) -> Run:
     """Two signatures, the second of which is changed."""
 
-    def signatures(registry: Deployed) -> list[bytes]:
+    def signatures(registry: DeployedContract) -> list[bytes]:
         first, second = _two_signatures(registry)
         return [first, form(second)]
 
@@ -314,7 +314,7 @@ def _deploy_with(threshold: int, *signers: str) -> Run:
     def run(deploy: Deploy) -> str:
         try:
             deploy_attested(deploy, signers, threshold)
-        except TransactionReverted as error:
+        except TransactionRevertedError as error:
             return error_name("AttestedRegistry", error.data)
         return ""
 
@@ -378,7 +378,7 @@ for _error, _runs in _ATTESTED_ATTACKS.items():
 # The router
 
 
-def deploy_router(deploy: Deploy, registries: Mapping[int, str]) -> Deployed:
+def deploy_router(deploy: Deploy, registries: Mapping[int, str]) -> DeployedContract:
     """`registries`: addresses by source chain."""
     words = [[*registries], [*registries.values()]]
     return deploy("FactsRouter", encode(["uint256[]", "address[]"], words))
@@ -392,7 +392,7 @@ def _deploy_router_with(chains: Sequence[int], registries: Callable[[str], Seque
         words = [chains, registries(attested)]
         try:
             deploy("FactsRouter", encode(["uint256[]", "address[]"], words))
-        except TransactionReverted as error:
+        except TransactionRevertedError as error:
             return error_name("FactsRouter", error.data)
         return ""
 

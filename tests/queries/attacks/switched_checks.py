@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from queries.contracts.compiler import SETTINGS, SOURCES, CompilerFailed
-from tests.builds import SETTABLE, SETTABLE_FILE, compiled, sources_with_settable
+from queries.contracts.compiler import SETTINGS, SOURCES, CompilerError
+from tests.builds import SETTABLE, SETTABLE_FILE, compile_cached, sources_with_settable
 
 CONTRACT_FILES = SOURCES | {SETTABLE: SETTABLE_FILE}
 SWITCH = "0x00000000000000000000000000000000c4Ec0ff0"
@@ -77,12 +77,12 @@ def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
         sources[file] = f'{head}pragma solidity 0.8.37;\nimport {{intact}} from "{switch}";\n{rest}'
     sources["Switch.sol"] = _SWITCH_SOURCE
     selection = {file: {name: ["evm.bytecode.object"]} for name, file in CONTRACT_FILES.items()}
-    output: Mapping[str, Any] = compiled(
+    output: Mapping[str, Any] = compile_cached(
         sources, {**SETTINGS, "optimizer": _OPTIMIZER, "outputSelection": selection}
     )
     errors = [m["formattedMessage"] for m in output["errors"] if m["severity"] == "error"]
     if errors:
-        raise CompilerFailed("\n".join(errors))
+        raise CompilerError("\n".join(errors))
     return {
         name: bytes.fromhex(output["contracts"][file][name]["evm"]["bytecode"]["object"])
         for name, file in CONTRACT_FILES.items()

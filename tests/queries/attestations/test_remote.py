@@ -6,10 +6,10 @@ from contextlib import suppress
 
 import pytest
 
-from queries.attestations.remote import Installation, NotTaken
+from queries.attestations.remote import AttestationPostError, Installation
 from queries.config.limits import Limits
 from queries.config.registries import Registry, RegistryKind
-from tests.rigs.stub_node import NO_ANSWERS, lying_node
+from tests.rigs.stub_node import INVALID_ANSWERS, stub_node
 
 pytestmark = pytest.mark.no_database
 REGISTRY = Registry(RegistryKind.ATTESTED, 1, 2, f"0x{1:040x}")
@@ -21,9 +21,9 @@ OURS: dict[str, object] = {
 @pytest.mark.parametrize("kind", ["a stall", "a body byte by byte", "an endless body", "no JSON"])
 def test_a_server_that_does_not_answer_properly_is_given_up_in_time(kind: str) -> None:
     begin = time.monotonic()
-    with lying_node(NO_ANSWERS[kind]) as address:
+    with stub_node(INVALID_ANSWERS[kind]) as address:
         installation = Installation(address, Limits(request_timeout=0.5))
-        with suppress(NotTaken):  # some of these answers are accepted
+        with suppress(AttestationPostError):  # some of these answers are accepted
             installation.give({"signature": "0x"})
     assert time.monotonic() < begin + 15
 
@@ -46,5 +46,5 @@ def test_a_malformed_list_of_wanted_blocks_is_an_error(
 ) -> None:
     installation = Installation("http://127.0.0.1:1", Limits())
     monkeypatch.setattr(installation, "_request", lambda *_: {"wanted": wanted})
-    with pytest.raises(NotTaken):
+    with pytest.raises(AttestationPostError):
         installation.wanted(REGISTRY)

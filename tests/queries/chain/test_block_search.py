@@ -9,7 +9,7 @@ import pytest
 
 from queries.chain.reader import ChainHead, SourceChain
 from queries.proving.headers import Header
-from tests.rigs.relay import chain_of
+from tests.rigs.relay import chain_with_nodes
 
 pytestmark = pytest.mark.no_database
 
@@ -21,7 +21,7 @@ class _CountingChain(SourceChain):
     """A chain with these block times that counts requests."""
 
     def __init__(self, times: list[int]) -> None:
-        super().__init__(chain_of("http://127.0.0.1:1"))
+        super().__init__(chain_with_nodes("http://127.0.0.1:1"))
         self.times = times
         self.requests = 0
 
@@ -29,7 +29,7 @@ class _CountingChain(SourceChain):
         self.requests += 1
         return cast("Header", SimpleNamespace(number=number, timestamp=self.times[number]))
 
-    def header_of(self, block_hash: bytes) -> Header:
+    def header_by_hash(self, block_hash: bytes) -> Header:
         return self.header(int.from_bytes(block_hash))
 
 
@@ -37,7 +37,7 @@ class _CountingChain(SourceChain):
     "step", [12, 0], ids=["a block every 12 seconds", "many blocks at the same second"]
 )
 def test_the_block_search_needs_few_requests(step: int) -> None:
-    rng = random.Random(step)  # noqa: S311
+    rng = random.Random(step)
     steps = (step or 100 * (rng.random() < 0.3) for _ in range(BLOCKS))
     times = [0, *accumulate(steps, initial=BEGIN)]
     last_number = len(times) - 1

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.errors import FeesTooHigh, NodesLie, NonceUsed
+from queries.chain.errors import FeesTooHighError, NodesLieError, NonceUsedError
 from queries.chain.sender import Destination
 from queries.chain.signer import Fees, SignedTransaction, Signer, UnsignedTransaction
-from tests.rigs.local_chain import undone
-from tests.rigs.relay import chain_of, relay
+from tests.rigs.local_chain import reverted_at_end
+from tests.rigs.relay import chain_with_nodes, relay
 
 pytestmark = pytest.mark.no_database
 
@@ -32,7 +32,7 @@ def node() -> Iterator[LocalNode]:
 @pytest.fixture
 def manual_node(node: LocalNode) -> Iterator[LocalNode]:
     """A node that mines on demand, and is reset after the test."""
-    with undone(node):
+    with reverted_at_end(node):
         node.rpc.ask_many("evm_setAutomine", [(False,)])
         yield node
         node.rpc.ask("anvil_dropAllTransactions")
@@ -41,7 +41,7 @@ def manual_node(node: LocalNode) -> Iterator[LocalNode]:
 
 @pytest.fixture(scope="module")
 def destination(node: LocalNode) -> Destination:
-    return Destination(chain_of(node.url, finality=0))
+    return Destination(chain_with_nodes(node.url, finality=0))
 
 
 def transaction(destination: Destination, **changes: Any) -> SignedTransaction:
@@ -62,7 +62,7 @@ def transaction(destination: Destination, **changes: Any) -> SignedTransaction:
 def with_base_fee(node: LocalNode, base: int, **chain: Any) -> Destination:
     node.rpc.ask("anvil_setNextBlockBaseFeePerGas", hex(base))
     node.rpc.ask("evm_mine")
-    return Destination(chain_of(node.url, **chain))
+    return Destination(chain_with_nodes(node.url, **chain))
 
 
 @pytest.mark.parametrize(
@@ -78,15 +78,15 @@ def with_base_fee(node: LocalNode, base: int, **chain: Any) -> Destination:
 def test_fees_stay_within_the_operators_maximum(
     node: LocalNode, base: int, max_price: int, fees: Fees
 ) -> None:
-    with undone(node):
-        destination = with_base_fee(node, base, dearest_gas=max_price)
+    with reverted_at_end(node):
+        destination = with_base_fee(node, base, max_gas_price=max_price)
         assert destination.fees() == fees
 
 
 def test_a_base_fee_above_the_maximum_is_an_error(node: LocalNode) -> None:
-    with undone(node):
-        destination = with_base_fee(node, 10 * GWEI + 1, dearest_gas=10 * GWEI)
-        with pytest.raises(FeesTooHigh) as caught:
+    with reverted_at_end(node):
+        destination = with_base_fee(node, 10 * GWEI + 1, max_gas_price=10 * GWEI)
+        with pytest.raises(FeesTooHighError) as caught:
             destination.fees()
     assert caught.value.retryable
     assert caught.value.sentence == (
@@ -102,18 +102,18 @@ def test_send_a_transaction_and_read_its_receipt(
 ) -> None:
     nonce = destination.nonce(SIGNER.address)
     signed = transaction(destination)
-    assert destination.mined(signed.hash) is None
+    assert destination.receipt(signed.hash) is None
     destination.send(signed.raw)
-    assert destination.mined(signed.hash) is None
+    assert destination.receipt(signed.hash) is None
     assert destination.nonce(SIGNER.address) == nonce
     destination.send(signed.raw)  # which it knows already
     manual_node.rpc.ask("evm_mine")
-    mined = destination.mined(signed.hash)
-    assert mined is not None
-    assert (mined.succeeded, mined.gas_used, mined.data_fee) == (True, 21_000, 0)
-    assert GWEI < mined.gas_price <= 10 * GWEI
+    receipt = destination.receipt(signed.hash)
+    assert receipt is not None
+    assert (receipt.succeeded, receipt.gas_used, receipt.data_fee) == (True, 21_000, 0)
+    assert GWEI < receipt.gas_price <= 10 * GWEI
     assert destination.nonce(SIGNER.address) == nonce + 1
-    with pytest.raises(NonceUsed):
+    with pytest.raises(NonceUsedError):
         destination.send(signed.raw)
 
 
@@ -122,7 +122,9 @@ def test_gas_estimates_are_raised_to_the_calldata_floor(manual_node: LocalNode) 
     data = bytes(10) + 90 * b"\1"
     intrinsic = 21_000 + 4 * 10 + 16 * 90
     with lying_destination(manual_node, "eth_estimateGas", lambda _: hex(intrinsic)) as destination:
-        assert destination.gas_needed(SIGNER.address, NO_SIGNER, data) == 21_000 + 10 * 10 + 40 * 90
+        assert (
+            destination.estimate_gas(SIGNER.address, NO_SIGNER, data) == 21_000 + 10 * 10 + 40 * 90
+        )
 
 
 # Lies
@@ -136,7 +138,7 @@ def lying_destination(node: LocalNode, method: str, change: Any) -> Iterator[Des
         return {"result": change(answer.get("result"))} if called == method else answer
 
     with relay(node.url, changed) as url:
-        yield Destination(chain_of(url))
+        yield Destination(chain_with_nodes(url))
 
 
 def test_the_hash_or_receipt_of_another_transaction_is_refused(
@@ -145,17 +147,17 @@ def test_the_hash_or_receipt_of_another_transaction_is_refused(
     signed, unrelated = transaction(destination), transaction(destination, data=b"\x01")
     with (
         lying_destination(manual_node, "eth_sendRawTransaction", lambda _: unrelated.hash) as liar,
-        pytest.raises(NodesLie),
+        pytest.raises(NodesLieError),
     ):
         liar.send(signed.raw)
     manual_node.rpc.ask("evm_mine")
-    assert destination.mined(signed.hash)
+    assert destination.receipt(signed.hash)
     receipt = manual_node.rpc.ask("eth_getTransactionReceipt", signed.hash)
     with (
         lying_destination(manual_node, "eth_getTransactionReceipt", lambda _: receipt) as liar,
-        pytest.raises(NodesLie),
+        pytest.raises(NodesLieError),
     ):
-        liar.mined(unrelated.hash)
+        liar.receipt(unrelated.hash)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +173,9 @@ def test_malformed_receipts_are_refused(
         lying_destination(
             manual_node, "eth_getTransactionReceipt", lambda old: old | change
         ) as liar,
-        pytest.raises(NodesLie),
+        pytest.raises(NodesLieError),
     ):
-        liar.mined(signed.hash)
+        liar.receipt(signed.hash)
 
 
 def test_receipts_of_op_stack_chains_have_an_l1_data_fee(
@@ -182,10 +184,10 @@ def test_receipts_of_op_stack_chains_have_an_l1_data_fee(
     signed = transaction(destination)
     destination.send(signed.raw)
     manual_node.rpc.ask("evm_mine")
-    honest = destination.mined(signed.hash)
+    honest = destination.receipt(signed.hash)
     assert honest
     l1_fee = {"l1Fee": "0x1234"}
     with lying_destination(
         manual_node, "eth_getTransactionReceipt", lambda old: old | l1_fee
     ) as op_stack:
-        assert op_stack.mined(signed.hash) == replace(honest, data_fee=0x1234)
+        assert op_stack.receipt(signed.hash) == replace(honest, data_fee=0x1234)

@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from queries.chain.errors import NodesLimited, NodesUnreachable
-from queries.chain.json_rpc import JsonRpc, NodeUnreachable
+from queries.chain.errors import NodesLimitedError, NodesUnreachableError
+from queries.chain.json_rpc import JsonRpc, NodeTransportError
 from queries.config.limits import Limits
-from tests.rigs.stub_node import NO_ANSWERS, LyingNode, as_json, lying_node, result
+from tests.rigs.stub_node import INVALID_ANSWERS, StubNode, json_bytes, result, stub_node
 
 pytestmark = pytest.mark.no_database
 
 
 def _failure_trace(address: str, timeout: float = 30) -> str:
     node = JsonRpc(f"{address}/v3/hunter2", Limits(request_timeout=timeout))
-    with pytest.raises(NodeUnreachable) as refusal:
+    with pytest.raises(NodeTransportError) as refusal:
         node.ask("eth_blockNumber")
     node.close()
     is_limited = "status 429" in str(refusal.value)
-    assert refusal.value.kind is (NodesLimited if is_limited else NodesUnreachable)
+    assert refusal.value.kind is (NodesLimitedError if is_limited else NodesUnreachableError)
     return "".join(traceback.format_exception(refusal.value))
 
 
@@ -35,12 +35,12 @@ def test_errors_do_not_repeat_the_nodes_address(address: str) -> None:
     assert "hunter2" not in trace
 
 
-@pytest.mark.parametrize("kind", NO_ANSWERS)
+@pytest.mark.parametrize("kind", INVALID_ANSWERS)
 def test_invalid_answers_are_reported_in_time_and_without_the_address(
     kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     start = time.monotonic()
-    with lying_node(NO_ANSWERS[kind]) as address, caplog.at_level(logging.INFO):
+    with stub_node(INVALID_ANSWERS[kind]) as address, caplog.at_level(logging.INFO):
         trace = _failure_trace(address, timeout=0.5)
     assert time.monotonic() < start + 20
     assert "eth_blockNumber: the node" in trace
@@ -50,11 +50,11 @@ def test_invalid_answers_are_reported_in_time_and_without_the_address(
 def test_a_redirect_is_not_followed() -> None:
     paths: list[str] = []
 
-    def answer(node: LyingNode, _: object) -> None:
+    def answer(node: StubNode, _: object) -> None:
         paths.append(node.path)
         node.answer(result("0x1"), 308, Location="/elsewhere")
 
-    with lying_node(answer) as address:
+    with stub_node(answer) as address:
         assert "eth_blockNumber: the node does not answer (TooManyRedirects)" in _failure_trace(
             address
         )
@@ -66,12 +66,12 @@ def test_a_redirect_is_not_followed() -> None:
 )
 def test_answers_have_a_maximum_size(length: int, *, fits: bool) -> None:
     content = result("0x1").ljust(length)
-    with lying_node(lambda node, _: node.answer(content)) as address:
-        node = JsonRpc(address, Limits(answer_mebibytes=1))
+    with stub_node(lambda node, _: node.answer(content)) as address:
+        node = JsonRpc(address, Limits(max_answer_mib=1))
         if fits:
             assert node.ask("eth_blockNumber") == "0x1"
         else:
-            with pytest.raises(NodeUnreachable, match="the node's answer is too large"):
+            with pytest.raises(NodeTransportError, match="the node's answer is too large"):
                 node.ask("eth_blockNumber")
         node.close()
 
@@ -86,21 +86,21 @@ def test_answers_have_a_maximum_size(length: int, *, fits: bool) -> None:
     ],
 )
 def test_a_batch_answer_must_be_complete(answers: bytes) -> None:
-    with lying_node(lambda node, _: node.answer(answers)) as address:
+    with stub_node(lambda node, _: node.answer(answers)) as address:
         node = JsonRpc(address)
-        with pytest.raises(NodeUnreachable, match="eth_getBalance: the node"):
+        with pytest.raises(NodeTransportError, match="eth_getBalance: the node"):
             node.ask_many("eth_getBalance", [["0x1"], ["0x2"]])
         node.close()
 
 
 def test_batch_answers_may_come_in_any_order() -> None:
-    def answer(node: LyingNode, questions: Any) -> None:
+    def answer(node: StubNode, questions: Any) -> None:
         answers = [
             {"id": question["id"], "result": question["params"][0]} for question in questions
         ]
-        node.answer(as_json(answers[::-1]))
+        node.answer(json_bytes(answers[::-1]))
 
-    with lying_node(answer) as address:
+    with stub_node(answer) as address:
         node = JsonRpc(address)
         assert node.ask_many("eth_getBalance", [["0x1"], ["0x2"], ["0x3"]]) == ["0x1", "0x2", "0x3"]
         node.close()
@@ -115,11 +115,11 @@ def test_netrc_credentials_are_not_sent(
     monkeypatch.setenv("NETRC", str(netrc))
     credentials: list[str | None] = []
 
-    def note(node: LyingNode, question: Any) -> None:
+    def note(node: StubNode, question: Any) -> None:
         credentials.append(node.headers.get("Authorization"))
         node.answer(result("0x1", question["id"]))
 
-    with lying_node(note) as address:
+    with stub_node(note) as address:
         for url in (address, address.replace("//", "//me:secret@")):
             node = JsonRpc(url)
             assert node.ask("eth_blockNumber") == "0x1"

@@ -8,13 +8,13 @@ import pytest
 
 from explorer.demo.local_node import LocalNode
 from queries.chain.errors import (
-    CallReverted,
-    NodesLie,
-    NodesLimited,
-    NodesOfAnotherChain,
-    NodesRefuse,
-    ProofWindowExceeded,
-    StateNotAvailable,
+    CallRevertedError,
+    NodesLieError,
+    NodesLimitedError,
+    NodesOfAnotherChainError,
+    NodesRefuseError,
+    ProofWindowExceededError,
+    StateNotAvailableError,
 )
 from queries.chain.node_pool import NodePool
 from queries.chain.reader import SourceChain
@@ -29,8 +29,8 @@ from tests.queries.chain.asking_nodes import (
     impatient,
     number,
 )
-from tests.rigs.relay import Asked, NotMine, chain_of, refusal, relay
-from tests.rigs.stub_node import NO_ANSWERS, LyingNode, as_json, lying_node, result
+from tests.rigs.relay import NotHandledError, RequestLog, chain_with_nodes, refusal, relay
+from tests.rigs.stub_node import INVALID_ANSWERS, StubNode, json_bytes, result, stub_node
 
 pytestmark = pytest.mark.no_database
 NO_ACCOUNT = "0x00000000000000000000000000000000000dEaD1"
@@ -40,35 +40,35 @@ NO_ACCOUNT = "0x00000000000000000000000000000000000dEaD1"
 def test_the_next_node_is_asked_if_a_node_does_not_answer(
     shared_node: LocalNode, kind: str
 ) -> None:
-    with lying_node(NO_ANSWERS[kind]) as address:
-        nodes = impatient(chain_of(address, shared_node.url))
+    with stub_node(INVALID_ANSWERS[kind]) as address:
+        nodes = impatient(chain_with_nodes(address, shared_node.url))
         assert number(ask(nodes, "eth_chainId")) == 31_337
 
 
 # Cool-down
 
 
-def fail_first(log: Asked, times: int, status: int = 502) -> Any:
+def fail_first(log: RequestLog, times: int, status: int = 502) -> Any:
     """Answer the first requests with this status."""
 
-    def fail(node: LyingNode, _: object) -> None:
+    def fail(node: StubNode, _: object) -> None:
         if len(log.requests) > times:
-            raise NotMine
+            raise NotHandledError
         node.answer(b"not now", status)
 
     return fail
 
 
 def with_cooldown(*urls: str, first: float = 0.2, longest: float = 60, **other: Any) -> Chain:
-    limits = Limits(cooldown_first=first, cooldown_longest=longest, **other)
-    return replace(chain_of(*urls), limits=limits)
+    limits = Limits(initial_cooldown=first, max_cooldown=longest, **other)
+    return replace(chain_with_nodes(*urls), limits=limits)
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
 def test_a_failed_node_gets_no_requests_during_its_cool_down(
     shared_node: LocalNode, status: int
 ) -> None:
-    log = Asked()
+    log = RequestLog()
     with relay(shared_node.url, asked=log, first=fail_first(log, 1, status)) as address:
         chain = with_cooldown(address, shared_node.url, first=0.5)
         for _ in range(3):  # with separate connections, like other threads
@@ -83,16 +83,16 @@ def test_a_failed_node_gets_no_requests_during_its_cool_down(
 def test_a_json_rpc_error_counts_more_than_the_http_status(shared_node: LocalNode) -> None:
     """A node without a block's state is still asked the next question."""
 
-    def refuse(node: LyingNode, question: Any) -> None:
+    def refuse(node: StubNode, question: Any) -> None:
         if question["method"] != "eth_getBalance":
-            raise NotMine
-        node.answer(as_json({"id": question["id"], **refusal("missing trie node")}), 500)
+            raise NotHandledError
+        node.answer(json_bytes({"id": question["id"], **refusal("missing trie node")}), 500)
 
-    log = Asked()
+    log = RequestLog()
     with relay(shared_node.url, asked=log, first=refuse) as address:
-        nodes = NodePool(chain_of(address))
+        nodes = NodePool(chain_with_nodes(address))
         error = failure(nodes, "eth_getBalance", NO_ACCOUNT, "latest")
-        assert type(error) is StateNotAvailable
+        assert type(error) is StateNotAvailableError
         assert number(ask(nodes, "eth_blockNumber")) >= 0
 
 
@@ -100,11 +100,11 @@ def test_a_rate_limiting_node_cools_down(shared_node: LocalNode) -> None:
     def limit(method: str, _: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
         return refusal("daily request limit reached", -32005) if method == "eth_call" else answer
 
-    log = Asked()
+    log = RequestLog()
     with relay(shared_node.url, limit, log) as address:
-        nodes = NodePool(chain_of(address))
-        assert type(failure(nodes, "eth_call", {}, "latest")) is NodesLimited
-        assert type(failure(nodes)) is NodesLimited
+        nodes = NodePool(chain_with_nodes(address))
+        assert type(failure(nodes, "eth_call", {}, "latest")) is NodesLimitedError
+        assert type(failure(nodes)) is NodesLimitedError
     assert log.methods == ["eth_chainId", "eth_call"]
 
 
@@ -123,18 +123,18 @@ def heads_from(start: int) -> Any:
 
 
 def test_a_lagging_node_is_asked_last(shared_node: LocalNode) -> None:
-    now, log = int(time.time()), Asked()
+    now, log = int(time.time()), RequestLog()
     with (
         relay(shared_node.url, heads_from(now - 90), log) as lagging,
         relay(shared_node.url, heads_from(now)) as healthy,
     ):
-        both = SourceChain(chain_of(lagging, healthy, finality=0))
+        both = SourceChain(chain_with_nodes(lagging, healthy, finality=0))
         for attempt in (0, 1):
             both.ask_first(attempt)
             both.head()
         assert both.head().timestamp == now
         assert log.methods.count("eth_getBlockByNumber") == 1
-        assert SourceChain(chain_of(lagging, finality=0)).head().timestamp == now - 90
+        assert SourceChain(chain_with_nodes(lagging, finality=0)).head().timestamp == now - 90
 
 
 def test_a_head_in_the_future_is_a_failure(shared_node: LocalNode) -> None:
@@ -143,9 +143,9 @@ def test_a_head_in_the_future_is_a_failure(shared_node: LocalNode) -> None:
         relay(shared_node.url, heads_from(now + 300)) as future,
         relay(shared_node.url, heads_from(now)) as healthy,
     ):
-        assert SourceChain(chain_of(future, healthy, finality=0)).head().timestamp == now
+        assert SourceChain(chain_with_nodes(future, healthy, finality=0)).head().timestamp == now
         # With a single node, this machine's clock may be the wrong one.
-        alone = chain_of(f"{future}/alone", finality=0)
+        alone = chain_with_nodes(f"{future}/alone", finality=0)
         assert SourceChain(alone).head().timestamp == now + 300
 
 
@@ -158,10 +158,10 @@ def test_if_all_nodes_refuse_their_error_is_classified(shared_node: LocalNode) -
         return refusal(message, -32602) if method == "eth_getProof" else answer
 
     with relay(shared_node.url, change) as address:
-        nodes = NodePool(chain_of(address, address + "/other"))
+        nodes = NodePool(chain_with_nodes(address, address + "/other"))
         start = time.monotonic()
         error = failure(nodes, "eth_getProof")
-    assert type(error) is ProofWindowExceeded
+    assert type(error) is ProofWindowExceededError
     assert not error.retryable
     assert time.monotonic() - start < 2  # without retries
 
@@ -172,8 +172,8 @@ def test_unknown_errors_are_quoted_without_possible_keys(shared_node: LocalNode)
         return refusal(message) if method == "eth_blockNumber" else answer
 
     with relay(shared_node.url, change) as address:
-        error = failure(impatient(chain_of(address)))
-    assert type(error) is NodesRefuse
+        error = failure(impatient(chain_with_nodes(address)))
+    assert type(error) is NodesRefuseError
     assert error.sentence == (
         "The nodes of Local refuse eth_blockNumber: the moon, at … (key … is in its … quarter."
     )
@@ -193,10 +193,10 @@ def test_if_a_node_lies_the_next_one_is_asked(shared_node: LocalNode) -> None:
         return {"result": "0xffffff"} if method == "eth_blockNumber" else answer
 
     with relay(shared_node.url, lie) as liar:
-        nodes = NodePool(chain_of(liar, shared_node.url))
+        nodes = NodePool(chain_with_nodes(liar, shared_node.url))
         assert nodes.fetch("eth_blockNumber", [], honest_number) < 1_000_000
-        with pytest.raises(NodesLie) as caught:
-            NodePool(chain_of(liar, NO_SIGNER)).fetch("eth_blockNumber", [], honest_number)
+        with pytest.raises(NodesLieError) as caught:
+            NodePool(chain_with_nodes(liar, NO_SIGNER)).fetch("eth_blockNumber", [], honest_number)
     assert caught.value.retryable
     assert caught.value.sentence == (
         "No node of Local gives a valid answer to eth_blockNumber. "
@@ -208,12 +208,12 @@ def test_if_a_node_lies_the_next_one_is_asked(shared_node: LocalNode) -> None:
 
 
 def test_a_node_of_another_chain_gets_no_other_requests(shared_node: LocalNode) -> None:
-    log = Asked()
+    log = RequestLog()
     with relay(shared_node.url, foreign, log) as address:
-        nodes = impatient(chain_of(address, shared_node.url))
+        nodes = impatient(chain_with_nodes(address, shared_node.url))
         assert [number(ask(nodes, "eth_blockNumber")) >= 0 for _ in range(2)] == [True, True]
-        error = failure(impatient(chain_of(address)))
-    assert type(error) is NodesOfAnotherChain
+        error = failure(impatient(chain_with_nodes(address)))
+    assert type(error) is NodesOfAnotherChainError
     assert error.retryable
     assert set(log.methods) == {"eth_chainId"}
 
@@ -229,12 +229,12 @@ def test_a_node_that_switches_to_another_chain_is_noticed(shared_node: LocalNode
         return {"result": chain_ids[0]} if chain_ids and method == "eth_chainId" else answer
 
     with relay(shared_node.url, change) as address:
-        nodes = NodePool(replace(chain_of(address), limits=Limits(chain_id_age=0.5)))
+        nodes = NodePool(replace(chain_with_nodes(address), limits=Limits(chain_id_age=0.5)))
         ask(nodes, "eth_blockNumber")
         chain_ids.append("0x1")
         ask(nodes, "eth_blockNumber")
         time.sleep(0.6)
-        assert type(failure(nodes)) is NodesOfAnotherChain
+        assert type(failure(nodes)) is NodesOfAnotherChainError
 
 
 # Batches
@@ -245,14 +245,14 @@ def unchecked(answer: Any) -> Any:
 
 
 def test_a_revert_is_an_answer_of_the_batch(shared_node: LocalNode) -> None:
-    nodes = NodePool(chain_of(shared_node.url))
+    nodes = NodePool(chain_with_nodes(shared_node.url))
     codes = ["0x5f5ffd", "0x60aa5f5260205ff3", "0x60bb5f5260205ffd"]
     answers = nodes.fetch_many(
-        "eth_call", [[{"data": code}, "latest"] for code in codes], unchecked, CallReverted
+        "eth_call", [[{"data": code}, "latest"] for code in codes], unchecked, CallRevertedError
     )
-    assert [type(answer) for answer in answers] == [CallReverted, str, CallReverted]
+    assert [type(answer) for answer in answers] == [CallRevertedError, str, CallRevertedError]
     assert answers[1] == f"0x{'aa':0>64}"
-    assert isinstance(answers[2], CallReverted)
+    assert isinstance(answers[2], CallRevertedError)
     assert answers[2].data == bytes(31) + b"\xbb"
 
 
@@ -271,15 +271,15 @@ def test_a_revert_is_an_answer_of_the_batch(shared_node: LocalNode) -> None:
 def test_batches_shrink_until_the_node_accepts_them(
     shared_node: LocalNode, way: str, limit: int
 ) -> None:
-    log = Asked()
+    log = RequestLog()
 
-    def reject_large_batches(node: LyingNode, batch: Any) -> None:
+    def reject_large_batches(node: StubNode, batch: Any) -> None:
         if not isinstance(batch, list) or (len(batch) <= limit and limit > 1):
-            raise NotMine
+            raise NotHandledError
         if way == "refusal":
-            node.answer(as_json(refusal("batch of more than 10 requests is not allowed")))
+            node.answer(json_bytes(refusal("batch of more than 10 requests is not allowed")))
         elif way == "no batches":
-            node.answer(as_json(refusal("batch requests are not supported")))
+            node.answer(json_bytes(refusal("batch requests are not supported")))
         elif way == "single answer":
             node.answer(result("0x1"))
         elif way == "too large":
@@ -288,10 +288,10 @@ def test_batches_shrink_until_the_node_accepts_them(
             node.answer(b"<h1>no</h1>", int(way))
         else:
             few = [{"jsonrpc": "2.0", "id": call["id"], "result": "0x1"} for call in batch[:10]]
-            node.answer(as_json(few))
+            node.answer(json_bytes(few))
 
     with relay(shared_node.url, asked=log, first=reject_large_batches) as url:
-        blocks = NodePool(chain_of(url)).fetch_many(
+        blocks = NodePool(chain_with_nodes(url)).fetch_many(
             "eth_getBlockByNumber", [[hex(0), False]] * 100, unchecked
         )
     assert [block_number(block) for block in blocks] == 100 * [0]

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.errors import CallReverted, ChainError, NoQuorum
+from queries.chain.errors import CallRevertedError, ChainError, NoQuorumError
 from queries.chain.sender import Destination
 from queries.config.limits import Limits
-from tests.rigs.relay import Asked, NotMine, chain_of, refusal, relay
+from tests.rigs.relay import NotHandledError, RequestLog, chain_with_nodes, refusal, relay
 
 pytestmark = pytest.mark.no_database
 ACCOUNT = "0x00000000000000000000000000000000000000Aa"
@@ -28,21 +28,21 @@ class Nodes:
 
     def __init__(self, stack: ExitStack, url: str, *balances: int | str) -> None:
         self.balances = list(balances)
-        self.logs = [Asked() for _ in balances]
+        self.logs = [RequestLog() for _ in balances]
         urls = [
             stack.enter_context(
                 relay(url, self._change(index), self.logs[index], self._first(index))
             )
             for index in range(len(balances))
         ]
-        limits = Limits(quorum_wait=WAIT, cooldown_first=0.05, cooldown_longest=1)
-        self.destination = Destination(replace(chain_of(*urls), limits=limits))
+        limits = Limits(quorum_wait=WAIT, initial_cooldown=0.05, max_cooldown=1)
+        self.destination = Destination(replace(chain_with_nodes(*urls), limits=limits))
         self.about = next(QUESTION_IDS)
 
     def _first(self, index: int) -> Any:
         def first(node: Any, _: object) -> None:
             if self.balances[index] != GONE:
-                raise NotMine
+                raise NotHandledError
             node.close_connection = True
 
         return first
@@ -73,7 +73,7 @@ class Nodes:
         while True:
             try:
                 assert self.balance() == 7
-            except NoQuorum:
+            except NoQuorumError:
                 time.sleep(0.05)
             else:
                 return time.monotonic() - start
@@ -115,7 +115,7 @@ def test_there_is_no_quorum_while_nodes_disagree(
     start = time.monotonic()
     while time.monotonic() < start + WAIT + 0.3:
         error = nodes.error()
-        assert type(error) is NoQuorum
+        assert type(error) is NoQuorumError
         assert (error.code, error.retryable) == ("no_quorum", True)
         assert "they will be asked again" in error.sentence
         time.sleep(0.1)
@@ -149,12 +149,12 @@ def test_reverts_are_answers_and_compared_by_their_data(
     def ask(*changes: Any) -> ChainError:
         urls = [stack.enter_context(relay(shared_node.url, change)) for change in changes]
         with pytest.raises(ChainError) as caught:
-            Destination(chain_of(*urls)).quorum(
-                lambda node: node.gas_needed(ACCOUNT, ACCOUNT, b""), next(QUESTION_IDS)
+            Destination(chain_with_nodes(*urls)).quorum(
+                lambda node: node.estimate_gas(ACCOUNT, ACCOUNT, b""), next(QUESTION_IDS)
             )
         return caught.value
 
     reverted = ask(reverting("no", "0xaa"), reverting("nein", "0xaa"))
-    assert isinstance(reverted, CallReverted)
+    assert isinstance(reverted, CallRevertedError)
     assert reverted.data == b"\xaa"
-    assert type(ask(reverting("no", "0xaa"), reverting("no", "0xbb"))) is NoQuorum
+    assert type(ask(reverting("no", "0xaa"), reverting("no", "0xbb"))) is NoQuorumError

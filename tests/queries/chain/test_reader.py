@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.errors import NodesLie, StateOfAnotherBlock, TimeTooEarly
+from queries.chain.errors import NodesLieError, StateOfAnotherBlockError, TimeTooEarlyError
 from queries.chain.reader import SourceChain
 from queries.config.limits import Limits
 from queries.proving.headers import Header
 from tests.queries.contracts.holder import SLOTS, compiled_holder
 from tests.queries.contracts.live_chain import LiveChain
-from tests.rigs.relay import Asked, Change, chain_of, refusal, relay
+from tests.rigs.relay import Change, RequestLog, chain_with_nodes, refusal, relay
 
 pytestmark = pytest.mark.no_database
 
@@ -41,7 +41,7 @@ class ForkedChain:
         self.headers = [self.live.header(number) for number in range(self.live.newest() + 1)]
 
     def source(self, *urls: str, **chain: Any) -> SourceChain:
-        return SourceChain(chain_of(*(urls or (self.node.url,)), **chain))
+        return SourceChain(chain_with_nodes(*(urls or (self.node.url,)), **chain))
 
 
 @pytest.fixture(scope="module")
@@ -92,11 +92,11 @@ def test_an_invalid_header_is_requested_from_the_next_node(forked: ForkedChain, 
     with relay(forked.node.url, change) as liar:
         together = forked.source(liar, forked.node.url)
         assert together.header(5) == forked.headers[5]
-        assert together.header_of(forked.headers[6].hash) == forked.headers[6]
+        assert together.header_by_hash(forked.headers[6].hash) == forked.headers[6]
         assert together.headers(1, 8) == forked.headers[1:9]
         alone = forked.source(liar)
-        for ask in (lambda: alone.header(5), lambda: alone.header_of(forked.headers[5].hash)):
-            with pytest.raises(NodesLie):
+        for ask in (lambda: alone.header(5), lambda: alone.header_by_hash(forked.headers[5].hash)):
+            with pytest.raises(NodesLieError):
                 ask()
 
 
@@ -109,8 +109,11 @@ def test_a_valid_header_of_another_block_is_refused(forked: ForkedChain) -> None
     with relay(forked.node.url, change) as liar:
         source = forked.source(liar)
         assert source.header(4) == forked.headers[4]
-        for ask in (lambda: source.header(5), lambda: source.header_of(forked.headers[5].hash)):
-            with pytest.raises(NodesLie):
+        for ask in (
+            lambda: source.header(5),
+            lambda: source.header_by_hash(forked.headers[5].hash),
+        ):
+            with pytest.raises(NodesLieError):
                 ask()
 
 
@@ -119,7 +122,7 @@ def test_headers_of_two_forks_are_linked_to_the_last_one(forked: ForkedChain) ->
         foreign = int(params[0], 16) in {3, 4, 6}
         return forked.fork.rpc.ask("eth_getBlockByNumber", *params) if foreign else block
 
-    log = Asked()
+    log = RequestLog()
     with relay(forked.node.url, lying_in("eth_getBlockByNumber", mixed), log) as address:
         source = forked.source(address)
         assert source.headers(2, 8) == forked.headers[2:9]
@@ -146,7 +149,7 @@ def test_the_earliest_and_the_latest_possible_time(forked: ForkedChain) -> None:
     source = forked.source()
     head = source.head()
     start = forked.headers[0].timestamp
-    with pytest.raises(TimeTooEarly, match=f"began at {start}, which is the") as early:
+    with pytest.raises(TimeTooEarlyError, match=f"began at {start}, which is the") as early:
         source.last_block_at(start - 1, head)
     assert early.value.sentence.endswith(
         f" works ({datetime.fromtimestamp(start, UTC):%F %T} UTC)."
@@ -159,7 +162,7 @@ def test_the_earliest_and_the_latest_possible_time(forked: ForkedChain) -> None:
 
 
 def requests_of(forked: ForkedChain) -> list[tuple[bytes, list[int]]]:
-    many = [*range(10**6, 10**6 + 4 * Limits().batch_questions), *SLOTS]
+    many = [*range(10**6, 10**6 + 4 * Limits().max_batch_calls), *SLOTS]
     return [
         (forked.holder, [*SLOTS]),
         (NO_SIGNER, []),
@@ -222,7 +225,7 @@ PROOF_LIES: dict[str, Any] = {
 def test_only_the_wrong_proof_is_requested_from_the_next_node(
     forked: ForkedChain, lie: str
 ) -> None:
-    honest = Asked()
+    honest = RequestLog()
     holder = f"0x{forked.holder.hex()}"
 
     def change(params: list[Any], answer: Any) -> Any:
@@ -238,7 +241,7 @@ def test_only_the_wrong_proof_is_requested_from_the_next_node(
         proofs = source.account_proofs(header, requests)
         alone = forked.source(liar)
         right_elsewhere = lie == "another block's proof"
-        with pytest.raises(StateOfAnotherBlock if right_elsewhere else NodesLie):
+        with pytest.raises(StateOfAnotherBlockError if right_elsewhere else NodesLieError):
             alone.account_proofs(header, requests)
     for proof, (account, _) in zip(proofs, requests, strict=True):
         assert proof.state == forked.live.state(header.number, account)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.errors import RegistryAbsent
+from queries.chain.errors import RegistryAbsentError
 from queries.chain.registry import FactRead, RegistryFacts
 from queries.chain.sender import Destination
 from queries.config.registries import Registry, RegistryKind
@@ -13,10 +13,10 @@ from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from tests.queries.attacks.attestations import SOURCE_CHAIN
-from tests.queries.attacks.registry_attacks import RECORD, move_on, put_predeploy
+from tests.queries.attacks.registry_attacks import RECORD, put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
-from tests.rigs.local_chain import Deployed, undone
-from tests.rigs.relay import chain_of
+from tests.rigs.local_chain import DeployedContract, reverted_at_end
+from tests.rigs.relay import chain_with_nodes
 
 pytestmark = pytest.mark.no_database
 
@@ -27,7 +27,7 @@ HASH, OTHER_HASH = b"\x0a" * 32, b"\x0b" * 32
 
 def reads(node: LocalNode, address: str, kind: RegistryKind, url: str = "") -> RegistryFacts:
     registry = Registry(kind, SOURCE_CHAIN, 31_337, address)
-    return RegistryFacts(Destination(chain_of(url or node.url)), registry)
+    return RegistryFacts(Destination(chain_with_nodes(url or node.url)), registry)
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +40,9 @@ def live() -> Iterator[LiveChain]:
 
 
 @pytest.fixture(scope="module")
-def native(live: LiveChain) -> Deployed:
+def native(live: LiveChain) -> DeployedContract:
     """A registry with a proven block: two accounts, a slot, a header field and a time."""
-    registry = Deployed(live.node, "NativeRegistry")
+    registry = DeployedContract(live.node, "NativeRegistry")
     header = live.header(PROVEN_AT)
     step = HeaderStep(
         header,
@@ -60,33 +60,33 @@ def test_an_address_without_a_registry_is_an_error(live: LiveChain) -> None:
     for ask in (
         lambda: reader.words([FactRead(FactKind.BLOCK_AT_TIME, 1)]),
         lambda: reader.leaves([1]),
-        lambda: reader.anchored([1, 6]),
+        lambda: reader.anchor_blocks([1, 6]),
     ):
-        with pytest.raises(RegistryAbsent, match=r"0x6666.* on Local there is no registry"):
+        with pytest.raises(RegistryAbsentError, match=r"0x6666.* on Local there is no registry"):
             ask()
-    with pytest.raises(RegistryAbsent, match=r"0x42.* on Local there is no L1Block contract"):
-        reader.newest_l1_block()
+    with pytest.raises(RegistryAbsentError, match=r"0x42.* on Local there is no L1Block contract"):
+        reader.latest_l1_block()
 
 
 @pytest.fixture
-def optimism(live: LiveChain) -> Iterator[Deployed]:
-    with undone(live.node):
+def optimism(live: LiveChain) -> Iterator[DeployedContract]:
+    with reverted_at_end(live.node):
         put_predeploy(live.node)
-        yield Deployed(live.node, "OptimismRegistry")
+        yield DeployedContract(live.node, "OptimismRegistry")
 
 
 # Blocks from which proofs can start
 
 
-def test_accumulated_blocks(live: LiveChain, native: Deployed) -> None:
+def test_accumulated_blocks(live: LiveChain, native: DeployedContract) -> None:
     reader = reads(live.node, native.address, RegistryKind.NATIVE)
-    assert reader.anchored(range(1, PROVEN_AT + 250)) == {PROVEN_AT: True}
-    assert reader.anchored([]) == {}
+    assert reader.anchor_blocks(range(1, PROVEN_AT + 250)) == {PROVEN_AT: True}
+    assert reader.anchor_blocks([]) == {}
 
 
-def test_recorded_blocks(live: LiveChain, optimism: Deployed) -> None:
+def test_recorded_blocks(live: LiveChain, optimism: DeployedContract) -> None:
     reader = reads(live.node, optimism.address, RegistryKind.OPTIMISM)
     for number, block_hash in ((1100, OTHER_HASH), (900, HASH)):
-        move_on(live.node, number, block_hash)
+        set_l1_block(live.node, number, block_hash)
         optimism.send(RECORD)
-    assert reader.anchored(range(890, 1_110)) == {900: False, 1100: False}
+    assert reader.anchor_blocks(range(890, 1_110)) == {900: False, 1100: False}

@@ -15,10 +15,10 @@ from eth_account import Account
 from queries.chain.signer import (
     Fees,
     Signer,
-    SignerUnusable,
+    SignerUnusableError,
     UnsignedTransaction,
+    decode_transaction,
     open_signer,
-    parts_of,
 )
 from queries.proving.keccak import keccak256
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.no_database
 
 KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
 ADDRESS = "0x2c7536E3605D9C16a7a3D7b1898e529396a65c23"
-PASSWORD = "correct horse"  # noqa: S105
+PASSWORD = "correct horse"
 FEES = Fees(2 * 10**9, 10**9)
 
 
@@ -50,7 +50,7 @@ def test_signing_a_transaction() -> None:
     signed = Signer(KEY).sign(call)
     assert Account.recover_transaction(signed.raw) == ADDRESS
     assert signed.hash == f"0x{keccak256(signed.raw).hex()}"
-    assert parts_of(signed.raw) == replace(call, to=ADDRESS.lower())
+    assert decode_transaction(signed.raw) == replace(call, to=ADDRESS.lower())
     assert signed == Signer(KEY).sign(call)
     changes: list[dict[str, Any]] = [
         {"chain_id": 31_338},
@@ -58,7 +58,7 @@ def test_signing_a_transaction() -> None:
         {"to": f"0x{40 * '1'}"},
         {"data": b"\x02"},
         {"gas_limit": 50_001},
-        {"fees": Fees(FEES.dearest, 1)},
+        {"fees": Fees(FEES.max_fee, 1)},
     ]
     for change in changes:
         assert Signer(KEY).sign(replace(call, **change)).hash != signed.hash
@@ -78,7 +78,7 @@ WRONG_KEYS = [
 
 @pytest.mark.parametrize("key", WRONG_KEYS)
 def test_a_wrong_key_is_refused_without_repeating_it(key: str) -> None:
-    with pytest.raises(SignerUnusable) as caught:
+    with pytest.raises(SignerUnusableError) as caught:
         open_signer(key)
     assert str(caught.value) == "SIGNER_KEY is not a private key (32 bytes in hex)."
 
@@ -103,7 +103,7 @@ CONFLICT = "Set SIGNER_KEY alone, or SIGNER_KEYSTORE and SIGNER_PASSWORD; now se
 def test_wrong_settings_are_reported(
     keystore: str, key: str, store: str, password: str, start: str
 ) -> None:
-    with pytest.raises(SignerUnusable) as caught:
+    with pytest.raises(SignerUnusableError) as caught:
         open_signer(key, keystore if store == "KEYSTORE" else store, password)
     assert str(caught.value).startswith(start)
 
@@ -126,7 +126,7 @@ def test_no_error_page_or_traceback_shows_a_secret(keystore: str, case: str) -> 
             open_signer(wrong)
         else:
             open_signer("", keystore, wrong)
-    except SignerUnusable:
+    except SignerUnusableError:
         reporter = ExceptionReporter(RequestFactory().get("/"), *sys.exc_info())
         frames = [
             frame

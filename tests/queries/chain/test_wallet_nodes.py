@@ -13,7 +13,7 @@ from queries.chain.contract_wallets import ask_wallet
 from queries.config.limits import Limits
 from queries.config.routes import Chain, NodeAddress
 from tests.queries.contracts.wallets import MAGIC, same_answer
-from tests.rigs.stub_node import NO_ANSWERS, LyingNode, Say, lying_node, result
+from tests.rigs.stub_node import INVALID_ANSWERS, Responder, StubNode, result, stub_node
 
 pytestmark = pytest.mark.no_database
 
@@ -33,17 +33,17 @@ def _ask(*urls: str, wallet: str = WALLET) -> WalletAnswer:
     return ask_wallet(chain, wallet, bytes(32), b"signed", lambda: None)
 
 
-def answering(word: object, chain: object = hex(CHAIN_ID)) -> Say:
+def answering(word: object, chain: object = hex(CHAIN_ID)) -> Responder:
     """A node that gives these answers."""
 
-    def answer(node: LyingNode, question: dict[str, Any]) -> None:
+    def answer(node: StubNode, question: dict[str, Any]) -> None:
         value = {"eth_chainId": chain, "eth_call": word}.get(question["method"], NEWEST)
         node.answer(result(value, question["id"]))
 
     return answer
 
 
-def refusing(node: LyingNode, question: dict[str, Any]) -> None:
+def refusing(node: StubNode, question: dict[str, Any]) -> None:
     error = {"code": -32000, "message": "execution reverted", "data": YES}
     node.answer(json.dumps({"jsonrpc": "2.0", "id": question["id"], "error": error}).encode())
 
@@ -63,10 +63,10 @@ def nodes() -> Iterator[ExitStack]:
     ],
 )  # fmt: skip
 def test_other_words_are_not_answers(nodes: ExitStack, word: object) -> None:
-    assert _ask(nodes.enter_context(lying_node(answering(word)))) is UNREACHABLE
+    assert _ask(nodes.enter_context(stub_node(answering(word)))) is UNREACHABLE
 
 
-GONE: Say = NO_ANSWERS["nothing at all"]
+GONE: Responder = INVALID_ANSWERS["nothing at all"]
 ACCEPTING, REFUSING, SEES_NO_CONTRACT = answering(YES), answering(NO), answering(NO_SIGNER)
 OTHER_CHAIN = answering(YES, "0x1")
 
@@ -90,14 +90,14 @@ OTHER_CHAIN = answering(YES, "0x1")
     ],
 )
 def test_the_first_two_nodes_that_answer_must_agree(
-    nodes: ExitStack, servers: tuple[Say, ...], answer: WalletAnswer
+    nodes: ExitStack, servers: tuple[Responder, ...], answer: WalletAnswer
 ) -> None:
-    assert _ask(*(nodes.enter_context(lying_node(server)) for server in servers)) is answer
+    assert _ask(*(nodes.enter_context(stub_node(server)) for server in servers)) is answer
 
 
 def test_a_lying_node_cannot_outvote_a_real_one(nodes: ExitStack, shared_node: LocalNode) -> None:
     wallet = same_answer(shared_node, MAGIC)
     real, other_name = shared_node.url, shared_node.url.replace("127.0.0.1", "localhost")
-    liar = nodes.enter_context(lying_node(REFUSING))
+    liar = nodes.enter_context(stub_node(REFUSING))
     assert _ask(real, other_name, wallet=wallet) is ACCEPTED
     assert _ask(real, liar, wallet=wallet) is UNREACHABLE

@@ -7,15 +7,15 @@ from tests.rigs.service import Service
 
 
 @pytest.fixture(scope="session")
-def contract(shared: Service) -> str:
+def contract(shared_service: Service) -> str:
     """The address of the contract in `holder`."""
-    receipt = shared.chain.send(None, f"0x{compiled_holder().hex()}")
+    receipt = shared_service.chain.send(None, f"0x{compiled_holder().hex()}")
     return str(receipt["contractAddress"])
 
 
 @pytest.fixture(scope="session")
-def block(shared: Service, contract: str) -> int:  # noqa: ARG001  (deployed first)
+def block(shared_service: Service, contract: str) -> int:
     """A block that the server can prove."""
-    block = shared.chain.mine(2) - 1
-    shared.wait(shared.submit_balance(block))
+    block = shared_service.chain.mine(2) - 1
+    shared_service.wait(shared_service.submit_balance(block))
     return block

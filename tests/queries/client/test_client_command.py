@@ -11,24 +11,30 @@ import pytest
 
 from queries.client import tacitus
 from queries.client.tacitus import BlockQuery, Tacitus, build_batch
-from tests.rigs.service import HELD, HOLDER, Service
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service
 
 pytestmark = pytest.mark.either_database
 CHAIN_ID = 31337
 BLOCKS_AHEAD = 2  # of its chain's head, which a server still accepts
 
 
-def run(shared: Service, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def run(
+    shared_service: Service, *arguments: str, **options: Any
+) -> subprocess.CompletedProcess[str]:
     completed = subprocess.run(
         [sys.executable, tacitus.__file__, *arguments],
-        env={"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0], "PYTHONUTF8": "1"},
+        env={
+            "TACITUS_URL": shared_service.url,
+            "TACITUS_KEY": shared_service.keys[0],
+            "PYTHONUTF8": "1",
+        },
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
         **options,
     )
-    assert shared.keys[0] not in completed.stdout + completed.stderr
+    assert shared_service.keys[0] not in completed.stdout + completed.stderr
     assert "Traceback" not in completed.stderr
     return completed
 
@@ -37,53 +43,63 @@ def submit(block: int, *options: str) -> list[str]:
     return ["submit", "--to", f"{CHAIN_ID}", "--block", f"{block}", "--account", HOLDER, *options]
 
 
-def test_the_command_submits_waits_and_prints_the_facts(shared: Service, block: int) -> None:
-    completed = run(shared, *submit(block, "--prop", "BALANCE", "--header", "GAS_USED", "--wait"))
+def test_the_command_submits_waits_and_prints_the_facts(
+    shared_service: Service, block: int
+) -> None:
+    completed = run(
+        shared_service, *submit(block, "--prop", "BALANCE", "--header", "GAS_USED", "--wait")
+    )
     assert completed.returncode == 0, completed.stderr
     lines = completed.stdout.splitlines()
     balance = f"{CHAIN_ID}  {block:,}  {HOLDER}  BALANCE"
-    assert f"{balance}   {HELD / 10**18} ({HELD:,} wei)" in lines
+    assert f"{balance}   {HOLDER_BALANCE / 10**18} ({HOLDER_BALANCE:,} wei)" in lines
     assert [line.split()[:3] for line in lines if HOLDER not in line] == [
         [f"{CHAIN_ID}", f"{block:,}", "GAS_USED"]
     ]
-    assert f"{shared.url}/explorer/query/" in completed.stderr
+    assert f"{shared_service.url}/explorer/query/" in completed.stderr
     assert completed.stderr.splitlines()[-1] == "DONE"
 
 
 def test_the_output_of_a_command_is_the_input_of_the_next(
-    shared: Service, contract: str, block: int, tmp_path: Path
+    shared_service: Service, contract: str, block: int, tmp_path: Path
 ) -> None:
-    slot = run(shared, "slot", "2", "--key", "0x" + 20 * "11").stdout.strip()
+    slot = run(shared_service, "slot", "2", "--key", "0x" + 20 * "11").stdout.strip()
     file = tmp_path / "batch.json"
     query = BlockQuery(CHAIN_ID, block=block, accounts=[contract], slots=[slot])
     file.write_text(json.dumps(build_batch(CHAIN_ID, query)))
-    batch = json.loads(run(shared, "submit", "--file", str(file), "--json").stdout)["internalId"]
-    done = json.loads(run(shared, "wait", batch, "--json").stdout)
+    batch = json.loads(run(shared_service, "submit", "--file", str(file), "--json").stdout)[
+        "internalId"
+    ]
+    done = json.loads(run(shared_service, "wait", batch, "--json").stdout)
     (fact,) = done["facts"]
     assert (done["queryStatus"], fact["name"]) == ("DONE", slot)
     assert int(fact["word"], 16) == 2**184
-    status = run(shared, "status", batch)
+    status = run(shared_service, "status", batch)
     first, *facts = status.stdout.splitlines()
     assert first.startswith(f"{batch}  DONE  ✓ INITIAL_STATE 1/1 ── ✓ BLOCKHASH_AVAILABLE 1/1 ── ")
-    assert facts == [line for line in run(shared, "wait", batch).stdout.splitlines() if line]
-    assert json.loads(run(shared, "status", batch, "--json").stdout)["internalId"] == batch
-    piped = run(shared, "submit", "--file", "-", "--idempotency-key", "x", input=file.read_text())
+    assert facts == [
+        line for line in run(shared_service, "wait", batch).stdout.splitlines() if line
+    ]
+    assert json.loads(run(shared_service, "status", batch, "--json").stdout)["internalId"] == batch
+    piped = run(
+        shared_service, "submit", "--file", "-", "--idempotency-key", "x", input=file.read_text()
+    )
     assert piped.returncode == 0, piped.stderr
     assert len(piped.stdout.strip()) == len(batch)
 
 
 def test_a_downloaded_proof_verifies_without_the_server(
-    shared: Service, block: int, tmp_path: Path
+    shared_service: Service, block: int, tmp_path: Path
 ) -> None:
     arguments = submit(block, "--prop", "BALANCE", "--wait", "--json")
-    batch = json.loads(run(shared, *arguments).stdout)["internalId"]
+    batch = json.loads(run(shared_service, *arguments).stdout)["internalId"]
     file = tmp_path / "proof.json"
-    completed = run(shared, "proof", batch, "--out", str(file))
+    completed = run(shared_service, "proof", batch, "--out", str(file))
     assert (completed.returncode, completed.stdout) == (0, ""), completed.stderr
     assert completed.stderr.strip().endswith(f"bytes to {file}.")
-    assert run(shared, "proof", batch).stdout == file.read_text()
-    assert Tacitus(shared.url, shared.keys[0]).proof(batch) == file.read_bytes()
-    verified = shared.manage("verify_proof", str(file), "--node", shared.chain.url)
+    assert run(shared_service, "proof", batch).stdout == file.read_text()
+    assert Tacitus(shared_service.url, shared_service.keys[0]).proof(batch) == file.read_bytes()
+    verified = shared_service.manage("verify_proof", str(file), "--node", shared_service.chain.url)
     assert HOLDER in verified.stdout
 
 
@@ -102,9 +118,9 @@ def test_a_downloaded_proof_verifies_without_the_server(
     ],
 )  # fmt: skip
 def test_a_failure_prints_one_sentence_and_sets_the_exit_code(
-    shared: Service, arguments: list[str], code: int, sentence: str
+    shared_service: Service, arguments: list[str], code: int, sentence: str
 ) -> None:
-    completed = run(shared, *arguments)
+    completed = run(shared_service, *arguments)
     assert (completed.returncode, completed.stdout) == (code, "")
     assert sentence in completed.stderr
     assert len(completed.stderr.splitlines()) == 1
@@ -112,19 +128,24 @@ def test_a_failure_prints_one_sentence_and_sets_the_exit_code(
 
 @pytest.mark.parametrize("key", ["", "tct_wrong"])
 def test_a_missing_or_wrong_key_links_to_the_dashboard_once(
-    shared: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], key: str
+    shared_service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    key: str,
 ) -> None:
     """The link comes from the server, which knows its own address."""
     monkeypatch.setenv("TACITUS_KEY", key)
-    assert tacitus.main(["status", "x", "--server", shared.url]) == 1
+    assert tacitus.main(["status", "x", "--server", shared_service.url]) == 1
     message = capsys.readouterr().err
-    assert message.count("/dashboard") == message.count(f"{shared.url}/dashboard") == 1
+    assert message.count("/dashboard") == message.count(f"{shared_service.url}/dashboard") == 1
     assert ("Put it into TACITUS_KEY." in message) is (key == "")
 
 
-def test_ctrl_c_ends_waiting_with_a_sentence(shared: Service) -> None:
-    batch = shared.submit_balance(shared.chain.head + BLOCKS_AHEAD)  # which is never mined
-    settings = {"TACITUS_URL": shared.url, "TACITUS_KEY": shared.keys[0]}
+def test_ctrl_c_ends_waiting_with_a_sentence(shared_service: Service) -> None:
+    batch = shared_service.submit_balance(
+        shared_service.chain.head + BLOCKS_AHEAD
+    )  # which is never mined
+    settings = {"TACITUS_URL": shared_service.url, "TACITUS_KEY": shared_service.keys[0]}
     command = subprocess.Popen(
         [sys.executable, tacitus.__file__, "wait", batch],
         env={**settings, "PYTHONUTF8": "1"},
@@ -141,11 +162,11 @@ def test_ctrl_c_ends_waiting_with_a_sentence(shared: Service) -> None:
     assert b"Traceback" not in message
 
 
-def test_routes_lists_whether_registry_addresses_prove_their_code(shared: Service) -> None:
+def test_routes_lists_whether_registry_addresses_prove_their_code(shared_service: Service) -> None:
     """This registry was deployed by hand, at another address."""
-    (route,) = Tacitus(shared.url).routes()
+    (route,) = Tacitus(shared_service.url).routes()
     assert route.proves_its_code is False
     line = f"{CHAIN_ID} → {CHAIN_ID}  native  {route.registry}  unverifiable: this is not"
-    assert run(shared, "routes").stdout.startswith(line)
-    fields = json.loads(run(shared, "routes", "--json").stdout)
+    assert run(shared_service, "routes").stdout.startswith(line)
+    fields = json.loads(run(shared_service, "routes", "--json").stdout)
     assert (fields["kind"], fields["provesItsCode"]) == ("native", False)

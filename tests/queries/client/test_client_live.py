@@ -13,23 +13,23 @@ from queries.client.tacitus import (
     build_batch,
 )
 from tests.queries.contracts.holder import NESTED, NESTED_VALUE
-from tests.rigs.service import HELD, HOLDER, Service
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service
 
 pytestmark = pytest.mark.either_database
 CHAIN_ID = 31337
 
 
 @pytest.fixture
-def client(shared: Service) -> Tacitus:
-    return Tacitus(f"{shared.url}/", shared.keys[0])
+def client(shared_service: Service) -> Tacitus:
+    return Tacitus(f"{shared_service.url}/", shared_service.keys[0])
 
 
 def test_a_program_submits_waits_and_reads_the_facts(
-    shared: Service, client: Tacitus, contract: str, block: int
+    shared_service: Service, client: Tacitus, contract: str, block: int
 ) -> None:
     position, value = NESTED, NESTED_VALUE
-    head = shared.chain.header(block)
-    shared.chain.mine(2)  # the next block determines which one was the last at a time
+    head = shared_service.chain.header(block)
+    shared_service.chain.mine(2)  # the next block determines which one was the last at a time
     batch = build_batch(
         CHAIN_ID,
         BlockQuery(
@@ -55,7 +55,11 @@ def test_a_program_submits_waits_and_reads_the_facts(
     assert {(fact.chain, fact.block) for fact in facts} == {(CHAIN_ID, block)}
     by_name = {(fact.account, fact.name): fact for fact in facts}
     balance = by_name[HOLDER, "BALANCE"]
-    assert (balance.number, balance.units, balance.ens) == (HELD, Decimal(HELD) / 10**18, None)
+    assert (balance.number, balance.units, balance.ens) == (
+        HOLDER_BALANCE,
+        Decimal(HOLDER_BALANCE) / 10**18,
+        None,
+    )
     assert by_name[HOLDER, "CODE_HASH"].number is None
     slots = [fact for fact in facts if fact.name == f"0x{position.slot:064x}"]
     assert [(fact.number, fact.units) for fact in slots] == [(value, None)]
@@ -65,7 +69,9 @@ def test_a_program_submits_waits_and_reads_the_facts(
     assert (nonce.name, nonce.number) == ("NONCE", 0)
 
 
-def test_a_refusal_has_a_code_and_the_invalid_values_path(shared: Service, client: Tacitus) -> None:
+def test_a_refusal_has_a_code_and_the_invalid_values_path(
+    shared_service: Service, client: Tacitus
+) -> None:
     wrong = build_batch(
         CHAIN_ID, BlockQuery(CHAIN_ID, block=1, accounts=["0x12"], props=["BALANCE"])
     )
@@ -79,7 +85,7 @@ def test_a_refusal_has_a_code_and_the_invalid_values_path(shared: Service, clien
         client.wait("01J2VM6JSA6VKKZ0ENWGYYPR18")
     assert raised.value.code == "batch_unknown"
     with pytest.raises(RequestRefusedError) as raised:
-        Tacitus(shared.url, "tct_wrong").submit(wrong)
+        Tacitus(shared_service.url, "tct_wrong").submit(wrong)
     assert raised.value.code == "key_unknown"
     with pytest.raises(RequestRefusedError) as raised:
         client.proof("01J2VM6JSA6VKKZ0ENWGYYPR18")

@@ -46,11 +46,7 @@ def test_mapping_positions_for_integer_keys(slot: int, bits: int, data: st.DataO
 
 @given(slots, addresses, st.booleans(), st.binary(min_size=1, max_size=32), st.text(max_size=50))
 def test_mapping_positions_for_other_keys(
-    slot: int,
-    address: bytes,
-    truth: bool,  # noqa: FBT001
-    content: bytes,
-    text: str,
+    slot: int, address: bytes, truth: bool, content: bytes, text: str
 ) -> None:
     padded = content + bytes(32 - len(content))
     for kind, key, packed in (

@@ -57,13 +57,13 @@ EXPECTED: dict[str, tuple[int, int, str]] = {
 
 
 @cache
-def compiled() -> Mapping[str, Any]:
-    return builds.compiled({SOURCE.name: SOURCE.read_text()}, SETTINGS)
+def compile_cached() -> Mapping[str, Any]:
+    return builds.compile_cached({SOURCE.name: SOURCE.read_text()}, SETTINGS)
 
 
 @pytest.fixture(scope="module")
 def address(shared_node: LocalNode) -> str:
-    kept = compiled()["contracts"][SOURCE.name]["Kept"]
+    kept = compile_cached()["contracts"][SOURCE.name]["Kept"]
     return shared_node.deploy(bytes.fromhex(kept["evm"]["bytecode"]["object"]))
 
 
@@ -74,14 +74,14 @@ def word(node: LocalNode, address: str, slot: int) -> int:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_variable_is_found_by_name(shared_node: LocalNode, address: str, name: str) -> None:
     value, size, kind = EXPECTED[name]
-    variable = find_variable(compiled(), name, "Kept")
+    variable = find_variable(compile_cached(), name, "Kept")
     assert (variable.size, variable.type) == (size, kind)
     stored = word(shared_node, address, variable.position.slot)
     assert stored >> 8 * variable.position.byte_offset & (1 << 8 * size) - 1 == value
 
 
 def test_a_long_texts_data_is_found(shared_node: LocalNode, address: str) -> None:
-    variable = find_variable(compiled(), "text", "Kept.sol:Kept")
+    variable = find_variable(compile_cached(), "text", "Kept.sol:Kept")
     assert variable.data
     content = word(shared_node, address, variable.data.slot).to_bytes(32, "big")
     content += word(shared_node, address, variable.data.slot + 1).to_bytes(32, "big")
@@ -89,9 +89,9 @@ def test_a_long_texts_data_is_found(shared_node: LocalNode, address: str) -> Non
 
 
 def test_a_layout_may_be_alone_or_in_an_artifact_or_in_build_output() -> None:
-    kept = compiled()["contracts"][SOURCE.name]["Kept"]
-    expected = find_variable(compiled(), "config.on", "Kept")
-    for content in (kept["storageLayout"], kept, {"id": "x", "output": compiled()}):
+    kept = compile_cached()["contracts"][SOURCE.name]["Kept"]
+    expected = find_variable(compile_cached(), "config.on", "Kept")
+    for content in (kept["storageLayout"], kept, {"id": "x", "output": compile_cached()}):
         contract = "Kept" if "output" in content else ""
         assert find_variable(content, "config.on", contract) == expected
 
@@ -100,14 +100,14 @@ def test_the_command_describes_the_variable(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "output.json"
-    file.write_text(json.dumps(compiled()))
+    file.write_text(json.dumps(compile_cached()))
     command = ["slot", "--layout", str(file), "--contract", "Kept"]
     for name, sentence in (
         ("since", "uint96: 12 bytes at byte 20 from the slot's low end"),
         ("points[4].y", "uint128: 16 bytes at byte 8 from the slot's low end"),
         ("points", "Its elements, or the bytes of a long text, begin in slot 0x"),
     ):
-        variable = find_variable(compiled(), name, "Kept")
+        variable = find_variable(compile_cached(), name, "Kept")
         assert main([*command, name]) == 0
         printed = capsys.readouterr()
         assert printed.out == f"0x{variable.position.slot:064x}\n"
@@ -142,7 +142,7 @@ def test_the_command_describes_the_variable(
 )
 def test_an_unknown_name_is_refused(name: str, contract: str, sentence: str) -> None:
     with pytest.raises(UsageError) as raised:
-        find_variable(compiled(), name, contract)
+        find_variable(compile_cached(), name, contract)
     assert sentence in raised.value.sentence
 
 

@@ -12,19 +12,19 @@ from queries.contracts.abi import selector
 from queries.proving.registry_calls import HORIZON
 from tests.queries.attacks.attestations import SIGNERS, SOURCE_CHAIN, attest, signed_by
 from tests.queries.attacks.games import OUTPUT, Games, record_output
-from tests.queries.attacks.registry_attacks import move_on, put_predeploy
-from tests.rigs.local_chain import Deployed
+from tests.queries.attacks.registry_attacks import put_predeploy, set_l1_block
+from tests.rigs.local_chain import DeployedContract
 
 pytestmark = pytest.mark.no_database
-Deploy = Callable[..., Deployed]
+Deploy = Callable[..., DeployedContract]
 
 
 @pytest.fixture
 def deploy(shared_node: LocalNode) -> Deploy:
-    return lambda contract, arguments=b"": Deployed(shared_node, contract, arguments)
+    return lambda contract, arguments=b"": DeployedContract(shared_node, contract, arguments)
 
 
-def assert_measured(name: str, registry: Deployed, call: bytes) -> None:
+def assert_measured(name: str, registry: DeployedContract, call: bytes) -> None:
     """Compare with a tolerance, because zero bytes in addresses and signatures cost less."""
     gas = pytest.approx(registry.send(call), rel=0.005)
     assert MEASURED["gas"][name] == {"gas": gas, "bytes": len(call)}
@@ -32,7 +32,7 @@ def assert_measured(name: str, registry: Deployed, call: bytes) -> None:
 
 def test_gas_of_recording_an_l1_block(shared_node: LocalNode, deploy: Deploy) -> None:
     put_predeploy(shared_node)
-    move_on(shared_node, 20_000_000, b"\xab" * 32)
+    set_l1_block(shared_node, 20_000_000, b"\xab" * 32)
     assert_measured("recordHash", deploy("OptimismRegistry"), selector("recordHash()"))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from queries.config.limits import Limits
 from queries.config.registries import Registry, RegistryKind
-from queries.config.routes import Chain, NodeAddress, Routes, RoutesUnreadable, read_routes
+from queries.config.routes import Chain, NodeAddress, Routes, RoutesFileError, read_routes
 
 pytestmark = pytest.mark.no_database
 
@@ -56,7 +56,7 @@ def routes_file(tmp_path: Path) -> Path:
 
 
 def _refusal(file: Path) -> str:
-    with pytest.raises(RoutesUnreadable) as caught:
+    with pytest.raises(RoutesFileError) as caught:
         read_routes(file)
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
     return str(caught.value)
@@ -104,8 +104,8 @@ def test_read_all_options_of_a_chain(routes_file: Path) -> None:
         aliases = ["ETHEREUM", "mainnet-1"]
         finality = 12
         confirmations = 3
-        dearest_gas_gwei = 0.25
-        most_a_day = 0.05
+        max_gas_price_gwei = 0.25
+        daily_budget = 0.05
         free = true
         gas_cap = 30000000
         new_slot_gas = 100000
@@ -116,7 +116,7 @@ def test_read_all_options_of_a_chain(routes_file: Path) -> None:
         name = "OP"
         {NODES}
         finality = "finalized"
-        dearest_gas_gwei = 7
+        max_gas_price_gwei = 7
         free = false
         """
     )
@@ -128,8 +128,8 @@ def test_read_all_options_of_a_chain(routes_file: Path) -> None:
         aliases=("ETHEREUM", "mainnet-1"),
         finality=12,
         confirmations=3,
-        dearest_gas=250_000_000,
-        most_a_day=5 * 10**16,
+        max_gas_price=250_000_000,
+        daily_budget=5 * 10**16,
         free=True,
         gas_cap=30_000_000,
         new_slot_gas=100_000,
@@ -137,7 +137,7 @@ def test_read_all_options_of_a_chain(routes_file: Path) -> None:
         ens_registry=ADDRESS,
         currency="xDAI",
     )
-    second = Chain(10, "OP", nodes, finality=None, dearest_gas=7 * 10**9, free=False)
+    second = Chain(10, "OP", nodes, finality=None, max_gas_price=7 * 10**9, free=False)
     assert read_routes(routes_file) == Routes({1: first, 10: second})
 
 
@@ -196,7 +196,10 @@ WRONG = [
     ),
     ("[limits]\nrequest_timeout = nan", "limits.request_timeout: it must be a number from"),
     ("[limits]\nrefusals = 2.0", "limits.refusals: it must be a whole number from 1 to 100"),
-    ("[limits]\nretry_longest = 1\nretry_first = 2", "limits.retry_first: it must not exceed"),
+    (
+        "[limits]\nretry_longest = 1\nretry_first = 2",
+        "limits.initial_retry_delay: it must not exceed",
+    ),
     ("[limits]\nrequest_timeout = 1", "limits.head_timeout: it must not exceed request_timeout"),
     ("[limits]\nresend_after = 61", "limits.resend_after: it must not exceed replace_after"),
     (f'{CHAIN}\nnodse = "hunter2"', "chains.1: nodse is unknown; the keys are aliases, "),
@@ -233,9 +236,9 @@ ALIAS = "chains.1.aliases: an alias is a letter"
 FINALITY = 'chains.1.finality: it must be "finalized" or a number of blocks from 0 to 100000'
 CONFIRMATIONS = "chains.1.confirmations: it must be a whole number from 0 to 100000"
 CURRENCY = "chains.1.currency: it must be a symbol of up to 10 letters and digits"
-DAILY_BUDGET = "chains.1.most_a_day: it must be a number of whole coins, more than 0 and at most"
+DAILY_BUDGET = "chains.1.daily_budget: it must be a number of whole coins, more than 0 and at most"
 GAS_PRICE = (
-    "chains.1.dearest_gas_gwei: it must be a number of gwei, more than 0 and at most 1000000"
+    "chains.1.max_gas_price_gwei: it must be a number of gwei, more than 0 and at most 1000000"
 )
 EXPLORER = "chains.1.explorer: it must be an http or https address"
 WRONG_OPTIONS = [
@@ -250,11 +253,11 @@ WRONG_OPTIONS = [
     (_with_line('finality = "final"'), FINALITY),
     (_with_line("finality = 100001"), FINALITY),
     (_with_line("confirmations = 100001"), CONFIRMATIONS),
-    (_with_line("dearest_gas_gwei = 0"), GAS_PRICE),
-    (_with_line("dearest_gas_gwei = 1000001"), GAS_PRICE),
-    (_with_line("dearest_gas_gwei = 0.0000000001"), GAS_PRICE),
-    (_with_line("most_a_day = 0"), DAILY_BUDGET),
-    (_with_line("dearest_gas_gwei = nan"), GAS_PRICE),
+    (_with_line("max_gas_price_gwei = 0"), GAS_PRICE),
+    (_with_line("max_gas_price_gwei = 1000001"), GAS_PRICE),
+    (_with_line("max_gas_price_gwei = 0.0000000001"), GAS_PRICE),
+    (_with_line("daily_budget = 0"), DAILY_BUDGET),
+    (_with_line("max_gas_price_gwei = nan"), GAS_PRICE),
     (_with_line("free = 1"), "chains.1.free: it must be true or false"),
     (_with_line('explorer = "etherscan.io"'), EXPLORER),
     (_with_line('explorer = "javascript:hunter2"'), EXPLORER),

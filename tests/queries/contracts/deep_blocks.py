@@ -16,10 +16,10 @@ from queries.proving.accounts import (
 )
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_UNCLES_HASH, keccak256
-from queries.proving.registry_calls import HISTORY_RING, slot_of_hop
+from queries.proving.registry_calls import HISTORY_RING, history_slot
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.proving.tries import Branch, Extension, Leaf
-from queries.proving.witnesses import AccountField, AccountRequest, build_witness
+from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 
 HISTORY = bytes.fromhex("0000F90827F1C53a10cb7A02335B175320002935")
 # The number of children of each branch on the path. With 300 million accounts, a node of the
@@ -45,7 +45,7 @@ class DeepBlock:
         slots = () if fields else (self.slot,)
         answer = self.answer if slots else {**self.answer, "storageProof": []}
         proof = check_account_proof(answer, self.header.state_root, self.account, slots)
-        return build_witness([AccountRequest(proof, fields)])
+        return build_witness([AccountToStore(proof, fields)])
 
 
 def block(number: int, slot: int, value: int, account: bytes = HISTORY) -> DeepBlock:
@@ -140,7 +140,7 @@ def chain_of_hops(count: int, newest: int = NEWEST) -> list[DeepBlock]:
     while len(blocks) <= count:
         target = blocks[0].header
         value = int.from_bytes(target.hash, "big")
-        blocks.insert(0, block(target.number + HISTORY_RING, slot_of_hop(target.number), value))
+        blocks.insert(0, block(target.number + HISTORY_RING, history_slot(target.number), value))
     return blocks
 
 

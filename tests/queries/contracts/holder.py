@@ -1,7 +1,7 @@
 """A contract with every kind of storage variable, and the slots of its variables."""
 
 from queries.client.tacitus import Position, mapping_key
-from tests.builds import contract_of_tests
+from tests.builds import contract_for_tests
 
 _ONES = mapping_key("address", bytes.fromhex("11" * 20))
 _TWOS = mapping_key("address", bytes.fromhex("22" * 20))
@@ -26,4 +26,4 @@ SLOTS = sorted(
 
 
 def compiled_holder() -> bytes:
-    return contract_of_tests("Holder")
+    return contract_for_tests("Holder")

@@ -7,7 +7,7 @@ from explorer.demo.local_node import LocalNode
 from queries.proving.accounts import AccountProof, AccountState, check_account_proof
 from queries.proving.headers import Header, header_from_json
 from queries.proving.keccak import keccak256
-from queries.proving.witnesses import AccountField, AccountRequest, build_witness
+from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 
 ALL_FIELDS = frozenset(AccountField)
 
@@ -26,7 +26,7 @@ class LiveChain:
         self.node.rpc.ask("anvil_setBalance", _hex(account), hex(balance))
 
     def header(self, block: int) -> Header:
-        return header_from_json(self.node.rpc.ask("eth_getBlockByNumber", hex(block), False))  # noqa: FBT003
+        return header_from_json(self.node.rpc.ask("eth_getBlockByNumber", hex(block), False))
 
     def proof(self, block: int, account: bytes, slots: Sequence[int] = ()) -> AccountProof:
         keys = [_hex(slot.to_bytes(32, "big")) for slot in slots]
@@ -36,7 +36,7 @@ class LiveChain:
     def witness(self, block: int, accounts: dict[bytes, Sequence[int]]) -> bytes:
         """A witness of all fields of some accounts, and of their slots."""
         proofs = [self.proof(block, account, slots) for account, slots in accounts.items()]
-        return build_witness([AccountRequest(proof, ALL_FIELDS) for proof in proofs])
+        return build_witness([AccountToStore(proof, ALL_FIELDS) for proof in proofs])
 
     def state(self, block: int, account: bytes) -> AccountState:
         """The account's state; only its storage root is from eth_getProof."""

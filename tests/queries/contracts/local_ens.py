@@ -5,7 +5,7 @@ from eth_utils.address import to_checksum_address
 from explorer.demo.local_node import LocalNode
 from queries.chain.ens import name_hash
 from queries.contracts.abi import call_data
-from tests.builds import contract_of_tests
+from tests.builds import contract_for_tests
 
 
 class LocalEns:
@@ -14,7 +14,7 @@ class LocalEns:
     def __init__(self, node: LocalNode) -> None:
         self._node = node
         self.address, self.resolver, self.off_chain, self.whole_names = (
-            to_checksum_address(node.deploy(contract_of_tests(name)))
+            to_checksum_address(node.deploy(contract_for_tests(name)))
             for name in ("EnsRegistry", "Resolver", "OffChainResolver", "WholeNamesResolver")
         )
 

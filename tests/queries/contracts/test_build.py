@@ -6,10 +6,16 @@ import pytest
 
 from queries.client import tacitus
 from queries.config.networks import NETWORKS
-from queries.config.registries import FACTORY, Registry, RegistryKind, address_of, arguments
+from queries.config.registries import (
+    FACTORY,
+    Registry,
+    RegistryKind,
+    constructor_arguments,
+    registry_address,
+)
 from queries.contracts.abi import BUILD, load_artifact, selector
 from queries.contracts.compiler import SOURCES, read_sources, standard_input
-from tests.builds import compiled
+from tests.builds import compile_cached
 
 pytestmark = pytest.mark.no_database
 
@@ -23,7 +29,7 @@ def test_the_build_is_reproducible_from_the_published_input() -> None:
     assert is_current, "the build does not match the sources: run make contracts"
     sources = {name: file["content"] for name, file in published["sources"].items()}
     commented = {name: f"{text}\n// Another comment.\n" for name, text in sources.items()}
-    output = compiled(commented, published["settings"])["contracts"]
+    output = compile_cached(commented, published["settings"])["contracts"]
     for name, source in SOURCES.items():
         built, artifact = output[source][name], load_artifact(name)
         assert bytes.fromhex(built["evm"]["bytecode"]["object"]) == artifact.bytecode
@@ -33,9 +39,9 @@ def test_the_build_is_reproducible_from_the_published_input() -> None:
 def test_the_published_addresses_are_those_of_the_code() -> None:
     published = json.loads((BUILD / "addresses.json").read_text())
     for kind in (RegistryKind.NATIVE, RegistryKind.OPTIMISM):
-        assert published[kind] == address_of(Registry(kind, 1, 1))
+        assert published[kind] == registry_address(Registry(kind, 1, 1))
     outputs = {
-        str(network.chain): address_of(
+        str(network.chain): registry_address(
             Registry(
                 RegistryKind.OUTPUT, network.chain, 1,
                 anchor_state_registry=network.anchor_state_registry,
@@ -49,8 +55,8 @@ def test_the_published_addresses_are_those_of_the_code() -> None:
         code = load_artifact(f"{name.capitalize()}Registry").bytecode
         assert tacitus.keccak256(code).hex() == code_hash
     attested = Registry(RegistryKind.ATTESTED, 5, 1, signers=(FACTORY,), threshold=1)
-    code = load_artifact("AttestedRegistry").bytecode + arguments(attested)
-    assert tacitus.registry_address(code) == address_of(attested).lower()
+    code = load_artifact("AttestedRegistry").bytecode + constructor_arguments(attested)
+    assert tacitus.registry_address(code) == registry_address(attested).lower()
 
 
 @pytest.mark.parametrize("name", REGISTRIES)

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import selector
 from queries.proving.accounts import ABSENT_ACCOUNT
-from queries.proving.call_reading import nodes_along
-from queries.proving.errors import WitnessMalformed
+from queries.proving.call_reading import path_nodes
+from queries.proving.errors import WitnessMalformedError
 from queries.proving.keccak import EMPTY_CODE_HASH
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_reading import RebuiltNodes, WitnessReading, read_witness
-from queries.proving.witnesses import AccountField, AccountRequest, build_witness
+from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated
 from tests.queries.attacks.tall_section import SECTION, SETUP
 from tests.queries.attacks.witness_parts import field_words, word
@@ -29,7 +29,7 @@ from tests.queries.tries.lying_witnesses import lying_witness
 from tests.queries.tries.random_tries import RandomAccount, RandomKey, random_states
 from tests.queries.tries.second_opinion import BuiltState
 from tests.queries.tries.trie_shapes import SHAPES, shapes
-from tests.rigs.local_chain import Deployed, error_name
+from tests.rigs.local_chain import DeployedContract, error_name
 
 pytestmark = pytest.mark.no_database
 
@@ -40,9 +40,9 @@ TRUE = ", of the true root"
 
 
 @pytest.fixture(scope="module")
-def registry(shared_node: LocalNode) -> Deployed:
+def registry(shared_node: LocalNode) -> DeployedContract:
     """It takes accounts and slots by trie key."""
-    return Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [True, True]))
+    return DeployedContract(shared_node, "SettableRegistry", encode(["bool", "bool"], [True, True]))
 
 
 def prove(witness: bytes, *before: bytes) -> bytes:
@@ -52,47 +52,51 @@ def prove(witness: bytes, *before: bytes) -> bytes:
 def read(witness: bytes, rebuilt: RebuiltNodes | None = None) -> WitnessReading | None:
     try:
         return read_witness(witness, by_hash=True, slots_by_hash=True, rebuilt=rebuilt)
-    except WitnessMalformed:
+    except WitnessMalformedError:
         return None
 
 
-def rebuilt_root(registry: Deployed, witness: bytes) -> bytes | None:
+def rebuilt_root(registry: DeployedContract, witness: bytes) -> bytes | None:
     """The root that the contract computes from a witness, unless it refuses it before."""
     (outcome,) = registry.simulate([prove(witness)])
     assert not outcome.success
     return outcome.data[-32:] if outcome.data.startswith(NOT_ACCUMULATED) else None
 
 
-def compare(registry: Deployed, witness: bytes, reading: WitnessReading | None) -> str:
+def compare(
+    registry: DeployedContract, witness: bytes, value_if_proven: WitnessReading | None
+) -> str:
     root = rebuilt_root(registry, witness)
     if root is None:
-        assert reading is None, "the contract refuses what the reader reads"
+        assert value_if_proven is None, "the contract refuses what the reader reads"
         return REFUSED
     calls = [set_accumulated(root), prove(witness)]
-    if reading is not None:
-        assert reading.state_root == root
-    if reading is None or reading.end != len(witness):
+    if value_if_proven is not None:
+        assert value_if_proven.state_root == root
+    if value_if_proven is None or value_if_proven.end != len(witness):
         *_, proof = registry.simulate(calls)
         assert not proof.success, "the contract accepts what the reader refuses"
         return REFUSED_AT_END
     # The registry uses the first 20 bytes of a key as the address, so keys that share them would
     # contradict each other.
-    if len({account.name[:20] for account in reading.accounts}) < len(reading.accounts):
+    if len({account.name[:20] for account in value_if_proven.accounts}) < len(
+        value_if_proven.accounts
+    ):
         return "two keys of one address"
-    facts = list(facts_of(reading))
+    facts = list(facts_of(value_if_proven))
     # Repeating it, also with dirty memory, succeeds and changes nothing.
     calls += [SETUP, prove(witness, SECTION), *(question for question, _ in facts)]
     _, proof, _, repeated, *answers = registry.simulate(calls)
     assert proof.success, proof.data.hex()
     assert repeated.success, repeated.data.hex()
     for answer, (question, values) in zip(answers, facts, strict=True):
-        assert answer.reading() in values, question.hex()
+        assert answer.value_if_proven() in values, question.hex()
     return ACCEPTED
 
 
-def facts_of(reading: WitnessReading) -> Iterator[tuple[bytes, set[int | None]]]:
+def facts_of(value_if_proven: WitnessReading) -> Iterator[tuple[bytes, set[int | None]]]:
     """What may be read: a field that was not requested is unproven or true."""
-    for account in reading.accounts:
+    for account in value_if_proven.accounts:
         for field, content in enumerate(field_words(account.state)):
             unproven = set() if account.mask >> field & 1 else {None}
             yield (read_field(account.name, field), {int.from_bytes(content, "big")} | unproven)
@@ -101,8 +105,8 @@ def facts_of(reading: WitnessReading) -> Iterator[tuple[bytes, set[int | None]]]
         yield read_slot(account.name, UNREQUESTED_SLOT), {None}
 
 
-def assert_true(reading: WitnessReading, built: BuiltState) -> None:
-    for account in reading.accounts:
+def assert_true(value_if_proven: WitnessReading, built: BuiltState) -> None:
+    for account in value_if_proven.accounts:
         state = built.state(account.name)
         assert account.exists == (state is not None)
         assert account.state == (state or ABSENT_ACCOUNT)
@@ -114,7 +118,7 @@ def assert_true(reading: WitnessReading, built: BuiltState) -> None:
 
 
 def test_reader_contract_and_trie_package_agree(
-    registry: Deployed, capsys: pytest.CaptureFixture[str]
+    registry: DeployedContract, capsys: pytest.CaptureFixture[str]
 ) -> None:
     coverage: Counter[str] = Counter()
 
@@ -139,7 +143,7 @@ def test_reader_contract_and_trie_package_agree(
     assert [shape for shape in SHAPES if not coverage[shape]] == []
 
 
-def check_checker(built: BuiltState, requests: Sequence[AccountRequest]) -> None:
+def check_checker(built: BuiltState, requests: Sequence[AccountToStore]) -> None:
     for proof in (request.proof for request in requests):
         state = built.state(proof.address_hash)
         assert proof.exists == (state is not None)
@@ -148,20 +152,20 @@ def check_checker(built: BuiltState, requests: Sequence[AccountRequest]) -> None
             assert slot.value == built.slot_value(proof.address_hash, word(slot.slot))
 
 
-def check_reader(built: BuiltState, requests: Sequence[AccountRequest]) -> None:
+def check_reader(built: BuiltState, requests: Sequence[AccountToStore]) -> None:
     """The reader returns the requested values and every node on the paths."""
     witness, nodes = build_witness(requests), RebuiltNodes()
-    reading = read(witness, nodes)
-    assert reading is not None
-    assert (reading.state_root, reading.end) == (built.trie.root, len(witness))
+    value_if_proven = read(witness, nodes)
+    assert value_if_proven is not None
+    assert (value_if_proven.state_root, value_if_proven.end) == (built.trie.root, len(witness))
     requested = {
         request.proof.address_hash: (request.mask, len(request.proof.slots)) for request in requests
     }
     read_accounts = {
-        account.name: (account.mask, len(account.slots)) for account in reading.accounts
+        account.name: (account.mask, len(account.slots)) for account in value_if_proven.accounts
     }
     assert read_accounts == requested
-    assert_true(reading, built)
+    assert_true(value_if_proven, built)
     for proof in (request.proof for request in requests):
         paths = [(built.trie, proof.address_hash, proof.path)]
         if proof.exists:
@@ -169,12 +173,12 @@ def check_reader(built: BuiltState, requests: Sequence[AccountRequest]) -> None:
             paths += [(storage, slot.path.key, slot.path) for slot in proof.slots]
         for trie, key, path in paths:
             expected = trie.proof(key, embedded_listed=False) if path.nodes else []
-            assert nodes_along(trie.root, key, nodes) == expected
+            assert path_nodes(trie.root, key, nodes) == expected
 
 
-def split_by_address(requests: Sequence[AccountRequest]) -> list[list[AccountRequest]]:
+def split_by_address(requests: Sequence[AccountToStore]) -> list[list[AccountToStore]]:
     """Split the requests so that no part has two accounts of one address."""
-    rounds: list[dict[bytes, AccountRequest]] = []
+    rounds: list[dict[bytes, AccountToStore]] = []
     for request in requests:
         name = request.proof.address_hash[:20]
         part = next((part for part in rounds if name not in part), None)
@@ -197,17 +201,17 @@ def _not_honest(built: BuiltState) -> st.SearchStrategy[tuple[BuiltState, bytes]
 
 
 def test_values_read_under_the_true_root_are_true(
-    registry: Deployed, capsys: pytest.CaptureFixture[str]
+    registry: DeployedContract, capsys: pytest.CaptureFixture[str]
 ) -> None:
     count: Counter[str] = Counter()
 
     def check(case: tuple[BuiltState, bytes]) -> None:
         built, witness = case
-        reading = read(witness)
-        end = compare(registry, witness, reading)
-        if reading is not None and reading.state_root == built.trie.root:
+        value_if_proven = read(witness)
+        end = compare(registry, witness, value_if_proven)
+        if value_if_proven is not None and value_if_proven.state_root == built.trie.root:
             end += TRUE
-            assert_true(reading, built)
+            assert_true(value_if_proven, built)
         count[end] += 1
 
     try:
@@ -220,7 +224,7 @@ def test_values_read_under_the_true_root_are_true(
 
 
 def test_made_up_witnesses_have_the_same_root_or_are_refused(
-    registry: Deployed, capsys: pytest.CaptureFixture[str]
+    registry: DeployedContract, capsys: pytest.CaptureFixture[str]
 ) -> None:
     count: Counter[str] = Counter()
 
@@ -234,7 +238,7 @@ def test_made_up_witnesses_have_the_same_root_or_are_refused(
     assert min(count[ACCEPTED], count[REFUSED]) > CASES // 20
 
 
-def test_a_walk_of_too_many_levels_is_refused(registry: Deployed) -> None:
+def test_a_walk_of_too_many_levels_is_refused(registry: DeployedContract) -> None:
     """Two accounts share 32 or 33 branches, and two slots 30 more: 64 or 65 levels with the leaves.
 
     The stack would run out at 76 levels. Our reader has the same limit.
@@ -247,7 +251,7 @@ def test_a_walk_of_too_many_levels_is_refused(registry: Deployed) -> None:
         assert ("" if proof.success else error_name(registry.name, proof.data)) == error
 
 
-def test_a_walk_may_have_more_nodes_than_levels(registry: Deployed) -> None:
+def test_a_walk_may_have_more_nodes_than_levels(registry: DeployedContract) -> None:
     """Eighty accounts next to each other are not deeper than one."""
     keys = [
         RandomKey(bytes((place, *bytes(31))), exists=True, requested=True) for place in range(80)

@@ -14,18 +14,18 @@ from eth_typing import Hash32
 from trie.hexary import HexaryTrie
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.registry import slot_of_accumulated
-from queries.chain.registry_checks import as_deployed, is_as_built
+from queries.chain.registry import accumulated_slot
+from queries.chain.registry_checks import deployed_registry, has_built_code
 from queries.chain.sender import Destination
-from queries.config.registries import Registry, RegistryKind, arguments, proves_its_code
+from queries.config.registries import Registry, RegistryKind, constructor_arguments, proves_its_code
 from queries.config.routes import Chain, NodeAddress
 from queries.contracts.abi import call_data
 from queries.proving.accounts import AccountState, check_account_proof, encode_account
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
 from queries.proving.registry_calls import accumulated_section, prove_call
-from queries.proving.witnesses import AccountField, AccountRequest, build_witness
-from tests.rigs.forged_code import planting
-from tests.rigs.local_chain import CHAIN_ID, HOLDER, HORIZON_WORD, Deployed
+from queries.proving.witnesses import AccountField, AccountToStore, build_witness
+from tests.rigs.forged_code import code_that_stores
+from tests.rigs.local_chain import CHAIN_ID, HOLDER, HORIZON_WORD, DeployedContract
 
 pytestmark = pytest.mark.no_database
 
@@ -39,24 +39,24 @@ IS_SIGNER, SIGNERS = (5).to_bytes(32, "big"), (7).to_bytes(32, "big")
 YES = (1).to_bytes(32, "big")
 
 
-def forge(node: LocalNode, registry: Registry, words: Mapping[bytes, bytes]) -> Deployed:
+def forge(node: LocalNode, registry: Registry, words: Mapping[bytes, bytes]) -> DeployedContract:
     """Deploy the code of a genuine registry with these words in its storage."""
     name = f"{registry.kind.capitalize()}Registry"
-    genuine = Deployed(node, name, arguments(registry))
+    genuine = DeployedContract(node, name, constructor_arguments(registry))
     code = bytes.fromhex(node.rpc.ask("eth_getCode", genuine.address, "latest")[2:])
-    return Deployed(node, name, bytecode=planting(words, code))
+    return DeployedContract(node, name, bytecode=code_that_stores(words, code))
 
 
 def word_of(address: str) -> bytes:
     return bytes.fromhex(address[2:]).rjust(32, b"\0")
 
 
-def check(forged: Deployed, registry: Registry) -> None:
+def check(forged: DeployedContract, registry: Registry) -> None:
     """A node's answers look genuine; the address does not."""
     configured = replace(registry, address=forged.address)
     with closing(Destination(Chain(CHAIN_ID, "Local", (NodeAddress(forged.node.url),)))) as chain:
-        assert is_as_built(registry.kind, chain.code(forged.address))
-        assert as_deployed(chain, configured) == configured
+        assert has_built_code(registry.kind, chain.code(forged.address))
+        assert deployed_registry(chain, configured) == configured
     assert not proves_its_code(configured)
 
 
@@ -74,13 +74,13 @@ def test_an_invented_balance_is_proven_under_a_planted_block(shared_node: LocalN
         "accountProof": [f"0x{trie.db[root].hex()}"],
         "storageProof": [],
     }
-    request = AccountRequest(
+    request = AccountToStore(
         check_account_proof(answer, root, account), frozenset({AccountField.BALANCE})
     )
     leaf = keccak256(BLOCK.to_bytes(32, "big") + TIME.to_bytes(32, "big") + HASH + root)
     native = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
     forged = forge(
-        shared_node, native, {slot_of_accumulated(BLOCK): leaf, STATE_HORIZON: HORIZON_WORD}
+        shared_node, native, {accumulated_slot(BLOCK): leaf, STATE_HORIZON: HORIZON_WORD}
     )
     forged.send(prove_call([accumulated_section(BLOCK, TIME, HASH, build_witness([request]))]))
     balance = forged.reads.account_field(account, BLOCK, AccountField.BALANCE)

@@ -15,7 +15,7 @@ from eth_abi.abi import encode
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
 from queries.contracts.compiler import read_sources
-from queries.proving.errors import WitnessMalformed
+from queries.proving.errors import WitnessMalformedError
 from queries.proving.registry_calls import HORIZON, PROVE_SELECTOR
 from queries.proving.witness_reading import WitnessReading, read_witness
 from tests.queries.attacks.checks import ALL_CHECKS, CHECKS, GUARDS
@@ -34,7 +34,7 @@ from tests.queries.attacks.switched_checks import SWITCH, Check, switched_build
 from tests.queries.attacks.tall_section import SECTION, SETUP
 from tests.queries.attacks.value_forgeries import VALUES
 from tests.queries.attacks.walk_forgeries import WALKS
-from tests.rigs.local_chain import Deployed, error_name
+from tests.rigs.local_chain import DeployedContract, error_name
 from tests.verified import verified_facts
 
 pytestmark = pytest.mark.no_database
@@ -44,14 +44,14 @@ WITNESS_AT = len(PROVE_SELECTOR) + 1 + 8 + 8 + 32
 
 
 @pytest.fixture(scope="module")
-def registry(shared_node: LocalNode) -> Deployed:
-    return Deployed(shared_node, "SettableRegistry", SETTABLE)
+def registry(shared_node: LocalNode) -> DeployedContract:
+    return DeployedContract(shared_node, "SettableRegistry", SETTABLE)
 
 
 @pytest.mark.parametrize("is_alone", [True, False], ids=["alone", "after a section"])
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forgeries_are_refused_or_the_truth_is_read(
-    registry: Deployed, name: str, *, is_alone: bool
+    registry: DeployedContract, name: str, *, is_alone: bool
 ) -> None:
     forged = FORGERIES[name] if is_alone else FORGERIES[name].after(SECTION, SETUP)
     question = [forged.read_call] if forged.read_call else []
@@ -78,7 +78,9 @@ def test_forgeries_are_refused_or_the_truth_is_read(
 @pytest.mark.parametrize(
     "name", [name for name in FORGERIES if not FORGERIES[name].error and name not in EVIDENCE]
 )
-def test_verify_returns_the_same_facts_after_another_section(registry: Deployed, name: str) -> None:
+def test_verify_returns_the_same_facts_after_another_section(
+    registry: DeployedContract, name: str
+) -> None:
     alone = FORGERIES[name]
     proofs = [SECTION, alone.calldata[4:], alone.after(SECTION).calldata[4:]]
     calls = [call_data("verify(bytes)", proof) for proof in proofs]
@@ -91,12 +93,12 @@ def _read(forged: Forgery) -> WitnessReading | None:
     """Read the witness with our own reader."""
     try:
         return read_witness(forged.calldata, WITNESS_AT, by_hash=True)
-    except WitnessMalformed:
+    except WitnessMalformedError:
         return None
 
 
 @pytest.mark.parametrize("back", [1, 5_000, 8_191])
-def test_a_valid_hop_is_accepted(registry: Deployed, back: int) -> None:
+def test_a_valid_hop_is_accepted(registry: DeployedContract, back: int) -> None:
     for hop in (honest_hop(HOP_SOURCE - back), honest_hop(HOP_SOURCE - back).after(SECTION, SETUP)):
         *calls, read = registry.simulate([*hop.setup, hop.calldata, hop.read_call])
         assert all(call.success for call in calls)
@@ -104,7 +106,7 @@ def test_a_valid_hop_is_accepted(registry: Deployed, back: int) -> None:
 
 
 @pytest.mark.parametrize("number", [3, FIRST, FIRST - 300, 8_191 * 4 - 1])
-def test_true_evidence_lowers_the_state_horizon(registry: Deployed, number: int) -> None:
+def test_true_evidence_lowers_the_state_horizon(registry: DeployedContract, number: int) -> None:
     """Repeating the evidence changes nothing."""
     true = evidence(delayed_state(number), number=number)
     calls = [true.calldata, STATE_HORIZON] * 2
@@ -117,7 +119,7 @@ def test_true_evidence_lowers_the_state_horizon(registry: Deployed, number: int)
 @pytest.mark.parametrize("contract", sorted({attack.contract for attack in ATTACKS.values()}))
 def test_attacks_are_refused_with_their_error(shared_node: LocalNode, contract: str) -> None:
     attacks = {name: attack for name, attack in ATTACKS.items() if attack.contract == contract}
-    deploy = partial(Deployed, shared_node)
+    deploy = partial(DeployedContract, shared_node)
     errors = {name: attack.run(deploy) for name, attack in attacks.items()}
     assert errors == {name: attack.refusal for name, attack in attacks.items()}
 
@@ -129,14 +131,14 @@ def test_attacks_are_refused_with_their_error(shared_node: LocalNode, contract: 
 def deploy_switched(shared_node: LocalNode) -> Deploy:
     build = switched_build(ALL_CHECKS)
 
-    def deploy(name: str, arguments: bytes = b"") -> Deployed:
-        return Deployed(shared_node, name, arguments, build[name])
+    def deploy(name: str, arguments: bytes = b"") -> DeployedContract:
+        return DeployedContract(shared_node, name, arguments, build[name])
 
     return deploy
 
 
 @pytest.fixture(scope="module")
-def switched(deploy_switched: Deploy) -> Deployed:
+def switched(deploy_switched: Deploy) -> DeployedContract:
     return deploy_switched("SettableRegistry", SETTABLE)
 
 
@@ -150,12 +152,12 @@ def without(check: Check | None, node: LocalNode) -> Iterator[None]:
         node.rpc.ask("anvil_setBalance", SWITCH, "0x0")
 
 
-def succeeds(registry: Deployed, forged: Forgery) -> bool:
+def succeeds(registry: DeployedContract, forged: Forgery) -> bool:
     """Whether a forgery is accepted, alone or after a section, and something untrue is read."""
     return any(is_accepted(registry, call) for call in (forged, forged.after(SECTION, SETUP)))
 
 
-def is_accepted(registry: Deployed, forged: Forgery) -> bool:
+def is_accepted(registry: DeployedContract, forged: Forgery) -> bool:
     questions = [forged.read_call] if forged.read_call else []
     outcomes = registry.simulate([*forged.setup, forged.calldata, *questions])
     sent = outcomes[len(forged.setup)]
@@ -166,7 +168,7 @@ def is_accepted(registry: Deployed, forged: Forgery) -> bool:
 
 @pytest.mark.parametrize("check", CHECKS, ids=str)
 def test_without_a_check_its_attack_succeeds(
-    check: Check, switched: Deployed, deploy_switched: Deploy
+    check: Check, switched: DeployedContract, deploy_switched: Deploy
 ) -> None:
     with without(check, switched.node):
         if check.attack in ATTACKS:
@@ -177,7 +179,7 @@ def test_without_a_check_its_attack_succeeds(
 
 @pytest.mark.parametrize("guard", [None, *GUARDS], ids=str)
 def test_without_a_guard_no_attack_succeeds(
-    guard: Check | None, switched: Deployed, deploy_switched: Deploy
+    guard: Check | None, switched: DeployedContract, deploy_switched: Deploy
 ) -> None:
     """Nor with all checks and guards (None)."""
     with without(guard, switched.node):

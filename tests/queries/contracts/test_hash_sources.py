@@ -21,8 +21,13 @@ from tests.queries.attacks.attestations import (
 )
 from tests.queries.attacks.games import OUTPUT, Games, output_with_hash, record_output
 from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
-from tests.queries.attacks.registry_attacks import RECORD, deploy_attested, move_on, put_predeploy
-from tests.rigs.local_chain import Deployed, undone
+from tests.queries.attacks.registry_attacks import (
+    RECORD,
+    deploy_attested,
+    put_predeploy,
+    set_l1_block,
+)
+from tests.rigs.local_chain import DeployedContract, reverted_at_end
 
 pytestmark = pytest.mark.no_database
 
@@ -32,12 +37,12 @@ ACCUMULATE = prove_call([raw_headers(HEADER.compact(HeaderFlag.ACCUMULATE))])
 OTHER_HASH = bytes([3]) * 32
 
 
-def accumulates(registry: Deployed) -> bool:
+def accumulates(registry: DeployedContract) -> bool:
     registry.send(ACCUMULATE)
     return registry.reads.accumulated(NUMBER) != bytes(32)
 
 
-def events(registry: Deployed, call: bytes) -> int:
+def events(registry: DeployedContract, call: bytes) -> int:
     return len(registry.node.send(registry.address, call).logs)
 
 
@@ -45,29 +50,29 @@ def events(registry: Deployed, call: bytes) -> int:
 
 
 @pytest.fixture
-def optimism(shared_node: LocalNode) -> Deployed:
+def optimism(shared_node: LocalNode) -> DeployedContract:
     put_predeploy(shared_node)
-    return Deployed(shared_node, "OptimismRegistry")
+    return DeployedContract(shared_node, "OptimismRegistry")
 
 
-def test_the_newest_l1_block_is_known_until_the_next(optimism: Deployed) -> None:
-    move_on(optimism.node, NUMBER, HEADER.hash)
-    with undone(optimism.node):
+def test_the_newest_l1_block_is_known_until_the_next(optimism: DeployedContract) -> None:
+    set_l1_block(optimism.node, NUMBER, HEADER.hash)
+    with reverted_at_end(optimism.node):
         assert accumulates(optimism)
-    move_on(optimism.node, NUMBER + 9, OTHER_HASH)
+    set_l1_block(optimism.node, NUMBER + 9, OTHER_HASH)
     assert optimism.refusal(ACCUMULATE) == "BlockNotKnown"
 
 
-def test_a_recorded_block_stays_known(optimism: Deployed) -> None:
-    move_on(optimism.node, NUMBER, HEADER.hash)
+def test_a_recorded_block_stays_known(optimism: DeployedContract) -> None:
+    set_l1_block(optimism.node, NUMBER, HEADER.hash)
     assert [events(optimism, RECORD) for _ in range(2)] == [1, 0]
-    move_on(optimism.node, NUMBER + 9, OTHER_HASH)
+    set_l1_block(optimism.node, NUMBER + 9, OTHER_HASH)
     optimism.send(RECORD)
     assert accumulates(optimism)
 
 
-def test_a_hash_is_not_taken_for_another_number(optimism: Deployed) -> None:
-    move_on(optimism.node, NUMBER + 1, HEADER.hash)
+def test_a_hash_is_not_taken_for_another_number(optimism: DeployedContract) -> None:
+    set_l1_block(optimism.node, NUMBER + 1, HEADER.hash)
     optimism.send(RECORD)
     assert optimism.refusal(ACCUMULATE) == "BlockNotKnown"
 
@@ -76,7 +81,7 @@ def test_a_hash_is_not_taken_for_another_number(optimism: Deployed) -> None:
 
 
 def test_the_hash_of_a_valid_game_stays_known(shared_node: LocalNode) -> None:
-    games = Games(partial(Deployed, shared_node))
+    games = Games(partial(DeployedContract, shared_node))
     registry = games.registry()
     output = output_with_hash(HEADER.hash)
     game = games.propose(output.root)
@@ -92,20 +97,20 @@ def test_without_an_anchor_state_registry_nothing_is_recorded(shared_node: Local
     arguments = encode(
         ["uint256", "uint256", "address"], [HORIZON, SOURCE_CHAIN, OTHER_SIGNER.address]
     )
-    registry = Deployed(shared_node, "OutputRegistry", arguments)
+    registry = DeployedContract(shared_node, "OutputRegistry", arguments)
     assert registry.refusal(record_output(OTHER_SIGNER.address, OUTPUT)) == "0x"
 
 
 # Attested by signers
 
 
-def deployed(node: LocalNode, *valid_until: int) -> Deployed:
+def deployed(node: LocalNode, *valid_until: int) -> DeployedContract:
     signers = [signer.address for signer in SIGNERS[:3]]
-    return deploy_attested(partial(Deployed, node), signers, 2, *valid_until)
+    return deploy_attested(partial(DeployedContract, node), signers, 2, *valid_until)
 
 
 def attestation(
-    registry: Deployed, *signers: int, number: int = NUMBER, block_hash: bytes = HEADER.hash
+    registry: DeployedContract, *signers: int, number: int = NUMBER, block_hash: bytes = HEADER.hash
 ) -> bytes:
     chosen = [SIGNERS[index] for index in signers]
     return attest(number, block_hash, signed_by(chosen, registry, number, block_hash))
@@ -115,7 +120,7 @@ def test_enough_signers_make_a_hash_known(shared_node: LocalNode) -> None:
     attested = deployed(shared_node)
     assert attested.refusal(ACCUMULATE) == "BlockNotKnown"
     for signers in ((0, 1), (0, 2), (1, 2), (0, 1, 2)):
-        with undone(shared_node):
+        with reverted_at_end(shared_node):
             attested.send(attestation(attested, *signers))
             assert accumulates(attested), signers
 
@@ -129,9 +134,9 @@ def test_attesting_again_succeeds_and_writes_nothing(shared_node: LocalNode) -> 
 def test_after_the_end_attesting_is_refused_and_attested_hashes_stay(
     shared_node: LocalNode,
 ) -> None:
-    latest = shared_node.rpc.ask("eth_getBlockByNumber", "latest", False)  # noqa: FBT003
+    latest = shared_node.rpc.ask("eth_getBlockByNumber", "latest", False)
     end = int(latest["timestamp"], 16) + 1_000
-    with undone(shared_node):
+    with reverted_at_end(shared_node):
         registry = deployed(shared_node, end)
         registry.send(attestation(registry, 0, 1))
         later = attestation(registry, 0, 1, number=NUMBER + 1, block_hash=OTHER_HASH)

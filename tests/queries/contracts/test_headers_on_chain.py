@@ -12,8 +12,8 @@ from queries.proving.registry_calls import (
     HISTORY_RING,
     HeaderFlag,
     HeaderStep,
+    block_leaf,
     headers_section,
-    leaf_of,
     prove_call,
 )
 from queries.proving.rlp_items import encode_string
@@ -21,7 +21,7 @@ from tests.queries.attacks.header_forgeries import field_mask, set_hash
 from tests.queries.attacks.header_parts import BEACON_ROOT, FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.registry_attacks import HISTORY
 from tests.queries.contracts.live_chain import LiveChain
-from tests.rigs.local_chain import Deployed, undone
+from tests.rigs.local_chain import DeployedContract, reverted_at_end
 
 pytestmark = pytest.mark.no_database
 
@@ -38,9 +38,9 @@ def chain() -> Iterator[LiveChain]:
 
 
 @pytest.fixture
-def registry(chain: LiveChain) -> Iterator[Deployed]:
-    deployed = Deployed(chain.node, "NativeRegistry")
-    with undone(chain.node):
+def registry(chain: LiveChain) -> Iterator[DeployedContract]:
+    deployed = DeployedContract(chain.node, "NativeRegistry")
+    with reverted_at_end(chain.node):
         yield deployed
 
 
@@ -52,10 +52,10 @@ def to_accumulate(header: Header) -> bytes:
     return call(HeaderStep(header, accumulate=True))
 
 
-def accumulated(registry: Deployed, blocks: Sequence[Header]) -> list[int]:
+def accumulated(registry: DeployedContract, blocks: Sequence[Header]) -> list[int]:
     """The numbers of the accumulated blocks, whose leaves must be right."""
     leaves = {header.number: registry.reads.accumulated(header.number) for header in blocks}
-    assert all(leaves[header.number] in (bytes(32), leaf_of(header)) for header in blocks)
+    assert all(leaves[header.number] in (bytes(32), block_leaf(header)) for header in blocks)
     return [number for number, leaf in leaves.items() if leaf != bytes(32)]
 
 
@@ -65,12 +65,12 @@ def store_hash(node: LocalNode, number: int, block_hash: bytes) -> None:
 
 
 def test_blocks_are_accumulated_by_blockhash_and_the_history_contract(
-    chain: LiveChain, registry: Deployed
+    chain: LiveChain, registry: DeployedContract
 ) -> None:
     """The newest 256 hashes from BLOCKHASH, older ones from EIP-2935."""
     newest = chain.newest()
     for distance in (0, 1, 254, 255, 256, 300, 398):
-        with undone(chain.node):
+        with reverted_at_end(chain.node):
             header = chain.header(newest - distance)
             registry.send(to_accumulate(header))
             assert accumulated(registry, [header]), distance
@@ -79,7 +79,7 @@ def test_blocks_are_accumulated_by_blockhash_and_the_history_contract(
 def test_a_hash_outside_the_window_is_not_known() -> None:
     """The ring of 8,191 hashes may still have one that is too old."""
     with local_node("--number", "10000") as node:
-        registry = Deployed(node, "NativeRegistry")
+        registry = DeployedContract(node, "NativeRegistry")
         oldest = LiveChain(node).newest() + 1 - HISTORY_RING
         for number, accepted in ((oldest, True), (oldest - 2, False)):
             header = FakeHeader(header_tail(number, 1))
@@ -89,7 +89,7 @@ def test_a_hash_outside_the_window_is_not_known() -> None:
 
 
 def test_a_zero_hash_of_the_history_contract_is_not_known(
-    chain: LiveChain, registry: Deployed
+    chain: LiveChain, registry: DeployedContract
 ) -> None:
     store_hash(chain.node, 5, bytes(32))
     assert registry.refusal(to_accumulate(chain.header(5))) == "BlockNotKnown"
@@ -97,7 +97,7 @@ def test_a_zero_hash_of_the_history_contract_is_not_known(
 
 
 def test_foreign_abandoned_and_future_blocks_are_not_known(
-    chain: LiveChain, registry: Deployed
+    chain: LiveChain, registry: DeployedContract
 ) -> None:
     with local_node("--chain-id", "5") as other:
         LiveChain(other).mine(390, 7)
@@ -114,7 +114,9 @@ def test_foreign_abandoned_and_future_blocks_are_not_known(
     assert [registry.refusal(proof) for proof in proofs] == ["BlockNotKnown"] * 3
 
 
-def test_only_requested_headers_are_accumulated(chain: LiveChain, registry: Deployed) -> None:
+def test_only_requested_headers_are_accumulated(
+    chain: LiveChain, registry: DeployedContract
+) -> None:
     top = chain.newest()
     blocks = [chain.header(number) for number in range(top - 5, top + 1)]
     requested = [top - 5, top - 2]
@@ -123,7 +125,7 @@ def test_only_requested_headers_are_accumulated(chain: LiveChain, registry: Depl
 
 
 def test_headers_lead_from_an_accumulated_block_to_an_earlier_one(
-    chain: LiveChain, registry: Deployed
+    chain: LiveChain, registry: DeployedContract
 ) -> None:
     older, between, anchor = (chain.header(number) for number in (298, 299, 300))
     registry.send(to_accumulate(anchor))
@@ -134,7 +136,9 @@ def test_headers_lead_from_an_accumulated_block_to_an_earlier_one(
     assert accumulated(registry, [older, between]) == [298]
 
 
-def test_every_header_field_is_read_as_in_the_header(chain: LiveChain, registry: Deployed) -> None:
+def test_every_header_field_is_read_as_in_the_header(
+    chain: LiveChain, registry: DeployedContract
+) -> None:
     header = chain.header(chain.newest())
     registry.send(call(HeaderStep(header, fields=frozenset(HeaderField))))
     for field in HeaderField:
@@ -145,7 +149,9 @@ def test_every_header_field_is_read_as_in_the_header(chain: LiveChain, registry:
 
 
 def test_extra_data_of_any_length_is_its_word_or_its_hash(shared_node: LocalNode) -> None:
-    registry = Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [False, False]))
+    registry = DeployedContract(
+        shared_node, "SettableRegistry", encode(["bool", "bool"], [False, False])
+    )
     field = HeaderField.EXTRA_DATA
     for length in (0, 1, 31, 32, 33, 55, 56, 97, 300):
         extra = (bytes(range(1, 251)) + bytes(50))[:length]
@@ -158,7 +164,7 @@ def test_extra_data_of_any_length_is_its_word_or_its_hash(shared_node: LocalNode
 
 
 def test_a_timestamp_is_proven_by_two_consecutive_headers(
-    chain: LiveChain, registry: Deployed
+    chain: LiveChain, registry: DeployedContract
 ) -> None:
     before, after = chain.header(299), chain.header(300)
     assert after.timestamp == before.timestamp + SPACING
@@ -173,7 +179,9 @@ def test_a_timestamp_is_proven_by_two_consecutive_headers(
     assert registry.refusal(call(HeaderStep(after, timestamps=inside))) == "NoParentProvided"
 
 
-def test_hashes_that_the_chain_knows_may_be_omitted(chain: LiveChain, registry: Deployed) -> None:
+def test_hashes_that_the_chain_knows_may_be_omitted(
+    chain: LiveChain, registry: DeployedContract
+) -> None:
     header = chain.header(chain.newest())
     short = call(HeaderStep(header, accumulate=True, parent_known=True, beacon_known=True))
     assert len(to_accumulate(header)) - len(short) == 32 + 33 - 1
@@ -182,7 +190,7 @@ def test_hashes_that_the_chain_knows_may_be_omitted(chain: LiveChain, registry: 
 
 
 def test_an_omitted_beacon_root_is_read_from_the_chain(
-    chain: LiveChain, registry: Deployed
+    chain: LiveChain, registry: DeployedContract
 ) -> None:
     header, beacon = FakeHeader(header_tail(7, 8)), encode_string(BEACON_ROOT)
     field = HeaderField.PARENT_BEACON_BLOCK_ROOT
@@ -202,7 +210,7 @@ def test_an_omitted_beacon_root_is_read_from_the_chain(
 
 
 def test_no_byte_of_a_header_can_be_changed_or_cut_off(
-    chain: LiveChain, registry: Deployed
+    chain: LiveChain, registry: DeployedContract
 ) -> None:
     """The flags are left out: some of them may change."""
     whole = to_accumulate(chain.header(chain.newest() - 20))

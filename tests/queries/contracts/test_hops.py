@@ -8,19 +8,19 @@ from explorer.demo.local_node import LocalNode
 from queries.config.measured_costs import MEASURED
 from queries.contracts.abi import call_data
 from queries.proving.headers import HeaderField
-from queries.proving.packing import HEADERS_OF_A_HOP
+from queries.proving.packing import HEADERS_PER_HOP
 from queries.proving.registry_calls import (
     HISTORY_RING,
     HeaderStep,
     accumulated_section,
+    block_leaf,
     headers_section,
-    leaf_of,
     prove_call,
 )
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.trials import floor_gas
 from tests.queries.contracts.deep_blocks import NEWEST, DeepBlock, chain_of_hops, longest_hop
-from tests.rigs.local_chain import Deployed
+from tests.rigs.local_chain import DeployedContract
 
 pytestmark = pytest.mark.no_database
 
@@ -30,8 +30,8 @@ MONTH = 27  # hops of 8,191 blocks of 12 seconds
 
 
 @pytest.fixture
-def registry(shared_node: LocalNode) -> Deployed:
-    return Deployed(shared_node, "SettableRegistry", bytes(64))
+def registry(shared_node: LocalNode) -> DeployedContract:
+    return DeployedContract(shared_node, "SettableRegistry", bytes(64))
 
 
 @pytest.fixture(params=["the newest", "the longest"])
@@ -43,22 +43,24 @@ def hop(request: pytest.FixtureRequest) -> list[DeepBlock]:
     return chain_of_hops(1, number)
 
 
-def test_a_hop_from_an_accumulated_block(registry: Deployed, hop: list[DeepBlock]) -> None:
+def test_a_hop_from_an_accumulated_block(registry: DeployedContract, hop: list[DeepBlock]) -> None:
     newest, target = hop
     _accumulate(registry, newest)
     gas = registry.send(prove_call([_hop(newest), _arrival(target)]))
     assert gas <= MAX_GAS_FROM_ACCUMULATED
-    assert registry.reads.accumulated(target.header.number) == leaf_of(target.header)
+    assert registry.reads.accumulated(target.header.number) == block_leaf(target.header)
 
 
-def test_a_hop_from_a_known_block_and_its_header(registry: Deployed, hop: list[DeepBlock]) -> None:
+def test_a_hop_from_a_known_block_and_its_header(
+    registry: DeployedContract, hop: list[DeepBlock]
+) -> None:
     newest, target = hop
     registry.send(call_data("setHash(uint256,bytes32)", newest.header.number, newest.header.hash))
     gas = registry.send(prove_call([headers_section([_step(newest)]), _arrival(target)]))
     if newest.header.number == NEWEST:
         assert gas == MEASURED["gas"]["hop"]["gas"]
     assert gas <= MAX_GAS_FROM_KNOWN
-    assert registry.reads.accumulated(target.header.number) == leaf_of(target.header)
+    assert registry.reads.accumulated(target.header.number) == block_leaf(target.header)
 
 
 def test_a_hop_costs_as_much_as_eight_headers(corpus_folder: Path) -> None:
@@ -70,14 +72,14 @@ def test_a_hop_costs_as_much_as_eight_headers(corpus_folder: Path) -> None:
     sizes = [
         floor_gas(headers_section([HeaderStep(header)])) - empty
         for header in headers
-        if header and header.has(HeaderField.EXCESS_BLOB_GAS)
+        if header and header.has_field(HeaderField.EXCESS_BLOB_GAS)
     ]
     assert sizes
     for size in sizes:
-        assert HEADERS_OF_A_HOP <= hop / size < HEADERS_OF_A_HOP + 1
+        assert HEADERS_PER_HOP <= hop / size < HEADERS_PER_HOP + 1
 
 
-def test_hops_reach_a_month_back_in_two_transactions(registry: Deployed) -> None:
+def test_hops_reach_a_month_back_in_two_transactions(registry: DeployedContract) -> None:
     """The second continues from the block that the first accumulated."""
     blocks = chain_of_hops(MONTH)
     _accumulate(registry, blocks[0])
@@ -89,10 +91,10 @@ def test_hops_reach_a_month_back_in_two_transactions(registry: Deployed) -> None
         registry.send(call)
     last = blocks[-1].header
     assert last.number == blocks[0].header.number - MONTH * HISTORY_RING
-    assert registry.reads.accumulated(last.number) == leaf_of(last)
+    assert registry.reads.accumulated(last.number) == block_leaf(last)
 
 
-def _accumulate(registry: Deployed, block: DeepBlock) -> None:
+def _accumulate(registry: DeployedContract, block: DeepBlock) -> None:
     header = block.header
     words = (header.number, header.timestamp, header.hash, header.state_root)
     registry.send(call_data("setAccumulated(uint256,uint256,bytes32,bytes32)", *words))

@@ -10,14 +10,14 @@ from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode
 from queries.proving.accounts import ABSENT_ACCOUNT, AccountProof
-from queries.proving.errors import WitnessMalformed
+from queries.proving.errors import WitnessMalformedError
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witness_reading import WitnessReading, read_witness
-from queries.proving.witnesses import AccountField, AccountRequest, build_witness
+from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated
 from tests.queries.attacks.witness_parts import field_words, word
 from tests.queries.proving.bundle_parts import recorded
-from tests.rigs.local_chain import Deployed
+from tests.rigs.local_chain import DeployedContract
 
 pytestmark = pytest.mark.no_database
 
@@ -28,7 +28,7 @@ ROW = re.compile(r"^\| (\d+)(?: … \d+)? \| (`[^|]+) \|", re.MULTILINE)
 
 
 def balances(proofs: Sequence[AccountProof]) -> bytes:
-    return build_witness([AccountRequest(proof, BALANCE) for proof in proofs])
+    return build_witness([AccountToStore(proof, BALANCE) for proof in proofs])
 
 
 def test_every_recorded_fact_is_read(corpus_folder: Path) -> None:
@@ -38,9 +38,9 @@ def test_every_recorded_fact_is_read(corpus_folder: Path) -> None:
             continue
         witness = balances(block.accounts)
         assert balances(block.accounts[::-1]) == witness
-        reading = read_witness(witness, by_hash=block.accounts[0].address is None)
-        assert (reading.state_root, reading.end) == (block.state_root, len(witness))
-        accounts = {account.name: account for account in reading.accounts}
+        value_if_proven = read_witness(witness, by_hash=block.accounts[0].address is None)
+        assert (value_if_proven.state_root, value_if_proven.end) == (block.state_root, len(witness))
+        accounts = {account.name: account for account in value_if_proven.accounts}
         assert len(accounts) == len(block.accounts)
         for proof in block.accounts:
             account = accounts[proof.address or proof.address_hash]
@@ -69,23 +69,27 @@ def test_the_audit_s_example_witness_matches_its_table(corpus_folder: Path) -> N
 class Subject:
     """A registry that accumulated the block of a mainnet contract with a slot of depth 3."""
 
-    registry: Deployed
+    registry: DeployedContract
     proof: AccountProof
     call: bytes
 
-    def reading(self, call: bytes) -> WitnessReading | None:
+    def value_if_proven(self, call: bytes) -> WitnessReading | None:
         """What our reader accepts under the true root."""
         try:
-            reading = read_witness(call, WITNESS_AT)
-        except WitnessMalformed:
+            value_if_proven = read_witness(call, WITNESS_AT)
+        except WitnessMalformedError:
             return None
-        is_whole = reading.end == len(call)
-        return reading if is_whole and reading.state_root == self.proof.state_root else None
+        is_whole = value_if_proven.end == len(call)
+        return (
+            value_if_proven
+            if is_whole and value_if_proven.state_root == self.proof.state_root
+            else None
+        )
 
-    def assert_only_truth(self, call: bytes, reading: WitnessReading) -> None:
+    def assert_only_truth(self, call: bytes, value_if_proven: WitnessReading) -> None:
         questions: list[bytes] = []
         answers: list[set[int | None]] = []
-        for account in reading.accounts:
+        for account in value_if_proven.accounts:
             exists = account.name == self.proof.address
             state = self.proof.state if exists else ABSENT_ACCOUNT
             for field, content in enumerate(field_words(state)):
@@ -99,16 +103,18 @@ class Subject:
         sent, *read = self.registry.simulate([call, *questions])
         assert sent.success
         for outcome, expected in zip(read, answers, strict=True):
-            assert outcome.reading() in expected
+            assert outcome.value_if_proven() in expected
 
 
 @pytest.fixture(scope="module")
 def subject(shared_node: LocalNode, corpus_folder: Path) -> Subject:
     proof = recorded(corpus_folder, "mainnet_21925176").accounts[0]
     assert proof.slots
-    registry = Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [False, False]))
+    registry = DeployedContract(
+        shared_node, "SettableRegistry", encode(["bool", "bool"], [False, False])
+    )
     registry.send(set_accumulated(proof.state_root))
-    witness = build_witness([AccountRequest(proof, ALL)])
+    witness = build_witness([AccountToStore(proof, ALL)])
     return Subject(registry, proof, prove_call([accumulated_section(NUMBER, TIME, HASH, witness)]))
 
 
@@ -124,11 +130,11 @@ def test_changed_bytes_of_a_real_witness_state_only_the_truth(subject: Subject) 
     accepted = set(subject.registry.taken([call, *changed]))
     assert call in accepted
     for changed_call in (call, *changed):
-        reading = subject.reading(changed_call)
+        value_if_proven = subject.value_if_proven(changed_call)
         if changed_call in accepted or changed_call[:WITNESS_AT] == call[:WITNESS_AT]:
-            assert (reading is not None) == (changed_call in accepted)
-        if reading is not None and changed_call in accepted:
-            subject.assert_only_truth(changed_call, reading)
+            assert (value_if_proven is not None) == (changed_call in accepted)
+        if value_if_proven is not None and changed_call in accepted:
+            subject.assert_only_truth(changed_call, value_if_proven)
 
 
 def test_shortened_or_extended_witnesses_are_refused(subject: Subject) -> None:
@@ -136,7 +142,7 @@ def test_shortened_or_extended_witnesses_are_refused(subject: Subject) -> None:
     shorter = [call[:length] for length in range(5, len(call))]
     longer = [call + bytes((first,)) + bytes(more) for first in range(4) for more in (0, 9)]
     assert subject.registry.taken(shorter + longer) == []
-    assert not any(map(subject.reading, shorter + longer))
+    assert not any(map(subject.value_if_proven, shorter + longer))
 
 
 def test_sections_may_be_repeated_but_not_nested_or_cut(subject: Subject) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from eth_abi.abi import decode, encode
 
-from explorer.demo.local_node import LocalNode, TransactionReverted
+from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from queries.contracts.abi import call_data, selector
 from queries.proving.accounts import AccountState, encode_account, encode_slot_value
 from queries.proving.keccak import EMPTY_CODE_HASH
@@ -27,7 +27,7 @@ from tests.queries.attacks.witness_parts import (
     leaf,
     request,
 )
-from tests.rigs.local_chain import Deployed, undone
+from tests.rigs.local_chain import DeployedContract, reverted_at_end
 from tests.verified import verified_facts
 
 pytestmark = pytest.mark.no_database
@@ -88,13 +88,15 @@ def multicall(*calls: bytes) -> bytes:
 
 
 @pytest.fixture
-def registry(shared_node: LocalNode) -> Deployed:
-    deployed = Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [True, True]))
+def registry(shared_node: LocalNode) -> DeployedContract:
+    deployed = DeployedContract(
+        shared_node, "SettableRegistry", encode(["bool", "bool"], [True, True])
+    )
     deployed.send(set_hash(NUMBER + 1, CHILD.hash))
     return deployed
 
 
-def assert_all_facts(registry: Deployed) -> None:
+def assert_all_facts(registry: DeployedContract) -> None:
     reads = registry.reads
     for name, state in ((EOA_NAME, EOA), (CONTRACT_NAME, CONTRACT)):
         numbers = [number.to_bytes(32, "big") for number in (state.nonce, state.balance)]
@@ -108,7 +110,7 @@ def assert_all_facts(registry: Deployed) -> None:
     assert reads.block_number_at(TIME) == NUMBER
 
 
-def storage_writes(registry: Deployed, calldata: bytes) -> int:
+def storage_writes(registry: DeployedContract, calldata: bytes) -> int:
     """The number of storage writes in the node's trace of a call."""
     trace = registry.node.rpc.ask(
         "debug_traceCall",
@@ -119,7 +121,7 @@ def storage_writes(registry: Deployed, calldata: bytes) -> int:
     return sum(step["op"] == "SSTORE" for step in trace["structLogs"])
 
 
-def test_verify_returns_what_prove_would_store(registry: Deployed) -> None:
+def test_verify_returns_what_prove_would_store(registry: DeployedContract) -> None:
     call = call_data("verify(bytes)", everything()[4:])
     assert storage_writes(registry, call) == 0
     facts = dict(verified_facts(registry.ask(call)))
@@ -131,19 +133,19 @@ def test_verify_returns_what_prove_would_store(registry: Deployed) -> None:
     assert len(facts) == 2 * 4 + 3 + 3 + 1
 
 
-def test_verify_returns_all_facts_or_reverts(registry: Deployed) -> None:
+def test_verify_returns_all_facts_or_reverts(registry: DeployedContract) -> None:
     proof = everything()[4:] + raw_headers(STRANGER.compact(HeaderFlag.WITNESS, TWO))
     assert registry.refusal(call_data("verify(bytes)", proof)) == "BlockNotKnown"
 
 
-def test_a_refused_proof_leaves_no_facts(registry: Deployed) -> None:
+def test_a_refused_proof_leaves_no_facts(registry: DeployedContract) -> None:
     """Its facts are read before the last header turns out to be unknown."""
-    with pytest.raises(TransactionReverted):
+    with pytest.raises(TransactionRevertedError):
         registry.send(prove_call([raw_headers(STRANGER.compact(HeaderFlag.WITNESS, TWO))]))
     assert registry.reads.account_field(EOA_NAME[:20], NUMBER, 0) is None
 
 
-def test_repeating_a_proof_succeeds_and_writes_nothing(registry: Deployed) -> None:
+def test_repeating_a_proof_succeeds_and_writes_nothing(registry: DeployedContract) -> None:
     """Every fact has one event."""
     assert storage_writes(registry, everything()) > 10
     logs = registry.node.send(registry.address, everything()).logs
@@ -165,7 +167,7 @@ def test_repeating_a_proof_succeeds_and_writes_nothing(registry: Deployed) -> No
     assert_all_facts(registry)
 
 
-def test_events_match_what_can_be_read(registry: Deployed) -> None:
+def test_events_match_what_can_be_read(registry: DeployedContract) -> None:
     """Account events name the fields, the others have the words."""
     logs: Any = registry.node.send(registry.address, everything(contract_witness(1))).logs
     account = CONTRACT_NAME[:20]
@@ -191,7 +193,7 @@ def test_events_match_what_can_be_read(registry: Deployed) -> None:
     ]
 
 
-def test_multicall_returns_the_results(registry: Deployed) -> None:
+def test_multicall_returns_the_results(registry: DeployedContract) -> None:
     reads = [
         call_data("accountField(address,uint256,uint8)", CONTRACT_NAME[:20], NUMBER, 1),
         call_data("tryAccountField(address,uint256,uint8)", ABSENT_NAME[:20], NUMBER, 1),
@@ -207,7 +209,7 @@ def test_multicall_returns_the_results(registry: Deployed) -> None:
     assert results[4] == registry.ask(reads[2])
 
 
-def test_a_proof_of_slots_alone_emits_one_event(registry: Deployed) -> None:
+def test_a_proof_of_slots_alone_emits_one_event(registry: DeployedContract) -> None:
     """Only if one is new; also of an absent account."""
     absent = encode_witness(
         [request(ABSENT_NAME, 0, [SLOT])], chain(1, EMPTY_NODE, chain_branch(STATE.branch(), 4))
@@ -223,7 +225,7 @@ def test_a_proof_of_slots_alone_emits_one_event(registry: Deployed) -> None:
 
 
 @pytest.mark.parametrize("shape", ["the same", "another shape", "accumulated first"])
-def test_a_front_run_proof_does_not_fail(registry: Deployed, shape: str) -> None:
+def test_a_front_run_proof_does_not_fail(registry: DeployedContract, shape: str) -> None:
     """It stores only what the other proof left out."""
     stranger = registry.node.rpc.ask("eth_accounts")[5]
     calls = {
@@ -242,26 +244,26 @@ def test_a_front_run_proof_does_not_fail(registry: Deployed, shape: str) -> None
     assert_all_facts(registry)
 
 
-def test_sections_and_calls_share_a_transaction(registry: Deployed) -> None:
+def test_sections_and_calls_share_a_transaction(registry: DeployedContract) -> None:
     sections = prove_call([accumulated(ONE), everything()[4:], accumulated(TWO)])
     repeated = prove_call([accumulated(TWO)])
     nested = multicall(everything(ONE), multicall(repeated, everything()), repeated)
     for calls in ([everything(ONE), sections], [nested]):
-        with undone(registry.node):
+        with reverted_at_end(registry.node):
             for call in calls:
                 registry.send(call)
             assert_all_facts(registry)
 
 
-def test_multicall_applies_all_calls_or_none(registry: Deployed) -> None:
+def test_multicall_applies_all_calls_or_none(registry: DeployedContract) -> None:
     invalid = prove_call([accumulated_section(NUMBER, TIME + 1, PARENT.hash, TWO)])
     assert registry.refusal(multicall(everything(), invalid)) == "BlockNotAccumulated"
-    with pytest.raises(TransactionReverted):
+    with pytest.raises(TransactionRevertedError):
         registry.send(multicall(everything(), invalid))
     assert registry.reads.block_number_at(TIME) is None
 
 
-def test_reading_an_unproven_fact_reverts_with_its_error(registry: Deployed) -> None:
+def test_reading_an_unproven_fact_reverts_with_its_error(registry: DeployedContract) -> None:
     account = EOA_NAME[:20]
     for signature, error, *arguments in (
         ("accountField(address,uint256,uint8)", "AccountFieldNotProven", account, NUMBER, 1),
@@ -275,7 +277,7 @@ def test_reading_an_unproven_fact_reverts_with_its_error(registry: Deployed) -> 
         ("headerField(uint256,uint8)", "HeaderFieldNotProven", NUMBER, NUMBER_FIELD),
         ("blockNumberAt(uint256)", "TimestampNotProven", TIME),
     ):
-        with pytest.raises(TransactionReverted) as refusal:
+        with pytest.raises(TransactionRevertedError) as refusal:
             registry.ask(call_data(signature, *arguments))
         error_selector = selector(f"{error}({signature.partition('(')[2]}")
         assert refusal.value.data == error_selector + call_data(signature, *arguments)[4:]

@@ -7,11 +7,11 @@ from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
-from tests.builds import contract_of_tests
+from tests.builds import contract_for_tests
 from tests.queries.attacks.attestations import SOURCE_CHAIN
 from tests.queries.attacks.registry_attacks import deploy_attested, deploy_router
 from tests.queries.sequences.chains import ALL_FIELDS, CONTRACT, NO_SIGNER, SLOTS, TRUE
-from tests.rigs.local_chain import Deployed
+from tests.rigs.local_chain import DeployedContract
 
 pytestmark = pytest.mark.no_database
 
@@ -22,9 +22,11 @@ NO, YES = bytes(32), (1).to_bytes(32, "big")
 
 
 @pytest.fixture(scope="module")
-def registry(shared_node: LocalNode) -> Deployed:
+def registry(shared_node: LocalNode) -> DeployedContract:
     """A registry with every kind of fact of one block."""
-    registry = Deployed(shared_node, "SettableRegistry", encode(["bool", "bool"], [False, False]))
+    registry = DeployedContract(
+        shared_node, "SettableRegistry", encode(["bool", "bool"], [False, False])
+    )
     registry.send(call_data("setHash(uint256,bytes32)", CHILD.number, CHILD.header.hash))
     witness = BLOCK.witness({CONTRACT: SLOTS[:2], NO_SIGNER: []}, ALL_FIELDS)
     steps = [
@@ -36,9 +38,9 @@ def registry(shared_node: LocalNode) -> Deployed:
 
 
 @pytest.fixture(scope="module")
-def router(shared_node: LocalNode, registry: Deployed) -> Deployed:
-    def deploy(name: str, arguments: bytes) -> Deployed:
-        return Deployed(shared_node, name, arguments)
+def router(shared_node: LocalNode, registry: DeployedContract) -> DeployedContract:
+    def deploy(name: str, arguments: bytes) -> DeployedContract:
+        return DeployedContract(shared_node, name, arguments)
 
     attested = deploy_attested(deploy, [f"0x{1:040x}"], 1)
     return deploy_router(deploy, {CHAIN: registry.address, SOURCE_CHAIN: attested.address})
@@ -73,7 +75,7 @@ def both_orders(
     ]
 
 
-def test_every_function_reads_the_chain_s_registry(router: Deployed) -> None:
+def test_every_function_reads_the_chain_s_registry(router: DeployedContract) -> None:
     for name, types, arguments, value in readings():
         plain, safe = f"{name}(uint256,{types})", f"{name}Safe(uint256,{types})"
         assert router.ask(call_data(plain, CHAIN, *arguments)) == value, plain
@@ -86,9 +88,9 @@ def test_every_function_reads_the_chain_s_registry(router: Deployed) -> None:
 
 @pytest.mark.parametrize("order", ["BlockFirst", "AccountFirst"])
 def test_a_consumer_of_either_order_reads_unchanged(
-    router: Deployed, shared_node: LocalNode, order: str
+    router: DeployedContract, shared_node: LocalNode, order: str
 ) -> None:
-    strategy = shared_node.deploy(contract_of_tests(f"{order}Strategy"))
+    strategy = shared_node.deploy(contract_for_tests(f"{order}Strategy"))
     signature = "power(address,uint256,uint256,address,bytes32)"
     call = call_data(signature, router.address, CHAIN, TIME, CONTRACT, SLOTS[1])
     _, balance, root, _ = BLOCK.words(CONTRACT)
@@ -97,7 +99,9 @@ def test_a_consumer_of_either_order_reads_unchanged(
     assert shared_node.call(strategy, call) == balance + slot + last
 
 
-def test_the_router_lists_its_registries(router: Deployed, registry: Deployed) -> None:
+def test_the_router_lists_its_registries(
+    router: DeployedContract, registry: DeployedContract
+) -> None:
     (chains,) = decode(["uint256[]"], router.ask(call_data("chainIds()")))
     assert chains == (CHAIN, SOURCE_CHAIN)
     address = router.ask(call_data("registryOf(uint256)", CHAIN))

@@ -4,7 +4,7 @@ from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
-from tests.builds import contract_of_tests
+from tests.builds import contract_for_tests
 
 MAGIC = bytes.fromhex("1626ba7e") + bytes(28)
 WRAPPER_END = 16 * bytes.fromhex("6492")
@@ -13,7 +13,7 @@ WRAPPER_END = 16 * bytes.fromhex("6492")
 def deploy_wallet(
     node: LocalNode, name: str, types: tuple[str, ...] = (), *arguments: object
 ) -> str:
-    return node.deploy(contract_of_tests(name), encode(types, arguments))
+    return node.deploy(contract_for_tests(name), encode(types, arguments))
 
 
 def same_answer(node: LocalNode, answer: bytes, *, reverts: bool = False) -> str:

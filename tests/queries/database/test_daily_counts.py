@@ -9,13 +9,13 @@ from queries.models import DailyCount, Query, SentTransaction
 from queries.statuses import StepName
 from queries.transactions.destination_reorgs import reopen
 from queries.transactions.receipts import note_final
-from queries.transactions.shares import settle_costs
+from queries.transactions.shares import charge_batches
 from queries.transitions import Failure
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
 from tests.queries.api.worked_batches import run_steps, send_transaction
 
 FAILURE = Failure("out_of_reach", "Too far.", StepName.BLOCKHASH_AVAILABLE, retryable=False)
-ROUTE_FACTS = daily_counts.of_route(SEPOLIA, SEPOLIA)
+ROUTE_FACTS = daily_counts.route_facts_key(SEPOLIA, SEPOLIA)
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 
 
@@ -39,7 +39,7 @@ def _finish(keys: list[int]) -> None:
 
 def _counts() -> dict[str, int]:
     """All counts except durations, summed over days because a test may run at midnight."""
-    rows = DailyCount.objects.exclude(what=daily_counts.TOOK)
+    rows = DailyCount.objects.exclude(what=daily_counts.DONE_SECONDS)
     return dict(rows.values_list("what").annotate(Sum("amount")))
 
 
@@ -68,13 +68,13 @@ def test_gas_is_counted_once_when_a_transaction_is_final() -> None:
     batch_id = _submitted()
     run_steps(batch_id, StepName.INITIAL_STATE)
     row = send_transaction(batch_id)
-    settle_costs(row, free=True)
+    charge_batches(row, free=True)
     reopen(row)
     note_final(row)
     assert _counts() == {}
     row = SentTransaction.objects.get()
     row.mined_block, row.gas_used = 6_000_000, 170_480
-    settle_costs(row, free=True)
+    charge_batches(row, free=True)
     for _ in range(2):
         note_final(row)
     assert _counts() == {"gas": 170_480}

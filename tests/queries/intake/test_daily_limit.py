@@ -38,7 +38,7 @@ def test_a_batch_larger_than_the_daily_limit_is_refused(settings: LazySettings) 
     settings.FACTS_PER_DAY = 2
     refused = _three_facts(make_key())
     error = refused.json()
-    assert (refused.status_code, error["code"]) == (400, "more_facts_than_a_day")
+    assert (refused.status_code, error["code"]) == (400, "batch_exceeds_daily_limit")
     assert (error["retryable"], error["path"]) == (False, "data")
     assert "Retry-After" not in refused
     assert error["error"] == (

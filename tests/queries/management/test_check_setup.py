@@ -12,18 +12,24 @@ from django.conf import LazySettings
 from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.registry import HASH_HISTORY, slot_of_accumulated
-from queries.config.registries import FACTORY, Registry, RegistryKind, address_of, deployment
+from queries.chain.registry import HASH_HISTORY, accumulated_slot
+from queries.config.registries import (
+    FACTORY,
+    Registry,
+    RegistryKind,
+    deployment_calldata,
+    registry_address,
+)
 from queries.config.routes import read_routes
 from queries.contracts.abi import call_data, load_artifact
 from tests.commands import Manage
 from tests.queries.attacks.attestations import SIGNERS
-from tests.queries.attacks.registry_attacks import L1_BLOCK, move_on, put_predeploy
+from tests.queries.attacks.registry_attacks import L1_BLOCK, put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup
-from tests.rigs.forged_code import planting
-from tests.rigs.local_chain import Deployed, undone
-from tests.rigs.relay import Asked, refusal, relay
+from tests.rigs.forged_code import code_that_stores
+from tests.rigs.local_chain import DeployedContract, reverted_at_end
+from tests.rigs.relay import RequestLog, refusal, relay
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
@@ -68,9 +74,9 @@ def two_chains(setup: LocalSetup, node: LocalNode, source: LocalNode) -> LocalSe
 
 def deploy_by_factory(node: LocalNode, kind: RegistryKind, source: int, **arguments: Any) -> str:
     registry = Registry(kind, source, CHAIN_ID, **arguments)
-    address = address_of(registry)
+    address = registry_address(registry)
     if node.rpc.ask("eth_getCode", address, "latest") == "0x":
-        node.send(FACTORY, deployment(registry))
+        node.send(FACTORY, deployment_calldata(registry))
     return address
 
 
@@ -110,8 +116,8 @@ def test_a_correct_setup_is_ok(
     two_chains: LocalSetup, node: LocalNode, source: LocalNode, native: str
 ) -> None:
     optimism = deploy_by_factory(node, RegistryKind.OPTIMISM, SOURCE)
-    with undone(node):
-        move_on(node, 7, LiveChain(source).header(7).hash)
+    with reverted_at_end(node):
+        set_l1_block(node, 7, LiveChain(source).header(7).hash)
         two_chains.add_registry("native", CHAIN_ID, CHAIN_ID, native)
         two_chains.add_registry("optimism", SOURCE, CHAIN_ID, optimism)
         printed = two_chains.run("check_setup")
@@ -151,10 +157,10 @@ def test_an_attested_registrys_signers_are_shown(two_chains: LocalSetup, node: L
 
 def deploy_games(node: LocalNode, chain: int) -> str:
     """Deploy an AnchorStateRegistry with a valid game about this chain."""
-    anchors = Deployed(node, "DisputeGamesStandIn")
+    anchors = DeployedContract(node, "DisputeGamesStandIn")
     anchors.send(call_data("propose(bytes32,uint256)", bytes(32), chain))
     game = anchors.ask(call_data("games(uint256)", 0))[12:]
-    anchors.send(call_data("settle(address,bool)", game, True))  # noqa: FBT003
+    anchors.send(call_data("settle(address,bool)", game, True))
     return str(to_checksum_address(anchors.address))
 
 
@@ -226,11 +232,11 @@ def test_a_registry_whose_constructor_stored_a_fact_is_unverifiable(
     setup: LocalSetup, node: LocalNode
 ) -> None:
     """Its runtime code is genuine, and its constructor accumulated a block that never existed."""
-    genuine = Deployed(node, "NativeRegistry").address
+    genuine = DeployedContract(node, "NativeRegistry").address
     runtime = bytes.fromhex(node.rpc.ask("eth_getCode", genuine, "latest")[2:])
     planted = b"\x66" * 32
-    code = planting({slot_of_accumulated(7): planted}, runtime)
-    forged = Deployed(node, "NativeRegistry", bytecode=code)
+    code = code_that_stores({accumulated_slot(7): planted}, runtime)
+    forged = DeployedContract(node, "NativeRegistry", bytecode=code)
     assert forged.reads.accumulated(7) == planted
     address = str(to_checksum_address(forged.address))
     line = failed_check(native_setup(setup, address, node.url))
@@ -247,7 +253,7 @@ def test_other_signers_than_the_registrys_are_reported(
     assert "It was made with other arguments (source = 900, signers = [" in failure
     assert "threshold = 2, valid_until = 2028-01-01T00:00:00Z). The registry of your" in failure
     (registry,) = read_routes(two_chains.file).registries.values()
-    expected = address_of(registry)
+    expected = registry_address(registry)
     assert expected != registry.address
     assert failure.endswith(f"arguments is at {expected}: leave `address` out, or deploy it.")
 
@@ -345,7 +351,7 @@ def test_the_provable_blocks_of_a_pruning_node_are_reported(
 
     All blocks have the same state, because Anvil is slow to keep so many.
     """
-    calls = Asked()
+    calls = RequestLog()
     with local_node("--prune-history") as node:
         node.rpc.ask("anvil_setCode", HASH_HISTORY, "0x")
         address = deploy_by_factory(node, RegistryKind.NATIVE, CHAIN_ID)
@@ -452,7 +458,7 @@ def test_an_address_without_a_contract_is_reported(setup: LocalSetup, node: Loca
 def test_a_lowered_horizon_is_reported(setup: LocalSetup, node: LocalNode, native: str) -> None:
     native_setup(setup, native, node.url)
     assert "takes headers until 2100-01-01T00:00:00Z" in setup.run("check_setup")
-    with undone(node):
+    with reverted_at_end(node):
         lowered = f"0x{1_900_000_000:064x}"
         node.rpc.ask("anvil_setStorageAt", native, f"0x{STATE_HORIZON:064x}", lowered)
         line = failed_check(setup)
@@ -471,7 +477,7 @@ def test_code_of_another_version_is_reported(
     else:
         code = bytearray(load_artifact(other).deployed_bytecode)
     address = "0x" + "65" * 20
-    with undone(node):
+    with reverted_at_end(node):
         node.rpc.ask("anvil_setCode", address, f"0x{code.hex()}")
         line = failed_check(native_setup(setup, address, node.url))
     assert "is not this version's native registry" in line
@@ -481,12 +487,12 @@ def test_code_of_another_version_is_reported(
 def test_another_l1_is_reported(two_chains: LocalSetup, node: LocalNode, case: str) -> None:
     address = deploy_by_factory(node, RegistryKind.OPTIMISM, SOURCE)
     two_chains.add_registry("optimism", SOURCE, CHAIN_ID, address)
-    with undone(node):
+    with reverted_at_end(node):
         if case == "no predeploy":
             node.rpc.ask("anvil_setCode", L1_BLOCK, "0x")
             node.rpc.ask("evm_mine")
         else:
-            move_on(node, 7 if case == "another hash" else 700, b"\xab" * 32)
+            set_l1_block(node, 7 if case == "another hash" else 700, b"\xab" * 32)
         line = failed_check(two_chains)
     told = "it is not an OP-stack chain" if case == "no predeploy" else "than Elsewhere, or further"
     assert told in line
@@ -509,19 +515,19 @@ def test_the_signers_pending_transactions_are_counted(
 ) -> None:
     """With one pending, a backup must not be restored, nor the signer's key be changed."""
     native_setup(setup, native, node.url)
-    with undone(node):
-        node.rpc.ask("evm_setAutomine", False)  # noqa: FBT003  (JSON)
+    with reverted_at_end(node):
+        node.rpc.ask("evm_setAutomine", False)
         for _ in range(2):
             node.rpc.ask("eth_sendTransaction", {"from": ADDRESS, "to": ADDRESS})
         assert re.search(
             "signer on Local .* gwei; 2 transactions pending\n", setup.run("check_setup")
         )
         node.rpc.ask("evm_mine")
-        node.rpc.ask("evm_setAutomine", True)  # noqa: FBT003
+        node.rpc.ask("evm_setAutomine", True)
         assert "pending" not in setup.run("check_setup")
 
 
-@pytest.mark.parametrize("option", ["most_a_day = 1", "free = true", ""])
+@pytest.mark.parametrize("option", ["daily_budget = 1", "free = true", ""])
 def test_a_chain_without_a_daily_budget_gets_a_hint(
     setup: LocalSetup, node: LocalNode, native: str, option: str
 ) -> None:
@@ -529,7 +535,7 @@ def test_a_chain_without_a_daily_budget_gets_a_hint(
     assert failed_checks(printed) == []
     hints = [line for line in printed.splitlines() if line.startswith("hint ")]
     assert [
-        hint.endswith("Set `most_a_day` in ROUTES_FILE if its gas costs money.") for hint in hints
+        hint.endswith("Set `daily_budget` in ROUTES_FILE if its gas costs money.") for hint in hints
     ] == ([] if option else [True])
 
 

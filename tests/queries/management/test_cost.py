@@ -9,7 +9,7 @@ from django.conf import LazySettings
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.sender import GAS_PRICE_ORACLE
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
-from tests.rigs.local_chain import undone
+from tests.rigs.local_chain import reverted_at_end
 
 pytestmark = pytest.mark.no_database
 
@@ -29,7 +29,7 @@ def node() -> Iterator[LocalNode]:
 def setup(settings: LazySettings, tmp_path: Path, node: LocalNode) -> LocalSetup:
     local_setup = LocalSetup(settings, tmp_path)
     local_setup.sign_with("")
-    local_setup.add_chain(CHAIN_ID, "Local", [node.url], "most_a_day = 0.05")
+    local_setup.add_chain(CHAIN_ID, "Local", [node.url], "daily_budget = 0.05")
     local_setup.add_chain(SOURCE, "Elsewhere", ["http://127.0.0.1:1"])
     return local_setup
 
@@ -46,16 +46,16 @@ def test_single_and_bundled_facts_at_a_given_gas_price(setup: LocalSetup) -> Non
     assert "Deploying the registry, once: 4,0" in printed
     assert row(printed, "one balance alone") == ["170,480", "0.0003410", "0.3410", "10.23"]
     assert row(printed, "100 of a block, each") == ["87,854", "0.0001757", "0.1757", "5.271"]
-    assert "`most_a_day`, 0.05 ETH, pays for 146 facts alone, or 284 a hundred at a time." in (
+    assert "`daily_budget`, 0.05 ETH, pays for 146 facts alone, or 284 a hundred at a time." in (
         printed
     )
     assert "  265,000 to each node in 30 days without facts, plus\n  123 for one" in printed
 
 
 def test_the_default_gas_price_is_the_next_blocks(setup: LocalSetup, node: LocalNode) -> None:
-    """Also above `dearest_gas_gwei`, which limits provers."""
+    """Also above `max_gas_price_gwei`, which limits provers."""
     setup.add_registry("native", CHAIN_ID, CHAIN_ID)
-    with undone(node):
+    with reverted_at_end(node):
         node.rpc.ask("anvil_setNextBlockBaseFeePerGas", hex(400 * 10**9))
         node.rpc.ask("evm_mine")
         printed = setup.run("cost")
@@ -65,7 +65,7 @@ def test_the_default_gas_price_is_the_next_blocks(setup: LocalSetup, node: Local
 
 def test_an_op_stack_chains_l1_data_fee_is_included(setup: LocalSetup, node: LocalNode) -> None:
     setup.add_registry("optimism", SOURCE, CHAIN_ID)
-    with undone(node):
+    with reverted_at_end(node):
         before = setup.run("cost", "--gas-price-gwei", "0.001")
         node.rpc.ask("anvil_setCode", GAS_PRICE_ORACLE, ORACLE)
         node.rpc.ask("evm_mine")

@@ -10,15 +10,15 @@ import pytest
 from django.conf import LazySettings
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.registry_checks import is_as_built
-from queries.config.registries import FACTORY, Registry, RegistryKind, address_of
+from queries.chain.registry_checks import has_built_code
+from queries.config.registries import FACTORY, Registry, RegistryKind, registry_address
 from queries.config.routes import read_routes
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.registry_calls import HORIZON
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, LocalSetup
-from tests.rigs.local_chain import undone
+from tests.rigs.local_chain import reverted_at_end
 from tests.rigs.relay import relay
 
 pytestmark = pytest.mark.no_database
@@ -45,7 +45,7 @@ def setup(settings: LazySettings, tmp_path: Path, node: LocalNode) -> Iterator[L
     local_setup = LocalSetup(settings, tmp_path)
     local_setup.add_chain(CHAIN_ID, "Local", [node.url])
     local_setup.add_chain(SOURCE, "Elsewhere", ["http://127.0.0.1:1"])
-    with undone(node):
+    with reverted_at_end(node):
         yield local_setup
 
 
@@ -61,7 +61,7 @@ def add_deployed(setup: LocalSetup, printed: str) -> str:
 
 
 def has_genuine_code(node: LocalNode, kind: RegistryKind, address: str) -> bool:
-    return is_as_built(kind, bytes.fromhex(node.rpc.ask("eth_getCode", address, "latest")[2:]))
+    return has_built_code(kind, bytes.fromhex(node.rpc.ask("eth_getCode", address, "latest")[2:]))
 
 
 def test_a_native_registry_is_deployed(setup: LocalSetup, node: LocalNode) -> None:
@@ -103,7 +103,7 @@ def test_a_signer_may_be_a_delegated_account_but_not_a_contract(
     """Only a key can sign."""
     options = (*ATTESTED, "--signers", TWO_SIGNERS, "--threshold", "2")
     contract = TWO_SIGNERS.partition(",")[0]
-    with undone(node):
+    with reverted_at_end(node):
         node.rpc.ask("anvil_setCode", contract, "0x600160015260206000f3")
         printed = setup.run("deploy_registry", *options)
         assert f"FAILED: The signer {contract} is a contract on Local" in printed
@@ -164,8 +164,8 @@ def test_every_constructor_argument_changes_the_address() -> None:
         replace(output, source=SOURCE + 1),
         replace(output, anchor_state_registry=signers[1]),
     ]
-    assert len(set(map(address_of, registries))) == len(registries)
-    assert address_of(replace(attested, signers=signers[::-1])) == address_of(attested)
+    assert len(set(map(registry_address, registries))) == len(registries)
+    assert registry_address(replace(attested, signers=signers[::-1])) == registry_address(attested)
 
 
 def test_a_chain_without_the_genuine_factory_is_reported(
@@ -200,8 +200,8 @@ def test_all_registries_of_the_routes_file_are_deployed(setup: LocalSetup, node:
     assert "Deployed in block" in progress
     native, optimism = (Registry(RegistryKind(kind), 1, 1) for kind in ("native", "optimism"))
     assert "The registry of Elsewhere's facts on Local: its address in this version is " in progress
-    assert f" {address_of(optimism)}, but ROUTES_FILE names {GAMES}." in progress
-    assert has_genuine_code(node, RegistryKind.NATIVE, address_of(native))
+    assert f" {registry_address(optimism)}, but ROUTES_FILE names {GAMES}." in progress
+    assert has_genuine_code(node, RegistryKind.NATIVE, registry_address(native))
 
 
 def test_the_cost_is_shown_before_anything_is_sent(setup: LocalSetup) -> None:
@@ -227,7 +227,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
         setup.add_chain(CHAIN_ID, "Local", [url], "gas_cap = 30000000", "finality = 0")
         address = add_deployed(setup, setup.run("deploy_registry", *NATIVE))
         assert has_genuine_code(node, RegistryKind.NATIVE, address)
-        newest = node.rpc.ask("eth_getBlockByNumber", "latest", True)  # noqa: FBT003
+        newest = node.rpc.ask("eth_getBlockByNumber", "latest", True)
         assert int(newest["transactions"][0]["gas"], 16) > 2**24
 
 
@@ -304,7 +304,7 @@ def test_a_router_has_all_registries_of_its_destination(setup: LocalSetup, node:
         "deploy_registry", *ATTESTED, "--signers", TWO_SIGNERS, "--threshold", "1"
     )[1]
     setup.add(lines)
-    native = address_of(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
+    native = registry_address(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
     setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
     assert f"FAILED: There is no contract at {native}, the registry" in setup.run(*command)
     setup.run("deploy_registry")

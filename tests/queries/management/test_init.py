@@ -19,7 +19,7 @@ from queries.config.routes import Routes, read_routes
 from queries.contracts.abi import load_artifact
 from tests.commands import clean_environment
 from tests.queries.attacks.attestations import SIGNERS
-from tests.queries.attacks.registry_attacks import move_on, put_predeploy
+from tests.queries.attacks.registry_attacks import put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, KEY, LocalSetup
 
@@ -64,7 +64,7 @@ def test_every_pair_of_networks_gets_its_kind_of_registry(
     default = RegistryKind.NATIVE if source == destination else RegistryKind.ATTESTED
     assert registry.kind is KINDS.get((source, destination), default)
     assert proves_its_code(registry)
-    assert routes.chains[registry.destination].most_a_day
+    assert routes.chains[registry.destination].daily_budget
     assert all(chain.explorer for chain in routes.chains.values())
 
 
@@ -208,7 +208,7 @@ def chains() -> Iterator[dict[str, LocalNode]]:
         nodes["sepolia"].rpc.ask("anvil_setCode", GAMES, f"0x{games.hex()}")
         nodes["sepolia"].rpc.ask("evm_mine")
         for name in ("base-sepolia", "optimism-sepolia"):
-            move_on(nodes[name], 7, LiveChain(nodes["sepolia"]).header(7).hash)
+            set_l1_block(nodes[name], 7, LiveChain(nodes["sepolia"]).header(7).hash)
         yield nodes
 
 

@@ -19,7 +19,7 @@ from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookAttem
 from queries.prover.worker import work_once
 from queries.proving.witnesses import AccountField
 from queries.transactions.destination_reorgs import check_final
-from tests.queries.prover.bundles import whole_proof
+from tests.queries.prover.bundles import checked_proof
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, deliver_all
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -89,7 +89,7 @@ def test_old_batches_are_deleted_with_rows_that_only_they_needed(service: Servic
     finalize(service)
     assert "delete 2 batches with 2 queries" in prune("--dry-run")  # one has a webhook
     deliver_all(service)
-    WebhookDelivery.objects.update(look_again=None)  # given up
+    WebhookDelivery.objects.update(due_at=None)  # given up
     before = counts()
     assert "delete 3 batches with 3 queries" in prune("--dry-run")
     assert counts() == before
@@ -100,7 +100,7 @@ def test_old_batches_are_deleted_with_rows_that_only_they_needed(service: Servic
     assert not WebhookAttempt.objects.exists()
     assert not any(exists(service, batch) for batch in (first, old, last))
     assert SentTransaction.objects.filter(pk=highest.pk).exists()
-    assert whole_proof(service, new).blocks
+    assert checked_proof(service, new).blocks
     for number in (block - 2, block - 1, block):
         word = service.reads.account_field(bytes.fromhex(HOLDER[2:]), number, BALANCE)
         assert word
@@ -138,7 +138,7 @@ def test_an_account_is_deleted_once_none_of_its_rows_can_change(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     block, owner = service.head() - 2, Account.objects.get()
-    stranger, _ = Account.objects.of_wallet(Wallet(Key.create().address))
+    stranger, _ = Account.objects.get_or_create_for_wallet(Wallet(Key.create().address))
     other = replace(service, key=manage.reveal(manage.add_key(stranger, "Other")) or "")
     webhook = {"url": "https://receiver.example/", "headers": {"X-Secret": "hunter2"}}
     prove(service, block, webhook=webhook)
@@ -158,6 +158,6 @@ def test_an_account_is_deleted_once_none_of_its_rows_can_change(
     assert run("forget", owner.owner_name, "--yes") == f"{owner} is deleted.\n"
     assert list(Account.objects.all()) == [stranger]
     assert ApiKey.objects.get().owner == stranger
-    assert whole_proof(other, kept).blocks
+    assert checked_proof(other, kept).blocks
     with pytest.raises(CommandError, match=f"There is no account of {owner}"):
         run("forget", owner.owner_name, "--yes")

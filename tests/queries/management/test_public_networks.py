@@ -15,9 +15,9 @@ from eth_account import Account
 
 from explorer.demo.local_node import LocalNode, local_node
 from tests.commands import clean_environment, free_port
-from tests.queries.attacks.registry_attacks import move_on, put_predeploy
+from tests.queries.attacks.registry_attacks import put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
-from tests.rigs.service import until
+from tests.rigs.service import wait_until
 
 pytestmark = pytest.mark.no_database
 
@@ -131,7 +131,7 @@ def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path:
         try:
             assert running.stdout
             assert any("Proving on 1 route" in line for line in running.stdout)
-            until(reader.can_open_guide, what="the server answers this machine")
+            wait_until(reader.can_open_guide, what="the server answers this machine")
         finally:
             os.killpg(running.pid, signal.SIGTERM)
             running.communicate(timeout=60)
@@ -140,7 +140,7 @@ def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path:
 def test_ethereum_proven_to_base(blocks: list[str], repository: Path, tmp_path: Path) -> None:
     prepare, _, deploy, check, _, init = blocks
     with chain(1) as ethereum, chain(8453) as base:
-        move_on(base, 7, LiveChain(ethereum).header(7).hash)
+        set_l1_block(base, 7, LiveChain(ethereum).header(7).hash)
         base.rpc.ask("anvil_mine", hex(40))
         reader = GuideReader(
             tmp_path,

@@ -12,15 +12,15 @@ from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.attestations.records import attest_call, take
-from queries.chain.registry import slot_of_accumulated
+from queries.attestations.records import attest_call, store_attestation
+from queries.chain.registry import accumulated_slot
 from queries.contracts.abi import load_artifact
-from queries.proving.attestations import Attested
+from queries.proving.attestations import BlockAttestation
 from queries.proving.witnesses import AccountField
 from tests.queries.prover.bundles import proof_file
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service
-from tests.queries.prover.two_chains import SIGNERS, SOURCE, TwoChains, two_chains, word_of
-from tests.rigs.forged_code import planting
+from tests.queries.prover.two_chains import SIGNERS, SOURCE, TwoChains, sign_attestation, two_chains
+from tests.rigs.forged_code import code_that_stores
 from tests.rigs.local_chain import HORIZON_WORD
 from tests.rigs.registry_reads import RegistryReads
 
@@ -72,7 +72,7 @@ def _is_proven(chains: TwoChains, registry: str, block: int) -> bool:
 
 
 def _attest(chains: TwoChains, registry: str, block: int) -> None:
-    attestation = Attested(
+    attestation = BlockAttestation(
         SOURCE, CHAIN_ID, bytes.fromhex(registry[2:]), block, chains.hash_of(block)
     )
     signatures = [signer.sign_digest(attestation.digest) for signer in SIGNERS[:2]]
@@ -85,7 +85,7 @@ def test_an_attested_registry_needs_its_signers_and_a_source_node(
     block = chains.final_block()
     with chains.serving_attested() as service:
         for signer in SIGNERS[:2]:
-            take(service.routes, word_of(service, chains, signer, block))
+            store_attestation(service.routes, sign_attestation(service, chains, signer, block))
         file = _save_proof(service, block, tmp_path)
     registry = chains.attested_registry().address
     target = ("--node", chains.destination.url, "--registry", registry)
@@ -109,13 +109,13 @@ def test_an_l2_records_a_newer_hash_and_hops_to_the_block(
 ) -> None:
     block = chains.final_block()
     with chains.serving_optimism() as service:
-        chains.tell_the_l2(block)
+        chains.set_l1_block(block)
         file = _save_proof(service, block, tmp_path)
     registry = chains.deploy("OptimismRegistry")
     target = ("--node", chains.destination.url, "--registry", registry)
     for _ in range(50):
         last = chains.final_block()
-    chains.tell_the_l2(last)
+    chains.set_l1_block(last)
     with pytest.raises(CommandError, match=r"A newer one may be known: name a node of chain"):
         _publish(file, *target)
     (url_file := tmp_path / "node").write_text(chains.source.url)
@@ -161,7 +161,7 @@ def test_wrong_nodes_registries_and_files_are_refused(
     assert "has 0 ETH on chain 31337; the transaction may cost 0." in sentence
     # The code is genuine; only the address reveals that its constructor stored a block.
     genuine = load_artifact("NativeRegistry").deployed_bytecode
-    forged = node.deploy(planting({slot_of_accumulated(7): b"\x66" * 32}, genuine))
+    forged = node.deploy(code_that_stores({accumulated_slot(7): b"\x66" * 32}, genuine))
     with pytest.raises(CommandError, match=f"{to_checksum_address(forged)} is unverifiable"):
         call_command("publish_proof", str(file), *target, to_checksum_address(forged))
     settings.SIGNER_KEY = ""

@@ -15,7 +15,7 @@ from explorer.demo.local_node import LocalNode, local_node
 from queries.proving.accounts import check_account_proof
 from queries.proving.bundles import BlockProof
 from queries.proving.headers import Header, HeaderField, header_from_json
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountToStore
 from tests.queries.proving.bundle_parts import BATCH, REGISTRY, SENT, block_proof, file_of, recorded
 
 pytestmark = pytest.mark.no_database
@@ -48,7 +48,7 @@ def local_block_proof(node: LocalNode, number: int = 2, *, timed: bool = False) 
         header(node, number + 1) if timed else None,
         frozenset({HeaderField.TIMESTAMP, HeaderField.COINBASE}),
         (block.timestamp,) if timed else (),
-        (AccountRequest(proof, frozenset({AccountField.BALANCE, AccountField.NONCE})),),
+        (AccountToStore(proof, frozenset({AccountField.BALANCE, AccountField.NONCE})),),
         replace(REGISTRY, kind="native"),
         (SENT,),
     )
@@ -85,14 +85,14 @@ def test_facts_and_the_hashes_that_they_rely_on_are_printed(
     first = block_proof(recorded(corpus_folder, "goerli_7583802"), chain=5)
     second = block_proof(recorded(corpus_folder, "mainnet_21925176"), chain=6)
     write_proof(file, first, second)
-    options = [f"--hash=0x{block.rests_on.hash.hex()}" for block in (first, second)]
+    options = [f"--hash=0x{block.trusted_header.hash.hex()}" for block in (first, second)]
     printed = verify(file, *options)
     assert f"Batch {BATCH}, as the service calls it, for chain 10" in printed
     assert "Block 7,583,802 of chain 5, 2022-09-13" in printed
     for block in (first, second):
         assert (
-            f"  that block {block.rests_on.number:,} of chain {block.chain} has the hash "
-            f"0x{block.rests_on.hash.hex()}, which you gave\n"
+            f"  that block {block.trusted_header.number:,} of chain {block.chain} has the hash "
+            f"0x{block.trusted_header.hash.hex()}, which you gave\n"
         ) in printed
     assert f"Proven: {len(first.facts) + len(second.facts)} facts." in printed
     assert "0x456Cb24d30eaA6AfFC2A6924Dae0d2a0a8c99C73 (there was no such account)" in printed
@@ -115,7 +115,7 @@ def test_values_are_decoded(file: Path, node: LocalNode) -> None:
     assert any(line.startswith(f"TIMESTAMP {block.header.timestamp} (20") for line in lines)
     assert any(line.endswith(" UTC block 2 was the last one") for line in lines)
     host = node.url.removeprefix("http://")
-    assert f"has the hash 0x{block.rests_on.hash.hex()}, which the node at {host} gives" in (
+    assert f"has the hash 0x{block.trusted_header.hash.hex()}, which the node at {host} gives" in (
         printed
     )
 

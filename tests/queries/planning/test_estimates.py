@@ -12,7 +12,7 @@ from eth_utils.address import to_checksum_address
 from ulid import ULID
 
 from accounts.keys import manage
-from accounts.keys.text import id_in
+from accounts.keys.text import parse_key_id
 from accounts.models import Account, ApiKey
 from accounts.shared.wallets import Wallet
 from explorer.demo.local_node import LocalNode, local_node
@@ -25,8 +25,8 @@ from queries.proving.registry_calls import HORIZON
 from tests.accounts.concurrency import all_at_once
 from tests.queries.api.json_schema import Schemas
 from tests.queries.prover.service import CHAIN_ID, ETHER, Service, running_service
-from tests.rigs.local_chain import a_day_ago
-from tests.rigs.stub_node import lying_node, stall
+from tests.rigs.local_chain import day_old_genesis
+from tests.rigs.stub_node import stall, stub_node
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
@@ -35,7 +35,7 @@ BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1", *a_day_ago()) as running:
+    with local_node("--slots-in-an-epoch", "1", *day_old_genesis()) as running:
         running.rpc.ask("anvil_setBalance", HOLDER, hex(5 * ETHER))
         yield running
 
@@ -140,7 +140,7 @@ def test_an_estimate_times_out_if_nodes_do_not_answer(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(estimates, "ESTIMATE_SECONDS", 2.0)
-    with lying_node(stall) as address:
+    with stub_node(stall) as address:
         _use_node(service, address)
         begin = time.monotonic()
         answer = service.estimate(_request("block:1", "block:2"))
@@ -156,7 +156,7 @@ def test_estimates_are_limited_in_all_and_to_one_per_account(
 ) -> None:
     """An account with many keys that causes slow estimates does not block others."""
     monkeypatch.setattr(estimates, "ESTIMATE_SECONDS", 2.0)
-    owner = ApiKey.objects.get(pk=id_in(service.key)).owner
+    owner = ApiKey.objects.get(pk=parse_key_id(service.key)).owner
     accounts = [owner, owner, *map(_account, range(4))]
     keys = [_new_key(account) for account in accounts]
     codes: dict[int, str] = {}
@@ -165,7 +165,7 @@ def test_estimates_are_limited_in_all_and_to_one_per_account(
         caller = replace(service, key=keys[number], client=Client())
         codes[number] = caller.estimate(_request("block:1")).json()["code"]
 
-    with lying_node(stall) as address:
+    with stub_node(stall) as address:
         _use_node(service, address)
         all_at_once(ask, 2)
         assert sorted(codes.values()) == ["chain_unavailable", "estimates_busy"]
@@ -175,7 +175,9 @@ def test_estimates_are_limited_in_all_and_to_one_per_account(
 
 
 def _account(number: int) -> Account:
-    account, _ = Account.objects.of_wallet(Wallet(to_checksum_address(f"0x{number + 1:040x}")))
+    account, _ = Account.objects.get_or_create_for_wallet(
+        Wallet(to_checksum_address(f"0x{number + 1:040x}"))
+    )
     return account
 
 

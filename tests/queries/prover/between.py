@@ -7,11 +7,11 @@ from typing import Any
 
 import requests
 
-from tests.rigs.stub_node import LyingNode, lying_node
+from tests.rigs.stub_node import StubNode, stub_node
 
 # Handles a request; `PassOn` sends it to the node, and returns the answer.
 PassOn = Callable[[], bytes]
-Handle = Callable[[LyingNode, Any, PassOn], None]
+Handle = Callable[[StubNode, Any, PassOn], None]
 # Changes the answer to one call.
 Change = Callable[[Any, Any], None]
 
@@ -24,7 +24,7 @@ def calls_of(body: Any) -> list[Any]:
 def changing(change: Change) -> Handle:
     """Pass everything on, and change the answers."""
 
-    def handle(connection: LyingNode, body: Any, pass_on: PassOn) -> None:
+    def handle(connection: StubNode, body: Any, pass_on: PassOn) -> None:
         answer = json.loads(pass_on())
         for call, result in zip(calls_of(body), calls_of(answer), strict=True):
             change(call, result)
@@ -37,8 +37,8 @@ def changing(change: Change) -> Handle:
 def proxy(node: str, handle: Handle) -> Iterator[str]:
     """The proxy's address."""
 
-    def respond(connection: LyingNode, body: Any) -> None:
+    def respond(connection: StubNode, body: Any) -> None:
         handle(connection, body, lambda: requests.post(node, json=body, timeout=30).content)
 
-    with lying_node(respond) as address:
+    with stub_node(respond) as address:
         yield address

@@ -7,20 +7,20 @@ from queries.proving.bundles import Bundle, FactKind
 from tests.queries.prover.service import Service
 
 
-def asked_proof(service: Service, batch: str) -> Any:
+def request_proof(service: Service, batch: str) -> Any:
     """The response, which may be an error."""
     return service.client.get(f"/batch-queries/{batch}/proof", headers={"api-key": service.key})
 
 
 def proof_file(service: Service, batch: str) -> bytes:
-    answer = asked_proof(service, batch)
+    answer = request_proof(service, batch)
     assert answer.status_code == 200, answer.content
     content = answer.getvalue()
     assert int(answer["Content-Length"]) == len(content)
     return bytes(content)
 
 
-def whole_proof(service: Service, batch: str) -> Bundle:
+def checked_proof(service: Service, batch: str) -> Bundle:
     """The checked proof file. It has exactly the values of the batch's status."""
     bundle = check_bundle(proof_file(service, batch))
     status = service.status(batch)

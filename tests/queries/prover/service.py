@@ -26,7 +26,7 @@ from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import load_artifact
 from queries.database.clock import shared_now
 from queries.models import Batch, BlockJob, WebhookDelivery
-from queries.prover.context import Chains
+from queries.prover.context import ProverContext
 from queries.prover.loop import seconds_until_due
 from queries.prover.worker import deliver_once, work_once
 from queries.schema.batch_checks import BatchLimits
@@ -55,8 +55,8 @@ class Service:
     def reads(self) -> RegistryReads:
         return RegistryReads(lambda data: self.node.call(self.registry.address, data))
 
-    def chains(self) -> Chains:
-        return Chains(self.routes, Signer(SIGNER_KEY))
+    def chains(self) -> ProverContext:
+        return ProverContext(self.routes, Signer(SIGNER_KEY))
 
     def ask(self, data: dict[str, Any], **more: Any) -> Any:
         content = {"destinationChainId": str(CHAIN_ID), "fee": "0", "data": data, **more}
@@ -110,13 +110,13 @@ class Service:
             self, routes=replace(self.routes, limits=replace(self.routes.limits, **limits))
         )
 
-    def work(self, *batches: str, seconds: float = 30, chains: Chains | None = None) -> None:
+    def work(self, *batches: str, seconds: float = 30, chains: ProverContext | None = None) -> None:
         """Work like one prover until these batches have ended."""
         batches_left = Batch.objects.filter(pk__in=batches, ended=None)
         self.work_until(lambda: not batches_left.exists(), seconds, chains)
 
     def work_until(
-        self, is_ready: Callable[[], bool], seconds: float = 30, chains: Chains | None = None
+        self, is_ready: Callable[[], bool], seconds: float = 30, chains: ProverContext | None = None
     ) -> None:
         chains = chains or self.chains()
         deadline = time.monotonic() + seconds
@@ -129,7 +129,7 @@ class Service:
                 due = seconds_until_due(Batch.objects.all(), BlockJob.objects.all())
                 time.sleep(min(max(due or 0, 0.01), 0.1))
 
-    def work_until_code(self, batch: str, code: str, chains: Chains | None = None) -> None:
+    def work_until_code(self, batch: str, code: str, chains: ProverContext | None = None) -> None:
         """Work like one prover until the batch has this wait code, also after further passes."""
         chains = chains or self.chains()
         self.work_until(lambda: self.status(batch)["waitCode"] == code, chains=chains)
@@ -139,7 +139,9 @@ class Service:
             assert any(work_once(chains) for _ in range(2)), "nothing is due"
         assert self.wait_code(batch) == code
 
-    def work_until_sentence(self, text: str, batch: str, chains: Chains | None = None) -> None:
+    def work_until_sentence(
+        self, text: str, batch: str, chains: ProverContext | None = None
+    ) -> None:
         """Work like one prover until a row waits for this. The batch is open then, also after
         further passes.
         """
@@ -153,7 +155,7 @@ class Service:
 
     def make_all_due(self) -> None:
         for rows in (Batch.objects, BlockJob.objects):
-            rows.exclude(look_again=None).update(look_again=shared_now())
+            rows.exclude(due_at=None).update(due_at=shared_now())
 
     def balance(self, account: str, block: int) -> int:
         """According to the source node."""
@@ -176,12 +178,12 @@ def deliver_all(service: Service) -> None:
     chains = service.chains()
     while work_once(chains):
         pass
-    pending = WebhookDelivery.objects.exclude(look_again=None)
+    pending = WebhookDelivery.objects.exclude(due_at=None)
     keys = list(pending.values_list("pk", flat=True))
     now = shared_now() - timedelta(seconds=1)
     for key in keys:  # a failure delays others of the same account
-        WebhookDelivery.objects.filter(pk__in=keys).update(look_again=now + timedelta(days=1))
-        WebhookDelivery.objects.filter(pk=key).update(look_again=now)
+        WebhookDelivery.objects.filter(pk__in=keys).update(due_at=now + timedelta(days=1))
+        WebhookDelivery.objects.filter(pk=key).update(due_at=now)
         deliver_once(Limits())
 
 
@@ -219,7 +221,7 @@ def running_service(
         {**beside.chains, CHAIN_ID: here},
         {**beside.registries, (CHAIN_ID, CHAIN_ID): registry},
         # Gather all due jobs, even if the machine is busy.
-        limits=Limits(work_slice=60),
+        limits=Limits(gather_seconds=60),
     )
     with serving(node, routes, limits) as running:
         yield running
@@ -230,7 +232,7 @@ def serving(
     node: LocalNode, routes: Routes, limits: BatchLimits = wiring.LIMITS
 ) -> Iterator[Service]:
     """Serve these routes to the owner of an API key. `node` is the destination's."""
-    owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
+    owner, _ = Account.objects.get_or_create_for_wallet(Wallet(Key.create().address))
     text = manage.reveal(manage.add_key(owner, "Tests"))
     assert text is not None
     with override_settings(ROOT_URLCONF=_urls(routes, limits)):
@@ -240,7 +242,7 @@ def serving(
 def _urls(routes: Routes, limits: BatchLimits) -> ModuleType:
     module = ModuleType("urls_of_the_test")
     vars(module)["urlpatterns"] = [
-        *api.addresses(routes, limits),
+        *api.url_patterns(routes, limits),
         *urls.account_pages(routes, limits),
         *urls.explorer_pages(routes),
         *urls.urlpatterns,

@@ -10,9 +10,9 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError
 from pytest_django.live_server_helper import LiveServer
 
-from accounts.shared.errors import Refusal
+from accounts.shared.errors import RefusalError
 from queries.attestations.body import SignedAttestation, read_line
-from queries.attestations.records import take
+from queries.attestations.records import store_attestation
 from queries.models import Attestation
 from tests.queries.prover.service import CHAIN_ID, Service
 from tests.queries.prover.two_chains import (
@@ -21,7 +21,7 @@ from tests.queries.prover.two_chains import (
     TwoChains,
     ask_balance,
     assert_proven,
-    word_of,
+    sign_attestation,
 )
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -38,21 +38,23 @@ def test_signers_who_disagree_do_not_reach_the_threshold(
 ) -> None:
     block = chains.final_block()
     batch = ask_balance(attested, block)
-    honest = word_of(attested, chains, SIGNERS[0], block)
-    take(attested.routes, honest)
+    honest = sign_attestation(attested, chains, SIGNERS[0], block)
+    store_attestation(attested.routes, honest)
     wrong = replace(honest.attested, block_hash=32 * b"\7")
-    take(attested.routes, SignedAttestation(wrong, SIGNERS[1].sign_digest(wrong.digest)))
+    store_attestation(
+        attested.routes, SignedAttestation(wrong, SIGNERS[1].sign_digest(wrong.digest))
+    )
     attested.work_until_code(batch, "not_attested")
-    with pytest.raises(Refusal, match="another hash of block"):
-        take(attested.routes, word_of(attested, chains, SIGNERS[1], block))
-    take(attested.routes, word_of(attested, chains, SIGNERS[2], block))
+    with pytest.raises(RefusalError, match="another hash of block"):
+        store_attestation(attested.routes, sign_attestation(attested, chains, SIGNERS[1], block))
+    store_attestation(attested.routes, sign_attestation(attested, chains, SIGNERS[2], block))
     attested.work(batch)
     assert_proven(attested, chains, batch, block)
 
 
 @pytest.mark.parametrize("line", ["", "[]", '{"originChainId": 1}', "[" * 100_000])
 def test_a_malformed_line_is_refused(line: str) -> None:
-    with pytest.raises(Refusal):
+    with pytest.raises(RefusalError):
         read_line(line)
 
 
@@ -134,7 +136,7 @@ def test_a_watching_signer_survives_a_database_outage(
         raise next(errors)
 
     monkeypatch.setattr("queries.management.commands.attest.wanted", fail)
-    monkeypatch.setattr("queries.management.commands.attest.LOOKS_EVERY", 0)
+    monkeypatch.setattr("queries.management.commands.attest.POLL_SECONDS", 0)
     with pytest.raises(AssertionError, match="The database cannot be used: server gone"):
         _attest(settings, "0x" + 32 * "01", "--watch")
     assert next(errors, None) is None

@@ -11,7 +11,7 @@ from django.db import OperationalError
 from queries.config.routes import Routes
 from queries.engines.alarm import Alarm
 from queries.prover import loop
-from queries.prover.context import Chains
+from queries.prover.context import ProverContext
 
 pytestmark = pytest.mark.no_database
 
@@ -25,7 +25,7 @@ def _running_loop(
     monkeypatch.setattr(loop, "seconds_until_due", lambda *_, **__: None)
     monkeypatch.setattr(loop, "PAUSE_AFTER_ERROR", 0.01)
     alarm = Alarm()
-    threads = loop.run(lambda: Chains(Routes({})), 1, alarm, 0.01)
+    threads = loop.run(lambda: ProverContext(Routes({})), 1, alarm, 0.01)
     try:
         yield
     finally:

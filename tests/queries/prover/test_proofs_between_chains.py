@@ -2,10 +2,10 @@
 
 import pytest
 
-from queries.attestations.records import take
-from tests.queries.prover.bundles import whole_proof
+from queries.attestations.records import store_attestation
+from tests.queries.prover.bundles import checked_proof
 from tests.queries.prover.service import CHAIN_ID, HOLDER
-from tests.queries.prover.two_chains import SIGNERS, SOURCE, TwoChains, word_of
+from tests.queries.prover.two_chains import SIGNERS, SOURCE, TwoChains, sign_attestation
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 ENTRY = {
@@ -20,10 +20,10 @@ def test_a_proof_file_of_an_optimism_route_has_the_headers_and_no_preparation(
     block = chains.final_block()
     chains.final_block()
     with chains.serving_optimism() as service:
-        chains.tell_the_l2(block + 3)
+        chains.set_l1_block(block + 3)
         batch = service.submit({str(SOURCE): {f"block:{block}": ENTRY}})
         service.work(batch)
-        (proven,) = whole_proof(service, batch).blocks
+        (proven,) = checked_proof(service, batch).blocks
     assert (proven.chain, proven.destination) == (SOURCE, CHAIN_ID)
     assert (proven.registry.kind, proven.header.hash) == ("optimism", chains.hash_of(block))
     assert len(proven.transactions) == 1
@@ -34,11 +34,11 @@ def test_a_proof_file_of_an_attested_route_has_the_header_after_a_time(chains: T
     seconds = int(chains.header(block - 1)["timestamp"], 16)
     with chains.serving_attested() as service:
         for signer in SIGNERS[:2]:
-            take(service.routes, word_of(service, chains, signer, block))
+            store_attestation(service.routes, sign_attestation(service, chains, signer, block))
         selectors = {f"block:{block}": ENTRY, f"timestamp:{seconds}": ENTRY}
         batch = service.submit({str(SOURCE): selectors})
         service.work(batch)
-        timed, proven = whole_proof(service, batch).blocks
+        timed, proven = checked_proof(service, batch).blocks
     assert (proven.registry.kind, proven.header.hash) == ("attested", chains.hash_of(block))
     assert timed.timestamps == (seconds,)
-    assert timed.rests_on == proven.header
+    assert timed.trusted_header == proven.header

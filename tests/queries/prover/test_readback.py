@@ -10,7 +10,7 @@ from queries.models import BlockJob, SentTransaction
 from tests.queries.prover.between import PassOn, calls_of, changing, proxy
 from tests.queries.prover.service import Service, running_service
 from tests.rigs.local_chain import HOLDER
-from tests.rigs.stub_node import LyingNode
+from tests.rigs.stub_node import StubNode
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
@@ -38,7 +38,7 @@ def test_a_query_whose_state_was_dropped_delays_no_proven_fact(service: Service)
 def test_a_fact_is_done_when_it_is_deep_enough_for_each_of_two_nodes(node: LocalNode) -> None:
     lag = 3
 
-    def serve_older_head(connection: LyingNode, body: Any, pass_on: PassOn) -> None:
+    def serve_older_head(connection: StubNode, body: Any, pass_on: PassOn) -> None:
         for call in calls_of(body):
             if call["method"] == "eth_getBlockByNumber" and call["params"][0] == "latest":
                 call["params"][0] = hex(service.head() - lag)

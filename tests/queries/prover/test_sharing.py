@@ -14,13 +14,13 @@ from accounts.models import Account
 from accounts.shared.wallets import Wallet
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.sender import GAS_PRICE_ORACLE, Destination
-from queries.chain.signer import parts_of
+from queries.chain.signer import decode_transaction
 from queries.database.clock import shared_now
-from queries.database.leases import due
-from queries.models import Batch, BlockJob, InTurn, Query, SentTransaction
+from queries.database.leases import due_rows
+from queries.models import Batch, BlockJob, FairlyQueued, Query, SentTransaction
 from queries.proving.packing import CALLDATA_BYTES
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
-from tests.rigs.local_chain import a_day_ago
+from tests.rigs.local_chain import day_old_genesis
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
@@ -29,7 +29,7 @@ FEW, MANY = 100, 20_000
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1", *a_day_ago()) as running:
+    with local_node("--slots-in-an-epoch", "1", *day_old_genesis()) as running:
         running.rpc.ask("anvil_setBalance", HOLDER, hex(5 * ETHER))
         yield running
 
@@ -51,7 +51,7 @@ def _price(row: SentTransaction) -> int:
 
 
 def _calldata(row: SentTransaction) -> bytes:
-    return parts_of(row.raw).data
+    return decode_transaction(row.raw).data
 
 
 def test_blocks_of_one_batch_share_a_transaction_and_its_cost(service: Service) -> None:
@@ -129,7 +129,7 @@ def test_an_account_with_thousands_of_slots_takes_several_transactions(service: 
 def test_a_batch_pays_for_failed_transactions_too(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    estimate_gas: Any = Destination.gas_needed_by_each
+    estimate_gas: Any = Destination.estimate_gas_for_calls
 
     def too_little(*arguments: Any, **more: Any) -> list[Any]:
         return [gas * 8 // 10 for gas in estimate_gas(*arguments, **more)]
@@ -169,15 +169,15 @@ def test_the_l1_data_fee_of_an_op_stack_chain_is_estimated_and_reserved(service:
 
 def test_finding_the_next_row_takes_as_long_in_a_long_queue_as_in_a_short_one() -> None:
     """Among 20,000 due rows. Sorting all of them took 30 times as long."""
-    owner, _ = Account.objects.of_wallet(Wallet(Key.create().address))
+    owner, _ = Account.objects.get_or_create_for_wallet(Wallet(Key.create().address))
     now = shared_now()
     turns = [now + timedelta(milliseconds=number) for number in range(MANY)]
     batches = [
-        Batch(id=str(ULID()), owner=owner, destination=1, submitted=now, look_again=now, turn=turn)
+        Batch(id=str(ULID()), owner=owner, destination=1, submitted=now, due_at=now, turn=turn)
         for turn in turns
     ]
     jobs = [
-        BlockJob(source=1, destination=1, block=number, look_again=now, turn=turn)
+        BlockJob(source=1, destination=1, block=number, due_at=now, turn=turn)
         for number, turn in enumerate(turns)
     ]
     route: QuerySet[BlockJob] = BlockJob.objects.filter(source=1, destination=1)
@@ -192,11 +192,11 @@ def test_finding_the_next_row_takes_as_long_in_a_long_queue_as_in_a_short_one() 
         assert _seconds_to_find_next(queue) < 8 * before
 
 
-def _seconds_to_find_next(queue: QuerySet[InTurn]) -> float:
+def _seconds_to_find_next(queue: QuerySet[FairlyQueued]) -> float:
     """The fastest of twenty runs, because other programs use the machine as well."""
     times = []
     for _ in range(20):
-        rows, begin = due(queue, shared_now())[:1], time.perf_counter()
+        rows, begin = due_rows(queue, shared_now())[:1], time.perf_counter()
         assert list(rows)
         times.append(time.perf_counter() - begin)
     return min(times)

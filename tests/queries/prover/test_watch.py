@@ -15,12 +15,12 @@ from queries.chain.signer import Signer
 from queries.config.routes import Routes
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
-from queries.prover.context import Chains
+from queries.prover.context import ProverContext
 from queries.prover.watch import Watch
 from tests.explorer.monitoring.exposed import Samples, metric_samples
 from tests.queries.prover.between import PassOn, calls_of, proxy
 from tests.queries.prover.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
-from tests.rigs.stub_node import LyingNode, as_json
+from tests.rigs.stub_node import StubNode, json_bytes
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
@@ -39,9 +39,9 @@ def _watch(routes: Routes) -> Watch:
     """Of a prover that has checked all chains before."""
     for chain in routes.chains:
         long_ago = shared_now() - timedelta(days=1)
-        old = {"looked_at": long_ago, "checked": long_ago}
+        old = {"polled_at": long_ago, "checked": long_ago}
         ChainRecord.objects.get_or_create(chain=chain, defaults=old)
-    return Watch(Chains(routes, Signer(SIGNER_KEY)))
+    return Watch(ProverContext(routes, Signer(SIGNER_KEY)))
 
 
 def _samples(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
@@ -50,7 +50,7 @@ def _samples(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
 
 
 def _let_time_pass(seconds: timedelta = timedelta(minutes=5)) -> None:
-    ChainRecord.objects.update(looked_at=F("looked_at") - seconds, checked=F("checked") - seconds)
+    ChainRecord.objects.update(polled_at=F("polled_at") - seconds, checked=F("checked") - seconds)
     NodeRecord.objects.update(measured=F("measured") - seconds)
 
 
@@ -83,7 +83,7 @@ def test_the_proof_window_is_measured_again_for_another_node(
     service.mine(20)
     head, is_down, window, block = service.head(), False, 5, 0
 
-    def handle(connection: LyingNode, body: Any, pass_on: PassOn) -> None:
+    def handle(connection: StubNode, body: Any, pass_on: PassOn) -> None:
         nonlocal block
         (call,) = calls_of(body)
         if call["method"] == "eth_getBlockByNumber" and call["params"][0].startswith("0x"):
@@ -92,7 +92,7 @@ def test_the_proof_window_is_measured_again_for_another_node(
             connection.close_connection = True
         elif call["method"] == "eth_getProof" and block < head - window:
             refusal = {"error": {"code": -32000, "message": "missing trie node"}}
-            connection.answer(as_json({"id": call["id"], **refusal}))
+            connection.answer(json_bytes({"id": call["id"], **refusal}))
         else:
             connection.answer(pass_on())
 
@@ -122,7 +122,7 @@ def test_metrics_show_how_far_a_node_is_behind(
 ) -> None:
     service.mine(30)
 
-    def lag_by_ten(connection: LyingNode, body: Any, pass_on: PassOn) -> None:
+    def lag_by_ten(connection: StubNode, body: Any, pass_on: PassOn) -> None:
         for call in calls_of(body):
             if call["method"] == "eth_getBlockByNumber" and call["params"][0] == "latest":
                 call["params"][0] = hex(service.head() - 10)

@@ -15,7 +15,7 @@ from queries.chain.signer import Signer
 from queries.config.registries import VALID_UNTIL, Registry, RegistryKind
 from queries.config.routes import Chain, NodeAddress, Routes
 from queries.contracts.abi import call_data, load_artifact
-from queries.proving.attestations import Attested
+from queries.proving.attestations import BlockAttestation
 from queries.proving.registry_calls import HORIZON
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY, Service, serving
 from tests.rigs.local_chain import HORIZON_WORD
@@ -59,7 +59,7 @@ class TwoChains:
     def hash_of(self, block: int) -> bytes:
         return bytes.fromhex(self.header(block)["hash"][2:])
 
-    def tell_the_l2(self, block: int) -> None:
+    def set_l1_block(self, block: int) -> None:
         data = call_data("set(uint64,bytes32)", block, self.hash_of(block))
         self.destination.send(L1_BLOCK, data)
 
@@ -102,9 +102,11 @@ def two_chains() -> Iterator[TwoChains]:
         yield TwoChains(source, destination)
 
 
-def word_of(service: Service, chains: TwoChains, signer: Signer, block: int) -> SignedAttestation:
+def sign_attestation(
+    service: Service, chains: TwoChains, signer: Signer, block: int
+) -> SignedAttestation:
     registry = bytes.fromhex(service.routes.registries[SOURCE, CHAIN_ID].address[2:])
-    attestation = Attested(SOURCE, CHAIN_ID, registry, block, chains.hash_of(block))
+    attestation = BlockAttestation(SOURCE, CHAIN_ID, registry, block, chains.hash_of(block))
     return SignedAttestation(attestation, signer.sign_digest(attestation.digest))
 
 

@@ -12,11 +12,11 @@ from queries.proving.bundles import (
     ClaimedRegistry,
     ClaimedTransaction,
     canonical_json,
-    written,
+    write_bundle,
 )
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string, split_list
-from queries.proving.witnesses import AccountField, AccountRequest
+from queries.proving.witnesses import AccountField, AccountToStore
 from tests.bench.corpus import RecordedBlock, read_recorded_block
 
 BATCH = "01J2VM6JSA6VKKZ0ENWGYYPR18"
@@ -56,15 +56,15 @@ def block_proof(block: RecordedBlock, chain: int = 1) -> BlockProof:
     )
 
 
-def _account(proof: AccountProof) -> AccountRequest:
+def _account(proof: AccountProof) -> AccountToStore:
     slots = {slot.slot: slot for slot in proof.slots}
     ordered = tuple(slots[slot] for slot in sorted(slots))
-    return AccountRequest(replace(proof, slots=ordered), frozenset(AccountField))
+    return AccountToStore(replace(proof, slots=ordered), frozenset(AccountField))
 
 
 def file_of(*blocks: BlockProof, batch: str = BATCH) -> bytes:
     destination = blocks[0].destination if blocks else DESTINATION
-    return "".join(written(batch, destination, blocks)).encode()
+    return "".join(write_bundle(batch, destination, blocks)).encode()
 
 
 def with_digest(members: dict[str, Any]) -> bytes:

@@ -10,7 +10,7 @@ if __name__ == "__main__":
 
 from queries.proving.bundle_checks import VALUES_PER_MIB, check_bundle
 from queries.proving.bundles import FORMAT, VERSION
-from queries.proving.errors import BundleRefused
+from queries.proving.errors import BundleRefusedError
 
 MIB = 16
 
@@ -30,6 +30,6 @@ if __name__ == "__main__":
     content = largest_bundle()
     try:
         check_bundle(content, MIB)
-    except BundleRefused as error:
+    except BundleRefusedError as error:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         sys.stdout.write(f"{peak * 1024} {error}\n")

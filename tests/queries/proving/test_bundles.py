@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from queries.proving.bundle_checks import VALUES_PER_MIB, check_bundle
 from queries.proving.bundles import BlockProof, Bundle, FactKind
-from queries.proving.call_reading import Shown, read_call
-from queries.proving.errors import BundleRefused, BundleTooLarge
+from queries.proving.call_reading import RecoveredProofs, read_call
+from queries.proving.errors import BundleRefusedError, BundleTooLargeError
 from queries.proving.witnesses import AccountField
 from tests.queries.proving import hostile_bundle
 from tests.queries.proving.bundle_parts import (
@@ -55,14 +55,14 @@ def proven(blocks: Blocks) -> set[Any]:
 
 def proven_facts(block: BlockProof) -> list[Any]:
     """The facts, each with the hashes that it follows from."""
-    return [(block.rests_on.hash, block.header.hash, fact) for fact in block.facts]
+    return [(block.trusted_header.hash, block.header.hash, fact) for fact in block.facts]
 
 
 def outcome(content: bytes) -> Bundle | None:
     """The checked bundle, or None if it is refused with a sentence."""
     try:
         return check_bundle(content)
-    except BundleRefused as error:
+    except BundleRefusedError as error:
         sentence = str(error)
     assert sentence.endswith(".")
     assert "\n" not in sentence
@@ -92,7 +92,7 @@ def test_facts_have_the_words_of_a_registry(blocks: Blocks) -> None:
 
 def test_the_calls_contain_all_headers_and_nodes(blocks: Blocks) -> None:
     for block in blocks:
-        recovered = Shown()
+        recovered = RecoveredProofs()
         for call in block.calls:
             read_call(call, recovered)
         assert set(recovered.children.values()) == {block.header, block.next_header}
@@ -229,8 +229,8 @@ def test_a_forged_next_header_changes_the_trusted_hash(blocks: Blocks) -> None:
     assert block.next_header
     later_child, earlier_child = (child_of(block.header, seconds) for seconds in (30, 3))
     (forged,) = check_bundle(file_of(replace(block, next_header=later_child))).blocks
-    assert forged.rests_on.hash == later_child.hash != block.next_header.hash
-    with pytest.raises(BundleRefused, match="say that the block was the last one at"):
+    assert forged.trusted_header.hash == later_child.hash != block.next_header.hash
+    with pytest.raises(BundleRefusedError, match="say that the block was the last one at"):
         check_bundle(file_of(replace(block, next_header=earlier_child)))
 
 
@@ -260,17 +260,17 @@ def test_blocks_and_accounts_without_facts_are_refused(blocks: Blocks) -> None:
 
 
 def test_too_many_values_are_refused_before_parsing() -> None:
-    with pytest.raises(BundleRefused, match="The file has more than 131,072 values"):
+    with pytest.raises(BundleRefusedError, match="The file has more than 131,072 values"):
         check_bundle(b"[" + b"[]," * (16 * 2**20 // 3 - 1) + b"[]]", max_mib=16)
 
 
 @pytest.mark.parametrize("too_large", [b"0" * 2**20 + b" ", b"," * (VALUES_PER_MIB + 1)])
 def test_the_caller_sets_the_maximum_file_size(too_large: bytes) -> None:
-    with pytest.raises(BundleTooLarge):
+    with pytest.raises(BundleTooLargeError):
         check_bundle(too_large, max_mib=1)
-    with pytest.raises(BundleRefused, match="The file") as read:
+    with pytest.raises(BundleRefusedError, match="The file") as read:
         check_bundle(too_large, max_mib=2)
-    assert not isinstance(read.value, BundleTooLarge)
+    assert not isinstance(read.value, BundleTooLargeError)
 
 
 def test_memory_is_bounded() -> None:

@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from queries.proving.call_reading import Shown, read_call, rebuilt_account_proof
-from queries.proving.errors import CallMalformedError, NodeMissing, ProofError, WitnessMalformed
+from queries.proving.call_reading import RecoveredProofs, read_call, rebuild_account_proof
+from queries.proving.errors import (
+    CallMalformedError,
+    NodeMissingError,
+    ProofError,
+    WitnessMalformedError,
+)
 from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import (
     HeaderStep,
@@ -16,7 +21,7 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.tries import CheckedNodes
-from queries.proving.witnesses import AccountField, AccountRequest, build_witness
+from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.bench.corpus import RecordedBlock, read_recorded_block
 from tests.queries.proving.bundle_parts import child_of
 
@@ -32,7 +37,7 @@ def block(corpus_folder: Path) -> RecordedBlock:
 
 
 def witness_of(block: RecordedBlock) -> bytes:
-    return build_witness([AccountRequest(proof, BALANCE) for proof in block.accounts])
+    return build_witness([AccountToStore(proof, BALANCE) for proof in block.accounts])
 
 
 def test_headers_and_proofs_are_recovered(block: RecordedBlock) -> None:
@@ -42,7 +47,7 @@ def test_headers_and_proofs_are_recovered(block: RecordedBlock) -> None:
         block.header, witness_of(block), accumulate=True, fields=frozenset({HeaderField.NONCE})
     )
     child_step = HeaderStep(child, timestamps=(block.header.timestamp,))
-    recovered = Shown()
+    recovered = RecoveredProofs()
     read_call(prove_call([headers_section([step, child_step])]), recovered)
     assert recovered.children == {block.header.parent_hash: block.header, block.header.hash: child}
     of_block, of_child = recovered.stored_blocks
@@ -62,23 +67,23 @@ def test_headers_and_proofs_are_recovered(block: RecordedBlock) -> None:
         assert proof.address
         slots = [slot.slot for slot in proof.slots]
         root = block.header.state_root
-        assert rebuilt_account_proof(root, proof.address, slots, recovered.nodes, checked) == proof
+        assert rebuild_account_proof(root, proof.address, slots, recovered.nodes, checked) == proof
 
 
 def test_proofs_are_recovered_from_a_call_for_an_accumulated_block(block: RecordedBlock) -> None:
-    recovered = Shown()
+    recovered = RecoveredProofs()
     read_call(prove_call([accumulated_section(1, 2, bytes(32), witness_of(block))]), recovered)
     (stored,) = recovered.stored_blocks
     assert (stored.block, len(stored.accounts)) == (1, len(block.accounts))
     (proof, *_) = block.accounts
     assert proof.address
     slots = [slot.slot for slot in proof.slots]
-    rebuilt = rebuilt_account_proof(
+    rebuilt = rebuild_account_proof(
         block.state_root, proof.address, slots, recovered.nodes, CheckedNodes()
     )
     assert rebuilt == proof
-    with pytest.raises(NodeMissing, match="is missing"):
-        rebuilt_account_proof(block.state_root, bytes(20), (), recovered.nodes, CheckedNodes())
+    with pytest.raises(NodeMissingError, match="is missing"):
+        rebuild_account_proof(block.state_root, bytes(20), (), recovered.nodes, CheckedNodes())
 
 
 def test_malformed_calls_are_refused(block: RecordedBlock) -> None:
@@ -87,12 +92,12 @@ def test_malformed_calls_are_refused(block: RecordedBlock) -> None:
     call = prove_call([headers_section([step])])
     for data in (b"", b"\0\0\0\0" + call[4:], prove_call([b"\x04"])):
         with pytest.raises(CallMalformedError):
-            read_call(data, Shown())
+            read_call(data, RecoveredProofs())
     abbreviated = prove_call([headers_section([replace(step, parent_known=True)])])
     with pytest.raises(CallMalformedError, match="leaves out hashes that only its destination"):
-        read_call(abbreviated, Shown())
+        read_call(abbreviated, RecoveredProofs())
     for length in range(5, len(call)):
         with pytest.raises(ProofError):
-            read_call(call[:length], Shown())
-    with pytest.raises(WitnessMalformed):
-        read_call(call + b"\x01", Shown())
+            read_call(call[:length], RecoveredProofs())
+    with pytest.raises(WitnessMalformedError):
+        read_call(call + b"\x01", RecoveredProofs())

@@ -9,7 +9,7 @@ from queries.proving.errors import (
     AnswerMalformedError,
     HeaderFieldMissingError,
     HeaderHashMismatchError,
-    HeaderMalformed,
+    HeaderMalformedError,
     ProofError,
 )
 from queries.proving.headers import (
@@ -17,7 +17,7 @@ from queries.proving.headers import (
     LATER_FIELD_RULES,
     MAX_EXTRA_DATA_BYTES,
     MAX_HEADER_BYTES,
-    Form,
+    FieldFormat,
     Header,
     HeaderField,
     decode_header,
@@ -61,7 +61,7 @@ def header_to_json(header: Header) -> dict[str, str]:
         )
     block = {"hash": f"0x{header.hash.hex()}"}
     for rule, payload in zip(rules, payloads, strict=False):
-        is_integer = rule.form is Form.INTEGER
+        is_integer = rule.format is FieldFormat.INTEGER
         text = hex(int.from_bytes(payload)) if is_integer else f"0x{payload.hex()}"
         block[rule.json_key] = text
     return block
@@ -69,9 +69,9 @@ def header_to_json(header: Header) -> dict[str, str]:
 
 def example_payload(index: int) -> bytes:
     rule = FIELD_RULES[index]
-    if rule.form is Form.INTEGER:
+    if rule.format is FieldFormat.INTEGER:
         return index.to_bytes(1, "big")
-    return bytes([index + 1]) * (32 if rule.form is Form.DATA else rule.width)
+    return bytes([index + 1]) * (32 if rule.format is FieldFormat.DATA else rule.width)
 
 
 def example_header(fields: int, **changes: bytes) -> bytes:
@@ -114,7 +114,7 @@ def test_the_first_block_of_ethereum() -> None:
 def test_headers_of_every_fork_are_decoded(fields: int) -> None:
     encoded = example_header(fields)
     header = decode_header(encoded, keccak256(encoded))
-    assert [field for field in HeaderField if header.has(field)] == list(HeaderField)[:fields]
+    assert [field for field in HeaderField if header.has_field(field)] == list(HeaderField)[:fields]
     for field in list(HeaderField)[:fields]:
         payload = example_payload(field)
         assert header.payload(field) == payload
@@ -150,7 +150,7 @@ def test_fields_of_future_forks_are_kept() -> None:
     ],
 )
 def test_fields_with_wrong_widths_are_refused(name: str, payload: bytes) -> None:
-    with pytest.raises(HeaderMalformed):
+    with pytest.raises(HeaderMalformedError):
         decode_header(example_header(21, **{name: payload}))
 
 
@@ -158,9 +158,9 @@ def test_malformed_headers_are_refused() -> None:
     encoded = example_header(21)
     with_list = rlp.encode([[], *rlp.decode(encoded)[1:]])
     for broken in (b"", b"\x80", encoded[:-1], encoded + b"\x00", with_list, rlp.encode([[]] * 15)):
-        with pytest.raises(HeaderMalformed):
+        with pytest.raises(HeaderMalformedError):
             decode_header(broken)
-    with pytest.raises(HeaderMalformed, match="at most"):
+    with pytest.raises(HeaderMalformedError, match="at most"):
         decode_header(rlp.encode([*rlp.decode(encoded), bytes(MAX_HEADER_BYTES)]))
     with pytest.raises(HeaderHashMismatchError):
         decode_header(encoded, bytes(32))
@@ -171,7 +171,7 @@ def test_changing_any_byte_is_refused(index: int, change: int) -> None:
     encoded = example_header(21)
     index %= len(encoded)
     changes = encoded[:index] + bytes([encoded[index] ^ change]) + encoded[index + 1 :]
-    with pytest.raises((HeaderMalformed, HeaderHashMismatchError)):
+    with pytest.raises((HeaderMalformedError, HeaderHashMismatchError)):
         decode_header(changes, keccak256(encoded))
 
 
@@ -185,7 +185,7 @@ def test_changing_any_byte_is_refused(index: int, change: int) -> None:
         ({"number": 0}, AnswerMalformedError),
         ({"number": "0x"}, AnswerMalformedError),
         ({"number": "0x1_0"}, AnswerMalformedError),
-        ({"number": "0x10000000000000000"}, HeaderMalformed),
+        ({"number": "0x10000000000000000"}, HeaderMalformedError),
         ({"miner": "0x00"}, AnswerMalformedError),
         ({"miner": f"0x{0:042x}"}, AnswerMalformedError),
         ({"extraData": "0x1"}, AnswerMalformedError),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from queries.proving.errors import (
     NodeHashMismatchError,
     NodeMalformedError,
-    NodeMissing,
+    NodeMissingError,
     NodeNotCanonicalError,
     NodeOutOfOrderError,
     NodeSurplusError,
@@ -44,9 +44,7 @@ tries = st.dictionaries(keys, values, max_size=24)
 
 @given(tries, st.lists(keys, max_size=8), st.booleans())
 def test_proofs_agree_with_the_trie_package(
-    content: dict[bytes, bytes],
-    other_keys: list[bytes],
-    embedded_listed: bool,  # noqa: FBT001
+    content: dict[bytes, bytes], other_keys: list[bytes], embedded_listed: bool
 ) -> None:
     trie = ChosenTrie(content)
     checked = CheckedNodes()
@@ -166,7 +164,7 @@ def test_missing_surplus_and_misplaced_nodes_are_refused() -> None:
     leaf = Leaf(PATH[1:], VALUE).encode()
     root, proof = proof_of_two_nodes(leaf)
     assert check_proof(root, KEY, proof).value == VALUE
-    with pytest.raises(NodeMissing, match="after 1 nodes"):
+    with pytest.raises(NodeMissingError, match="after 1 nodes"):
         check_proof(root, KEY, proof[:1])
     with pytest.raises(NodeSurplusError, match="after 2 of the proof's 3"):
         check_proof(root, KEY, [*proof, leaf])

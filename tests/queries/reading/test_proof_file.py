@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.signer import parts_of
-from queries.models import BlockJob, KeptProof, Query, SentTransaction
+from queries.chain.signer import decode_transaction
+from queries.models import BlockJob, Query, SentTransaction, UnsentProof
 from queries.proving.bundle_checks import check_bundle
-from queries.proving.call_reading import Shown, read_call
+from queries.proving.call_reading import RecoveredProofs, read_call
 from queries.proving.headers import decode_header
 from queries.proving.registry_calls import PROVE_SELECTOR, HeaderFlag
-from queries.reading.proof_file import proof_of
+from queries.reading.proof_file import build_proof_file
 from queries.statuses import BatchStatus
 from tests.queries.api.worked_batches import set_status
 from tests.queries.contracts.holder import SLOTS, compiled_holder
-from tests.queries.prover.bundles import asked_proof, proof_file, whole_proof
+from tests.queries.prover.bundles import checked_proof, proof_file, request_proof
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
-from tests.rigs.local_chain import a_day_ago
+from tests.rigs.local_chain import day_old_genesis
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 ALL = ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"]
@@ -32,7 +32,7 @@ NO_SIGNER = "0x000000000000000000000000000000000000dEaD"
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[LocalNode]:
-    with local_node("--slots-in-an-epoch", "1", *a_day_ago()) as running:
+    with local_node("--slots-in-an-epoch", "1", *day_old_genesis()) as running:
         running.rpc.ask("anvil_setBalance", HOLDER, hex(7 * ETHER))
         yield running
 
@@ -75,7 +75,7 @@ def test_its_calls_prove_the_facts_to_another_registry(service: Service, node: L
     """Every call works alone, in any order."""
     batch = proven(service, everything(service))
     with running_service(node) as other:
-        bundle = whole_proof(service, batch)
+        bundle = checked_proof(service, batch)
         for block in reversed(bundle.blocks):
             for call in block.calls:
                 assert node.send(other.registry.address, call).gas_used
@@ -95,7 +95,7 @@ def test_facts_that_someone_else_proved_have_their_proof(service: Service, node:
     data = everything(service)
     first = proven(service, data)
     with running_service(node) as other:
-        for block in whole_proof(service, first).blocks:
+        for block in checked_proof(service, first).blocks:
             for call in block.calls:
                 node.send(other.registry.address, call)
         # Forget the transactions that proved them to the first registry.
@@ -104,18 +104,18 @@ def test_facts_that_someone_else_proved_have_their_proof(service: Service, node:
         data[str(CHAIN_ID)][next(iter(data[str(CHAIN_ID)]))]["accounts"][NEW] = {"props": ["NONCE"]}
         batch = proven(other, data)
         assert SentTransaction.objects.count() == 1
-        assert KeptProof.objects.count() == 2
-        whole_proof(other, batch)
+        assert UnsentProof.objects.count() == 2
+        checked_proof(other, batch)
         again = proven(other, data)
-        assert KeptProof.objects.count() == 2
-        whole_proof(other, again)
+        assert UnsentProof.objects.count() == 2
+        checked_proof(other, again)
 
 
 def test_a_proof_of_a_block_that_a_reorg_replaced_is_refused(service: Service) -> None:
     batch = proven(service, {str(CHAIN_ID): {f"block:{service.head() - 1}": {
         "accounts": {HOLDER: {"props": ["BALANCE"]}}}}})  # fmt: skip
     Query.objects.update(values={"BALANCE": 64 * "1"})
-    response = asked_proof(service, batch)
+    response = request_proof(service, batch)
     assert (response.status_code, response.json()["code"]) == (409, "proof_unavailable")
     assert response.json()["error"].endswith("the chain has another block there now.")
 
@@ -132,11 +132,11 @@ def test_it_spells_addresses_with_their_checksum(service: Service) -> None:
 def test_a_batch_without_a_proof_is_refused(service: Service) -> None:
     batch = service.ask_balance(HOLDER, service.head() - 1)
     set_status(batch, BatchStatus.REJECTED, error_sentence="No.", error_retryable=True)
-    result = asked_proof(service, batch).json()
+    result = request_proof(service, batch).json()
     assert result["code"] == "batch_rejected"
     assert result["error"] == "The batch was rejected, so it has no proof. No."
     for unknown in ("x", "01J2VM6JSA6VKKZ0ENWGYYPR18"):
-        assert asked_proof(service, unknown).json()["path"] == "batch"
+        assert request_proof(service, unknown).json()["path"] == "batch"
         assert service.client.get(f"/explorer/query/{unknown}/proof.json").status_code == 404
 
 
@@ -163,7 +163,7 @@ def test_a_thousand_accounts_take_little_memory(service: Service) -> None:
     service.work(batch, seconds=120)
     tracemalloc.start()
     began = time.monotonic()
-    with proof_of(batch, service.routes) as file:
+    with build_proof_file(batch, service.routes) as file:
         took, (_, most) = time.monotonic() - began, tracemalloc.get_traced_memory()
         content = file.read()
     tracemalloc.stop()
@@ -181,7 +181,7 @@ def test_a_call_omits_hashes_that_a_native_registry_can_find_itself(*, knows_roo
     """If that is cheaper, and a dry run shows that it works. The proof file has the hashes."""
     holders = [(f"0x{number:040x}", hex(ETHER)) for number in range(4096, 5120)]
     with (
-        local_node("--slots-in-an-epoch", "1", *a_day_ago()) as node,
+        local_node("--slots-in-an-epoch", "1", *day_old_genesis()) as node,
         running_service(node, new_slot_gas=1) as service,
     ):
         node.rpc.ask_many("anvil_setBalance", holders)
@@ -191,10 +191,13 @@ def test_a_call_omits_hashes_that_a_native_registry_can_find_itself(*, knows_roo
         batch = service.ask_balance(holders[0][0], service.head() - 3)
         service.work(batch)
         block = decode_header(BlockJob.objects.get().header)
-        data, shown = parts_of(SentTransaction.objects.get().raw).data, Shown({block.number: block})
+        data, shown = (
+            decode_transaction(SentTransaction.objects.get().raw).data,
+            RecoveredProofs({block.number: block}),
+        )
         read_call(data, shown)
         assert shown.children == {block.parent_hash: block}
         flags = HeaderFlag(data[len(PROVE_SELECTOR) + 3])
         both = HeaderFlag.PARENT_KNOWN | HeaderFlag.BEACON_KNOWN
         assert flags & both == (both if knows_root else 0)
-        assert whole_proof(service, batch)
+        assert checked_proof(service, batch)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain, Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.schema.batch_request import BatchRequest
+from queries.schema.batch_request import CheckedBatch
 
 SEPOLIA = 11155111
 OTHER = 10
@@ -73,5 +73,5 @@ def without(members: Mapping[str, object], name: str) -> dict[str, object]:
     return {key: copy.deepcopy(value) for key, value in members.items() if key != name}
 
 
-def read(content: object) -> BatchRequest:
+def read(content: object) -> CheckedBatch:
     return read_batch(content, ROUTES, LIMITS)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounts.shared.errors import Refusal
+from accounts.shared.errors import RefusalError
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain, Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
@@ -47,13 +47,13 @@ anything = st.recursive(
 def check(content: object) -> None:
     try:
         request = read_batch(content, ROUTES, LIMITS)
-    except Refusal as refusal:
+    except RefusalError as refusal:
         said = refusal.sentence
         assert said.encode().decode() == said
         assert said.endswith(".")
         assert len(said) < 1_500
-        assert len(refusal.path) <= MAX_PATH_LENGTH  # noqa: PT017
-        assert refusal.status in (400, 413)  # noqa: PT017
+        assert len(refusal.path) <= MAX_PATH_LENGTH
+        assert refusal.status in (400, 413)
     else:
         body = canonical(request)
         again = read_batch(read_json(body, 100_000), ROUTES, LIMITS)

@@ -5,15 +5,15 @@ from collections.abc import Callable
 
 import pytest
 
-from accounts.shared.errors import Refusal
+from accounts.shared.errors import RefusalError
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.schema.batch_request import (
     AccountRequest,
     Address,
-    BatchRequest,
     BatchWarning,
     BlockRequest,
+    CheckedBatch,
     EnsName,
     Selector,
     canonical,
@@ -52,7 +52,7 @@ def read_account(entry: object) -> AccountRequest:
 
 def test_the_example_of_the_specification_is_read() -> None:
     block = BlockRequest(SEPOLIA, Selector(5186021), (), (BALANCE_REQUEST,))
-    expected = BatchRequest(SEPOLIA, 0, (block,), None, ())
+    expected = CheckedBatch(SEPOLIA, 0, (block,), None, ())
     assert read(read_json(SPECIFICATION.encode(), 1_000)) == expected
 
 
@@ -65,7 +65,7 @@ def test_a_batch_of_existing_clients_is_read() -> None:
     webhook = WebhookBody(
         url="https://example.org/hook", headers={"Content-Type": "application/json"}
     )
-    expected = BatchRequest(SEPOLIA, 0, (by_number, by_time), webhook, ())
+    expected = CheckedBatch(SEPOLIA, 0, (by_number, by_time), webhook, ())
     assert read(read_json(LEGACY.encode(), 1_000)) == expected
 
 
@@ -189,7 +189,7 @@ def test_limits_hold_over_the_whole_batch(
     content_of: Callable[[int], dict[str, object]], limit: int, code: str, path: str
 ) -> None:
     assert read(content_of(limit)).blocks
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(RefusalError) as caught:
         read(content_of(limit + 1))
     assert (caught.value.code, caught.value.path) == (code, path)
     assert f"at most {limit} {code.removeprefix('too_many_')} " in caught.value.sentence

@@ -2,8 +2,8 @@
 
 import pytest
 
-from accounts.shared.errors import Refusal
-from queries.schema.paths import Place
+from accounts.shared.errors import RefusalError
+from queries.schema.paths import JsonPath
 from tests.queries.schema.example_batches import (
     ADDRESS,
     BALANCE,
@@ -28,7 +28,7 @@ NOT_NUMBERS = ["", "01", "-1", "+1", " 1", "1.0", "1e18", "0x1", "1_000", "\u066
 
 
 def check(content: object, code: str, path: str, beginning: str) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(RefusalError) as caught:
         read(content)
     refusal = caught.value
     assert (refusal.code, refusal.path) == (code, path)
@@ -47,8 +47,8 @@ def check(content: object, code: str, path: str, beginning: str) -> None:
         (without(BATCH, "fee"), "missing_field", "fee", "fee is missing: the most that may be "),
         (without(BATCH, "data"), "missing_field", "data", "data is missing: "),
         (batch(None), "wrong_type", "data", "data must be an object, not null."),
-        (batch({}), "nothing_asked", "data", "data asks for nothing. Name at least one source"),
-        (batch({"11155111": {}}), "nothing_asked", "data.11155111",
+        (batch({}), "empty_request", "data", "data asks for nothing. Name at least one source"),
+        (batch({"11155111": {}}), "empty_request", "data.11155111",
          "data.11155111 asks for nothing. Name at least one block"),
         (batch({"11155111": []}), "wrong_type", "data.11155111",
          "data.11155111 must be an object, not a list."),
@@ -81,7 +81,7 @@ def test_a_fee_that_is_not_text_is_refused(fee: object, kind: str) -> None:
     ids=lambda chain: ascii(chain[:20]),
 )
 def test_a_malformed_chain_id_is_refused(chain: str) -> None:
-    path = Place(("data", chain)).path
+    path = JsonPath(("data", chain)).path
     check(
         batch(DATA, destinationChainId=chain),
         "number_malformed",
@@ -97,7 +97,7 @@ def test_a_malformed_chain_id_is_refused(chain: str) -> None:
     ids=lambda chain: ascii(chain[:20]),
 )
 def test_an_unknown_chain_is_refused(chain: str) -> None:
-    path = Place(("data", chain)).path
+    path = JsonPath(("data", chain)).path
     check(
         batch(DATA, destinationChainId=chain),
         "chain_unsupported",
@@ -135,7 +135,7 @@ def test_invalid_chains_and_routes_are_refused(
     ids=lambda selector: selector[:20],
 )  # fmt: skip
 def test_a_malformed_selector_is_refused(selector: str) -> None:
-    path = Place((*SOURCE, selector)).path
+    path = JsonPath((*SOURCE, selector)).path
     content = block_batch({"header": ["NONCE"]}, selector)
     check(content, "selector_malformed", path, f"{path} is not a block selector. ")
 
@@ -149,7 +149,7 @@ def test_a_malformed_selector_is_refused(selector: str) -> None:
     ],
 )
 def test_a_time_that_is_not_in_seconds_is_refused(number: int, sentence: str) -> None:
-    path = Place((*SOURCE, f"timestamp:{number}")).path
+    path = JsonPath((*SOURCE, f"timestamp:{number}")).path
     content = block_batch({"header": ["NONCE"]}, f"timestamp:{number}")
     check(content, "selector_malformed", path, f"{path} {sentence}")
 
@@ -159,7 +159,7 @@ def test_a_time_that_is_not_in_seconds_is_refused(number: int, sentence: str) ->
     [
         (None, "wrong_type", "", " must be an object, not null."),
         (["NONCE"], "wrong_type", "", " must be an object, not a list."),
-        ({}, "nothing_asked", "", " asks for nothing. Name at least one"),
+        ({}, "empty_request", "", " asks for nothing. Name at least one"),
         ({"header": ["NONCE"], "Accounts": {}}, "unknown_field", ".Accounts",
          ".Accounts is an unknown field; the known fields are header and accounts."),
         ({"header": None}, "wrong_type", ".header",
@@ -170,7 +170,7 @@ def test_a_time_that_is_not_in_seconds_is_refused(number: int, sentence: str) ->
         ({"header": ["NONCE", "nonce"]}, "unknown_header_field", ".header[1]",
          '.header[1] is "nonce", but a header\'s fields are PARENT_HASH, '),
         ({"accounts": [ADDRESS]}, "wrong_type", ".accounts", ".accounts must be an object, not"),
-        ({"accounts": {ADDRESS: BALANCE, CHECKSUMMED: {}}}, "nothing_asked",
+        ({"accounts": {ADDRESS: BALANCE, CHECKSUMMED: {}}}, "empty_request",
          f".accounts.{CHECKSUMMED}", f".accounts.{CHECKSUMMED} asks for nothing."),
     ],
 )  # fmt: skip
@@ -188,7 +188,7 @@ def test_a_malformed_block_is_refused(block: object, code: str, path: str, begin
     ids=lambda key: ascii(key[:30]),
 )  # fmt: skip
 def test_a_key_that_is_not_an_account_is_refused(key: str) -> None:
-    path = Place((*SOURCE, "block:5", "accounts", key)).path
+    path = JsonPath((*SOURCE, "block:5", "accounts", key)).path
     beginning = 'Invalid account address or ENS name "'
     check(account_batch(BALANCE, key), "account_malformed", path, beginning)
 
@@ -207,7 +207,7 @@ def test_a_refused_account_key_says_why() -> None:
     [
         (None, "wrong_type", "", " must be an object, not null."),
         (["BALANCE"], "wrong_type", "", " must be an object, not a list."),
-        ({}, "nothing_asked", "", " asks for nothing. Name at least one of its props (NONCE, "),
+        ({}, "empty_request", "", " asks for nothing. Name at least one of its props (NONCE, "),
         ({"props": ["BALANCE"], "slot": []}, "unknown_field", ".slot",
          ".slot is an unknown field; the known fields are props and slots."),
         ({"props": None, "slots": ["0x1"]}, "wrong_type", ".props",
@@ -238,7 +238,7 @@ def test_a_malformed_account_is_refused(
 )  # fmt: skip
 def test_a_malformed_slot_is_refused_with_a_hint(slot: str, hint: str) -> None:
     path = f"{ACCOUNT}.slots[1]"
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(RefusalError) as caught:
         read(account_batch({"slots": ["0x1", slot]}))
     assert (caught.value.code, caught.value.path) == ("slot_malformed", path)
     begun, _, ended = caught.value.sentence.partition("but a slot is 0x and 1 to 64 hex digits")

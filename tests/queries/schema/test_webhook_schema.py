@@ -2,22 +2,22 @@
 
 import pytest
 
-from accounts.shared.errors import Refusal
+from accounts.shared.errors import RefusalError
 from queries.schema.bodies import MAX_URL_CHARACTERS, WebhookBody
 from tests.queries.schema.example_batches import BALANCE, LIMITS, account_batch, read
 
 pytestmark = pytest.mark.no_database
 
 HOOK = "https://example.org/hook"
-SECRET = "very-secret"  # noqa: S105 - what no refusal repeats
+SECRET = "very-secret"
 
 
 def read_webhook(webhook: object) -> WebhookBody | None:
     return read(account_batch(BALANCE) | {"webhook": webhook}).webhook
 
 
-def refusal_of(webhook: object) -> Refusal:
-    with pytest.raises(Refusal) as caught:
+def refusal_of(webhook: object) -> RefusalError:
+    with pytest.raises(RefusalError) as caught:
         read_webhook(webhook)
     assert SECRET not in caught.value.sentence + caught.value.path
     return caught.value

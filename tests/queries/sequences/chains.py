@@ -11,7 +11,7 @@ from itertools import count
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
-from queries.proving.witnesses import AccountField, AccountRequest, build_witness
+from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.header_parts import FakeHeader, header_tail
 from tests.queries.tries.random_tries import RandomAccount, RandomKey
 from tests.queries.tries.second_opinion import BuiltState
@@ -76,7 +76,7 @@ class SourceBlock:
         """An honest witness of accounts and their slots."""
         return build_witness(
             [
-                AccountRequest(self._proof(account, slots), fields)
+                AccountToStore(self._proof(account, slots), fields)
                 for account, slots in accounts.items()
             ]
         )

@@ -7,7 +7,7 @@ from eth_abi.abi import decode
 
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
-from tests.builds import contract_of_tests
+from tests.builds import contract_for_tests
 from tests.queries.sequences.calls import Step
 from tests.queries.sequences.chains import CHAINS
 from tests.queries.sequences.questions import (
@@ -47,7 +47,7 @@ class RegistryChecker:
         self._address = address
         self._known_blocks = known_blocks
         self._overrides = dict(overrides or {})
-        self._asker = node.deploy(contract_of_tests("Asker"))
+        self._asker = node.deploy(contract_for_tests("Asker"))
         calls = b"".join(len(q.call).to_bytes(2, "big") + q.call for q in questions)
         node.rpc.ask("anvil_setCode", _LIST, f"0x{calls.hex()}")
         self._asking = call_data("ask(address,address)", address, _LIST)

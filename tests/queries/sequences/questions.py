@@ -8,7 +8,7 @@ from eth_abi.abi import decode
 
 from queries.contracts.abi import call_data, selector
 from queries.proving.headers import FIELD_RULES, Header, HeaderField
-from queries.proving.registry_calls import HORIZON, leaf_of
+from queries.proving.registry_calls import HORIZON, block_leaf
 from tests.queries.sequences.chains import (
     ACCOUNTS,
     FIRST_NUMBER,
@@ -132,7 +132,7 @@ def _block_questions(
             if field < len(header.payloads)
         }
         yield from _both_forms("headerField(uint256,uint8)", words, number, field)
-    leaves = {name: leaf_of(header) for name, header in headers.items()}
+    leaves = {name: block_leaf(header) for name, header in headers.items()}
     yield stored_word("accumulated(uint256)", number, leaves)
 
 

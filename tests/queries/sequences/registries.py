@@ -46,7 +46,7 @@ from tests.queries.sequences.questions import (
     constant_question,
     stored_word,
 )
-from tests.rigs.local_chain import Deployed
+from tests.rigs.local_chain import DeployedContract
 
 BEACON_ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02"
 LAST = FIRST_NUMBER + len(TRUE.blocks) - 1
@@ -82,12 +82,12 @@ class Target:
     bytecode: Bytecode = built
     overrides: Mapping[str, object] = field(default_factory=dict)
 
-    def deploy(self, name: str, arguments: bytes = b"") -> Deployed:
-        return Deployed(self.node, name, arguments, self.bytecode(name))
+    def deploy(self, name: str, arguments: bytes = b"") -> DeployedContract:
+        return DeployedContract(self.node, name, arguments, self.bytecode(name))
 
-    def trial(  # noqa: PLR0913  (the parts of a trial)
+    def trial(
         self,
-        registry: Deployed,
+        registry: DeployedContract,
         questions: Iterable[Question],
         sources: st.SearchStrategy[Step],
         first_steps: st.SearchStrategy[list[Step]],
@@ -167,7 +167,7 @@ def output(target: Target) -> Trial:
     """The games of the true chain are won and those of the abandoned chain lost; those of the
     foreign chain are about another chain.
     """
-    games = Games(partial(Deployed, target.node))
+    games = Games(partial(DeployedContract, target.node))
     arguments = encode(["uint256", "uint256", "address"], [HORIZON, SOURCE_CHAIN, games.address])
     registry = target.deploy("OutputRegistry", arguments)
     steps = {
@@ -217,7 +217,7 @@ def attested(target: Target) -> Trial:
     )
 
 
-def _attested_questions(registry: Deployed) -> Iterator[Question]:
+def _attested_questions(registry: DeployedContract) -> Iterator[Question]:
     addresses = [signer.address for signer in SIGNERS[:3]]
     answers = {
         call_data("threshold()"): (2).to_bytes(32, "big"),
@@ -240,7 +240,7 @@ def _attested_questions(registry: Deployed) -> Iterator[Question]:
 class _Signatures:
     """Signatures of the honest and dishonest signers."""
 
-    def __init__(self, registry: Deployed) -> None:
+    def __init__(self, registry: DeployedContract) -> None:
         @cache
         def signature(signer: int, number: int, block_hash: bytes, domain: int) -> bytes:
             changes = _OTHER_DOMAINS[domain] if domain >= 0 else {}

@@ -11,16 +11,16 @@ from django.db.models import F
 
 from explorer.demo.local_node import LocalNode
 from queries import transitions
-from queries.chain.signer import Signer, parts_of
+from queries.chain.signer import Signer, decode_transaction
 from queries.config.routes import Routes
 from queries.database.leases import Outcome
 from queries.models import Batch, SentTransaction, Share
 from queries.prover import prove, worker
-from queries.prover.context import Chains
+from queries.prover.context import ProverContext
 from queries.prover.worker import work_once
 from queries.statuses import StepName
 from queries.transactions.destination_reorgs import check_final
-from queries.transactions.shares import settle_costs
+from queries.transactions.shares import charge_batches
 from queries.transitions import Failure
 from tests.queries.prover.between import changing, proxy
 from tests.queries.prover.service import CHAIN_ID, HOLDER, SIGNER_KEY, Service, running_service
@@ -54,7 +54,7 @@ def test_a_given_up_nonce_that_is_free_after_all_is_filled_by_an_empty_transfer(
     first = SentTransaction.objects.get()
     service.node.rpc.ask("anvil_dropTransaction", first.hashes[-1])
     first.succeeded = False
-    settle_costs(first, free=True)
+    charge_batches(first, free=True)
     service.make_all_due()
     service.work_until(lambda: SentTransaction.objects.count() == 2)
     minutes = timedelta(minutes=5)
@@ -62,10 +62,10 @@ def test_a_given_up_nonce_that_is_free_after_all_is_filled_by_an_empty_transfer(
     service.make_all_due()
     assert work_once(service.chains())
     first.refresh_from_db()
-    assert parts_of(first.raw).data == b""
+    assert decode_transaction(first.raw).data == b""
     service.node.rpc.ask_many("evm_setAutomine", [(True,)])
     service.mine()
-    service.work_until(lambda: not SentTransaction.objects.filter(settled=False).exists())
+    service.work_until(lambda: not SentTransaction.objects.filter(confirmed=False).exists())
     service.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
     assert SentTransaction.objects.filter(succeeded=True).count() == 2
@@ -93,7 +93,7 @@ def test_a_receipt_must_be_deep_enough_for_each_node_of_the_quorum(node: LocalNo
         for _ in range(4):
             service.make_all_due()
             work_once(chains)
-        assert not SentTransaction.objects.get().settled
+        assert not SentTransaction.objects.get().confirmed
         lag = 0
         service.work(batch)
         assert service.status(batch)["queryStatus"] == "DONE"
@@ -113,9 +113,11 @@ def test_a_transaction_without_a_quorum_does_not_block_the_check_of_others(
 
     with proxy(service.node.url, changing(hide_first)) as address:
         other = service.with_nodes(service.node.url, address)
-        limits = replace(other.routes.limits, batch_questions=1)  # check one at a time
+        limits = replace(other.routes.limits, max_batch_calls=1)  # check one at a time
         nodes = replace(other.routes.chains[CHAIN_ID], limits=limits)
-        lane = Chains(Routes({CHAIN_ID: nodes}, limits=limits), Signer(SIGNER_KEY)).lane(CHAIN_ID)
+        lane = ProverContext(Routes({CHAIN_ID: nodes}, limits=limits), Signer(SIGNER_KEY)).lane(
+            CHAIN_ID
+        )
         for _ in range(3):
             check_final(lane)
     assert list(SentTransaction.objects.filter(final=True)) == [second]
@@ -152,7 +154,7 @@ def test_made_up_receipts_of_one_node_do_not_prevent_a_replacement(
         service.work_until(lambda: len(SentTransaction.objects.get().hashes) > 1, chains=chains)
         node.rpc.ask_many("evm_setAutomine", [(True,)])
         service.mine(4)
-        service.work_until(lambda: SentTransaction.objects.get().settled, chains=chains)
+        service.work_until(lambda: SentTransaction.objects.get().confirmed, chains=chains)
         assert SentTransaction.objects.get().succeeded
 
 
@@ -164,14 +166,14 @@ def test_waiting_for_a_transaction_of_another_batch_counts_towards_batch_max_age
     chains.final_block()
     with chains.serving_optimism() as running:
         service = running.with_limits(batch_max_age=1)
-        chains.tell_the_l2(block + 3)
+        chains.set_l1_block(block + 3)
         service.node.rpc.ask_many("evm_setAutomine", [(False,)])
         first = ask_balance(service, block)
-        service.work_until(SentTransaction.objects.filter(prepares=True).exists)
+        service.work_until(SentTransaction.objects.filter(is_preparation=True).exists)
         second = ask_balance(service, block - 1)
         service.work(second)
         status = service.status(second)
-        assert (status["queryStatus"], status["code"]) == ("REJECTED", "hash_on_its_way")
+        assert (status["queryStatus"], status["code"]) == ("REJECTED", "hash_pending")
         assert status["retryable"]
         service.node.rpc.ask_many("evm_setAutomine", [(True,)])
         service.mine()

@@ -17,7 +17,7 @@ BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
 
 @pytest.fixture
 def service(node: LocalNode) -> Iterator[Service]:
-    with running_service(node, free=False, dearest_gas=ETHER) as running:
+    with running_service(node, free=False, max_gas_price=ETHER) as running:
         running.mine(8)
         yield running
         node.rpc.ask_many("evm_setAutomine", [(True,)])

@@ -13,7 +13,7 @@ from queries.proving.accounts import (
     check_account_proof,
 )
 from queries.proving.tries import check_proof
-from queries.proving.witnesses import AccountRequest
+from queries.proving.witnesses import AccountToStore
 from tests.queries.attacks.witness_parts import ChosenTrie
 from tests.queries.tries.random_tries import RandomAccount
 
@@ -53,10 +53,10 @@ class BuiltState:
         value = self.storage[key].value(slot) if self.state(key) else b""
         return int.from_bytes(rlp.decode(value), "big") if value else 0
 
-    def requests(self) -> list[AccountRequest]:
+    def requests(self) -> list[AccountToStore]:
         """Our checker's proofs of the requested accounts and slots."""
         return [
-            AccountRequest(self._proof(account), account.fields)
+            AccountToStore(self._proof(account), account.fields)
             for account in self.accounts
             if account.key.requested
         ]

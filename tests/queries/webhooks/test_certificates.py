@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from celery.exceptions import OperationalError
 
-from queries.chain.json_rpc import JsonRpc, NodeUnreachable
-from queries.engines.celery import app_with
+from queries.chain.json_rpc import JsonRpc, NodeTransportError
+from queries.engines.celery import create_app
 from queries.webhooks.post import NotDeliveredError, post
 from tests.rigs.certificates import DAY, self_signed_certificate
 from tests.rigs.tls_receiver import tls_receiver
@@ -38,7 +38,7 @@ def ask_node(address: str) -> Any:
 
 def call_broker(address: str) -> None:
     """Connect with short time-outs, because the receiver does not speak the broker's protocol."""
-    broker = app_with(f"{address.replace('//', f'//tacitus:{SECRET.decode()}@')}/0")
+    broker = create_app(f"{address.replace('//', f'//tacitus:{SECRET.decode()}@')}/0")
     broker.conf.broker_transport_options = {"socket_connect_timeout": 1, "socket_timeout": 1}
     with broker.connection_for_write(connect_timeout=1) as connection:
         connection.default_channel.queue_declare("tacitus")
@@ -61,7 +61,7 @@ class Certificate:
 
 ANSWERED = {
     "a webhook": (TlsClient(tell_webhook, NotDeliveredError, why="The request failed"), 200),
-    "a node": (TlsClient(ask_node, NodeUnreachable), 7),
+    "a node": (TlsClient(ask_node, NodeTransportError), 7),
 }
 BROKERS = {
     f"a broker by {scheme}": TlsClient(call_broker, OperationalError, scheme, "CERTIFICATE_VERIFY")
@@ -106,9 +106,9 @@ def test_a_trusted_certificate_is_accepted(
     client, response = ANSWERED[asker]
     with tls_receiver(certificate) as kept:
         assert client.tell(f"{client.scheme}://{HOST}:{kept.port}") == response
-    (got,) = kept.got
-    assert got.startswith(b"POST /hunter2 ")
-    assert got.count(SECRET) > 1
+    (requests_received,) = kept.requests_received
+    assert requests_received.startswith(b"POST /hunter2 ")
+    assert requests_received.count(SECRET) > 1
 
 
 @pytest.mark.parametrize("asker", ASKERS)
@@ -123,5 +123,5 @@ def test_nothing_is_sent_without_a_trusted_certificate(
     refused = pytest.raises(client.refusal, match=client.why)
     with tls_receiver(certificate) as kept, refused:
         client.tell(f"{client.scheme}://{HOST}:{kept.port}")
-    assert kept.came
-    assert kept.got == []
+    assert kept.connections
+    assert kept.requests_received == []

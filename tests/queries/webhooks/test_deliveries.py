@@ -50,11 +50,11 @@ def test_the_webhook_of_a_worker_that_dies_is_sent_by_another(
             dying.setattr(WebhookAttempt.objects, "create", die)
             with pytest.raises(Killed):
                 deliver_once(Limits())
-        assert len(hook.got) == 1
+        assert len(hook.deliveries) == 1
         assert not deliver_once(Limits())  # the lease is still valid
         WebhookDelivery.objects.update(lease_until=datetime.now(UTC) - timedelta(seconds=1))
         deliver_all(service)
-    (_, result, first), (_, result_again, again) = hook.got
+    (_, result, first), (_, result_again, again) = hook.deliveries
     assert first == again
     assert result["webhook-id"] == result_again["webhook-id"]
     assert WebhookDelivery.objects.get().delivered is not None
@@ -74,7 +74,7 @@ def test_a_webhook_with_too_many_queries_says_where_to_get_the_rest(
             batch = service.submit(data, webhook={"url": hook.url})
             service.work(batch)
             deliver_all(service)
-        result = json.loads(hook.got[0][2])
+        result = json.loads(hook.deliveries[0][2])
         assert len(result["facts"]) == limit
         rest = service.status(batch)["queries"][limit:]
         assert result["nextQuery"] == (limit if rest else None)
@@ -91,7 +91,7 @@ def test_an_undelivered_webhook_is_not_sent_after_its_correction(
         Query.objects.update(ended=False)  # as a reorg does
         transitions.finish({Query.objects.get().pk: {"BALANCE": f"{7:064x}"}})
         deliver_all(service)
-    *attempted, correction = [json.loads(body) for _, _, body in hook.got]
+    *attempted, correction = [json.loads(body) for _, _, body in hook.deliveries]
     assert len(attempted) == is_attempted
     assert correction["corrects"] == (attempted[0]["event"] if is_attempted else None)
     assert int(correction["facts"][0]["values"]["BALANCE"], 16) == 7
@@ -111,7 +111,7 @@ def test_webhooks_are_also_signed_with_the_former_secret(
     with receiver() as hook:
         ended_batch(service, hook.url)
         deliver_all(service)
-    _, result, body = hook.got[0]
+    _, result, body = hook.deliveries[0]
     for webhook_secret in (former, secret()):
         Webhook(webhook_secret).verify(body, result)
     settings.SECRET_KEY = 60 * "o"
@@ -126,9 +126,9 @@ def test_retries_end_after_about_a_day_with_growing_pauses(service: Service) -> 
         for _ in range(len(deliver.RETRY_PAUSES) + 3):
             deliver_all(service)
             row = WebhookDelivery.objects.get()
-            if row.look_again is not None:
-                pauses.append(row.look_again - datetime.now(UTC))
-    assert len(hook.got) == len(deliver.RETRY_PAUSES) + 1
+            if row.due_at is not None:
+                pauses.append(row.due_at - datetime.now(UTC))
+    assert len(hook.deliveries) == len(deliver.RETRY_PAUSES) + 1
     assert pauses == sorted(pauses)
     assert timedelta(hours=20) < sum(deliver.RETRY_PAUSES, timedelta()) < timedelta(hours=30)
     assert WebhookDelivery.objects.get().delivered is None
@@ -143,7 +143,7 @@ def test_the_webhook_of_a_rejected_batch_has_its_cause(service: Service) -> None
         service.routes.registries.clear()  # type: ignore[attr-defined]
         service.work(batch)
         deliver_all(service)
-    result = json.loads(hook.got[0][2])
+    result = json.loads(hook.deliveries[0][2])
     assert result["queryStatus"] == "REJECTED"
     assert (result["error"]["code"], result["error"]["retryable"]) == ("route_unsupported", False)
 
@@ -151,7 +151,7 @@ def test_the_webhook_of_a_rejected_batch_has_its_cause(service: Service) -> None
 def test_the_list_of_deliveries_is_paginated_with_the_last_attempts(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log, "ATTEMPTS_SHOWN", 2)
+    monkeypatch.setattr(log, "MAX_ATTEMPTS", 2)
     with receiver(500) as hook:
         batches = [ended_batch(service, hook.url) for _ in range(3)]
         for _ in range(3):

@@ -18,12 +18,12 @@ from queries.database.leases import Retry
 from queries.engines.alarm import Alarm
 from queries.models import Batch, WebhookDelivery
 from queries.prover import loop
-from queries.prover.context import Chains
+from queries.prover.context import ProverContext
 from queries.statuses import BatchStatus
 from queries.webhooks.deliver import claim_delivery, deliver
 from tests.queries.api.served_api import OTHER_WALLET, WALLET
 from tests.rigs.receiver import receiver
-from tests.rigs.slow_receivers import DRIPPING, slow_receiver
+from tests.rigs.slow_receivers import SLOW_RECEIVERS, slow_receiver
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,7 +32,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def accounts(settings: LazySettings) -> tuple[Account, Account]:
     settings.WEBHOOKS_TO_PRIVATE = True
     (one, _), (other, _) = (
-        Account.objects.of_wallet(Wallet(address)) for address in (WALLET, OTHER_WALLET)
+        Account.objects.get_or_create_for_wallet(Wallet(address))
+        for address in (WALLET, OTHER_WALLET)
     )
     return one, other
 
@@ -45,7 +46,7 @@ def _due(owner: Account, count: int, url: str = "http://127.0.0.1:9/") -> None:
             status=BatchStatus.DONE, webhook_url=url,
         )  # fmt: skip
         WebhookDelivery.objects.create(
-            id=str(ULID()), batch=batch, owner=owner, created=now, look_again=now
+            id=str(ULID()), batch=batch, owner=owner, created=now, due_at=now
         )
 
 
@@ -117,7 +118,7 @@ def test_after_a_failure_the_accounts_webhooks_wait_as_long_as_it_took(
     """Only one row is changed for that, however many are due."""
     monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
     one, other = accounts
-    with slow_receiver(*DRIPPING["a stall"]) as hanging:
+    with slow_receiver(*SLOW_RECEIVERS["a stall"]) as hanging:
         _due(one, 1, hanging)
         _due(one, 2)
         _due(other, 1)
@@ -125,10 +126,10 @@ def test_after_a_failure_the_accounts_webhooks_wait_as_long_as_it_took(
         assert failed
         outcome = deliver(failed)
     assert isinstance(outcome, Retry)
-    assert outcome.after
-    failed.reschedule(outcome.after, failures=outcome.attempts)
+    assert outcome.delay
+    failed.reschedule(outcome.delay, failures=outcome.attempts)
     waiting = WebhookDelivery.objects.filter(owner=one).exclude(pk=failed.row.pk)
-    assert waiting.filter(lease_until=None, look_again__lte=shared_now()).count() == 1
+    assert waiting.filter(lease_until=None, due_at__lte=shared_now()).count() == 1
     others = claim_delivery()
     assert others
     assert others.row.owner_id == other.pk
@@ -144,7 +145,7 @@ def test_after_a_failure_the_accounts_webhooks_wait_as_long_as_it_took(
 @contextmanager
 def _delivering(looks_every: float) -> Iterator[None]:
     alarm = Alarm()
-    threads = loop.run(lambda: Chains(Routes({})), 0, alarm, looks_every)
+    threads = loop.run(lambda: ProverContext(Routes({})), 0, alarm, looks_every)
     try:
         yield
     finally:
@@ -155,12 +156,12 @@ def _delivering(looks_every: float) -> Iterator[None]:
 
 def test_hanging_receivers_do_not_delay_other_accounts(accounts: tuple[Account, Account]) -> None:
     stranger, other = accounts
-    with receiver() as hook, slow_receiver(*DRIPPING["a stall"]) as hanging:
+    with receiver() as hook, slow_receiver(*SLOW_RECEIVERS["a stall"]) as hanging:
         _due(stranger, 2 * loop.WEBHOOKS_AT_ONCE, hanging)
         with _delivering(0.01):
             time.sleep(0.3)
             _due(other, 1, hook.url)
             until = time.monotonic() + 3
-            while not hook.got and time.monotonic() < until:
+            while not hook.deliveries and time.monotonic() < until:
                 time.sleep(0.05)
-            assert len(hook.got) == 1
+            assert len(hook.deliveries) == 1

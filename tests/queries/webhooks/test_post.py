@@ -11,12 +11,12 @@ import pytest
 from queries.http.public_address import is_public
 from queries.webhooks.post import NotDeliveredError, post
 from tests.rigs.receiver import receiver
-from tests.rigs.slow_receivers import DRIPPING, drip, slow_receiver
+from tests.rigs.slow_receivers import SLOW_RECEIVERS, drip, slow_receiver
 
 pytestmark = pytest.mark.no_database
 
 PRIVATE = [
-    "0.0.0.0",  # noqa: S104
+    "0.0.0.0",
     "10.0.0.1", "100.64.0.1", "127.0.0.1", "127.8.8.8", "169.254.169.254",
     "172.16.0.1", "192.0.0.1", "192.0.0.8", "192.0.0.192", "192.168.1.1", "198.18.0.1",
     "224.0.0.1", "240.0.0.1",
@@ -47,7 +47,7 @@ def test_loopback_is_refused_however_it_is_spelled(host: str) -> None:
     with receiver() as kept:
         with pytest.raises(NotDeliveredError, match=r"private network|not found|is none"):
             post(f"http://{host}:{kept.port}/", {}, b"{}")
-        assert kept.got == []
+        assert kept.deliveries == []
 
 
 def test_a_host_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_the_connection_goes_to_the_checked_address(monkeypatch: pytest.MonkeyPa
         url = f"http://hook.example:{kept.port}/x"
         assert post(url, {}, b"{}", to_private=True) == 200
         assert asked.count("hook.example") == 1
-        assert kept.got[0][1]["Host"] == f"hook.example:{kept.port}"
+        assert kept.deliveries[0][1]["Host"] == f"hook.example:{kept.port}"
 
 
 @pytest.mark.parametrize(("accepts", "arrives"), [(False, True), (True, False)])
@@ -79,7 +79,7 @@ def test_the_next_address_is_tried_unless_the_first_may_have_the_webhook(
     monkeypatch: pytest.MonkeyPatch, *, accepts: bool, arrives: bool
 ) -> None:
     """The first one refuses connections, or accepts one and never answers."""
-    monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
+    monkeypatch.setattr("queries.webhooks.post.REQUEST_SECONDS", 1.0)
     real = socket.getaddrinfo
 
     def look_up(host: Any, port: Any, *rest: Any, **more: Any) -> Any:
@@ -93,13 +93,13 @@ def test_the_next_address_is_tried_unless_the_first_may_have_the_webhook(
         url = f"http://hook.example:{kept.port}/x"
         with nullcontext() if arrives else pytest.raises(NotDeliveredError, match="Timeout"):
             assert post(url, {}, b"{}", to_private=True) == 200
-        assert len(kept.got) == arrives
+        assert len(kept.deliveries) == arrives
 
 
 def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """No address accepts a connection, because its backlog is full."""
-    monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
-    monkeypatch.setattr("queries.webhooks.post.CONNECT", 0.4)
+    monkeypatch.setattr("queries.webhooks.post.REQUEST_SECONDS", 1.0)
+    monkeypatch.setattr("queries.webhooks.post.CONNECT_SECONDS", 0.4)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, ExitStack() as waiting:
         for _ in range(2):
             client = waiting.enter_context(socket.socket())
@@ -124,14 +124,14 @@ def test_headers_and_body_arrive() -> None:
     with receiver() as kept:
         headers = {"Content-Type": "application/json", "X-Mine": "yes"}
         assert post(kept.url, headers, b'{"a":1}', to_private=True) == 200
-        path, result, body = kept.got[0]
+        path, result, body = kept.deliveries[0]
         assert (path, body, result["X-Mine"]) == ("/hook?a=b", b'{"a":1}', "yes")
 
 
 def test_redirects_are_not_followed() -> None:
     with receiver(307) as kept:
         assert post(kept.url, {}, b"{}", to_private=True) == 307
-        assert len(kept.got) == 1
+        assert len(kept.deliveries) == 1
 
 
 @pytest.mark.parametrize(
@@ -150,11 +150,11 @@ def test_a_refused_connection_is_reported_without_the_address() -> None:
     assert "127.0.0.1" not in str(result.value)
 
 
-@pytest.mark.parametrize("slow", DRIPPING)
+@pytest.mark.parametrize("slow", SLOW_RECEIVERS)
 def test_a_slow_receiver_is_abandoned(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every byte restarts a socket's own time-out, which would never end."""
-    monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
-    with slow_receiver(*DRIPPING[slow]) as url:
+    monkeypatch.setattr("queries.webhooks.post.REQUEST_SECONDS", 1.0)
+    with slow_receiver(*SLOW_RECEIVERS[slow]) as url:
         begin = time.monotonic()
         with pytest.raises(NotDeliveredError, match="The request failed"):
             post(url, {}, 2**24 * b" " if slow == "never read" else b"{}", to_private=True)
@@ -172,7 +172,7 @@ def test_a_slow_dns_look_up_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> Non
     """The resolver is replaced, because no silent name server is at hand."""
     ended = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [ended.wait(20)][:0])
-    monkeypatch.setattr("queries.webhooks.post.LOOKUP", 0.5)
+    monkeypatch.setattr("queries.webhooks.post.LOOKUP_SECONDS", 0.5)
     begin = time.monotonic()
     with pytest.raises(NotDeliveredError, match="no IP address"):
         post("http://hook.example/", {}, b"{}")
