@@ -131,8 +131,8 @@ FIGURES = {
         f" {attestations.MAX_BYTES:,} bytes for an attestation |",
         f"| {MAX_DEPTH} levels, numbers of at most {MAX_DIGITS:,} digits,",
         f"| {settings.FACTS_PER_DAY:,} a day per account |",
-        f"| {manage.MAX_KEYS_PER_ACCOUNT} per account, "
-        f"{manage.MAX_CHANGES_PER_HOUR} changes an hour",
+        f"| {manage.MAX_KEYS_PER_ACCOUNT} per account,",
+        f" {manage.MAX_CHANGES_PER_HOUR} changes an hour",
         f" {attempts.ATTEMPTS_PER_BROWSER} attempts per browser,",
         f" {attempts.ATTEMPTS_PER_WALLET} per wallet",
         f" {attempts.ATTEMPTS_PER_NETWORK} per IP address",

@@ -70,7 +70,7 @@ DETAILS = Parameter(
 FIRST_QUERY = Parameter(
     batches.FIRST_QUERY,
     f"A page has at most {batches.QUERIES_PER_PAGE:,} queries; send its `nextQuery` here to get "
-    "the next ones. Without it, a status has the first page and the address of a batch all queries.",
+    "the next ones. Without it, a status has the first page and the address of a batch all.",
     {"type": "integer", "minimum": 0, "maximum": batches.MAX_PLACE, "default": 0},
 )
 

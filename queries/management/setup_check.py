@@ -175,8 +175,8 @@ def _check_age(head: ChainHead, newest: int, limits: Limits) -> str:
     if lag > limits.lag:
         raise SetupError(
             f"Its newest block is {block}, {format_count(lag, 'second')} behind another node's. "
-            "Provers use such a node last, and two nodes must agree that a fact is on chain: remove it "
-            "from ROUTES_FILE until it has caught up."
+            "Provers use such a node last, and two nodes must agree that a fact is on chain: remove "
+            "it from ROUTES_FILE until it has caught up."
         )
     return block
 

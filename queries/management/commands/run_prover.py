@@ -42,7 +42,8 @@ class Command(OperatorCommand):
         if lease <= max(MAX_DELIVERY_SECONDS, timeout):  # two provers would do the same work
             raise CommandError(
                 f"PROVER_LEASE_SECONDS is {lease}; set it to more than a webhook's "
-                f"{MAX_DELIVERY_SECONDS:g} seconds and the {timeout:g} of a node's answer (request_timeout)."
+                f"{MAX_DELIVERY_SECONDS:g} seconds and the {timeout:g} of a node's "
+                "answer (request_timeout)."
             )
         signer = configured_signer()
         sys.setswitchinterval(SWITCH_SECONDS)
