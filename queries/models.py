@@ -40,7 +40,7 @@ class LeasedRow(models.Model):
     waits_for = models.TextField(default="")  # a sentence for people
     wait_code = models.CharField(max_length=40, default="")  # the code of that reason
     failures = models.PositiveIntegerField(default=0)  # consecutive
-    failing_since = models.DateTimeField(null=True)  # it could be proven since then, and was not
+    failing_since = models.DateTimeField(null=True)  # provable since then, but not proven
     order: ClassVar[Combinable] = models.F("due_at")  # of claims
 
     class Meta:
@@ -48,7 +48,7 @@ class LeasedRow(models.Model):
 
 
 class FairlyQueued(LeasedRow):
-    """A queue row that is scheduled fairly between accounts: see `intake.next_turn`."""
+    """A queue row that is scheduled fairly between accounts: see `intake.submit.next_turn`."""
 
     turn = models.DateTimeField(default=timezone.now)
     # By the later of both, so that a row which is retried often goes behind the others.
@@ -360,11 +360,11 @@ class Query(models.Model):
         return f"{self.batch_id}, {self.place}"
 
     @property
-    def words(self) -> dict[str, str]:
+    def all_values(self) -> dict[str, str]:
         """All proven values by name."""
         return {**(self.values or {}), **(self.slot_values or {})}
 
-    def keep(self, words: Mapping[str, str]) -> None:
+    def set_values(self, words: Mapping[str, str]) -> None:
         """Set all values; they were read back from the registry."""
         slots = set(self.slots)
         self.values = {name: word for name, word in words.items() if name not in slots}
@@ -450,16 +450,16 @@ class DailyCount(models.Model):
     """A counter of one day (UTC); see `database/daily_counts`."""
 
     day = models.DateField()
-    what = models.CharField(max_length=60)
+    name = models.CharField(max_length=60)
     amount = models.PositiveBigIntegerField()
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(name="one_count_a_day", fields=["day", "what"])
+            models.UniqueConstraint(name="one_count_a_day", fields=["day", "name"])
         ]
 
     def __str__(self) -> str:
-        return f"{self.day}, {self.what}: {self.amount}"
+        return f"{self.day}, {self.name}: {self.amount}"
 
 
 class ChainRecord(models.Model):
@@ -494,7 +494,7 @@ class NodeRecord(models.Model):
     number = models.PositiveBigIntegerField(null=True)  # of its latest block; null: it failed
     lag = models.PositiveBigIntegerField(null=True)  # blocks behind the furthest node
     # Whether it can resolve ENS names; null: the chain has no ENS, or the node failed.
-    answers_for_names = models.BooleanField(null=True)
+    can_resolve_names = models.BooleanField(null=True)
     # How many blocks back it proves; -1: not even its latest block.
     proof_window = models.BigIntegerField(null=True)
     measured = models.DateTimeField(null=True)  # null: measure the window at the next check

@@ -109,13 +109,15 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         destinations = {batch.pk: batch.destination for batch in batches}
         queries = list(rows.order_by("pk"))
         facts: Counter[str] = Counter()
-        corrected = {row.batch_id for row in queries if row.words and row.words != values[row.pk]}
+        corrected = {
+            row.batch_id for row in queries if row.all_values and row.all_values != values[row.pk]
+        }
         for query in queries:
             if query.values is None:  # otherwise a reorg undid it, and it was counted before
                 added = len(values[query.pk])
                 route = route_facts_key(query.source, destinations[query.batch_id])
                 facts.update({FACTS: added, route: added})
-            query.keep(values[query.pk])
+            query.set_values(values[query.pk])
         bulk_sql.update(queries, ["values", "slot_values"])
         last_steps = {True: StepName.ACCOUNT_ACCUMULATED, False: StepName.HEADER_ACCUMULATED}
         for has_account, last_step in last_steps.items():
@@ -162,7 +164,7 @@ def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:
     )  # fmt: skip
 
 
-def attach(batches: Sequence[str], destination: int) -> None:
+def attach_queries(batches: Sequence[str], destination: int) -> None:
     """Attach open queries whose block is known to the jobs for these blocks."""
     jobs = BlockJob.objects.filter(
         source=OuterRef("source"), destination=destination, block=OuterRef("block")

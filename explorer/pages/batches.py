@@ -18,7 +18,7 @@ from accounts.shared.errors import RefusalError, error_response
 from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of
-from queries.ids import is_batch_id
+from queries.ids import is_ulid
 from queries.reading import batches as reading
 from queries.reading import progress
 from queries.reading.batches import owns_batch
@@ -207,7 +207,7 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     destination = chain_parameter(request, "to")
     if status not in {"", *reading.STATUSES}:
         raise Http404
-    cursor = cursor_of(request, lambda text: (text,) if is_batch_id(text) else None)
+    cursor = cursor_of(request, lambda text: (text,) if is_ulid(text) else None)
     page = reading.listed_batches(
         status=status, destination=destination, cursor=cursor, limit=BATCHES_PER_PAGE
     )

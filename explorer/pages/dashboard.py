@@ -13,7 +13,7 @@ from accounts.shared.errors import RefusalError
 from accounts.sign_in.sessions import signed_in_account
 from accounts.views import signed_in_post
 from explorer.pages.links import PageLinks
-from queries.ids import is_batch_id
+from queries.ids import is_ulid
 from queries.intake.cancel import cancel
 from queries.reading.batches import owned_batches
 from queries.reading.figures import MAX_SUMMED, account_spending
@@ -104,6 +104,6 @@ def cancel_batch(request: HttpRequest, batch_id: str) -> HttpResponse:
 
 def _list_cursor(request: HttpRequest) -> str | None:
     text = request.GET.get("cursor")
-    if text is not None and not is_batch_id(text):
+    if text is not None and not is_ulid(text):
         raise Http404
     return text

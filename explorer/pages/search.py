@@ -14,7 +14,7 @@ from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
 from explorer.pages.links import PageLinks
-from queries.ids import is_batch_id
+from queries.ids import is_ulid
 from queries.reading import search
 from queries.reading.pagination import MAX_BIGINT
 
@@ -52,7 +52,7 @@ def interpretations(text: str, links: PageLinks) -> Iterator[Interpretation]:
     term = " ".join(_term_of_url(text).split())
     lower, chains = term.lower(), links.chains_by_name()
     batch = term.upper().translate(_LOOKALIKES)
-    if is_batch_id(batch):
+    if is_ulid(batch):
         page = Hit("Batch", batch, reverse("batch", args=[batch]))
         yield Interpretation("the id of a batch", [page] if search.is_batch(batch) else [])
     if match := _HASH.fullmatch(lower):

@@ -20,7 +20,7 @@ from queries.config.registries import constructor_arguments, proves_its_code
 from queries.config.routes import Routes
 from queries.http.public_address import is_private
 from queries.intake.cancel import cancel
-from queries.intake.submit import IDEMPOTENCY_KEY, accept
+from queries.intake.submit import IDEMPOTENCY_KEY, store_batch
 from queries.models import Batch
 from queries.reading import batches as reading
 from queries.reading.figures import chain_heads, state_horizon
@@ -66,7 +66,7 @@ def submit_batch(
             "operator can allow it with WEBHOOKS_TO_PRIVATE.",
             path="webhook.url",
         )
-    return accept(key.owner, batch, idempotency_key, routes)
+    return store_batch(key.owner, batch, idempotency_key, routes)
 
 
 def batch_query_status(request: HttpRequest, _key: ApiKey, routes: Routes) -> HttpResponse:

@@ -167,14 +167,14 @@ def asking_nodes(
 
     Raises `RefusalError` beyond the account's limits, or if nodes fail.
     """
-    submit.check_heads(request.blocks, routes.limits)
+    submit.refuse_blocks_beyond_head(request.blocks, routes.limits)
     refuse_over_quota(
         use_quota(f"estimates of {key.owner.pk}", LIMIT_PER_MINUTE, MINUTE),
         TOO_MANY_ESTIMATES,
         f"An account has {LIMIT_PER_MINUTE} estimates and witnesses a minute and has used them up.",
     )
     batch = Batch(destination=request.destination, submitted=timezone.now())
-    queries = list(submit.queries_of(batch, request.blocks))
+    queries = list(submit.build_queries(batch, request.blocks))
     with _account_slot(key.owner), thread_slot() as acquired:
         if not acquired:
             raise busy_refusal(ESTIMATES_BUSY, "Other requests are waiting for nodes right now")

@@ -6,7 +6,7 @@ from django.http import HttpRequest, UnreadablePostError
 
 from accounts.shared.errors import BAD_REQUEST, CONTENT_TYPE_UNSUPPORTED, RefusalError
 from accounts.shared.wording import quote_text
-from queries.ids import is_batch_id
+from queries.ids import is_ulid
 from queries.refusals import NOT_JSON, PARAMETER_MALFORMED
 from queries.schema.strict_json import check_size, read_json
 
@@ -36,7 +36,7 @@ def flag(request: HttpRequest, name: str) -> bool:
 def cursor(request: HttpRequest) -> str | None:
     """The id of the last row of the page before."""
     text = request.GET.get(CURSOR)
-    if text is not None and not is_batch_id(text):
+    if text is not None and not is_ulid(text):
         raise malformed(CURSOR, text, f"the {CURSOR} of the page before")
     return text
 

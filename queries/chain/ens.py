@@ -31,7 +31,7 @@ def resolve_names(source: SourceChain, header: Header, names: Sequence[str]) -> 
     )
 
 
-def answers_for_names(source: SourceChain) -> bool:
+def can_resolve_names(source: SourceChain) -> bool:
     """Whether a node answers a call to the ENS registry in time."""
     call = call_data("resolver(bytes32)", name_hash("eth"))
     try:

@@ -48,7 +48,7 @@ def count(moment: datetime, amounts: Mapping[str, int]) -> None:
     day = moment.astimezone(UTC).date()
     increments = sorted((name, amount) for name, amount in amounts.items() if amount)
     DailyCount.objects.bulk_create(
-        (DailyCount(day=day, what=name, amount=0) for name, _ in increments), ignore_conflicts=True
+        (DailyCount(day=day, name=name, amount=0) for name, _ in increments), ignore_conflicts=True
     )
     for name, amount in increments:
-        DailyCount.objects.filter(day=day, what=name).update(amount=F("amount") + amount)
+        DailyCount.objects.filter(day=day, name=name).update(amount=F("amount") + amount)

@@ -78,10 +78,8 @@ class Lease(Generic[Row]):
 
     def owned_rows(self) -> QuerySet[Row]:
         """A queryset of the row; empty once the lease is lost."""
-        rows: QuerySet[Row] = type(self.row)._default_manager.filter(
-            pk=self.row.pk, lease_token=self.token
-        )
-        return rows
+        rows: QuerySet[Row] = type(self.row)._default_manager.all()
+        return rows.filter(pk=self.row.pk, lease_token=self.token)
 
     def extend(self) -> None:
         """Extend the lease, before each step with outside effects. Raises `LeaseLostError`."""
@@ -124,10 +122,8 @@ class Lease(Generic[Row]):
             rows = self.owned_rows()
             if isinstance(self.row, BlockJob):
                 waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
-                changing = JobTransaction.objects.filter(
-                    job=OuterRef("pk"), transaction__confirmed=False
-                )
-                rows = rows.filter(~Exists(waiting), ~Exists(changing))
+                links = JobTransaction.objects.filter(transaction__confirmed=False)
+                rows = rows.filter(~Exists(waiting), ~Exists(links.filter(job=OuterRef("pk"))))
             if not rows.update(**NOT_DUE):
                 self.reschedule(timedelta(0))
             elif isinstance(self.row, BlockJob):
@@ -175,8 +171,8 @@ def make_due(jobs: QuerySet[BlockJob]) -> None:
     waiting = Query.objects.filter(job=OuterRef("pk"), ended=False).order_by().values("job")
     first = waiting.annotate(first=Min("batch__turn")).values("first")
     # Clear the wait, so that the next pass does not skip them (`Snooze.head_hash`).
-    now = {"due_at": shared_now(), "wait_code": "", "waits_for": ""}
-    jobs.update(**now, turn=Coalesce(Subquery(first), "turn"))
+    columns = {"due_at": shared_now(), "wait_code": "", "waits_for": ""}
+    jobs.update(**columns, turn=Coalesce(Subquery(first), "turn"))
 
 
 def _lease_end(now: datetime) -> datetime:
@@ -186,7 +182,7 @@ def _lease_end(now: datetime) -> datetime:
 FACTS_PER_QUERY = len(AccountField)  # plus its slots; header fields are few
 
 
-def queries_of_pass(job: BlockJob) -> list[int]:
+def query_ids_of_pass(job: BlockJob) -> list[int]:
     """The keys of the queries of a pass: about as many facts as the largest batch has."""
     # One account more than the largest batch, which may also request header fields.
     room = (settings.BATCH_ACCOUNTS + 1) * FACTS_PER_QUERY + settings.BATCH_SLOTS

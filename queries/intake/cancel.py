@@ -5,7 +5,7 @@ from django.db import transaction
 from accounts.models import Account
 from accounts.shared.errors import RefusalError
 from queries import transitions
-from queries.ids import is_batch_id
+from queries.ids import is_ulid
 from queries.models import Batch, Query
 from queries.refusals import BATCH_ENDED, BATCH_SIGNED, batch_not_found
 from queries.statuses import ENDED_STATUSES
@@ -16,7 +16,7 @@ CANCELLED = "cancelled"
 def cancel(owner: Account, batch_id: str) -> None:
     """Reject the batch. Signing locks the same row and checks its status."""
     with transaction.atomic():
-        own = Batch.objects.filter(owner=owner, pk=batch_id if is_batch_id(batch_id) else None)
+        own = Batch.objects.filter(owner=owner, pk=batch_id if is_ulid(batch_id) else None)
         batch = own.select_for_update().first()
         if batch is None:
             raise batch_not_found(batch_id, "batch")

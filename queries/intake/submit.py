@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import count
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -50,19 +51,18 @@ MAX_HEAD_AGE = 5  # poll intervals after which a stored head is ignored
 _MAX_NUMBER = 2**63 - 1  # the largest number that a database column holds
 
 
-def accept(
+def store_batch(
     owner: Account, request: CheckedBatch, idempotency_key: str | None, routes: Routes
 ) -> Batch:
     """Store the batch, or return the one that the same idempotency key stored before."""
-    _check_key(idempotency_key)
+    _check_idempotency_key(idempotency_key)
     digest = hashlib.sha256(canonical(request)).hexdigest()
-    earlier = _earlier_batch(owner, idempotency_key, digest)
-    if earlier:
+    if earlier := _earlier_batch(owner, idempotency_key, digest):
         return earlier
     _check_fee(request, free=routes.chains[request.destination].free)
-    check_heads(request.blocks, routes.limits)
+    refuse_blocks_beyond_head(request.blocks, routes.limits)
     batch = _new_batch(owner, request, idempotency_key, digest)
-    queries = list(queries_of(batch, request.blocks))
+    queries = list(build_queries(batch, request.blocks))
     batch.query_count = len(queries)
     batch.turn = next_turn(owner, batch.submitted, len(queries))
     facts = _count_facts(queries)
@@ -72,12 +72,10 @@ def accept(
             batch.save(force_insert=True)
             _spend_daily_limit(facts, owner)  # rolled back with the batch
             insert_queries()
-    except IntegrityError:
-        # A concurrent request with the same key has stored the batch.
-        earlier = _earlier_batch(owner, idempotency_key, digest)
-        if not earlier:
-            raise
-        return earlier
+    except IntegrityError:  # a concurrent request with the same key has stored the batch
+        if earlier := _earlier_batch(owner, idempotency_key, digest):
+            return earlier
+        raise
     transaction.on_commit(lambda: wake(batch.id))
     return batch
 
@@ -111,7 +109,7 @@ def _spend_daily_limit(facts: int, owner: Account) -> None:
     )
 
 
-def _check_key(key: str | None) -> None:
+def _check_idempotency_key(key: str | None) -> None:
     if key is not None and not _KEY.fullmatch(key):
         raise RefusalError(
             IDEMPOTENCY_KEY_MALFORMED,
@@ -145,36 +143,29 @@ def _check_fee(request: CheckedBatch, *, free: bool) -> None:
         )
 
 
-def check_heads(blocks: Iterable[BlockRequest], limits: Limits) -> None:
+def refuse_blocks_beyond_head(blocks: Iterable[BlockRequest], limits: Limits) -> None:
     """Refuse a block too far above the head that a prover recorded lately."""
     earliest = timezone.now() - timedelta(seconds=MAX_HEAD_AGE * limits.poll_interval)
     recent = ChainRecord.objects.filter(recorded__gt=earliest)
     heads = recent.in_bulk({block.source for block in blocks})
     for block in blocks:
-        _check_head(block, heads.get(block.source), limits)
-
-
-def _check_head(block: BlockRequest, head: ChainRecord | None, limits: Limits) -> None:
-    ahead: float = 0
-    if head is None:
-        last = _MAX_NUMBER
-    elif block.selector.is_time:
-        last, ahead = head.timestamp, limits.seconds_ahead
-    else:
-        last, ahead = head.number, limits.blocks_ahead
-    if block.selector.number > last + ahead:
-        bound = replace(block.selector, number=last)
-        bound_name = "the newest one seen is" if head else "the maximum is"
-        raise RefusalError(
-            BLOCK_BEYOND_HEAD,
-            f"{block.selector} is not on chain {block.source} yet: {bound_name} {bound}.",
-            path=block.path,
-        )
+        head, last, ahead = heads.get(block.source), _MAX_NUMBER, 0.0
+        if head and block.selector.is_time:
+            last, ahead = head.timestamp, limits.seconds_ahead
+        elif head:
+            last, ahead = head.number, limits.blocks_ahead
+        if block.selector.number > last + ahead:
+            bound = replace(block.selector, number=last)
+            bound_name = "the newest one seen is" if head else "the maximum is"
+            raise RefusalError(
+                BLOCK_BEYOND_HEAD,
+                f"{block.selector} is not on chain {block.source} yet: {bound_name} {bound}.",
+                path=block.path,
+            )
 
 
 def _new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: str) -> Batch:
-    now = timezone.now()
-    webhook = request.webhook
+    now, webhook = timezone.now(), request.webhook
     return Batch(
         id=str(ULID.from_datetime(now)),
         owner=owner,
@@ -193,32 +184,24 @@ def _new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: s
     )
 
 
-def queries_of(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Query]:
+def build_queries(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Query]:
     """Build the rows of the queries, unsaved."""
-    parts = ((block, account) for block in blocks for account in _accounts_or_header(block))
-    for place, (block, account) in enumerate(parts):
-        query = _new_query(block, batch.submitted)
-        query.batch, query.place = batch, place
-        if account is None:
-            query.header_fields = header_bits(block.header_fields)
-        else:
-            _set_account(query, account)
-        query.spelling = _spelling(query, block.chain, account.spellings if account else {})
-        yield query
-
-
-def _accounts_or_header(block: BlockRequest) -> Iterator[AccountRequest | None]:
-    """None for the block's header fields, if requested; then its accounts."""
-    if block.header_fields:
-        yield None
-    yield from block.accounts
-
-
-def _new_query(block: BlockRequest, began: datetime) -> Query:
-    number = block.selector.number
-    if block.selector.is_time:
-        return Query(source=block.source, timestamp=number, initial_state_began=began)
-    return Query(source=block.source, block=number, initial_state_began=began)
+    places = count()
+    for block in blocks:
+        accounts = ([None] if block.header_fields else []) + list(block.accounts)
+        for account in accounts:
+            query = Query(batch=batch, source=block.source, initial_state_began=batch.submitted)
+            query.place = next(places)
+            if block.selector.is_time:
+                query.timestamp = block.selector.number
+            else:
+                query.block = block.selector.number
+            if account is None:
+                query.header_fields = header_bits(block.header_fields)
+            else:
+                _set_account(query, account)
+            query.spelling = _spelling(query, block.chain, account.spellings if account else {})
+            yield query
 
 
 def _set_account(query: Query, request: AccountRequest) -> None:

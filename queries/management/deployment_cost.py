@@ -5,7 +5,7 @@ from random import Random
 from queries.chain.sender import Destination
 from queries.config.measured_costs import MeasuredCost
 from queries.config.registries import FACTORY
-from queries.planning.pricing import GasNeed
+from queries.planning.pricing import GasEstimate
 
 
 def data_fee(destination: Destination, work: MeasuredCost) -> int:
@@ -14,7 +14,7 @@ def data_fee(destination: Destination, work: MeasuredCost) -> int:
     return fee
 
 
-def deployment_need(destination: Destination, sender: str, data: bytes) -> GasNeed:
+def deployment_need(destination: Destination, sender: str, data: bytes) -> GasEstimate:
     """Estimate, with a node, what a deployment with this calldata of the factory needs."""
     (fee,) = destination.data_fees([data])
-    return GasNeed(destination.estimate_gas(sender, FACTORY, data), fee)
+    return GasEstimate(destination.estimate_gas(sender, FACTORY, data), fee)

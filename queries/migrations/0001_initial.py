@@ -119,11 +119,11 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('day', models.DateField()),
-                ('what', models.CharField(max_length=60)),
+                ('name', models.CharField(max_length=60)),
                 ('amount', models.PositiveBigIntegerField()),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('day', 'what'), name='one_count_a_day')],
+                'constraints': [models.UniqueConstraint(fields=('day', 'name'), name='one_count_a_day')],
             },
         ),
         migrations.CreateModel(
@@ -146,7 +146,7 @@ class Migration(migrations.Migration):
                 ('fault', models.CharField(default='', max_length=60)),
                 ('number', models.PositiveBigIntegerField(null=True)),
                 ('lag', models.PositiveBigIntegerField(null=True)),
-                ('answers_for_names', models.BooleanField(null=True)),
+                ('can_resolve_names', models.BooleanField(null=True)),
                 ('proof_window', models.BigIntegerField(null=True)),
                 ('measured', models.DateTimeField(null=True)),
             ],

@@ -76,7 +76,7 @@ class Preparation:
     hops: int = 0
     hops_in_call: int = 0
     hop_sections: bytes = b""
-    start: int = 0
+    hop_start: int = 0
 
 
 AnchorResult = Anchor | Preparation | OutOfReach | HashNotKnown
@@ -84,7 +84,7 @@ AnchorResult = Anchor | Preparation | OutOfReach | HashNotKnown
 
 @dataclass(frozen=True)
 class AnchorSearch:
-    """Searches for what the registry knows at or above a block, and for a way from there to it."""
+    """Searches for a known block at or above a block, and for headers or hops from there to it."""
 
     registry: Registry
     destination: Destination
@@ -121,39 +121,37 @@ class AnchorSearch:
             chain = self.destination.chain.name
             raise AnotherBlockAccumulatedError.create(chain, why=f": block {header.number:,}")
         if state.is_accumulated and not state.needs_child:
-            return Anchor(header, accumulated=True)
+            return Anchor(header, is_accumulated=True)
         newer_headers = self._newer_headers(header, header.number + int(state.needs_child))
         anchor = Anchor(header, state.is_accumulated, newer_headers)
         target = newer_headers[-1] if newer_headers else header  # the registry must know it
         window = self._hash_window(target)
-        anchor = replace(anchor, fills_hashes=self._fills_hashes(header, window))
+        anchor = replace(anchor, can_look_up_hashes=self._can_look_up_hashes(header, window))
         if window and target.number >= window.stop:
             return HashNotKnown(WaitCode.NEXT_BLOCK_MISSING.reason)
-        has_history = target.has_field(
-            HeaderField.REQUESTS_HASH
-        )  # field and history came with Prague
+        # The field and the history of hashes came with the same fork, Prague.
+        has_history = target.has_field(HeaderField.REQUESTS_HASH)
         # Without hops half of a transaction is for headers, and half for proofs.
         half_of_call = CALLDATA_BYTES // 2 // len(header.encoded)
         max_headers = HEADERS_PER_HOP if has_history else half_of_call
         last_known = max(self.source_head, window.stop - 1)
-        near = range(target.number, min(target.number + max_headers, last_known) + 1)
-        nearest = self._nearest_known(near, window)
+        nearby = range(target.number, min(target.number + max_headers, last_known) + 1)
+        nearest = self._nearest_known(nearby, window)
         if nearest is not None:
             return replace(anchor, newer_headers=self._newer_headers(header, nearest))
-        if preparation := self._record_hash(target, near):
+        if preparation := self._record_hash(target, nearby):
             return preparation
         if has_history:
             return self._find_hops(anchor, target, window)
-        return self._out_of_reach(target, near, window)
+        return self._out_of_reach(target, nearby, window)
 
     def _find_hops(self, anchor: Anchor, target: Header, window: range) -> AnchorResult:
         starts = self._hop_starts(target, window)
         near_starts = [start for start in starts if start <= target.number + HISTORY_RING]
         if near_starts:
             start = max(near_starts)  # more nodes have the state of newer blocks
-            hop = self.hop_builder.section(
-                self._header(start), target, is_accumulated=starts[start]
-            )
+            header, is_accumulated = self._header(start), starts[start]
+            hop = self.hop_builder.section(header, target, is_accumulated=is_accumulated)
             return replace(anchor, hop=hop, hop_from=start)
         if starts:
             start = min(starts)
@@ -192,7 +190,7 @@ class AnchorSearch:
             reach = HISTORY_WINDOW - MARGIN
         return range(max(head - reach, 0), head + 1)
 
-    def _fills_hashes(self, header: Header, window: range) -> bool:
+    def _can_look_up_hashes(self, header: Header, window: range) -> bool:
         """Whether a native registry may look up the parent's hash and the beacon root (EIP-4788),
         which the chain keeps as long. A dry run shows whether it can.
         """
@@ -208,26 +206,25 @@ class AnchorSearch:
             return range(game.block, game.block + 1)
         return range(0)
 
-    def _nearest_known(self, near: range, window: range) -> int | None:
+    def _nearest_known(self, nearby: range, window: range) -> int | None:
         """The lowest of these blocks that the registry knows."""
-        if near.start in window:
-            return near.start
-        numbers = [*self.facts.anchor_blocks(near), *window[:1]]
-        return min((number for number in numbers if number in near), default=None)
+        if nearby.start in window:
+            return nearby.start
+        numbers = [*self.facts.anchor_blocks(nearby), *window[:1]]
+        return min((number for number in numbers if number in nearby), default=None)
 
     def _hop_starts(self, target: Header, window: range) -> dict[int, bool]:
         """Known blocks from which hops can lead to the target, and whether they are accumulated."""
         if self.assumed_mined:
             return {self.assumed_mined.next_start: bool(self.assumed_mined.hops)}
         first, limit = target.number, self.destination.chain.limits.max_batch_calls
-        candidates = (
-            set(_own_blocks(self.registry, first, limit)) if self.use_own_records else set()
-        )
+        own_blocks = _own_blocks(self.registry, first, limit) if self.use_own_records else []
+        candidates = set(own_blocks)
         if self.registry.kind is RegistryKind.OPTIMISM:
             l1_block, _ = self.facts.latest_l1_block()
             candidates |= {*range(max(l1_block - BLOCKHASH_WINDOW, first), l1_block + 1)}
         starts = self.facts.anchor_blocks(sorted(candidates - {first}))
-        # Of the multiples of 8,191, where hops stop, the lowest accumulated one is enough.
+        # Hops stop at multiples of 8,191; the lowest accumulated one is enough.
         stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
         for begin in range(0, min(len(stops), limit * limit), limit):
             if accumulated := self.facts.accumulated_blocks(stops[begin : begin + limit]):
@@ -273,7 +270,7 @@ class AnchorSearch:
             hops=hops.length,
             hops_in_call=len(hops.sections),
             hop_sections=b"".join(hops.sections),
-            start=hops.start,
+            hop_start=hops.start,
         )
 
     def _not_known(self, target: Header) -> HashNotKnown:
@@ -284,7 +281,7 @@ class AnchorSearch:
         return HashNotKnown(code.reason)
 
     def _out_of_reach(
-        self, target: Header, near: range, window: range
+        self, target: Header, nearby: range, window: range
     ) -> OutOfReach | HashNotKnown:
         """Only headers lead to the block. It is out of reach if no hash near it can become known:
         chains report only newer hashes, but signers can attest any block, and games can cover any.
@@ -294,7 +291,7 @@ class AnchorSearch:
             nearest, _ = self.facts.latest_l1_block()
         if self.registry.kind is RegistryKind.OUTPUT and (game := self.games.valid_game(target)):
             nearest = game.block
-        if nearest < near.stop:
+        if nearest < nearby.stop:
             return self._not_known(target)
 
         def has_history(number: int) -> bool:
@@ -303,10 +300,10 @@ class AnchorSearch:
             except (BlockUnknownError, StateNotAvailableError):  # dropped by the nodes (EIP-4444)
                 return False
 
-        head, first = self.source_head, near.start
+        head, first = self.source_head, nearby.start
         hop_target = bisect_left(range(head), 1, lo=first, key=has_history)
         first_target = hop_target if hop_target < head else None
-        return OutOfReach(nearest - first, len(near) - 1, first_target)
+        return OutOfReach(nearest - first, len(nearby) - 1, first_target)
 
 
 def _own_blocks(registry: Registry, first: int, limit: int) -> list[int]:

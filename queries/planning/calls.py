@@ -5,7 +5,7 @@ block, the block is proven first, and the rest once it is accumulated. Joined pi
 gas of another transaction, and show shared headers once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -43,11 +43,11 @@ class Anchor:
     """
 
     header: Header
-    accumulated: bool  # then headers above are shown only to prove a time
+    is_accumulated: bool  # then headers above are shown only to prove a time
     newer_headers: tuple[Header, ...] = ()  # child after child
     hop: bytes = b""  # a section
     hop_from: int = 0  # the block that the hop starts from
-    fills_hashes: bool = False  # the registry can look up the parent's hash and the beacon root
+    can_look_up_hashes: bool = False  # the registry can, those of the parent and the beacon root
 
     @property
     def known_block(self) -> int:
@@ -70,7 +70,7 @@ class Piece:
     @property
     def uses_stored_header(self) -> bool:
         """Whether four stored words stand for the header. Not if header facts are proven."""
-        return self.anchor.accumulated and not self.fields and not self.timestamps
+        return self.anchor.is_accumulated and not self.fields and not self.timestamps
 
     @cached_property
     def witness(self) -> bytes:
@@ -111,7 +111,7 @@ class Piece:
         )
 
     @property
-    def facts(self) -> str:
+    def facts_key(self) -> str:
         """What the registry stores for it; equal for pieces that prove the same."""
         header_fields = sorted(map(int, self.fields))
         block_hash = self.anchor.header.hash
@@ -175,32 +175,31 @@ def cut_into_pieces(
     rules: GasRules = OSAKA,
 ) -> list[Piece]:
     """Cut the missing facts into pieces; at least one, even for the header alone."""
-    requests = requests_of(missing, proofs)
-    whole = Piece(
-        job, anchor, not anchor.accumulated, missing.header_fields, missing.timestamps, rules=rules
-    )
+    header_facts = missing.header_fields, missing.timestamps
+    whole = Piece(job, anchor, not anchor.is_accumulated, *header_facts, rules=rules)
     rest = Piece(job, anchor, rules=rules)  # only the first piece stores facts of the header
 
     def piece(group: Sequence[AccountToStore], *, first: bool) -> Piece:
         return replace(whole if first else rest, requests=tuple(group))
 
-    groups = split_accounts(
-        requests, lambda group: ProveCall.create([piece(group, first=True)]).data, rules
-    )
+    def first_call(group: Sequence[AccountToStore]) -> bytes:
+        return ProveCall.create([piece(group, first=True)]).data
+
+    groups = split_accounts(accounts_to_store(missing, proofs), first_call, rules)
     size_above = len(anchor.hop) + sum(len(header.encoded) for header in anchor.newer_headers)
     if GAS_PER_BYTE * size_above * (len(groups) - 1) > BASE_GAS:
         groups = []  # proving the block first is cheaper than showing these headers in each piece
     return [piece(group, first=index == 0) for index, group in enumerate(groups or [[]])]
 
 
-def requests_of(missing: FactGroups, proofs: Sequence[AccountProof]) -> tuple[AccountToStore, ...]:
-    requests = []
+def accounts_to_store(missing: FactGroups, proofs: Iterable[AccountProof]) -> list[AccountToStore]:
+    accounts = []
     for proof in proofs:
         fields, slots = missing.accounts[proof.address or b""]
         numbers = set(slots)
-        lacking = tuple(slot_proof for slot_proof in proof.slots if slot_proof.slot in numbers)
-        requests.append(AccountToStore(replace(proof, slots=lacking), fields))
-    return tuple(requests)
+        slot_proofs = tuple(slot_proof for slot_proof in proof.slots if slot_proof.slot in numbers)
+        accounts.append(AccountToStore(replace(proof, slots=slot_proofs), fields))
+    return accounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +217,13 @@ class ProveCall:
         return cls(_calldata(pieces), tuple(pieces), hops)
 
     @classmethod
-    def optimize(cls, pieces: Sequence[Piece]) -> Self:
+    def create_optimized(cls, pieces: Sequence[Piece]) -> Self:
         """Leave out hashes that the registry can look up if that costs less: the calldata floor
         determines the cost, and leaves enough gas for the lookups.
         """
         call, (piece, *others) = cls.create(pieces), pieces
         room = (GAS_PER_BYTE - BYTE_GAS) * len(call.data) - piece.gas
-        if others or not piece.anchor.fills_hashes or room < LOOKUP_GAS:
+        if others or not piece.anchor.can_look_up_hashes or room < LOOKUP_GAS:
             return call
         first, *rest = piece.steps
         steps = [replace(first, parent_known=True, beacon_known=True), *rest]
@@ -242,7 +241,7 @@ class ProveCall:
         return tuple(self.create([half]) for piece in self.pieces for half in piece.halves())
 
 
-def join(pieces: Sequence[Piece]) -> list[ProveCall]:
+def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
     """Put the pieces, in the order of their blocks, into the first call that has room."""
     groups: list[list[Piece]] = []
     for piece in sorted(pieces, key=lambda piece: piece.anchor.header.number):
@@ -254,7 +253,7 @@ def join(pieces: Sequence[Piece]) -> list[ProveCall]:
                 break
         else:
             groups.append([piece])
-    return [ProveCall.optimize(group) for group in groups]
+    return [ProveCall.create_optimized(group) for group in groups]
 
 
 def _calldata(group: Sequence[Piece]) -> bytes:

@@ -15,20 +15,17 @@ from queries.chain.registry import FactGroups, accumulated_override, group_facts
 from queries.config.registries import Registry
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, OutOfReach, Preparation
-from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join
+from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
 from queries.planning.lookups import fact_reads, find_accounts, find_block
-from queries.planning.pricing import GasNeed, describe_refusal
+from queries.planning.pricing import GasEstimate, describe_refusal
 from queries.planning.readers import ChainReaders
 from queries.proving.headers import Header
 from queries.proving.registry_calls import block_leaf
 from queries.wait_reasons import WaitCode
 
 HEADER_FIRST = "The header is sent first, and the accounts in transactions after it."
-OVERRIDE_REFUSED = (
-    QuestionRefusedError,
-    MethodMissingError,
-    CallRevertedError,
-)  # errors of state overrides
+# What nodes that refuse state overrides raise.
+OVERRIDE_ERRORS = (QuestionRefusedError, MethodMissingError, CallRevertedError)
 NOT_PRICED = "That cannot be tried out beforehand, so the fee given here does not include it."
 
 
@@ -79,7 +76,7 @@ class BlockEstimate:
     sentence: str = ""  # why it waits or fails
     code: str = ""  # if it fails
     distance: int | None = None  # if it is out of reach
-    proven: tuple[tuple[str, ...], ...] = ()  # by query, the facts in the registry
+    proven: Sequence[Sequence[str]] = ()  # by query, the facts in the registry
     hops: int = 0
     facts_price: Price | None = None  # None: unknown
     preparations: Mapping[object, Price] = field(default_factory=dict)  # by call; all hops as one
@@ -130,7 +127,7 @@ def estimate(chains: ChainReaders, destination: int, queries: Sequence[Query]) -
             leaves = {number: leaf for block in ready for number, leaf in block.leaves.items()}
             trial = _Trial(chains, chains.routes.registries[source, destination], leaves)
             pieces = [piece for block in ready for piece in block.pieces]
-            combined_price += trial.price(join(pieces)) or Price()
+            combined_price += trial.price(join_pieces(pieces)) or Price()
     return BatchEstimate(blocks, combined_price)
 
 
@@ -206,13 +203,13 @@ def _estimate_block(chains: ChainReaders, registry: Registry, job: BlockEstimate
     find_accounts(chains, header, job.queries)
     reads = [fact_reads(query) for query in job.queries]
     state = chains.facts(registry).read_block(header, reads)
-    proven = tuple(
-        tuple(name for name, read in own.items() if state.words[read] is not None) for own in reads
-    )
+    proven = [
+        [name for name, read in own.items() if state.words[read] is not None] for own in reads
+    ]
     job = replace(job, proven=proven)
     if state.is_complete:
         return replace(job, readiness=Readiness.PROVEN, sentence="", facts_price=Price())
-    search, trial = AnchorSearch.create(chains, registry), _Trial(chains, registry, {})
+    search, trial = AnchorSearch.create(chains, registry), _Trial(chains, registry)
     anchor = search.find(header, state)
     while isinstance(anchor, Preparation):
         job = replace(job, hops=job.hops + anchor.hops, sentence=job.sentence or anchor.sentence)
@@ -227,9 +224,9 @@ def _estimate_block(chains: ChainReaders, registry: Registry, job: BlockEstimate
     if isinstance(anchor, Anchor):
         return trial.estimate_facts(job, anchor, group_facts(state.unproven_facts))
     if isinstance(anchor, OutOfReach):
-        sentence, distance = anchor.sentence(header.number), anchor.distance
-        job = replace(job, code=anchor.code, sentence=sentence, distance=distance)
-        return replace(job, readiness=Readiness.OUT_OF_REACH)
+        sentence, readiness = anchor.sentence(header.number), Readiness.OUT_OF_REACH
+        job = replace(job, code=anchor.code, sentence=sentence, distance=anchor.distance)
+        return replace(job, readiness=readiness)
     if job.readiness is not Readiness.NOT_FINAL:
         job = replace(job, readiness=Readiness.NOT_KNOWN, sentence=anchor.reason.sentence)
     return job
@@ -239,10 +236,9 @@ class _Trial:
     """Prices calls to a registry in which some blocks are assumed to be accumulated."""
 
     def __init__(
-        self, chains: ChainReaders, registry: Registry, leaves: Mapping[int, bytes]
+        self, chains: ChainReaders, registry: Registry, leaves: Mapping[int, bytes] | None = None
     ) -> None:
-        self._chains, self._registry = chains, registry
-        self._leaves = dict(leaves)
+        self._chains, self._registry, self._leaves = chains, registry, dict(leaves or {})
 
     def accumulate(self, header: Header) -> None:
         self._leaves[header.number] = block_leaf(header)
@@ -253,46 +249,43 @@ class _Trial:
         Calls after other transactions are tried with a state override in which their blocks are
         accumulated; some nodes refuse overrides.
         """
-        pricing, price = self._chains.pricing(self._registry), Price()
-        override = (
-            accumulated_override(self._registry.address, self._leaves) if self._leaves else None
-        )
+        pricing, price, override = self._chains.pricing(self._registry), Price(), None
+        if self._leaves:
+            override = accumulated_override(self._registry.address, self._leaves)
         try:
-            needs = pricing.fit(calls, override)
+            results = pricing.split_to_fit(calls, override)
             fees = pricing.destination.fees()
-            for call, need in needs.items():
-                if not isinstance(need, GasNeed):
-                    raise need
-                price += Price(1, len(call.data), need.gas, fees.max_fee, need.max_cost(fees))
-        except OVERRIDE_REFUSED:
+            for call, result in results.items():
+                if not isinstance(result, GasEstimate):
+                    raise result
+                price += Price(1, len(call.data), result.gas, fees.max_fee, result.max_cost(fees))
+        except OVERRIDE_ERRORS:
             if not self._leaves:
                 raise
             return None
         return price
 
     def estimate_facts(
-        self, job: BlockEstimate, anchor: Anchor, lacking: FactGroups
+        self, job: BlockEstimate, anchor: Anchor, missing: FactGroups
     ) -> BlockEstimate:
-        header = anchor.header
-        pieces = self._fetch_pieces(anchor, lacking)
-        is_whole = any(piece.requests for piece in pieces) or not lacking.accounts
+        pieces = self._fetch_pieces(anchor, missing)
+        is_whole = any(piece.requests for piece in pieces) or not missing.accounts
         sentence = job.sentence or ("" if is_whole else HEADER_FIRST)
         job = replace(job, hops=job.hops + bool(anchor.hop), sentence=sentence)
-        price = self.price(join(pieces))
+        price = self.price(join_pieces(pieces))
         if price and is_whole:
             return replace(job, facts_price=price, leaves=self._leaves, pieces=tuple(pieces))
         if price:
-            self.accumulate(header)
-            rest = replace(lacking, header_fields=frozenset(), timestamps=())
-            rest_pieces = self._fetch_pieces(Anchor(header, accumulated=True), rest)
-            rest_price = self.price(join(rest_pieces))
+            self.accumulate(anchor.header)
+            rest = replace(missing, header_fields=frozenset(), timestamps=())
+            rest_pieces = self._fetch_pieces(Anchor(anchor.header, is_accumulated=True), rest)
+            rest_price = self.price(join_pieces(rest_pieces))
             price = rest_price and price + rest_price
         sentence = sentence if price else f"{sentence} {NOT_PRICED}"
         return replace(job, facts_price=price, sentence=sentence)
 
-    def _fetch_pieces(self, anchor: Anchor, lacking: FactGroups) -> list[Piece]:
-        header, rules = anchor.header, self._chains.chain(self._registry.destination).gas_rules
-        proofs = self._chains.source(self._registry.source).account_proofs(
-            header, lacking.account_slots
-        )
-        return cut_into_pieces(header.number, anchor, lacking, proofs, rules)
+    def _fetch_pieces(self, anchor: Anchor, missing: FactGroups) -> list[Piece]:
+        source = self._chains.source(self._registry.source)
+        proofs = source.account_proofs(anchor.header, missing.account_slots)
+        rules = self._chains.chain(self._registry.destination).gas_rules
+        return cut_into_pieces(anchor.header.number, anchor, missing, proofs, rules)

@@ -31,9 +31,8 @@ from queries.proving.witnesses import AccountToStore, build_witness
 HISTORY = bytes.fromhex(HASH_HISTORY[2:])
 NO_PROOF = (BlockUnknownError, *PROOF_TOO_OLD)
 
-# From one block to another, child after child.
-Headers = Callable[[int, int], Sequence[Header]]
-# The state of accounts at a block.
+Headers = Callable[[int, int], Sequence[Header]]  # from one block to another, child after child
+# Of the state of accounts at a block.
 Proofs = Callable[[Header, Sequence[AccountSlots]], Sequence[AccountProof]]
 
 

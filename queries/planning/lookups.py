@@ -42,9 +42,8 @@ def find_block(chains: ChainReaders, source: int, seconds: int) -> tuple[int | N
         return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
     block, child = chains.source(source).last_block_at(seconds, head)
     if child.number > head.final_number:
-        sentence = (
-            f"The block after {format_timestamp(seconds)} on chain {source} is not final yet."
-        )
+        time = format_timestamp(seconds)
+        sentence = f"The block after {time} on chain {source} is not final yet."
         return block.number, Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
     return block.number, None
 
@@ -54,13 +53,13 @@ def find_accounts(chains: ChainReaders, header: Header, queries: Iterable[Query]
 
     Raises `EnsUnresolvedError` or `EnsOffChainError` at the first name without an address.
     """
-    nameless = [query for query in queries if query.name and not query.account]
-    if not nameless:
+    unresolved = [query for query in queries if query.name and not query.account]
+    if not unresolved:
         return
-    names = list(dict.fromkeys(query.name for query in nameless))
-    source = chains.source(nameless[0].source)
+    names = list(dict.fromkeys(query.name for query in unresolved))
+    source = chains.source(unresolved[0].source)
     accounts = dict(zip(names, resolve_names(source, header, names), strict=True))
-    for query in nameless:
+    for query in unresolved:
         account = accounts[query.name]
         if isinstance(account, ChainError):
             raise account

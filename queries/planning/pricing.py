@@ -19,8 +19,8 @@ CallRefusal = CallRevertedError | TransactionRefusedError
 
 
 @dataclass(frozen=True, slots=True)
-class GasNeed:
-    """What a call needs: gas, and on an OP-stack chain wei for its L1."""
+class GasEstimate:
+    """The gas that a call needs, and on an OP-stack chain the fee for its L1, in wei."""
 
     gas: int
     data_fee: int = 0
@@ -38,45 +38,43 @@ class Pricing:
     registry: str
     sender: str
 
-    def fit(
+    def split_to_fit(
         self, calls: Sequence[ProveCall], override: StateOverride | None = None
-    ) -> dict[ProveCall, GasNeed | CallRefusal]:
+    ) -> dict[ProveCall, GasEstimate | CallRefusal]:
         """What the calls need, or why they are refused.
 
         A call with too much gas is halved until it fits. A call that is refused for another reason
         is halved down to single pieces, with all hashes.
         """
-        results: dict[ProveCall, GasNeed | CallRefusal] = {}
-        needs = self._needs([call.data for call in calls], override)
-        for call, need in zip(calls, needs, strict=True):
-            smaller = call.halves() if _may_fit_in_parts(call, need) else ()
-            results |= self.fit(smaller, override) if smaller else {call: need}
+        results: dict[ProveCall, GasEstimate | CallRefusal] = {}
+        estimates = self._estimate([call.data for call in calls], override)
+        for call, estimate in zip(calls, estimates, strict=True):
+            has_parts = call.is_short or len(call.pieces) > 1
+            may_fit_in_parts = isinstance(estimate, TooMuchGasError) or (
+                has_parts and not isinstance(estimate, GasEstimate)
+            )
+            smaller = call.halves() if may_fit_in_parts else ()
+            results |= self.split_to_fit(smaller, override) if smaller else {call: estimate}
         return results
 
-    def _needs(
+    def _estimate(
         self, calls: Sequence[bytes], override: StateOverride | None
-    ) -> list[GasNeed | CallRefusal]:
+    ) -> list[GasEstimate | CallRefusal]:
         cap, name = self.destination.chain.gas_cap, self.destination.chain.name
-        results: list[GasNeed | CallRefusal] = []
+        results: list[GasEstimate | CallRefusal] = []
         gas = self.destination.estimate_gas_for_calls(self.sender, self.registry, calls, override)
         for result, data_fee in zip(gas, self.destination.data_fees(calls), strict=True):
             if not isinstance(result, int):
                 results.append(result)
             elif result <= cap:
-                results.append(GasNeed(result, data_fee))
+                results.append(GasEstimate(result, data_fee))
             else:  # with less gas it would fail, and cost gas
-                results.append(
-                    TooMuchGasError(
-                        f"One fact takes a transaction of {result:,} gas, and none may have more "
-                        f"than {cap:,} on {name}."
-                    )
+                sentence = (
+                    f"One fact takes a transaction of {result:,} gas, and none may have more than "
+                    f"{cap:,} on {name}."
                 )
+                results.append(TooMuchGasError(sentence))
         return results
-
-
-def _may_fit_in_parts(call: ProveCall, need: GasNeed | CallRefusal) -> bool:
-    has_parts = call.is_short or len(call.pieces) > 1
-    return isinstance(need, TooMuchGasError) or (has_parts and not isinstance(need, GasNeed))
 
 
 def describe_refusal(error: CallRevertedError) -> str:

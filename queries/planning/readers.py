@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TypeVar, cast
 
@@ -27,12 +27,9 @@ class ChainReaders:
     """Reads chains, for one thread. Sends and stores nothing."""
 
     routes: Routes
-    deadline: float = field(
-        default=math.inf, kw_only=True
-    )  # monotonic time after which no node is asked
-    head_cache_seconds: float = field(
-        default=0.0, kw_only=True
-    )  # in seconds; 0: the limit of this name
+    _: KW_ONLY
+    deadline: float = math.inf  # monotonic time after which no node is asked
+    head_cache_seconds: float = 0.0  # 0: the limit of this name
     _connections: dict[int, Destination] = field(default_factory=dict, init=False)
     _cache: dict[tuple[str, int], tuple[float, object]] = field(default_factory=dict, init=False)
 
@@ -84,9 +81,8 @@ class ChainReaders:
     def _cached(self, key: tuple[str, int], read: Callable[[], Value]) -> Value:
         """The result of `read`, cached for `head_cache_seconds`."""
         read_at, value = self._cache.get(key, (-math.inf, None))
-        if value is None or time.monotonic() > read_at + (
-            self.head_cache_seconds or self.limits.head_cache_seconds
-        ):
+        max_age = self.head_cache_seconds or self.limits.head_cache_seconds
+        if value is None or time.monotonic() > read_at + max_age:
             value = read()
             self._cache[key] = time.monotonic(), value
         return cast("Value", value)

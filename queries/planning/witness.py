@@ -14,7 +14,7 @@ from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach, Preparation
-from queries.planning.calls import Anchor, Piece, ProveCall, requests_of
+from queries.planning.calls import Anchor, Piece, ProveCall, accounts_to_store
 from queries.planning.lookups import fact_reads, find_accounts, find_block
 from queries.planning.readers import ChainReaders
 from queries.proving.bundles import FactKind
@@ -77,9 +77,8 @@ def _make_witness(
     gas = node.estimate_gas(chains.sender, registry.address, call_data("verify(bytes)", proof))
     last_valid = _last_valid_block(chains, registry, [piece.anchor for piece in pieces])
     ordered_facts = sorted((fact for _, facts in blocks for fact in facts), key=itemgetter(0))
-    return RegistryWitness(
-        registry, proof, tuple(fact for _, fact in ordered_facts), gas, last_valid
-    )
+    facts = tuple(fact for _, fact in ordered_facts)
+    return RegistryWitness(registry, proof, facts, gas, last_valid)
 
 
 def _block_number(query: Query) -> int:
@@ -98,17 +97,17 @@ def _prove_block(
     reads = [(query, name, read) for query in queries for name, read in fact_reads(query).items()]
     unproven = dict.fromkeys(read for *_, read in reads)
     state = replace(chains.facts(registry).read_block(header, []), words=unproven)
-    lacking = group_facts(state.words)
+    missing = group_facts(state.words)
     anchor = _find_anchor(chains, registry, header, state)
-    proofs = source.account_proofs(header, lacking.account_slots)
+    proofs = source.account_proofs(header, missing.account_slots)
     piece = Piece(
         job=0,
         anchor=anchor,
-        fields=lacking.header_fields,
-        timestamps=lacking.timestamps,
-        requests=requests_of(lacking, proofs),
+        fields=missing.header_fields,
+        timestamps=missing.timestamps,
+        requests=tuple(accounts_to_store(missing, proofs)),
     )
-    words = lacking.words(header, proofs)
+    words = missing.words(header, proofs)
     return piece, [
         (_fact_position(piece, read), (query, name, words[read])) for query, name, read in reads
     ]
@@ -130,7 +129,7 @@ def _find_anchor(
     search, hop_sections, start = AnchorSearch.create(chains, registry), b"", 0
     result = search.find(header, state)
     if isinstance(result, Preparation) and result.hops and result.hops == result.hops_in_call:
-        hop_sections, start = result.hop_sections, result.start
+        hop_sections, start = result.hop_sections, result.hop_start
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
         result = replace(search, assumed_mined=replace(result, hops=0)).find(header, state)
     if isinstance(result, OutOfReach):
@@ -150,7 +149,7 @@ def _last_valid_block(
     """A chain forgets its own hashes; recorded hashes and accumulated blocks stay."""
     if registry.kind is not RegistryKind.NATIVE:
         return None
-    uses_hash = [anchor for anchor in anchors if not anchor.accumulated or anchor.newer_headers]
+    uses_hash = [anchor for anchor in anchors if not anchor.is_accumulated or anchor.newer_headers]
     blocks = {anchor.known_block for anchor in uses_hash}
     temporary = blocks.difference(chains.facts(registry).accumulated_blocks(sorted(blocks)))
     if not temporary:

@@ -15,7 +15,7 @@ from queries.chain.registry import RegistryBlock, group_facts
 from queries.chain.sender import Destination
 from queries.config.registries import RegistryKind
 from queries.database.clock import shared_now
-from queries.database.leases import Lease, Outcome, Snooze, queries_of_pass
+from queries.database.leases import Lease, Outcome, Snooze, query_ids_of_pass
 from queries.models import BlockJob
 from queries.planning.anchors import (
     AnchorResult,
@@ -27,9 +27,9 @@ from queries.planning.anchors import (
 from queries.planning.calls import Anchor
 from queries.prover import prove
 from queries.prover.context import JobPass, ProverContext, route_removed
-from queries.prover.prove import Ready
+from queries.prover.prove import ReadyJob
 from queries.prover.readback import read_back
-from queries.prover.reorgs import confirm_missing, pin_header, pinned_header, resolve_conflict
+from queries.prover.reorgs import confirm_missing, pin_final_header, resolve_conflict, store_header
 from queries.proving.headers import Header
 from queries.statuses import StepName
 from queries.transactions.follow import follow, unconfirmed_transactions
@@ -37,7 +37,7 @@ from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
 
-def run_pass(lease: Lease[BlockJob], context: ProverContext) -> Ready | Outcome:
+def run_pass(lease: Lease[BlockJob], context: ProverContext) -> ReadyJob | Outcome:
     """Make one pass over the job. Returns None if nothing is left to do.
 
     A pass reads each fact, and facts change only with a new block. So a job that waits for a block
@@ -49,13 +49,8 @@ def run_pass(lease: Lease[BlockJob], context: ProverContext) -> Ready | Outcome:
     if job.wait_code and is_early and context.latest(job.destination).hash == block_hash:
         return Snooze(Reason(job.wait_code, job.waits_for), head_hash=block_hash)
     context.block_waits.pop(job.pk, None)
-    return _run(lease, context)
-
-
-def _run(lease: Lease[BlockJob], context: ProverContext) -> Ready | Outcome:
-    job = lease.row
     # Prefetched, so that a batch is read once and not for each of its queries.
-    open_queries = transitions.open_queries(job).filter(pk__in=queries_of_pass(job))
+    open_queries = transitions.open_queries(job).filter(pk__in=query_ids_of_pass(job))
     queries = list(open_queries.order_by("pk").prefetch_related("batch"))
     registry = context.registry(job.source, job.destination)
     if registry is None and queries:
@@ -74,19 +69,21 @@ def _run(lease: Lease[BlockJob], context: ProverContext) -> Ready | Outcome:
     if registry is None or not queries:
         return _wait_for_transactions(job, latest.hash)
     job_pass = JobPass(lease, context, registry, latest, queries)
-    header = pinned_header(job_pass)
+    header = pin_final_header(job_pass)
     if not isinstance(header, Header):
         return header
     return _read_back_or_prove(job_pass, header, is_pending=is_pending)
 
 
 def _wait_for_transactions(job: BlockJob, block_hash: bytes) -> Outcome:
-    """Transactions are followed even if no query waits for them."""
+    """Keep the job due while it has transactions, even if no query waits for them."""
     has_open = bool(unconfirmed_transactions(job))
     return Snooze(WaitCode.CONFIRMING.reason, head_hash=block_hash) if has_open else None
 
 
-def _read_back_or_prove(job_pass: JobPass, header: Header, *, is_pending: bool) -> Ready | Outcome:
+def _read_back_or_prove(
+    job_pass: JobPass, header: Header, *, is_pending: bool
+) -> ReadyJob | Outcome:
     """Read back the queries whose facts are all in the registry, and prove the others."""
     waiting = transitions.open_queries(job_pass.job)
     transitions.complete(waiting, StepName.INITIAL_STATE)
@@ -103,9 +100,9 @@ def _read_back_or_prove(job_pass: JobPass, header: Header, *, is_pending: bool) 
         return Snooze(WaitCode.TRANSACTION_PENDING.reason, head_hash=job_pass.latest.hash)
     if state.has_conflict:
         return resolve_conflict(job_pass, header)
-    unproven_facts = [query for query in job_pass.queries if query not in proven]
-    job_pass = replace(job_pass, queries=unproven_facts)
-    return confirm_missing(job_pass, header, state) or _prove(job_pass, header, state)
+    unproven = [query for query in job_pass.queries if query not in proven]
+    job_pass = replace(job_pass, queries=unproven)
+    return confirm_missing(job_pass, header, state) or _prove_missing(job_pass, header, state)
 
 
 def _complete_header_step(job_pass: JobPass) -> None:
@@ -117,21 +114,21 @@ def _complete_header_step(job_pass: JobPass) -> None:
     transitions.begin(waiting, StepName.ACCOUNT_ACCUMULATED)
 
 
-def _prove(job_pass: JobPass, header: Header, state: RegistryBlock) -> Ready | Outcome:
-    def find(node: Destination | None = None) -> AnchorResult:
+def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> ReadyJob | Outcome:
+    def find_anchor(node: Destination | None = None) -> AnchorResult:
         return AnchorSearch.create(job_pass.context, job_pass.registry, node).find(header, state)
 
-    anchor = find()
+    anchor = find_anchor()
     if isinstance(anchor, HashNotKnown):
         return _wait_for_hash(job_pass, anchor.reason)
     if isinstance(anchor, OutOfReach):
-        return _reject_out_of_reach(job_pass, header, anchor, find)
+        return _reject_out_of_reach(job_pass, header, anchor, find_anchor)
     if isinstance(anchor, Anchor):
         waiting = transitions.open_queries(job_pass.job)
         transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
         transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
     job_pass.lease.extend()
-    failed_hashes = prove.failed_transactions(job_pass)
+    failed_hashes = prove.failed_transaction_hashes(job_pass)
     if len(failed_hashes) >= job_pass.limits.failed_transactions:  # they have cost gas
         count, last = len(failed_hashes), failed_hashes[-1]
         sentence = f"{count} transactions were mined and failed, the last one {last}."
@@ -140,7 +137,9 @@ def _prove(job_pass: JobPass, header: Header, state: RegistryBlock) -> Ready | O
     if job_pass.context.is_budget_spent(job_pass.job.destination):
         return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent
     if isinstance(anchor, Preparation):
-        return prove.prepare(job_pass, anchor, lambda node: isinstance(find(node), Preparation))
+        return prove.prepare(
+            job_pass, anchor, lambda node: isinstance(find_anchor(node), Preparation)
+        )
     alone = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.refusals
     return prove.fetch_proofs(job_pass, anchor, group_facts(state.unproven_facts), alone=alone)
 
@@ -160,20 +159,18 @@ def _reject_out_of_reach(
     job_pass: JobPass,
     header: Header,
     result: OutOfReach,
-    find: Callable[[Destination], AnchorResult],
+    find_anchor: Callable[[Destination], AnchorResult],
 ) -> Outcome:
-    """By quorum: one node alone may be wrong about the header or the nearest known block."""
+    """Reject by quorum: one node may be wrong about the header or the nearest known block."""
     number = header.number
     quorum_header = job_pass.source.quorum(lambda node: node.header(number), ("header", number))
     if quorum_header != header:
-        pin_header(job_pass, quorum_header)
+        store_header(job_pass, quorum_header)
         return Snooze()
-
-    def is_out_of_reach(node: Destination) -> bool:
-        return isinstance(find(node), OutOfReach)
-
     destination = job_pass.destination
-    if not destination.quorum(is_out_of_reach, ("out of reach", job_pass.job.pk)):
+    if not destination.quorum(
+        lambda node: isinstance(find_anchor(node), OutOfReach), ("out of reach", job_pass.job.pk)
+    ):
         raise NoQuorumError.create(destination.chain.name)  # the retry asks another node first
     sentence, step = result.sentence(number), StepName.BLOCKHASH_AVAILABLE
     return job_pass.reject(Failure(result.code, sentence, step, retryable=False))

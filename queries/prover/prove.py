@@ -4,7 +4,7 @@ Jobs that are ready together share transactions.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,9 +23,9 @@ from queries.contracts.abi import selector
 from queries.database.leases import Outcome, Snooze
 from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.anchors import Preparation
-from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join
+from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
 from queries.planning.horizon import history_request, horizon_evidence
-from queries.planning.pricing import CallRefusal, GasNeed, describe_refusal
+from queries.planning.pricing import CallRefusal, GasEstimate, describe_refusal
 from queries.prover.context import JobPass
 from queries.prover.reorgs import wait_for_effect
 from queries.statuses import ENDED_STATUSES, StepName
@@ -38,15 +38,15 @@ from queries.wait_reasons import Reason, WaitCode
 
 TRANSACTION_FAILED = "transaction_failed"
 # A block that the call relies on is gone: plan the job again, and reject no batch.
-REPLANNED = (
+REPLAN_SELECTORS = (
     selector("BlockNotKnown(uint256,bytes32)"),
     selector("BlockNotAccumulated(uint256,bytes32,bytes32)"),
 )
-ENDED_BY = selector("endedBy(bytes)")
+ENDED_BY_SELECTOR = selector("endedBy(bytes)")
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyJob:
     """A job whose proofs are fetched, checked and cut into pieces."""
 
     job_pass: JobPass
@@ -54,20 +54,19 @@ class Ready:
     alone: bool = False  # it failed before, and must not make others fail
 
     @property
-    def key(self) -> int:
+    def job_id(self) -> int:
         return self.job_pass.job.pk
 
     @property
     def payers(self) -> list[Query]:
         """Queries whose batches still pay: a DONE batch was charged before a reorg."""
-        return [
-            query for query in self.job_pass.queries if query.batch.status not in ENDED_STATUSES
-        ]
+        queries = self.job_pass.queries
+        return [query for query in queries if query.batch.status not in ENDED_STATUSES]
 
     @property
-    def group(self) -> tuple[bool, int | None]:
+    def group_key(self) -> tuple[bool, int | None]:
         """Jobs of one group share transactions. Jobs without payers are a group of their own."""
-        return bool(self.payers), self.key if self.alone else None
+        return bool(self.payers), self.job_id if self.alone else None
 
     @property
     def gas(self) -> int:
@@ -75,17 +74,16 @@ class Ready:
 
 
 def fetch_proofs(
-    job_pass: JobPass, anchor: Anchor, lacking: FactGroups, *, alone: bool
-) -> Ready | Outcome:
-    """Fetch and check proofs of the lacking facts, and cut them into pieces.
+    job_pass: JobPass, anchor: Anchor, missing: FactGroups, *, alone: bool
+) -> ReadyJob | Outcome:
+    """Fetch and check proofs of the missing facts, and cut them into pieces.
 
     If they contradict the header's state root, lower the registry's horizon first.
     """
     source, header = job_pass.source, anchor.header
-    history = history_request(header) if lacking.accounts else []
-    proofs = source.account_proofs(
-        header, [*lacking.account_slots, *history], job_pass.lease.extend
-    )
+    history = history_request(header) if missing.accounts else []
+    accounts = [*missing.account_slots, *history]
+    proofs = source.account_proofs(header, accounts, job_pass.lease.extend)
     headers = header, *anchor.newer_headers
     call = horizon_evidence(source, headers, proofs.pop()) if history else None
 
@@ -95,37 +93,36 @@ def fetch_proofs(
     destination = job_pass.destination
     if call and destination.quorum(has_later_horizon, ("horizon", job_pass.job.pk)):
         if not anchor.hop:
-            preparation = Preparation(
-                call, header.number, pending_reason=WaitCode.HORIZON_PENDING.reason
-            )
-            unpaid = replace(job_pass, queries=[])  # the operator pays
-            return prepare(unpaid, preparation, has_later_horizon)
-        lacking, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
+            reason = WaitCode.HORIZON_PENDING.reason
+            preparation = Preparation(call, header.number, pending_reason=reason)
+            pass_without_payers = replace(job_pass, queries=[])  # the operator pays
+            return prepare(pass_without_payers, preparation, has_later_horizon)
+        missing, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
     rules = destination.chain.gas_rules
-    pieces = cut_into_pieces(job_pass.job.pk, anchor, lacking, proofs, rules)
-    return Ready(job_pass, pieces, alone)
+    pieces = cut_into_pieces(job_pass.job.pk, anchor, missing, proofs, rules)
+    return ReadyJob(job_pass, pieces, alone)
 
 
-def prove(ready: Sequence[Ready]) -> dict[int, Outcome]:
+def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
     """Sign and send. Returns what each job waits for. All are of one registry and one group."""
-    if not ready:
+    if not ready_jobs:
         return {}
-    for job in ready:
-        job.job_pass.lease.extend()
-    results = ready[0].job_pass.pricing.fit(join([piece for job in ready for piece in job.pieces]))
-    needs: dict[ProveCall, GasNeed] = {}
+    for ready in ready_jobs:
+        ready.job_pass.lease.extend()
+    calls = join_pieces([piece for ready in ready_jobs for piece in ready.pieces])
+    estimates: dict[ProveCall, GasEstimate] = {}
     refusals: dict[int, tuple[ProveCall, CallRefusal]] = {}
-    for call, result in results.items():
-        if isinstance(result, GasNeed):
-            needs[call] = result
+    for call, result in ready_jobs[0].job_pass.pricing.split_to_fit(calls).items():
+        if isinstance(result, GasEstimate):
+            estimates[call] = result
         else:
             refusals[call.pieces[0].job] = call, result
     if not refusals:
-        return _send(ready, needs, WaitCode.TRANSACTION_PENDING.reason)
-    outcomes = prove([job for job in ready if job.key not in refusals])
-    for job in ready:
-        if job.key in refusals:
-            outcomes[job.key] = _reject_or_retry(job.job_pass, *refusals[job.key])
+        return _send(ready_jobs, estimates, WaitCode.TRANSACTION_PENDING.reason)
+    outcomes = prove([ready for ready in ready_jobs if ready.job_id not in refusals])
+    for ready in ready_jobs:
+        if ready.job_id in refusals:
+            outcomes[ready.job_id] = _reject_or_retry(ready.job_pass, *refusals[ready.job_id])
     return outcomes
 
 
@@ -144,12 +141,12 @@ def prepare(
     if wait:
         return wait
     call = ProveCall(preparation.call, hops=preparation.hops_in_call)
-    need = job_pass.pricing.fit([call])[call]
-    if not isinstance(need, GasNeed):
-        raise need
+    estimate = job_pass.pricing.split_to_fit([call])[call]
+    if not isinstance(estimate, GasEstimate):
+        raise estimate
     is_obsolete = partial(_is_pending, job, preparation)
-    ready = [Ready(job_pass, [])]
-    return _send(ready, {call: need}, preparation.pending_reason, is_obsolete)[job.pk]
+    ready_jobs = [ReadyJob(job_pass, [])]
+    return _send(ready_jobs, {call: estimate}, preparation.pending_reason, is_obsolete)[job.pk]
 
 
 def _is_pending(job: BlockJob, preparation: Preparation) -> bool:
@@ -162,64 +159,67 @@ def _is_pending(job: BlockJob, preparation: Preparation) -> bool:
     ).exclude(succeeded=False)  # not only unmined ones: a node that is behind may not know it
     if preparation.hops:
         return rows.filter(hops__gt=0).exists()
-    data = ENDED_BY if preparation.call.startswith(ENDED_BY) else preparation.call
+    data = ENDED_BY_SELECTOR if preparation.call.startswith(ENDED_BY_SELECTOR) else preparation.call
     return any(decode_transaction(row.raw).data.startswith(data) for row in rows)
 
 
 def _send(
-    ready: Sequence[Ready],
-    needs: Mapping[ProveCall, GasNeed],
+    ready_jobs: Sequence[ReadyJob],
+    estimates: Mapping[ProveCall, GasEstimate],
     reason: Reason,
     is_obsolete: Callable[[], bool] | None = None,
 ) -> dict[int, Outcome]:
     """Sign and send the calls. Returns what each job waits for."""
-    first = ready[0].job_pass
-    payers = {job.key: job.payers for job in ready}
-    leases = {job.key: job.job_pass.lease for job in ready}
+    first = ready_jobs[0].job_pass
+    payers = {ready.job_id: ready.payers for ready in ready_jobs}
+    leases = {ready.job_id: ready.job_pass.lease for ready in ready_jobs}
     try:
-        offers = make_offers(first.destination, needs, payers)
+        offers = make_offers(first.destination, estimates, payers)
         lane = first.context.lane(first.job.destination)
         latest = first.context.latest(first.job.destination)  # read before it may be mined
         lane.sign_and_send(leases, first.registry.address, offers, is_obsolete)
     except DailyBudgetSpentError:  # by others, since the check in `job_pass`
-        return {job.key: wait_for_budget(job.job_pass) for job in ready}
+        return {ready.job_id: wait_for_budget(ready.job_pass) for ready in ready_jobs}
     except FeeTooLowError as error:
         batch = min(error.fees_needed)
-        own_jobs = [job for job in ready if batch in {query.batch_id for query in job.payers}]
-        if len(own_jobs) == len(ready):
-            return _wait_or_reject_underfunded(ready, needs, error)
+        paid_by_batch = [
+            ready for ready in ready_jobs if batch in {query.batch_id for query in ready.payers}
+        ]
+        if len(paid_by_batch) == len(ready_jobs):
+            return _wait_or_reject_underfunded(ready_jobs, list(estimates), error)
         # Alone it may cost more, and a rejection has to name that price.
-        return prove([job for job in ready if job not in own_jobs]) | prove(own_jobs)
+        others = [ready for ready in ready_jobs if ready not in paid_by_batch]
+        return prove(others) | prove(paid_by_batch)
     return dict.fromkeys(payers, Snooze(reason, head_hash=latest.hash))
 
 
 def _wait_or_reject_underfunded(
-    ready: Sequence[Ready], calls: Iterable[ProveCall], error: FeeTooLowError
+    ready_jobs: Sequence[ReadyJob], calls: Sequence[ProveCall], error: FeeTooLowError
 ) -> dict[int, Outcome]:
-    """Reject batches that cannot pay the next block's price, by quorum for one named block.
+    """Reject, by quorum at one block, batches that cannot pay the next block's price.
 
     Each node judges by its own tip and estimate. If only one node's price is too high, the next
     pass asks another node first, and the batch is sent at that price.
     """
     if error.waits:
         reason = WaitCode.FEE_RESERVED.reason
-        return {job.key: Snooze(reason, job.job_pass.pause) for job in ready}
-    payers = {job.key: job.payers for job in ready}
-    first = ready[0].job_pass
+        return {ready.job_id: Snooze(reason, ready.job_pass.pause) for ready in ready_jobs}
+    payers = {ready.job_id: ready.payers for ready in ready_jobs}
+    first = ready_jobs[0].job_pass
     pricing, fees_needed = first.pricing, error.fees_needed
 
     def find_underfunded(node: Destination) -> frozenset[str]:
         fees, costs = node.fees_after_block(block), Counter[str]()
-        for call, need in replace(pricing, destination=node).fit(list(calls)).items():
-            if not isinstance(need, GasNeed):
-                raise need
-            costs.update(split_among_batches(call, need.max_cost(fees), payers))
+        for call, estimate in replace(pricing, destination=node).split_to_fit(calls).items():
+            if not isinstance(estimate, GasEstimate):
+                raise estimate
+            costs.update(split_among_batches(call, estimate.max_cost(fees), payers))
         return underfunded_batches(costs).intersection(fees_needed)
 
     try:
         block = first.context.latest(first.job.destination).number
-        about = "fee", tuple(sorted(fees_needed))
-        rejected_batches = pricing.destination.quorum(find_underfunded, about)
+        question_key = "fee", tuple(sorted(fees_needed))
+        rejected_batches = pricing.destination.quorum(find_underfunded, question_key)
     except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
         rejected_batches = frozenset()
     for batch in sorted(rejected_batches):
@@ -235,11 +235,11 @@ def _wait_or_reject_underfunded(
     reason = WaitCode.FEE_BELOW_GAS_PRICE.reason
     if rejected_batches:
         return dict.fromkeys(payers, Snooze(reason))
-    return {job.key: job.job_pass.retry(reason) for job in ready}
+    return {ready.job_id: ready.job_pass.retry(reason) for ready in ready_jobs}
 
 
 def wait_for_budget(job_pass: JobPass) -> Snooze:
-    """Not a failure. A job with unconfirmed transactions keeps its short pause to follow them."""
+    """Snooze; a job with unconfirmed transactions keeps its short pause to follow them."""
     chain = job_pass.destination.chain
     budget = short_amount(chain.daily_budget or 0, chain.currency)
     sentence = f"The 24-hour budget of {budget} on {chain.name} is spent or reserved."
@@ -247,11 +247,11 @@ def wait_for_budget(job_pass: JobPass) -> Snooze:
     return Snooze(Reason(WaitCode.DAILY_BUDGET_SPENT, sentence), pause)
 
 
-def failed_transactions(job_pass: JobPass) -> list[str]:
+def failed_transaction_hashes(job_pass: JobPass) -> list[str]:
     """Hashes of transactions that failed since the first waiting batch was submitted."""
-    begin = min(query.batch.submitted for query in job_pass.queries)
+    first_submitted = min(query.batch.submitted for query in job_pass.queries)
     failed_rows = job_pass.transactions(
-        succeeded=False, gas_used__isnull=False, confirmed=True, signed__gte=begin
+        succeeded=False, gas_used__isnull=False, confirmed=True, signed__gte=first_submitted
     )
     return list(failed_rows.order_by("pk").values_list("mined_hash", flat=True))
 
@@ -259,26 +259,27 @@ def failed_transactions(job_pass: JobPass) -> list[str]:
 def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -> Outcome:
     """Reject by quorum and after some attempts: what the call relies on may just have changed."""
     step = StepName.HEADER_ACCUMULATED
+    code = WaitCode.REGISTRY_REFUSES
     if isinstance(refusal, TransactionRefusedError | BeyondHorizonError):
         failure = Failure(refusal.code, refusal.sentence, step, retryable=False)
         wait = job_pass.retry(Reason(refusal.code, refusal.sentence))
     else:
-        failure = Failure(
-            WaitCode.REGISTRY_REFUSES, describe_refusal(refusal), step, retryable=True
-        )
-        wait = job_pass.retry(WaitCode.REGISTRY_REFUSES.reason)
-    is_replanned = isinstance(refusal, CallRevertedError) and refusal.data.startswith(REPLANNED)
+        failure = Failure(code, describe_refusal(refusal), step, retryable=True)
+        wait = job_pass.retry(code.reason)
+    is_replanned = isinstance(refusal, CallRevertedError) and refusal.data.startswith(
+        REPLAN_SELECTORS
+    )
     if is_replanned or wait.attempts < job_pass.limits.refusals:
         return wait
     pricing = job_pass.pricing
 
-    def try_out(node: Destination) -> None:
-        need = replace(pricing, destination=node).fit([call]).get(call)
-        if isinstance(need, ChainError):
-            raise need
+    def raise_refusal(node: Destination) -> None:
+        result = replace(pricing, destination=node).split_to_fit([call]).get(call)
+        if isinstance(result, ChainError):
+            raise result
 
     try:
-        pricing.destination.quorum(try_out, ("refused", job_pass.job.pk))
+        pricing.destination.quorum(raise_refusal, ("refused", job_pass.job.pk))
     except ChainError as answer:
         if answer == refusal:
             if isinstance(refusal, BeyondHorizonError):  # header fields may still be proven

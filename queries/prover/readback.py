@@ -32,7 +32,7 @@ from queries.wait_reasons import Reason, WaitCode
 
 
 def read_back(job_pass: JobPass, header: Header) -> Wait | None:
-    """Finish the queries whose facts a quorum holds, each node at its own confirmation depth.
+    """Finish the queries whose facts a quorum reads, each node at its own confirmation depth.
 
     Returns what the others wait for. A batch also waits until the transactions that it pays for are
     confirmed, because their cost is not known before; they were followed up to the latest block.
@@ -42,9 +42,11 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     sentence = f"Proven; {format_count(depth, 'block')} {verb} to confirm it."
     confirming = Reason(WaitCode.CONFIRMING, sentence)
     open_rows = job_pass.job.transactions.filter(confirmed=False, succeeded=True)
-    paying = set(Share.objects.filter(transaction__in=open_rows).values_list("batch", flat=True))
-    queries = [query for query in job_pass.queries if query.batch_id not in paying]
-    has_paying = len(queries) < len(job_pass.queries)
+    paying_batches = set(
+        Share.objects.filter(transaction__in=open_rows).values_list("batch", flat=True)
+    )
+    queries = [query for query in job_pass.queries if query.batch_id not in paying_batches]
+    some_pay = len(queries) < len(job_pass.queries)
     job_pass = replace(job_pass, queries=queries)
     if not queries:
         return Snooze(confirming, head_hash=job_pass.latest.hash)
@@ -60,11 +62,11 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     words, leaf = job_pass.destination.quorum(read, ("facts", job_pass.job.pk))
     found = {read: word for read, word in zip(all_reads, words, strict=True) if word is not None}
     values = {
-        query: {name: found[read].hex() for name, read in reads.items() if name != TIMESTAMP}
-        for query, reads in job_pass.reads.items()
+        query_id: {name: found[read].hex() for name, read in reads.items() if name != TIMESTAMP}
+        for query_id, reads in job_pass.reads.items()
         if leaf == block_leaf(header) and found.keys() >= set(reads.values())
     }
-    proven = {read: found[read] for query in values for read in job_pass.reads[query].values()}
+    proven = {read: found[read] for key in values for read in job_pass.reads[key].values()}
     call = _check_values(job_pass, header, proven)
     job_pass.lease.extend()
     with transaction.atomic():
@@ -73,7 +75,7 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
         transitions.finish(values)
     if len(values) < len(queries):  # not deep enough yet, or only one node shows it
         return job_pass.retry(confirming)
-    return Snooze(confirming, head_hash=job_pass.latest.hash) if has_paying else None
+    return Snooze(confirming, head_hash=job_pass.latest.hash) if some_pay else None
 
 
 def _check_values(
@@ -84,10 +86,8 @@ def _check_values(
     The proofs are taken from the job's own calls. For facts that others have proven, proofs are
     fetched, and the calldata that would prove them is returned.
     """
-    facts, stored_calls = (
-        group_facts(words),
-        read_stored_calls(job_pass.job, words, job_pass.lease.extend),
-    )
+    facts = group_facts(words)
+    stored_calls = read_stored_calls(job_pass.job, words, job_pass.lease.extend)
     own_proofs, accounts_to_fetch = rebuild_proofs(stored_calls, header, facts)
     fetched_proofs = _fetch_proofs(job_pass, header, accounts_to_fetch)
     source_words = facts.words(header, [*own_proofs, *fetched_proofs])
@@ -110,9 +110,10 @@ def _fetch_proofs(
     job_pass: JobPass, header: Header, accounts: Sequence[AccountSlots]
 ) -> list[AccountProof]:
     """Empty if the source no longer has that state: then we trust what the registry verified."""
+    if not accounts:
+        return []
     try:
-        source, keep_lease = job_pass.source, job_pass.lease.extend
-        return source.account_proofs(header, accounts, keep_lease) if accounts else []
+        return job_pass.source.account_proofs(header, accounts, job_pass.lease.extend)
     except PROOF_TOO_OLD:
         return []
 

@@ -21,8 +21,8 @@ from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
 
-def pinned_header(job_pass: JobPass) -> Header | Outcome:
-    """The block's header, pinned once it is final; or the outcome of this pass.
+def pin_final_header(job_pass: JobPass) -> Header | Outcome:
+    """Return the block's header, stored once it is final; or the outcome of this pass.
 
     After a failure it is read again, because the source may have replaced it.
     """
@@ -39,7 +39,7 @@ def pinned_header(job_pass: JobPass) -> Header | Outcome:
         # An accumulated header stays, because other facts were proven from it.
         if stored_header and job_pass.facts.leaves([job.block]) == [block_leaf(stored_header)]:
             return resolve_conflict(job_pass, header)
-        pin_header(job_pass, header)
+        store_header(job_pass, header)
     return _check_state_root(job_pass, header)
 
 
@@ -61,7 +61,7 @@ def _check_state_root(job_pass: JobPass, header: Header) -> Header | Outcome:
 
 
 def resolve_conflict(job_pass: JobPass, header: Header) -> Outcome:
-    """The registry seems to hold another header of the block. Reject only if a quorum says so."""
+    """Reject if, by quorum, the registry holds another header of the block."""
     number, registry = header.number, job_pass.registry
 
     def read_leaf(node: Destination) -> bytes:
@@ -73,14 +73,14 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Outcome:
         return job_pass.retry(WaitCode.REGISTRY_CONFLICT.reason)
     quorum_header = job_pass.source.quorum(lambda node: node.header(number), ("header", number))
     if block_leaf(quorum_header) == leaf:
-        pin_header(job_pass, quorum_header)
+        store_header(job_pass, quorum_header)
         return Snooze(WaitCode.REGISTRY_CONFLICT.reason)
     error = AnotherBlockAccumulatedError.create(destination.chain.name, why=f": block {number:,}")
     step = StepName.HEADER_ACCUMULATED
     return job_pass.reject(Failure(error.code, error.sentence, step, retryable=False))
 
 
-def pin_header(job_pass: JobPass, header: Header) -> None:
+def store_header(job_pass: JobPass, header: Header) -> None:
     job = job_pass.job
     job.header, job.block_hash = header.encoded, header.hash.hex()
     job_pass.lease.owned_rows().update(header=job.header, block_hash=job.block_hash)
@@ -92,8 +92,9 @@ RESENT_AFTER_REORG = Reason(
 
 
 def confirm_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> Wait | None:
-    """Returns None if the facts have to be proven. If a transaction of the job was mined lately, a
-    quorum must find all of them missing at its block as well: the first node may be behind.
+    """Check by quorum that the facts are missing although a transaction was mined for them lately.
+
+    The first node may be behind. Returns None if the facts have to be proven.
     """
     mined_rows = job_pass.transactions(is_preparation=False, succeeded=True, final=False)
     rows = list(mined_rows.order_by("mined_block"))
@@ -118,8 +119,9 @@ def wait_for_effect(
     is_missing: Callable[[Destination], bool],
     about: Hashable,
 ) -> Wait | None:
-    """Returns None if a quorum does not find the effect of these mined transactions although no
-    reorg undid one of them: it has to be proven again. Reopens transactions that a reorg undid.
+    """Wait until these mined transactions show their effect. Reopen those that a reorg undid.
+
+    Returns None if it has to be proven again: a quorum misses it, and no reorg is the cause.
     """
     lane = job_pass.context.lane(job_pass.job.destination)
     if not lane.destination.quorum(is_missing, about):

@@ -39,7 +39,7 @@ from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
 
-NAMELESS = Q(account="") & ~Q(name="")  # has an ENS name whose address is not known yet
+UNRESOLVED_NAME = Q(account="") & ~Q(name="")  # an ENS name whose address is not known yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,10 @@ class NamedBlock:
     source: int
     block: int | None
     seconds: int | None
-    needs_accounts: bool  # whether queries for it have ENS names to resolve
+    has_unresolved_names: bool  # whether queries for it have ENS names to resolve
 
     @property
-    def queries(self) -> Q:
+    def condition(self) -> Q:
         if self.seconds is None:
             return Q(source=self.source, block=self.block, timestamp=None)
         return Q(source=self.source, timestamp=self.seconds)
@@ -68,7 +68,7 @@ class NamedBlock:
 class UnprovableError(Exception):
     """These queries of a batch can certainly not be proven."""
 
-    failing: Q
+    condition: Q
     failure: Failure
 
 
@@ -82,10 +82,10 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | None:
         for block in blocks:
             _check_block_exists(block, batch.destination, context)
         reason = _find_blocks(lease, blocks, context)
-        if not reason and any(block.needs_accounts for block in blocks):
+        if not reason and any(block.has_unresolved_names for block in blocks):
             reason = _resolve_names(lease, context)
     except UnprovableError as error:
-        failing = Query.objects.filter(error.failing, batch=batch, ended=False)
+        failing = Query.objects.filter(error.condition, batch=batch, ended=False)
         transitions.reject([batch.pk], error.failure, failing)
         return None
     if reason:
@@ -93,22 +93,20 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | None:
     head = context.head(blocks[0].source).number if blocks else 0
     with transaction.atomic():  # if they cannot be attached, the others are not claimed either
         others = _claim_similar(lease, blocks[0].source, head) if blocks else []
-        attach([lease, *others])
+        attach_batches([lease, *others])
     return None
 
 
 def _named_blocks(batch: Batch) -> list[NamedBlock]:
     """The distinct blocks of the batch, which may request hundreds of accounts of one block."""
     queries = Query.objects.filter(batch=batch, ended=False)
-    rows = queries.annotate(nameless=ExpressionWrapper(NAMELESS, BooleanField()))
-    columns = "source", "block", "timestamp", "nameless"
+    rows = queries.annotate(unresolved=ExpressionWrapper(UNRESOLVED_NAME, BooleanField()))
+    columns = "source", "block", "timestamp", "unresolved"
     return [NamedBlock(*row) for row in rows.values_list(*columns).distinct().order_by(*columns)]
 
 
 def _check_block_exists(block: NamedBlock, destination: int, context: ProverContext) -> None:
-    """Raises `UnprovableError` if the route was removed or, by quorum, the block is far above the
-    head.
-    """
+    """Raises `UnprovableError` if the route is gone or, by quorum, the block far in the future."""
     if context.registry(block.source, destination) is None:
         raise UnprovableError(Q(source=block.source), route_removed(block.source, destination))
     head, limits = context.head(block.source), context.limits
@@ -119,10 +117,10 @@ def _check_block_exists(block: NamedBlock, destination: int, context: ProverCont
         last = f"of {format_timestamp(head.timestamp)}" if is_time else f"block {head.number:,}"
         sentence = f"Chain {block.source} has no such block yet: the last one seen there is {last}."
         failure = Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
-        raise UnprovableError(block.queries, failure)
+        raise UnprovableError(block.condition, failure)
 
 
-def _permanent_failure(error: ChainError) -> Failure:
+def _lookup_failure(error: ChainError) -> Failure:
     return Failure(error.code, error.sentence, StepName.INITIAL_STATE, error.retryable)
 
 
@@ -139,7 +137,7 @@ def _find_blocks(
             number, reason = find_block(context, block.source, block.seconds)
         except TimeTooEarlyError as error:
             _confirm_time(source, -1, block.seconds)
-            raise UnprovableError(block.queries, _permanent_failure(error)) from None
+            raise UnprovableError(block.condition, _lookup_failure(error)) from None
         if number is None or reason:
             return reason
         _confirm_time(source, number, block.seconds)
@@ -152,9 +150,9 @@ def _find_blocks(
 
 
 def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
-    """By quorum: one node alone may be wrong about when its blocks were made.
+    """Raises `NodesLieError` unless a quorum agrees on the last block at the time.
 
-    `block`: the last one at the time, or -1 if the chain began later.
+    `block`: that block, or -1 if the chain began later.
     """
 
     def is_last(node: SourceChain) -> bool:
@@ -168,20 +166,20 @@ def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
 
 def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None:
     """Find and store the batch's accounts; its blocks are known. Returns what it waits for."""
-    nameless = Query.objects.filter(NAMELESS, batch=lease.row)
-    while first := nameless.order_by("source", "block", "place").first():
+    unresolved = Query.objects.filter(UNRESOLVED_NAME, batch=lease.row)
+    while first := unresolved.order_by("source", "block", "place").first():
         source, block = first.source, first.block or 0
         if reason := context.head(source).wait_reason(block):
             return reason
         lease.extend()
-        rows = nameless.filter(source=source, block=block).order_by("place")
+        rows = unresolved.filter(source=source, block=block).order_by("place")
         queries = list(rows[: context.limits.max_batch_calls])
         try:
             find_accounts(context, context.source(source).header(block), queries)
         except (EnsUnresolvedError, EnsOffChainError) as error:
             name = next(query.name for query in queries if not query.account)
             failing = Q(name=name, source=source, block=block)
-            raise UnprovableError(failing, _permanent_failure(error)) from None
+            raise UnprovableError(failing, _lookup_failure(error)) from None
         bulk_sql.update(queries, ["account"])
     return None
 
@@ -199,12 +197,12 @@ def _claim_similar(first: Lease[Batch], source: int, head: int) -> list[Lease[Ba
         if room < 0:
             break
         keys.append(key)
-    is_plain = Q(~NAMELESS, source=source, timestamp=None, block__lte=head)
+    is_plain = Q(~UNRESOLVED_NAME, source=source, timestamp=None, block__lte=head)
     unresolved = Query.objects.filter(~is_plain | Q(block=None), batch=OuterRef("pk"), ended=False)
     return claim(Batch.objects.filter(~Exists(unresolved), pk__in=keys), limit)
 
 
-def attach(leases: Sequence[Lease[Batch]]) -> None:
+def attach_batches(leases: Sequence[Lease[Batch]]) -> None:
     """Attach batches of one destination to jobs for their blocks, accept them and close them.
 
     Jobs may serve others already. Rows are locked in one order, batches before jobs before queries.
@@ -229,7 +227,7 @@ def attach(leases: Sequence[Lease[Batch]]) -> None:
         if not set(blocks) <= set(rows.values_list("source", "block")):
             raise LeaseLostError  # pruning has just deleted a job: the next pass creates it again
         list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
-        transitions.attach(locked_ids, destination)
+        transitions.attach_queries(locked_ids, destination)
         # For all of their jobs: a worker that died here may have attached some already.
         make_due(jobs.filter(Exists(queries.filter(job=OuterRef("pk")))))
         transitions.accept(batches)

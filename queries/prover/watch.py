@@ -133,7 +133,7 @@ def _check_node(node: SourceChain, place: int, head: ChainHead) -> None:
     chain, now = node.chain, shared_now()
     row = NodeRecord.objects.filter(chain=chain.id, place=place)
     if chain.ens_registry:
-        row.update(answers_for_names=ens.answers_for_names(node))
+        row.update(can_resolve_names=ens.can_resolve_names(node))
     if row.filter(measured__gt=now - timedelta(seconds=chain.limits.chain_id_age)).exists():
         return
     try:
@@ -151,7 +151,7 @@ def _store_node(
 ) -> None:
     columns: dict[str, object] = {"recorded": shared_now()}
     if isinstance(head, ChainError):
-        columns |= {"fault": head.code, "number": None, "lag": None, "answers_for_names": None}
+        columns |= {"fault": head.code, "number": None, "lag": None, "can_resolve_names": None}
         if not isinstance(head, NodesLimitedError):
             columns["measured"] = None  # another node may come back at its address
     else:

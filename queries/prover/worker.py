@@ -21,12 +21,12 @@ from queries.database.leases import (
     Retry,
     Snooze,
     claim_one,
-    queries_of_pass,
+    query_ids_of_pass,
 )
 from queries.models import Batch, BlockJob, LeasedRow, Query, Share, WebhookDelivery
 from queries.prover.context import ProverContext
 from queries.prover.job_pass import run_pass
-from queries.prover.prove import Ready, prove
+from queries.prover.prove import ReadyJob, prove
 from queries.prover.resolve import resolve
 from queries.proving.errors import ProofError
 from queries.statuses import StepName
@@ -68,9 +68,9 @@ def deliver_once(limits: Limits, on_claim: OnClaim = do_nothing) -> bool:
 
 def _work_on_jobs(first: Lease[BlockJob], context: ProverContext) -> None:
     """Run a pass over the job, and prove it together with other ready jobs of its route."""
-    groups: dict[object, list[Ready]] = {}
+    groups: dict[object, list[ReadyJob]] = {}
     for ready in _gather_ready(first, context):
-        groups.setdefault(ready.group, []).append(ready)
+        groups.setdefault(ready.group_key, []).append(ready)
     for group in groups.values():
         leases = [ready.job_pass.lease for ready in group]
         with _reschedule_on_error(leases, context.limits):
@@ -79,58 +79,51 @@ def _work_on_jobs(first: Lease[BlockJob], context: ProverContext) -> None:
                 _release_after_block(lease, outcomes[lease.row.pk], context)
 
 
-def _gather_ready(first: Lease[BlockJob], context: ProverContext) -> list[Ready]:
+def _gather_ready(first: Lease[BlockJob], context: ProverContext) -> list[ReadyJob]:
     """Jobs to prove together: a full transaction, or those ready within `gather_seconds`."""
-    limits = context.limits
-    soon, deadline = (
-        timedelta(seconds=limits.initial_retry_delay),
-        time.monotonic() + limits.gather_seconds,
-    )
-    ready_jobs: list[Ready] = []
-    job, seen_jobs = first.row, set[int]()  # a job that waits is due again soon
+    limits, job = context.limits, first.row
+    deadline = time.monotonic() + limits.gather_seconds
+    ready_jobs, seen_jobs = list[ReadyJob](), set[int]()  # a job that waits is due again soon
     same_route = BlockJob.objects.filter(source=job.source, destination=job.destination)
     lease: Lease[BlockJob] | None = first
     while lease is not None:
         seen_jobs.add(lease.row.pk)
         with _reschedule_on_error([lease], limits):
             result = run_pass(lease, context)
-            if isinstance(result, Ready):
+            if isinstance(result, ReadyJob):
                 ready_jobs.append(result)
             else:
                 _release_after_block(lease, result, context)
         if not ready_jobs or time.monotonic() > deadline:
             break
-        room = context.chain(job.destination).gas_rules.room
-        if sum(ready.gas for ready in ready_jobs) > room:
+        if sum(ready.gas for ready in ready_jobs) > context.chain(job.destination).gas_rules.room:
             break
-        lease = claim_one(same_route.exclude(pk__in=seen_jobs), early=soon)
+        early = timedelta(seconds=limits.initial_retry_delay)
+        lease = claim_one(same_route.exclude(pk__in=seen_jobs), early=early)
     return ready_jobs
 
 
 @contextmanager
 def _reschedule_on_error(leases: Sequence[AnyLease], limits: Limits) -> Iterator[None]:
-    """Whatever fails inside, these rows become due again."""
+    """Make these rows due again if the block raises."""
+    row_names = ", ".join(str(lease.row) for lease in leases)
     try:
         yield
     except (LeaseLostError, ConcurrentProverError):  # another worker has at least one of them
         for lease in leases:
             _release(lease, Snooze(WaitCode.CONCURRENT_PROVER.reason), limits)
+        return
     except (ChainError, ProofError) as error:
-        log.warning("%s: %s", _row_names(leases), error)
+        log.warning("%s: %s", row_names, error)
         code = error.code if isinstance(error, ChainError) else NodesLieError.code
-        _release_after_failure(leases, Reason(code, str(error)), limits)
+        reason = Reason(code, str(error))
     except Exception:
-        log.exception("Unexpected error while working on %s.", _row_names(leases))
-        _release_after_failure(leases, WaitCode.INTERNAL_ERROR.reason, limits)
-
-
-def _row_names(leases: Sequence[AnyLease]) -> str:
-    return ", ".join(str(lease.row) for lease in leases)
-
-
-def _release_after_failure(leases: Sequence[AnyLease], cause: Reason, limits: Limits) -> None:
+        log.exception("Unexpected error while working on %s.", row_names)
+        reason = WaitCode.INTERNAL_ERROR.reason
+    else:
+        return
     for lease in leases:
-        _release(lease, Retry(cause, lease.row.failures + 1), limits)
+        _release(lease, Retry(reason, lease.row.failures + 1), limits)
 
 
 def _release_after_block(lease: Lease[BlockJob], outcome: Outcome, context: ProverContext) -> None:
@@ -146,31 +139,30 @@ def _release(lease: AnyLease, outcome: Outcome, limits: Limits) -> None:
         return
     attempts = outcome.attempts if isinstance(outcome, Retry) else 0
     pause = limits.back_off(attempts) if outcome.delay is None else outcome.delay
-    row, cause = lease.row, outcome.reason
-    has_sent = isinstance(row, BlockJob) and row.transactions.filter(confirmed=False).exists()
-    is_provable = not has_sent and (cause is None or cause.code not in NOT_PROVABLE_YET)
-    lease.reschedule(pause, cause, failures=attempts, is_provable=is_provable)
-    if is_provable and cause:
-        _reject_old_batches(row, cause, limits)
+    row, reason = lease.row, outcome.reason
+    has_unconfirmed = (
+        isinstance(row, BlockJob) and row.transactions.filter(confirmed=False).exists()
+    )
+    is_provable = not has_unconfirmed and (reason is None or reason.code not in NOT_PROVABLE_YET)
+    lease.reschedule(pause, reason, failures=attempts, is_provable=is_provable)
+    if is_provable and reason:
+        _reject_old_batches(row, reason, limits)
 
 
-def _reject_old_batches(row: LeasedRow, cause: Reason, limits: Limits) -> None:
-    """Reject batches older than `batch_max_age` if the row could be proven all that time.
-
-    A batch with an unconfirmed transaction is left alone.
-    """
+def _reject_old_batches(row: LeasedRow, reason: Reason, limits: Limits) -> None:
+    """Reject batches without unconfirmed transactions that were provable for `batch_max_age`."""
     bound = clock.shared_now() - timedelta(seconds=limits.batch_max_age)
     if row.failing_since is None or row.failing_since > bound:
         return
     open_shares = Share.objects.filter(batch=OuterRef("batch"), transaction__confirmed=False)
     queries = Query.objects.filter(~Exists(open_shares), ended=False, batch__submitted__lte=bound)
     if isinstance(row, BlockJob):
-        queries = queries.filter(pk__in=queries_of_pass(row))
+        queries = queries.filter(pk__in=query_ids_of_pass(row))
         step = transitions.first_open_step(queries)
     elif isinstance(row, Batch):
         queries, step = queries.filter(batch=row, job=None), StepName.INITIAL_STATE
     else:
         return
     if failing := list(queries):
-        failure = Failure(cause.code, cause.sentence, step, retryable=True)
+        failure = Failure(reason.code, reason.sentence, step, retryable=True)
         transitions.reject({query.batch_id for query in failing}, failure, failing)

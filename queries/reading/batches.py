@@ -16,7 +16,7 @@ from django.db.models.functions import Concat
 from accounts.models import Account
 from queries.database import bulk_sql
 from queries.facts import account_fields, display_values, header_names
-from queries.ids import is_batch_id
+from queries.ids import is_ulid
 from queries.models import Batch, Query
 from queries.reading.pagination import Cursor, Page, read_page
 from queries.reading.view_models import (
@@ -154,7 +154,7 @@ _TRANSACTIONS = bulk_sql.select(
 
 def batch_view(batch_id: str) -> BatchView | None:
     """The batch, read in one statement by its primary key."""
-    if not is_batch_id(batch_id):
+    if not is_ulid(batch_id):
         return None
     names = (*_BATCH_COLUMNS, *_WAIT_ANNOTATIONS)
     times = dict.fromkeys(("submitted", "ended", "prover_seen", "read_at"), bulk_sql.parse_time)

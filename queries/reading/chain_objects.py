@@ -388,9 +388,9 @@ def route_record(source: int, destination: int) -> RecordView:
 
 
 def facts_by_route() -> Mapping[tuple[int, int], int]:
-    counts = DailyCount.objects.filter(what__startswith=FACTS_OF_ROUTE)
+    counts = DailyCount.objects.filter(name__startswith=FACTS_OF_ROUTE)
     facts_of_routes: dict[tuple[int, int], int] = {}
-    for what, facts in counts.values_list("what").annotate(Sum("amount")).order_by():
+    for what, facts in counts.values_list("name").annotate(Sum("amount")).order_by():
         source, destination = map(int, what.removeprefix(FACTS_OF_ROUTE).split())
         facts_of_routes[source, destination] = int(facts)
     return facts_of_routes

@@ -56,14 +56,14 @@ class Figures:
 
 
 def figures(today: date) -> Figures:
-    sums = DailyCount.objects.values("what").annotate(total=Sum("amount"), first=Min("day"))
+    sums = DailyCount.objects.values("name").annotate(total=Sum("amount"), first=Min("day"))
     rows = list(sums)
     began = min((row["first"] for row in rows), default=today)
     length = min(max((today - began).days + 1, MIN_DAYS), DAYS)
     first = today - timedelta(days=length - 1)
     counts = _daily_counts(first, today)
     return Figures(
-        _results({row["what"]: int(row["total"]) for row in rows}),
+        _results({row["name"]: int(row["total"]) for row in rows}),
         days={
             day: _results(counts[day])
             for day in (first + timedelta(days=number) for number in range(length))
@@ -95,7 +95,7 @@ def _results(counts: Mapping[str, int]) -> PeriodResults:
 def _daily_counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
     counts: defaultdict[date, dict[str, int]] = defaultdict(dict)
     rows = DailyCount.objects.filter(day__range=(first, last))
-    for day, what, amount in rows.values_list("day", "what", "amount"):
+    for day, what, amount in rows.values_list("day", "name", "amount"):
         counts[day][what] = amount
     return counts
 

@@ -188,7 +188,7 @@ def _queues(now: datetime) -> Iterator[Metric]:
 
 
 def _ended() -> Iterator[Metric]:
-    rows = DailyCount.objects.values_list("what").annotate(Sum("amount")).order_by()
+    rows = DailyCount.objects.values_list("name").annotate(Sum("amount")).order_by()
     sums = {what: int(amount) for what, amount in rows}
     ended = {"DONE": sums.get(DONE, 0), "REJECTED": sums.get(REJECTED, 0)}
     yield _counter("batches_ended_total", "Ended batches.", _samples("status", ended))
@@ -324,7 +324,7 @@ def _nodes(chains: Collection[int], now: datetime) -> Iterator[Metric]:
         (
             "names_up",
             "1 if the node answered the ENS check in time; only for chains with an ens_registry.",
-            [row.answers_for_names for row in rows],
+            [row.can_resolve_names for row in rows],
         ),
         (
             "look_age_seconds",

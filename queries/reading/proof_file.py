@@ -162,7 +162,7 @@ def _check_read_back_values(queries: Sequence[Query], block: BlockProof, job: Bl
     proven = {_value_name(fact): fact.word.hex() for fact in block.facts}
     for query in queries:
         account = bytes.fromhex(query.account[2:])
-        for name, word in query.words.items():
+        for name, word in query.all_values.items():
             if proven.get((account, "COINBASE" if name == "PROPOSER" else name)) != word:
                 raise _unavailable(f"of {name}, as it was read back,", job, BLOCK_REPLACED)
 

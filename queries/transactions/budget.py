@@ -10,7 +10,7 @@ from queries.config.routes import Chain
 from queries.database.clock import shared_now
 from queries.models import SentTransaction
 from queries.transactions.offers import Offer
-from queries.transactions.receipts import cost_of
+from queries.transactions.receipts import transaction_cost
 
 
 class DailyBudgetSpentError(Exception):
@@ -42,4 +42,4 @@ def spent_in_24_hours(own_rows: QuerySet[SentTransaction]) -> int:
     """Wei: the cost of transactions signed in 24 hours, and the reserve of unconfirmed ones."""
     yesterday = shared_now() - timedelta(days=1)
     rows = own_rows.filter(Q(confirmed=False) | Q(signed__gte=yesterday)).defer("raw", "hashes")
-    return sum(cost_of(row) if row.confirmed else int(row.max_cost, 16) for row in rows)
+    return sum(transaction_cost(row) if row.confirmed else int(row.max_cost, 16) for row in rows)

@@ -13,7 +13,7 @@ from queries.database.leases import make_due
 from queries.models import BlockJob, JobTransaction, Query, SentTransaction
 from queries.statuses import BatchStatus
 from queries.transactions.lane import Lane
-from queries.transactions.receipts import NOT_MINED, note_final
+from queries.transactions.receipts import NOT_MINED, count_final_cost
 
 log = logging.getLogger("tacitus.prover")
 
@@ -53,7 +53,7 @@ def check_final(lane: Lane) -> None:
             if is_undone(lane, row):
                 reopen(row)
             else:
-                note_final(row)
+                count_final_cost(row)
 
 
 def is_undone(lane: Lane, row: SentTransaction) -> bool:
@@ -68,9 +68,9 @@ def receipt_by_quorum(lane: Lane, row: SentTransaction, depth: int = 0) -> Recei
 
     def read(node: Destination) -> Receipt | None:
         receipt = node.receipt(transaction_hash)
-        if receipt is None:
-            return None
-        if depth and receipt.block + depth - 1 > node.head(known_final=0).number:
+        if receipt is None or (
+            depth and receipt.block + depth - 1 > node.head(known_final=0).number
+        ):
             return None
         return receipt.block, receipt.succeeded, receipt.gas_used
 
@@ -88,9 +88,8 @@ def reopen(row: SentTransaction) -> None:
             confirmed=False, final=False, sent=None, nonce_used=None, **NOT_MINED
         )
         # Pieces that a later transaction has by now stay with that one.
-        later = JobTransaction.objects.filter(
-            job=OuterRef("job"), pieces=OuterRef("pieces"), open=True
-        )
+        links = JobTransaction.objects.filter(open=True)
+        later = links.filter(job=OuterRef("job"), pieces=OuterRef("pieces"))
         row.job_links.filter(~Exists(later)).update(open=True)
         if row.mined_hash:  # otherwise it was given up, and had proven nothing
             proven_queries = Query.objects.filter(job__in=jobs, values__isnull=False)

@@ -11,7 +11,7 @@ from queries.database.clock import shared_now
 from queries.models import BlockJob, SentTransaction
 from queries.transactions.destination_reorgs import receipt_by_quorum
 from queries.transactions.lane import REFUSALS, Lane
-from queries.transactions.receipts import NOT_MINED, note_receipt
+from queries.transactions.receipts import NOT_MINED, store_receipt
 from queries.transactions.replacements import cancel, replace_or_fill_gap
 from queries.transactions.shares import charge_batches
 
@@ -30,13 +30,15 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -
     """
     is_pending, errors = False, list[Exception]()
     for row in rows:
-        previous = row.mined_block
+        previous_block = row.mined_block
         try:
             _read_receipt(lane, row, head)
             if row.mined_block is None:
-                _rebroadcast(lane, row, is_undone=previous is not None)
+                _rebroadcast(lane, row, is_undone=previous_block is not None)
             # One node may make up a receipt. If its block changes, do not wait for the depth.
-            elif previous not in {None, row.mined_block} or row.mined_block + depth - 1 <= head:
+            elif (
+                previous_block not in {None, row.mined_block} or row.mined_block + depth - 1 <= head
+            ):
                 _confirm(lane, row, depth)
         except (NoQuorumError, *REFUSALS) as error:  # about this transaction: follow the others
             errors.append(error)
@@ -65,13 +67,12 @@ def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> None:
         for name, value in NOT_MINED.items():
             setattr(row, name, value)
     if previous != (row.mined_hash, row.mined_block, row.succeeded):
-        note_receipt(row)
+        store_receipt(row)
 
 
 def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
-    """Send an unmined transaction to all nodes again, at a higher fee if it is stuck.
-
-    At once if a reorg undid it.
+    """Send an unmined transaction to all nodes again: at a higher fee if it is stuck, and at once
+    if a reorg undid it.
     """
     now, limits = shared_now(), lane.limits
     resend_after = timedelta(seconds=limits.resend_after)
@@ -92,16 +93,16 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     lane.destination.broadcast(row.raw)  # the first node may not have passed it on
     try:
         lane.send(row)
-    except REFUSALS as refused:
-        is_outage = was_accepted and isinstance(refused, NodesRefuseError)
+    except REFUSALS as error:
+        is_outage = was_accepted and isinstance(error, NodesRefuseError)
         is_empty = not decode_transaction(row.raw).data
         if is_outage or is_empty or not is_stuck or not _is_refused(lane, row):
             raise
-        cancel(lane, row, str(refused))
+        cancel(lane, row, str(error))
 
 
 def _is_refused(lane: Lane, row: SentTransaction) -> bool:
-    """By quorum: one node alone may be wrong about it."""
+    """Whether a quorum of nodes refuses the transaction."""
 
     def refuses(node: Destination) -> bool:
         try:

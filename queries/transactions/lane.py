@@ -41,7 +41,7 @@ from queries.transactions.shares import charge_batches, lock_batches
 
 log = logging.getLogger("tacitus.prover")
 
-# Not for lack of funds, because the operator may send some. `NodesRefuseError` has unknown texts.
+# Not `InsufficientFundsError`: the operator may add funds. `NodesRefuseError`: unknown messages.
 REFUSALS = (TransactionRefusedError, CallRevertedError, NodesRefuseError)
 
 
@@ -76,8 +76,8 @@ class Lane:
 
         `is_obsolete`: whether another transaction does the same; called under the chain's lock.
         """
-        chain, me = self.destination.chain, self.signer.address
-        funds, nonce_count = self.destination.balance(me), self._transaction_count()
+        chain, funds = self.destination.chain, self.destination.balance(self.signer.address)
+        nonce_count = self._transaction_count()
         try:
             with durable_transaction():
                 lock_costs(chain.id)  # no two workers may use the same nonce or budget
@@ -96,10 +96,8 @@ class Lane:
                 queries = Query.objects.filter(job__in=list(leases), ended=False).order_by("pk")
                 list(queries.select_for_update().values_list("pk", flat=True))
                 first = max(nonce_count, self._next_nonce())
-                rows = [
-                    self._store(leases, nonce, to, offer)
-                    for nonce, offer in enumerate(offers, first)
-                ]
+                numbered_offers = enumerate(offers, first)
+                rows = [self._store(leases, nonce, to, offer) for nonce, offer in numbered_offers]
         except IntegrityError:  # a piece is in a transaction that is not confirmed yet
             raise ConcurrentProverError from None
         for row in rows:
@@ -114,10 +112,9 @@ class Lane:
 
         Raises `InsufficientFundsError` if there are none.
         """
-        unmined = self.own_rows.filter(confirmed=False, mined_block=None).only(
-            "gas_limit", "max_fee"
-        )
-        cost, affordable = sum(row.gas_limit * int(row.max_fee, 16) for row in unmined), []
+        unmined = self.own_rows.filter(confirmed=False, mined_block=None)
+        limits = unmined.values_list("gas_limit", "max_fee")
+        cost, affordable = sum(gas_limit * int(max_fee, 16) for gas_limit, max_fee in limits), []
         for offer in offers:
             cost += offer.funds_needed
             if cost > funds:
@@ -141,8 +138,9 @@ class Lane:
         return count if is_plausible else self.transaction_count_by_quorum()
 
     def transaction_count_by_quorum(self) -> int:
-        me = self.signer.address
-        return self.destination.quorum(lambda node: node.nonce(me), ("transaction count", me))
+        sender = self.signer.address
+        question_key = "transaction count", sender
+        return self.destination.quorum(lambda node: node.nonce(sender), question_key)
 
     def _store(
         self, leases: Mapping[int, Lease[BlockJob]], nonce: int, to: str, offer: Offer
@@ -157,15 +155,15 @@ class Lane:
             for batch, wei in offer.shares.items()
         )
         for job, lease in leases.items():
-            own = [piece for piece in pieces if piece.job == job]
-            if own or not pieces:
+            job_pieces = [piece for piece in pieces if piece.job == job]
+            if job_pieces or not pieces:
                 JobTransaction.objects.create(
                     job=lease.row,
                     transaction=row,
-                    proves_header=any(piece.accumulate for piece in own),
-                    pieces=_pieces_digest(to, own),
+                    proves_header=any(piece.accumulate for piece in job_pieces),
+                    pieces=_pieces_digest(to, job_pieces),
                 )
-        if not pieces and offer.shares:  # no batch pays for evidence: it is not part of their steps
+        if not pieces and offer.shares:  # horizon evidence has no payers, and belongs to no step
             waiting = Query.objects.filter(job__in=list(leases), ended=False)
             waiting.update(blockhash_transaction=row)
         for piece in pieces:
@@ -173,7 +171,7 @@ class Lane:
         return row
 
     def store_row(self, call: UnsignedTransaction, cost: int, **columns: int) -> SentTransaction:
-        """Sign and store a transaction that may cost so much."""
+        """Sign and store a transaction that may cost `cost` wei."""
         signed = self.signer.sign(call)
         row = SentTransaction.objects.create(
             chain=self.chain_id,
@@ -204,10 +202,9 @@ class Lane:
         log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
 
     def check_used_nonce(self, row: SentTransaction) -> None:
-        """Either one of the row's hashes was mined, or the key was used elsewhere.
-
-        The row is given up once the block at which this was first seen is final. Until then
-        `NoQuorumError` is raised: the next attempt asks another node, which may have the receipt.
+        """Give the row up if the key was used elsewhere, once the block is final at which that was
+        first seen. Until then, raise `NoQuorumError`: the next attempt asks another node, which may
+        have the receipt.
         """
         head = self.destination.head()
         if row.nonce_used is None:
@@ -220,19 +217,22 @@ class Lane:
         def has_no_receipt(node: Destination) -> bool:
             return node.nonce(sender) > nonce and not any(map(node.receipt, hashes))
 
-        about = "used elsewhere", sender, nonce
-        if head.final_number < row.nonce_used or not self.destination.quorum(has_no_receipt, about):
+        is_final, question_key = (
+            head.final_number >= row.nonce_used,
+            ("used elsewhere", sender, nonce),
+        )
+        if not is_final or not self.destination.quorum(has_no_receipt, question_key):
             raise NoQuorumError.create(self.destination.chain.name)
         self.give_up(row)
 
     def give_up(self, row: SentTransaction) -> None:
-        """The transaction will never be mined, and costs nothing."""
+        """Close a transaction that will never be mined. It costs nothing."""
         row.succeeded = False
         charge_batches(row, free=self.destination.chain.free)
 
 
 def _pieces_digest(to: str, pieces: Sequence[Piece]) -> str:
-    facts = [to.lower(), *sorted(piece.facts for piece in pieces)]
+    facts = [to.lower(), *sorted(piece.facts_key for piece in pieces)]
     return sha256("\n".join(facts).encode()).hexdigest() if pieces else ""
 
 

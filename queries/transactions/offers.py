@@ -8,7 +8,7 @@ from queries.chain.sender import Destination
 from queries.chain.signer import Fees
 from queries.models import Batch, Query, Share
 from queries.planning.calls import ProveCall
-from queries.planning.pricing import GasNeed
+from queries.planning.pricing import GasEstimate
 from queries.transactions.shares import remaining_fees, split_among_batches
 
 
@@ -31,15 +31,15 @@ class Offer:
 
 def make_offers(
     destination: Destination,
-    needs: Mapping[ProveCall, GasNeed],
+    estimates: Mapping[ProveCall, GasEstimate],
     payers: Mapping[int, Sequence[Query]],
 ) -> list[Offer]:
     """Offer the calls at the current price; `payers` are the queries of each job."""
     fees, offers = destination.fees(), list[Offer]()
-    for call, need in needs.items():
-        limit, cost = destination.gas_limit(need.gas), need.max_cost(fees)
+    for call, estimate in estimates.items():
+        limit, cost = destination.gas_limit(estimate.gas), estimate.max_cost(fees)
         shares = split_among_batches(call, cost, payers)
-        offers.append(Offer(call, need.gas, limit, fees, cost, shares))
+        offers.append(Offer(call, estimate.gas, limit, fees, cost, shares))
     return offers
 
 
@@ -68,7 +68,6 @@ def check_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> None:
     open_shares = Share.objects.filter(batch__in=underfunded, paid="")
     waiting = underfunded.intersection(open_shares.values_list("batch", flat=True))
     spent = {batch.pk: int(batch.fee, 16) - remaining[batch.pk] for batch in payers}
-    fees_needed = {
-        batch: spent[batch] + reserves[batch] for batch in underfunded - waiting or underfunded
-    }
+    too_low = underfunded - waiting or underfunded
+    fees_needed = {batch: spent[batch] + reserves[batch] for batch in too_low}
     raise FeeTooLowError(fees_needed, waits=underfunded == waiting)

@@ -15,7 +15,7 @@ NOT_MINED: Mapping[str, object] = {
 }  # fmt: skip
 
 
-def note_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:
+def store_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:
     """Store the row's receipt columns. If another worker has confirmed or replaced the transaction
     since the row was read, read it again and return False.
     """
@@ -34,7 +34,7 @@ def lock_costs(chain: int) -> ChainCost:
     return costs
 
 
-def note_final(row: SentTransaction) -> None:
+def count_final_cost(row: SentTransaction) -> None:
     """Count what the transaction has cost, because its block is final."""
     with transaction.atomic():
         costs = lock_costs(row.chain)
@@ -45,12 +45,12 @@ def note_final(row: SentTransaction) -> None:
         costs.transactions += 1
         costs.gas += row.gas_used or 0
         # Added here, because databases do not add numbers of 256 bits.
-        costs.spent = f"{int(costs.spent, 16) + cost_of(row):064x}"
+        costs.spent = f"{int(costs.spent, 16) + transaction_cost(row):064x}"
         costs.save()
         count(shared_now(), {GAS: row.gas_used or 0})
 
 
-def cost_of(row: SentTransaction) -> int:
+def transaction_cost(row: SentTransaction) -> int:
     """Wei; 0 if it was never mined.
 
     The L1 data fee is not part of the signed transaction. A node's figure counts only up to the

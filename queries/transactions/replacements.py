@@ -1,7 +1,7 @@
 """Replace stuck transactions.
 
 A replacement has the same nonce and a higher fee, so only one of both is mined. A transaction that
-nodes refuse is replaced by an empty transfer, because all later nonces wait for its own.
+nodes refuse is replaced with an empty transfer, because all later nonces wait for its own.
 """
 
 import logging
@@ -40,7 +40,7 @@ def _raise_fee(lane: Lane, row: SentTransaction) -> None:
     """
     call = decode_transaction(row.raw)
     try:
-        fees = _raised_fees(call.fees, lane.destination.fees())
+        fees = _replacement_fees(call.fees, lane.destination.fees())
     except FeesTooHighError:
         return  # wait until gas is cheaper
     if fees.max_fee <= lane.destination.chain.max_gas_price:
@@ -48,12 +48,12 @@ def _raise_fee(lane: Lane, row: SentTransaction) -> None:
 
 
 def cancel(lane: Lane, row: SentTransaction, cause: str) -> None:
-    """Replace it by an empty transfer. Another transaction will prove its pieces."""
+    """Replace it with an empty transfer. Another transaction will prove its pieces."""
     log.error("Cancelling nonce %s: %s", row.nonce, cause)
-    bound, fees = lane.destination.chain.max_gas_price, decode_transaction(row.raw).fees
-    fees = _raised_fees(fees, Fees(0, 0))
-    fees = Fees(min(fees.max_fee, bound), min(fees.tip, bound))
-    call = _empty_transfer(lane, row.nonce, fees)
+    max_price = lane.destination.chain.max_gas_price
+    fees = _replacement_fees(decode_transaction(row.raw).fees, Fees(0, 0))
+    capped_fees = Fees(min(fees.max_fee, max_price), min(fees.tip, max_price))
+    call = _empty_transfer(lane, row.nonce, capped_fees)
     with durable_transaction():
         if _sign_again(lane, row, call):
             row.job_links.update(proves_header=False, open=False)
@@ -65,12 +65,13 @@ def _fill_gap(lane: Lane, nonce: int, later: SentTransaction) -> None:
     """
     row = lane.own_rows.filter(nonce=nonce).first()
     if row is not None:
-        if row.confirmed:
-            was_given_up = not row.mined_hash
-            reopen(row)
-            if was_given_up:  # other transactions have proven its pieces since
-                row.refresh_from_db()
-                cancel(lane, row, "it was given up")
+        if not row.confirmed:
+            return
+        was_given_up = not row.mined_hash
+        reopen(row)
+        if was_given_up:  # other transactions have proven its pieces since
+            row.refresh_from_db()
+            cancel(lane, row, "it was given up")
         return
     log.error("Nonce %s was skipped. An empty transfer fills the gap.", nonce)
     max_fee = int(later.max_fee, 16)
@@ -85,13 +86,13 @@ def _fill_gap(lane: Lane, nonce: int, later: SentTransaction) -> None:
 
 
 def _empty_transfer(lane: Lane, nonce: int, fees: Fees) -> UnsignedTransaction:
-    me = lane.signer.address
-    gas = lane.destination.estimate_gas(me, me, b"")
-    return UnsignedTransaction(lane.chain_id, nonce, me, b"", gas, fees)
+    sender = lane.signer.address
+    gas = lane.destination.estimate_gas(sender, sender, b"")
+    return UnsignedTransaction(lane.chain_id, nonce, sender, b"", gas, fees)
 
 
 def _sign_again(lane: Lane, row: SentTransaction, call: UnsignedTransaction) -> bool:
-    """False if another worker has just replaced or confirmed it."""
+    """Returns False if another worker has just replaced or confirmed it."""
     signed, max_fee = lane.signer.sign(call), call.fees.max_fee
     cost = int(row.max_cost, 16) * max_fee // max(int(row.max_fee, 16), 1)
     with durable_transaction():
@@ -111,7 +112,7 @@ def _sign_again(lane: Lane, row: SentTransaction, call: UnsignedTransaction) -> 
     return bool(is_stored)
 
 
-def _raised_fees(signed: Fees, current: Fees) -> Fees:
+def _replacement_fees(signed: Fees, current: Fees) -> Fees:
     """Fees that pools accept for a replacement: both at least an eighth higher."""
     max_fee = max(current.max_fee, signed.max_fee * 9 // 8 + 1)
     tip = max(current.tip, signed.tip * 9 // 8 + 1, max_fee // 8)

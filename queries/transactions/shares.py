@@ -16,7 +16,7 @@ from django.db.models import Count, F, Min
 from queries.database import bulk_sql
 from queries.models import Batch, Query, SentTransaction, Share
 from queries.planning.calls import ProveCall
-from queries.transactions.receipts import cost_of, note_receipt
+from queries.transactions.receipts import store_receipt, transaction_cost
 
 
 def split_among_batches(
@@ -80,7 +80,7 @@ def charge_batches(row: SentTransaction, *, free: bool) -> None:
     with transaction.atomic():
         shares = list(Share.objects.filter(transaction=row).order_by("pk"))
         batches = lock_batches(share.batch_id for share in shares)
-        if not note_receipt(row, confirmed=True):
+        if not store_receipt(row, confirmed=True):
             return
         row.job_links.update(open=False)
         spent = dict.fromkeys((batch.pk for batch in batches), 0)
@@ -88,7 +88,7 @@ def charge_batches(row: SentTransaction, *, free: bool) -> None:
         for batch_id, paid in others.values_list("batch", "paid"):
             spent[batch_id] += int(paid, 16)
         remaining = {batch.pk: int(batch.fee, 16) - spent[batch.pk] for batch in batches}
-        parts = split(cost_of(row), [int(share.max_cost, 16) for share in shares])
+        parts = split(transaction_cost(row), [int(share.max_cost, 16) for share in shares])
         for share, part in zip(shares, parts, strict=True):
             wei = part if free else min(part, max(remaining[share.batch_id], 0))
             share.paid = f"{wei:064x}"
@@ -105,10 +105,10 @@ def _store_query_costs(batches: Collection[str]) -> None:
 
     The first query takes the remainder.
     """
-    share = "job__transactions__shares__"
+    prefix = "job__transactions__shares__"
     rows = Query.objects.filter(
-        **{"batch__in": batches, f"{share}batch": F("batch"), f"{share}paid__gt": ""}
-    ).values("batch", "job", transaction=F(f"{share}transaction"), paid=F(f"{share}paid"))
+        **{"batch__in": batches, f"{prefix}batch": F("batch"), f"{prefix}paid__gt": ""}
+    ).values("batch", "job", transaction=F(f"{prefix}transaction"), paid=F(f"{prefix}paid"))
     rows_by_share: dict[tuple[str, int], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows.annotate(queries=Count("pk"), first=Min("pk")).order_by("job"):
         rows_by_share[row["batch"], row["transaction"]].append(row)

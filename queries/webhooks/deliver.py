@@ -19,7 +19,7 @@ from queries.database.bulk_sql import next_delivery_owner
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Outcome, Retry, claim_one, is_available
 from queries.engines.wake import wake
-from queries.ids import is_event_id
+from queries.ids import is_ulid
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.refusals import TOO_MANY_REPLAYS
 from queries.webhooks.log import DeliveryView, delivery_views, owned_deliveries
@@ -97,7 +97,7 @@ def replay(owner: Account, event: str) -> DeliveryView | None:
         TOO_MANY_REPLAYS,
         f"An account may replay {REPLAYS_PER_HOUR} webhooks an hour and has used them up.",
     )
-    if not is_event_id(event):  # some texts, such as a zero byte, are errors in PostgreSQL
+    if not is_ulid(event):  # some texts, such as a zero byte, are errors in PostgreSQL
         return None
     now = shared_now()
     with transaction.atomic():

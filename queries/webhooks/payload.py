@@ -53,7 +53,9 @@ def _build_body(delivery: WebhookDelivery) -> bytes:
                 "block": None if query.block is None else str(query.block),
                 "account": query.account or None,
                 "name": query.name or None,
-                "values": display_values(query.words) if batch.status == BatchStatus.DONE else None,
+                "values": display_values(query.all_values)
+                if batch.status == BatchStatus.DONE
+                else None,
             }
             for query in queries[:MAX_QUERIES]
         ],

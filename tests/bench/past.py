@@ -263,7 +263,9 @@ def _query(status: BatchStatus) -> Query:
         setattr(query, step.completed, NOW + timedelta(seconds=number + 1))
     query.ended = status in {BatchStatus.DONE, BatchStatus.REJECTED}
     if status is BatchStatus.DONE:
-        query.keep({"BALANCE": f"{123 * 10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")})
+        query.set_values(
+            {"BALANCE": f"{123 * 10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")}
+        )
         query.cost = f"{10**14:064x}"
     return query
 
@@ -325,5 +327,5 @@ def _wide_query(batch: Batch, job: BlockJob) -> Query:
     for step in StepName:
         setattr(query, step.began, batch.submitted)
         setattr(query, step.completed, batch.submitted)
-    query.keep({"BALANCE": f"{10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")})
+    query.set_values({"BALANCE": f"{10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")})
     return query

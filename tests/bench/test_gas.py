@@ -8,7 +8,7 @@ import pytest
 
 from queries.chain.registry import FactGroups
 from queries.config.measured_costs import MEASURED
-from queries.planning.calls import Anchor, cut_into_pieces, join
+from queries.planning.calls import Anchor, cut_into_pieces, join_pieces
 from queries.proving.keccak import HASH_BYTES
 from queries.proving.witnesses import AccountField
 from tests.bench.corpus import read_corpus
@@ -79,10 +79,10 @@ def test_the_service_sends_the_cheapest_call(cases: Cases, corpus_folder: Path) 
     (proof,) = (held.proof for held in file.accounts if held.name == account)
     assert file.block.header
     assert proof.address
-    anchor = Anchor(file.block.header, accumulated=False, fills_hashes=True)
+    anchor = Anchor(file.block.header, is_accumulated=False, can_look_up_hashes=True)
     for case, slots in (("header+account", 0), ("header+account+slot", 1)):
         shown = replace(proof, slots=proof.slots[:slots])
         wanted = frozenset({AccountField.BALANCE}), tuple(slot.slot for slot in shown.slots)
         lacking = FactGroups({proof.address: wanted}, frozenset(), ())
-        (call,) = join(cut_into_pieces(0, anchor, lacking, [shown]))
+        (call,) = join_pieces(cut_into_pieces(0, anchor, lacking, [shown]))
         assert len(call.data) == cases[f"{CONTRACT}/{case}"].bytes

@@ -63,7 +63,7 @@ def attach(batch_id: str) -> None:
             block=block,
             defaults={"header": header.encoded, "block_hash": header.hash.hex()},
         )
-    transitions.attach([batch.pk], batch.destination)
+    transitions.attach_queries([batch.pk], batch.destination)
 
 
 def prove(batch_id: str, nonce: int | None = None) -> None:

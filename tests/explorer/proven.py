@@ -19,7 +19,7 @@ def proven_batch(service: Service) -> str:
     ask("anvil_setBalance", HOLDER, hex(123 * ETHER))
     ask("anvil_setStorageAt", HOLDER, f"0x{SLOT:064x}", f"0x{77:064x}")
     service.mine(4)
-    service.chains().head(CHAIN_ID)
+    service.context().head(CHAIN_ID)
     block = service.head() - 2
     seconds = int(service.header(block)["timestamp"], 16)
     account = {HOLDER: {"props": ["BALANCE", "CODE_HASH"], "slots": [hex(SLOT)]}}

@@ -42,7 +42,7 @@ def service(node: LocalNode) -> Iterator[Service]:
     node.rpc.ask("anvil_setBalance", HOLDER, hex(123 * ETHER))
     with running_service(node) as running:
         running.mine(4)  # the balance is in new blocks only
-        running.chains().head(CHAIN_ID)
+        running.context().head(CHAIN_ID)
         yield running
         _set_automine(node, enabled=True)
 
@@ -70,10 +70,10 @@ def _check_layout(page: Page) -> None:
 def _send(service: Service) -> ProverContext:
     """Work until the transaction is sent; it is not mined."""
     _set_automine(service.node, enabled=False)
-    chains = service.chains()
+    context = service.context()
     while not Query.objects.exclude(header_accumulated_began=None).exists():
-        work_once(chains)
-    return chains
+        work_once(context)
+    return context
 
 
 def test_a_batch_page_updates_until_the_batch_is_done(
@@ -86,7 +86,7 @@ def test_a_batch_page_updates_until_the_batch_is_done(
     rail = page.locator(".rail li")
     expect(rail).to_have_count(4)
     expect(rail.first).to_have_class("moving")
-    chains = _send(service)
+    context = _send(service)
     expect(rail.nth(1)).to_have_class("proven")
     expect(rail.nth(2)).to_have_class("moving")
     expect(page.get_by_text("live", exact=True)).to_be_visible()
@@ -112,7 +112,7 @@ def test_a_batch_page_updates_until_the_batch_is_done(
     page.locator(".queries summary").first.click()
     _set_automine(service.node, enabled=True)
     service.mine()
-    service.work(batch, chains=chains)
+    service.work(batch, context=context)
     for place in range(4):
         expect(rail.nth(place)).to_have_class("proven")
     expect(page).to_have_title(re.compile(f"^DONE · Batch {batch}"))

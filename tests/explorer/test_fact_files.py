@@ -156,7 +156,9 @@ def test_files_hold_all_facts_of_wide_queries() -> None:
         query.batch.save(force_insert=True)
         query.pk, query.slots, query.slot_count = None, names, len(names)
         query.batch = query.batch
-        query.keep({"BALANCE": balance, "NONCE": f"{1:064x}", **dict.fromkeys(names, f"{3:064x}")})
+        query.set_values(
+            {"BALANCE": balance, "NONCE": f"{1:064x}", **dict.fromkeys(names, f"{3:064x}")}
+        )
         query.save(force_insert=True)
     for page in (PAGE, ACCOUNT):
         portions = _portions(f"{page}/facts.csv")

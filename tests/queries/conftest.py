@@ -18,7 +18,7 @@ def node() -> Iterator[LocalNode]:
 
 @pytest.fixture
 def service(node: LocalNode) -> Iterator[Service]:
-    """Of which a test may stop the mining of what is sent: it goes on for the next one."""
+    """A test may stop automatic mining; it is switched on again for the next one."""
     with running_service(node) as running:
         running.mine(12)
         yield running

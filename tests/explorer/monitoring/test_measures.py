@@ -9,7 +9,7 @@ from explorer.http import metrics
 from queries import transitions
 from queries.database.leases import claim_one
 from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
-from queries.transactions.receipts import note_final
+from queries.transactions.receipts import count_final_cost
 from queries.transactions.shares import charge_batches
 from queries.wait_reasons import Reason
 from tests.explorer.monitoring.exposed import metric_samples
@@ -72,7 +72,7 @@ def test_jobs_and_transactions_are_counted_by_stage() -> None:
     sent.save()
     for _ in range(2):
         charge_batches(sent, free=True)
-        note_final(sent)
+        count_final_cost(sent)
     samples = metric_samples()
     assert "tacitus_transactions" not in samples
     assert samples["tacitus_transactions_settled_total"] == {(str(SEPOLIA),): 1}

@@ -37,13 +37,13 @@ def make_service() -> None:
     for place in range(2):
         NodeRecord.objects.create(
             chain=SEPOLIA, place=place, recorded=now, number=6_000_000, lag=0, proof_window=8_192,
-            answers_for_names=True,
+            can_resolve_names=True,
         )  # fmt: skip
     later = now + timedelta(minutes=1)
     Batch.objects.update(due_at=later)
     BlockJob.objects.update(due_at=later)
     route = route_facts_key(SEPOLIA, SEPOLIA)
-    DailyCount.objects.create(day=now.date(), what=route, amount=500)
+    DailyCount.objects.create(day=now.date(), name=route, amount=500)
     ChainCost.objects.create(chain=SEPOLIA, transactions=50, gas=8_000_000, spent=wei(ETHER // 10))
 
 

@@ -134,7 +134,7 @@ def test_responses_along_links_match_the_description(
     schema.hook("map_body")(
         lambda context, body: existing.existing_body(context.operation.path, body)
     )
-    followed, chains = set(), existing.prover.chains()
+    followed, prover_context = set(), existing.prover.context()
 
     class Client(schema.as_state_machine()):  # type: ignore[misc]
         def get_call_kwargs(self, _case: Case[Any]) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def test_responses_along_links_match_the_description(
         def after_call(self, response: Response, case: Case[Any]) -> None:
             super().after_call(response, case)
             if _name_of(case) == "submitBatchQuery" and response.status_code == 200:
-                existing.prover.work(response.json()["internalId"], chains=chains)
+                existing.prover.work(response.json()["internalId"], context=prover_context)
 
         def validate_response(self, response: Response, case: Case[Any], **options: Any) -> None:
             # The test above sends wrong keys too.
@@ -155,7 +155,7 @@ def test_responses_along_links_match_the_description(
 
     few = settings(fuzzing, stateful_step_count=15)
     run_state_machine_as_test(seed(SEED)(Client), settings=few)
-    chains.close()
+    prover_context.close()
     assert {
         ("submitBatchQuery", 200, ""),
         ("batchQueryStatus", 200, "DONE"),

@@ -8,7 +8,7 @@ from queries.database import daily_counts
 from queries.models import DailyCount, Query, SentTransaction
 from queries.statuses import StepName
 from queries.transactions.destination_reorgs import reopen
-from queries.transactions.receipts import note_final
+from queries.transactions.receipts import count_final_cost
 from queries.transactions.shares import charge_batches
 from queries.transitions import Failure
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
@@ -39,8 +39,8 @@ def _finish(keys: list[int]) -> None:
 
 def _counts() -> dict[str, int]:
     """All counts except durations, summed over days because a test may run at midnight."""
-    rows = DailyCount.objects.exclude(what=daily_counts.DONE_SECONDS)
-    return dict(rows.values_list("what").annotate(Sum("amount")))
+    rows = DailyCount.objects.exclude(name=daily_counts.DONE_SECONDS)
+    return dict(rows.values_list("name").annotate(Sum("amount")))
 
 
 def test_done_batches_and_their_facts_are_counted_once() -> None:
@@ -64,17 +64,17 @@ def test_a_rejected_batch_is_counted_once() -> None:
 
 
 def test_gas_is_counted_once_when_a_transaction_is_final() -> None:
-    """A settled transaction may still be undone by a reorg."""
+    """A confirmed transaction may still be undone by a reorg."""
     batch_id = _submitted()
     run_steps(batch_id, StepName.INITIAL_STATE)
     row = send_transaction(batch_id)
     charge_batches(row, free=True)
     reopen(row)
-    note_final(row)
+    count_final_cost(row)
     assert _counts() == {}
     row = SentTransaction.objects.get()
     row.mined_block, row.gas_used = 6_000_000, 170_480
     charge_batches(row, free=True)
     for _ in range(2):
-        note_final(row)
+        count_final_cost(row)
     assert _counts() == {"gas": 170_480}

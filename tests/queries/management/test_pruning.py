@@ -48,10 +48,10 @@ def prove(service: Service, block: int, account: str = HOLDER, **options: Any) -
 
 def finalize(service: Service) -> None:
     service.mine(70)
-    chains = service.chains()
-    while work_once(chains):
+    context = service.context()
+    while work_once(context):
         pass
-    check_final(chains.lane(CHAIN_ID))
+    check_final(context.lane(CHAIN_ID))
 
 
 def age(*batches: str) -> None:

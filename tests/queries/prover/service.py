@@ -55,7 +55,7 @@ class Service:
     def reads(self) -> RegistryReads:
         return RegistryReads(lambda data: self.node.call(self.registry.address, data))
 
-    def chains(self) -> ProverContext:
+    def context(self) -> ProverContext:
         return ProverContext(self.routes, Signer(SIGNER_KEY))
 
     def ask(self, data: dict[str, Any], **more: Any) -> Any:
@@ -110,47 +110,52 @@ class Service:
             self, routes=replace(self.routes, limits=replace(self.routes.limits, **limits))
         )
 
-    def work(self, *batches: str, seconds: float = 30, chains: ProverContext | None = None) -> None:
+    def work(
+        self, *batches: str, seconds: float = 30, context: ProverContext | None = None
+    ) -> None:
         """Work like one prover until these batches have ended."""
         batches_left = Batch.objects.filter(pk__in=batches, ended=None)
-        self.work_until(lambda: not batches_left.exists(), seconds, chains)
+        self.work_until(lambda: not batches_left.exists(), seconds, context)
 
     def work_until(
-        self, is_ready: Callable[[], bool], seconds: float = 30, chains: ProverContext | None = None
+        self,
+        is_ready: Callable[[], bool],
+        seconds: float = 30,
+        context: ProverContext | None = None,
     ) -> None:
-        chains = chains or self.chains()
+        context = context or self.context()
         deadline = time.monotonic() + seconds
         while not is_ready():
             if time.monotonic() > deadline:
                 rows = Batch.objects.values("pk", "status", "waits_for")
                 jobs = BlockJob.objects.values("block", "waits_for", "failures")
                 raise AssertionError(f"not done in {seconds} s: {list(rows)}, {list(jobs)}")
-            if not work_once(chains):
+            if not work_once(context):
                 due = seconds_until_due(Batch.objects.all(), BlockJob.objects.all())
                 time.sleep(min(max(due or 0, 0.01), 0.1))
 
-    def work_until_code(self, batch: str, code: str, chains: ProverContext | None = None) -> None:
+    def work_until_code(self, batch: str, code: str, context: ProverContext | None = None) -> None:
         """Work like one prover until the batch has this wait code, also after further passes."""
-        chains = chains or self.chains()
-        self.work_until(lambda: self.status(batch)["waitCode"] == code, chains=chains)
+        context = context or self.context()
+        self.work_until(lambda: self.status(batch)["waitCode"] == code, context=context)
         for _ in range(EXTRA_PASSES):
             self.make_all_due()
             # If resolving batches took long, one pass is for jobs alone.
-            assert any(work_once(chains) for _ in range(2)), "nothing is due"
+            assert any(work_once(context) for _ in range(2)), "nothing is due"
         assert self.wait_code(batch) == code
 
     def work_until_sentence(
-        self, text: str, batch: str, chains: ProverContext | None = None
+        self, text: str, batch: str, context: ProverContext | None = None
     ) -> None:
         """Work like one prover until a row waits for this. The batch is open then, also after
         further passes.
         """
-        chains = chains or self.chains()
+        context = context or self.context()
         queues = [model.objects.filter(waits_for__contains=text) for model in (Batch, BlockJob)]
-        self.work_until(lambda: any(rows.exists() for rows in queues), chains=chains)
+        self.work_until(lambda: any(rows.exists() for rows in queues), context=context)
         for _ in range(EXTRA_PASSES):
             self.make_all_due()
-            work_once(chains)
+            work_once(context)
         assert Batch.objects.get(pk=batch).ended is None
 
     def make_all_due(self) -> None:
@@ -158,7 +163,7 @@ class Service:
             rows.exclude(due_at=None).update(due_at=shared_now())
 
     def balance(self, account: str, block: int) -> int:
-        """According to the source node."""
+        """The account's balance at the block, from the source node."""
         return int(self.node.rpc.ask("eth_getBalance", account, hex(block)), 16)
 
     def header(self, block: int) -> dict[str, str]:
@@ -175,8 +180,8 @@ class Service:
 
 def deliver_all(service: Service) -> None:
     """Attempt all pending webhooks, even if they are not due."""
-    chains = service.chains()
-    while work_once(chains):
+    context = service.context()
+    while work_once(context):
         pass
     pending = WebhookDelivery.objects.exclude(due_at=None)
     keys = list(pending.values_list("pk", flat=True))
@@ -190,7 +195,7 @@ def deliver_all(service: Service) -> None:
 def ended_batch(service: Service, url: str) -> str:
     """A DONE batch whose webhook is not sent yet."""
     service.mine(2)
-    service.chains().head(CHAIN_ID)  # stored: otherwise the block would be refused
+    service.context().head(CHAIN_ID)  # stored: otherwise the block would be refused
     entry = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}
     batch = service.submit(
         {str(CHAIN_ID): {f"block:{service.head() - 1}": entry}},
@@ -204,11 +209,11 @@ def ended_batch(service: Service, url: str) -> str:
 def running_service(
     node: LocalNode,
     *,
-    beside: Routes = NO_ROUTES,
+    other_routes: Routes = NO_ROUTES,
     limits: BatchLimits = wiring.LIMITS,
     **chain: Any,
 ) -> Iterator[Service]:
-    """Serve a native registry on `node`, `beside` other routes."""
+    """Serve a native registry on `node`, beside `other_routes` routes."""
     signer = Key.from_key(SIGNER_KEY)
     node.rpc.ask("anvil_setBalance", signer.address, hex(1_000 * ETHER))
     address = to_checksum_address(
@@ -218,8 +223,8 @@ def running_service(
     here = Chain(CHAIN_ID, "Local", (NodeAddress(node.url),), **settings)
     registry = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID, address)
     routes = Routes(
-        {**beside.chains, CHAIN_ID: here},
-        {**beside.registries, (CHAIN_ID, CHAIN_ID): registry},
+        {**other_routes.chains, CHAIN_ID: here},
+        {**other_routes.registries, (CHAIN_ID, CHAIN_ID): registry},
         # Gather all due jobs, even if the machine is busy.
         limits=Limits(gather_seconds=60),
     )

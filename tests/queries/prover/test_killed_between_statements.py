@@ -24,21 +24,21 @@ PARTS = 4  # the writes are split into so many tests
 
 
 class Killed(BaseException):
-    """No handler of ours catches it."""
+    """Not caught by a worker's error handling, as if its process died."""
 
 
 class Death:
     """Kills the worker before the write that follows this number of writes."""
 
     def __init__(self, writes: int) -> None:
-        self.left = writes
-        self.came = False
+        self.writes_left = writes
+        self.has_killed = False
 
     def __call__(self, execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
         if sql.startswith(WRITES):
-            self.came = self.came or not self.left
-            self.left -= 1
-        if self.came:
+            self.has_killed = self.has_killed or not self.writes_left
+            self.writes_left -= 1
+        if self.has_killed:
             raise Killed
         return execute(sql, *rest)
 
@@ -53,7 +53,7 @@ def test_a_worker_that_dies_before_any_write_loses_nothing(node: LocalNode, firs
 
 def _dies_after(writes: int, service: Service) -> bool:
     service.mine(4)
-    service.chains().head(CHAIN_ID)  # stored: otherwise the blocks would be refused
+    service.context().head(CHAIN_ID)  # stored: otherwise the blocks would be refused
     block = service.head() - 1
     batches = [_submit_time_and_number(service, block)]
     batches += [service.ask_balance(HOLDER, block) for _ in range(2)]  # resolved together
@@ -67,15 +67,15 @@ def _dies_after(writes: int, service: Service) -> bool:
     # Not over the API, which limits requests per minute.
     rows = Batch.objects.filter(pk__in=batches)
     assert set(rows.values_list("status", flat=True)) == {"DONE"}
-    return death.came
+    return death.has_killed
 
 
 def _work(service: Service, batches: list[str], death: Death | None = None) -> None:
     """Work without pauses until these batches have ended."""
-    chains = service.chains()
+    context = service.context()
     while Batch.objects.filter(pk__in=batches, ended=None).exists():
         with connection.execute_wrapper(death) if death else nullcontext():
-            assert work_once(chains), "nothing is due"
+            assert work_once(context), "nothing is due"
         service.make_all_due()
 
 

@@ -35,7 +35,7 @@ def _data(block: int, *names: str) -> dict[str, Any]:
 
 
 def _prove(service: Service, block: int, *names: str) -> dict[str, Any]:
-    service.chains().head(CHAIN_ID)
+    service.context().head(CHAIN_ID)
     batch = service.submit(_data(block, *names))
     service.work(batch)
     return service.status(batch)

@@ -7,7 +7,7 @@ from eth_account import Account as Key
 
 from explorer.demo.local_node import LocalNode
 from queries.models import BlockJob, SentTransaction
-from tests.queries.prover.between import PassOn, calls_of, changing, proxy
+from tests.queries.prover.node_proxy import PassOn, calls_of, change_answers, proxy
 from tests.queries.prover.service import Service, running_service
 from tests.rigs.local_chain import HOLDER
 from tests.rigs.stub_node import StubNode
@@ -24,13 +24,13 @@ def test_a_query_whose_state_was_dropped_delays_no_proven_fact(service: Service)
             del answer["result"]
             answer["error"] = {"code": -32000, "message": "missing trie node"}
 
-    with proxy(service.node.url, changing(drop_state)) as address:
+    with proxy(service.node.url, change_answers(drop_state)) as address:
         waiting = service.ask_balance(dropped, block)
         proven = service.ask_balance(HOLDER, block)
-        chains = service.with_nodes(address).chains()
-        service.work(proven, chains=chains)
+        context = service.with_nodes(address).context()
+        service.work(proven, context=context)
         jobs = BlockJob.objects.filter(block=block, failures__gt=0)
-        service.work_until(jobs.exists, chains=chains)
+        service.work_until(jobs.exists, context=context)
     assert service.status(proven)["queryStatus"] == "DONE"
     assert service.wait_code(waiting) == "state_not_available"
 
@@ -49,12 +49,12 @@ def test_a_fact_is_done_when_it_is_deep_enough_for_each_of_two_nodes(node: Local
         proxy(service.node.url, serve_older_head) as address,
     ):
         service.mine(12)
-        chains = service.with_nodes(service.node.url, address).chains()
+        context = service.with_nodes(service.node.url, address).context()
         batch = service.ask_balance(HOLDER, service.head() - 8)
         mined = SentTransaction.objects.exclude(mined_block=None)
-        service.work_until(mined.exists, chains=chains)
+        service.work_until(mined.exists, context=context)
         service.mine(2)
-        service.work_until_sentence("do not agree", batch, chains=chains)
+        service.work_until_sentence("do not agree", batch, context=context)
         service.mine(3)
-        service.work(batch, chains=chains)
+        service.work(batch, context=context)
     assert service.status(batch)["queryStatus"] == "DONE"

@@ -59,7 +59,7 @@ def test_blocks_of_one_batch_share_a_transaction_and_its_cost(service: Service) 
     service.work(alone)
     single = SentTransaction.objects.get()
     service.mine(8)
-    service.chains().head(CHAIN_ID)
+    service.context().head(CHAIN_ID)
     batch = service.submit(_blocks(service, 5), fee=str(ETHER))
     service.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
@@ -131,13 +131,13 @@ def test_a_batch_pays_for_failed_transactions_too(
 ) -> None:
     estimate_gas: Any = Destination.estimate_gas_for_calls
 
-    def too_little(*arguments: Any, **more: Any) -> list[Any]:
+    def underestimate(*arguments: Any, **more: Any) -> list[Any]:
         return [gas * 8 // 10 for gas in estimate_gas(*arguments, **more)]
 
-    monkeypatch.setattr(Destination, "gas_needed_by_each", too_little)
+    monkeypatch.setattr(Destination, "estimate_gas_for_calls", underestimate)
     batch = service.submit(_blocks(service, 2), fee=str(ETHER))
     service.work_until(SentTransaction.objects.exists)
-    monkeypatch.setattr(Destination, "gas_needed_by_each", estimate_gas)
+    monkeypatch.setattr(Destination, "estimate_gas_for_calls", estimate_gas)
     service.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
     rows = list(SentTransaction.objects.order_by("nonce"))

@@ -22,7 +22,7 @@ from queries.statuses import StepName
 from queries.transactions.destination_reorgs import check_final
 from queries.transactions.shares import charge_batches
 from queries.transitions import Failure
-from tests.queries.prover.between import changing, proxy
+from tests.queries.prover.node_proxy import change_answers, proxy
 from tests.queries.prover.service import CHAIN_ID, HOLDER, SIGNER_KEY, Service, running_service
 from tests.queries.prover.two_chains import TwoChains, ask_balance
 
@@ -37,7 +37,7 @@ def test_a_transaction_is_replaced_only_once_after_a_long_outage(service: Servic
     for _ in range(3):
         SentTransaction.objects.update(sent=F("sent") - timedelta(minutes=1))
         service.make_all_due()
-        assert work_once(service.chains())
+        assert work_once(service.context())
     assert len(SentTransaction.objects.get().hashes) == 2
     service.mine()
     service.work(batch)
@@ -60,7 +60,7 @@ def test_a_given_up_nonce_that_is_free_after_all_is_filled_by_an_empty_transfer(
     minutes = timedelta(minutes=5)
     SentTransaction.objects.update(signed=F("signed") - minutes, sent=F("sent") - minutes)
     service.make_all_due()
-    assert work_once(service.chains())
+    assert work_once(service.context())
     first.refresh_from_db()
     assert decode_transaction(first.raw).data == b""
     service.node.rpc.ask_many("evm_setAutomine", [(True,)])
@@ -82,17 +82,17 @@ def test_a_receipt_must_be_deep_enough_for_each_node_of_the_quorum(node: LocalNo
 
     with (
         running_service(node, confirmations=3) as running,
-        proxy(node.url, changing(answer_older_head)) as address,
+        proxy(node.url, change_answers(answer_older_head)) as address,
     ):
         running.mine(12)
         service = running.with_nodes(node.url, address)
         batch = service.ask_balance(HOLDER, service.head() - 8)
         service.work_until_code(batch, "confirming")
         service.mine(3)
-        chains = service.chains()
+        context = service.context()
         for _ in range(4):
             service.make_all_due()
-            work_once(chains)
+            work_once(context)
         assert not SentTransaction.objects.get().confirmed
         lag = 0
         service.work(batch)
@@ -111,7 +111,7 @@ def test_a_transaction_without_a_quorum_does_not_block_the_check_of_others(
         if call["params"][:1] == [first.mined_hash]:
             answer["result"] = None
 
-    with proxy(service.node.url, changing(hide_first)) as address:
+    with proxy(service.node.url, change_answers(hide_first)) as address:
         other = service.with_nodes(service.node.url, address)
         limits = replace(other.routes.limits, max_batch_calls=1)  # check one at a time
         nodes = replace(other.routes.chains[CHAIN_ID], limits=limits)
@@ -140,21 +140,21 @@ def test_made_up_receipts_of_one_node_do_not_prevent_a_replacement(
 
     with (
         running_service(node, confirmations=3) as running,
-        proxy(node.url, changing(make_up_receipt)) as liar,
+        proxy(node.url, change_answers(make_up_receipt)) as liar,
     ):
         running.mine(12)
         node.rpc.ask_many("evm_setAutomine", [(False,)])
         service = running.with_nodes(liar, node.url, node.url)
         service = service.with_limits(resend_after=0.2, replace_after=0.4)
-        batch, chains = service.ask_balance(HOLDER, service.head() - 8), service.chains()
-        service.work_until(SentTransaction.objects.exclude(sent=None).exists, chains=chains)
+        batch, context = service.ask_balance(HOLDER, service.head() - 8), service.context()
+        service.work_until(SentTransaction.objects.exclude(sent=None).exists, context=context)
         if case == "no query is open":
             failure = Failure("fee_too_low", "…", StepName.HEADER_ACCUMULATED, retryable=False)
             transitions.reject([batch], failure)
-        service.work_until(lambda: len(SentTransaction.objects.get().hashes) > 1, chains=chains)
+        service.work_until(lambda: len(SentTransaction.objects.get().hashes) > 1, context=context)
         node.rpc.ask_many("evm_setAutomine", [(True,)])
         service.mine(4)
-        service.work_until(lambda: SentTransaction.objects.get().confirmed, chains=chains)
+        service.work_until(lambda: SentTransaction.objects.get().confirmed, context=context)
         assert SentTransaction.objects.get().succeeded
 
 
@@ -187,7 +187,7 @@ def test_a_batch_that_is_rejected_between_proof_and_signature_does_not_pay(
     block = service.head() - 2
     rejected, other = (service.ask_balance(HOLDER, block) for _ in range(2))
 
-    def reject_then_prove(ready: Sequence[prove.Ready]) -> dict[int, Outcome]:
+    def reject_then_prove(ready: Sequence[prove.ReadyJob]) -> dict[int, Outcome]:
         failure = Failure("fee_too_low", "…", StepName.HEADER_ACCUMULATED, retryable=False)
         transitions.reject([rejected], failure)
         return prove.prove(ready)

@@ -7,7 +7,7 @@ import pytest
 
 from explorer.demo.local_node import LocalNode
 from queries.models import SentTransaction
-from tests.queries.prover.between import changing, proxy
+from tests.queries.prover.node_proxy import change_answers, proxy
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -79,7 +79,7 @@ def test_one_nodes_high_price_does_not_reject_a_batch(service: Service, method: 
 
     data = _data(service)
     fee = _estimated_fee(service, data)
-    with proxy(service.node.url, changing(multiply)) as expensive:
+    with proxy(service.node.url, change_answers(multiply)) as expensive:
         batch = service.submit(data, fee=fee)
-        service.work(batch, chains=service.with_nodes(expensive, service.node.url).chains())
+        service.work(batch, context=service.with_nodes(expensive, service.node.url).context())
     assert service.status(batch)["queryStatus"] == "DONE"

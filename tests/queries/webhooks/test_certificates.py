@@ -23,7 +23,7 @@ SECRET = b"hunter2"  # in an address, a header and a body
 TRUSTED = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 
 
-def tell_webhook(address: str) -> int:
+def post_webhook(address: str) -> int:
     headers = {"Authorization": f"Bearer {SECRET.decode()}"}
     return post(f"{address}/hunter2", headers, b'{"a": "hunter2"}', to_private=True)
 
@@ -46,7 +46,7 @@ def call_broker(address: str) -> None:
 
 @dataclass(frozen=True)
 class TlsClient:
-    tell: Callable[[str], Any]
+    send: Callable[[str], Any]
     refusal: type[Exception]
     scheme: str = "https"
     why: str = "does not answer"
@@ -59,15 +59,15 @@ class Certificate:
     trusted: bool = True
 
 
-ANSWERED = {
-    "a webhook": (TlsClient(tell_webhook, NotDeliveredError, why="The request failed"), 200),
+RESPONSES = {
+    "a webhook": (TlsClient(post_webhook, NotDeliveredError, why="The request failed"), 200),
     "a node": (TlsClient(ask_node, NodeTransportError), 7),
 }
 BROKERS = {
     f"a broker by {scheme}": TlsClient(call_broker, OperationalError, scheme, "CERTIFICATE_VERIFY")
     for scheme in ("amqps", "rediss")
 }
-ASKERS = {name: asker for name, (asker, _) in ANSWERED.items()} | BROKERS
+CLIENTS = {name: client for name, (client, _) in RESPONSES.items()} | BROKERS
 BAD_CERTIFICATES = {
     "untrusted": Certificate(trusted=False),
     "for another name": Certificate("another.example"),
@@ -96,32 +96,32 @@ def _trust(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(certificate))
 
 
-@pytest.mark.parametrize("asker", ANSWERED)
+@pytest.mark.parametrize("client_name", RESPONSES)
 def test_a_trusted_certificate_is_accepted(
-    asker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the tests below could fail for another reason."""
     certificate = self_signed_certificate(tmp_path, HOST)
     _trust(certificate, monkeypatch)
-    client, response = ANSWERED[asker]
+    client, response = RESPONSES[client_name]
     with tls_receiver(certificate) as kept:
-        assert client.tell(f"{client.scheme}://{HOST}:{kept.port}") == response
+        assert client.send(f"{client.scheme}://{HOST}:{kept.port}") == response
     (requests_received,) = kept.requests_received
     assert requests_received.startswith(b"POST /hunter2 ")
     assert requests_received.count(SECRET) > 1
 
 
-@pytest.mark.parametrize("asker", ASKERS)
-@pytest.mark.parametrize("shown", BAD_CERTIFICATES)
+@pytest.mark.parametrize("client_name", CLIENTS)
+@pytest.mark.parametrize("kind", BAD_CERTIFICATES)
 def test_nothing_is_sent_without_a_trusted_certificate(
-    asker: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client_name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad, client = BAD_CERTIFICATES[shown], ASKERS[asker]
+    bad, client = BAD_CERTIFICATES[kind], CLIENTS[client_name]
     certificate = self_signed_certificate(tmp_path, bad.host, bad.ends)
     if bad.trusted:
         _trust(certificate, monkeypatch)
-    refused = pytest.raises(client.refusal, match=client.why)
-    with tls_receiver(certificate) as kept, refused:
-        client.tell(f"{client.scheme}://{HOST}:{kept.port}")
+    fails = pytest.raises(client.refusal, match=client.why)
+    with tls_receiver(certificate) as kept, fails:
+        client.send(f"{client.scheme}://{HOST}:{kept.port}")
     assert kept.connections
     assert kept.requests_received == []

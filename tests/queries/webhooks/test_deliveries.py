@@ -69,7 +69,7 @@ def test_a_webhook_with_too_many_queries_says_where_to_get_the_rest(
     for limit in (3, 2):
         monkeypatch.setattr(payload, "MAX_QUERIES", limit)
         with receiver() as hook:
-            service.chains().head(CHAIN_ID)
+            service.context().head(CHAIN_ID)
             data = {str(CHAIN_ID): {block: {"accounts": accounts}}}
             batch = service.submit(data, webhook={"url": hook.url})
             service.work(batch)

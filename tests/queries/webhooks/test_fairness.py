@@ -116,7 +116,7 @@ def test_after_a_failure_the_accounts_webhooks_wait_as_long_as_it_took(
     accounts: tuple[Account, Account], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only one row is changed for that, however many are due."""
-    monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
+    monkeypatch.setattr("queries.webhooks.post.REQUEST_SECONDS", 1.0)
     one, other = accounts
     with slow_receiver(*SLOW_RECEIVERS["a stall"]) as hanging:
         _due(one, 1, hanging)
@@ -143,9 +143,9 @@ def test_after_a_failure_the_accounts_webhooks_wait_as_long_as_it_took(
 
 
 @contextmanager
-def _delivering(looks_every: float) -> Iterator[None]:
+def _delivering(poll_interval: float) -> Iterator[None]:
     alarm = Alarm()
-    threads = loop.run(lambda: ProverContext(Routes({})), 0, alarm, looks_every)
+    threads = loop.run(lambda: ProverContext(Routes({})), 0, alarm, poll_interval)
     try:
         yield
     finally:
@@ -161,7 +161,7 @@ def test_hanging_receivers_do_not_delay_other_accounts(accounts: tuple[Account, 
         with _delivering(0.01):
             time.sleep(0.3)
             _due(other, 1, hook.url)
-            until = time.monotonic() + 3
-            while not hook.deliveries and time.monotonic() < until:
+            deadline = time.monotonic() + 3
+            while not hook.deliveries and time.monotonic() < deadline:
                 time.sleep(0.05)
             assert len(hook.deliveries) == 1

@@ -21,8 +21,8 @@ def calls_of(body: Any) -> list[Any]:
     return body if isinstance(body, list) else [body]
 
 
-def changing(change: Change) -> Handle:
-    """Pass everything on, and change the answers."""
+def change_answers(change: Change) -> Handle:
+    """Return a handler that passes everything on, and changes the answers."""
 
     def handle(connection: StubNode, body: Any, pass_on: PassOn) -> None:
         answer = json.loads(pass_on())
@@ -35,7 +35,7 @@ def changing(change: Change) -> Handle:
 
 @contextmanager
 def proxy(node: str, handle: Handle) -> Iterator[str]:
-    """The proxy's address."""
+    """Serve a proxy of the node, and yield its address."""
 
     def respond(connection: StubNode, body: Any) -> None:
         handle(connection, body, lambda: requests.post(node, json=body, timeout=30).content)
