@@ -269,10 +269,7 @@ class JobTransaction(models.Model):
 
 
 class UnsentProof(models.Model):
-    """Calldata that would prove facts of a job. It was not sent, because others proved them first.
-
-    The proof file needs it.
-    """
+    """Calldata for the proof file. It was not sent, because others had proven the job's facts."""
 
     job = models.ForeignKey(BlockJob, models.CASCADE, related_name="unsent_proofs")
     call = BytesField()
@@ -284,7 +281,7 @@ class UnsentProof(models.Model):
 class Query(models.Model):
     """One account of one block, or one block's header fields, with its four steps.
 
-    A step that has not begun has no times. A failed one has begun and is not completed.
+    A failed step has begun and is not completed.
     """
 
     batch = models.ForeignKey(
@@ -372,10 +369,7 @@ class Query(models.Model):
 
 
 class Attestation(models.Model):
-    """A signer's attestation of a block's hash, stored until enough signers agree.
-
-    It is valid for one registry only.
-    """
+    """A signer's attestation of a block's hash for one registry, until enough signers agree."""
 
     source = models.PositiveBigIntegerField()
     destination = models.PositiveBigIntegerField()

@@ -16,7 +16,13 @@ from ulid import ULID
 
 from queries.database import bulk_sql
 from queries.database.clock import shared_now
-from queries.database.daily_counts import FACTS, REJECTED, count, done_batch_counts, route_facts_key
+from queries.database.daily_counts import (
+    FACTS,
+    REJECTED,
+    add_counts,
+    done_batch_counts,
+    route_facts_key,
+)
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.statuses import ENDED_STATUSES, BatchStatus, StepName
 
@@ -71,7 +77,7 @@ def reject(
             log.error("Facts of a DONE batch are not proven again: %s", failure.sentence)
         Query.objects.filter(batch__in=keys).update(ended=True)
         _create_webhooks(keys)
-        count(now, {REJECTED: len(keys)})
+        add_counts(now, {REJECTED: len(keys)})
 
 
 def begin(queries: QuerySet[Query], step: StepName) -> None:
@@ -129,7 +135,7 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         # A webhook without a body was not sent yet, and will be sent with the new facts.
         outdated = WebhookDelivery.objects.filter(batch__in=corrected, correction=None)
         _create_deliveries(outdated.exclude(body=b"").values_list("batch", "owner", "pk"))
-        count(now, {**facts, **done_batch_counts(durations)})
+        add_counts(now, {**facts, **done_batch_counts(durations)})
 
 
 def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:

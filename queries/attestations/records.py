@@ -41,10 +41,9 @@ def store_attestation(
 ) -> str:
     """Store an attestation. Returns its signer.
 
-    With `only_wanted` it is refused unless a query waits for it: otherwise a signer could fill the
-    database.
+    `only_wanted`: refuse it unless a query waits for it, so that no signer can fill the database.
     """
-    attestation = signed.attested
+    attestation, block_hash = signed.attested, signed.attested.block_hash.hex()
     registry = attested_registry(routes, attestation.source, attestation.destination)
     signer, block = _check_signer(registry, signed), attestation.block
     if only_wanted and block not in attested_blocks(signer, registry, block):
@@ -54,12 +53,12 @@ def store_attestation(
         block=block,
         signer=signer,
         defaults={
-            "block_hash": attestation.block_hash.hex(),
+            "block_hash": block_hash,
             "signature": signed.signature.hex(),
             "received": shared_now(),
         },
     )
-    if row.block_hash != attestation.block_hash.hex():
+    if row.block_hash != block_hash:
         raise RefusalError(
             ATTESTATION_CONTRADICTED,
             f"{signer} attested another hash of block {block:,} before; the first one is kept.",
@@ -67,11 +66,11 @@ def store_attestation(
         )
     if is_new:
         now = shared_now()
-        _jobs(registry).filter(block__lte=block, due_at__gt=now).update(due_at=now)
+        _route_jobs(registry).filter(block__lte=block, due_at__gt=now).update(due_at=now)
     return signer
 
 
-def wanted(registry: Registry) -> QuerySet[BlockJob, int]:
+def wanted_blocks(registry: Registry) -> QuerySet[BlockJob, int]:
     """The blocks that queries wait for, the newest first: headers lead from it to the others.
 
     If a query names its block by a time, the next block has to be attested: its header shows that
@@ -80,7 +79,7 @@ def wanted(registry: Registry) -> QuerySet[BlockJob, int]:
     waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
     has_time = Exists(waiting.filter(timestamp__isnull=False))
     number = F("block") + Case(When(has_time, then=1), default=0)
-    rows = _jobs(registry).filter(Exists(waiting)).annotate(number=number)
+    rows = _route_jobs(registry).filter(Exists(waiting)).annotate(number=number)
     return rows.order_by("-number").values_list("number", flat=True).distinct()
 
 
@@ -126,7 +125,7 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
             f"Block {block:,} does not exist on chain {registry.source} yet: {seen}.",
             path="block",
         )
-    if not wanted(registry).filter(Q(number__range=(block - HISTORY_RING, block))).exists():
+    if not wanted_blocks(registry).filter(Q(number__range=(block - HISTORY_RING, block))).exists():
         raise RefusalError(
             ATTESTATION_UNWANTED,
             f"No query waits for block {block:,}, or for one of the {HISTORY_RING:,} blocks "
@@ -135,18 +134,14 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
         )
 
 
-def _jobs(registry: Registry) -> QuerySet[BlockJob]:
+def _route_jobs(registry: Registry) -> QuerySet[BlockJob]:
     return BlockJob.objects.filter(source=registry.source, destination=registry.destination)
 
 
 def find_attest_call(registry: Registry, blocks: range) -> tuple[bytes, int] | None:
     """The `attest` call for the lowest block that enough signers agree on, and its number."""
-    rows = Attestation.objects.filter(
-        **_route_columns(registry),
-        block__range=(blocks.start, blocks.stop - 1),
-        signer__in=registry.signers,
-    )
-    rows = rows.order_by("block", "block_hash")
+    rows = Attestation.objects.filter(**_route_columns(registry), signer__in=registry.signers)
+    rows = rows.filter(block__range=(blocks.start, blocks.stop - 1)).order_by("block", "block_hash")
     for (block, block_hash), group in groupby(rows, lambda row: (row.block, row.block_hash)):
         same_hash = sorted(group, key=lambda row: int(row.signer, 16))
         if len(same_hash) >= registry.threshold:

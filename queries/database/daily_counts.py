@@ -40,7 +40,7 @@ def done_batch_counts(durations: Iterable[timedelta]) -> Mapping[str, int]:
     return counts
 
 
-def count(moment: datetime, amounts: Mapping[str, int]) -> None:
+def add_counts(moment: datetime, amounts: Mapping[str, int]) -> None:
     """Add to counters. Call once, last in a transaction: it locks the counters until the commit.
 
     Counters are locked in sorted order, so that two transactions cannot deadlock.

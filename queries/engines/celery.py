@@ -1,7 +1,6 @@
 """Celery as an alarm clock: messages wake provers when a batch arrives.
 
-The work itself is in the database, which provers poll as well. So lost and repeated messages are
-harmless.
+Lost and repeated messages are harmless, because provers also poll the database.
 """
 
 import logging
@@ -17,7 +16,7 @@ from queries.engines.alarm import Alarm
 
 log = logging.getLogger("tacitus.prover")
 
-POLL_SECONDS = 5.0  # seconds
+POLL_SECONDS = 5.0
 
 
 class CeleryAlarm(Alarm):

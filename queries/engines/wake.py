@@ -8,7 +8,7 @@ else:
     from queries.engines.alarm import Alarm
 
     ALARM = Alarm()
-    POLL_SECONDS = 0.1  # seconds
+    POLL_SECONDS = 0.1
 
     def wake(batch_id: str) -> None:
         """Do nothing, because provers of the embedded engine poll the database."""

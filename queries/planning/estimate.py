@@ -16,7 +16,7 @@ from queries.config.registries import Registry
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, OutOfReach, Preparation
 from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
-from queries.planning.lookups import fact_reads, find_accounts, find_block
+from queries.planning.lookups import fact_reads, find_accounts, find_block_at_time
 from queries.planning.pricing import GasEstimate, describe_refusal
 from queries.planning.readers import ChainReaders
 from queries.proving.headers import Header
@@ -95,10 +95,8 @@ class BlockEstimate:
 
 @dataclass(frozen=True, slots=True)
 class BatchEstimate:
-    """What a batch would cost.
-
-    The price is for blocks that are ready at once and share transactions. The fee to offer also
-    covers blocks that are proven separately. Hops are counted once per source.
+    """What a batch would cost: `combined_price` if all blocks are ready at once and share
+    transactions, `fee_needed` if they are proven separately. Hops are counted once per source.
     """
 
     blocks: tuple[BlockEstimate, ...]
@@ -144,7 +142,7 @@ def _preparation_price(blocks: Sequence[BlockEstimate]) -> Price:
 def _estimate_blocks(
     chains: ChainReaders, destination: int, queries: Sequence[Query]
 ) -> Iterator[BlockEstimate]:
-    yield from _find_blocks(chains, queries)
+    yield from _set_blocks_at_times(chains, queries)
     jobs: dict[tuple[int, int], list[Query]] = {}
     for query in queries:
         if query.block is not None:
@@ -158,7 +156,7 @@ def _estimate_blocks(
             yield _failed_estimate(job, error)
 
 
-def _find_blocks(chains: ChainReaders, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
+def _set_blocks_at_times(chains: ChainReaders, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
     """Set the blocks of queries that name a time. Yields estimates of times without a block."""
     times: dict[tuple[int, int], list[Query]] = {}
     for query in queries:
@@ -167,7 +165,7 @@ def _find_blocks(chains: ChainReaders, queries: Sequence[Query]) -> Iterator[Blo
     for (source, seconds), own in times.items():
         job = BlockEstimate(source, tuple(own), chains.head(source).final_number)
         try:
-            block, reason = find_block(chains, source, seconds)
+            block, reason = find_block_at_time(chains, source, seconds)
         except ChainError as error:
             yield _failed_estimate(job, error)
             continue
@@ -224,9 +222,8 @@ def _estimate_block(chains: ChainReaders, registry: Registry, job: BlockEstimate
     if isinstance(anchor, Anchor):
         return trial.estimate_facts(job, anchor, group_facts(state.unproven_facts))
     if isinstance(anchor, OutOfReach):
-        sentence, readiness = anchor.sentence(header.number), Readiness.OUT_OF_REACH
-        job = replace(job, code=anchor.code, sentence=sentence, distance=anchor.distance)
-        return replace(job, readiness=readiness)
+        job = replace(job, code=anchor.code, sentence=anchor.sentence(header.number))
+        return replace(job, readiness=Readiness.OUT_OF_REACH, distance=anchor.distance)
     if job.readiness is not Readiness.NOT_FINAL:
         job = replace(job, readiness=Readiness.NOT_KNOWN, sentence=anchor.reason.sentence)
     return job

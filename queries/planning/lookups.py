@@ -17,8 +17,7 @@ from queries.wait_reasons import Reason, WaitCode
 
 def fact_reads(query: Query) -> dict[str, FactRead]:
     """The facts that a query requests, by the names of their values."""
-    block = query.block
-    if block is None:
+    if (block := query.block) is None:
         raise ValueError("the query's block is not resolved yet")
     reads: dict[str, FactRead] = {}
     if query.timestamp is not None:
@@ -34,7 +33,9 @@ def fact_reads(query: Query) -> dict[str, FactRead]:
     return reads
 
 
-def find_block(chains: ChainReaders, source: int, seconds: int) -> tuple[int | None, Reason | None]:
+def find_block_at_time(
+    chains: ChainReaders, source: int, seconds: int
+) -> tuple[int | None, Reason | None]:
     """The last block at a time, or None; and what that block still waits for."""
     head = chains.head(source)
     if head.timestamp <= seconds:

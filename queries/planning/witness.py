@@ -15,7 +15,7 @@ from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach, Preparation
 from queries.planning.calls import Anchor, Piece, ProveCall, accounts_to_store
-from queries.planning.lookups import fact_reads, find_accounts, find_block
+from queries.planning.lookups import fact_reads, find_accounts, find_block_at_time
 from queries.planning.readers import ChainReaders
 from queries.proving.bundles import FactKind
 from queries.proving.headers import Header
@@ -52,7 +52,7 @@ def witnesses(
     """Make the witnesses for queries of one batch. Raises `NotProvableError` or `ChainError`."""
     for query in queries:
         if query.timestamp is not None:
-            query.block, reason = find_block(chains, query.source, query.timestamp)
+            query.block, reason = find_block_at_time(chains, query.source, query.timestamp)
             if reason:
                 raise NotProvableError(reason.sentence)
     sources = dict.fromkeys(query.source for query in queries)

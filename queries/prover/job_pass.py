@@ -1,7 +1,4 @@
-"""One pass over a block job.
-
-All of a job's state is on the chain and in the database, so any worker can continue it.
-"""
+"""One pass over a block job. Its state is on chain and in the database: any worker can go on."""
 
 import math
 import time
@@ -69,10 +66,10 @@ def run_pass(lease: Lease[BlockJob], context: ProverContext) -> ReadyJob | Outco
     if registry is None or not queries:
         return _wait_for_transactions(job, latest.hash)
     job_pass = JobPass(lease, context, registry, latest, queries)
-    header = pin_final_header(job_pass)
-    if not isinstance(header, Header):
-        return header
-    return _read_back_or_prove(job_pass, header, is_pending=is_pending)
+    result = pin_final_header(job_pass)
+    if not isinstance(result, Header):
+        return result
+    return _read_back_or_prove(job_pass, result, is_pending=is_pending)
 
 
 def _wait_for_transactions(job: BlockJob, block_hash: bytes) -> Outcome:

@@ -42,11 +42,11 @@ def run(
 
     def prove() -> None:
         step = partial(work_once, replace(new_context(), block_waits=block_waits))
-        _work(step, lambda: seconds_until_due(*queues), alarm, poll_interval, prover_lock)
+        _poll_and_work(step, lambda: seconds_until_due(*queues), alarm, poll_interval, prover_lock)
 
     def deliver() -> None:
         step = partial(deliver_once, limits)
-        _work(step, lambda: None, alarm, WEBHOOK_POLL_INTERVAL, webhook_lock)
+        _poll_and_work(step, lambda: None, alarm, WEBHOOK_POLL_INTERVAL, webhook_lock)
 
     def watch() -> None:
         context = new_context()
@@ -75,12 +75,12 @@ def seconds_until_due(*queues: QuerySet[Any]) -> float | None:
     return min(((row.due_at - now).total_seconds() for row in next_rows), default=None)
 
 
-def _work(
+def _poll_and_work(
     step: Callable[[OnClaim], bool],
     seconds_to_due: Callable[[], float | None],
     alarm: Alarm,
     poll_interval: float,
-    polling: threading.Lock,
+    lock: threading.Lock,
 ) -> None:
     """Take the lock, poll until a row is claimed, release the lock and work on the row.
 
@@ -92,12 +92,12 @@ def _work(
         nonlocal has_lock
         if has_lock:
             has_lock = False
-            polling.release()
+            lock.release()
 
     while not alarm.stopped:
-        if not polling.acquire(timeout=poll_interval):
+        if not lock.acquire(timeout=poll_interval):
             connections.close_all()
-            polling.acquire()
+            lock.acquire()
         has_lock = True
         with ExitStack() as stack, _log_errors(alarm):
             stack.callback(on_claim)

@@ -1,7 +1,4 @@
-"""Fetch and check the missing proofs, build `prove()` calls, and sign and send them.
-
-Jobs that are ready together share transactions.
-"""
+"""Fetch and check missing proofs, build `prove()` calls for jobs that are ready, and send them."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -33,7 +33,7 @@ from queries.database.leases import (
     recheck_pause,
 )
 from queries.models import Batch, BlockJob, Query
-from queries.planning.lookups import find_accounts, find_block
+from queries.planning.lookups import find_accounts, find_block_at_time
 from queries.prover.context import ProverContext, route_removed
 from queries.statuses import StepName
 from queries.transitions import Failure
@@ -81,7 +81,7 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | None:
     try:
         for block in blocks:
             _check_block_exists(block, batch.destination, context)
-        reason = _find_blocks(lease, blocks, context)
+        reason = _resolve_times(lease, blocks, context)
         if not reason and any(block.has_unresolved_names for block in blocks):
             reason = _resolve_names(lease, context)
     except UnprovableError as error:
@@ -124,7 +124,7 @@ def _lookup_failure(error: ChainError) -> Failure:
     return Failure(error.code, error.sentence, StepName.INITIAL_STATE, error.retryable)
 
 
-def _find_blocks(
+def _resolve_times(
     lease: Lease[Batch], blocks: Sequence[NamedBlock], context: ProverContext
 ) -> Reason | None:
     """Find and store the blocks that are named by a time. Returns what one of them waits for."""
@@ -134,7 +134,7 @@ def _find_blocks(
             continue
         source = context.source(block.source)
         try:
-            number, reason = find_block(context, block.source, block.seconds)
+            number, reason = find_block_at_time(context, block.source, block.seconds)
         except TimeTooEarlyError as error:
             _confirm_time(source, -1, block.seconds)
             raise UnprovableError(block.condition, _lookup_failure(error)) from None

@@ -20,10 +20,7 @@ class DailyBudgetSpentError(Exception):
 def fit_to_daily_budget(
     chain: Chain, own_rows: QuerySet[SentTransaction], offers: Sequence[Offer]
 ) -> Sequence[Offer]:
-    """The first offers, up to the one that reaches the budget.
-
-    `own_rows`: the signer's transactions on this chain.
-    """
+    """The first offers, up to the one that reaches the budget. `own_rows`: the signer's here."""
     budget = chain.daily_budget
     if budget is None:
         return offers

@@ -21,10 +21,8 @@ Receipt = tuple[int, bool, int]  # block, whether it succeeded, gas
 
 
 def reopen_undone(lane: Lane) -> None:
-    """Reopen confirmed transactions that a reorg undid before their blocks were final.
-
-    Nonces are mined in order: if the last one has its receipt, those before it have theirs.
-    """
+    """Reopen confirmed transactions that a reorg undid before their blocks were final."""
+    # Nonces are mined in order: if the last one has its receipt, those before it have theirs.
     rows = lane.own_rows.filter(confirmed=True, final=False).exclude(mined_block=None)
     for row in rows.order_by("-nonce").defer("raw")[: lane.limits.max_batch_calls]:
         receipt = lane.destination.receipt(row.mined_hash)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.db import transaction
 
 from queries.database.clock import shared_now
-from queries.database.daily_counts import GAS, count
+from queries.database.daily_counts import GAS, add_counts
 from queries.models import ChainCost, SentTransaction
 
 # The receipt columns of a transaction that is not mined.
@@ -47,14 +47,11 @@ def count_final_cost(row: SentTransaction) -> None:
         # Added here, because databases do not add numbers of 256 bits.
         costs.spent = f"{int(costs.spent, 16) + transaction_cost(row):064x}"
         costs.save()
-        count(shared_now(), {GAS: row.gas_used or 0})
+        add_counts(shared_now(), {GAS: row.gas_used or 0})
 
 
 def transaction_cost(row: SentTransaction) -> int:
-    """Wei; 0 if it was never mined.
-
-    The L1 data fee is not part of the signed transaction. A node's figure counts only up to the
-    reserve, because otherwise one lie could spend the budget of a day.
-    """
+    """Wei; 0 if it was never mined."""
+    # The L1 data fee is not signed: limit it to the reserve, or one lie could spend a day's budget.
     data_fee = min(int(row.data_fee or "0", 16), int(row.max_cost, 16))
     return (row.gas_used or 0) * int(row.gas_price or "0", 16) + data_fee

@@ -1,4 +1,4 @@
-"""Posts a batch's end to its webhook, and retries for about a day until the receiver accepts it.
+"""Post a batch's end to its webhook, and retry for about a day until the receiver accepts it.
 
 All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. If a
 reorg changes facts after that, another event corrects it (`transitions.finish`). The URL is
@@ -31,7 +31,7 @@ RETRY_PAUSES = [
     timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 7_200, 21_600, 43_200)
 ]
 ACCEPTED_STATUSES = range(200, 300)
-# Replays an hour of an account; each may be tried ten times.
+# Replays per account and hour; each may be tried ten times.
 REPLAYS_PER_HOUR, HOUR = 100, 3_600
 
 
@@ -50,16 +50,14 @@ def claim_delivery() -> Lease[WebhookDelivery] | None:
 
 def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     """Make one attempt, and record it. Returns when to retry, or None if no retry is needed."""
-    delivery = lease.row
-    batch = delivery.batch
+    delivery, batch = lease.row, lease.row.batch
     if delivery.failures and WebhookDelivery.objects.filter(corrects=delivery).exists():
         return None  # only the correction is still worth a retry
     body = delivery.body or store_body(lease)
     started = shared_now()
     signature = signature_headers(delivery, int(started.timestamp()), body)
     headers = dict(batch.webhook_headers) | signature
-    clock = time.monotonic()
-    status, fault = None, ""
+    clock, status, fault = time.monotonic(), None, ""
     try:
         status = post(batch.webhook_url, headers, body, to_private=settings.WEBHOOKS_TO_PRIVATE)
     except NotDeliveredError as error:
@@ -80,10 +78,8 @@ def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
 
 
 def _let_others_go_first(failed: WebhookDelivery, now: datetime, pause: timedelta) -> None:
-    """Claim none of the account's deliveries for this long: as long as the failed attempt took.
-
-    So a receiver that hangs does not hold up other accounts. One row that is due counts as in
-    progress until then; all others of its account wait for it.
+    """Claim none of the account's deliveries for as long as the failed attempt took, so that a
+    receiver that hangs does not hold up others. One due row counts as in progress until then.
     """
     due_rows = WebhookDelivery.objects.filter(owner=failed.owner_id, due_at__lte=now)
     if waiting := due_rows.exclude(pk=failed.pk).order_by("due_at", "pk").first():

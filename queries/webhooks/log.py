@@ -66,7 +66,7 @@ def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[DeliveryView, ...]:
             corrects=row.corrects_id,
             batch=row.batch_id,
             url=row.batch.webhook_url,
-            state=_state(row),
+            state=_delivery_state(row),
             created=row.created,
             delivered=row.delivered,
             next_attempt=row.due_at,
@@ -76,7 +76,7 @@ def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[DeliveryView, ...]:
     )
 
 
-def _state(row: WebhookDelivery) -> DeliveryState:
+def _delivery_state(row: WebhookDelivery) -> DeliveryState:
     if row.due_at is not None:
         return DeliveryState.PENDING
     return DeliveryState.DELIVERED if row.delivered else DeliveryState.GIVEN_UP

@@ -114,7 +114,7 @@ def test_the_start_page_refreshes_the_ten_newest_batches() -> None:
 
 
 def test_the_start_page_has_totals_and_charts() -> None:
-    daily_counts.count(
+    daily_counts.add_counts(
         datetime.now(UTC),
         {"facts": 1_234, "gas": 123_400_000, "batches_done": 40, "done_within_15": 40},
     )

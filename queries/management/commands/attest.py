@@ -18,9 +18,9 @@ from queries.attestations.records import (
     attested_blocks,
     attested_registry,
     store_attestation,
-    wanted,
+    wanted_blocks,
 )
-from queries.attestations.remote import AttestationPostError, Installation
+from queries.attestations.remote import AttestationPostError, AttestationServer
 from queries.attestations.signing import Attester
 from queries.chain.errors import ChainError
 from queries.chain.signer import Signer, SignerUnusableError
@@ -32,17 +32,17 @@ from queries.management.setup_check import add_advice
 POLL_SECONDS, POST_POLL_SECONDS = 1.0, 5.0  # between polls of the database, of another server
 
 
-class LocalInstallation:
+class LocalStore:
     """Stores attestations for this installation's provers."""
 
     def __init__(self, routes: Routes, signer: Signer) -> None:
         self._routes = routes
         self._signer = signer
 
-    def wanted(self, registry: Registry) -> set[int]:
-        return set(wanted(registry)) - attested_blocks(self._signer.address, registry)
+    def wanted_blocks(self, registry: Registry) -> set[int]:
+        return set(wanted_blocks(registry)) - attested_blocks(self._signer.address, registry)
 
-    def give(self, content: Mapping[str, str]) -> None:
+    def submit(self, content: Mapping[str, str]) -> None:
         try:
             store_attestation(self._routes, read_attestation(content))
         except RefusalError as error:
@@ -91,13 +91,13 @@ class Command(OperatorCommand):
             raise CommandError("Name the chains: --source ID --destination ID.")
         registry = attested_registry(routes, options["source"], options["destination"])
         attester = Attester(routes, registry, _registry_signer(registry))
-        local = LocalInstallation(routes, attester.signer)
-        target = Installation(post, routes.limits) if post else local
+        local = LocalStore(routes, attester.signer)
+        target = AttestationServer(post, routes.limits) if post else local
         if watch:
             self._watch(attester, target)  # until it is interrupted
         attestation = attester.sign(options["block"])
         if keep or post:
-            target.give(attestation.content())
+            target.submit(attestation.content())
         self.stdout.write(attestation.line())
 
     def _take(self, routes: Routes) -> None:
@@ -106,14 +106,14 @@ class Command(OperatorCommand):
             signer = store_attestation(routes, attestation)
             self.stdout.write(f"Stored: block {attestation.attested.block:,}, by {signer}.")
 
-    def _watch(self, attester: Attester, target: Installation | LocalInstallation) -> NoReturn:
+    def _watch(self, attester: Attester, target: AttestationServer | LocalStore) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         self.stdout.write(f"Signing as {attester.signer.address} (Ctrl-C ends it)")
         self.stdout.flush()
         finished: set[int] = set()  # blocks whose attestation was stored, or refused for good
         while True:
             try:
-                requested = set(target.wanted(attester.registry))
+                requested = set(target.wanted_blocks(attester.registry))
                 finished &= requested
                 for attestation in attester.sign_final(requested - finished):
                     self._give(attestation, target)
@@ -123,14 +123,12 @@ class Command(OperatorCommand):
             except (OperationalError, InterfaceError) as error:
                 self.stderr.write(f"The database cannot be used: {' '.join(str(error).split())}")
                 close_old_connections()
-            time.sleep(POLL_SECONDS if isinstance(target, LocalInstallation) else POST_POLL_SECONDS)
+            time.sleep(POLL_SECONDS if isinstance(target, LocalStore) else POST_POLL_SECONDS)
 
-    def _give(
-        self, attestation: SignedAttestation, target: Installation | LocalInstallation
-    ) -> None:
+    def _give(self, attestation: SignedAttestation, target: AttestationServer | LocalStore) -> None:
         """Raises AttestationPostError only if a retry can help."""
         try:
-            target.give(attestation.content())
+            target.submit(attestation.content())
         except AttestationPostError as error:
             if error.retryable:
                 raise

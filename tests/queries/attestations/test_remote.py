@@ -6,14 +6,14 @@ from contextlib import suppress
 
 import pytest
 
-from queries.attestations.remote import AttestationPostError, Installation
+from queries.attestations.remote import AttestationPostError, AttestationServer
 from queries.config.limits import Limits
 from queries.config.registries import Registry, RegistryKind
 from tests.rigs.stub_node import INVALID_ANSWERS, stub_node
 
 pytestmark = pytest.mark.no_database
 REGISTRY = Registry(RegistryKind.ATTESTED, 1, 2, f"0x{1:040x}")
-OURS: dict[str, object] = {
+ROUTE: dict[str, object] = {
     "originChainId": "1", "destinationChainId": "2", "registry": REGISTRY.address,
 }  # fmt: skip
 
@@ -22,9 +22,9 @@ OURS: dict[str, object] = {
 def test_a_server_that_does_not_answer_properly_is_given_up_in_time(kind: str) -> None:
     begin = time.monotonic()
     with stub_node(INVALID_ANSWERS[kind]) as address:
-        installation = Installation(address, Limits(request_timeout=0.5))
+        server = AttestationServer(address, Limits(request_timeout=0.5))
         with suppress(AttestationPostError):  # some of these answers are accepted
-            installation.give({"signature": "0x"})
+            server.submit({"signature": "0x"})
     assert time.monotonic() < begin + 15
 
 
@@ -34,17 +34,17 @@ def test_a_server_that_does_not_answer_properly_is_given_up_in_time(kind: str) -
         1,
         [1],
         [{}],
-        [OURS],
-        [OURS | {"blocks": 1}],
-        [OURS | {"blocks": [{}]}],
-        [OURS | {"blocks": ["x"]}],
-        [OURS | {"blocks": [math.inf]}],
+        [ROUTE],
+        [ROUTE | {"blocks": 1}],
+        [ROUTE | {"blocks": [{}]}],
+        [ROUTE | {"blocks": ["x"]}],
+        [ROUTE | {"blocks": [math.inf]}],
     ],
 )
 def test_a_malformed_list_of_wanted_blocks_is_an_error(
     wanted: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    installation = Installation("http://127.0.0.1:1", Limits())
-    monkeypatch.setattr(installation, "_request", lambda *_: {"wanted": wanted})
+    server = AttestationServer("http://127.0.0.1:1", Limits())
+    monkeypatch.setattr(server, "_request", lambda *_: {"wanted": wanted})
     with pytest.raises(AttestationPostError):
-        installation.wanted(REGISTRY)
+        server.wanted_blocks(REGISTRY)

@@ -17,7 +17,7 @@ def _three_facts(key: str, **headers: str) -> Any:
     return submit(key, account_batch({"props": ["NONCE", "BALANCE"], "slots": ["0x1"]}), **headers)
 
 
-def test_an_account_may_request_so_many_facts_a_day(settings: LazySettings) -> None:
+def test_an_account_may_request_a_limited_number_of_facts_a_day(settings: LazySettings) -> None:
     settings.FACTS_PER_DAY = 6
     key = make_key()
     assert [_three_facts(key).status_code for _ in range(2)] == [200, 200]

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_databa
 
 
 @contextmanager
-def _moved(service: Service) -> Iterator[Service]:
+def _with_new_registry(service: Service) -> Iterator[Service]:
     address = to_checksum_address(
         service.node.deploy(load_artifact("NativeRegistry").bytecode, HORIZON_WORD)
     )
@@ -30,7 +30,7 @@ def _moved(service: Service) -> Iterator[Service]:
 def test_facts_of_the_old_registry_are_proven_to_the_new_one(service: Service) -> None:
     block = service.head() - 2
     service.work(service.ask_balance(HOLDER, block))
-    with _moved(service) as moved:
+    with _with_new_registry(service) as moved:
         batch = moved.ask_balance(HOLDER, block)
         moved.work(batch)
         assert moved.status(batch)["queryStatus"] == "DONE"
