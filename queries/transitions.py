@@ -14,15 +14,8 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from ulid import ULID
 
-from queries.database import bulk_sql
+from queries.database import bulk_sql, daily_counts
 from queries.database.clock import shared_now
-from queries.database.daily_counts import (
-    FACTS,
-    REJECTED,
-    add_counts,
-    done_batch_counts,
-    route_facts_key,
-)
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.statuses import ENDED_STATUSES, BatchStatus, StepName
 
@@ -77,7 +70,7 @@ def reject(
             log.error("Facts of a DONE batch are not proven again: %s", failure.sentence)
         Query.objects.filter(batch__in=keys).update(ended=True)
         _create_webhooks(keys)
-        add_counts(now, {REJECTED: len(keys)})
+        daily_counts.add_counts(now, {daily_counts.REJECTED: len(keys)})
 
 
 def begin(queries: QuerySet[Query], step: StepName) -> None:
@@ -114,16 +107,15 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         batches = Batch.objects.filter(pk__in=keys).order_by("pk").select_for_update()
         destinations = {batch.pk: batch.destination for batch in batches}
         queries = list(rows.order_by("pk"))
-        facts: Counter[str] = Counter()
-        corrected = {
-            row.batch_id for row in queries if row.all_values and row.all_values != values[row.pk]
-        }
+        facts, corrected = Counter[str](), set[str]()
         for query in queries:
+            words = values[query.pk]
             if query.values is None:  # otherwise a reorg undid it, and it was counted before
-                added = len(values[query.pk])
-                route = route_facts_key(query.source, destinations[query.batch_id])
-                facts.update({FACTS: added, route: added})
-            query.set_values(values[query.pk])
+                route = daily_counts.route_facts_key(query.source, destinations[query.batch_id])
+                facts.update({daily_counts.FACTS: len(words), route: len(words)})
+            elif query.all_values != words:
+                corrected.add(query.batch_id)
+            query.set_values(words)
         bulk_sql.update(queries, ["values", "slot_values"])
         last_steps = {True: StepName.ACCOUNT_ACCUMULATED, False: StepName.HEADER_ACCUMULATED}
         for has_account, last_step in last_steps.items():
@@ -135,7 +127,7 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         # A webhook without a body was not sent yet, and will be sent with the new facts.
         outdated = WebhookDelivery.objects.filter(batch__in=corrected, correction=None)
         _create_deliveries(outdated.exclude(body=b"").values_list("batch", "owner", "pk"))
-        add_counts(now, {**facts, **done_batch_counts(durations)})
+        daily_counts.add_counts(now, {**facts, **daily_counts.done_batch_counts(durations)})
 
 
 def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:

@@ -54,9 +54,8 @@ class AttestationServer:
             response = self._session.request(method, self._address + path, json=content)
             body = response.json()
         except NotReachedError:
-            raise AttestationPostError(
-                "The server at --post does not answer.", retryable=True
-            ) from None
+            sentence = "The server at --post does not answer."
+            raise AttestationPostError(sentence, retryable=True) from None
         except REQUEST_ERRORS:
             raise _not_tacitus() from None
         if isinstance(body, dict) and response.status_code == HTTPStatus.OK:

@@ -94,10 +94,8 @@ class Lease(Generic[Row]):
         failures: int = 0,
         is_provable: bool = False,
     ) -> None:
-        """Release the row until `delay` has passed.
-
-        `failures` is the number of consecutive failures, 0 if the row only waits. With
-        `is_provable` the wait counts towards `batch_max_age`.
+        """Release the row until `delay` has passed, with its number of consecutive failures. If it
+        `is_provable`, the wait counts towards `batch_max_age`.
         """
         now = shared_now()
         self.owned_rows().update(
@@ -111,10 +109,8 @@ class Lease(Generic[Row]):
         )
 
     def close(self) -> None:
-        """Release the row for good.
-
-        A job stays due if a query was added in the meantime, or if one of its transactions is not
-        confirmed: dropping a transaction without a resend would block all higher nonces.
+        """Release the row for good. A job stays due if a query was added, or while one of its
+        transactions is not confirmed: a dropped one that is not resent blocks all higher nonces.
         """
         with transaction.atomic():
             # Lock first, so that a worker that adds a query makes the job due after the release.

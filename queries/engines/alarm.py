@@ -8,12 +8,13 @@ class Alarm:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._ring_count = 0
+        # Read it before looking for work; `sleep()` then returns at once if the alarm rang since.
+        self.ring_count = 0
         self.stopped = False
 
     def ring(self) -> None:
         with self._changed:
-            self._ring_count += 1
+            self.ring_count += 1
             self._changed.notify_all()
 
     def stop(self) -> None:
@@ -21,16 +22,11 @@ class Alarm:
         self.stopped = True
         threading.Thread(target=self.ring).start()
 
-    def ring_count(self) -> int:
-        """Read this before looking for work; `sleep()` then returns at once if the alarm rang."""
-        with self._changed:
-            return self._ring_count
-
     def sleep(self, seconds: float, ring_count: int | None = None) -> None:
         """Sleep until the count differs from `ring_count`; without `ring_count`, until stopped."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self.stopped or ring_count not in {None, self._ring_count}, seconds
+                lambda: self.stopped or ring_count not in {None, self.ring_count}, seconds
             )
 
     def wait_until_stopped(self) -> None:

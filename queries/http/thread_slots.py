@@ -1,8 +1,7 @@
 """Limit how many threads of a web process wait for nodes, or build proofs, at the same time.
 
-A web process has few threads. Sign-in with a contract wallet, checks of a fact and estimates wait
-for nodes; proofs take seconds to build. At least a quarter of the threads is left for other
-requests if there are two or more, and proofs leave a slot for requests that wait for nodes.
+Sign-in with a contract wallet, checks of a fact and estimates wait for nodes; proofs take seconds
+to build. If there are two threads or more, at least a quarter of them is left for other requests.
 """
 
 import threading

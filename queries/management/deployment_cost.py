@@ -14,7 +14,7 @@ def data_fee(destination: Destination, work: MeasuredCost) -> int:
     return fee
 
 
-def deployment_need(destination: Destination, sender: str, data: bytes) -> GasEstimate:
+def estimate_deployment(destination: Destination, sender: str, data: bytes) -> GasEstimate:
     """Estimate, with a node, what a deployment with this calldata of the factory needs."""
     (fee,) = destination.data_fees([data])
     return GasEstimate(destination.estimate_gas(sender, FACTORY, data), fee)

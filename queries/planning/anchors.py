@@ -172,16 +172,14 @@ class AnchorSearch:
         return tuple(newer_headers)
 
     def _hash_window(self, target: Header) -> range:
-        """The blocks whose hashes the registry can know without a mapping by number.
-
-        On a native route these are the chain's latest blocks. On an output route it is the block
-        whose hash was recorded from a game, because games name no numbers. With `assumed_mined` it
-        is the block that this preparation records.
+        """The blocks whose hashes the registry can know without a mapping by number: on a native
+        route the chain's latest blocks, on an output route the block recorded from a game, with
+        `assumed_mined` the block that this preparation records.
         """
         if self.assumed_mined and not self.assumed_mined.hops:
             return range(self.assumed_mined.next_start, self.assumed_mined.next_start + 1)
         if self.registry.kind is RegistryKind.OUTPUT:
-            return self._recorded_output(target)
+            return self._known_output_window(target)
         if self.registry.kind is not RegistryKind.NATIVE:
             return range(0)
         head = self.destination.head(known_final=0).number
@@ -198,7 +196,7 @@ class AnchorSearch:
         has_root = header.has_field(HeaderField.PARENT_BEACON_BLOCK_ROOT)
         return is_native and has_root and len(header.payload(HeaderField.EXTRA_DATA)) <= WORD_BYTES
 
-    def _recorded_output(self, target: Header) -> range:
+    def _known_output_window(self, target: Header) -> range:
         if self.facts.is_recorded(target.hash):
             return range(target.number, target.number + 1)
         game = self.games.valid_game(target)

@@ -67,9 +67,8 @@ class ProverContext(ChainReaders):
             if since < now - limits.resend_after:
                 self.block_waits.pop(other, None)
         self.block_waits[job] = block_hash, began
-        return timedelta(
-            seconds=max((now - began) / limits.recheck_divisor, limits.head_cache_seconds)
-        )
+        seconds = max((now - began) / limits.recheck_divisor, limits.head_cache_seconds)
+        return timedelta(seconds=seconds)
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ def run(
 ) -> list[threading.Thread]:
     """Start the threads. When the alarm is stopped, they finish their work and end.
 
-    Provers poll at this interval, or when something is due or the alarm rings. Webhooks have
-    threads of their own, because receivers may be slow. Of each kind, one thread polls at a time.
+    Webhooks have threads of their own, because receivers may be slow. One thread of each kind polls
+    at a time: provers at this interval, or when something is due or the alarm rings.
     """
     limits = new_context().limits
     prover_lock, webhook_lock = threading.Lock(), threading.Lock()
@@ -84,7 +84,7 @@ def _poll_and_work(
 ) -> None:
     """Take the lock, poll until a row is claimed, release the lock and work on the row.
 
-    The next thread polls as soon as a row is claimed. Waiting threads have no database connection.
+    Threads that wait for the lock have no database connection.
     """
     has_lock = False
 
@@ -102,7 +102,7 @@ def _poll_and_work(
         with ExitStack() as stack, _log_errors(alarm):
             stack.callback(on_claim)
             while has_lock and not alarm.stopped:
-                ring_count = alarm.ring_count()
+                ring_count = alarm.ring_count
                 if step(on_claim):
                     break
                 due = seconds_to_due()

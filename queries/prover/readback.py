@@ -42,9 +42,8 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     sentence = f"Proven; {format_count(depth, 'block')} {verb} to confirm it."
     confirming = Reason(WaitCode.CONFIRMING, sentence)
     open_rows = job_pass.job.transactions.filter(confirmed=False, succeeded=True)
-    paying_batches = set(
-        Share.objects.filter(transaction__in=open_rows).values_list("batch", flat=True)
-    )
+    open_shares = Share.objects.filter(transaction__in=open_rows)
+    paying_batches = set(open_shares.values_list("batch", flat=True))
     queries = [query for query in job_pass.queries if query.batch_id not in paying_batches]
     some_pay = len(queries) < len(job_pass.queries)
     job_pass = replace(job_pass, queries=queries)
@@ -59,15 +58,15 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
         except RegistryAbsentError:  # it was deployed after that block
             return (None,) * len(all_reads), b""
 
-    words, leaf = job_pass.destination.quorum(read, ("facts", job_pass.job.pk))
-    found = {read: word for read, word in zip(all_reads, words, strict=True) if word is not None}
+    answers, leaf = job_pass.destination.quorum(read, ("facts", job_pass.job.pk))
+    words = {read: word for read, word in zip(all_reads, answers, strict=True) if word is not None}
     values = {
-        query_id: {name: found[read].hex() for name, read in reads.items() if name != TIMESTAMP}
+        query_id: {name: words[read].hex() for name, read in reads.items() if name != TIMESTAMP}
         for query_id, reads in job_pass.reads.items()
-        if leaf == block_leaf(header) and found.keys() >= set(reads.values())
+        if leaf == block_leaf(header) and words.keys() >= set(reads.values())
     }
-    proven = {read: found[read] for key in values for read in job_pass.reads[key].values()}
-    call = _check_values(job_pass, header, proven)
+    new_words = {read: words[read] for key in values for read in job_pass.reads[key].values()}
+    call = _check_values(job_pass, header, new_words)
     job_pass.lease.extend()
     with transaction.atomic():
         if call:

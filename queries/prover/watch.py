@@ -1,8 +1,7 @@
-"""Poll all nodes' heads, and check transactions until they are final.
+"""Poll all nodes' heads, check transactions until they are final, and store the results.
 
-At longer intervals, check what seldom changes: finality, ENS, funds, and how far back a node
-proves. The results are stored for submissions, pages and `/metrics`. Provers on one database share
-the polls.
+At longer intervals, check finality, ENS, funds, and how far back a node proves. Provers on one
+database share the polls.
 """
 
 import logging
@@ -49,7 +48,7 @@ class Watch:
                 is_check = record.checked == record.polled_at
                 self._poll(self._context.chain(chain_id), record, is_check=is_check)
                 if self._context.signer and chain_id in self._destinations:
-                    self._check_sent(self._context.lane(chain_id), is_check=is_check)
+                    self._check_transactions(self._context.lane(chain_id), is_check=is_check)
 
     def _claim(self, chain_id: int) -> ChainRecord | None:
         """Claim a poll that is due; a check is due as well if `checked` equals `polled_at`."""
@@ -86,7 +85,7 @@ class Watch:
                 if not self._is_stopped():
                     _check_node(nodes[place], place, head)
 
-    def _check_sent(self, lane: Lane, *, is_check: bool) -> None:
+    def _check_transactions(self, lane: Lane, *, is_check: bool) -> None:
         """Reopen transactions that a reorg undid, and store the signer's funds."""
         chain_id, signer = lane.chain_id, lane.signer.address
         try:
@@ -125,10 +124,8 @@ def _read_head(node: SourceChain, known_final: int | None) -> ChainHead | ChainE
 
 
 def _check_node(node: SourceChain, place: int, head: ChainHead) -> None:
-    """Store whether the node resolves ENS names, and how far back it proves.
-
-    The latter takes dozens of requests. It is seldom measured, and stored only if the node answered
-    all of them.
+    """Store whether the node resolves ENS names, and seldom, how far back it proves: that takes
+    dozens of requests, and is stored only if the node answered all of them.
     """
     chain, now = node.chain, shared_now()
     row = NodeRecord.objects.filter(chain=chain.id, place=place)

@@ -128,8 +128,8 @@ def _reschedule_on_error(leases: Sequence[AnyLease], limits: Limits) -> Iterator
 
 def _release_after_block(lease: Lease[BlockJob], outcome: Outcome, context: ProverContext) -> None:
     if isinstance(outcome, Snooze) and outcome.head_hash is not None:
-        pause = context.pause_until_next_block(lease.row.pk, outcome.head_hash)
-        outcome = replace(outcome, delay=pause)
+        delay = context.pause_until_next_block(lease.row.pk, outcome.head_hash)
+        outcome = replace(outcome, delay=delay)
     _release(lease, outcome, context.limits)
 
 

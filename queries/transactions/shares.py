@@ -24,8 +24,8 @@ def split_among_batches(
 ) -> dict[str, int]:
     """The share of each batch in what the call costs; `payers` are the queries of each job.
 
-    Shares are in proportion to the weight of the pieces, and within a piece to what it proves for
-    each batch. They are equal if a piece or preparation proves nothing for any batch.
+    In proportion to the weight of the pieces, and within a piece to what it proves for each batch;
+    equal if a piece or preparation proves nothing for any of them.
     """
     if not call.pieces:
         batches = dict.fromkeys(query.batch_id for queries in payers.values() for query in queries)

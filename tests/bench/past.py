@@ -22,7 +22,7 @@ from queries.database.daily_counts import (
     FACTS,
     GAS,
     REJECTED,
-    count,
+    add_counts,
     duration_key,
     route_facts_key,
 )
@@ -277,11 +277,11 @@ def _count_days(batches: list[NewBatch]) -> None:
             duration_key(bound): per_day // len(DURATION_BOUNDS) + 1 for bound in DURATION_BOUNDS
         }
         counts = {DONE: per_day, REJECTED: 1, FACTS: per_day * 30, GAS: per_day * 30 * 87_684}
-        count(NOW - timedelta(days=day), took | counts)
+        add_counts(NOW - timedelta(days=day), took | counts)
 
 
 def _record_route(blocks: int, facts: int) -> None:
-    count(NOW, {route_facts_key(SOURCE, DESTINATION): facts})
+    add_counts(NOW, {route_facts_key(SOURCE, DESTINATION): facts})
     for chain in (SOURCE, DESTINATION):
         number = FIRST_BLOCK + blocks + 100
         ChainRecord.objects.create(

@@ -21,7 +21,7 @@ from queries.config.measured_costs import (
 from queries.config.registries import FACTORY, Registry, deployment_calldata
 from queries.config.routes import GWEI, Chain
 from queries.management.base import OperatorCommand, configured_routes, positive_int
-from queries.management.deployment_cost import data_fee, deployment_need
+from queries.management.deployment_cost import data_fee, estimate_deployment
 from queries.planning.readers import NO_SIGNER
 
 FACTS, MONTH = 100, 30  # facts a day; days
@@ -107,7 +107,7 @@ def _deployment_line(registry: Registry, destination: Destination, price: int) -
     if not destination.code(FACTORY):
         return f"The registry cannot be deployed: there is no CREATE2 factory at {FACTORY}."
     try:
-        need = deployment_need(destination, NO_SIGNER, deployment_calldata(registry))
+        need = estimate_deployment(destination, NO_SIGNER, deployment_calldata(registry))
     except CallRevertedError:
         return "Deploying the registry would revert."
     cost = short_amount(need.gas * price + need.data_fee, destination.chain.currency)

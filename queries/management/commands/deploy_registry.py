@@ -38,7 +38,7 @@ from queries.management.base import (
     configured_routes,
     configured_signer,
 )
-from queries.management.deployment_cost import deployment_need
+from queries.management.deployment_cost import estimate_deployment
 from queries.management.setup_check import add_advice
 from queries.proving.registry_calls import HORIZON
 
@@ -162,7 +162,7 @@ class Command(OperatorCommand):
             ) from None
 
     def _show_cost(self, data: bytes, destination: Destination, signer: Signer) -> None:
-        need, fees = deployment_need(destination, signer.address, data), destination.fees()
+        need, fees = estimate_deployment(destination, signer.address, data), destination.fees()
         currency = destination.chain.currency
         cost = short_amount(need.gas * fees.next_block_fee + need.data_fee, currency)
         max_cost = replace(need, gas=destination.gas_limit(need.gas)).max_cost(fees)
