@@ -13,7 +13,7 @@ from queries.http.bounded import REQUEST_ERRORS, BoundedSession, NotReachedError
 class AttestationPostError(Exception):
     """The attestation was not delivered, or was refused. The sentence says why."""
 
-    def __init__(self, sentence: str, *, retryable: bool) -> None:
+    def __init__(self, sentence: str, *, retryable: bool = True) -> None:
         super().__init__(sentence)
         self.retryable = retryable
 
@@ -55,7 +55,7 @@ class AttestationServer:
             body = response.json()
         except NotReachedError:
             sentence = "The server at --post does not answer."
-            raise AttestationPostError(sentence, retryable=True) from None
+            raise AttestationPostError(sentence) from None
         except REQUEST_ERRORS:
             raise _not_tacitus() from None
         if isinstance(body, dict) and response.status_code == HTTPStatus.OK:
@@ -69,6 +69,5 @@ class AttestationServer:
 def _not_tacitus() -> AttestationPostError:
     return AttestationPostError(
         "The server at --post does not answer like a Tacitus server. Check the address, such as "
-        "https://proofs.example.org.",
-        retryable=True,
+        "https://proofs.example.org."
     )

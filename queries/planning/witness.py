@@ -70,8 +70,8 @@ def _make_witness(
     pieces = [piece for piece, _ in blocks]
     call = ProveCall.create(pieces)
     if len(call.data) > CALLDATA_BYTES:
-        too_large = "The proof does not fit into one transaction. Ask for less, or submit a batch."
-        raise NotProvableError(too_large, is_final=True)
+        sentence = "The proof does not fit into one transaction. Ask for less, or submit a batch."
+        raise NotProvableError(sentence, is_final=True)
     proof = call.data[len(PROVE_SELECTOR) :]
     node = chains.destination(registry.destination)
     gas = node.estimate_gas(chains.sender, registry.address, call_data("verify(bytes)", proof))
