@@ -65,7 +65,7 @@ def deletable_batches(cutoff: datetime) -> QuerySet[Batch]:
     """Batches that ended before `cutoff`, with nothing left to prove, deliver or pay."""
     unpaid = Share.objects.filter(_is_unfinished("transaction__"), batch=OuterRef("pk"))
     batches = Batch.objects.filter(~Exists(unpaid), ended__lt=cutoff)
-    return batches.exclude(queries__ended=False).exclude(deliveries__look_again__isnull=False)
+    return batches.exclude(queries__ended=False).exclude(deliveries__due_at__isnull=False)
 
 
 def _is_unfinished(prefix: str = "") -> Q:
