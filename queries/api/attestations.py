@@ -57,7 +57,7 @@ def wanted_attestations(request: HttpRequest, routes: Routes) -> HttpResponse:
             origin_chain_id=registry.source,
             destination_chain_id=registry.destination,
             registry=registry.address,
-            blocks=list(records.wanted(registry)[:MAX_WANTED]),
+            blocks=list(records.wanted_blocks(registry)[:MAX_WANTED]),
         )
         for registry in routes.registries.values()
         if registry.kind is RegistryKind.ATTESTED

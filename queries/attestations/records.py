@@ -71,7 +71,7 @@ def store_attestation(
     return signer
 
 
-def wanted(registry: Registry) -> QuerySet[BlockJob, int]:
+def wanted_blocks(registry: Registry) -> QuerySet[BlockJob, int]:
     """The blocks that queries wait for, the newest first: headers lead from it to the others.
 
     If a query names its block by a time, the next block has to be attested: its header shows that
@@ -126,7 +126,7 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
             f"Block {block:,} does not exist on chain {registry.source} yet: {seen}.",
             path="block",
         )
-    if not wanted(registry).filter(Q(number__range=(block - HISTORY_RING, block))).exists():
+    if not wanted_blocks(registry).filter(Q(number__range=(block - HISTORY_RING, block))).exists():
         raise RefusalError(
             ATTESTATION_UNWANTED,
             f"No query waits for block {block:,}, or for one of the {HISTORY_RING:,} blocks "

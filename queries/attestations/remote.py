@@ -31,7 +31,7 @@ class Installation:
         self._address = address.rstrip("/")
         self._session = BoundedSession(address, limits)
 
-    def wanted(self, registry: Registry) -> list[int]:
+    def wanted_blocks(self, registry: Registry) -> list[int]:
         """The blocks of this registry that its queries wait for."""
         entries = self._request("GET", "/attestations/wanted").get("wanted")
         try:
@@ -46,7 +46,7 @@ class Installation:
         except (KeyError, TypeError, ValueError, OverflowError):
             raise _not_tacitus() from None
 
-    def give(self, content: Mapping[str, str]) -> None:
+    def submit(self, content: Mapping[str, str]) -> None:
         self._request("POST", "/attestations", content)
 
     def _request(self, method: str, path: str, content: object = None) -> dict[str, Any]:

@@ -59,10 +59,6 @@ AccountSlots = tuple[bytes, Sequence[int]]  # an account's address, and slots
 Call = tuple[str, bytes]  # a contract, and calldata
 
 
-def do_nothing() -> None:
-    """Do nothing before a request."""
-
-
 class SourceChain(NodePool):
     """Checked reads of a chain, for one thread."""
 
@@ -138,7 +134,7 @@ class SourceChain(NodePool):
         self,
         header: Header,
         requested: Sequence[AccountSlots],
-        heartbeat: Callable[[], object] = do_nothing,
+        heartbeat: Callable[[], object] = lambda: None,
     ) -> list[AccountProof]:
         """The accounts' states at this block, proven under its state root.
 
@@ -146,9 +142,9 @@ class SourceChain(NodePool):
         request, because all of them may take long.
         """
         # By hash, so that a node fails after a reorg instead of answering for another block.
-        by_hash = {"blockHash": f"0x{header.hash.hex()}"}
+        block = {"blockHash": f"0x{header.hash.hex()}"}
         try:
-            return self._fetch_proofs(header, requested, by_hash, heartbeat)
+            return self._fetch_proofs(header, requested, block, heartbeat)
         except QuestionRefusedError:  # older nodes take a number only
             return self._fetch_proofs(header, requested, hex(header.number), heartbeat)
 

@@ -49,13 +49,13 @@ def deployed_registry(destination: Destination, registry: Registry) -> Registry:
     views = CONSTRUCTORS[registry.kind]
     answers = destination.call_contract(registry.address, [call_data(view) for *_, view in views])
     try:
-        words = [
+        values = [
             decode([kind], b"" if isinstance(answer, CallRevertedError) else answer)[0]
             for (_, kind, _), answer in zip(views, answers, strict=True)
         ]
     except DecodingError:
         raise SetupError("It does not return its constructor's arguments.") from None
-    return registry_with_values(registry, words)
+    return registry_with_values(registry, values)
 
 
 def check_chain(destination: Destination, kind: RegistryKind) -> int:
@@ -99,7 +99,7 @@ def visible_l1_block(registry: Registry, source: SourceChain, destination: Desti
 
 
 def read_visible_l1_block(registry: Registry, source: Chain, destination: Chain) -> int:
-    """Do the same for a visitor: raises `ChainError` after `visitor_timeout` at the latest."""
+    """The same for a visitor. Raises `ChainError` after `visitor_timeout` at the latest."""
     with (
         SourceChain.open_for_visitor(source) as source_chain,
         Destination.open_for_visitor(destination) as destination_chain,

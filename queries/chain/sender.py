@@ -22,7 +22,7 @@ from queries.chain.reader import SourceChain, read_hex
 from queries.chain.signer import Fees, Signer, UnsignedTransaction
 from queries.contracts.abi import StateOverride, call_data
 from queries.proving.errors import AnswerMalformedError
-from queries.proving.json_values import read_fixed_bytes, read_object, read_quantity
+from queries.proving.json_values import encode_hex, read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256
 
 # Intrinsic gas of a transaction and its calldata (EIP-2028), and the calldata floor (EIP-7623).
@@ -153,10 +153,6 @@ class Destination(SourceChain):
         """The transaction's receipt, or None if the node has none."""
         check = partial(_read_receipt, transaction_hash)
         return self.fetch("eth_getTransactionReceipt", (transaction_hash,), check)
-
-
-def encode_hex(content: bytes) -> str:
-    return f"0x{content.hex()}"
 
 
 def _next_base_fee(base: int) -> int:

@@ -91,10 +91,10 @@ class ChainReaders:
             self._cache[key] = time.monotonic(), value
         return cast("Value", value)
 
-    def ask_first(self, attempt: int, *chain_ids: int) -> None:
+    def rotate(self, attempt: int, *chain_ids: int) -> None:
         """Attempt n asks each chain's n-th node first, counted from 0 and round robin."""
         for chain_id in chain_ids:
-            if self.destination(chain_id).ask_first(attempt):
+            if self.destination(chain_id).rotate(attempt):
                 self._cache.pop(("head", chain_id), None)
                 self._cache.pop(("latest", chain_id), None)
 

@@ -66,7 +66,7 @@ def _run(lease: Lease[BlockJob], context: ProverContext) -> Ready | Outcome:
         sentence = f"Chain {job.destination} is no longer configured on this server."
         pause = timedelta(seconds=context.limits.max_retry_delay)
         return Snooze(Reason(WaitCode.DESTINATION_REMOVED, sentence), pause)
-    context.ask_first(job.failures, *chains.keys() & {job.source, job.destination})
+    context.rotate(job.failures, *chains.keys() & {job.source, job.destination})
     latest = context.latest(job.destination)
     # Transactions come first, because all else relies on their receipts, and a node may have lied.
     rows, depth = unconfirmed_transactions(job), context.depth(job.destination)
@@ -164,7 +164,7 @@ def _reject_out_of_reach(
 ) -> Outcome:
     """By quorum: one node alone may be wrong about the header or the nearest known block."""
     number = header.number
-    quorum_header = job_pass.source.quorum(lambda node: node.header(number), ("header", number))
+    quorum_header = job_pass.source.ask_quorum(lambda node: node.header(number), ("header", number))
     if quorum_header != header:
         pin_header(job_pass, quorum_header)
         return Snooze()
@@ -173,7 +173,7 @@ def _reject_out_of_reach(
         return isinstance(find(node), OutOfReach)
 
     destination = job_pass.destination
-    if not destination.quorum(is_out_of_reach, ("out of reach", job_pass.job.pk)):
+    if not destination.ask_quorum(is_out_of_reach, ("out of reach", job_pass.job.pk)):
         raise NoQuorumError.create(destination.chain.name)  # the retry asks another node first
     sentence, step = result.sentence(number), StepName.BLOCKHASH_AVAILABLE
     return job_pass.reject(Failure(result.code, sentence, step, retryable=False))

@@ -93,7 +93,7 @@ def fetch_proofs(
         return RegistryFacts(node, job_pass.registry).state_horizon() > header.timestamp
 
     destination = job_pass.destination
-    if call and destination.quorum(has_later_horizon, ("horizon", job_pass.job.pk)):
+    if call and destination.ask_quorum(has_later_horizon, ("horizon", job_pass.job.pk)):
         if not anchor.hop:
             preparation = Preparation(
                 call, header.number, pending_reason=WaitCode.HORIZON_PENDING.reason
@@ -219,7 +219,7 @@ def _wait_or_reject_underfunded(
     try:
         block = first.context.latest(first.job.destination).number
         about = "fee", tuple(sorted(fees_needed))
-        rejected_batches = pricing.destination.quorum(find_underfunded, about)
+        rejected_batches = pricing.destination.ask_quorum(find_underfunded, about)
     except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
         rejected_batches = frozenset()
     for batch in sorted(rejected_batches):
@@ -278,7 +278,7 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
             raise need
 
     try:
-        pricing.destination.quorum(try_out, ("refused", job_pass.job.pk))
+        pricing.destination.ask_quorum(try_out, ("refused", job_pass.job.pk))
     except ChainError as answer:
         if answer == refusal:
             if isinstance(refusal, BeyondHorizonError):  # header fields may still be proven

@@ -57,7 +57,7 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
         except RegistryAbsentError:  # it was deployed after that block
             return (None,) * len(all_reads), b""
 
-    words, leaf = job_pass.destination.quorum(read, ("facts", job_pass.job.pk))
+    words, leaf = job_pass.destination.ask_quorum(read, ("facts", job_pass.job.pk))
     found = {read: word for read, word in zip(all_reads, words, strict=True) if word is not None}
     values = {
         query: {name: found[read].hex() for name, read in reads.items() if name != TIMESTAMP}

@@ -44,14 +44,14 @@ from queries.proving.witnesses import AccountField, AccountToStore
 # values. A service that accepts larger batches makes larger files, so callers can raise the limit.
 MAX_BUNDLE_MIB = 128
 VALUES_PER_MIB = 2**13  # so parsing takes at most eight times the file's size in memory
-REGISTRY_KINDS = ("native", "optimism", "output", "attested")  # of registries
+REGISTRY_KINDS = ("native", "optimism", "output", "attested")
 _NO_LIMIT = 1_000_000
-_MAX_ARGUMENT_BYTES = 65_536  # bytes
+_MAX_ARGUMENT_BYTES = 65_536
 _MAX_TIMESTAMPS = 255  # that a call can prove of a block
 _ID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _NUMBER = re.compile("0|[1-9][0-9]{0,18}")
-_TOP = ("batch", "blocks", "destinationChainId", "digest", "format", "version")
-_BLOCK = (
+_TOP_KEYS = ("batch", "blocks", "destinationChainId", "digest", "format", "version")
+_BLOCK_KEYS = (
     "accounts", "block", "blockHash", "calls", "facts", "header", "nextHeader", "originChainId",
     "registry", "transactions",
 )  # fmt: skip
@@ -59,7 +59,7 @@ _BLOCK = (
 
 def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
     """Return the checked content, or raise `BundleRefusedError`, which names the place."""
-    top = _read_members(_parse_json(content, max_mib), "the proof", _TOP)
+    top = _read_members(_parse_json(content, max_mib), "the proof", _TOP_KEYS)
     if top["format"] != FORMAT:
         _refuse("format", f"is {describe(top['format'])}, and a proof's is {FORMAT}")
     if type(top["version"]) is not int or top["version"] != VERSION:
@@ -86,7 +86,7 @@ def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
 
 
 def _read_block(content: object, destination: int, place: str) -> BlockProof:
-    members = _read_members(content, place, _BLOCK)
+    members = _read_members(content, place, _BLOCK_KEYS)
     with _refuse_at(f"{place}.blockHash"):
         block_hash = read_fixed_bytes(members["blockHash"], "the hash", HASH_BYTES)
     header = _read_header(members["header"], f"{place}.header", block_hash)

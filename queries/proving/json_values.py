@@ -70,6 +70,10 @@ def read_quantity(value: object, name: str) -> int:
     return int(value, 16)
 
 
+def encode_hex(content: bytes) -> str:
+    return f"0x{content.hex()}"
+
+
 def describe(value: object) -> str:
     """Describe an unexpected value in an error sentence."""
     if isinstance(value, str):

@@ -6,7 +6,7 @@ it sends it.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, pairwise
 from typing import TypeVar
 
@@ -120,8 +120,8 @@ class GasRules:
     new_slot: int = 22_100  # a storage slot's first word (EIP-2929)
 
     @property
-    def room(self) -> int:
-        """Gas for the items; the rest of the cap is for 128 KiB of calldata."""
+    def items_gas(self) -> int:
+        """Gas for a call's items. The rest of the cap is for 128 KiB of calldata."""
         return self.cap * 31 // 40
 
 
@@ -134,15 +134,16 @@ def split_accounts(
     """Split accounts into as few groups as possible; `build` makes a group's call."""
     parts = [_split_slots(request, build, rules) for request in requests]
     # Parts of one account cannot share a witness.
-    alone = [[part] for account in parts if len(account) > 1 for part in account]
+    own_groups = [[part] for account in parts if len(account) > 1 for part in account]
     packable = sorted(
         (account[0] for account in parts if len(account) == 1),
         key=lambda request: request.proof.address_hash,
     )
-    return [*alone, *pack(packable, build, rules.room, lambda request: rough_gas(request, rules))]
+    gas = partial(estimate_account_gas, rules=rules)
+    return [*own_groups, *pack(packable, build, rules.items_gas, gas)]
 
 
-def rough_gas(request: AccountToStore, rules: GasRules) -> int:
+def estimate_account_gas(request: AccountToStore, rules: GasRules) -> int:
     """A rough estimate of the gas for an account, without its calldata."""
     fields, slots = request.fields, len(request.proof.slots)
     new_words = bool(fields) + len(fields & SEPARATE_FIELDS) + slots
@@ -161,7 +162,7 @@ def _split_slots(
         return AccountToStore(replace(proof, slots=tuple(slots)), fields)
 
     slots = sorted(proof.slots, key=lambda slot: slot.path.key)
-    slots_gas = rules.room - rough_gas(part(()), rules)
+    slots_gas = rules.items_gas - estimate_account_gas(part(()), rules)
     first, *others = pack(
         slots, lambda group: build([part(group)]), slots_gas, lambda _: rules.new_slot + SLOT_GAS
     )

@@ -92,7 +92,7 @@ class Leaf:
 Node: TypeAlias = Branch | Extension | Leaf
 
 
-def reference_to(encoded: bytes) -> bytes:
+def node_reference(encoded: bytes) -> bytes:
     """The reference of a parent to a node. Roots are always hashed, so this is not for them."""
     return encoded if len(encoded) < HASH_BYTES else keccak256(encoded)
 
@@ -234,7 +234,7 @@ def check_proof(
     count = 0
     while reference != NO_CHILD:
         if len(reference) == HASH_BYTES:
-            node = _node_of_hash(reference, proof, count, checked_nodes)
+            node = _next_node(reference, proof, count, checked_nodes)
             count += 1
         else:
             node = decode_node(reference)
@@ -267,7 +267,7 @@ def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]
     return NO_CHILD, end, (node.value if path.endswith(node.path) else None)
 
 
-def _node_of_hash(
+def _next_node(
     reference: bytes, proof: Sequence[bytes], count: int, checked_nodes: CheckedNodes
 ) -> Node:
     """Decode the proof's next node, which must have the hash in `reference`."""

@@ -42,7 +42,7 @@ def check_final(lane: Lane) -> None:
     order = F("last_final_check").asc(nulls_first=True), "mined_block"
     rows_to_check = list(due.order_by(*order).defer("raw")[: lane.limits.max_batch_calls])
     last = max((row.mined_block or 0 for row in rows_to_check), default=0)
-    if not rows_to_check or not lane.destination.quorum(
+    if not rows_to_check or not lane.destination.ask_quorum(
         lambda node: node.head().final_number >= last, ("final", lane.chain_id)
     ):
         return
@@ -74,7 +74,7 @@ def receipt_by_quorum(lane: Lane, row: SentTransaction, depth: int = 0) -> Recei
             return None
         return receipt.block, receipt.succeeded, receipt.gas_used
 
-    return lane.destination.quorum(read, ("receipt", transaction_hash, depth))
+    return lane.destination.ask_quorum(read, ("receipt", transaction_hash, depth))
 
 
 def reopen(row: SentTransaction) -> None:

@@ -110,7 +110,7 @@ def _is_refused(lane: Lane, row: SentTransaction) -> bool:
             return True
         return False
 
-    return lane.destination.quorum(refuses, ("refused", row.hashes[-1]))
+    return lane.destination.ask_quorum(refuses, ("refused", row.hashes[-1]))
 
 
 def _confirm(lane: Lane, row: SentTransaction, depth: int) -> None:

@@ -142,7 +142,7 @@ class Lane:
 
     def transaction_count_by_quorum(self) -> int:
         me = self.signer.address
-        return self.destination.quorum(lambda node: node.nonce(me), ("transaction count", me))
+        return self.destination.ask_quorum(lambda node: node.nonce(me), ("transaction count", me))
 
     def _store(
         self, leases: Mapping[int, Lease[BlockJob]], nonce: int, to: str, offer: Offer
@@ -221,7 +221,9 @@ class Lane:
             return node.nonce(sender) > nonce and not any(map(node.receipt, hashes))
 
         about = "used elsewhere", sender, nonce
-        if head.final_number < row.nonce_used or not self.destination.quorum(has_no_receipt, about):
+        if head.final_number < row.nonce_used or not self.destination.ask_quorum(
+            has_no_receipt, about
+        ):
             raise NoQuorumError.create(self.destination.chain.name)
         self.give_up(row)
 

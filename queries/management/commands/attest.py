@@ -18,7 +18,7 @@ from queries.attestations.records import (
     attested_blocks,
     attested_registry,
     store_attestation,
-    wanted,
+    wanted_blocks,
 )
 from queries.attestations.remote import AttestationPostError, Installation
 from queries.attestations.signing import Attester
@@ -39,10 +39,10 @@ class LocalInstallation:
         self._routes = routes
         self._signer = signer
 
-    def wanted(self, registry: Registry) -> set[int]:
-        return set(wanted(registry)) - attested_blocks(self._signer.address, registry)
+    def wanted_blocks(self, registry: Registry) -> set[int]:
+        return set(wanted_blocks(registry)) - attested_blocks(self._signer.address, registry)
 
-    def give(self, content: Mapping[str, str]) -> None:
+    def submit(self, content: Mapping[str, str]) -> None:
         try:
             store_attestation(self._routes, read_attestation(content))
         except RefusalError as error:
@@ -97,7 +97,7 @@ class Command(OperatorCommand):
             self._watch(attester, target)  # until it is interrupted
         attestation = attester.sign(options["block"])
         if keep or post:
-            target.give(attestation.content())
+            target.submit(attestation.content())
         self.stdout.write(attestation.line())
 
     def _take(self, routes: Routes) -> None:
@@ -113,7 +113,7 @@ class Command(OperatorCommand):
         finished: set[int] = set()  # blocks whose attestation was stored, or refused for good
         while True:
             try:
-                requested = set(target.wanted(attester.registry))
+                requested = set(target.wanted_blocks(attester.registry))
                 finished &= requested
                 for attestation in attester.sign_final(requested - finished):
                     self._give(attestation, target)
@@ -130,7 +130,7 @@ class Command(OperatorCommand):
     ) -> None:
         """Raises AttestationPostError only if a retry can help."""
         try:
-            target.give(attestation.content())
+            target.submit(attestation.content())
         except AttestationPostError as error:
             if error.retryable:
                 raise

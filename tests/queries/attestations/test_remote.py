@@ -24,7 +24,7 @@ def test_a_server_that_does_not_answer_properly_is_given_up_in_time(kind: str) -
     with stub_node(INVALID_ANSWERS[kind]) as address:
         installation = Installation(address, Limits(request_timeout=0.5))
         with suppress(AttestationPostError):  # some of these answers are accepted
-            installation.give({"signature": "0x"})
+            installation.submit({"signature": "0x"})
     assert time.monotonic() < begin + 15
 
 
@@ -47,4 +47,4 @@ def test_a_malformed_list_of_wanted_blocks_is_an_error(
     installation = Installation("http://127.0.0.1:1", Limits())
     monkeypatch.setattr(installation, "_request", lambda *_: {"wanted": wanted})
     with pytest.raises(AttestationPostError):
-        installation.wanted(REGISTRY)
+        installation.wanted_blocks(REGISTRY)

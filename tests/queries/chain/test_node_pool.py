@@ -130,7 +130,7 @@ def test_a_lagging_node_is_asked_last(shared_node: LocalNode) -> None:
     ):
         both = SourceChain(chain_with_nodes(lagging, healthy, finality=0))
         for attempt in (0, 1):
-            both.ask_first(attempt)
+            both.rotate(attempt)
             both.head()
         assert both.head().timestamp == now
         assert log.methods.count("eth_getBlockByNumber") == 1
