@@ -296,8 +296,8 @@ class NodePool:
                     continue
             node.health.record_success()
         if len(answers) < len(params_list):
-            fault = min(faults, key=lambda fault: _error_rank(fault.kind))
-            raise fault.kind.create(self.chain.name, method, fault.why)
+            best = min(faults, key=lambda fault: _error_rank(fault.kind))
+            raise best.kind.create(self.chain.name, method, best.why)
         for answer in answers:
             if isinstance(answer, ChainRefusalError) and not isinstance(answer, expected):
                 raise answer

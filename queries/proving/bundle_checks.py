@@ -45,7 +45,7 @@ from queries.proving.witnesses import AccountField, AccountToStore
 MAX_BUNDLE_MIB = 128
 VALUES_PER_MIB = 2**13  # so parsing takes at most eight times the file's size in memory
 REGISTRY_KINDS = ("native", "optimism", "output", "attested")
-_NO_LIMIT = 1_000_000
+_MAX_ENTRIES = 1_000_000
 _MAX_ARGUMENT_BYTES = 65_536
 _MAX_TIMESTAMPS = 255  # that a call can prove of a block
 _ID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")
@@ -73,7 +73,7 @@ def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
         _refuse("batch", f"is {describe(batch)}, which is not the id of a batch")
     destination = _read_number(top["destinationChainId"], "destinationChainId")
     with _refuse_at("blocks"):
-        items = read_list(top["blocks"], "the list", _NO_LIMIT)
+        items = read_list(top["blocks"], "the list", _MAX_ENTRIES)
     if not items:
         _refuse("blocks", "is empty: nothing is proven")
     blocks = [_read_block(item, destination, f"blocks[{i}]") for i, item in enumerate(items)]
@@ -159,7 +159,7 @@ def _read_facts(content: object, place: str) -> RequestedFacts:
     header_fields: set[HeaderField] = set()
     timestamps: set[int] = set()
     with _refuse_at(place):
-        facts = read_list(content, "the list", _NO_LIMIT)
+        facts = read_list(content, "the list", _MAX_ENTRIES)
     for index, item in enumerate(facts):
         fact_place = f"{place}[{index}]"
         fact = _read_members(item, fact_place, ("account", "kind", "name", "word"))
@@ -186,13 +186,13 @@ def _read_accounts(
     checked = CheckedNodes()
     requests = []
     with _refuse_at(place):
-        items = read_list(content, "the list", _NO_LIMIT)
+        items = read_list(content, "the list", _MAX_ENTRIES)
     for index, item in enumerate(items):
         account_place = f"{place}[{index}]"
         with _refuse_at(account_place):
             answer = read_object(item, "an account")
             address = read_fixed_bytes(answer.get("address"), "address", ADDRESS_BYTES)
-            stated = read_list(answer.get("storageProof"), "storageProof", _NO_LIMIT)
+            stated = read_list(answer.get("storageProof"), "storageProof", _MAX_ENTRIES)
             keys = [read_object(slot, "storageProof").get("key") for slot in stated]
             slots = [int.from_bytes(read_fixed_bytes(key, "key", HASH_BYTES)) for key in keys]
             proof = check_account_proof(answer, state_root, address, slots, checked)
@@ -218,7 +218,7 @@ def _read_registry(content: object, place: str) -> ClaimedRegistry:
 
 def _read_transactions(content: object, place: str) -> tuple[ClaimedTransaction, ...]:
     with _refuse_at(place):
-        items = read_list(content, "the list", _NO_LIMIT)
+        items = read_list(content, "the list", _MAX_ENTRIES)
     transactions = []
     for index, item in enumerate(items):
         fields = _read_members(item, f"{place}[{index}]", ("block", "hash"))

@@ -256,7 +256,7 @@ class _Walk:
             if present_mask >> nibble & 1 and matching_keys:
                 children.append(self._child(self._descend(matching_keys, depth + 1)))
             else:
-                self._mark_absent(matching_keys)
+                self._mark_all_absent(matching_keys)
                 children.append(self._sibling(nibble, present_mask, embedded_mask))
         return Branch(tuple(children)).encode()
 
@@ -277,8 +277,8 @@ class _Walk:
             raise WitnessMalformedError(f"an extension of no nibbles at depth {depth}")
         path = key_path[depth : depth + nibbles]
         matching_keys = self._matching(keys, depth, path)
-        self._mark_absent(range(keys.start, matching_keys.start))
-        self._mark_absent(range(matching_keys.stop, keys.stop))
+        self._mark_all_absent(range(keys.start, matching_keys.start))
+        self._mark_all_absent(range(matching_keys.stop, keys.stop))
         return Extension(path, self._child(self._descend(matching_keys, depth + nibbles))).encode()
 
     def _foreign_extension(self, keys: range, depth: int) -> bytes:
@@ -291,8 +291,8 @@ class _Walk:
 
     def _key_leaf(self, keys: range, depth: int) -> bytes:
         owner = self._chosen_key(keys)
-        self._mark_absent(range(keys.start, owner))
-        self._mark_absent(range(owner + 1, keys.stop))
+        self._mark_all_absent(range(keys.start, owner))
+        self._mark_all_absent(range(owner + 1, keys.stop))
         return Leaf(self.paths[owner][depth:], self.read_leaf(owner)).encode()
 
     def _foreign_leaf(self, keys: range, depth: int) -> bytes:
@@ -300,7 +300,7 @@ class _Walk:
         return Leaf(path, self.source.take(self.source.number(1))).encode()
 
     def _empty(self, keys: range, _depth: int) -> bytes:
-        self._mark_absent(keys)
+        self._mark_all_absent(keys)
         return b"\x80"
 
     def _matching(self, keys: range, depth: int, path: str) -> range:
@@ -327,7 +327,7 @@ class _Walk:
         for key in keys:
             if self.paths[key].startswith(path, depth):
                 raise WitnessMalformedError(f"key {key} is on the path, so it cannot be absent")
-        self._mark_absent(keys)
+        self._mark_all_absent(keys)
         return path
 
     def _read_embedded(self) -> bytes:
@@ -337,6 +337,6 @@ class _Walk:
             raise WitnessMalformedError("an embedded node is not a list of less than 32 bytes")
         return bytes((prefix,)) + self.source.take(length)
 
-    def _mark_absent(self, keys: range) -> None:
+    def _mark_all_absent(self, keys: range) -> None:
         for key in keys:
             self.mark_absent(key)
