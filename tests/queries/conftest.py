@@ -18,7 +18,7 @@ def node() -> Iterator[LocalNode]:
 
 @pytest.fixture
 def service(node: LocalNode) -> Iterator[Service]:
-    """Of which a test may stop the mining of what is sent: it goes on for the next one."""
+    """A service on the module's node, which mines automatically again after each test."""
     with running_service(node) as running:
         running.mine(12)
         yield running

@@ -48,7 +48,7 @@ def test_every_recorded_fact_is_read(corpus_folder: Path) -> None:
             assert account.slots == {slot.slot: slot.value for slot in proof.slots}
 
 
-def test_the_audit_s_example_witness_matches_its_table(corpus_folder: Path) -> None:
+def test_the_audits_example_witness_matches_its_table(corpus_folder: Path) -> None:
     section = AUDIT.read_text().partition("## A witness, byte by byte")[2].partition("\n## ")[0]
     accounts = recorded(corpus_folder, "mainnet_17654287").accounts
     (proof,) = [account for account in accounts if f"0x{(account.address or b'').hex()}" in section]

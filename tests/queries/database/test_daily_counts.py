@@ -64,7 +64,7 @@ def test_a_rejected_batch_is_counted_once() -> None:
 
 
 def test_gas_is_counted_once_when_a_transaction_is_final() -> None:
-    """A settled transaction may still be undone by a reorg."""
+    """A confirmed transaction may still be undone by a reorg."""
     batch_id = _submitted()
     run_steps(batch_id, StepName.INITIAL_STATE)
     row = send_transaction(batch_id)

@@ -34,7 +34,7 @@ def test_an_account_may_request_so_many_facts_a_day(settings: LazySettings) -> N
 
 
 def test_a_batch_larger_than_the_daily_limit_is_refused(settings: LazySettings) -> None:
-    """And the refusal is not retryable."""
+    """The refusal is not retryable."""
     settings.FACTS_PER_DAY = 2
     refused = _three_facts(make_key())
     error = refused.json()

@@ -135,7 +135,7 @@ def test_a_watching_signer_survives_a_database_outage(
     def fail(_: object) -> None:
         raise next(errors)
 
-    monkeypatch.setattr("queries.management.commands.attest.wanted", fail)
+    monkeypatch.setattr("queries.management.commands.attest.wanted_blocks", fail)
     monkeypatch.setattr("queries.management.commands.attest.POLL_SECONDS", 0)
     with pytest.raises(AssertionError, match="The database cannot be used: server gone"):
         _attest(settings, "0x" + 32 * "01", "--watch")

@@ -134,10 +134,10 @@ def test_a_batch_pays_for_failed_transactions_too(
     def too_little(*arguments: Any, **more: Any) -> list[Any]:
         return [gas * 8 // 10 for gas in estimate_gas(*arguments, **more)]
 
-    monkeypatch.setattr(Destination, "gas_needed_by_each", too_little)
+    monkeypatch.setattr(Destination, "estimate_gas_for_calls", too_little)
     batch = service.submit(_blocks(service, 2), fee=str(ETHER))
     service.work_until(SentTransaction.objects.exists)
-    monkeypatch.setattr(Destination, "gas_needed_by_each", estimate_gas)
+    monkeypatch.setattr(Destination, "estimate_gas_for_calls", estimate_gas)
     service.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
     rows = list(SentTransaction.objects.order_by("nonce"))

@@ -116,7 +116,7 @@ def test_after_a_failure_the_accounts_webhooks_wait_as_long_as_it_took(
     accounts: tuple[Account, Account], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only one row is changed for that, however many are due."""
-    monkeypatch.setattr("queries.webhooks.post.WHOLE", 1.0)
+    monkeypatch.setattr("queries.webhooks.post.REQUEST_SECONDS", 1.0)
     one, other = accounts
     with slow_receiver(*SLOW_RECEIVERS["a stall"]) as hanging:
         _due(one, 1, hanging)
