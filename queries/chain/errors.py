@@ -215,10 +215,7 @@ class RegistryAbsentError(ChainError):
 
 class AnotherBlockAccumulatedError(ChainError):
     code = "another_block_accumulated"
-    template = (
-        "The registry on {chain} holds another header than the source chain has now, and cannot "
-        "replace it{why}."
-    )
+    template = "The registry on {chain} holds a header that the source chain does not have{why}."
     retryable = False
 
 

@@ -6,9 +6,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from queries.chain.destination import Destination
 from queries.chain.errors import ChainError, RegistryAbsentError
 from queries.chain.reader import AccountSlots
-from queries.chain.sender import Destination
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain
 from queries.contracts.abi import StateOverride, call_data

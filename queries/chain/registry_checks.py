@@ -6,11 +6,11 @@ from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
+from queries.chain.destination import Destination
 from queries.chain.errors import BlockUnknownError, CallRevertedError
 from queries.chain.games import INVALID_STATES
 from queries.chain.reader import SourceChain, read_hex
 from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryFacts
-from queries.chain.sender import Destination
 from queries.config.registries import (
     CONSTRUCTORS,
     Registry,
@@ -66,8 +66,7 @@ def check_chain(destination: Destination, kind: RegistryKind) -> int:
     chain = destination.chain.name
     if kind is RegistryKind.OPTIMISM and not destination.code(L1_BLOCK):
         raise SetupError(
-            f"{chain} has no L1Block contract at {L1_BLOCK}: it is not an OP-stack chain. Take an "
-            "attested registry."
+            f"{chain} is not an OP-stack chain (no code at {L1_BLOCK}). Take an attested registry."
         )
     window = visible_own_hashes(destination) if kind is RegistryKind.NATIVE else 0
     if kind is RegistryKind.NATIVE and not window:
@@ -92,8 +91,7 @@ def visible_l1_block(registry: Registry, source: SourceChain, destination: Desti
     if not is_same:
         raise SetupError(
             f"The L1 that {destination.chain.name} sees has another block {number:,} than "
-            f"{source.chain.name}, or further ones. Correct the route's source, or check that its "
-            "nodes keep up."
+            f"{source.chain.name}. Correct the route's source, or check that its nodes keep up."
         )
     return number
 
@@ -148,8 +146,7 @@ def visible_own_hashes(destination: Destination) -> int:
     number = destination.head(known_final=0).number - 1
     if number < 0:
         raise SetupError(
-            f"{destination.chain.name} has no blocks yet. Wait for its first one; a development "
-            "node makes it on evm_mine."
+            f"{destination.chain.name} has no blocks yet (a development node needs evm_mine)."
         )
     block_hash = destination.header(number).hash
     # PUSH32 number, BLOCKHASH, and return a zero byte and the hash: nodes take the output for a

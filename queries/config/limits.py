@@ -40,8 +40,7 @@ class Limits:
         60.0,
         1,
         3600,
-        "A node lags if its head is this much older than another; heads so far in the "
-        "future are invalid.",
+        "A head this much older than another node's lags; so far ahead it is invalid.",
     )
     head_max_age: float = _limit(
         3600.0, 60, DAY, "A node whose newest block is older is reported by check_setup."

@@ -138,9 +138,8 @@ def read_table(place: str, content: object) -> dict[str, Any]:
 def check_keys(place: str, table: Mapping[str, object], allowed: Collection[str]) -> None:
     for key in table:
         if key not in allowed:
-            refuse(
-                place, f"{redact_key(key)} is unknown; the keys are {', '.join(sorted(allowed))}"
-            )
+            keys = ", ".join(sorted(allowed))
+            refuse(place, f"{redact_key(key)} is unknown; the keys are {keys}")
 
 
 def redact_key(key: str) -> str:

@@ -1,8 +1,9 @@
-"""Proves a proof file's facts to a registry. This needs neither the service nor a database."""
+"""Prove a proof file's facts to a registry. This needs neither the service nor a database."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from queries.chain.destination import Destination, Report, send_and_wait
 from queries.chain.errors import CallRevertedError
 from queries.chain.reader import AccountSlots, SourceChain
 from queries.chain.registry import FactGroups, FactRead, RegistryBlock, RegistryFacts, group_facts
@@ -12,7 +13,6 @@ from queries.chain.registry_checks import (
     has_built_code,
     visible_l1_block,
 )
-from queries.chain.sender import Destination, Report, send_and_wait
 from queries.chain.signer import Signer
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import selector
@@ -37,7 +37,7 @@ class PublishContext:
     signer: Callable[[], Signer]  # called when a transaction is needed
     source: SourceChain | None  # has the headers up to a block that the registry knows
     receipt_timeout: float  # seconds
-    say: Report
+    report: Report
 
 
 def identify_registry(destination: Destination, address: str, source: int) -> Registry:
@@ -70,7 +70,7 @@ def check_l1(registry: Registry, context: PublishContext) -> None:
     if registry.kind is not RegistryKind.OPTIMISM:
         return
     if context.source is None:
-        context.say(
+        context.report(
             f"Not checked: whether the L1 of {context.destination.chain.name} is chain "
             f"{registry.source}. Name a node of it with --source-node URL."
         )
@@ -78,9 +78,8 @@ def check_l1(registry: Registry, context: PublishContext) -> None:
     try:
         visible_l1_block(registry, context.source, context.destination)
     except SetupError as error:
-        raise NotPublishedError(
-            f"The registry at {registry.address} cannot be used. {error}"
-        ) from None
+        sentence = f"The registry at {registry.address} cannot be used. {error}"
+        raise NotPublishedError(sentence) from None
 
 
 def publish_block(block: BlockProof, registry: Registry, context: PublishContext) -> int:
@@ -115,7 +114,7 @@ def _send(call: bytes, registry: Registry, context: PublishContext) -> int:
     signer, timeout = context.signer(), context.receipt_timeout
     try:
         return send_and_wait(
-            context.destination, signer, registry.address, call, timeout, context.say
+            context.destination, signer, registry.address, call, timeout, context.report
         ).cost
     except CallRevertedError as error:
         raise NotPublishedError(_revert_sentence(error, registry)) from None
@@ -180,9 +179,8 @@ def _why_not_provable(
         return result.sentence(block.header.number)
     if registry.kind is RegistryKind.ATTESTED:
         return (
-            f"The registry knows no hash at or above block {number:,} of chain {registry.source}, "
-            "and accepts one only from its signers: have enough of them attest that block, and run "
-            "this again."
+            f"The registry knows no hash at or above block {number:,} of chain {registry.source}. "
+            "Have enough of its signers attest that block, and run this again."
         )
     if registry.kind is RegistryKind.OUTPUT:
         return (
@@ -201,10 +199,9 @@ class ProofFileChain:
     source: SourceChain | None
 
     def headers(self, first: int, last: int) -> Sequence[Header]:
-        headers = (self.block.header, self.block.next_header)
-        in_file = {header.number: header for header in headers if header}
-        if all(number in in_file for number in range(first, last + 1)):
-            return [in_file[number] for number in range(first, last + 1)]
+        headers = [header for header in (self.block.header, self.block.next_header) if header]
+        if headers[0].number <= first and last <= headers[-1].number:
+            return [header for header in headers if first <= header.number <= last]
         if self.source is None:
             raise NotPublishedError(
                 f"The nearest block that the registry knows is {last:,}, and the proof has no "

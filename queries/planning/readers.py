@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar, cast
 
+from queries.chain.destination import Destination
 from queries.chain.reader import ChainHead, SourceChain
 from queries.chain.registry import RegistryFacts
-from queries.chain.sender import Destination
 from queries.config.limits import Limits
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain, Routes

@@ -10,9 +10,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
+from queries.chain.destination import Destination
 from queries.chain.errors import NoQuorumError
 from queries.chain.registry import RegistryBlock, group_facts
-from queries.chain.sender import Destination
 from queries.config.registries import RegistryKind
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Outcome, Snooze, queries_of_pass

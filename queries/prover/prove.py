@@ -10,6 +10,7 @@ from functools import partial
 
 from queries import transitions
 from queries.amounts import short_amount
+from queries.chain.destination import Destination
 from queries.chain.errors import (
     BeyondHorizonError,
     CallRevertedError,
@@ -17,7 +18,6 @@ from queries.chain.errors import (
     TransactionRefusedError,
 )
 from queries.chain.registry import FactGroups, RegistryFacts, group_facts
-from queries.chain.sender import Destination
 from queries.chain.signer import decode_transaction
 from queries.contracts.abi import selector
 from queries.database.leases import Outcome, Snooze

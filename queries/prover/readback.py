@@ -10,6 +10,7 @@ from django.db import transaction
 
 from accounts.shared.wording import format_count
 from queries import transitions
+from queries.chain.destination import Destination
 from queries.chain.errors import (
     PROOF_TOO_OLD,
     BlockUnknownError,
@@ -18,7 +19,6 @@ from queries.chain.errors import (
 )
 from queries.chain.reader import AccountSlots
 from queries.chain.registry import FactRead, RegistryFacts, group_facts
-from queries.chain.sender import Destination
 from queries.database.leases import Snooze, Wait
 from queries.facts import TIMESTAMP
 from queries.models import Share, UnsentProof

@@ -6,9 +6,9 @@
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
+from queries.chain.destination import Destination
 from queries.chain.errors import AnotherBlockAccumulatedError, StateRootEmptyError
 from queries.chain.registry import EMPTY_WORD, RegistryBlock, RegistryFacts
-from queries.chain.sender import Destination
 from queries.database.leases import Outcome, Snooze, Wait, recheck_pause
 from queries.models import SentTransaction
 from queries.prover.context import JobPass

@@ -4,6 +4,7 @@ Groups are limited by calldata and by rough gas estimates; the service simulates
 it sends it.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -72,14 +73,8 @@ def _even_cuts(items: int, groups: int) -> list[int]:
 
 def _last_fitting(start: int, last: int, fits: Fits) -> int:
     """The end of the longest group from `start` that fits; it has at least one item."""
-    fitting, too_far = start + 1, last + 1
-    while too_far - fitting > 1:
-        middle = (fitting + too_far) // 2
-        if fits(start, middle):
-            fitting = middle
-        else:
-            too_far = middle
-    return fitting
+    ends = range(start + 2, last + 1)
+    return start + 1 + bisect_left(ends, True, key=lambda end: not fits(start, end))  # noqa: FBT003
 
 
 def _optimise_cuts(cuts: list[int], cut_cost: CutCost, fits: Fits) -> list[int]:

@@ -6,8 +6,8 @@ from contextlib import suppress
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 
+from queries.chain.destination import Destination
 from queries.chain.errors import NoQuorumError
-from queries.chain.sender import Destination
 from queries.database.clock import shared_now
 from queries.database.leases import make_due
 from queries.models import BlockJob, JobTransaction, Query, SentTransaction

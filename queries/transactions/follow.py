@@ -4,8 +4,8 @@ import logging
 from collections.abc import Iterable
 from datetime import timedelta
 
+from queries.chain.destination import Destination
 from queries.chain.errors import NodesRefuseError, NoQuorumError
-from queries.chain.sender import Destination
 from queries.chain.signer import decode_transaction
 from queries.database.clock import shared_now
 from queries.models import BlockJob, SentTransaction

@@ -14,6 +14,7 @@ from hashlib import sha256
 from django.db import IntegrityError
 from django.db.models import Max, QuerySet
 
+from queries.chain.destination import Destination
 from queries.chain.errors import (
     CallRevertedError,
     ChainRefusalError,
@@ -24,7 +25,6 @@ from queries.chain.errors import (
     TransactionRefusedError,
     UnderpricedError,
 )
-from queries.chain.sender import Destination
 from queries.chain.signer import Signer, UnsignedTransaction
 from queries.config.limits import Limits
 from queries.database.clock import shared_now

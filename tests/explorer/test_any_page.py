@@ -211,7 +211,7 @@ def _quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def stored(node: LocalNode) -> Iterator[Mapping[str, str]]:
-    with running_service(node, beside=ROUTES) as service:
+    with running_service(node, other_routes=ROUTES) as service:
         chain, route = service.routes.chains[CHAIN_ID], (CHAIN_ID, CHAIN_ID)
         routes = Routes({CHAIN_ID: chain}, {route: service.registry})  # the others have no nodes
         proven = proven_batch(replace(service, routes=routes))

@@ -54,10 +54,10 @@ def _all_checks(routes: Routes) -> Iterator[CheckResult]:
         return
     yield CheckResult("database", ok=True, sentence="It is migrated.")
     for chain_id in dict.fromkeys(destination for _, destination in routes.registries):
-        yield from _budget(routes.chains[chain_id], signer)
+        yield from _budget_checks(routes.chains[chain_id], signer)
 
 
-def _budget(chain: Chain, signer: Signer | None) -> Iterator[CheckResult]:
+def _budget_checks(chain: Chain, signer: Signer | None) -> Iterator[CheckResult]:
     """Check today's budget, or give a hint that there is none."""
     subject, budget = f"budget on {chain.name}", chain.daily_budget
     if budget is not None and signer is not None:

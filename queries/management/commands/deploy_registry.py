@@ -16,9 +16,9 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from queries.amounts import gwei, short_amount
+from queries.chain.destination import Destination, TransactionFailedError, send_and_wait
 from queries.chain.errors import CallRevertedError, ChainError
 from queries.chain.registry_checks import SetupError, anchor_game, check_chain
-from queries.chain.sender import Destination, TransactionFailedError, send_and_wait
 from queries.chain.signer import Signer
 from queries.config.registries import (
     FACTORY,
@@ -38,8 +38,8 @@ from queries.management.base import (
     configured_routes,
     configured_signer,
 )
-from queries.management.deployment_cost import deployment_need
 from queries.management.setup_check import add_advice
+from queries.planning.pricing import GasNeed
 from queries.proving.registry_calls import HORIZON
 
 DELEGATION_PREFIX = bytes.fromhex("ef0100")  # an EOA with a contract's code (EIP-7702) can sign
@@ -93,10 +93,8 @@ class Command(OperatorCommand):
                 self.stdout.write("\n".join(["", "[[registries]]", *route_lines(registry)]))
             return
         if not routes.registries:
-            raise CommandError(
-                "ROUTES_FILE names no registry. Name a new one: --source ID --destination ID "
-                "--kind KIND."
-            )
+            required = " ".join(f"--{key} {key.upper()}" for key in REQUIRED_OPTIONS)
+            raise CommandError(f"ROUTES_FILE names no registry. Name a new one: {required}.")
         registries = routes.registries.values()
         failures = sum(
             not self._try_to_deploy(registry, routes, options) for registry in registries
@@ -157,9 +155,8 @@ class Command(OperatorCommand):
                 self.confirm("Deploy it?", "Nothing was sent.")
             return self._send(address, data, destination, signer, options["wait"])
         except CallRevertedError:
-            raise CommandError(
-                f"Deploying this contract on {chain.name} would revert; nothing was sent."
-            ) from None
+            sentence = f"Deploying this contract on {chain.name} would revert; nothing was sent."
+            raise CommandError(sentence) from None
 
     def _show_cost(self, data: bytes, destination: Destination, signer: Signer) -> None:
         need, fees = deployment_need(destination, signer.address, data), destination.fees()
@@ -202,6 +199,12 @@ def _check_deployable(registry: Registry, destination: Destination) -> None:
                 f"The signer {signer} is a contract on {destination.chain.name}: it has no "
                 "key, and could never sign. Name the address of a key."
             )
+
+
+def deployment_need(destination: Destination, sender: str, data: bytes) -> GasNeed:
+    """Estimate, with a node, what a deployment with this calldata of the factory needs."""
+    (fee,) = destination.data_fees([data])
+    return GasNeed(destination.estimate_gas(sender, FACTORY, data), fee)
 
 
 def add_transaction_arguments(parser: ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from queries.chain.sender import Destination
+from queries.chain.destination import Destination
 from queries.config.registries import SALT, create2_address, router_code
 from queries.management.base import configured_routes
 from queries.management.commands.deploy_registry import Command as DeployRegistry

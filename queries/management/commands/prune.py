@@ -63,12 +63,12 @@ class Command(OperatorCommand):
 
 def deletable_batches(cutoff: datetime) -> QuerySet[Batch]:
     """Batches that ended before `cutoff`, with nothing left to prove, deliver or pay."""
-    unpaid = Share.objects.filter(_is_unfinished("transaction__"), batch=OuterRef("pk"))
+    unpaid = Share.objects.filter(_unfinished_filter("transaction__"), batch=OuterRef("pk"))
     batches = Batch.objects.filter(~Exists(unpaid), ended__lt=cutoff)
     return batches.exclude(queries__ended=False).exclude(deliveries__due_at__isnull=False)
 
 
-def _is_unfinished(prefix: str = "") -> Q:
+def _unfinished_filter(prefix: str = "") -> Q:
     """Match transactions that are not confirmed or not final; abandoned ones have no block."""
     not_final = Q(**{f"{prefix}final": False, f"{prefix}mined_block__isnull": False})
     return Q(**{f"{prefix}confirmed": False}) | not_final
@@ -82,7 +82,7 @@ def _delete_unneeded(cutoff: datetime) -> Counter[str]:
     same_sender = {"chain": OuterRef("chain"), "sender": OuterRef("sender")}
     later = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
     old = SentTransaction.objects.filter(Exists(later), signed__lt=cutoff)
-    finished = old.exclude(_is_unfinished())
+    finished = old.exclude(_unfinished_filter())
     counts = delete_in_chunks(finished.exclude(job_links__job__queries__isnull=False))
     jobs = BlockJob.objects.filter(due_at=None).exclude(queries__isnull=False)
     return counts + delete_in_chunks(jobs.exclude(transactions__isnull=False))

@@ -10,9 +10,9 @@ from eth_utils.address import is_checksum_address, to_checksum_address
 
 from accounts.shared.wording import format_count
 from queries.amounts import short_amount
+from queries.chain.destination import Destination
 from queries.chain.errors import ChainError
 from queries.chain.reader import SourceChain
-from queries.chain.sender import Destination
 from queries.config.registries import proves_its_code
 from queries.config.routes import GWEI
 from queries.management.base import (

@@ -31,7 +31,7 @@ class Command(OperatorCommand):
         parser.add_argument("--threads", default="2", help="jobs at the same time (%(default)s)")
 
     def handle(self, **options: Any) -> None:
-        threads = _threads(options["threads"])
+        threads = _parse_threads(options["threads"])
         routes = configured_routes()
         if not routes.registries:
             raise CommandError(
@@ -65,7 +65,7 @@ class Command(OperatorCommand):
         self.stdout.write("The prover has stopped. Unfinished jobs stay in the queue.")
 
 
-def _threads(text: str) -> int:
+def _parse_threads(text: str) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MAX_THREADS:
         return int(text)
     raise CommandError(f"--threads is {text!r}; take a whole number from 1 to {MAX_THREADS}.")

@@ -80,17 +80,13 @@ def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
             )
         if hash_ not in trusted:
             raise CommandError(
-                f"Nothing is proven. No block of the proof has the hash 0x{hash_.hex()} that you "
-                "gave."
+                f"Nothing is proven. No block of the proof has the hash 0x{hash_.hex()}."
             )
-        chains = sorted(
-            {block.chain for block in bundle.blocks if block.trusted_header.hash == hash_}
-        )
-        if len(chains) > 1:
+        blocks = [block for block in bundle.blocks if block.trusted_header.hash == hash_]
+        if len(chains := sorted({block.chain for block in blocks})) > 1:
             raise CommandError(
-                f"Nothing is proven. In the proof, chains {' and '.join(map(str, chains))} "
-                f"each have the block 0x{hash_.hex()}, so the hash is ambiguous: name a node of "
-                "each with --node URL."
+                f"Nothing is proven. Chains {' and '.join(map(str, chains))} of the proof share "
+                f"the block hash 0x{hash_.hex()}: name a node of each with --node URL."
             )
 
 
@@ -102,8 +98,7 @@ def _source_nodes(bundle: Bundle, urls: Sequence[str]) -> SourceNodes:
     for host, source in nodes:
         if source.chain.id not in {block.chain for block in bundle.blocks}:
             raise CommandError(
-                f"The node at {host} is of chain {source.chain.id}, and the proof has no block "
-                "of that chain."
+                f"The node at {host} is of chain {source.chain.id}, which the proof does not have."
             )
     return nodes
 
@@ -120,9 +115,8 @@ def _trust_reason(block: BlockProof, hashes: Sequence[bytes], nodes: SourceNodes
         try:
             node_hash = source.header(header.number).hash
         except BlockUnknownError:
-            raise CommandError(
-                f"Nothing is proven. The node at {host} does not know {block_name}."
-            ) from None
+            sentence = f"Nothing is proven. The node at {host} does not know {block_name}."
+            raise CommandError(sentence) from None
         if node_hash != header.hash:
             raise CommandError(
                 f"Nothing is proven. The node at {host} says that {block_name} has the hash "
@@ -132,9 +126,8 @@ def _trust_reason(block: BlockProof, hashes: Sequence[bytes], nodes: SourceNodes
     if not origins:
         raise CommandError(
             f"Nothing is proven yet: the facts are true if {block_name} has the hash "
-            f"0x{header.hash.hex()}. Look up that block's hash at a place that you trust, such as "
-            "your own node or a block explorer, and give it with --hash 0x…; or name a node of "
-            "that chain with --node URL."
+            f"0x{header.hash.hex()}. Look it up where you trust it, and give it with --hash 0x…; "
+            "or name a node of that chain with --node URL."
         )
     return f"that {block_name} has the hash 0x{header.hash.hex()}, which {' and '.join(origins)}"
 

@@ -60,7 +60,7 @@ def existing_objects(node: LocalNode) -> Iterator[ExistingObjects]:
     routes = replace(ROUTES, chains={**ROUTES.chains, SEPOLIA: wrong_node})
     with (
         override_settings(WEBHOOKS_TO_PRIVATE=True),
-        running_service(node, beside=routes, limits=LIMITS) as service,
+        running_service(node, other_routes=routes, limits=LIMITS) as service,
     ):
         chain, route = service.routes.chains[CHAIN_ID], (CHAIN_ID, CHAIN_ID)
         local_routes = Routes({CHAIN_ID: chain}, {route: service.routes.registries[route]})

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode
+from queries.chain.destination import Destination
 from queries.chain.errors import CallRevertedError, ChainError, NoQuorumError
-from queries.chain.sender import Destination
 from queries.config.limits import Limits
 from tests.rigs.relay import NotHandledError, RequestLog, chain_with_nodes, refusal, relay
 

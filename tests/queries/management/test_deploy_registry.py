@@ -180,7 +180,7 @@ def test_a_chain_without_the_genuine_factory_is_reported(
 
 
 def test_stdout_can_be_appended_to_the_routes_file(setup: LocalSetup) -> None:
-    """Even if the file's last line has no newline."""
+    """This works even if the file's last line has no newline."""
     setup.file.write_text(setup.file.read_text().rstrip())
     progress, lines = setup.run_apart("deploy_registry", *NATIVE)
     assert "Deployed in block" in progress
@@ -214,7 +214,7 @@ def test_the_cost_is_shown_before_anything_is_sent(setup: LocalSetup) -> None:
 def test_a_deployment_may_take_more_gas_than_osakas_cap(
     settings: LazySettings, tmp_path: Path
 ) -> None:
-    """As after Amsterdam, where a byte of code costs 1,530 gas."""
+    """After Amsterdam, a byte of code costs 1,530 gas."""
 
     def change(method: str, _: list[Any], response: dict[str, Any]) -> dict[str, Any]:
         if method != "eth_estimateGas":

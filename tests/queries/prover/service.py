@@ -204,11 +204,11 @@ def ended_batch(service: Service, url: str) -> str:
 def running_service(
     node: LocalNode,
     *,
-    beside: Routes = NO_ROUTES,
+    other_routes: Routes = NO_ROUTES,
     limits: BatchLimits = wiring.LIMITS,
     **chain: Any,
 ) -> Iterator[Service]:
-    """Serve a native registry on `node`, `beside` other routes."""
+    """Serve a native registry on `node`, and these other routes."""
     signer = Key.from_key(SIGNER_KEY)
     node.rpc.ask("anvil_setBalance", signer.address, hex(1_000 * ETHER))
     address = to_checksum_address(
@@ -218,8 +218,8 @@ def running_service(
     here = Chain(CHAIN_ID, "Local", (NodeAddress(node.url),), **settings)
     registry = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID, address)
     routes = Routes(
-        {**beside.chains, CHAIN_ID: here},
-        {**beside.registries, (CHAIN_ID, CHAIN_ID): registry},
+        {**other_routes.chains, CHAIN_ID: here},
+        {**other_routes.registries, (CHAIN_ID, CHAIN_ID): registry},
         # Gather all due jobs, even if the machine is busy.
         limits=Limits(gather_seconds=60),
     )

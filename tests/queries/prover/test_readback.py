@@ -7,7 +7,7 @@ from eth_account import Account as Key
 
 from explorer.demo.local_node import LocalNode
 from queries.models import BlockJob, SentTransaction
-from tests.queries.prover.between import PassOn, calls_of, changing, proxy
+from tests.queries.prover.node_proxy import PassOn, calls_of, changing, proxy
 from tests.queries.prover.service import Service, running_service
 from tests.rigs.local_chain import HOLDER
 from tests.rigs.stub_node import StubNode

@@ -18,7 +18,7 @@ from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import ProverContext
 from queries.prover.watch import Watch
 from tests.explorer.monitoring.exposed import Samples, metric_samples
-from tests.queries.prover.between import PassOn, calls_of, proxy
+from tests.queries.prover.node_proxy import PassOn, calls_of, proxy
 from tests.queries.prover.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
 from tests.rigs.stub_node import StubNode, json_bytes
 
@@ -36,7 +36,7 @@ NO_NODE = "http://127.0.0.1:1/hunter2"
 
 
 def _watch(routes: Routes) -> Watch:
-    """Of a prover that has checked all chains before."""
+    """Poll as a prover that has checked all chains before."""
     for chain in routes.chains:
         long_ago = shared_now() - timedelta(days=1)
         old = {"polled_at": long_ago, "checked": long_ago}

@@ -22,7 +22,7 @@ from queries.statuses import StepName
 from queries.transactions.destination_reorgs import check_final
 from queries.transactions.shares import charge_batches
 from queries.transitions import Failure
-from tests.queries.prover.between import changing, proxy
+from tests.queries.prover.node_proxy import changing, proxy
 from tests.queries.prover.service import CHAIN_ID, HOLDER, SIGNER_KEY, Service, running_service
 from tests.queries.prover.two_chains import TwoChains, ask_balance
 

@@ -7,7 +7,7 @@ import pytest
 
 from explorer.demo.local_node import LocalNode
 from queries.models import SentTransaction
-from tests.queries.prover.between import changing, proxy
+from tests.queries.prover.node_proxy import changing, proxy
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]

@@ -23,7 +23,7 @@ SECRET = b"hunter2"  # in an address, a header and a body
 TRUSTED = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 
 
-def tell_webhook(address: str) -> int:
+def send_webhook(address: str) -> int:
     headers = {"Authorization": f"Bearer {SECRET.decode()}"}
     return post(f"{address}/hunter2", headers, b'{"a": "hunter2"}', to_private=True)
 
@@ -60,7 +60,7 @@ class Certificate:
 
 
 ANSWERED = {
-    "a webhook": (TlsClient(tell_webhook, NotDeliveredError, why="The request failed"), 200),
+    "a webhook": (TlsClient(send_webhook, NotDeliveredError, why="The request failed"), 200),
     "a node": (TlsClient(ask_node, NodeTransportError), 7),
 }
 BROKERS = {
