@@ -193,9 +193,7 @@ def _read_gas_estimate(data: bytes, answer: object) -> int:
     gas, zeros = _read_number(answer), data.count(0)
     others = len(data) - zeros
     if gas < BASE_GAS + ZERO_BYTE_GAS * zeros + BYTE_GAS * others:
-        raise AnswerMalformedError(
-            "the estimate is below the gas for the transaction's bytes alone"
-        )
+        raise AnswerMalformedError("the estimate is below the gas for the transaction's bytes")
     return max(gas, BASE_GAS + MIN_ZERO_BYTE_GAS * zeros + MIN_BYTE_GAS * others)
 
 

@@ -91,9 +91,8 @@ class SourceChain(NodePool):
 
     def header_by_hash(self, block_hash: bytes) -> Header:
         params = (f"0x{block_hash.hex()}", False)
-        return self.fetch(
-            "eth_getBlockByHash", params, partial(_checked_header, expected_hash=block_hash)
-        )
+        check = partial(_checked_header, expected_hash=block_hash)
+        return self.fetch("eth_getBlockByHash", params, check)
 
     def headers(self, first: int, last: int) -> list[Header]:
         """The headers of these numbers, each the parent of the next."""
@@ -214,9 +213,7 @@ def _checked_header(
         raise NodeError(BlockUnknownError)
     header = header_from_json(answer, expected_hash)
     if expected_number is not None and header.number != expected_number:
-        raise AnswerMalformedError(
-            f"block {expected_number} was requested, and block {header.number} answered"
-        )
+        raise AnswerMalformedError(f"block {expected_number} was requested, not {header.number}")
     return header
 
 

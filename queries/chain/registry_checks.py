@@ -145,9 +145,7 @@ def visible_own_hashes(destination: Destination) -> int:
     """How many blocks back contracts can read the chain's own hashes, tried with a recent block."""
     number = destination.head(known_final=0).number - 1
     if number < 0:
-        raise SetupError(
-            f"{destination.chain.name} has no blocks yet (a development node needs evm_mine)."
-        )
+        raise SetupError(f"{destination.chain.name} has no blocks yet (evm_mine makes one).")
     block_hash = destination.header(number).hash
     # PUSH32 number, BLOCKHASH, and return a zero byte and the hash: nodes take the output for a
     # contract's code, which must not begin with EF (EIP-3541).

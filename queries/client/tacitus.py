@@ -308,9 +308,7 @@ class Tacitus:
     def __init__(self, url: str, key: str = "", *, timeout: float = DEFAULT_TIMEOUT) -> None:
         """`timeout`: seconds for one complete response."""
         if not re.fullmatch(r"https?://[^\s/?#@\\]+(/[^\s?#]*)?", url):
-            raise UsageError(
-                "The server must be a URL like https://proofs.example.org, without a query."
-            )
+            raise UsageError("The server must be a URL such as https://proofs.example.org.")
         if not re.fullmatch(r"[!-~]*", key):
             raise UsageError("This is not an API key: it must consist of visible ASCII characters.")
         self.url = url.rstrip("/")
@@ -822,9 +820,7 @@ def _parse_address(text: str) -> bytes:
         for digit, nibble in zip(digits.lower(), address_hash, strict=False)
     )
     if digits not in {digits.lower(), digits.upper(), checksummed}:
-        raise UsageError(
-            f"{text} has a wrong checksum (EIP-55); if its digits are right, use 0x{checksummed}."
-        )
+        raise UsageError(f"{text} has a wrong checksum (EIP-55); its digits give 0x{checksummed}.")
     return address
 
 
@@ -897,9 +893,7 @@ def _resolve_expression(layout: Any, expression: str) -> Variable:
     entries = [entry for entry in layout["storage"] if name and entry["label"] == name[0]]
     if len(entries) != 1 or not name:
         labels = ", ".join(entry["label"] for entry in layout["storage"])
-        raise UsageError(
-            f"{expression!r} does not name exactly one variable. The layout has: {labels}."
-        )
+        raise UsageError(f"{expression!r} is not a unique name. The layout has: {labels}.")
     types, rest = layout["types"], expression[name.end() :]
     accesses = list(ACCESS.finditer(rest))
     if "".join(access[0] for access in accesses) != rest:
@@ -1067,9 +1061,7 @@ def _argument_parser() -> argparse.ArgumentParser:
     status = _add_command(commands, "status", _run_status, "print a batch's status and facts")
     routes = "list the server's routes, and whether registry addresses prove their code"
     _add_command(commands, "routes", _run_routes, routes)
-    proof = _add_command(
-        commands, "proof", _run_proof, "download a batch's proof, to verify without the server"
-    )
+    proof = _add_command(commands, "proof", _run_proof, "download a batch's proof file")
     proof.add_argument("--out", help="file to write (default: stdout)")
     for command in (submit, wait):
         command.add_argument("--timeout", type=float, default=600, help="seconds (600)")
@@ -1088,9 +1080,7 @@ def _add_command(
     parser.set_defaults(run=run)
     parser.add_argument("--json", action="store_true", help="print JSON, errors too")
     parser.add_argument("--server", help="its URL (default: TACITUS_URL)")
-    parser.add_argument(
-        "--key", help="your API key; TACITUS_KEY is safer, because process lists show options"
-    )
+    parser.add_argument("--key", help="API key; TACITUS_KEY is safer: process lists show options")
     return parser
 
 
@@ -1104,16 +1094,10 @@ def _add_slot_command(commands: Any) -> None:
         formatter_class=HELP_FORMATTER,
     )
     parser.set_defaults(run=_run_slot)
-    parser.add_argument(
-        "variable", help="a slot's number; with --layout, a name such as points[4].y"
-    )
-    parser.add_argument(
-        "--key", action="append", default=[], help="of a mapping; repeat it for a nested mapping"
-    )
+    parser.add_argument("variable", help="a slot's number; with --layout, a name like points[4].y")
+    parser.add_argument("--key", action="append", default=[], help="of a mapping; repeatable")
     parser.add_argument("--layout", help="solc's storage layout; - for stdin")
-    parser.add_argument(
-        "--contract", default="", help="a contract of the layout: Name, or file:Name"
-    )
+    parser.add_argument("--contract", default="", help="contract of the layout: Name, or file:Name")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -42,15 +42,11 @@ class Limits:
         3600,
         "A head this much older than another node's lags; so far ahead it is invalid.",
     )
-    head_max_age: float = _limit(
-        3600.0, 60, DAY, "A node whose newest block is older is reported by check_setup."
-    )
+    head_max_age: float = _limit(3600.0, 60, DAY, "check_setup reports nodes with older heads.")
     poll_interval: float = _limit(
         12.0, 0.1, 60, "Interval at which each node's head is requested if nothing else needs it."
     )
-    head_cache_seconds: float = _limit(
-        0.1, 0.01, 10, "Time for which heads and daily budgets are cached."
-    )
+    head_cache_seconds: float = _limit(0.1, 0.01, 10, "Time to cache heads and daily budgets.")
     check_interval: float = _limit(
         300.0, 1, DAY, "Interval of checks of the final block, ENS and the signer's balance."
     )
@@ -68,21 +64,15 @@ class Limits:
         16, 1, 1000, "A job that has waited t seconds is checked again after t / this number."
     )
     gather_seconds: float = _limit(1.5, 0, 60, "Time to gather jobs for one transaction.")
-    batch_max_age: float = _limit(
-        DAY, 1, 365 * DAY, "A batch that has been provable for this long is rejected."
-    )
+    batch_max_age: float = _limit(DAY, 1, 365 * DAY, "A batch provable for this long is rejected.")
     attestation_max_age: float = _limit(
         7 * DAY, 1, 365 * DAY, "A batch that waited this long for attestations is rejected."
     )
-    refusals: int = _limit(
-        3, 1, 100, "Consecutive refusals by registry or chain before a batch is rejected."
-    )
+    refusals: int = _limit(3, 1, 100, "Consecutive refusals before a batch is rejected.")
     failed_transactions: int = _limit(
         3, 1, 100, "Failed transactions of one job before its batches are rejected."
     )
-    resend_after: float = _limit(
-        15.0, 0.1, DAY, "Time after which an unmined transaction is broadcast again."
-    )
+    resend_after: float = _limit(15.0, 0.1, DAY, "Time until an unmined transaction is resent.")
     replace_after: float = _limit(
         60.0, 0.1, DAY, "Time after which an unmined transaction is replaced at a higher fee."
     )

@@ -48,9 +48,7 @@ _NETWORKS = (
         "sepolia", 11_155_111, "Sepolia", "https://sepolia.etherscan.io", 12, FINAL_L1,
         confirmations=2, ens_registry=ENS,
     ),
-    Network(
-        "hoodi", 560_048, "Hoodi", "https://hoodi.etherscan.io", 12, FINAL_L1, confirmations=2
-    ),
+    Network("hoodi", 560_048, "Hoodi", "https://hoodi.etherscan.io", 12, FINAL_L1, confirmations=2),
     Network(
         "optimism", 10, "OP Mainnet", "https://optimistic.etherscan.io", 2, FINAL_L2,
         max_gas_price_gwei="1", daily_budget="0.01", l1=1,

@@ -71,9 +71,8 @@ def node_chain(url: str) -> Chain:
             chain_id = read_quantity(rpc.ask("eth_chainId"), "eth_chainId")
     except (NodeError, ProofError, ValueError) as error:  # ValueError: not a URL
         why = error.why if isinstance(error, NodeError) else ""
-        raise NodesUnreachableError(
-            f"The node at {url_host(url)} does not report its chain id{why}."
-        ) from None
+        sentence = f"The node at {url_host(url)} does not report its chain id{why}."
+        raise NodesUnreachableError(sentence) from None
     return Chain(chain_id, f"chain {chain_id}", (NodeAddress(url),))
 
 

@@ -55,9 +55,8 @@ def identify_registry(destination: Destination, address: str, source: int) -> Re
             f"the facts are of chain {source}."
         )
     try:
-        registry = deployed_registry(
-            destination, Registry(kind, source, destination.chain.id, address)
-        )
+        unread = Registry(kind, source, destination.chain.id, address)
+        registry = deployed_registry(destination, unread)
     except SetupError as error:
         raise NotPublishedError(f"The registry at {address} cannot be used. {error}") from None
     if registry.source != source:

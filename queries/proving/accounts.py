@@ -202,9 +202,8 @@ def _check_slot(
     if stated_slot != slot:
         raise SlotMismatchError(f"{name} was requested, and slot {stated_slot:#x} answered")
     key = keccak256(number_word(slot))
-    path = check_proof(
-        storage_root, key, _read_proof(entry.get("proof"), f"proof of {name}"), checked
-    )
+    proof = _read_proof(entry.get("proof"), f"proof of {name}")
+    path = check_proof(storage_root, key, proof, checked)
     value = 0 if path.value is None else decode_slot_value(path.value)
     stated_value = read_quantity(entry.get("value"), f"value of {name}")
     if stated_value != value:

@@ -79,9 +79,7 @@ def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
     blocks = [_read_block(item, destination, f"blocks[{i}]") for i, item in enumerate(items)]
     _check_ascending([(block.chain, block.header.number) for block in blocks], "blocks")
     if f"{canonical_json(top)}\n".encode() != content:
-        raise BundleRefusedError(
-            "The file is not in the canonical form of proofs; `jq -cS` writes it."
-        )
+        raise BundleRefusedError("The file is not in canonical form; `jq -cS` writes it.")
     return Bundle(batch, destination, tuple(blocks))
 
 
@@ -238,17 +236,13 @@ def _parse_json(content: bytes, max_mib: int) -> object:
     try:
         return json.loads(content.decode("ascii"), object_pairs_hook=_reject_duplicate_keys)
     except UnicodeDecodeError as fault:
-        raise BundleRefusedError(
-            f"The file is not a proof: byte {fault.start} is not ASCII."
-        ) from None
+        raise BundleRefusedError(f"The file is not ASCII at byte {fault.start}.") from None
     except json.JSONDecodeError as fault:
         raise BundleRefusedError(
             f"The file is not JSON: {fault.msg[0].lower()}{fault.msg[1:]} at byte {fault.pos}."
         ) from None
     except (RecursionError, ValueError):
-        raise BundleRefusedError(
-            "The file is nested too deeply, or has a number that is too long."
-        ) from None
+        raise BundleRefusedError("The file is nested too deeply, or has a huge number.") from None
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:

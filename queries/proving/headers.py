@@ -182,9 +182,7 @@ def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
     Unknown fields of later forks are kept. Without an expected hash, the header may be made up.
     """
     if len(encoded) > MAX_HEADER_BYTES:
-        raise HeaderMalformedError(
-            f"a header has at most {MAX_HEADER_BYTES} bytes, not {len(encoded)}"
-        )
+        raise HeaderMalformedError(f"a header of {len(encoded)} bytes; at most {MAX_HEADER_BYTES}")
     try:
         items = split_list(encoded)
         payloads = tuple(read_string(item) for item in items[: len(FIELD_RULES)])

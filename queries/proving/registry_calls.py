@@ -147,9 +147,7 @@ def _encode_tail(step: HeaderStep) -> tuple[bytes, bytes]:
     beacon = HeaderField.PARENT_BEACON_BLOCK_ROOT - HeaderField.DIFFICULTY
     start, end = b"".join(items[:beacon]), b"".join(items[beacon + 1 :])
     if len(start) > MAX_BEACON_PLACE:
-        raise ArgumentMalformedError(
-            f"{len(start)} bytes before the beacon root; the maximum is 255"
-        )
+        raise ArgumentMalformedError(f"{len(start)} bytes before the beacon root; at most 255")
     return start + end, bytes((len(start),))
 
 

@@ -219,9 +219,7 @@ def check_proof(
 ) -> ProvenPath:
     """Follow the hashed key from the root to its value or its absence."""
     if len(root) != HASH_BYTES or len(key) != HASH_BYTES:
-        raise ArgumentMalformedError(
-            f"a root of {len(root)} and a key of {len(key)} bytes; both have 32"
-        )
+        raise ArgumentMalformedError(f"root and key have {len(root)} and {len(key)} bytes, not 32")
     if root == EMPTY_TRIE_ROOT:
         _refuse_surplus(proof, 1 if proof and proof[0] == EMPTY_STRING else 0)
         return ProvenPath(key, None, ())

@@ -210,9 +210,7 @@ class _Walk:
         path = self.paths[keys[0]]
         level_depth = self.source.number(1)
         if level_depth <= depth:
-            raise WitnessMalformedError(
-                f"a chain that begins at depth {depth} ends at {level_depth}"
-            )
+            raise WitnessMalformedError(f"a chain from depth {depth} ends at {level_depth}")
         node = self._descend(keys, level_depth)
         while level_depth > depth:
             kind = self.source.number(1)
@@ -223,9 +221,7 @@ class _Walk:
             elif kind == NodeKind.PASS:
                 nibbles = self.source.number(1)
                 if nibbles > level_depth - depth:
-                    raise WitnessMalformedError(
-                        f"an extension of {nibbles} nibbles above {level_depth}"
-                    )
+                    raise WitnessMalformedError(f"a path of {nibbles} nibbles above {level_depth}")
                 level_depth -= nibbles
                 node = Extension(path[level_depth : level_depth + nibbles], child).encode()
             else:

@@ -29,9 +29,7 @@ class Command(BaseCommand):
     help = "Compiles the contracts into queries/contracts/build."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--check", action="store_true", help="write nothing; fail if a file differs"
-        )
+        parser.add_argument("--check", action="store_true", help="only fail if a file differs")
 
     def handle(self, **options: Any) -> None:
         sources = read_sources()

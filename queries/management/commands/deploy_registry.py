@@ -186,9 +186,7 @@ class Command(OperatorCommand):
 def _check_deployable(registry: Registry, destination: Destination) -> None:
     """Check that a registry with these arguments would work on the chain."""
     if registry.kind is RegistryKind.ATTESTED and registry.valid_until <= time.time():
-        raise CommandError(
-            "--valid-until is in the past: the registry would accept no attestation."
-        )
+        raise CommandError("--valid-until is past: the registry would accept no attestation.")
     check_chain(destination, registry.kind)
     if registry.kind is RegistryKind.OUTPUT:
         anchor_game(registry, destination)

@@ -154,16 +154,14 @@ class Command(OperatorCommand):
         say("\nNext:")
         if settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file:
             say(f"  export ROUTES_FILE={file}")
-        destinations = " and ".join(
-            dict.fromkeys(destination.title for _, destination in answers.routes)
-        )
+        titles = dict.fromkeys(destination.title for _, destination in answers.routes)
         try:
             signer = configured_signer().address
         except SignerUnusableError:
             say("  set SIGNER_KEY_FILE to a file with a new key, which pays for transactions")
             signer = "its address"
         say("  manage.py cost              what deploying and proving will cost")
-        say(f"  send ETH on {destinations} to {signer}")
+        say(f"  send ETH on {' and '.join(titles)} to {signer}")
         say("  manage.py deploy_registry   shows the cost, and asks before it deploys")
         say("  manage.py check_setup       checks nodes, registries and the signer")
 
@@ -198,17 +196,13 @@ def _parse_node(text: str) -> str:
 def _parse_signers(text: str) -> tuple[str, ...]:
     signers = tuple(signer.strip() for signer in text.split(","))
     if not all(map(is_checksum_address, signers)) or len(set(signers)) < len(signers):
-        raise CommandError(
-            "--signers takes different checksummed addresses (EIP-55), separated by commas."
-        )
+        raise CommandError("--signers takes different checksummed addresses, separated by commas.")
     return signers
 
 
 def _parse_threshold(text: str, signer_count: int) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= signer_count):
-        raise CommandError(
-            f"--threshold says how many of the signers must agree: 1 to {signer_count}."
-        )
+        raise CommandError(f"--threshold is how many signers must agree: 1 to {signer_count}.")
     return int(text)
 
 
@@ -221,9 +215,7 @@ def _why_attested(source: Network, destination: Network) -> str:
 
 def _check_answers(answers: InitAnswers) -> None:
     if not answers.routes:
-        raise CommandError(
-            f"Name the routes, such as sepolia or ethereum:base. Known are {NETWORK_NAMES}."
-        )
+        raise CommandError(f"Name routes, like sepolia or ethereum:base. Known: {NETWORK_NAMES}.")
     for network in answers.networks:
         if network.name not in answers.nodes:
             raise CommandError(f"Name a node of {network.title}: --node {network.name}=URL.")

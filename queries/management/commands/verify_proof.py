@@ -43,9 +43,7 @@ class Command(BaseCommand):
             metavar="0x…",
             help="a block hash that you trust; once for each block",
         )
-        add_url_argument(
-            parser, "node", "a node to ask for block hashes", action="append", default=[]
-        )
+        add_url_argument(parser, "node", "to ask for block hashes", action="append", default=[])
 
     def handle(self, **options: Any) -> None:
         bundle = read_bundle(options["file"], options["max_mib"])
@@ -79,9 +77,7 @@ def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
                 f"{block.trusted_header.number:,}."
             )
         if hash_ not in trusted:
-            raise CommandError(
-                f"Nothing is proven. No block of the proof has the hash 0x{hash_.hex()}."
-            )
+            raise CommandError(f"Nothing is proven. The proof has no block 0x{hash_.hex()}.")
         blocks = [block for block in bundle.blocks if block.trusted_header.hash == hash_]
         if len(chains := sorted({block.chain for block in blocks})) > 1:
             raise CommandError(
@@ -97,9 +93,7 @@ def _source_nodes(bundle: Bundle, urls: Sequence[str]) -> SourceNodes:
     nodes = [(url_host(url), SourceChain(node_chain(url))) for url in urls]
     for host, source in nodes:
         if source.chain.id not in {block.chain for block in bundle.blocks}:
-            raise CommandError(
-                f"The node at {host} is of chain {source.chain.id}, which the proof does not have."
-            )
+            raise CommandError(f"The node at {host} is of another chain, {source.chain.id}.")
     return nodes
 
 
@@ -145,9 +139,7 @@ def _registry_assumption(block: BlockProof) -> str:
     if kind is RegistryKind.OPTIMISM:
         return f"{line}\n  that the L1 of chain {block.destination} is chain {block.chain}"
     if kind is RegistryKind.OUTPUT:
-        return (
-            f"{line},\n    and that it asks {registry.anchor_state_registry} which games are valid"
-        )
+        return f"{line},\n    and that it asks {registry.anchor_state_registry} about valid games"
     if kind is RegistryKind.ATTESTED:
         signers = f"{registry.threshold} of {', '.join(registry.signers)}"
         return f"{line},\n    and that these must sign: {signers}"

@@ -125,7 +125,7 @@ def test_a_wrong_hash_is_refused(file: Path, node: LocalNode) -> None:
     write_proof(file, block)
     unknown = f"0x{64 * '7'}"
     assert refusal(file, "--hash", unknown) == (
-        f"Nothing is proven. No block of the proof has the hash {unknown}."
+        f"Nothing is proven. The proof has no block {unknown}."
     )
     parent = f"0x{block.header.hash.hex()}"
     advice = "the last one at the requested time: give the hash of block 3."
@@ -156,7 +156,7 @@ def test_a_node_that_does_not_have_the_block_is_reported(file: Path, node: Local
         assert "says that block 2 of chain 31337 has the hash 0x" in sentence
         assert f"but the proof has 0x{block.header.hash.hex()}." in sentence
     with local_node("--chain-id", "5") as other:
-        assert "is of chain 5, which the proof does not have." in refusal(file, "--node", other.url)
+        assert "is of another chain, 5." in refusal(file, "--node", other.url)
     for url in ("http://127.0.0.1:1/secret", "nonsense", "http://[", "file:///etc/passwd"):
         sentence = refusal(file, "--node", url)
         assert "does not report its chain id" in sentence
