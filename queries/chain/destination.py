@@ -1,7 +1,4 @@
-"""A destination chain: read contracts, estimate gas, and send transactions.
-
-`send_and_wait` is for commands; provers use `queries.transactions.lane`.
-"""
+"""A destination chain: read contracts, estimate gas, and send transactions."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -187,8 +184,7 @@ def _read_data_fee(answer: object) -> int:
 def _read_gas_estimate(data: bytes, answer: object) -> int:
     """Refuse an estimate below the intrinsic gas, and raise it to the calldata floor.
 
-    A transaction with less gas is never mined, and blocks all later nonces. On a chain without the
-    floor, raising the limit costs nothing.
+    A transaction with less gas is never mined, and blocks all later nonces.
     """
     gas, zeros = _read_number(answer), data.count(0)
     others = len(data) - zeros
@@ -224,7 +220,7 @@ def _read_receipt(transaction_hash: str, answer: object) -> TransactionReceipt |
     )
 
 
-# For commands
+# For commands; provers use `queries.transactions.lane`.
 
 Report = Callable[[str], None]
 

@@ -41,10 +41,7 @@ Params = Sequence[object]
 
 
 class NodeTransportError(NodeError):
-    """The node did not answer with JSON-RPC, or not in time, or with too many bytes.
-
-    `is_down`: it cannot be reached or denies access; otherwise it may answer other requests.
-    """
+    """The node did not answer with JSON-RPC, or not in time, or with too many bytes."""
 
     def __init__(
         self,
@@ -52,7 +49,7 @@ class NodeTransportError(NodeError):
         kind: type[ChainError] = NodesUnreachableError,
         cause: str = "",  # for people
         *,
-        is_down: bool = False,
+        is_down: bool = False,  # it cannot be reached or denies access to all requests
     ) -> None:
         super().__init__(kind, f" ({cause})" if cause else "", sentence)
         self.is_down = is_down

@@ -63,10 +63,7 @@ class SourceChain(NodePool):
     """Checked reads of a chain, for one thread."""
 
     def head(self, known_final: int | None = None) -> ChainHead:
-        """The newest block and the newest final block, as a node reports them.
-
-        With `known_final`, the node is asked for its newest block only.
-        """
+        """The newest and the final block that a node reports; with `known_final` only the former."""
         finality, final = self.chain.finality, known_final or 0
         head: ChainHead
         if finality is None and known_final is None:
@@ -137,8 +134,7 @@ class SourceChain(NodePool):
     ) -> list[AccountProof]:
         """The accounts' states at this block, proven under its state root.
 
-        An account with many slots is requested in parts. `heartbeat` is called before each
-        request, because all of them may take long.
+        `heartbeat` is called before each request, because many slots take several.
         """
         # By hash, so that a node fails after a reorg instead of answering for another block.
         block = {"blockHash": f"0x{header.hash.hex()}"}

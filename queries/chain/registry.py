@@ -1,7 +1,4 @@
-"""Read facts, accumulated blocks and block hashes from a registry.
-
-`read_live_fact` is for visitors' live checks; provers use `RegistryFacts`.
-"""
+"""Read facts, accumulated blocks and block hashes from a registry."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -227,10 +224,7 @@ class RegistryFacts:
 
 
 def read_live_fact(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, bytes | None]:
-    """Return the newest block, and the fact's word there or None if it is not proven.
-
-    Raises `ChainError` if the nodes do not answer within `visitor_timeout`.
-    """
+    """Return the newest block and the fact's word there, within `visitor_timeout`."""
     with Destination.open_for_visitor(chain) as destination:
         block = destination.head().number
         (word,) = RegistryFacts(destination, registry).words([read], block)

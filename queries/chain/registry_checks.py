@@ -59,10 +59,7 @@ def deployed_registry(destination: Destination, registry: Registry) -> Registry:
 
 
 def check_chain(destination: Destination, kind: RegistryKind) -> int:
-    """How many of the chain's own hashes a native registry can read; 0 for other kinds.
-
-    Raises `SetupError` if a registry of this kind cannot work on the chain.
-    """
+    """Return how many own hashes a native registry can read; `SetupError` if none can work here."""
     chain = destination.chain.name
     if kind is RegistryKind.OPTIMISM and not destination.code(L1_BLOCK):
         raise SetupError(

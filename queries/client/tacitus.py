@@ -281,11 +281,7 @@ FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry
 
 
 def registry_address(code: bytes) -> str:
-    """The address at which the CREATE2 factory deploys a contract, on every chain.
-
-    `code` is the `bytecode` of the registry's build file, followed by its ABI-encoded constructor
-    arguments.
-    """
+    """The CREATE2 address of a contract with this bytecode and encoded constructor arguments."""
     factory_input = b"\xff" + bytes.fromhex(FACTORY[2:]) + SALT + keccak256(code)
     return f"0x{keccak256(factory_input)[12:].hex()}"
 
@@ -317,10 +313,7 @@ class Tacitus:
         self._poll_spacing = 0.0  # seconds between polls that keep within the key's limit
 
     def submit(self, batch: Mapping[str, object], *, idempotency_key: str = "") -> SubmittedBatch:
-        """Submit the batch. Retries use the same Idempotency-Key, so it is stored once.
-
-        Pass your own `idempotency_key` to submit it safely again after a crash.
-        """
+        """Submit the batch. All requests with the same `idempotency_key` store one batch."""
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
         body = self._request_json("POST", "/submit-batch-query", json=batch, headers=headers)
         warnings = tuple(_member(w, "sentence", str) for w in _member(body, "warnings", list))

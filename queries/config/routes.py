@@ -77,10 +77,7 @@ class Chain:
 
     @property
     def native_finality(self) -> int:
-        """Blocks on top of a provable block on a native route.
-
-        By default one: source and destination reorganise together.
-        """
+        """Blocks above a provable block on a native route, whose two ends reorganise together."""
         return 1 if self.finality is None else self.finality
 
     @property

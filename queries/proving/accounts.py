@@ -101,10 +101,7 @@ def encode_account(state: AccountState) -> bytes:
 
 
 def decode_slot_value(leaf_value: bytes) -> int:
-    """Read the value of a leaf of a storage trie.
-
-    No chain has a leaf of zero, but some development nodes keep one for a slot that was cleared.
-    """
+    """Read the value of a storage leaf. Some development nodes keep a zero for a cleared slot."""
     try:
         payload = read_string(leaf_value)
         value = read_integer(payload)

@@ -59,12 +59,9 @@ class StoredBlock:
 
 @dataclass(frozen=True, slots=True)
 class RecoveredProofs:
-    """Headers and nodes that were recovered from calls, and what the calls store.
+    """Headers and nodes that were recovered from calls, and what the calls store."""
 
-    `headers`, by number, are those that calls may have abbreviated.
-    """
-
-    headers: Mapping[int, Header] = field(default_factory=dict)
+    headers: Mapping[int, Header] = field(default_factory=dict)  # that calls may abbreviate
     nodes: RebuiltNodes = field(default_factory=dict)
     children: dict[bytes, Header] = field(default_factory=dict)  # by their parent's hash
     stored_blocks: list[StoredBlock] = field(default_factory=list)

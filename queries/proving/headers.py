@@ -177,10 +177,7 @@ class Header:
 
 
 def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
-    """Decode a header, and compare its hash if one is expected.
-
-    Unknown fields of later forks are kept. Without an expected hash, the header may be made up.
-    """
+    """Decode a header, with fields of later forks, and compare its hash if one is expected."""
     if len(encoded) > MAX_HEADER_BYTES:
         raise HeaderMalformedError(f"a header of {len(encoded)} bytes; at most {MAX_HEADER_BYTES}")
     try:
@@ -201,11 +198,7 @@ def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
 
 
 def header_from_json(block: object, expected_hash: bytes | None = None) -> Header:
-    """Build the header from an `eth_getBlockBy…` answer, and check its hash.
-
-    The hash must equal the block's own `hash`, and the expected hash if there is one. Other keys
-    are ignored.
-    """
+    """Build the header from an `eth_getBlockBy…` answer, and check its stated and expected hash."""
     fields = read_object(block, "a block")
     if fields.get("hash") is None:
         raise HeaderFieldMissingError("the block has no hash: it is pending, or not a block")

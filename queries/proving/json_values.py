@@ -57,10 +57,7 @@ def read_fixed_bytes(value: object, name: str, width: int) -> bytes:
 
 
 def read_quantity(value: object, name: str) -> int:
-    """Read an integer below 2^256 in 0x-hex.
-
-    Leading zeros are accepted although JSON-RPC forbids them, because some nodes send them.
-    """
+    """Read an integer below 2^256 in 0x-hex, with leading zeros, which some nodes send."""
     if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
         raise AnswerMalformedError(f"{name} must be a number in 0x-hex, not {describe(value)}")
     return int(value, 16)

@@ -34,8 +34,7 @@ def pack(
 ) -> list[Sequence[Item]]:
     """Split the items, in order, into as few groups as possible; `build` makes a group's call.
 
-    A call has at most `CALLDATA_BYTES`, and items with a total weight, which stands for gas, of at
-    most `limit`.
+    A call has at most `CALLDATA_BYTES`, and its items a total weight of at most `limit`.
     """
     if not items:
         return []

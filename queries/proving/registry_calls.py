@@ -50,8 +50,7 @@ class HeaderFlag(IntFlag):
 class HeaderStep:
     """A header of a chain, and what the registry should store of it.
 
-    `parent_known` and `beacon_known` leave out hashes that the destination knows itself. This
-    shortens the call, which fails if the destination no longer has them.
+    `parent_known` and `beacon_known` omit hashes that the destination may know itself.
     """
 
     header: Header

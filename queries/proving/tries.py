@@ -100,8 +100,7 @@ def node_reference(encoded: bytes) -> bytes:
 def decode_node(encoded: bytes) -> Node:
     """Decode a node in canonical form.
 
-    Embedded children are decoded too, even off the path, because a malformed child would let a
-    forger shift its neighbours.
+    Embedded children are decoded too: a malformed one would let a forger shift its neighbours.
     """
     # Fast path for full branches, which are most nodes of a large trie. Only the framing has to be
     # checked, because any 32 bytes are a hash.
@@ -196,10 +195,7 @@ MAX_PROOF_NODES = KEY_DIGITS + 1
 
 @dataclass(frozen=True, slots=True)
 class ProvenPath:
-    """A key's value, None if it is absent, and the nodes that prove it, root first.
-
-    Embedded nodes are included, even if the proof did not list them.
-    """
+    """A key's value or None, and the nodes that prove it, root first, with embedded ones."""
 
     key: bytes
     value: bytes | None
@@ -207,10 +203,9 @@ class ProvenPath:
 
 
 class CheckedNodes(dict[bytes, tuple[bytes, Node]]):
-    """A cache of checked nodes by hash, each with its encoding.
+    """Checked nodes by hash, each with its encoding: a cache for many proofs of the same root.
 
-    All proofs of a trie have its upper nodes. Callers that check many proofs of the same root pass
-    the same cache, so that known nodes are compared instead of hashed and decoded. It has no limit.
+    Known nodes are compared instead of hashed and decoded. The cache has no limit.
     """
 
 
@@ -247,10 +242,7 @@ def check_proof(
 
 
 def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]:
-    """Take a step along the path. Returns the child, its depth, and at the end the value.
-
-    At the end of the path there is no child; the value is the leaf's, or None if the key is absent.
-    """
+    """Take a step along the path: return the child and its depth, or at the end the value."""
     if isinstance(node, Branch):
         if depth == KEY_DIGITS:
             raise NodeMalformedError("a branch is below the last nibble of the key")

@@ -51,10 +51,7 @@ class LocalInstallation:
 
 class Command(OperatorCommand):
     help = (
-        "Signs the hash of a final source-chain block with ATTESTER_KEY and prints the result as "
-        "a line. --keep stores it for the provers here, --post sends it to another server; "
-        "--watch runs until stopped and signs each block that queries wait for; --take "
-        "reads others' lines."
+        "Signs hashes of final blocks with ATTESTER_KEY, and prints, stores or posts them as lines."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

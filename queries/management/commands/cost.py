@@ -31,10 +31,7 @@ ROW_NAMES = {1: "one balance alone", 10: "10 of a block, each", 100: "100 of a b
 
 
 class Command(OperatorCommand):
-    help = (
-        "Shows what deploying registries and proving facts costs on each route of ROUTES_FILE, and "
-        "how many requests nodes get. Nothing is sent."
-    )
+    help = "Shows what registries and facts cost on each route, and how many requests nodes get."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

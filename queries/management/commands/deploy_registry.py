@@ -48,10 +48,8 @@ REQUIRED_OPTIONS = ("source", "destination", "kind")
 
 class Command(OperatorCommand):
     help = (
-        "Deploys the missing registries of ROUTES_FILE with the signer's key. With --source, "
-        "--destination and --kind it deploys a new one and prints its lines for ROUTES_FILE. The "
-        "address follows from code and arguments; if it is deployed already, nothing is sent. "
-        "First stop provers that use the same key."
+        "Deploys the missing registries of ROUTES_FILE. With --source, --destination and --kind it "
+        "deploys a new one and prints its lines. First stop provers that use the same key."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -15,9 +15,8 @@ from queries.management.commands.deploy_registry import add_transaction_argument
 
 class Command(DeployRegistry):
     help = (
-        "Deploys the router over all registries that ROUTES_FILE has on a destination chain, with "
-        "the signer's key, and prints its address. The address follows from the registries; if it "
-        "is deployed already, nothing is sent. First stop provers that use the same key."
+        "Deploys the router over all registries that ROUTES_FILE has on a destination chain, and "
+        "prints its address. First stop provers that use the same key."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

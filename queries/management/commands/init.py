@@ -49,10 +49,7 @@ class InitAnswers:
 
 
 class Command(OperatorCommand):
-    help = (
-        "Writes a routes file for public networks, with all that Tacitus knows about them, and "
-        "prints the next steps. On a terminal it asks for missing arguments."
-    )
+    help = "Writes a routes file for public networks. On a terminal it asks for missing arguments."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

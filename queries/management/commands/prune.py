@@ -1,7 +1,4 @@
-"""`manage.py prune`: deletes batches that ended long ago, and the rows that only they needed.
-
-Rows that may still change stay, and so does everything that proves another batch.
-"""
+"""`manage.py prune`: deletes batches that ended long ago, and the rows that only they needed."""
 
 import re
 import time
@@ -29,10 +26,7 @@ NOUNS = {
 
 
 class Command(OperatorCommand):
-    help = (
-        "Deletes batches that ended long ago, with their queries, transactions and webhook "
-        "deliveries. Facts on chain stay."
-    )
+    help = "Deletes batches that ended long ago, with all that only they need. Facts on chain stay."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         age = "days since they ended, such as 90d"
@@ -75,10 +69,7 @@ def _unfinished_filter(prefix: str = "") -> Q:
 
 
 def _delete_unneeded(cutoff: datetime) -> Counter[str]:
-    """Delete transactions and block jobs without queries.
-
-    The last transaction of each sender stays, because the next nonce is counted from it.
-    """
+    """Delete transactions and jobs without queries. Each sender's last one stays, for its nonce."""
     same_sender = {"chain": OuterRef("chain"), "sender": OuterRef("sender")}
     later = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
     old = SentTransaction.objects.filter(Exists(later), signed__lt=cutoff)
@@ -89,10 +80,7 @@ def _delete_unneeded(cutoff: datetime) -> Counter[str]:
 
 
 def delete_in_chunks(rows: QuerySet[Any], size: int = CHUNK_ROWS) -> Counter[str]:
-    """Delete the rows, and count them by model.
-
-    SQLite has one writer, so a chunk has its own database transaction, with a pause after it.
-    """
+    """Delete the rows and count them by model, with pauses because SQLite has one writer."""
     counts, remaining = Counter[str](), rows.order_by("pk").values_list("pk", flat=True)
     while keys := list(remaining[:size]):  # read without SQLite's write lock
         started = time.monotonic()

@@ -39,9 +39,8 @@ DEFAULT_MAX_GAS_PRICE = 100  # gwei
 
 class Command(OperatorCommand):
     help = (
-        "Verifies a batch's proof and sends its facts to their registry, paid for by SIGNER_KEY or "
-        "SIGNER_KEYSTORE; facts that the registry has cost nothing. It needs neither a database "
-        "nor the service that made the proof."
+        "Verifies a batch's proof and sends the facts that the registry lacks, paid for by the "
+        "signer. It needs neither a database nor the service that made the proof."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
