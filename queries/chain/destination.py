@@ -251,8 +251,7 @@ def _check_funds(destination: Destination, signer: Signer, needed: int) -> None:
     if balance < needed:
         raise TransactionFailedError(
             f"The signer {signer.address} has {short_amount(balance, chain.currency)} on "
-            f"{chain.name}; the transaction may cost {short_amount(needed, chain.currency)}. Send "
-            "it more."
+            f"{chain.name}; the transaction may cost {short_amount(needed, chain.currency)}."
         )
 
 
@@ -263,8 +262,7 @@ def _wait_for_receipt(
     while (receipt := destination.receipt(transaction)) is None:
         if time.monotonic() > deadline:
             raise TransactionFailedError(
-                f"The transaction {transaction} is not mined yet. Check it before you try again: "
-                "the same command uses the same nonce."
+                f"The transaction {transaction} is not mined yet. The same command uses its nonce."
             )
         time.sleep(min(destination.chain.limits.initial_retry_delay, timeout))
     return receipt

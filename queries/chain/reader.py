@@ -63,7 +63,7 @@ class SourceChain(NodePool):
     """Checked reads of a chain, for one thread."""
 
     def head(self, known_final: int | None = None) -> ChainHead:
-        """The newest and the final block that a node reports; with `known_final` only the former."""
+        """The newest and the final block of a node; with `known_final` only the former."""
         finality, final = self.chain.finality, known_final or 0
         head: ChainHead
         if finality is None and known_final is None:
@@ -114,16 +114,11 @@ class SourceChain(NodePool):
             return headers[number].timestamp
 
         child = headers[bisect_right(range(head.number), seconds, key=timestamp)]
+        time = format_timestamp(child.timestamp)
         if child.number == 0:
-            raise TimeTooEarlyError(
-                f"The chain began at {child.timestamp}, which is the earliest time that works "
-                f"({format_timestamp(child.timestamp)})."
-            )
+            raise TimeTooEarlyError(f"The earliest time that works is {child.timestamp} ({time}).")
         if child.number - 1 not in headers:
-            raise BlockUnknownError(
-                f"The nodes no longer have the blocks of that time: block {child.number:,}, of "
-                f"{format_timestamp(child.timestamp)}, is the earliest one they have."
-            )
+            raise BlockUnknownError(f"The nodes' earliest block is {child.number:,}, of {time}.")
         return headers[child.number - 1], child
 
     def account_proofs(

@@ -68,8 +68,7 @@ def check_chain(destination: Destination, kind: RegistryKind) -> int:
     window = visible_own_hashes(destination) if kind is RegistryKind.NATIVE else 0
     if kind is RegistryKind.NATIVE and not window:
         raise SetupError(
-            f"Contracts on {chain} do not see its own block hashes, so a native registry knows "
-            "none. Take an attested registry."
+            f"Contracts on {chain} do not see its own block hashes. Take an attested registry."
         )
     return window
 
@@ -113,8 +112,7 @@ def anchor_game(registry: Registry, destination: Destination) -> str | None:
         (answer,) = destination.call_contract(contract, [call])
         if not isinstance(answer, bytes) or len(answer) != HASH_BYTES:
             raise SetupError(
-                f"{anchors} on {destination.chain.name} is not an AnchorStateRegistry whose games "
-                "a registry can ask (isGameClaimValid, l2ChainId)."
+                f"{anchors} on {destination.chain.name} has no games that a registry can ask."
             )
         return answer
 

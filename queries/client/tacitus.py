@@ -365,11 +365,8 @@ class Tacitus:
                 return status
             seconds_left = deadline - time.monotonic()
             if seconds_left <= 0:
-                raise WaitTimeoutError(
-                    f"The batch has not ended within {timeout:g} seconds; the server continues. "
-                    f"{status.waits_for}".strip(),
-                    batch_id=batch_id,
-                )
+                sentence = f"The batch has not ended within {timeout:g} seconds. {status.waits_for}"
+                raise WaitTimeoutError(sentence.strip(), batch_id=batch_id)
             time.sleep(min(max(interval * _jitter(), self._poll_spacing), seconds_left))
             interval = min(interval * POLL_BACKOFF, MAX_POLL_INTERVAL)
 

@@ -99,8 +99,7 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
         state = known.words, known.leaf, anchor.hops if isinstance(anchor, Preparation) else None
         if state == last_state:  # the node lags behind, or lies
             raise NotPublishedError(
-                f"Block {block.header.number:,} is still not proven, or the node at --node does "
-                "not see the transactions yet. Nothing more is sent; run this again later."
+                f"Block {block.header.number:,} is still not proven. Run this again later."
             )
         last_state = state
         for call in _next_calls(block, context, known, anchor):
@@ -182,10 +181,7 @@ def _why_not_provable(
             "Have enough of its signers attest that block, and run this again."
         )
     if registry.kind is RegistryKind.OUTPUT:
-        return (
-            f"The registry does not know the hash of block {number:,}. Have it recorded from a "
-            "valid dispute game (recordOutput), and run this again."
-        )
+        return f"The registry does not know block {number:,}. Have it recorded (recordOutput)."
     hint = "" if has_source else f" A newer one may be known: {_source_node_hint(registry.source)}"
     return f"{result.reason.sentence}{hint}"
 
@@ -203,8 +199,7 @@ class ProofFileChain:
             return [header for header in headers if first <= header.number <= last]
         if self.source is None:
             raise NotPublishedError(
-                f"The nearest block that the registry knows is {last:,}, and the proof has no "
-                f"headers up to it: {_source_node_hint(self.block.chain)}"
+                f"No headers lead up to block {last:,}: {_source_node_hint(self.block.chain)}"
             )
         return self.source.headers(first, last)
 

@@ -207,8 +207,7 @@ def _check_proof_window(chain: Chain, head: ChainHead, windows: list[ProofWindow
     """Measure the node's proof window, and add it to `windows`."""
     if chain.finality is None and head.number and not head.final_number:
         raise SetupError(
-            "The node reports no finalized block. Wait if the chain is new; otherwise set "
-            "`finality` to a number of blocks."
+            "The node reports no finalized block: wait, or set `finality` to a number of blocks."
         )
     required = min(head.number - head.final_number, first_block_distance(head))
     with closing(SourceChain(chain)) as source:
@@ -269,16 +268,14 @@ def _check_registry(registry: Registry, source_chain: Chain, destination_chain: 
             return f"its address proves its code; {hash_source}; {horizon}"
         if not has_built_code(registry.kind, code):
             raise SetupError(
-                f"The contract at {registry.address} is not this version's {registry.kind} "
-                f"registry. {DEPLOY}"
+                f"{registry.address} is not this version's {registry.kind} registry. {DEPLOY}"
             )
         deployed = deployed_registry(destination, registry)
         if constructor_arguments(deployed) != constructor_arguments(registry):
             _, source_line, _, _, *others = route_lines(deployed)
             raise SetupError(
-                f"It was made with other arguments ({', '.join([source_line, *others])}). The "
-                f"registry of your arguments is at {registry_address(registry)}: leave `address` "
-                "out, or deploy it."
+                f"It was made with other arguments ({', '.join([source_line, *others])}). Leave "
+                f"`address` out, or deploy {registry_address(registry)}."
             )
         raise SetupError(UNVERIFIABLE)
 

@@ -50,10 +50,7 @@ class Command(BaseCommand):
             size = len(output["deployedBytecode"]) // 2
             self.stdout.write(f"{name:18} {size:6,} bytes")
         if options["check"] and differing:
-            raise CommandError(
-                f"The build output of {', '.join(differing)} does not match the sources. "
-                "Run: make contracts"
-            )
+            raise CommandError(f"Outdated: {', '.join(differing)}. Run: make contracts")
 
 
 def _addresses(built: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

@@ -119,8 +119,7 @@ class Command(OperatorCommand):
         source, chain = routes.chains[registry.source], routes.chains[registry.destination]
         if not proves_its_code(registry):
             raise SetupError(
-                f"its address in this version is {registry_address(registry)}, but ROUTES_FILE "
-                f"names {registry.address}."
+                f"ROUTES_FILE has {registry.address}; this version, {registry_address(registry)}."
             )
         with closing(Destination(chain)) as destination:
             _check_deployable(registry, destination)
@@ -142,8 +141,7 @@ class Command(OperatorCommand):
             return f"The {title} is on {chain.name} already, and nothing was sent."
         if not destination.code(FACTORY):
             raise CommandError(
-                f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy it first, with its "
-                "published transaction (Arachnid's deterministic-deployment-proxy)."
+                f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy Arachnid's first."
             )
         signer = configured_signer()
         self.report(f"Deploying a {title} on {chain.name}, paid for by {signer.address} …")
@@ -174,8 +172,7 @@ class Command(OperatorCommand):
         receipt = send_and_wait(destination, signer, FACTORY, data, timeout, self.report)
         if not destination.code(address):
             raise CommandError(
-                f"The transaction was mined, but {chain.name} has no contract at "
-                f"{address}: its contract at {FACTORY} is not the CREATE2 factory."
+                f"It was mined, but the contract at {FACTORY} is not the CREATE2 factory."
             )
         cost = short_amount(receipt.cost, chain.currency)
         return f"Deployed in block {receipt.block:,}, for {receipt.gas_used:,} gas, {cost}."
@@ -192,8 +189,7 @@ def _check_deployable(registry: Registry, destination: Destination) -> None:
         code = destination.code(signer)
         if code and not code.startswith(DELEGATION_PREFIX):
             raise CommandError(
-                f"The signer {signer} is a contract on {destination.chain.name}: it has no "
-                "key, and could never sign. Name the address of a key."
+                f"The signer {signer} is a contract on {destination.chain.name}, and cannot sign."
             )
 
 

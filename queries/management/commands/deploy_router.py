@@ -35,10 +35,8 @@ class Command(DeployRegistry):
         with closing(Destination(routes.chains[chain_id])) as destination:
             for registry in registries:
                 if not destination.code(registry.address):
-                    raise CommandError(
-                        f"There is no contract at {registry.address}, the registry of chain "
-                        f"{registry.source}. Deploy it first: manage.py deploy_registry."
-                    )
+                    name = f"The registry of chain {registry.source}"
+                    raise CommandError(f"{name} is not deployed. Run manage.py deploy_registry.")
             sentence = self.deploy("router", address, SALT + code, destination, options)
         self.report(sentence)
         self.stdout.write(address)

@@ -144,10 +144,7 @@ class Command(OperatorCommand):
             say(f"  A block can be proven {delay} after it was made.")
         single = [net.title for net in answers.networks if len(answers.nodes[net.name]) == 1]
         if single:
-            say(
-                f"\nOne node only: {', '.join(single)}. Add a second and a third to `nodes`: data "
-                "that no hash proves needs two nodes that agree."
-            )
+            say(f"\nOne node only: {', '.join(single)}. Data without a hash needs two that agree.")
         say("\nNext:")
         if settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file:
             say(f"  export ROUTES_FILE={file}")
@@ -273,7 +270,5 @@ def _unreachable_nodes(routes: Routes) -> Iterator[str]:
                 yield f"Node {node.number} of {chain.name} does not answer, so it is not checked."
                 continue
             if chain_id != chain.id:
-                raise CommandError(
-                    f"Node {node.number} of {chain.name} is a node of chain {chain_id}, not "
-                    f"{chain.id}. Nothing was written."
-                )
+                subject = f"Node {node.number} of {chain.name}"
+                raise CommandError(f"{subject} is of chain {chain_id}. Nothing was written.")

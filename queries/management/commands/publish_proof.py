@@ -82,8 +82,7 @@ class Command(OperatorCommand):
             chain = node_chain(options["node"])
             if chain.id != bundle.destination:
                 raise CommandError(
-                    f"The node at {url_host(options['node'])} is of chain {chain.id}, and the "
-                    f"facts are for chain {bundle.destination}."
+                    f"The node at {url_host(options['node'])} is not of chain {bundle.destination}."
                 )
             chain = replace(chain, max_gas_price=options["max_gas_price_gwei"] * GWEI)
             others = map(node_chain, options["source_node"])
@@ -110,9 +109,8 @@ class Command(OperatorCommand):
         if not proves_its_code(registry):
             if not options["unverifiable"]:
                 raise NotPublishedError(
-                    f"The registry at {address} is unverifiable: its code is genuine, but its "
-                    "address does not prove that its constructor stored no facts. Use "
-                    "--unverifiable to publish there anyway."
+                    f"The registry at {address} is unverifiable: its address does not prove its "
+                    "code. Use --unverifiable to publish there anyway."
                 )
             self.report("It is unverifiable: do not trust the facts that it already holds.")
         check_l1(registry, context)

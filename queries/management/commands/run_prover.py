@@ -35,15 +35,14 @@ class Command(OperatorCommand):
         routes = configured_routes()
         if not routes.registries:
             raise CommandError(
-                "There is no registry to prove to. manage.py init writes a routes file; set "
-                "ROUTES_FILE to it, and run manage.py deploy_registry."
+                "ROUTES_FILE names no registry. Run manage.py init and manage.py deploy_registry."
             )
+        # A webhook or a request to a node must end before another prover takes the job.
         lease, timeout = settings.PROVER_LEASE_SECONDS, routes.limits.request_timeout
-        if lease <= max(MAX_DELIVERY_SECONDS, timeout):  # two provers would do the same work
+        min_lease = max(timeout, MAX_DELIVERY_SECONDS)
+        if lease <= min_lease:
             raise CommandError(
-                f"PROVER_LEASE_SECONDS is {lease}; set it to more than a webhook's "
-                f"{MAX_DELIVERY_SECONDS:g} seconds and the {timeout:g} of a node's "
-                "answer (request_timeout)."
+                f"PROVER_LEASE_SECONDS is {lease}; set it to more than {min_lease:g}."
             )
         signer = configured_signer()
         sys.setswitchinterval(SWITCH_SECONDS)

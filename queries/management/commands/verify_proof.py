@@ -71,9 +71,8 @@ def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
         if hash_ in parents and hash_ not in trusted:
             block = parents[hash_]
             raise CommandError(
-                f"0x{hash_.hex()} is block {block.header.number:,}. The next block shows that it "
-                "was the last one at the requested time: give the hash of block "
-                f"{block.trusted_header.number:,}."
+                f"0x{hash_.hex()} is block {block.header.number:,}. Give the hash of block "
+                f"{block.trusted_header.number:,}, which shows that it was the last at that time."
             )
         if hash_ not in trusted:
             raise CommandError(f"Nothing is proven. The proof has no block 0x{hash_.hex()}.")
