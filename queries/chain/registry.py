@@ -61,10 +61,9 @@ class FactGroups:
     def words(self, header: Header, proofs: Iterable[AccountProof]) -> dict[FactRead, bytes]:
         """The facts' words according to the header and these proofs."""
         block = header.number
-        words = {
-            FactRead(FactKind.HEADER_FIELD, field, block): header.word(field)
-            for field in self.header_fields
-        }
+        words = {}
+        for field in self.header_fields:
+            words[FactRead(FactKind.HEADER_FIELD, field, block)] = header.word(field)
         for seconds in self.timestamps:
             words[FactRead(FactKind.BLOCK_AT_TIME, seconds)] = block.to_bytes(32)
         for proof in proofs:

@@ -121,15 +121,13 @@ def anchor_game(registry: Registry, destination: Destination) -> str | None:
         return None
     game = to_checksum_address(address)
     if not any(ask(anchors, call_data("isGameClaimValid(address)", address))):
-        states = [
-            state
+        reasons = [
+            f": it is {state}"
             for name, state in INVALID_STATES.items()
             if any(ask(anchors, call_data(f"{name}(address)", address)))
         ]
-        raise SetupError(
-            f"The last game of {anchors}, {game}, does not count any more"
-            f"{''.join(f': it is {state}' for state in states)}. Blocks wait for a newer one."
-        )
+        subject = f"The last game of {anchors}, {game}, does not count any more"
+        raise SetupError(f"{subject}{''.join(reasons)}. Blocks wait for a newer one.")
     chain = int.from_bytes(ask(game, call_data("l2ChainId()")))
     if chain != registry.source:
         raise SetupError(f"The games of {anchors} are about chain {chain}, not {registry.source}.")

@@ -90,14 +90,9 @@ def decode_account(leaf_value: bytes) -> AccountState:
 
 def encode_account(state: AccountState) -> bytes:
     """Write the value of a leaf of the state trie."""
-    return encode_list(
-        (
-            encode_integer(state.nonce),
-            encode_integer(state.balance),
-            encode_string(state.storage_root),
-            encode_string(state.code_hash),
-        )
-    )
+    numbers = encode_integer(state.nonce), encode_integer(state.balance)
+    hashes = encode_string(state.storage_root), encode_string(state.code_hash)
+    return encode_list(numbers + hashes)
 
 
 def decode_slot_value(leaf_value: bytes) -> int:

@@ -290,11 +290,11 @@ def _check_equal(stated: object, expected: object, place: str) -> None:
         _read_members(stated, place, tuple(expected))
         for name, value in expected.items():
             _check_equal(stated[name], value, f"{place}.{name}")
-    elif isinstance(stated, list) and isinstance(expected, list) and len(stated) == len(expected):
+    elif isinstance(stated, list) and isinstance(expected, list):
+        if len(stated) != len(expected):
+            _refuse(place, f"has {len(stated)} entries; the proofs give {len(expected)}")
         for index, (value, expected_value) in enumerate(zip(stated, expected, strict=True)):
             _check_equal(value, expected_value, f"{place}[{index}]")
-    elif isinstance(stated, list) and isinstance(expected, list):
-        _refuse(place, f"has {len(stated)} entries; the proofs give {len(expected)}")
     elif type(stated) is not type(expected) or stated != expected:
         _refuse(place, f"is {describe(stated)}; the proofs give {describe(expected)}")
 

@@ -87,7 +87,7 @@ def read_call(data: bytes, recovered: RecoveredProofs) -> None:
 
 
 def _read_witness(source: WitnessBytes, recovered: RecoveredProofs) -> WitnessReading:
-    reading = read_witness(source.content, source.position, rebuilt=recovered.nodes)
+    reading = read_witness(source.content, source.position, nodes=recovered.nodes)
     source.position = reading.end
     return reading
 

@@ -63,18 +63,19 @@ def read_witness(
     *,
     hashed_names: bool = False,
     hashed_slots: bool = False,
-    rebuilt: RebuiltNodes | None = None,
+    nodes: RebuiltNodes | None = None,
 ) -> WitnessReading:
-    """Read the witness at `position`, which may have hashed names; add its nodes to `rebuilt`."""
-    rebuilt = {} if rebuilt is None else rebuilt
+    """Read the witness at `position`, which may have hashed names; add its nodes to `nodes`."""
+    nodes = {} if nodes is None else nodes
     source = WitnessBytes(content, position)
     requested = [_read_request(source, hashed_names=hashed_names) for _ in range(source.number(2))]
-    _check_ascending([account.path for account in requested])
+    paths = [account.path for account in requested]
+    _check_ascending(paths)
     accounts: dict[str, WitnessedAccount] = {}
 
     def read_leaf(index: int) -> bytes:
         account = requested[index]
-        state, slots = _read_account(source, account.slots, rebuilt, hashed_slots=hashed_slots)
+        state, slots = _read_account(source, account.slots, nodes, hashed_slots=hashed_slots)
         accounts[account.path] = WitnessedAccount(
             account.name, account.mask, exists=True, state=state, slots=slots
         )
@@ -87,11 +88,8 @@ def read_witness(
             account.name, account.mask, exists=False, state=ABSENT_ACCOUNT, slots=zeros
         )
 
-    walk = _Walk(source, [account.path for account in requested], read_leaf, mark_absent, rebuilt)
-    root = walk.root()
-    return WitnessReading(
-        root, tuple(accounts[account.path] for account in requested), source.position
-    )
+    root = _Walk(source, paths, read_leaf, mark_absent, nodes).root()
+    return WitnessReading(root, tuple(accounts[path] for path in paths), source.position)
 
 
 def _read_request(source: WitnessBytes, *, hashed_names: bool) -> _RequestedAccount:
@@ -102,7 +100,7 @@ def _read_request(source: WitnessBytes, *, hashed_names: bool) -> _RequestedAcco
 
 
 def _read_account(
-    source: WitnessBytes, slots: tuple[int, ...], rebuilt: RebuiltNodes, *, hashed_slots: bool
+    source: WitnessBytes, slots: tuple[int, ...], nodes: RebuiltNodes, *, hashed_slots: bool
 ) -> tuple[AccountState, dict[int, int]]:
     flags = source.number(1)
     nonce_length = source.number(1)
@@ -111,7 +109,7 @@ def _read_account(
     values: dict[int, int] = {}
     storage_root = EMPTY_TRIE_ROOT
     if slots:
-        storage_root, values = _read_storage(source, slots, rebuilt, hashed_slots=hashed_slots)
+        storage_root, values = _read_storage(source, slots, nodes, hashed_slots=hashed_slots)
     elif flags & HAS_STORAGE:
         storage_root = source.take(HASH_BYTES)
     code_hash = source.take(HASH_BYTES) if flags & HAS_CODE else EMPTY_CODE_HASH
@@ -119,7 +117,7 @@ def _read_account(
 
 
 def _read_storage(
-    source: WitnessBytes, slots: tuple[int, ...], rebuilt: RebuiltNodes, *, hashed_slots: bool
+    source: WitnessBytes, slots: tuple[int, ...], nodes: RebuiltNodes, *, hashed_slots: bool
 ) -> tuple[bytes, dict[int, int]]:
     words = [number_word(slot) for slot in slots]
     paths = [(word if hashed_slots else keccak256(word)).hex() for word in words]
@@ -133,7 +131,7 @@ def _read_storage(
     def mark_absent(index: int) -> None:
         values[slots[index]] = 0
 
-    root = _Walk(source, paths, read_leaf, mark_absent, rebuilt).root()
+    root = _Walk(source, paths, read_leaf, mark_absent, nodes).root()
     return root, {slot: values[slot] for slot in slots}
 
 
@@ -157,12 +155,12 @@ class _Walk:
     paths: Sequence[str]
     read_leaf: Callable[[int], bytes]
     mark_absent: Callable[[int], None]
-    rebuilt: RebuiltNodes
+    nodes: RebuiltNodes
 
     def root(self) -> bytes:
         node = self._node(range(len(self.paths)), 0)
         root = keccak256(node)
-        self.rebuilt[root] = node
+        self.nodes[root] = node
         return root
 
     def _child(self, node: bytes) -> bytes:
@@ -171,7 +169,7 @@ class _Walk:
             return NO_CHILD
         reference = node_reference(node)
         if len(reference) == HASH_BYTES:
-            self.rebuilt[reference] = node
+            self.nodes[reference] = node
         return reference
 
     def _descend(self, keys: range, depth: int) -> bytes:

@@ -94,11 +94,9 @@ class Command(OperatorCommand):
             required = " ".join(f"--{key} {key.upper()}" for key in REQUIRED_OPTIONS)
             raise CommandError(f"ROUTES_FILE names no registry. Name a new one: {required}.")
         registries = routes.registries.values()
-        failures = sum(
-            not self._try_to_deploy(registry, routes, options) for registry in registries
-        )
-        if failures:
-            raise CommandError(f"Not deployed: {failures} of {len(registries)}.")
+        deployed = [self._try_to_deploy(registry, routes, options) for registry in registries]
+        if not all(deployed):
+            raise CommandError(f"Not deployed: {deployed.count(False)} of {len(deployed)}.")
 
     def _try_to_deploy(
         self, registry: Registry, routes: Routes, options: Mapping[str, Any]

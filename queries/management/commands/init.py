@@ -134,30 +134,32 @@ class Command(OperatorCommand):
                 self.report(str(error))
 
     def _print_next_steps(self, file: Path, answers: InitAnswers) -> None:
-        say = self.stdout.write
-        say(f"Wrote {file}. Nodes' URLs may contain keys, so only you can read a new file.\n")
+        write = self.stdout.write
+        write(f"Wrote {file}. Nodes' URLs may contain keys, so only you can read a new file.\n")
         for (source, destination), registry in answers.registries():
-            say(
+            write(
                 f"{source.title} → {destination.title}: {registry.kind} registry {registry.address}"
             )
             delay = provable_after(source, registry.kind)
-            say(f"  A block can be proven {delay} after it was made.")
+            write(f"  A block can be proven {delay} after it was made.")
         single = [net.title for net in answers.networks if len(answers.nodes[net.name]) == 1]
         if single:
-            say(f"\nOne node only: {', '.join(single)}. Data without a hash needs two that agree.")
-        say("\nNext:")
+            write(
+                f"\nOne node only: {', '.join(single)}. Data without a hash needs two that agree."
+            )
+        write("\nNext:")
         if settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file:
-            say(f"  export ROUTES_FILE={file}")
+            write(f"  export ROUTES_FILE={file}")
         titles = dict.fromkeys(destination.title for _, destination in answers.routes)
         try:
             signer = configured_signer().address
         except SignerUnusableError:
-            say("  set SIGNER_KEY_FILE to a file with a new key, which pays for transactions")
+            write("  set SIGNER_KEY_FILE to a file with a new key, which pays for transactions")
             signer = "its address"
-        say("  manage.py cost              what deploying and proving will cost")
-        say(f"  send ETH on {' and '.join(titles)} to {signer}")
-        say("  manage.py deploy_registry   shows the cost, and asks before it deploys")
-        say("  manage.py check_setup       checks nodes, registries and the signer")
+        write("  manage.py cost              what deploying and proving will cost")
+        write(f"  send ETH on {' and '.join(titles)} to {signer}")
+        write("  manage.py deploy_registry   shows the cost, and asks before it deploys")
+        write("  manage.py check_setup       checks nodes, registries and the signer")
 
 
 # Parsing

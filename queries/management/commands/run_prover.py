@@ -37,12 +37,12 @@ class Command(OperatorCommand):
             raise CommandError(
                 "ROUTES_FILE names no registry. Run manage.py init and manage.py deploy_registry."
             )
-        # A webhook or a request to a node must end before another prover takes the job.
-        lease, timeout = settings.PROVER_LEASE_SECONDS, routes.limits.request_timeout
-        min_lease = max(timeout, MAX_DELIVERY_SECONDS)
-        if lease <= min_lease:
+        # Else another prover would take a job whose webhook or request to a node has not ended.
+        min_lease = max(routes.limits.request_timeout, MAX_DELIVERY_SECONDS)
+        if min_lease >= settings.PROVER_LEASE_SECONDS:
             raise CommandError(
-                f"PROVER_LEASE_SECONDS is {lease}; set it to more than {min_lease:g}."
+                f"PROVER_LEASE_SECONDS is {settings.PROVER_LEASE_SECONDS}; a webhook or a node may "
+                f"take {min_lease:g} seconds (request_timeout)."
             )
         signer = configured_signer()
         sys.setswitchinterval(SWITCH_SECONDS)
