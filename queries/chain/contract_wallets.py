@@ -1,7 +1,6 @@
 """Check a contract wallet's signature, by a quorum of nodes at their newest blocks.
 
-EIP-1271 asks the wallet; EIP-6492 deploys it first if it does not exist yet. SignatureCheck.sol
-does both in one `eth_call`.
+In one `eth_call`, SignatureCheck.sol deploys it if needed (EIP-6492) and asks it (EIP-1271).
 """
 
 from collections.abc import Callable

@@ -938,10 +938,7 @@ def _mapping_key_of_type(types: Any, kind: str, text: str) -> bytes:
 
 
 def _mapping_key_of_user_type(label: str, size: int, text: str) -> bytes:
-    """Encode a key of a type such as `type Id is bytes20`.
-
-    A layout gives only its size, but bytes are left-aligned in a word and numbers right-aligned.
-    """
+    """Encode a key of a type such as `type Id is bytes20`, whose layout gives only the size."""
     if re.fullmatch("-?[0-9]+", text):
         return mapping_key(f"{'int' if text[0] == '-' else 'uint'}{8 * size}", text)
     kind, colon, _ = text.partition(":")

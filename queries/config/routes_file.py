@@ -1,7 +1,6 @@
-"""Read the operator's TOML file strictly.
+"""Read the operator's TOML file strictly; each error is a sentence that names the place.
 
-Each error is a sentence that names the place. No sentence repeats a node's address, which may hold
-a key, or the name of a secret file, which may be the secret itself by mistake.
+No sentence repeats a node's address or the name of a secret file, which may be a secret by mistake.
 """
 
 import re

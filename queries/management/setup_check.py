@@ -122,10 +122,7 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
 def _check_nodes(
     chain: Chain, windows: list["ProofWindow"] | None
 ) -> Generator[CheckResult, None, tuple[NodeAddress, ...]]:
-    """Check each node alone, and add the proof windows of a source's nodes to `windows`.
-
-    Returns the nodes that respond; only these are checked further.
-    """
+    """Check each node alone, and add proof windows to `windows`. Returns the nodes that respond."""
     heads: dict[NodeAddress, ChainHead] = {}
     for node in chain.nodes:
         try:

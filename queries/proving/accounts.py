@@ -1,8 +1,7 @@
 """Accounts and slots: the values of their leaves (yellow paper, 4.1), and the proofs of both.
 
 An `eth_getProof` answer is checked against a state root. Values are read from the proof nodes; the
-values that the answer states must agree, because a node that contradicts its own proof is broken or
-lies.
+values that the answer states must agree, because a node that contradicts its proof lies.
 """
 
 import re

@@ -91,8 +91,7 @@ class FieldRule:
     def word(self, payload: bytes) -> bytes:
         """The word that a contract stores for the field.
 
-        Up to 32 bytes are padded with leading zeros, like a number. Longer fields are hashed:
-        LOGS_BLOOM, and EXTRA_DATA with the seals of a proof-of-authority chain.
+        Up to 32 bytes get leading zeros. LOGS_BLOOM and the longer EXTRA_DATA are hashed.
         """
         if len(payload) > WORD_BYTES:
             return keccak256(payload)

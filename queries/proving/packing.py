@@ -1,7 +1,6 @@
 """Pack many accounts or slots of a block into as few transactions as possible.
 
-Groups are limited by calldata and by rough gas estimates; the service simulates every call before
-it sends it.
+Calldata and rough gas estimates limit a group; the service simulates every call before sending it.
 """
 
 from bisect import bisect_left

@@ -1,7 +1,6 @@
 """`manage.py deploy_registry`: deploys missing registries, and prints a new one's route.
 
-Only lines that ROUTES_FILE lacks go to stdout, so that `>> routes.toml` appends them; progress and
-costs go to stderr.
+Only lines that ROUTES_FILE lacks go to stdout, so that `>> routes.toml` appends them.
 """
 
 import sys
