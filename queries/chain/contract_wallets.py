@@ -1,7 +1,6 @@
 """Check a contract wallet's signature, by a quorum of nodes at their newest blocks.
 
-EIP-1271 asks the wallet; EIP-6492 deploys it first if it does not exist yet. SignatureCheck.sol
-does both in one `eth_call`.
+In one `eth_call`, SignatureCheck.sol deploys it if needed (EIP-6492) and asks it (EIP-1271).
 """
 
 from collections.abc import Callable
@@ -44,16 +43,16 @@ def ask_wallet(
         spend()
         with NodePool.open_for_visitor(chain) as nodes:
             try:
-                return nodes.quorum(
-                    lambda node: node.fetch("eth_call", (call, "latest"), _wallet_answer),
+                return nodes.ask_quorum(
+                    lambda node: node.fetch("eth_call", (call, "latest"), _read_wallet_answer),
                     ("wallet", call["data"]),
                 )
             except ChainError:
                 return WalletAnswer.NODE_UNREACHABLE
 
 
-def _wallet_answer(answer: object) -> WalletAnswer:
+def _read_wallet_answer(answer: object) -> WalletAnswer:
     wallet_answer = ANSWERS.get(int.from_bytes(read_fixed_bytes(answer, "the answer", 32)))
     if wallet_answer is None:
-        raise AnswerMalformedError("SignatureCheck does not answer so")
+        raise AnswerMalformedError("SignatureCheck gives no such answer")
     return wallet_answer

@@ -26,7 +26,7 @@ Resolution = bytes | ChainError  # an account, or why the name has none
 
 def resolve_names(source: SourceChain, header: Header, names: Sequence[str]) -> list[Resolution]:
     """The account of each name at this block, by quorum; or why it has none, as an error."""
-    return source.quorum(
+    return source.ask_quorum(
         lambda node: _resolve(node, header, names), ("names", header.hash, tuple(names))
     )
 
@@ -107,9 +107,7 @@ def _extended_resolvers(call_all: CallAll, resolvers: Sequence[str]) -> set[str]
 
 def _resolution(name: str, block: int, answer: Answer) -> Resolution:
     if isinstance(answer, CallRevertedError) and answer.data[:4] == OFF_CHAIN:
-        return EnsOffChainError(
-            f"{name} is looked up off chain at block {block:,}, which is not done here."
-        )
+        return EnsOffChainError(f"{name} needs an off-chain look-up at block {block:,}.")
     unresolved = EnsUnresolvedError(f"{name} stands for no address at block {block:,}.")
     return _decode_account(answer) or unresolved
 

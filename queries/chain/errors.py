@@ -42,7 +42,7 @@ class ChainError(Exception):
 
 
 class ChainRefusalError(ChainError):
-    """The chain refused; this counts as an answer."""
+    """The chain refused. This counts as an answer."""
 
 
 class CallRevertedError(ChainRefusalError):
@@ -52,8 +52,6 @@ class CallRevertedError(ChainRefusalError):
 
 
 class BeyondHorizonError(CallRevertedError):
-    """The registry's own error: it trusts no state root from its horizon on."""
-
     code = "beyond_horizon"
     template = (
         "The block is not before the horizon of the registry on {chain}. From then on headers may "
@@ -63,16 +61,12 @@ class BeyondHorizonError(CallRevertedError):
 
 
 class TransactionRefusedError(ChainRefusalError):
-    """Sending it again does not help."""
-
     code = "transaction_refused"
     template = "{chain} rejects the transaction{why}."
     retryable = False
 
 
 class TooMuchGasError(TransactionRefusedError):
-    """More gas than a transaction, or a block of the chain, may use."""
-
     code = "too_much_gas"
     template = "The transaction needs more gas than {chain} allows{why}."
 
@@ -96,8 +90,6 @@ class NonceUsedError(ChainRefusalError):
 
 
 class UnderpricedError(ChainRefusalError):
-    """The fee is too low for the pool, or to replace another transaction."""
-
     code = "underpriced"
     template = "The transaction offers {chain} too little for its gas."
 
@@ -121,9 +113,7 @@ class NodesLimitedError(ChainError):
 
 
 class NodesRefuseError(ChainError):
-    """The node's error is not in `NODE_ERRORS`."""
-
-    code = "nodes_refuse"
+    code = "nodes_refuse"  # an error that is not in `NODE_ERRORS`
     template = "The nodes of {chain} refuse {method}{why}."
 
 
@@ -138,8 +128,6 @@ class RegistryMisreadError(NodesLieError):
 
 
 class NoQuorumError(ChainError):
-    """No two nodes have given the same answer yet; the question has to be retried."""
-
     code = "no_quorum"
     template = "The nodes of {chain} do not agree, or not all answer; they will be asked again."
 
@@ -150,9 +138,7 @@ class NodesOfAnotherChainError(ChainError):
 
 
 class QuestionRefusedError(ChainError):
-    """Another form of the same request may be accepted."""
-
-    code = "question_refused"
+    code = "question_refused"  # another form of the same request may be accepted
     template = "The nodes of {chain} reject the parameters of {method}{why}."
     retryable = False
 
@@ -164,8 +150,6 @@ class MethodMissingError(ChainError):
 
 
 class BatchTooLargeError(ChainError):
-    """A smaller JSON-RPC batch may be accepted."""
-
     code = "batch_too_large"
     template = "The nodes of {chain} reject so many calls in one JSON-RPC batch."
 
@@ -188,8 +172,6 @@ class StateNotAvailableError(ChainError):
 
 
 class StateOfAnotherBlockError(ChainError):
-    """Usually the latest state, from a node that keeps no older one."""
-
     code = "state_of_another_block"
     template = "The nodes of {chain} answer {method} with the state of the wrong block."
 
@@ -212,8 +194,6 @@ class FeesTooHighError(ChainError):
 
 
 class SourceReorganisesError(ChainError):
-    """A header that was read is not an ancestor of the blocks above it."""
-
     code = "source_reorganises"
     template = "The source chain is reorganising."
 
@@ -235,10 +215,7 @@ class RegistryAbsentError(ChainError):
 
 class AnotherBlockAccumulatedError(ChainError):
     code = "another_block_accumulated"
-    template = (
-        "The registry on {chain} holds another header than the source chain has now, and cannot "
-        "replace it{why}."
-    )
+    template = "The registry on {chain} holds a header that the source chain does not have{why}."
     retryable = False
 
 
@@ -354,6 +331,6 @@ def revert_data(data: str) -> bytes:
 
 
 def redact(message: str) -> str:
-    """Remove from a node's message all that could be an address or a key."""
+    """Replace words of a node's message that could be an address or a key."""
     words = message.rstrip(". ").split()
     return " ".join(word if _HARMLESS_WORD.fullmatch(word) else "…" for word in words)

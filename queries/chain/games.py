@@ -10,8 +10,8 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
 from accounts.shared.wording import format_timestamp
+from queries.chain.destination import Destination
 from queries.chain.errors import GamesUnreadableError
-from queries.chain.sender import Destination
 from queries.config.registries import Registry
 from queries.contracts.abi import call_data
 from queries.proving.headers import Header
@@ -54,9 +54,7 @@ class Games:
         covering = self._covering.get(header.hash, [])
         first = min(covering, key=lambda game: game.created_at, default=None)
         due_at = first.created_at + 2 * delay if first else header.timestamp + 3 * delay
-        subject = (
-            "The dispute game that covers the block" if first else "A dispute game for the block"
-        )
+        subject = f"{'The' if first else 'A'} dispute game that covers the block"
         for name, state in INVALID_STATES.items():
             if first and self._filter(name, [first]):
                 return Reason(WaitCode.NO_VALID_OUTPUT, f"{subject} is {state}.")
@@ -121,10 +119,9 @@ class Games:
         try:
             return decode(types, answer if isinstance(answer, bytes) else b"")
         except DecodingError:
-            raise GamesUnreadableError(
-                f"The contracts of dispute games on {self._destination.chain.name} do not answer "
-                f"{signature}."
-            ) from None
+            chain = self._destination.chain.name
+            sentence = f"The contracts of dispute games on {chain} do not answer {signature}."
+            raise GamesUnreadableError(sentence) from None
 
 
 def _block_number(extra: object) -> int:

@@ -29,27 +29,27 @@ from queries.config.limits import Limits
 from queries.http.bounded import REQUEST_ERRORS, BoundedSession, ResponseTooLargeError
 from queries.proving.json_values import has_too_many_values
 
-# Statuses, without JSON, of a node that rejects a JSON-RPC batch as too large.
-BATCH_REJECTED = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
-ACCESS_REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS}
+# Statuses of responses without JSON.
+BATCH_TOO_LARGE_STATUSES = {HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
+ACCESS_DENIED_STATUSES = {
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.TOO_MANY_REQUESTS,
+}
 
 Params = Sequence[object]
 
 
 class NodeTransportError(NodeError):
-    """The node did not answer with JSON-RPC, or not in time, or with too many bytes.
-
-    `cause` is for people, in a word or two. With `is_down` the node could not be reached or refuses
-    access; without it, it may answer other requests.
-    """
+    """The node did not answer with JSON-RPC, or not in time, or with too many bytes."""
 
     def __init__(
         self,
         sentence: str,
         kind: type[ChainError] = NodesUnreachableError,
-        cause: str = "",
+        cause: str = "",  # for people
         *,
-        is_down: bool = False,
+        is_down: bool = False,  # it cannot be reached or denies access to all requests
     ) -> None:
         super().__init__(kind, f" ({cause})" if cause else "", sentence)
         self.is_down = is_down
@@ -114,7 +114,7 @@ class JsonRpc:
         if isinstance(answers, dict) and answers.get("error") is not None:
             return [_json_rpc_error("", answers["error"])] * len(params_list)  # one for the batch
         if not isinstance(answers, list) or len(answers) != len(params_list):
-            raise NodeTransportError(f"{method}: the node does not answer all", BatchTooLargeError)
+            raise NodeTransportError(f"{method}: calls are unanswered", BatchTooLargeError)
         return [_result(method, answer, request_id) for request_id, answer in enumerate(answers, 1)]
 
     def close(self) -> None:
@@ -159,9 +159,9 @@ def _read_errors(response: requests.Response, method: str, *, is_batch: bool) ->
     kind: type[ChainError] = NodesUnreachableError
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         kind = NodesLimitedError
-    elif is_batch and status in BATCH_REJECTED:
+    elif is_batch and status in BATCH_TOO_LARGE_STATUSES:
         kind = BatchTooLargeError
-    is_down = status in ACCESS_REFUSED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    is_down = status in ACCESS_DENIED_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     sentence = f"{method}: the node answers with status {status}"
     raise NodeTransportError(sentence, kind, f"HTTP status {status}", is_down=is_down) from None
 

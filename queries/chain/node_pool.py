@@ -88,8 +88,8 @@ class NodeHealth:
                 return  # the request began before the cool-down
             is_new, self.fault = self.fault is not kind, kind
             self._failing_since = min(self._failing_since, now)
-            longer = 2 * self._cooldown or limits.initial_cooldown
-            self._cooldown = min(longer, limits.max_cooldown)
+            cooldown = 2 * self._cooldown or limits.initial_cooldown
+            self._cooldown = min(cooldown, limits.max_cooldown)
             self._next_request = self._cooldown_ends = now + self._cooldown
         if is_new:
             log.warning("%s fails: %s.", self.name, kind.code)
@@ -104,9 +104,8 @@ class NodeHealth:
     def record_head(self, timestamp: int) -> None:
         # Clamped to now, so that a head in the future makes no other node lag.
         self.head = Head(min(timestamp, int(time.time())), time.monotonic())
-        self._lagging_since = (
-            min(self._lagging_since, self.head.read_at) if self.is_lagging() else math.inf
-        )
+        since = min(self._lagging_since, self.head.read_at)
+        self._lagging_since = since if self.is_lagging() else math.inf
 
     def is_lagging(self) -> bool:
         """Whether another node of the chain has reported a much newer head recently."""
@@ -122,13 +121,10 @@ class NodeHealth:
         max_lag = limits.lag + max(other.head.read_at - read_at, 0)
         return other.head.timestamp - self.head.timestamp > max_lag
 
-    def unavailable_since(self, question: Hashable) -> float:
-        """When the node began to fail, lag, or answer this question only with errors.
-
-        A question is forgotten after 2 * (`quorum_wait` + `max_retry_delay`).
-        """
+    def record_unanswered(self, question: Hashable) -> float:
+        """Return when the node began to fail, lag, or answer this question only with errors."""
         now, limits = time.monotonic(), self.chain.limits
-        max_age = 2 * (limits.quorum_wait + limits.max_retry_delay)
+        max_age = 2 * (limits.quorum_wait + limits.max_retry_delay)  # then it is forgotten
         with self._lock:
             self._unanswered = {q: t for q, t in self._unanswered.items() if now < t + max_age}
             start = self._unanswered.setdefault(question, now)
@@ -148,9 +144,8 @@ class Node:
     def __init__(self, chain: Chain, address: NodeAddress, deadline: float) -> None:
         self._chain = chain
         # Logs show the node's number, because its address may hold a key.
-        new = NodeHealth(
-            f"Node {address.number} of {chain.name}", chain, chain.limits.max_batch_calls
-        )
+        name = f"Node {address.number} of {chain.name}"
+        new = NodeHealth(name, chain, chain.limits.max_batch_calls)
         self.health = _health_by_node.setdefault((chain.id, address.url), new)
         self.rpc = JsonRpc(address.url, chain.limits, deadline)
 
@@ -171,7 +166,7 @@ class Node:
                 health.batch_size = len(batch) // 2
         return answers
 
-    def read(
+    def check_answer(
         self, method: str, params: Params, answer: object, check: Check[Value]
     ) -> Value | ChainRefusalError:
         """Return what `check` returns, or the chain's own error; or raise `NodeError`."""
@@ -232,12 +227,10 @@ class Node:
                 self.probe_head(fault.kind)
             raise
         for answer in answers:
-            if isinstance(answer, JsonRpcError) and answer.kind in {
-                NodesLimitedError,
-                BatchTooLargeError,
-            }:
-                if answer.kind is NodesLimitedError:
-                    self.health.record_failure(answer.kind)
+            kind = answer.kind if isinstance(answer, JsonRpcError) else None
+            if kind is NodesLimitedError:
+                self.health.record_failure(NodesLimitedError)
+            if kind in {NodesLimitedError, BatchTooLargeError}:
                 raise answer
         return answers
 
@@ -294,7 +287,8 @@ class NodePool:
                 continue
             try:
                 for index, reply in enumerate(replies, done):
-                    answers.append(node.read(method, params_list[index], reply, checks[index]))
+                    check = checks[index]
+                    answers.append(node.check_answer(method, params_list[index], reply, check))
             except NodeError as fault:
                 faults.append(fault)
                 if fault.kind is NodesLieError:
@@ -302,23 +296,23 @@ class NodePool:
                     continue
             node.health.record_success()
         if len(answers) < len(params_list):
-            worst = min(faults, key=lambda fault: _rank(fault.kind))
-            raise worst.kind.create(self.chain.name, method, worst.why)
+            best = min(faults, key=lambda fault: _error_rank(fault.kind))
+            raise best.kind.create(self.chain.name, method, best.why)
         for answer in answers:
             if isinstance(answer, ChainRefusalError) and not isinstance(answer, expected):
                 raise answer
         return answers
 
-    def quorum(self, question: Callable[[Self], Answer], about: Hashable) -> Answer:
+    def ask_quorum(self, question: Callable[[Self], Answer], key: Hashable) -> Answer:
         """Return the answer that two nodes give, or raise `NoQuorumError`, which calls for a retry.
 
-        `question` is called with a view of a single node. `about` identifies the question and its
+        `question` is called with a view of a single node. `key` identifies the question and its
         block. A single answer counts if there is only one node, or if for `quorum_wait` every other
         node has failed, lagged or answered this question with errors. A revert is an answer.
         """
         answers: list[Answer | ChainError] = []
         faults: list[ChainError] = []
-        unavailable: list[float] = []  # since when, of other nodes
+        unavailable_since: list[float] = []  # of other nodes
         for node in self._ordered_nodes():
             health = node.health
             try:
@@ -327,21 +321,21 @@ class NodePool:
                 answer = refusal
             except ChainError as fault:
                 faults.append(fault)
-                unavailable.append(health.unavailable_since(about))
+                unavailable_since.append(health.record_unanswered(key))
                 continue
             if len(self._nodes) == 1 or answer in answers:
-                health.clear_unanswered(about)
+                health.clear_unanswered(key)
                 return _return_or_raise(answer)
             if answers and health.is_lagging():
-                unavailable.append(health.unavailable_since(about))
+                unavailable_since.append(health.record_unanswered(key))
             else:
-                health.clear_unanswered(about)
+                health.clear_unanswered(key)
             answers.append(answer)
         if not answers:
-            raise min(faults, key=lambda fault: _rank(type(fault)))
-        latest = time.monotonic() - self.chain.limits.quorum_wait
-        is_alone = len(unavailable) == len(self._nodes) - 1
-        if is_alone and all(start <= latest for start in unavailable):
+            raise min(faults, key=lambda fault: _error_rank(type(fault)))
+        wait_began = time.monotonic() - self.chain.limits.quorum_wait
+        is_alone = len(unavailable_since) == len(self._nodes) - 1
+        if is_alone and all(start <= wait_began for start in unavailable_since):
             return _return_or_raise(answers[0])
         raise NoQuorumError.create(self.chain.name)
 
@@ -351,7 +345,7 @@ class NodePool:
             with suppress(NodeError):
                 node.ask(method, [params])
 
-    def ask_first(self, attempt: int) -> bool:
+    def rotate(self, attempt: int) -> bool:
         """Put another node first for each attempt. False if the first node stays the same."""
         previous, self._first = self._first, attempt % len(self._nodes)
         return self._first != previous
@@ -371,11 +365,11 @@ class NodePool:
 
     def _view(self, node: Node) -> Self:
         view = copy(self)
-        vars(view).update(_nodes=[node], _first=0)
+        view._nodes, view._first = [node], 0  # noqa: SLF001
         return view
 
 
-def _rank(kind: type[ChainError]) -> tuple[bool, bool]:
+def _error_rank(kind: type[ChainError]) -> tuple[bool, bool]:
     """Rank errors: the lowest is raised, which another request form or a retry may fix."""
     return not issubclass(kind, QuestionRefusedError), not kind.retryable
 

@@ -59,18 +59,11 @@ AccountSlots = tuple[bytes, Sequence[int]]  # an account's address, and slots
 Call = tuple[str, bytes]  # a contract, and calldata
 
 
-def do_nothing() -> None:
-    """Do nothing before a request."""
-
-
 class SourceChain(NodePool):
     """Checked reads of a chain, for one thread."""
 
     def head(self, known_final: int | None = None) -> ChainHead:
-        """The newest block and the newest final block, as a node reports them.
-
-        With `known_final`, the node is asked for its newest block only.
-        """
+        """The newest and the final block of a node; with `known_final` only the former."""
         finality, final = self.chain.finality, known_final or 0
         head: ChainHead
         if finality is None and known_final is None:
@@ -95,9 +88,8 @@ class SourceChain(NodePool):
 
     def header_by_hash(self, block_hash: bytes) -> Header:
         params = (f"0x{block_hash.hex()}", False)
-        return self.fetch(
-            "eth_getBlockByHash", params, partial(_checked_header, expected_hash=block_hash)
-        )
+        check = partial(_checked_header, expected_hash=block_hash)
+        return self.fetch("eth_getBlockByHash", params, check)
 
     def headers(self, first: int, last: int) -> list[Header]:
         """The headers of these numbers, each the parent of the next."""
@@ -122,33 +114,27 @@ class SourceChain(NodePool):
             return headers[number].timestamp
 
         child = headers[bisect_right(range(head.number), seconds, key=timestamp)]
+        time = format_timestamp(child.timestamp)
         if child.number == 0:
-            raise TimeTooEarlyError(
-                f"The chain began at {child.timestamp}, which is the earliest time that works "
-                f"({format_timestamp(child.timestamp)})."
-            )
+            raise TimeTooEarlyError(f"The earliest time that works is {child.timestamp} ({time}).")
         if child.number - 1 not in headers:
-            raise BlockUnknownError(
-                f"The nodes no longer have the blocks of that time: block {child.number:,}, of "
-                f"{format_timestamp(child.timestamp)}, is the earliest one they have."
-            )
+            raise BlockUnknownError(f"The nodes' earliest block is {child.number:,}, of {time}.")
         return headers[child.number - 1], child
 
     def account_proofs(
         self,
         header: Header,
         requested: Sequence[AccountSlots],
-        heartbeat: Callable[[], object] = do_nothing,
+        heartbeat: Callable[[], object] = lambda: None,
     ) -> list[AccountProof]:
         """The accounts' states at this block, proven under its state root.
 
-        An account with many slots is requested in parts. `heartbeat` is called before each
-        request, because all of them may take long.
+        `heartbeat` is called before each request, because many slots take several.
         """
         # By hash, so that a node fails after a reorg instead of answering for another block.
-        by_hash = {"blockHash": f"0x{header.hash.hex()}"}
+        block = {"blockHash": f"0x{header.hash.hex()}"}
         try:
-            return self._fetch_proofs(header, requested, by_hash, heartbeat)
+            return self._fetch_proofs(header, requested, block, heartbeat)
         except QuestionRefusedError:  # older nodes take a number only
             return self._fetch_proofs(header, requested, hex(header.number), heartbeat)
 
@@ -218,9 +204,7 @@ def _checked_header(
         raise NodeError(BlockUnknownError)
     header = header_from_json(answer, expected_hash)
     if expected_number is not None and header.number != expected_number:
-        raise AnswerMalformedError(
-            f"block {expected_number} was requested, and block {header.number} answered"
-        )
+        raise AnswerMalformedError(f"block {expected_number} was requested, not {header.number}")
     return header
 
 

@@ -1,14 +1,11 @@
-"""Read facts, accumulated blocks and block hashes from a registry.
-
-`read_live_fact` is for visitors' live checks; provers use `RegistryFacts`.
-"""
+"""Read facts, accumulated blocks and block hashes from a registry."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from queries.chain.destination import Destination
 from queries.chain.errors import ChainError, RegistryAbsentError
 from queries.chain.reader import AccountSlots
-from queries.chain.sender import Destination
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain
 from queries.contracts.abi import StateOverride, call_data
@@ -64,10 +61,9 @@ class FactGroups:
     def words(self, header: Header, proofs: Iterable[AccountProof]) -> dict[FactRead, bytes]:
         """The facts' words according to the header and these proofs."""
         block = header.number
-        words = {
-            FactRead(FactKind.HEADER_FIELD, field, block): header.word(field)
-            for field in self.header_fields
-        }
+        words = {}
+        for field in self.header_fields:
+            words[FactRead(FactKind.HEADER_FIELD, field, block)] = header.word(field)
         for seconds in self.timestamps:
             words[FactRead(FactKind.BLOCK_AT_TIME, seconds)] = block.to_bytes(32)
         for proof in proofs:
@@ -151,30 +147,29 @@ class RegistryFacts:
         (leaf,) = self.leaves([header.number])
         return RegistryBlock(words, leaf, block_leaf(header))
 
-    def words(self, reads: Sequence[FactRead], block: int | None = None) -> list[bytes | None]:
-        """The word of each fact, or None if it is not proven."""
-        answers = self._ask([read.call() for read in reads], 64, block)
+    def words(self, reads: Sequence[FactRead], tag: int | None = None) -> list[bytes | None]:
+        """The word of each fact at the destination's block `tag`, or None if it is not proven."""
+        answers = self._ask([read.call() for read in reads], 64, tag)
         return [self._decode_word(answer) for answer in answers]
 
-    def leaves(self, blocks: Sequence[int], block: int | None = None) -> list[bytes]:
-        """The leaf of each block; 32 zeros if it is not accumulated."""
-        calls = [call_data("accumulated(uint256)", number) for number in blocks]
-        return self._ask(calls, 32, block)
+    def leaves(self, blocks: Sequence[int], tag: int | None = None) -> list[bytes]:
+        """The leaf of each source block; 32 zeros if it is not accumulated."""
+        return self._ask([call_data("accumulated(uint256)", block) for block in blocks], tag=tag)
 
     def is_recorded(self, block_hash: bytes) -> bool:
         """Whether an output registry knows this hash."""
-        (word,) = self._ask([call_data("recorded(bytes32)", block_hash)], 32, None)
+        (word,) = self._ask([call_data("recorded(bytes32)", block_hash)])
         return word != EMPTY_WORD
 
     def state_horizon(self) -> int:
         """The time, in seconds, from which on the registry accepts no accounts and slots."""
-        return int.from_bytes(self._ask([call_data("stateHorizon()")], 32, None)[0])
+        return int.from_bytes(self._ask([call_data("stateHorizon()")])[0])
 
     def latest_l1_block(self) -> tuple[int, bytes]:
         """The L1 block that `recordHash()` would record now, on an OP-stack chain."""
         calls = [call_data("number()"), call_data("hash()")]
-        number, block_hash = self._ask(calls, 32, None, L1_BLOCK)
-        return int.from_bytes(number, "big"), block_hash
+        number, block_hash = self._ask(calls, contract=L1_BLOCK)
+        return int.from_bytes(number), block_hash
 
     def has_history_contract(self) -> bool:
         """Whether the registry's own chain has the history contract."""
@@ -203,35 +198,32 @@ class RegistryFacts:
             return [EMPTY_WORD] * len(blocks)
         is_optimism = self._registry.kind is RegistryKind.OPTIMISM
         view = "recorded(uint256)" if is_optimism else "attested(uint256)"
-        return self._ask([call_data(view, number) for number in blocks], 32, None)
+        return self._ask([call_data(view, block) for block in blocks])
 
     def _decode_word(self, answer: bytes) -> bytes | None:
         is_proven = int.from_bytes(answer[:32], "big")
         if is_proven > 1:
-            raise self._absent_error()
+            raise self._absent_error(self._registry.address)
         return answer[32:] if is_proven else None
 
     def _ask(
-        self, calls: Sequence[bytes], length: int, block: int | None, l1_block: str | None = None
+        self, calls: Sequence[bytes], length: int = 32, tag: int | None = None, contract: str = ""
     ) -> list[bytes]:
-        answers = self._destination.call_contract(l1_block or self._registry.address, calls, block)
+        address = contract or self._registry.address
+        answers = self._destination.call_contract(address, calls, tag)
         words = [word for word in answers if isinstance(word, bytes) and len(word) == length]
         if len(words) < len(answers):
-            raise self._absent_error(l1_block)
+            raise self._absent_error(address)
         return words
 
-    def _absent_error(self, l1_block: str | None = None) -> ChainError:
+    def _absent_error(self, address: str) -> ChainError:
         chain = self._destination.chain.name
-        if l1_block:
-            return RegistryAbsentError(f"At {l1_block} on {chain} there is no L1Block contract.")
-        return RegistryAbsentError(f"At {self._registry.address} on {chain} there is no registry.")
+        title = "L1Block contract" if address == L1_BLOCK else "registry"
+        return RegistryAbsentError(f"At {address} on {chain} there is no {title}.")
 
 
 def read_live_fact(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, bytes | None]:
-    """Return the newest block, and the fact's word there or None if it is not proven.
-
-    Raises `ChainError` if the nodes do not answer within `visitor_timeout`.
-    """
+    """Return the newest block and the fact's word there, within `visitor_timeout`."""
     with Destination.open_for_visitor(chain) as destination:
         block = destination.head().number
         (word,) = RegistryFacts(destination, registry).words([read], block)

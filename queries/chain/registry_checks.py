@@ -6,11 +6,11 @@ from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
+from queries.chain.destination import Destination
 from queries.chain.errors import BlockUnknownError, CallRevertedError
 from queries.chain.games import INVALID_STATES
 from queries.chain.reader import SourceChain, read_hex
 from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryFacts
-from queries.chain.sender import Destination
 from queries.config.registries import (
     CONSTRUCTORS,
     Registry,
@@ -49,31 +49,26 @@ def deployed_registry(destination: Destination, registry: Registry) -> Registry:
     views = CONSTRUCTORS[registry.kind]
     answers = destination.call_contract(registry.address, [call_data(view) for *_, view in views])
     try:
-        words = [
+        values = [
             decode([kind], b"" if isinstance(answer, CallRevertedError) else answer)[0]
             for (_, kind, _), answer in zip(views, answers, strict=True)
         ]
     except DecodingError:
         raise SetupError("It does not return its constructor's arguments.") from None
-    return registry_with_values(registry, words)
+    return registry_with_values(registry, values)
 
 
 def check_chain(destination: Destination, kind: RegistryKind) -> int:
-    """How many of the chain's own hashes a native registry can read; 0 for other kinds.
-
-    Raises `SetupError` if a registry of this kind cannot work on the chain.
-    """
+    """Return how many own hashes a native registry can read; `SetupError` if none can work here."""
     chain = destination.chain.name
     if kind is RegistryKind.OPTIMISM and not destination.code(L1_BLOCK):
         raise SetupError(
-            f"{chain} has no L1Block contract at {L1_BLOCK}: it is not an OP-stack chain. Take an "
-            "attested registry."
+            f"{chain} is not an OP-stack chain (no code at {L1_BLOCK}). Take an attested registry."
         )
     window = visible_own_hashes(destination) if kind is RegistryKind.NATIVE else 0
     if kind is RegistryKind.NATIVE and not window:
         raise SetupError(
-            f"Contracts on {chain} do not see its own block hashes, so a native registry knows "
-            "none. Take an attested registry."
+            f"Contracts on {chain} do not see its own block hashes. Take an attested registry."
         )
     return window
 
@@ -92,14 +87,13 @@ def visible_l1_block(registry: Registry, source: SourceChain, destination: Desti
     if not is_same:
         raise SetupError(
             f"The L1 that {destination.chain.name} sees has another block {number:,} than "
-            f"{source.chain.name}, or further ones. Correct the route's source, or check that its "
-            "nodes keep up."
+            f"{source.chain.name}. Correct the route's source, or check that its nodes keep up."
         )
     return number
 
 
 def read_visible_l1_block(registry: Registry, source: Chain, destination: Chain) -> int:
-    """Do the same for a visitor: raises `ChainError` after `visitor_timeout` at the latest."""
+    """The same for a visitor. Raises `ChainError` after `visitor_timeout` at the latest."""
     with (
         SourceChain.open_for_visitor(source) as source_chain,
         Destination.open_for_visitor(destination) as destination_chain,
@@ -118,8 +112,7 @@ def anchor_game(registry: Registry, destination: Destination) -> str | None:
         (answer,) = destination.call_contract(contract, [call])
         if not isinstance(answer, bytes) or len(answer) != HASH_BYTES:
             raise SetupError(
-                f"{anchors} on {destination.chain.name} is not an AnchorStateRegistry whose games "
-                "a registry can ask (isGameClaimValid, l2ChainId)."
+                f"{anchors} on {destination.chain.name} has no games that a registry can ask."
             )
         return answer
 
@@ -128,15 +121,13 @@ def anchor_game(registry: Registry, destination: Destination) -> str | None:
         return None
     game = to_checksum_address(address)
     if not any(ask(anchors, call_data("isGameClaimValid(address)", address))):
-        states = [
-            state
+        reasons = [
+            f": it is {state}"
             for name, state in INVALID_STATES.items()
             if any(ask(anchors, call_data(f"{name}(address)", address)))
         ]
-        raise SetupError(
-            f"The last game of {anchors}, {game}, does not count any more"
-            f"{''.join(f': it is {state}' for state in states)}. Blocks wait for a newer one."
-        )
+        subject = f"The last game of {anchors}, {game}, does not count any more"
+        raise SetupError(f"{subject}{''.join(reasons)}. Blocks wait for a newer one.")
     chain = int.from_bytes(ask(game, call_data("l2ChainId()")))
     if chain != registry.source:
         raise SetupError(f"The games of {anchors} are about chain {chain}, not {registry.source}.")
@@ -147,10 +138,7 @@ def visible_own_hashes(destination: Destination) -> int:
     """How many blocks back contracts can read the chain's own hashes, tried with a recent block."""
     number = destination.head(known_final=0).number - 1
     if number < 0:
-        raise SetupError(
-            f"{destination.chain.name} has no blocks yet. Wait for its first one; a development "
-            "node makes it on evm_mine."
-        )
+        raise SetupError(f"{destination.chain.name} has no blocks yet (evm_mine makes one).")
     block_hash = destination.header(number).hash
     # PUSH32 number, BLOCKHASH, and return a zero byte and the hash: nodes take the output for a
     # contract's code, which must not begin with EF (EIP-3541).

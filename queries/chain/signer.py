@@ -1,7 +1,4 @@
-"""The private key that pays for transactions, and signing them.
-
-No `repr`, message or traceback shows the key.
-"""
+"""The private key that pays for transactions. No `repr`, message or traceback shows it."""
 
 import json
 import re

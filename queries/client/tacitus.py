@@ -21,7 +21,6 @@ import argparse
 import contextlib
 import dataclasses
 import io
-import itertools
 import json
 import math
 import os
@@ -282,11 +281,7 @@ FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry
 
 
 def registry_address(code: bytes) -> str:
-    """The address at which the CREATE2 factory deploys a contract, on every chain.
-
-    `code` is the `bytecode` of the registry's build file, followed by its ABI-encoded constructor
-    arguments.
-    """
+    """The CREATE2 address of a contract with this bytecode and encoded constructor arguments."""
     factory_input = b"\xff" + bytes.fromhex(FACTORY[2:]) + SALT + keccak256(code)
     return f"0x{keccak256(factory_input)[12:].hex()}"
 
@@ -294,7 +289,7 @@ def registry_address(code: bytes) -> str:
 # ---------------------------------------------------------------------------------- the service
 
 MAX_RESPONSE_BYTES, MAX_PROOF_BYTES = 32 * 2**20, 512 * 2**20
-RESPONSE_SECONDS, PROOF_TIMEOUT_FACTOR = 60.0, 10  # proof files are larger
+DEFAULT_TIMEOUT, PROOF_TIMEOUT_FACTOR = 60.0, 10  # proof files are larger
 MAX_ATTEMPTS = 4
 MAX_PAUSE = 120.0  # seconds; a longer Retry-After raises the error instead of waiting
 FIRST_POLL_INTERVAL, POLL_BACKOFF, MAX_POLL_INTERVAL = 0.5, 1.3, 5.0  # seconds; back-off factor
@@ -306,25 +301,19 @@ Value = TypeVar("Value")
 class Tacitus:
     """A server and your API key. Not thread-safe."""
 
-    def __init__(self, url: str, key: str = "", *, seconds: float = RESPONSE_SECONDS) -> None:
-        """`seconds`: the time limit for one complete response."""
+    def __init__(self, url: str, key: str = "", *, timeout: float = DEFAULT_TIMEOUT) -> None:
+        """`timeout`: seconds for one complete response."""
         if not re.fullmatch(r"https?://[^\s/?#@\\]+(/[^\s?#]*)?", url):
-            raise UsageError(
-                "The server must be a URL such as https://proofs.example.org, without a query or "
-                "fragment."
-            )
+            raise UsageError("The server must be a URL such as https://proofs.example.org.")
         if not re.fullmatch(r"[!-~]*", key):
             raise UsageError("This is not an API key: it must consist of visible ASCII characters.")
         self.url = url.rstrip("/")
-        self._key, self._seconds = key, seconds
+        self._key, self._timeout = key, timeout
         self._session = requests.Session()
         self._poll_spacing = 0.0  # seconds between polls that keep within the key's limit
 
     def submit(self, batch: Mapping[str, object], *, idempotency_key: str = "") -> SubmittedBatch:
-        """Submit the batch. Retries use the same Idempotency-Key, so it is stored once.
-
-        Pass your own `idempotency_key` to submit it safely again after a crash.
-        """
+        """Submit the batch. All requests with the same `idempotency_key` store one batch."""
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
         body = self._request_json("POST", "/submit-batch-query", json=batch, headers=headers)
         warnings = tuple(_member(w, "sentence", str) for w in _member(body, "warnings", list))
@@ -341,7 +330,7 @@ class Tacitus:
         return [_parse_witness(entry) for entry in _member(body, "witnesses", list)]
 
     def status(self, batch_id: str, *, steps: bool = True, deadline: float | None = None) -> Status:
-        """Return the batch's status; without `steps` it costs the server least."""
+        """Return the batch's status; it is cheaper without `steps`."""
         body = self.status_response(batch_id, deadline=deadline, details=int(steps))
         return _parse_status(batch_id, body)
 
@@ -366,23 +355,20 @@ class Tacitus:
         BatchRejectedError, or WaitTimeoutError after `timeout` seconds.
         """
         deadline = time.monotonic() + (math.inf if timeout is None else timeout)
-        for polls in itertools.count():
+        interval = FIRST_POLL_INTERVAL
+        while True:
             status = self.status(batch_id, steps=steps, deadline=deadline)
             progress(status)
             if status.rejected:
                 raise status.rejected
             if status.done:
-                break
+                return status
             seconds_left = deadline - time.monotonic()
             if seconds_left <= 0:
-                raise WaitTimeoutError(
-                    f"The batch has not ended within {timeout:g} seconds; the server continues. "
-                    f"{status.waits_for}".strip(),
-                    batch_id=batch_id,
-                )
-            interval = min(FIRST_POLL_INTERVAL * POLL_BACKOFF ** min(polls, 20), MAX_POLL_INTERVAL)
+                sentence = f"The batch has not ended within {timeout:g} seconds. {status.waits_for}"
+                raise WaitTimeoutError(sentence.strip(), batch_id=batch_id)
             time.sleep(min(max(interval * _jitter(), self._poll_spacing), seconds_left))
-        return status
+            interval = min(interval * POLL_BACKOFF, MAX_POLL_INTERVAL)
 
     def facts(self, batch_id: str) -> tuple[Fact, ...]:
         """Return the proven facts. Raises BatchNotDoneError or BatchRejectedError."""
@@ -423,8 +409,8 @@ class Tacitus:
     def proof(self, batch_id: str) -> bytes:
         """Return the JSON file with which anyone can verify the batch without this server."""
         path = f"/batch-queries/{quote(batch_id, safe='')}/proof"
-        seconds = self._seconds * PROOF_TIMEOUT_FACTOR
-        content = self._request("GET", path, max_bytes=MAX_PROOF_BYTES, seconds=seconds)
+        timeout = self._timeout * PROOF_TIMEOUT_FACTOR
+        content = self._request("GET", path, max_bytes=MAX_PROOF_BYTES, timeout=timeout)
         _parse_object(content)
         return content
 
@@ -442,11 +428,8 @@ class Tacitus:
             except TacitusError as error:
                 back_off = FIRST_POLL_INTERVAL * 2 ** min(attempts - 1, 6) * _jitter()
                 pause = error.retry_after or back_off
-                is_last = (
-                    attempts == MAX_ATTEMPTS
-                    if deadline is None
-                    else time.monotonic() + pause > deadline
-                )
+                is_late = deadline is not None and time.monotonic() + pause > deadline
+                is_last = is_late or (deadline is None and attempts == MAX_ATTEMPTS)
                 if not error.retryable or is_last or pause > MAX_PAUSE:
                     raise
             time.sleep(pause)
@@ -458,23 +441,22 @@ class Tacitus:
         path: str,
         *,
         max_bytes: int = MAX_RESPONSE_BYTES,
-        seconds: float = 0,
+        timeout: float = 0,
         **options: Any,
     ) -> bytes:
-        seconds = seconds or self._seconds
+        timeout = timeout or self._timeout
         if self._key:
             options["headers"] = options.get("headers", {}) | {"api-key": self._key}
         # On a redirect, requests would send the key to any host: it strips only headers it knows.
-        options |= {"allow_redirects": False, "stream": True, "timeout": seconds}
+        options |= {"allow_redirects": False, "stream": True, "timeout": timeout}
         try:
             with self._session.request(method, self.url + path, **options) as response:
-                content = _read_body(response, max_bytes, seconds)
+                content = _read_body(response, max_bytes, timeout)
         except INVALID_REQUEST_ERRORS as error:
             raise UsageError(f"This cannot be sent ({type(error).__name__}).") from error
         except requests.RequestException as error:
             raise ServerUnreachableError(
-                f"{self.url} does not answer ({type(error).__name__}). Check the URL, and that the "
-                "server is running.",
+                f"{self.url} does not answer ({type(error).__name__}). Check that it is running.",
                 retryable=not isinstance(error, PERMANENT_ERRORS),
             ) from error
         self._poll_spacing = _poll_spacing(response)
@@ -497,10 +479,10 @@ INVALID_REQUEST_ERRORS = (
 PERMANENT_ERRORS = (requests.exceptions.SSLError, requests.exceptions.ContentDecodingError)
 
 
-def _read_body(response: requests.Response, max_bytes: int, seconds: float) -> bytes:
+def _read_body(response: requests.Response, max_bytes: int, timeout: float) -> bytes:
     """Read the body within limits of size and of total time, which requests does not limit."""
     content = bytearray()
-    timer = threading.Timer(seconds, _shut_down, [response])
+    timer = threading.Timer(timeout, _shut_down, [response])
     timer.daemon = True
     timer.start()
     try:
@@ -519,18 +501,16 @@ def _shut_down(response: requests.Response) -> None:
 
 
 def _error_from_response(response: requests.Response, content: bytes) -> TacitusError:
-    details: dict[str, Any] = {
-        "http_status": response.status_code,
-        "retry_after": _header_seconds(response, "Retry-After"),
-    }
+    status, retry_after = response.status_code, _header_seconds(response, "Retry-After")
+    details: dict[str, Any] = {"http_status": status, "retry_after": retry_after}
     try:
         body = _parse_object(content)
         sentence, code = _member(body, "error", str), _member(body, "code", str)
         path, retryable = _member(body, "path", str), _member(body, "retryable", bool)
     except UnreadableResponseError:
         return UnreadableResponseError(
-            f"The server responded with status {response.status_code}, but not as Tacitus does.",
-            retryable=response.status_code in RETRYABLE_PROXY_STATUSES,
+            f"The server responded with status {status}, but not as Tacitus does.",
+            retryable=status in RETRYABLE_PROXY_STATUSES,
             **details,
         )
     if detail := _text_member(body, "detail"):
@@ -830,10 +810,7 @@ def _parse_address(text: str) -> bytes:
         for digit, nibble in zip(digits.lower(), address_hash, strict=False)
     )
     if digits not in {digits.lower(), digits.upper(), checksummed}:
-        raise UsageError(
-            f"{text} has a wrong checksum (EIP-55). Check its digits; if they are right, write "
-            f"0x{checksummed}."
-        )
+        raise UsageError(f"{text} has a wrong checksum (EIP-55); its digits give 0x{checksummed}.")
     return address
 
 
@@ -906,9 +883,7 @@ def _resolve_expression(layout: Any, expression: str) -> Variable:
     entries = [entry for entry in layout["storage"] if name and entry["label"] == name[0]]
     if len(entries) != 1 or not name:
         labels = ", ".join(entry["label"] for entry in layout["storage"])
-        raise UsageError(
-            f"{expression!r} does not name exactly one variable. The layout has: {labels}."
-        )
+        raise UsageError(f"{expression!r} is not a unique name. The layout has: {labels}.")
     types, rest = layout["types"], expression[name.end() :]
     accesses = list(ACCESS.finditer(rest))
     if "".join(access[0] for access in accesses) != rest:
@@ -963,10 +938,7 @@ def _mapping_key_of_type(types: Any, kind: str, text: str) -> bytes:
 
 
 def _mapping_key_of_user_type(label: str, size: int, text: str) -> bytes:
-    """Encode a key of a type such as `type Id is bytes20`.
-
-    A layout gives only its size, but bytes are left-aligned in a word and numbers right-aligned.
-    """
+    """Encode a key of a type such as `type Id is bytes20`, whose layout gives only the size."""
     if re.fullmatch("-?[0-9]+", text):
         return mapping_key(f"{'int' if text[0] == '-' else 'uint'}{8 * size}", text)
     kind, colon, _ = text.partition(":")
@@ -1033,7 +1005,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print_failure(error, options)
         return 2 if isinstance(error, UsageError) else 3 if error.retryable else 1
     except KeyboardInterrupt:
-        _to_stderr("Interrupted. A submitted batch continues; see `status` and `wait`.")
+        _print_stderr("Interrupted. A submitted batch continues; see `status` and `wait`.")
         return 130
     return 0
 
@@ -1041,15 +1013,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print_failure(error: TacitusError, options: argparse.Namespace) -> None:
     if options.json:
         body = {"error": error.sentence, "code": error.code, "path": error.path}
-        _to_stderr(json.dumps({**body, "retryable": error.retryable}))
+        _print_stderr(json.dumps({**body, "retryable": error.retryable}))
         return
     path = f" (at {error.path})" if error.path and error.path not in error.sentence else ""
     step = f" It failed in {error.step}." if error.step else ""
     advice = ADVICE.get(error.code, "A retry may help." if error.retryable else "")
-    _to_stderr(f"{error.sentence}{path}{step} {advice}".rstrip())
+    _print_stderr(f"{error.sentence}{path}{step} {advice}".rstrip())
 
 
-def _to_stderr(text: str) -> None:
+def _print_stderr(text: str) -> None:
     print(text, file=sys.stderr)
 
 
@@ -1076,9 +1048,7 @@ def _argument_parser() -> argparse.ArgumentParser:
     status = _add_command(commands, "status", _run_status, "print a batch's status and facts")
     routes = "list the server's routes, and whether registry addresses prove their code"
     _add_command(commands, "routes", _run_routes, routes)
-    proof = _add_command(
-        commands, "proof", _run_proof, "download a batch's proof, to verify without the server"
-    )
+    proof = _add_command(commands, "proof", _run_proof, "download a batch's proof file")
     proof.add_argument("--out", help="file to write (default: stdout)")
     for command in (submit, wait):
         command.add_argument("--timeout", type=float, default=600, help="seconds (600)")
@@ -1097,9 +1067,7 @@ def _add_command(
     parser.set_defaults(run=run)
     parser.add_argument("--json", action="store_true", help="print JSON, errors too")
     parser.add_argument("--server", help="its URL (default: TACITUS_URL)")
-    parser.add_argument(
-        "--key", help="your API key; TACITUS_KEY is safer, because process lists show options"
-    )
+    parser.add_argument("--key", help="API key; TACITUS_KEY is safer: process lists show options")
     return parser
 
 
@@ -1113,16 +1081,10 @@ def _add_slot_command(commands: Any) -> None:
         formatter_class=HELP_FORMATTER,
     )
     parser.set_defaults(run=_run_slot)
-    parser.add_argument(
-        "variable", help="a slot's number; with --layout, a name such as points[4].y"
-    )
-    parser.add_argument(
-        "--key", action="append", default=[], help="of a mapping; repeat it for a nested mapping"
-    )
+    parser.add_argument("variable", help="a slot's number; with --layout, a name like points[4].y")
+    parser.add_argument("--key", action="append", default=[], help="of a mapping; repeatable")
     parser.add_argument("--layout", help="solc's storage layout; - for stdin")
-    parser.add_argument(
-        "--contract", default="", help="a contract of the layout: Name, or file:Name"
-    )
+    parser.add_argument("--contract", default="", help="contract of the layout: Name, or file:Name")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -1137,12 +1099,12 @@ def _run_submit(options: argparse.Namespace) -> None:
     service = _configured_server(options)
     batch = service.submit(_requested_batch(options), idempotency_key=options.idempotency_key)
     for warning in batch.warnings:
-        _to_stderr(_printable(warning))
+        _print_stderr(_printable(warning))
     if not options.wait:
         output = {"internalId": batch.id, "warnings": batch.warnings}
         print(json.dumps(output) if options.json else _printable(batch.id))
         return
-    _to_stderr(f"{service.url}/explorer/query/{_printable(batch.id)}")
+    _print_stderr(f"{service.url}/explorer/query/{_printable(batch.id)}")
     options.id = batch.id
     _run_wait(options)
 
@@ -1188,7 +1150,7 @@ def _run_wait(options: argparse.Namespace) -> None:
         nonlocal last_line
         line = f"{status.state}: {status.waits_for}".rstrip(": ")
         if line != last_line and not options.json:
-            _to_stderr(line)
+            _print_stderr(line)
         last_line = line
 
     service.wait(options.id, timeout=options.timeout, progress=print_changes)
@@ -1284,16 +1246,13 @@ def _run_proof(options: argparse.Namespace) -> None:
         Path(options.out).write_bytes(content)
     except OSError as error:
         raise UsageError(f"{options.out} cannot be written ({error.strerror}).") from error
-    _to_stderr(f"Wrote {len(content):,} bytes to {options.out}.")
+    _print_stderr(f"Wrote {len(content):,} bytes to {options.out}.")
 
 
 def _run_slot(options: argparse.Namespace) -> None:
     if options.layout:
         if options.key:
-            raise UsageError(
-                "With --layout, write the key into the name, such as balances[0x…], instead of "
-                "--key."
-            )
+            raise UsageError("With --layout, write the key into the name, like balances[0x…].")
         variable = find_variable(_read_json(options.layout), options.variable, options.contract)
     else:
         position = Position(parse_integer(options.variable))
@@ -1309,9 +1268,9 @@ def _run_slot(options: argparse.Namespace) -> None:
         return
     print(slot)
     if variable.type:
-        _to_stderr(f"{variable.type}: {size} bytes at byte {offset} from the slot's low end")
+        _print_stderr(f"{variable.type}: {size} bytes at byte {offset} from the slot's low end")
     if data:
-        _to_stderr(f"Its elements, or the bytes of a long text, begin in slot {data}.")
+        _print_stderr(f"Its elements, or the bytes of a long text, begin in slot {data}.")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,4 @@
-"""Intervals, time-outs and counts for nodes, jobs and transactions.
-
-The `[limits]` table of the routes file overrides them. The guide renders its table from here.
-"""
+"""Limits of nodes, jobs and transactions. The routes file's `[limits]` table overrides them."""
 
 from collections.abc import Iterator
 from dataclasses import Field, dataclass, field, fields
@@ -23,77 +20,37 @@ class Limits:
     """All limits; durations are in seconds."""
 
     request_timeout: float = _limit(8.0, 0.1, 120, "Time-out of a request to a node.")
-    head_timeout: float = _limit(
-        2.0, 0.1, 60, "Time-out of the head request after a node's time-out or invalid answer."
-    )
-    visitor_timeout: float = _limit(
-        5.0, 0.1, 30, "Time for all node requests of a live check or a contract wallet's sign-in."
-    )
-    initial_cooldown: float = _limit(
-        1.0, 0.1, 60, "First cool-down of a failed node; it doubles while the node fails."
-    )
+    head_timeout: float = _limit(2.0, 0.1, 60, "Time-out of a head request after a node's fault.")
+    visitor_timeout: float = _limit(5.0, 0.1, 30, "Time for a live check or a wallet's sign-in.")
+    initial_cooldown: float = _limit(1.0, 0.1, 60, "First cool-down of a failed node; it doubles.")
     max_cooldown: float = _limit(60.0, 1, 3600, "Maximum cool-down of a failed node.")
-    chain_id_age: float = _limit(
-        3600.0, 1, DAY, "Interval at which a node's chain id and proof window are checked again."
-    )
-    lag: float = _limit(
-        60.0,
-        1,
-        3600,
-        "A node lags if its head is this much older than another; heads so far in the "
-        "future are invalid.",
-    )
-    head_max_age: float = _limit(
-        3600.0, 60, DAY, "A node whose newest block is older is reported by check_setup."
-    )
-    poll_interval: float = _limit(
-        12.0, 0.1, 60, "Interval at which each node's head is requested if nothing else needs it."
-    )
-    head_cache_seconds: float = _limit(
-        0.1, 0.01, 10, "Time for which heads and daily budgets are cached."
-    )
-    check_interval: float = _limit(
-        300.0, 1, DAY, "Interval of checks of the final block, ENS and the signer's balance."
-    )
+    chain_id_age: float = _limit(3600.0, 1, DAY, "Interval of checks of chain id and proof window.")
+    lag: float = _limit(60.0, 1, 3600, "How far a head may be behind another's, or in the future.")
+    head_max_age: float = _limit(3600.0, 60, DAY, "check_setup reports nodes with older heads.")
+    poll_interval: float = _limit(12.0, 0.1, 60, "Interval of head requests to idle nodes.")
+    head_cache_seconds: float = _limit(0.1, 0.01, 10, "Time to cache heads and daily budgets.")
+    check_interval: float = _limit(300.0, 1, DAY, "Interval of finality, ENS and balance checks.")
     quorum_wait: float = _limit(
         120.0, 0, DAY, "Time after which a single node's answer counts, if no other node answers."
     )
     max_batch_calls: int = _limit(100, 1, 1000, "Maximum number of calls in a JSON-RPC batch.")
     max_answer_mib: int = _limit(64, 1, 1024, "Maximum size of a node's answer, in MiB.")
     gas_reserve: float = _limit(0.1, 0, 1, "Share of the gas estimate that is added as a reserve.")
-    initial_retry_delay: float = _limit(
-        0.25, 0.05, 60, "Pause before the first retry of a job; it doubles with each attempt."
-    )
+    initial_retry_delay: float = _limit(0.25, 0.05, 60, "First pause before a retry; it doubles.")
     max_retry_delay: float = _limit(60.0, 0.1, 3600, "Maximum pause before a retry.")
-    recheck_divisor: float = _limit(
-        16, 1, 1000, "A job that has waited t seconds is checked again after t / this number."
-    )
+    recheck_divisor: float = _limit(16, 1, 1000, "A job that waited t is checked after t / this.")
     gather_seconds: float = _limit(1.5, 0, 60, "Time to gather jobs for one transaction.")
-    batch_max_age: float = _limit(
-        DAY, 1, 365 * DAY, "A batch that has been provable for this long is rejected."
-    )
-    attestation_max_age: float = _limit(
-        7 * DAY, 1, 365 * DAY, "A batch that waited this long for attestations is rejected."
-    )
-    refusals: int = _limit(
-        3, 1, 100, "Consecutive refusals by registry or chain before a batch is rejected."
-    )
-    failed_transactions: int = _limit(
-        3, 1, 100, "Failed transactions of one job before its batches are rejected."
-    )
-    resend_after: float = _limit(
-        15.0, 0.1, DAY, "Time after which an unmined transaction is broadcast again."
-    )
-    replace_after: float = _limit(
-        60.0, 0.1, DAY, "Time after which an unmined transaction is replaced at a higher fee."
-    )
+    batch_max_age: float = _limit(DAY, 1, 365 * DAY, "A batch provable for this long is rejected.")
+    attestation_max_age: float = _limit(7 * DAY, 1, 365 * DAY, "Maximum wait for attestations.")
+    refusals: int = _limit(3, 1, 100, "Consecutive refusals before a batch is rejected.")
+    failed_transactions: int = _limit(3, 1, 100, "Failed transactions of a job until rejection.")
+    resend_after: float = _limit(15.0, 0.1, DAY, "Time until an unmined transaction is resent.")
+    replace_after: float = _limit(60.0, 0.1, DAY, "Time until a replacement at a higher fee.")
     abandoned_after: float = _limit(
         DAY, 1, 365 * DAY, "Time for which transactions of a former signer are rebroadcast."
     )
     blocks_ahead: int = _limit(300, 0, 10**6, "Blocks above the newest one that requests may name.")
-    seconds_ahead: float = _limit(
-        3600.0, 0, 365 * DAY, "How far after the newest block's time a request may name a time."
-    )
+    seconds_ahead: float = _limit(3600.0, 0, 365 * DAY, "How far ahead of the head a time may be.")
 
     def back_off(self, attempts: int) -> timedelta:
         """The pause after this many consecutive failures."""

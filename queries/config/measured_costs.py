@@ -1,7 +1,6 @@
-"""What proving costs, from measurements in `measured.json`.
+"""What proving costs, from measurements in `measured.json`, which tests repeat.
 
-Gas is of recorded proofs of mainnet (`make gas`), JSON-RPC calls are of a local chain. Tests
-measure them again.
+Gas is of recorded proofs of mainnet (`make gas`), JSON-RPC calls are of a local chain.
 """
 
 import json

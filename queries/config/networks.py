@@ -1,14 +1,12 @@
 """Public networks that `manage.py init` knows, with their entries of a routes file.
 
-Sources: chain ids and explorers of Ethereum, Sepolia, OP Mainnet and OP Sepolia, and
-Ethereum's ENS registry, are those of ethereum-lists/chains; Hoodi's those of eth-clients/hoodi; the
-explorers of Base and Base Sepolia those of base/docs; Sepolia's ENS registry that of ENS's own
-documentation (deployments). AnchorStateRegistryProxy and block times of the OP-stack chains are
-those of ethereum-optimism/superchain-registry of August 2026. How long finality takes: the two
-epochs of Ethereum's consensus, and for L2 blocks the documentation of the OP stack.
-
-Gas cap and price of a slot are the product's defaults (Osaka): Ethereum, Sepolia and Hoodi have had
-them since Fusaka, OP Mainnet and OP Sepolia since Karst. Fee limits are our choice.
+Sources:
+- chain ids, explorers and Ethereum's ENS registry: ethereum-lists/chains, eth-clients/hoodi and
+  base/docs; Sepolia's ENS registry: the deployments in ENS's documentation
+- AnchorStateRegistryProxy and block times of OP-stack chains: superchain-registry, August 2026
+- finality: the two epochs of Ethereum's consensus, and the documentation of the OP stack
+- gas cap and gas of a slot: the product's defaults (Osaka), in use since Fusaka or Karst
+Fee limits are our choice.
 """
 
 from collections.abc import Iterable, Mapping
@@ -50,9 +48,7 @@ _NETWORKS = (
         "sepolia", 11_155_111, "Sepolia", "https://sepolia.etherscan.io", 12, FINAL_L1,
         confirmations=2, ens_registry=ENS,
     ),
-    Network(
-        "hoodi", 560_048, "Hoodi", "https://hoodi.etherscan.io", 12, FINAL_L1, confirmations=2
-    ),
+    Network("hoodi", 560_048, "Hoodi", "https://hoodi.etherscan.io", 12, FINAL_L1, confirmations=2),
     Network(
         "optimism", 10, "OP Mainnet", "https://optimistic.etherscan.io", 2, FINAL_L2,
         max_gas_price_gwei="1", daily_budget="0.01", l1=1,

@@ -5,6 +5,7 @@ contract at any other address could have stored facts before it returned the gen
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -120,27 +121,25 @@ def constructor_arguments(registry: Registry) -> bytes:
     return encode(types, [getattr(sorted_registry, name) for name, *_ in members])
 
 
-def registry_with_values(registry: Registry, words: Iterable[Any]) -> Registry:
+def registry_with_values(registry: Registry, values: Iterable[Any]) -> Registry:
     """The registry with these decoded constructor arguments."""
-    values: dict[str, Any] = {}
-    for (name, kind, _), word in zip(CONSTRUCTORS[registry.kind], words, strict=True):
+    fields: dict[str, Any] = {}
+    for (name, kind, _), value in zip(CONSTRUCTORS[registry.kind], values, strict=True):
         if kind == "address[]":
-            values[name] = tuple(map(to_checksum_address, word))
+            fields[name] = tuple(map(to_checksum_address, value))
         else:
-            values[name] = to_checksum_address(word) if kind == "address" else word
-    return replace(registry, **values)
+            fields[name] = to_checksum_address(value) if kind == "address" else value
+    return replace(registry, **fields)
 
 
 def registry_with_arguments(registry: Registry, encoded: bytes) -> Registry:
     """The registry with these encoded arguments; `ValueError` if they are malformed."""
     types = [kind for _, kind, _ in CONSTRUCTORS[registry.kind]]
-    try:
+    with suppress(DecodingError):
         registry = registry_with_values(registry, decode(types, encoded))
-    except DecodingError:
-        raise ValueError("malformed constructor arguments") from None
-    if constructor_arguments(registry) != encoded:
-        raise ValueError("malformed constructor arguments")
-    return registry
+        if constructor_arguments(registry) == encoded:
+            return registry
+    raise ValueError("malformed constructor arguments")
 
 
 def format_time(seconds: int) -> str:

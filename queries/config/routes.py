@@ -77,10 +77,7 @@ class Chain:
 
     @property
     def native_finality(self) -> int:
-        """Blocks on top of a provable block on a native route.
-
-        By default one: source and destination reorganise together.
-        """
+        """Blocks above a provable block on a native route, whose two ends reorganise together."""
         return 1 if self.finality is None else self.finality
 
     @property
@@ -105,12 +102,8 @@ def read_routes(path: Path | None) -> Routes:
     check_keys("the file", content, {"chains", "limits", "registries"})
     limits = read_limits(content.get("limits", {}))
     tables = read_table("chains", content.get("chains", {}))
-    chains = {
-        chain.id: chain
-        for chain in (
-            _read_chain(name, table, path.parent, limits) for name, table in tables.items()
-        )
-    }
+    read = (_read_chain(name, table, path.parent, limits) for name, table in tables.items())
+    chains = {chain.id: chain for chain in read}
     _check_unique_names(chains)
     return Routes(chains, _read_registries(content.get("registries", []), chains), limits)
 
@@ -128,8 +121,8 @@ def _read_chain(name: str, content: object, folder: Path, limits: Limits) -> Cha
         nodes=_read_nodes(f"{place}.nodes", table.get("nodes"), folder),
         limits=limits,
         **{
-            member: read(f"{place}.{key}", table[key])
-            for key, (member, read) in CHAIN_READERS.items()
+            key.removesuffix("_gwei"): read(f"{place}.{key}", table[key])
+            for key, read in CHAIN_READERS.items()
             if key in table
         },
     )
@@ -151,9 +144,7 @@ def _read_nodes(place: str, entries: object, folder: Path) -> tuple[NodeAddress,
 def _read_aliases(place: str, value: object) -> tuple[str, ...]:
     aliases = read_texts(place, value)
     if not all(re.fullmatch(ALIAS, alias) for alias in aliases):
-        refuse(
-            place, "an alias is a letter and up to 49 letters, digits, underscores, dots, hyphens"
-        )
+        refuse(place, "an alias is a letter and up to 49 letters, digits and characters of _.-")
     return tuple(aliases)
 
 
@@ -184,19 +175,19 @@ def _read_wei(place: str, value: object, *, unit: int, units: str) -> int:
     return int(value * unit)
 
 
-# The optional keys of a chain's table: the field of Chain, and the function that reads the value.
-CHAIN_READERS: Mapping[str, tuple[str, Callable[[str, object], Any]]] = {
-    "aliases": ("aliases", _read_aliases),
-    "finality": ("finality", _read_finality),
-    "confirmations": ("confirmations", partial(read_whole_number, max_value=MAX_BLOCKS)),
-    "max_gas_price_gwei": ("max_gas_price", partial(_read_wei, unit=GWEI, units="gwei")),
-    "daily_budget": ("daily_budget", partial(_read_wei, unit=COIN, units="whole coins")),
-    "free": ("free", read_flag),
-    "gas_cap": ("gas_cap", partial(read_whole_number, max_value=MAX_GAS, min_value=MIN_GAS)),
-    "new_slot_gas": ("new_slot_gas", partial(read_whole_number, max_value=MAX_GAS, min_value=1)),
-    "explorer": ("explorer", read_site_address),
-    "ens_registry": ("ens_registry", read_contract_address),
-    "currency": ("currency", _read_currency),
+# Readers of the optional keys of a chain's table, which are the fields of Chain.
+CHAIN_READERS: Mapping[str, Callable[[str, object], Any]] = {
+    "aliases": _read_aliases,
+    "finality": _read_finality,
+    "confirmations": partial(read_whole_number, max_value=MAX_BLOCKS),
+    "max_gas_price_gwei": partial(_read_wei, unit=GWEI, units="gwei"),
+    "daily_budget": partial(_read_wei, unit=COIN, units="whole coins"),
+    "free": read_flag,
+    "gas_cap": partial(read_whole_number, max_value=MAX_GAS, min_value=MIN_GAS),
+    "new_slot_gas": partial(read_whole_number, max_value=MAX_GAS, min_value=1),
+    "explorer": read_site_address,
+    "ens_registry": read_contract_address,
+    "currency": _read_currency,
 }
 
 CHAIN_KEYS = {"name", "nodes", *CHAIN_READERS}

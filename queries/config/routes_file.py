@@ -1,7 +1,6 @@
-"""Read the operator's TOML file strictly.
+"""Read the operator's TOML file strictly; each error is a sentence that names the place.
 
-Each error is a sentence that names the place. No sentence repeats a node's address, which may hold
-a key, or the name of a secret file, which may be the secret itself by mistake.
+No sentence repeats a node's address or the name of a secret file, which may be a secret by mistake.
 """
 
 import re
@@ -138,9 +137,8 @@ def read_table(place: str, content: object) -> dict[str, Any]:
 def check_keys(place: str, table: Mapping[str, object], allowed: Collection[str]) -> None:
     for key in table:
         if key not in allowed:
-            refuse(
-                place, f"{redact_key(key)} is unknown; the keys are {', '.join(sorted(allowed))}"
-            )
+            keys = ", ".join(sorted(allowed))
+            refuse(place, f"{redact_key(key)} is unknown; the keys are {keys}")
 
 
 def redact_key(key: str) -> str:

@@ -48,12 +48,10 @@ def read_sources() -> dict[str, str]:
     return {file.relative_to(CONTRACTS).as_posix(): file.read_text() for file in sorted(files)}
 
 
-def standard_input(sources: Mapping[str, str]) -> dict[str, Any]:
+def standard_input(
+    sources: Mapping[str, str], settings: Mapping[str, Any] = SETTINGS
+) -> dict[str, Any]:
     """The compiler's input, from which anyone can repeat the build without Tacitus."""
-    return _compiler_input(sources, SETTINGS)
-
-
-def _compiler_input(sources: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, Any]:
     contents = {name: {"content": text} for name, text in sources.items()}
     return {"language": "Solidity", "sources": contents, "settings": settings}
 
@@ -85,7 +83,7 @@ def run_compiler(sources: Mapping[str, str], settings: Mapping[str, Any]) -> dic
         raise CompilerError("The Solidity compiler is not installed. Run: make contracts")
     # Through files, because with pipes the compiler sometimes reads or writes only a part.
     with tempfile.TemporaryFile("w+") as stdin, tempfile.TemporaryFile("w+") as stdout:
-        json.dump(_compiler_input(sources, settings), stdin)
+        json.dump(standard_input(sources, settings), stdin)
         stdin.seek(0)
         program = [node, str(COMPILER), "--standard-json"]
         subprocess.run(program, stdin=stdin, stdout=stdout, check=True, timeout=900)

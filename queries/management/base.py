@@ -13,10 +13,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.shared.errors import RefusalError
 from queries.attestations.remote import AttestationPostError
+from queries.chain.destination import TransactionFailedError
 from queries.chain.errors import ChainError, NodeError, NodesUnreachableError
 from queries.chain.json_rpc import JsonRpc
 from queries.chain.registry_checks import SetupError
-from queries.chain.sender import TransactionFailedError
 from queries.chain.signer import Signer, SignerUnusableError, open_signer
 from queries.config.routes import Chain, NodeAddress, Routes, RoutesFileError, read_routes
 from queries.management.setup_check import add_advice
@@ -71,9 +71,8 @@ def node_chain(url: str) -> Chain:
             chain_id = read_quantity(rpc.ask("eth_chainId"), "eth_chainId")
     except (NodeError, ProofError, ValueError) as error:  # ValueError: not a URL
         why = error.why if isinstance(error, NodeError) else ""
-        raise NodesUnreachableError(
-            f"The node at {url_host(url)} does not report its chain id{why}."
-        ) from None
+        sentence = f"The node at {url_host(url)} does not report its chain id{why}."
+        raise NodesUnreachableError(sentence) from None
     return Chain(chain_id, f"chain {chain_id}", (NodeAddress(url),))
 
 

@@ -1,4 +1,4 @@
-"""Reads a proof file for commands."""
+"""Read a proof file for commands."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -18,8 +18,7 @@ def add_bundle_arguments(parser: ArgumentParser) -> None:
         type=positive_int,
         default=MAX_BUNDLE_MIB,
         metavar="N",
-        help="the maximum size of the file in MiB (%(default)s); it may need eight times as much "
-        "memory",
+        help="maximum size of the file in MiB (%(default)s); it may need 8 times as much memory",
     )
 
 
@@ -32,10 +31,7 @@ def read_bundle(file: Path, max_mib: int) -> Bundle:
         raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
     try:
         return check_bundle(content, max_mib)
-    except BundleTooLargeError as error:
-        raise CommandError(
-            f"Nothing is proven. {error} If its server accepts larger batches, raise the limit: "
-            f"--max-mib {4 * max_mib}."
-        ) from None
     except BundleRefusedError as error:
-        raise CommandError(f"Nothing is proven. {error}") from None
+        is_large = isinstance(error, BundleTooLargeError)
+        hint = f" If its batch is that large, use --max-mib {4 * max_mib}." if is_large else ""
+        raise CommandError(f"Nothing is proven. {error}{hint}") from None

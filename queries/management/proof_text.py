@@ -1,4 +1,4 @@
-"""Formats the facts of a proof file as text."""
+"""Format the facts of a proof file as text."""
 
 from collections.abc import Collection, Iterator
 from itertools import groupby
@@ -8,10 +8,10 @@ from eth_utils.address import to_checksum_address
 
 from accounts.shared.wording import format_timestamp
 from queries.amounts import UNIT_DIGITS, format_units
+from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.bundles import BlockProof, BundleFact, FactKind
 from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
 
-ADDRESS_BYTES = 20
 MAX_ALIGNED_NAME = 24  # longer slot numbers do not widen the column
 
 

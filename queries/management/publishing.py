@@ -1,8 +1,9 @@
-"""Proves a proof file's facts to a registry. This needs neither the service nor a database."""
+"""Prove a proof file's facts to a registry. This needs neither the service nor a database."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from queries.chain.destination import Destination, Report, send_and_wait
 from queries.chain.errors import CallRevertedError
 from queries.chain.reader import AccountSlots, SourceChain
 from queries.chain.registry import FactGroups, FactRead, RegistryBlock, RegistryFacts, group_facts
@@ -12,7 +13,6 @@ from queries.chain.registry_checks import (
     has_built_code,
     visible_l1_block,
 )
-from queries.chain.sender import Destination, Report, send_and_wait
 from queries.chain.signer import Signer
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import selector
@@ -37,7 +37,7 @@ class PublishContext:
     signer: Callable[[], Signer]  # called when a transaction is needed
     source: SourceChain | None  # has the headers up to a block that the registry knows
     receipt_timeout: float  # seconds
-    say: Report
+    report: Report
 
 
 def identify_registry(destination: Destination, address: str, source: int) -> Registry:
@@ -55,9 +55,8 @@ def identify_registry(destination: Destination, address: str, source: int) -> Re
             f"the facts are of chain {source}."
         )
     try:
-        registry = deployed_registry(
-            destination, Registry(kind, source, destination.chain.id, address)
-        )
+        unread = Registry(kind, source, destination.chain.id, address)
+        registry = deployed_registry(destination, unread)
     except SetupError as error:
         raise NotPublishedError(f"The registry at {address} cannot be used. {error}") from None
     if registry.source != source:
@@ -70,7 +69,7 @@ def check_l1(registry: Registry, context: PublishContext) -> None:
     if registry.kind is not RegistryKind.OPTIMISM:
         return
     if context.source is None:
-        context.say(
+        context.report(
             f"Not checked: whether the L1 of {context.destination.chain.name} is chain "
             f"{registry.source}. Name a node of it with --source-node URL."
         )
@@ -78,9 +77,8 @@ def check_l1(registry: Registry, context: PublishContext) -> None:
     try:
         visible_l1_block(registry, context.source, context.destination)
     except SetupError as error:
-        raise NotPublishedError(
-            f"The registry at {registry.address} cannot be used. {error}"
-        ) from None
+        sentence = f"The registry at {registry.address} cannot be used. {error}"
+        raise NotPublishedError(sentence) from None
 
 
 def publish_block(block: BlockProof, registry: Registry, context: PublishContext) -> int:
@@ -101,8 +99,7 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
         state = known.words, known.leaf, anchor.hops if isinstance(anchor, Preparation) else None
         if state == last_state:  # the node lags behind, or lies
             raise NotPublishedError(
-                f"Block {block.header.number:,} is still not proven, or the node at --node does "
-                "not see the transactions yet. Nothing more is sent; run this again later."
+                f"Block {block.header.number:,} is still not proven. Run this again later."
             )
         last_state = state
         for call in _next_calls(block, context, known, anchor):
@@ -115,7 +112,7 @@ def _send(call: bytes, registry: Registry, context: PublishContext) -> int:
     signer, timeout = context.signer(), context.receipt_timeout
     try:
         return send_and_wait(
-            context.destination, signer, registry.address, call, timeout, context.say
+            context.destination, signer, registry.address, call, timeout, context.report
         ).cost
     except CallRevertedError as error:
         raise NotPublishedError(_revert_sentence(error, registry)) from None
@@ -180,15 +177,11 @@ def _why_not_provable(
         return result.sentence(block.header.number)
     if registry.kind is RegistryKind.ATTESTED:
         return (
-            f"The registry knows no hash at or above block {number:,} of chain {registry.source}, "
-            "and accepts one only from its signers: have enough of them attest that block, and run "
-            "this again."
+            f"The registry knows no hash at or above block {number:,} of chain {registry.source}. "
+            "Have enough of its signers attest that block, and run this again."
         )
     if registry.kind is RegistryKind.OUTPUT:
-        return (
-            f"The registry does not know the hash of block {number:,}. Have it recorded from a "
-            "valid dispute game (recordOutput), and run this again."
-        )
+        return f"The registry does not know block {number:,}. Have it recorded (recordOutput)."
     hint = "" if has_source else f" A newer one may be known: {_source_node_hint(registry.source)}"
     return f"{result.reason.sentence}{hint}"
 
@@ -201,14 +194,12 @@ class ProofFileChain:
     source: SourceChain | None
 
     def headers(self, first: int, last: int) -> Sequence[Header]:
-        headers = (self.block.header, self.block.next_header)
-        in_file = {header.number: header for header in headers if header}
-        if all(number in in_file for number in range(first, last + 1)):
-            return [in_file[number] for number in range(first, last + 1)]
+        headers = [header for header in (self.block.header, self.block.next_header) if header]
+        if headers[0].number <= first and last <= headers[-1].number:
+            return [header for header in headers if first <= header.number <= last]
         if self.source is None:
             raise NotPublishedError(
-                f"The nearest block that the registry knows is {last:,}, and the proof has no "
-                f"headers up to it: {_source_node_hint(self.block.chain)}"
+                f"No headers lead up to block {last:,}: {_source_node_hint(self.block.chain)}"
             )
         return self.source.headers(first, last)
 

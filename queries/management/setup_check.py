@@ -8,6 +8,7 @@ from functools import partial
 
 from accounts.shared.wording import format_count
 from queries.amounts import gwei, short_amount
+from queries.chain.destination import Destination
 from queries.chain.errors import (
     ChainError,
     FeesTooHighError,
@@ -33,7 +34,6 @@ from queries.chain.registry_checks import (
     has_built_code,
     visible_l1_block,
 )
-from queries.chain.sender import Destination
 from queries.chain.signer import Signer
 from queries.config.limits import DAY, Limits
 from queries.config.measured_costs import balance_cost
@@ -91,17 +91,17 @@ class CheckResult:
 
 
 def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]:
-    """Run all checks; each result comes after a moment."""
+    """Run all checks, and yield each result as soon as it is known."""
     registries = routes.registries.values()
-    used_by_others = {source for source, destination in routes.registries if source != destination}
+    cross_chain_sources = {source for source, other in routes.registries if source != other}
     chains: dict[int, Chain] = {}  # with only the nodes that respond
     for chain in routes.chains.values():
-        checked = chain
-        if chain.id not in used_by_others:
-            checked = replace(chain, finality=chain.native_finality)
+        checked_chain = chain
+        if chain.id not in cross_chain_sources:
+            checked_chain = replace(chain, finality=chain.native_finality)
         kinds = {registry.kind for registry in registries if registry.source == chain.id}
         windows: list[ProofWindow] = []
-        nodes = yield from _check_nodes(checked, windows if kinds else None)
+        nodes = yield from _check_nodes(checked_chain, windows if kinds else None)
         chains[chain.id] = replace(chain, nodes=nodes)
         if windows:
             delay = OUTPUT_DELAY if kinds == {RegistryKind.OUTPUT} else 0
@@ -122,11 +122,7 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
 def _check_nodes(
     chain: Chain, windows: list["ProofWindow"] | None
 ) -> Generator[CheckResult, None, tuple[NodeAddress, ...]]:
-    """Check each node alone, and add the proof windows of a source's nodes to `windows`.
-
-    Returns the nodes that respond. Later checks use only these, so that a node that hangs is
-    waited for once.
-    """
+    """Check each node alone, and add proof windows to `windows`. Returns the nodes that respond."""
     heads: dict[NodeAddress, ChainHead] = {}
     for node in chain.nodes:
         try:
@@ -137,17 +133,15 @@ def _check_nodes(
                 error = NodesUnreachableError(f"It does not answer{error.why}.")
             if isinstance(error, NodesOfAnotherChainError):
                 error = NodesOfAnotherChainError("It serves another chain.")
-            yield CheckResult(
-                f"{chain.name}, node {node.number}", ok=False, sentence=add_advice(error)
-            )
+            subject = f"{chain.name}, node {node.number}"
+            yield CheckResult(subject, ok=False, sentence=add_advice(error))
     newest = max((head.timestamp for head in heads.values()), default=0)
     for node, head in heads.items():
-        subject, alone = f"{chain.name}, node {node.number}", replace(chain, nodes=(node,))
+        subject = f"{chain.name}, node {node.number}"
         yield _run_check(subject, partial(_check_age, head, newest, chain.limits))
         if windows is not None:
-            yield _run_check(
-                f"{subject}, proofs", partial(_check_proof_window, alone, head, windows)
-            )
+            check = partial(_check_proof_window, replace(chain, nodes=(node,)), head, windows)
+            yield _run_check(f"{subject}, proofs", check)
     if len(heads) > 1:
         yield _run_check(f"{chain.name}, all nodes", partial(_check_same_block, chain, heads))
     return tuple(heads)
@@ -168,15 +162,12 @@ def _check_age(head: ChainHead, newest: int, limits: Limits) -> str:
     age = max(int(time.time()) - head.timestamp, 0)
     block = f"block {head.number:,}, {format_count(age, 'second')} old"
     if age > limits.head_max_age:
-        raise SetupError(
-            f"Its newest block is {block}. Check that the node keeps up with the chain."
-        )
+        raise SetupError(f"Its newest block is {block}. Check that it keeps up with the chain.")
     lag = newest - head.timestamp
     if lag > limits.lag:
         raise SetupError(
             f"Its newest block is {block}, {format_count(lag, 'second')} behind another node's. "
-            "Provers use such a node last, and two nodes must agree that a fact is on chain: remove "
-            "it from ROUTES_FILE until it has caught up."
+            "Two nodes must agree that a fact is on chain: remove it until it has caught up."
         )
     return block
 
@@ -213,8 +204,7 @@ def _check_proof_window(chain: Chain, head: ChainHead, windows: list[ProofWindow
     """Measure the node's proof window, and add it to `windows`."""
     if chain.finality is None and head.number and not head.final_number:
         raise SetupError(
-            "The node reports no finalized block. Wait if the chain is new; otherwise set "
-            "`finality` to a number of blocks."
+            "The node reports no finalized block: wait, or set `finality` to a number of blocks."
         )
     required = min(head.number - head.final_number, first_block_distance(head))
     with closing(SourceChain(chain)) as source:
@@ -235,23 +225,20 @@ def _check_proof_window(chain: Chain, head: ChainHead, windows: list[ProofWindow
 
 def _provable_blocks(window: ProofWindow, delay: int) -> str:
     """`delay`: seconds from a block until its hash can be proven."""
-    if window.has_first_block:
-        blocks = "every block"
-    elif window.seconds < delay:
+    is_pruned, duration = not window.has_first_block, _duration(window.seconds)
+    if is_pruned and window.seconds < delay:
         raise SetupError(
             f"A dispute game is final {_duration(delay)} after its block, but the nodes prove only "
-            f"blocks of the last {_duration(window.seconds)}. {MORE_STATE}"
+            f"blocks of the last {duration}. {MORE_STATE}"
         )
-    elif window.blocks < HISTORY_WINDOW:
+    if is_pruned and window.blocks < HISTORY_WINDOW:
         return (
-            f"only final blocks of the last {_duration(window.seconds)}. Contracts know "
-            f"{HISTORY_WINDOW:,} blocks: name a node that keeps more state."
+            f"only final blocks of the last {duration}. Contracts know {HISTORY_WINDOW:,} blocks: "
+            "name a node that keeps more state."
         )
-    else:
-        blocks = f"blocks of the last {_duration(window.seconds)}"
-    if window.blocks < HISTORY_WINDOW:
-        return blocks
-    return f"{blocks}; those more than {HISTORY_WINDOW:,} back by hops"
+    blocks = f"blocks of the last {duration}" if is_pruned else "every block"
+    hops = f"; those more than {HISTORY_WINDOW:,} back by hops"
+    return f"{blocks}{hops if window.blocks >= HISTORY_WINDOW else ''}"
 
 
 def _duration(seconds: int) -> str:
@@ -278,16 +265,14 @@ def _check_registry(registry: Registry, source_chain: Chain, destination_chain: 
             return f"its address proves its code; {hash_source}; {horizon}"
         if not has_built_code(registry.kind, code):
             raise SetupError(
-                f"The contract at {registry.address} is not this version's {registry.kind} "
-                f"registry. {DEPLOY}"
+                f"{registry.address} is not this version's {registry.kind} registry. {DEPLOY}"
             )
-        on_chain = deployed_registry(destination, registry)
-        if constructor_arguments(on_chain) != constructor_arguments(registry):
-            _, source_line, _, _, *others = route_lines(on_chain)
+        deployed = deployed_registry(destination, registry)
+        if constructor_arguments(deployed) != constructor_arguments(registry):
+            _, source_line, _, _, *others = route_lines(deployed)
             raise SetupError(
-                f"It was made with other arguments ({', '.join([source_line, *others])}). The "
-                f"registry of your arguments is at {registry_address(registry)}: leave `address` "
-                "out, or deploy it."
+                f"It was made with other arguments ({', '.join([source_line, *others])}). Leave "
+                f"`address` out, or deploy {registry_address(registry)}."
             )
         raise SetupError(UNVERIFIABLE)
 
@@ -339,10 +324,9 @@ def _check_funds(chain: Chain, signer: Signer, gas: int) -> str:
         price = max(destination.fees().max_fee, 1)
         transactions = destination.pending_count(signer.address)
         destination.estimate_gas(signer.address, signer.address, b"")  # the node must support it
-    has = f"{signer.address} has {short_amount(balance, chain.currency)}"
+    funds = f"{signer.address} has {short_amount(balance, chain.currency)}"
     if balance < gas * price:
-        raise SetupError(
-            f"{has}, too little for the {gas:,} gas of a fact at {gwei(price)}. Send it more."
-        )
+        cost = f"{gas:,} gas of a fact at {gwei(price)}"
+        raise SetupError(f"{funds}, too little for the {cost}. Send it more.")
     remark = f"; {format_count(transactions, 'transaction')} pending" if transactions else ""
-    return f"{has}, which pays for {balance // price:,} gas at {gwei(price)}{remark}"
+    return f"{funds}, which pays for {balance // price:,} gas at {gwei(price)}{remark}"

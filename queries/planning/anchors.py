@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 
 from accounts.shared.wording import format_count
 from queries.attestations.records import find_attest_call
+from queries.chain.destination import Destination
 from queries.chain.errors import (
     AnotherBlockAccumulatedError,
     BlockUnknownError,
@@ -18,7 +19,6 @@ from queries.chain.errors import (
 from queries.chain.games import Game, Games
 from queries.chain.registry import EMPTY_WORD, RegistryBlock, RegistryFacts
 from queries.chain.registry_checks import BLOCKHASH_WINDOW, HISTORY_WINDOW
-from queries.chain.sender import Destination
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data, selector
 from queries.models import Attestation, BlockJob

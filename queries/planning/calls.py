@@ -11,8 +11,8 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Self
 
+from queries.chain.destination import BASE_GAS, BYTE_GAS
 from queries.chain.registry import FactGroups
-from queries.chain.sender import BASE_GAS, BYTE_GAS
 from queries.facts import account_fields
 from queries.models import Query
 from queries.proving.accounts import AccountProof
@@ -22,7 +22,7 @@ from queries.proving.packing import (
     GAS_PER_BYTE,
     OSAKA,
     GasRules,
-    rough_gas,
+    estimate_account_gas,
     split_accounts,
 )
 from queries.proving.registry_calls import (
@@ -107,7 +107,7 @@ class Piece:
     def gas(self) -> int:
         """Roughly, without calldata: see the table in proving/packing.py."""
         return self.new_header_slots * self.rules.new_slot + sum(
-            rough_gas(request, self.rules) for request in self.requests
+            estimate_account_gas(request, self.rules) for request in self.requests
         )
 
     @property
@@ -142,7 +142,7 @@ class Piece:
         if not slots and not fields:
             return 0
         part = AccountToStore(replace(request.proof, slots=slots), fields)
-        return rough_gas(part, self.rules) + GAS_PER_BYTE * len(build_witness([part]))
+        return estimate_account_gas(part, self.rules) + GAS_PER_BYTE * len(build_witness([part]))
 
     def halves(self) -> tuple[Self, ...]:
         """Two pieces that prove the same together; none if the piece has only one slot or one
@@ -247,7 +247,7 @@ def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
     for piece in sorted(pieces, key=lambda piece: piece.anchor.header.number):
         for group in groups:
             longer = [*group, piece]
-            fits = sum(member.gas for member in longer) <= piece.rules.room
+            fits = sum(member.gas for member in longer) <= piece.rules.items_gas
             if fits and len(_calldata(longer)) <= CALLDATA_BYTES:
                 group.append(piece)
                 break

@@ -93,7 +93,7 @@ class HopBuilder:
             arrival = headers_section([HeaderStep(stop, accumulate=True)])
             longer_call = prove_call([*sections, section, arrival])
             gas = GAS_PER_BYTE * len(longer_call) + rules.new_slot * (len(sections) + 1)
-            if sections and (len(longer_call) > CALLDATA_BYTES or gas > rules.room):
+            if sections and (len(longer_call) > CALLDATA_BYTES or gas > rules.items_gas):
                 break
             header, call = stop, longer_call
             sections.append(section)

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accounts.shared.wording import excerpt
+from queries.chain.destination import Destination
 from queries.chain.errors import (
     BeyondHorizonError,
     CallRevertedError,
     TooMuchGasError,
     TransactionRefusedError,
 )
-from queries.chain.sender import Destination
 from queries.chain.signer import Fees
 from queries.contracts.abi import StateOverride
 from queries.planning.calls import ProveCall

@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TypeVar, cast
 
+from queries.chain.destination import Destination
 from queries.chain.reader import ChainHead, SourceChain
 from queries.chain.registry import RegistryFacts
-from queries.chain.sender import Destination
 from queries.config.limits import Limits
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain, Routes
@@ -87,10 +87,10 @@ class ChainReaders:
             self._cache[key] = time.monotonic(), value
         return cast("Value", value)
 
-    def ask_first(self, attempt: int, *chain_ids: int) -> None:
+    def rotate(self, attempt: int, *chain_ids: int) -> None:
         """Attempt n asks each chain's n-th node first, counted from 0 and round robin."""
         for chain_id in chain_ids:
-            if self.destination(chain_id).ask_first(attempt):
+            if self.destination(chain_id).rotate(attempt):
                 self._cache.pop(("head", chain_id), None)
                 self._cache.pop(("latest", chain_id), None)
 

@@ -10,9 +10,9 @@ from typing import Any
 from django.db.models import QuerySet
 
 from queries import transitions
+from queries.chain.destination import Destination
 from queries.chain.reader import ChainHead, SourceChain
 from queries.chain.registry import FactRead, RegistryFacts
-from queries.chain.sender import Destination
 from queries.chain.signer import Signer
 from queries.config.limits import Limits
 from queries.config.registries import Registry

@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
+from queries.chain.destination import Destination
 from queries.chain.errors import NoQuorumError
 from queries.chain.registry import RegistryBlock, group_facts
-from queries.chain.sender import Destination
 from queries.config.registries import RegistryKind
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Outcome, Snooze, query_ids_of_pass
@@ -58,7 +58,7 @@ def run_pass(lease: Lease[BlockJob], context: ProverContext) -> ReadyJob | Outco
         sentence = f"Chain {job.destination} is no longer configured on this server."
         pause = timedelta(seconds=context.limits.max_retry_delay)
         return Snooze(Reason(WaitCode.DESTINATION_REMOVED, sentence), pause)
-    context.ask_first(job.failures, *chains.keys() & {job.source, job.destination})
+    context.rotate(job.failures, *chains.keys() & {job.source, job.destination})
     latest = context.latest(job.destination)
     # Transactions come first, because all else relies on their receipts, and a node may have lied.
     rows, depth = unconfirmed_transactions(job), context.depth(job.destination)
@@ -160,12 +160,12 @@ def _reject_out_of_reach(
 ) -> Outcome:
     """Reject by quorum: one node may be wrong about the header or the nearest known block."""
     number = header.number
-    quorum_header = job_pass.source.quorum(lambda node: node.header(number), ("header", number))
+    quorum_header = job_pass.source.ask_quorum(lambda node: node.header(number), ("header", number))
     if quorum_header != header:
         store_header(job_pass, quorum_header)
         return Snooze()
     destination = job_pass.destination
-    if not destination.quorum(
+    if not destination.ask_quorum(
         lambda node: isinstance(find_anchor(node), OutOfReach), ("out of reach", job_pass.job.pk)
     ):
         raise NoQuorumError.create(destination.chain.name)  # the retry asks another node first

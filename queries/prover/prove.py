@@ -7,6 +7,7 @@ from functools import partial
 
 from queries import transitions
 from queries.amounts import short_amount
+from queries.chain.destination import Destination
 from queries.chain.errors import (
     BeyondHorizonError,
     CallRevertedError,
@@ -14,7 +15,6 @@ from queries.chain.errors import (
     TransactionRefusedError,
 )
 from queries.chain.registry import FactGroups, RegistryFacts, group_facts
-from queries.chain.sender import Destination
 from queries.chain.signer import decode_transaction
 from queries.contracts.abi import selector
 from queries.database.leases import Outcome, Snooze
@@ -88,7 +88,7 @@ def fetch_proofs(
         return RegistryFacts(node, job_pass.registry).state_horizon() > header.timestamp
 
     destination = job_pass.destination
-    if call and destination.quorum(has_later_horizon, ("horizon", job_pass.job.pk)):
+    if call and destination.ask_quorum(has_later_horizon, ("horizon", job_pass.job.pk)):
         if not anchor.hop:
             reason = WaitCode.HORIZON_PENDING.reason
             preparation = Preparation(call, header.number, pending_reason=reason)
@@ -216,7 +216,7 @@ def _wait_or_reject_underfunded(
     try:
         block = first.context.latest(first.job.destination).number
         question_key = "fee", tuple(sorted(fees_needed))
-        rejected_batches = pricing.destination.quorum(find_underfunded, question_key)
+        rejected_batches = pricing.destination.ask_quorum(find_underfunded, question_key)
     except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
         rejected_batches = frozenset()
     for batch in sorted(rejected_batches):
@@ -276,7 +276,7 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
             raise result
 
     try:
-        pricing.destination.quorum(raise_refusal, ("refused", job_pass.job.pk))
+        pricing.destination.ask_quorum(raise_refusal, ("refused", job_pass.job.pk))
     except ChainError as answer:
         if answer == refusal:
             if isinstance(refusal, BeyondHorizonError):  # header fields may still be proven

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from accounts.shared.wording import format_count
 from queries import transitions
+from queries.chain.destination import Destination
 from queries.chain.errors import (
     PROOF_TOO_OLD,
     BlockUnknownError,
@@ -18,7 +19,6 @@ from queries.chain.errors import (
 )
 from queries.chain.reader import AccountSlots
 from queries.chain.registry import FactRead, RegistryFacts, group_facts
-from queries.chain.sender import Destination
 from queries.database.leases import Snooze, Wait
 from queries.facts import TIMESTAMP
 from queries.models import Share, UnsentProof
@@ -58,7 +58,7 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
         except RegistryAbsentError:  # it was deployed after that block
             return (None,) * len(all_reads), b""
 
-    answers, leaf = job_pass.destination.quorum(read, ("facts", job_pass.job.pk))
+    answers, leaf = job_pass.destination.ask_quorum(read, ("facts", job_pass.job.pk))
     words = {read: word for read, word in zip(all_reads, answers, strict=True) if word is not None}
     values = {
         query_id: {name: words[read].hex() for name, read in reads.items() if name != TIMESTAMP}

@@ -6,9 +6,9 @@
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
+from queries.chain.destination import Destination
 from queries.chain.errors import AnotherBlockAccumulatedError, StateRootEmptyError
 from queries.chain.registry import EMPTY_WORD, RegistryBlock, RegistryFacts
-from queries.chain.sender import Destination
 from queries.database.leases import Outcome, Snooze, Wait, recheck_pause
 from queries.models import SentTransaction
 from queries.prover.context import JobPass
@@ -50,7 +50,7 @@ def _check_state_root(job_pass: JobPass, header: Header) -> Header | Outcome:
         return header
     accounts = [(bytes.fromhex(queries[0].account[2:]), ())]
     try:
-        job_pass.source.quorum(
+        job_pass.source.ask_quorum(
             lambda node: node.account_proofs(node.header_by_hash(header.hash), accounts),
             ("state", header.hash),
         )
@@ -68,10 +68,10 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Outcome:
         return RegistryFacts(node, registry).leaves([number], job_pass.deep_block(node))[0]
 
     destination = job_pass.destination
-    leaf = destination.quorum(read_leaf, ("leaf", registry.address, number))
+    leaf = destination.ask_quorum(read_leaf, ("leaf", registry.address, number))
     if leaf in {EMPTY_WORD, block_leaf(header)}:
         return job_pass.retry(WaitCode.REGISTRY_CONFLICT.reason)
-    quorum_header = job_pass.source.quorum(lambda node: node.header(number), ("header", number))
+    quorum_header = job_pass.source.ask_quorum(lambda node: node.header(number), ("header", number))
     if block_leaf(quorum_header) == leaf:
         store_header(job_pass, quorum_header)
         return Snooze(WaitCode.REGISTRY_CONFLICT.reason)
@@ -124,7 +124,7 @@ def wait_for_effect(
     Returns None if it has to be proven again: a quorum misses it, and no reorg is the cause.
     """
     lane = job_pass.context.lane(job_pass.job.destination)
-    if not lane.destination.quorum(is_missing, about):
+    if not lane.destination.ask_quorum(is_missing, about):
         return job_pass.retry(WaitCode.OTHER_NODE_BEHIND.reason)
     # A former signer's account may have no funds for a transaction to be mined again.
     own_rows = [row for row in rows if row.sender == job_pass.context.sender]

@@ -77,7 +77,7 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | None:
     batch = lease.row
     blocks = _named_blocks(batch)
     sources = {block.source for block in blocks}.intersection(context.routes.chains)
-    context.ask_first(batch.failures, *sources)
+    context.rotate(batch.failures, *sources)
     try:
         for block in blocks:
             _check_block_exists(block, batch.destination, context)
@@ -110,7 +110,7 @@ def _check_block_exists(block: NamedBlock, destination: int, context: ProverCont
     if context.registry(block.source, destination) is None:
         raise UnprovableError(Q(source=block.source), route_removed(block.source, destination))
     head, limits = context.head(block.source), context.limits
-    if block.is_beyond(head, limits) and context.source(block.source).quorum(
+    if block.is_beyond(head, limits) and context.source(block.source).ask_quorum(
         lambda node: block.is_beyond(node.head(), limits), ("beyond", block)
     ):
         is_time = block.seconds is not None
@@ -159,7 +159,7 @@ def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
         *last, child = node.headers(max(block, 0), block + 1)
         return all(header.timestamp <= seconds for header in last) and seconds < child.timestamp
 
-    if not source.quorum(is_last, ("last block", block, seconds)):
+    if not source.ask_quorum(is_last, ("last block", block, seconds)):
         time = format_timestamp(seconds)
         raise NodesLieError(f"The nodes do not agree on which block was the last one at {time}.")
 

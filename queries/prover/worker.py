@@ -11,7 +11,6 @@ from django.db.models import Exists, OuterRef
 
 from queries import transitions
 from queries.chain.errors import ChainError, NodesLieError
-from queries.chain.reader import do_nothing
 from queries.config.limits import Limits
 from queries.database import clock
 from queries.database.leases import (
@@ -41,7 +40,7 @@ OnClaim = Callable[[], object]  # called after a claim: then another thread may 
 AnyLease = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 
 
-def work_once(context: ProverContext, on_claim: OnClaim = do_nothing) -> bool:
+def work_once(context: ProverContext, on_claim: OnClaim = lambda: None) -> bool:
     """Resolve a due batch, then work on a due job. Returns whether there was any."""
     batch = claim_one(Batch.objects.all())
     if batch is not None:
@@ -55,7 +54,7 @@ def work_once(context: ProverContext, on_claim: OnClaim = do_nothing) -> bool:
     return batch is not None or job is not None
 
 
-def deliver_once(limits: Limits, on_claim: OnClaim = do_nothing) -> bool:
+def deliver_once(limits: Limits, on_claim: OnClaim = lambda: None) -> bool:
     """Deliver one due webhook. Returns whether there was one."""
     delivery = claim_delivery()
     if delivery is None:
@@ -96,7 +95,7 @@ def _gather_ready(first: Lease[BlockJob], context: ProverContext) -> list[ReadyJ
                 _release_after_block(lease, result, context)
         if not ready_jobs or time.monotonic() > deadline:
             break
-        if sum(ready.gas for ready in ready_jobs) > context.chain(job.destination).gas_rules.room:
+        if sum(ready.gas for ready in ready_jobs) > context.chain(job.destination).gas_rules.items_gas:
             break
         early = timedelta(seconds=limits.initial_retry_delay)
         lease = claim_one(same_route.exclude(pk__in=seen_jobs), early=early)

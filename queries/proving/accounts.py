@@ -1,8 +1,7 @@
 """Accounts and slots: the values of their leaves (yellow paper, 4.1), and the proofs of both.
 
 An `eth_getProof` answer is checked against a state root. Values are read from the proof nodes; the
-values that the answer states must agree, because a node that contradicts its own proof is broken or
-lies.
+values that the answer states must agree, because a node that contradicts its proof lies.
 """
 
 import re
@@ -47,9 +46,15 @@ from queries.proving.tries import (
     check_proof,
 )
 
+ADDRESS_BYTES = 20
+WORD_LIMIT = 2**256
 _ACCOUNT_ITEMS = 4
 _MAX_NONCE_BYTES = 8
 _MAX_WORD_BYTES = 32
+_HASH_WIDTHS = [HASH_BYTES, HASH_BYTES]
+# For an absent account, nodes state hashes of zero in some form (geth) or those of an empty account
+# (Nethermind, Reth).
+_ZERO_HASH = re.compile(r"0x0{0,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,34 +81,21 @@ def decode_account(leaf_value: bytes) -> AccountState:
         state = AccountState(read_integer(nonce), read_integer(balance), storage_root, code_hash)
     except RlpMalformedError as fault:
         raise ValueNotCanonicalError(f"a proven account is not canonical: {fault}") from fault
-    if len(nonce) > _MAX_NONCE_BYTES or len(balance) > _MAX_WORD_BYTES:
-        raise ValueNotCanonicalError(
-            f"an account has a nonce of {len(nonce)} and a balance of {len(balance)} bytes"
-        )
-    if len(storage_root) != HASH_BYTES or len(code_hash) != HASH_BYTES:
-        raise ValueNotCanonicalError(
-            f"an account has hashes of {len(storage_root)} and {len(code_hash)} bytes"
-        )
+    widths = [len(item) for item in (nonce, balance, storage_root, code_hash)]
+    if widths[0] > _MAX_NONCE_BYTES or widths[1] > _MAX_WORD_BYTES or widths[2:] != _HASH_WIDTHS:
+        raise ValueNotCanonicalError(f"an account has fields of {widths} bytes")
     return state
 
 
 def encode_account(state: AccountState) -> bytes:
     """Write the value of a leaf of the state trie."""
-    return encode_list(
-        (
-            encode_integer(state.nonce),
-            encode_integer(state.balance),
-            encode_string(state.storage_root),
-            encode_string(state.code_hash),
-        )
-    )
+    numbers = encode_integer(state.nonce), encode_integer(state.balance)
+    hashes = encode_string(state.storage_root), encode_string(state.code_hash)
+    return encode_list(numbers + hashes)
 
 
 def decode_slot_value(leaf_value: bytes) -> int:
-    """Read the value of a leaf of a storage trie.
-
-    No chain has a leaf of zero, but some development nodes keep one for a slot that was cleared.
-    """
+    """Read the value of a storage leaf. Some development nodes keep a zero for a cleared slot."""
     try:
         payload = read_string(leaf_value)
         value = read_integer(payload)
@@ -117,14 +109,6 @@ def decode_slot_value(leaf_value: bytes) -> int:
 def encode_slot_value(value: int) -> bytes:
     """Write the value of a leaf of a storage trie."""
     return encode_integer(value)
-
-
-ADDRESS_BYTES = 20
-WORD_LIMIT = 2**256
-
-# For an absent account, nodes state hashes of zero in some form (geth) or those of an empty account
-# (Nethermind, Reth).
-_ZERO_HASH = re.compile(r"0x0{0,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +174,8 @@ def _check_slots(
     fields: dict[str, object], storage_root: bytes, slots: Sequence[int]
 ) -> tuple[SlotProof, ...]:
     # Some nodes leave the list out if no slot was requested.
-    stated = fields.get("storageProof")
-    entries = [] if stated is None else read_list(stated, "storageProof", max(len(slots), 1))
+    proofs = fields.get("storageProof")
+    entries = [] if proofs is None else read_list(proofs, "storageProof", max(len(slots), 1))
     if len(entries) != len(slots):
         raise SlotMismatchError(f"{len(slots)} slots were requested, and {len(entries)} answered")
     checked = CheckedNodes()
@@ -209,13 +193,12 @@ def _check_slot(
     if stated_slot != slot:
         raise SlotMismatchError(f"{name} was requested, and slot {stated_slot:#x} answered")
     key = keccak256(number_word(slot))
-    path = check_proof(
-        storage_root, key, _read_proof(entry.get("proof"), f"proof of {name}"), checked
-    )
+    proof = _read_proof(entry.get("proof"), f"proof of {name}")
+    path = check_proof(storage_root, key, proof, checked)
     value = 0 if path.value is None else decode_slot_value(path.value)
-    stated = read_quantity(entry.get("value"), f"value of {name}")
-    if stated != value:
-        raise SlotMismatchError(f"{name} is stated as {stated:#x}, proven as {value:#x}")
+    stated_value = read_quantity(entry.get("value"), f"value of {name}")
+    if stated_value != value:
+        raise SlotMismatchError(f"{name} is stated as {stated_value:#x}, proven as {value:#x}")
     return SlotProof(slot, value, path)
 
 
@@ -225,11 +208,11 @@ def _read_proof(value: object, name: str) -> list[bytes]:
 
 
 def _compare_address(fields: dict[str, object], address: bytes | None) -> None:
-    stated = fields.get("address")
-    if stated is None or address is None:
+    stated_address = fields.get("address")
+    if stated_address is None or address is None:
         return
-    if read_fixed_bytes(stated, "address", ADDRESS_BYTES) != address:
-        raise AccountMismatchError(f"account 0x{address.hex()} was requested, not {stated}")
+    if read_fixed_bytes(stated_address, "address", ADDRESS_BYTES) != address:
+        raise AccountMismatchError(f"account 0x{address.hex()} was requested, not {stated_address}")
 
 
 def _compare_state(fields: dict[str, object], state: AccountState, *, exists: bool) -> None:
@@ -238,10 +221,10 @@ def _compare_state(fields: dict[str, object], state: AccountState, *, exists: bo
         if stated_number != number:
             raise AccountMismatchError(f"{key} is stated as {stated_number}, proven as {number}")
     for key, value_hash in (("storageHash", state.storage_root), ("codeHash", state.code_hash)):
-        stated = fields.get(key)
-        if not exists and isinstance(stated, str) and _ZERO_HASH.fullmatch(stated):
+        stated_hash = fields.get(key)
+        if not exists and isinstance(stated_hash, str) and _ZERO_HASH.fullmatch(stated_hash):
             continue
-        if read_fixed_bytes(stated, key, HASH_BYTES) != value_hash:
+        if read_fixed_bytes(stated_hash, key, HASH_BYTES) != value_hash:
             raise AccountMismatchError(
-                f"{key} is stated as {stated}, proven as 0x{value_hash.hex()}"
+                f"{key} is stated as {stated_hash}, proven as 0x{value_hash.hex()}"
             )

@@ -31,10 +31,7 @@ class BlockAttestation:
         if len(self.registry) != ADDRESS_BYTES or len(self.block_hash) != HASH_BYTES:
             raise ArgumentMalformedError("a registry has 20 bytes, and a block's hash 32")
         registry = self.registry.rjust(HASH_BYTES, b"\0")
-        domain_parts = (_DOMAIN_TYPE, _NAME, _VERSION, number_word(self.destination), registry)
-        block = (number_word(self.source), number_word(self.block), self.block_hash)
-        domain, message = (
-            keccak256(b"".join(domain_parts)),
-            keccak256(_ATTESTATION_TYPE + b"".join(block)),
-        )
-        return keccak256(b"\x19\x01" + domain + message)
+        domain = (_DOMAIN_TYPE, _NAME, _VERSION, number_word(self.destination), registry)
+        block = number_word(self.source) + number_word(self.block) + self.block_hash
+        hashes = keccak256(b"".join(domain)) + keccak256(_ATTESTATION_TYPE + block)
+        return keccak256(b"\x19\x01" + hashes)

@@ -44,14 +44,14 @@ from queries.proving.witnesses import AccountField, AccountToStore
 # values. A service that accepts larger batches makes larger files, so callers can raise the limit.
 MAX_BUNDLE_MIB = 128
 VALUES_PER_MIB = 2**13  # so parsing takes at most eight times the file's size in memory
-REGISTRY_KINDS = ("native", "optimism", "output", "attested")  # of registries
-_NO_LIMIT = 1_000_000
-_MAX_ARGUMENT_BYTES = 65_536  # bytes
+REGISTRY_KINDS = ("native", "optimism", "output", "attested")
+_MAX_ENTRIES = 1_000_000
+_MAX_ARGUMENT_BYTES = 65_536
 _MAX_TIMESTAMPS = 255  # that a call can prove of a block
 _ID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _NUMBER = re.compile("0|[1-9][0-9]{0,18}")
-_TOP = ("batch", "blocks", "destinationChainId", "digest", "format", "version")
-_BLOCK = (
+_TOP_KEYS = ("batch", "blocks", "destinationChainId", "digest", "format", "version")
+_BLOCK_KEYS = (
     "accounts", "block", "blockHash", "calls", "facts", "header", "nextHeader", "originChainId",
     "registry", "transactions",
 )  # fmt: skip
@@ -59,7 +59,7 @@ _BLOCK = (
 
 def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
     """Return the checked content, or raise `BundleRefusedError`, which names the place."""
-    top = _read_members(_parse_json(content, max_mib), "the proof", _TOP)
+    top = _read_members(_parse_json(content, max_mib), "the proof", _TOP_KEYS)
     if top["format"] != FORMAT:
         _refuse("format", f"is {describe(top['format'])}, and a proof's is {FORMAT}")
     if type(top["version"]) is not int or top["version"] != VERSION:
@@ -73,20 +73,18 @@ def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
         _refuse("batch", f"is {describe(batch)}, which is not the id of a batch")
     destination = _read_number(top["destinationChainId"], "destinationChainId")
     with _refuse_at("blocks"):
-        items = read_list(top["blocks"], "the list", _NO_LIMIT)
+        items = read_list(top["blocks"], "the list", _MAX_ENTRIES)
     if not items:
         _refuse("blocks", "is empty: nothing is proven")
     blocks = [_read_block(item, destination, f"blocks[{i}]") for i, item in enumerate(items)]
     _check_ascending([(block.chain, block.header.number) for block in blocks], "blocks")
     if f"{canonical_json(top)}\n".encode() != content:
-        raise BundleRefusedError(
-            "The file is not in the canonical form of proofs; `jq -cS` writes it."
-        )
+        raise BundleRefusedError("The file is not in canonical form; `jq -cS` writes it.")
     return Bundle(batch, destination, tuple(blocks))
 
 
 def _read_block(content: object, destination: int, place: str) -> BlockProof:
-    members = _read_members(content, place, _BLOCK)
+    members = _read_members(content, place, _BLOCK_KEYS)
     with _refuse_at(f"{place}.blockHash"):
         block_hash = read_fixed_bytes(members["blockHash"], "the hash", HASH_BYTES)
     header = _read_header(members["header"], f"{place}.header", block_hash)
@@ -159,7 +157,7 @@ def _read_facts(content: object, place: str) -> RequestedFacts:
     header_fields: set[HeaderField] = set()
     timestamps: set[int] = set()
     with _refuse_at(place):
-        facts = read_list(content, "the list", _NO_LIMIT)
+        facts = read_list(content, "the list", _MAX_ENTRIES)
     for index, item in enumerate(facts):
         fact_place = f"{place}[{index}]"
         fact = _read_members(item, fact_place, ("account", "kind", "name", "word"))
@@ -186,13 +184,13 @@ def _read_accounts(
     checked = CheckedNodes()
     requests = []
     with _refuse_at(place):
-        items = read_list(content, "the list", _NO_LIMIT)
+        items = read_list(content, "the list", _MAX_ENTRIES)
     for index, item in enumerate(items):
         account_place = f"{place}[{index}]"
         with _refuse_at(account_place):
             answer = read_object(item, "an account")
             address = read_fixed_bytes(answer.get("address"), "address", ADDRESS_BYTES)
-            stated = read_list(answer.get("storageProof"), "storageProof", _NO_LIMIT)
+            stated = read_list(answer.get("storageProof"), "storageProof", _MAX_ENTRIES)
             keys = [read_object(slot, "storageProof").get("key") for slot in stated]
             slots = [int.from_bytes(read_fixed_bytes(key, "key", HASH_BYTES)) for key in keys]
             proof = check_account_proof(answer, state_root, address, slots, checked)
@@ -218,7 +216,7 @@ def _read_registry(content: object, place: str) -> ClaimedRegistry:
 
 def _read_transactions(content: object, place: str) -> tuple[ClaimedTransaction, ...]:
     with _refuse_at(place):
-        items = read_list(content, "the list", _NO_LIMIT)
+        items = read_list(content, "the list", _MAX_ENTRIES)
     transactions = []
     for index, item in enumerate(items):
         fields = _read_members(item, f"{place}[{index}]", ("block", "hash"))
@@ -238,17 +236,13 @@ def _parse_json(content: bytes, max_mib: int) -> object:
     try:
         return json.loads(content.decode("ascii"), object_pairs_hook=_reject_duplicate_keys)
     except UnicodeDecodeError as fault:
-        raise BundleRefusedError(
-            f"The file is not a proof: byte {fault.start} is not ASCII."
-        ) from None
+        raise BundleRefusedError(f"The file is not ASCII at byte {fault.start}.") from None
     except json.JSONDecodeError as fault:
         raise BundleRefusedError(
             f"The file is not JSON: {fault.msg[0].lower()}{fault.msg[1:]} at byte {fault.pos}."
         ) from None
     except (RecursionError, ValueError):
-        raise BundleRefusedError(
-            "The file is nested too deeply, or has a number that is too long."
-        ) from None
+        raise BundleRefusedError("The file is nested too deeply, or has a huge number.") from None
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -296,11 +290,11 @@ def _check_equal(stated: object, expected: object, place: str) -> None:
         _read_members(stated, place, tuple(expected))
         for name, value in expected.items():
             _check_equal(stated[name], value, f"{place}.{name}")
-    elif isinstance(stated, list) and isinstance(expected, list) and len(stated) == len(expected):
+    elif isinstance(stated, list) and isinstance(expected, list):
+        if len(stated) != len(expected):
+            _refuse(place, f"has {len(stated)} entries; the proofs give {len(expected)}")
         for index, (value, expected_value) in enumerate(zip(stated, expected, strict=True)):
             _check_equal(value, expected_value, f"{place}[{index}]")
-    elif isinstance(stated, list) and isinstance(expected, list):
-        _refuse(place, f"has {len(stated)} entries; the proofs give {len(expected)}")
     elif type(stated) is not type(expected) or stated != expected:
         _refuse(place, f"is {describe(stated)}; the proofs give {describe(expected)}")
 

@@ -28,6 +28,7 @@ from hashlib import sha256
 
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
+from queries.proving.json_values import encode_hex
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word
 from queries.proving.packing import split_accounts
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
@@ -140,14 +141,18 @@ def account_members(proof: AccountProof) -> dict[str, object]:
     """The account in the format of `eth_getProof`."""
     state = proof.state
     return {
-        "accountProof": _nodes(proof.path),
-        "address": checksummed(proof.address or b""),
+        "accountProof": _encode_path(proof.path),
+        "address": checksum_address(proof.address or b""),
         "balance": hex(state.balance),
         "codeHash": encode_hex(state.code_hash),
         "nonce": hex(state.nonce),
         "storageHash": encode_hex(state.storage_root),
         "storageProof": [
-            {"key": f"0x{slot.slot:064x}", "proof": _nodes(slot.path), "value": hex(slot.value)}
+            {
+                "key": f"0x{slot.slot:064x}",
+                "proof": _encode_path(slot.path),
+                "value": hex(slot.value),
+            }
             for slot in proof.slots
         ],
     }
@@ -161,7 +166,7 @@ def block_members(block: BlockProof) -> dict[str, object]:
         "calls": [encode_hex(call) for call in block.calls],
         "facts": [
             {
-                "account": None if fact.account is None else checksummed(fact.account),
+                "account": None if fact.account is None else checksum_address(fact.account),
                 "kind": fact.kind.value,
                 "name": fact.name,
                 "word": encode_hex(fact.word),
@@ -172,13 +177,14 @@ def block_members(block: BlockProof) -> dict[str, object]:
         "nextHeader": None if block.next_header is None else encode_hex(block.next_header.encoded),
         "originChainId": str(block.chain),
         "registry": {
-            "address": checksummed(block.registry.address),
+            "address": checksum_address(block.registry.address),
             "arguments": encode_hex(block.registry.arguments),
             "chainId": str(block.destination),
             "kind": block.registry.kind,
         },
         "transactions": [
-            {"block": str(sent.block), "hash": encode_hex(sent.hash)} for sent in block.transactions
+            {"block": str(transaction.block), "hash": encode_hex(transaction.hash)}
+            for transaction in block.transactions
         ],
     }
 
@@ -222,7 +228,7 @@ def account_word(proof: AccountProof, field: AccountField) -> bytes:
     }[field]
 
 
-def _nodes(path: ProvenPath) -> list[str]:
+def _encode_path(path: ProvenPath) -> list[str]:
     """The proof nodes without embedded ones, which are part of their parents."""
     encodings = [node.encode() for node in path.nodes]
     return [
@@ -230,11 +236,7 @@ def _nodes(path: ProvenPath) -> list[str]:
     ]
 
 
-def encode_hex(content: bytes) -> str:
-    return f"0x{content.hex()}"
-
-
-def checksummed(address: bytes) -> str:
+def checksum_address(address: bytes) -> str:
     """The address in hex, in which capitals check the digits (EIP-55)."""
     digits = address.hex()
     checks = keccak256(digits.encode()).hex()

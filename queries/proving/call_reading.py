@@ -59,12 +59,9 @@ class StoredBlock:
 
 @dataclass(frozen=True, slots=True)
 class RecoveredProofs:
-    """Headers and nodes that were recovered from calls, and what the calls store.
+    """Headers and nodes that were recovered from calls, and what the calls store."""
 
-    `headers`, by number, are those that calls may have abbreviated.
-    """
-
-    headers: Mapping[int, Header] = field(default_factory=dict)
+    headers: Mapping[int, Header] = field(default_factory=dict)  # that calls may abbreviate
     nodes: RebuiltNodes = field(default_factory=dict)
     children: dict[bytes, Header] = field(default_factory=dict)  # by their parent's hash
     stored_blocks: list[StoredBlock] = field(default_factory=list)
@@ -90,7 +87,7 @@ def read_call(data: bytes, recovered: RecoveredProofs) -> None:
 
 
 def _read_witness(source: WitnessBytes, recovered: RecoveredProofs) -> WitnessReading:
-    reading = read_witness(source.content, source.position, rebuilt=recovered.nodes)
+    reading = read_witness(source.content, source.position, nodes=recovered.nodes)
     source.position = reading.end
     return reading
 

@@ -1,9 +1,7 @@
 """What can be wrong with a proof: a class per kind of fault.
 
-The sentence is written where the fault is found and names the values. `summary` repeats nothing of
-a node's answer, so logs and users may see it. `ArgumentMalformedError` is a mistake of our own.
-All other errors, except those of calls and bundles, mean that a node answered wrongly; another node
-may do better.
+A sentence names the values; `summary` repeats nothing of a node's answer, so logs and users may see
+it. Except errors of arguments, calls and bundles, each means that a node answered wrongly.
 """
 
 from typing import ClassVar

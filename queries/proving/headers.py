@@ -91,8 +91,7 @@ class FieldRule:
     def word(self, payload: bytes) -> bytes:
         """The word that a contract stores for the field.
 
-        Up to 32 bytes are padded with leading zeros, like a number. Longer fields are hashed:
-        LOGS_BLOOM, and EXTRA_DATA with the seals of a proof-of-authority chain.
+        Up to 32 bytes get leading zeros. LOGS_BLOOM and the longer EXTRA_DATA are hashed.
         """
         if len(payload) > WORD_BYTES:
             return keccak256(payload)
@@ -177,14 +176,9 @@ class Header:
 
 
 def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
-    """Decode a header, and compare its hash if one is expected.
-
-    Unknown fields of later forks are kept. Without an expected hash, the header may be made up.
-    """
+    """Decode a header, with fields of later forks, and compare its hash if one is expected."""
     if len(encoded) > MAX_HEADER_BYTES:
-        raise HeaderMalformedError(
-            f"a header has at most {MAX_HEADER_BYTES} bytes, not {len(encoded)}"
-        )
+        raise HeaderMalformedError(f"a header of {len(encoded)} bytes; at most {MAX_HEADER_BYTES}")
     try:
         items = split_list(encoded)
         payloads = tuple(read_string(item) for item in items[: len(FIELD_RULES)])
@@ -203,11 +197,7 @@ def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
 
 
 def header_from_json(block: object, expected_hash: bytes | None = None) -> Header:
-    """Build the header from an `eth_getBlockBy…` answer, and check its hash.
-
-    The hash must equal the block's own `hash`, and the expected hash if there is one. Other keys
-    are ignored.
-    """
+    """Build the header from an `eth_getBlockBy…` answer, and check its stated and expected hash."""
     fields = read_object(block, "a block")
     if fields.get("hash") is None:
         raise HeaderFieldMissingError("the block has no hash: it is pending, or not a block")

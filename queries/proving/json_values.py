@@ -31,7 +31,7 @@ def read_list(value: object, name: str, limit: int) -> list[object]:
     if not isinstance(value, list):
         raise AnswerMalformedError(f"{name} must be a list, not {describe(value)}")
     if len(value) > limit:
-        raise AnswerTooLargeError(f"{name} has {len(value)} entries; at most {limit} are possible")
+        raise AnswerTooLargeError(f"{name} has {len(value)} entries; at most {limit}")
     return value
 
 
@@ -40,16 +40,12 @@ def read_bytes(value: object, name: str, limit: int) -> bytes:
     if not isinstance(value, str) or not value.startswith("0x"):
         raise AnswerMalformedError(f"{name} must be 0x-hex, not {describe(value)}")
     if len(value) > 2 + 2 * limit:
-        raise AnswerTooLargeError(
-            f"{name} has {len(value) // 2 - 1} bytes; at most {limit} are possible"
-        )
+        raise AnswerTooLargeError(f"{name} has {len(value) // 2 - 1} bytes; at most {limit}")
     try:
         # Unlike bytes.fromhex, unhexlify does not skip white space.
         return unhexlify(value[2:])
     except ValueError:
-        raise AnswerMalformedError(
-            f"{name} must be whole bytes of hex, not {describe(value)}"
-        ) from None
+        raise AnswerMalformedError(f"{name} must be hex bytes, not {describe(value)}") from None
 
 
 def read_fixed_bytes(value: object, name: str, width: int) -> bytes:
@@ -61,13 +57,14 @@ def read_fixed_bytes(value: object, name: str, width: int) -> bytes:
 
 
 def read_quantity(value: object, name: str) -> int:
-    """Read an integer below 2^256 in 0x-hex.
-
-    Leading zeros are accepted although JSON-RPC forbids them, because some nodes send them.
-    """
+    """Read an integer below 2^256 in 0x-hex, with leading zeros, which some nodes send."""
     if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
         raise AnswerMalformedError(f"{name} must be a number in 0x-hex, not {describe(value)}")
     return int(value, 16)
+
+
+def encode_hex(content: bytes) -> str:
+    return f"0x{content.hex()}"
 
 
 def describe(value: object) -> str:

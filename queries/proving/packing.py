@@ -1,12 +1,12 @@
 """Pack many accounts or slots of a block into as few transactions as possible.
 
-Groups are limited by calldata and by rough gas estimates; the service simulates every call before
-it sends it.
+Calldata and rough gas estimates limit a group; the service simulates every call before sending it.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, pairwise
 from typing import TypeVar
 
@@ -33,8 +33,7 @@ def pack(
 ) -> list[Sequence[Item]]:
     """Split the items, in order, into as few groups as possible; `build` makes a group's call.
 
-    A call has at most `CALLDATA_BYTES`, and items with a total weight, which stands for gas, of at
-    most `limit`.
+    A call has at most `CALLDATA_BYTES`, and its items a total weight of at most `limit`.
     """
     if not items:
         return []
@@ -72,14 +71,8 @@ def _even_cuts(items: int, groups: int) -> list[int]:
 
 def _last_fitting(start: int, last: int, fits: Fits) -> int:
     """The end of the longest group from `start` that fits; it has at least one item."""
-    fitting, too_far = start + 1, last + 1
-    while too_far - fitting > 1:
-        middle = (fitting + too_far) // 2
-        if fits(start, middle):
-            fitting = middle
-        else:
-            too_far = middle
-    return fitting
+    ends = range(start + 2, last + 1)
+    return start + 1 + bisect_left(ends, True, key=lambda end: not fits(start, end))  # noqa: FBT003
 
 
 def _optimise_cuts(cuts: list[int], cut_cost: CutCost, fits: Fits) -> list[int]:
@@ -120,8 +113,8 @@ class GasRules:
     new_slot: int = 22_100  # a storage slot's first word (EIP-2929)
 
     @property
-    def room(self) -> int:
-        """Gas for the items; the rest of the cap is for 128 KiB of calldata."""
+    def items_gas(self) -> int:
+        """Gas for a call's items. The rest of the cap is for 128 KiB of calldata."""
         return self.cap * 31 // 40
 
 
@@ -134,15 +127,16 @@ def split_accounts(
     """Split accounts into as few groups as possible; `build` makes a group's call."""
     parts = [_split_slots(request, build, rules) for request in requests]
     # Parts of one account cannot share a witness.
-    alone = [[part] for account in parts if len(account) > 1 for part in account]
+    own_groups = [[part] for account in parts if len(account) > 1 for part in account]
     packable = sorted(
         (account[0] for account in parts if len(account) == 1),
         key=lambda request: request.proof.address_hash,
     )
-    return [*alone, *pack(packable, build, rules.room, lambda request: rough_gas(request, rules))]
+    gas = partial(estimate_account_gas, rules=rules)
+    return [*own_groups, *pack(packable, build, rules.items_gas, gas)]
 
 
-def rough_gas(request: AccountToStore, rules: GasRules) -> int:
+def estimate_account_gas(request: AccountToStore, rules: GasRules) -> int:
     """A rough estimate of the gas for an account, without its calldata."""
     fields, slots = request.fields, len(request.proof.slots)
     new_words = bool(fields) + len(fields & SEPARATE_FIELDS) + slots
@@ -161,7 +155,7 @@ def _split_slots(
         return AccountToStore(replace(proof, slots=tuple(slots)), fields)
 
     slots = sorted(proof.slots, key=lambda slot: slot.path.key)
-    slots_gas = rules.room - rough_gas(part(()), rules)
+    slots_gas = rules.items_gas - estimate_account_gas(part(()), rules)
     first, *others = pack(
         slots, lambda group: build([part(group)]), slots_gas, lambda _: rules.new_slot + SLOT_GAS
     )

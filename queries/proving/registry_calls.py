@@ -50,8 +50,7 @@ class HeaderFlag(IntFlag):
 class HeaderStep:
     """A header of a chain, and what the registry should store of it.
 
-    `parent_known` and `beacon_known` leave out hashes that the destination knows itself. This
-    shortens the call, which fails if the destination no longer has them.
+    `parent_known` and `beacon_known` omit hashes that the destination may know itself.
     """
 
     header: Header
@@ -147,9 +146,7 @@ def _encode_tail(step: HeaderStep) -> tuple[bytes, bytes]:
     beacon = HeaderField.PARENT_BEACON_BLOCK_ROOT - HeaderField.DIFFICULTY
     start, end = b"".join(items[:beacon]), b"".join(items[beacon + 1 :])
     if len(start) > MAX_BEACON_PLACE:
-        raise ArgumentMalformedError(
-            f"{len(start)} bytes before the beacon root; the maximum is 255"
-        )
+        raise ArgumentMalformedError(f"{len(start)} bytes before the beacon root; at most 255")
     return start + end, bytes((len(start),))
 
 

@@ -1,8 +1,7 @@
 """Recursive Length Prefix (yellow paper, appendix B), decoded strictly.
 
-A list is split into its items' encodings, one level at a time. So no input causes recursion, and
-trie nodes are decoded several times faster than by the `rlp` library. Only canonical encodings are
-accepted.
+A list is split into its items' encodings, one level at a time, so no input causes recursion, and
+several times faster than by the `rlp` library. Only canonical encodings are accepted.
 """
 
 from collections.abc import Iterable

@@ -92,7 +92,7 @@ class Leaf:
 Node: TypeAlias = Branch | Extension | Leaf
 
 
-def reference_to(encoded: bytes) -> bytes:
+def node_reference(encoded: bytes) -> bytes:
     """The reference of a parent to a node. Roots are always hashed, so this is not for them."""
     return encoded if len(encoded) < HASH_BYTES else keccak256(encoded)
 
@@ -100,8 +100,7 @@ def reference_to(encoded: bytes) -> bytes:
 def decode_node(encoded: bytes) -> Node:
     """Decode a node in canonical form.
 
-    Embedded children are decoded too, even off the path, because a malformed child would let a
-    forger shift its neighbours.
+    Embedded children are decoded too: a malformed one would let a forger shift its neighbours.
     """
     # Fast path for full branches, which are most nodes of a large trie. Only the framing has to be
     # checked, because any 32 bytes are a hash.
@@ -196,10 +195,7 @@ MAX_PROOF_NODES = KEY_DIGITS + 1
 
 @dataclass(frozen=True, slots=True)
 class ProvenPath:
-    """A key's value, None if it is absent, and the nodes that prove it, root first.
-
-    Embedded nodes are included, even if the proof did not list them.
-    """
+    """A key's value or None, and the nodes that prove it, root first, with embedded ones."""
 
     key: bytes
     value: bytes | None
@@ -207,10 +203,9 @@ class ProvenPath:
 
 
 class CheckedNodes(dict[bytes, tuple[bytes, Node]]):
-    """A cache of checked nodes by hash, each with its encoding.
+    """Checked nodes by hash, each with its encoding: a cache for many proofs of the same root.
 
-    All proofs of a trie have its upper nodes. Callers that check many proofs of the same root pass
-    the same cache, so that known nodes are compared instead of hashed and decoded. It has no limit.
+    Known nodes are compared instead of hashed and decoded. The cache has no limit.
     """
 
 
@@ -219,9 +214,7 @@ def check_proof(
 ) -> ProvenPath:
     """Follow the hashed key from the root to its value or its absence."""
     if len(root) != HASH_BYTES or len(key) != HASH_BYTES:
-        raise ArgumentMalformedError(
-            f"a root of {len(root)} and a key of {len(key)} bytes; both have 32"
-        )
+        raise ArgumentMalformedError(f"root and key have {len(root)} and {len(key)} bytes, not 32")
     if root == EMPTY_TRIE_ROOT:
         _refuse_surplus(proof, 1 if proof and proof[0] == EMPTY_STRING else 0)
         return ProvenPath(key, None, ())
@@ -234,7 +227,7 @@ def check_proof(
     count = 0
     while reference != NO_CHILD:
         if len(reference) == HASH_BYTES:
-            node = _node_of_hash(reference, proof, count, checked_nodes)
+            node = _next_node(reference, proof, count, checked_nodes)
             count += 1
         else:
             node = decode_node(reference)
@@ -249,10 +242,7 @@ def check_proof(
 
 
 def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]:
-    """Take a step along the path. Returns the child, its depth, and at the end the value.
-
-    At the end of the path there is no child; the value is the leaf's, or None if the key is absent.
-    """
+    """Take a step along the path: return the child and its depth, or at the end the value."""
     if isinstance(node, Branch):
         if depth == KEY_DIGITS:
             raise NodeMalformedError("a branch is below the last nibble of the key")
@@ -267,7 +257,7 @@ def follow(node: Node, path: str, depth: int) -> tuple[bytes, int, bytes | None]
     return NO_CHILD, end, (node.value if path.endswith(node.path) else None)
 
 
-def _node_of_hash(
+def _next_node(
     reference: bytes, proof: Sequence[bytes], count: int, checked_nodes: CheckedNodes
 ) -> Node:
     """Decode the proof's next node, which must have the hash in `reference`."""

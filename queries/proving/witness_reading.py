@@ -23,7 +23,7 @@ from queries.proving.keccak import (
     keccak256,
     number_word,
 )
-from queries.proving.tries import KEY_DIGITS, NO_CHILD, Branch, Extension, Leaf, reference_to
+from queries.proving.tries import KEY_DIGITS, NO_CHILD, Branch, Extension, Leaf, node_reference
 from queries.proving.witnesses import (
     HAS_CODE,
     HAS_STORAGE,
@@ -61,82 +61,77 @@ def read_witness(
     content: bytes,
     position: int = 0,
     *,
-    by_hash: bool = False,
-    slots_by_hash: bool = False,
-    rebuilt: RebuiltNodes | None = None,
+    hashed_names: bool = False,
+    hashed_slots: bool = False,
+    nodes: RebuiltNodes | None = None,
 ) -> WitnessReading:
-    """Read the witness at `position`, and add its nodes to `rebuilt`.
-
-    With `by_hash` it names accounts by their hashes, with `slots_by_hash` slots.
-    """
-    rebuilt = {} if rebuilt is None else rebuilt
+    """Read the witness at `position`, which may have hashed names; add its nodes to `nodes`."""
+    nodes = {} if nodes is None else nodes
     source = WitnessBytes(content, position)
-    requested = [_read_request(source, by_hash=by_hash) for _ in range(source.number(2))]
-    _check_ascending([account.path for account in requested])
+    requested = [_read_request(source, hashed_names=hashed_names) for _ in range(source.number(2))]
+    paths = [account.path for account in requested]
+    _check_ascending(paths)
     accounts: dict[str, WitnessedAccount] = {}
 
-    def present(index: int) -> bytes:
+    def read_leaf(index: int) -> bytes:
         account = requested[index]
-        state, slots = _read_account(source, account.slots, rebuilt, slots_by_hash=slots_by_hash)
+        state, slots = _read_account(source, account.slots, nodes, hashed_slots=hashed_slots)
         accounts[account.path] = WitnessedAccount(
             account.name, account.mask, exists=True, state=state, slots=slots
         )
         return encode_account(state)
 
-    def absent(index: int) -> None:
+    def mark_absent(index: int) -> None:
         account = requested[index]
         zeros = dict.fromkeys(account.slots, 0)
         accounts[account.path] = WitnessedAccount(
             account.name, account.mask, exists=False, state=ABSENT_ACCOUNT, slots=zeros
         )
 
-    walk = _Walk(source, [account.path for account in requested], present, absent, rebuilt)
-    root = walk.root()
-    return WitnessReading(
-        root, tuple(accounts[account.path] for account in requested), source.position
-    )
+    root = _Walk(source, paths, read_leaf, mark_absent, nodes).root()
+    return WitnessReading(root, tuple(accounts[path] for path in paths), source.position)
 
 
-def _read_request(source: WitnessBytes, *, by_hash: bool) -> _RequestedAccount:
-    name = source.take(HASH_BYTES if by_hash else ADDRESS_BYTES)
+def _read_request(source: WitnessBytes, *, hashed_names: bool) -> _RequestedAccount:
+    name = source.take(HASH_BYTES if hashed_names else ADDRESS_BYTES)
     mask = source.number(1)
     slots = tuple(source.number(HASH_BYTES) for _ in range(source.number(2)))
-    return _RequestedAccount(name, (name if by_hash else keccak256(name)).hex(), mask, slots)
+    return _RequestedAccount(name, (name if hashed_names else keccak256(name)).hex(), mask, slots)
 
 
 def _read_account(
-    source: WitnessBytes, slots: tuple[int, ...], rebuilt: RebuiltNodes, *, slots_by_hash: bool
+    source: WitnessBytes, slots: tuple[int, ...], nodes: RebuiltNodes, *, hashed_slots: bool
 ) -> tuple[AccountState, dict[int, int]]:
-    form = source.number(1)
+    flags = source.number(1)
     nonce_length = source.number(1)
-    balance = source.number(_check_length(form & _LENGTH_BITS))
+    balance = source.number(_check_length(flags & _LENGTH_BITS))
     nonce = source.number(_check_length(nonce_length, _NONCE_BYTES))
     values: dict[int, int] = {}
     storage_root = EMPTY_TRIE_ROOT
     if slots:
-        storage_root, values = _read_storage(source, slots, rebuilt, by_hash=slots_by_hash)
-    elif form & HAS_STORAGE:
+        storage_root, values = _read_storage(source, slots, nodes, hashed_slots=hashed_slots)
+    elif flags & HAS_STORAGE:
         storage_root = source.take(HASH_BYTES)
-    code_hash = source.take(HASH_BYTES) if form & HAS_CODE else EMPTY_CODE_HASH
+    code_hash = source.take(HASH_BYTES) if flags & HAS_CODE else EMPTY_CODE_HASH
     return AccountState(nonce, balance, storage_root, code_hash), values
 
 
 def _read_storage(
-    source: WitnessBytes, slots: tuple[int, ...], rebuilt: RebuiltNodes, *, by_hash: bool
+    source: WitnessBytes, slots: tuple[int, ...], nodes: RebuiltNodes, *, hashed_slots: bool
 ) -> tuple[bytes, dict[int, int]]:
     words = [number_word(slot) for slot in slots]
-    paths = [(word if by_hash else keccak256(word)).hex() for word in words]
+    paths = [(word if hashed_slots else keccak256(word)).hex() for word in words]
     _check_ascending(paths)
     values: dict[int, int] = {}
 
-    def present(index: int) -> bytes:
+    def read_leaf(index: int) -> bytes:
         value = values[slots[index]] = source.number(_check_length(source.number(1)))
         return encode_slot_value(value)
 
-    def absent(index: int) -> None:
+    def mark_absent(index: int) -> None:
         values[slots[index]] = 0
 
-    root = _Walk(source, paths, present, absent, rebuilt).root()
+    root = _Walk(source, paths, read_leaf, mark_absent, nodes).root()
     return root, {slot: values[slot] for slot in slots}
 
 
@@ -158,23 +153,23 @@ class _Walk:
 
     source: WitnessBytes
     paths: Sequence[str]
-    present: Callable[[int], bytes]
-    absent: Callable[[int], None]
-    rebuilt: RebuiltNodes
+    read_leaf: Callable[[int], bytes]
+    mark_absent: Callable[[int], None]
+    nodes: RebuiltNodes
 
     def root(self) -> bytes:
         node = self._node(range(len(self.paths)), 0)
         root = keccak256(node)
-        self.rebuilt[root] = node
+        self.nodes[root] = node
         return root
 
     def _child(self, node: bytes) -> bytes:
         """Store a rebuilt node, and return its parent's reference to it."""
         if node == b"\x80":
             return NO_CHILD
-        reference = reference_to(node)
+        reference = node_reference(node)
         if len(reference) == HASH_BYTES:
-            self.rebuilt[reference] = node
+            self.nodes[reference] = node
         return reference
 
     def _descend(self, keys: range, depth: int) -> bytes:
@@ -213,9 +208,7 @@ class _Walk:
         path = self.paths[keys[0]]
         level_depth = self.source.number(1)
         if level_depth <= depth:
-            raise WitnessMalformedError(
-                f"a chain that begins at depth {depth} ends at {level_depth}"
-            )
+            raise WitnessMalformedError(f"a chain from depth {depth} ends at {level_depth}")
         node = self._descend(keys, level_depth)
         while level_depth > depth:
             kind = self.source.number(1)
@@ -226,9 +219,7 @@ class _Walk:
             elif kind == NodeKind.PASS:
                 nibbles = self.source.number(1)
                 if nibbles > level_depth - depth:
-                    raise WitnessMalformedError(
-                        f"an extension of {nibbles} nibbles above {level_depth}"
-                    )
+                    raise WitnessMalformedError(f"a path of {nibbles} nibbles above {level_depth}")
                 level_depth -= nibbles
                 node = Extension(path[level_depth : level_depth + nibbles], child).encode()
             else:
@@ -259,7 +250,7 @@ class _Walk:
             if present_mask >> nibble & 1 and matching_keys:
                 children.append(self._child(self._descend(matching_keys, depth + 1)))
             else:
-                self._mark_absent(matching_keys)
+                self._mark_all_absent(matching_keys)
                 children.append(self._sibling(nibble, present_mask, embedded_mask))
         return Branch(tuple(children)).encode()
 
@@ -280,8 +271,8 @@ class _Walk:
             raise WitnessMalformedError(f"an extension of no nibbles at depth {depth}")
         path = key_path[depth : depth + nibbles]
         matching_keys = self._matching(keys, depth, path)
-        self._mark_absent(range(keys.start, matching_keys.start))
-        self._mark_absent(range(matching_keys.stop, keys.stop))
+        self._mark_all_absent(range(keys.start, matching_keys.start))
+        self._mark_all_absent(range(matching_keys.stop, keys.stop))
         return Extension(path, self._child(self._descend(matching_keys, depth + nibbles))).encode()
 
     def _foreign_extension(self, keys: range, depth: int) -> bytes:
@@ -294,16 +285,16 @@ class _Walk:
 
     def _key_leaf(self, keys: range, depth: int) -> bytes:
         owner = self._chosen_key(keys)
-        self._mark_absent(range(keys.start, owner))
-        self._mark_absent(range(owner + 1, keys.stop))
-        return Leaf(self.paths[owner][depth:], self.present(owner)).encode()
+        self._mark_all_absent(range(keys.start, owner))
+        self._mark_all_absent(range(owner + 1, keys.stop))
+        return Leaf(self.paths[owner][depth:], self.read_leaf(owner)).encode()
 
     def _foreign_leaf(self, keys: range, depth: int) -> bytes:
         path = self._foreign_path(keys, depth, KEY_DIGITS - depth)
         return Leaf(path, self.source.take(self.source.number(1))).encode()
 
     def _empty(self, keys: range, _depth: int) -> bytes:
-        self._mark_absent(keys)
+        self._mark_all_absent(keys)
         return b"\x80"
 
     def _matching(self, keys: range, depth: int, path: str) -> range:
@@ -330,7 +321,7 @@ class _Walk:
         for key in keys:
             if self.paths[key].startswith(path, depth):
                 raise WitnessMalformedError(f"key {key} is on the path, so it cannot be absent")
-        self._mark_absent(keys)
+        self._mark_all_absent(keys)
         return path
 
     def _read_embedded(self) -> bytes:
@@ -340,6 +331,6 @@ class _Walk:
             raise WitnessMalformedError("an embedded node is not a list of less than 32 bytes")
         return bytes((prefix,)) + self.source.take(length)
 
-    def _mark_absent(self, keys: range) -> None:
+    def _mark_all_absent(self, keys: range) -> None:
         for key in keys:
-            self.absent(key)
+            self.mark_absent(key)

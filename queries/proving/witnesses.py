@@ -177,10 +177,7 @@ def _encode_slot(slot: SlotProof) -> bytes:
 
 
 def _encode_node(keys: Sequence[_Key], depth: int, level: int) -> bytes:
-    """Encode the node with index `level` on the path of these keys.
-
-    The keys share their first `depth` nibbles, so they share the node.
-    """
+    """Encode the node at index `level` of these keys, which share their first `depth` nibbles."""
     if len(keys) == 1:
         return _encode_chain(keys[0], depth, level)
     if level == len(keys[0].nodes):

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from queries.chain.reader import AccountSlots, do_nothing
+from queries.chain.reader import AccountSlots
 from queries.chain.registry import FactGroups, FactRead
 from queries.chain.signer import decode_transaction
 from queries.models import BlockJob, SentTransaction, UnsentProof
@@ -28,7 +28,7 @@ CALLS_AT_ONCE = 50  # in memory; a call may have 128 KiB
 
 
 def read_stored_calls(
-    job: BlockJob, reads: Iterable[FactRead], heartbeat: Callable[[], object] = do_nothing
+    job: BlockJob, reads: Iterable[FactRead], heartbeat: Callable[[], object] = lambda: None
 ) -> RecoveredProofs:
     """Read the headers and trie nodes that may prove these facts. `heartbeat` is called often.
 

@@ -6,8 +6,8 @@ from contextlib import suppress
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 
+from queries.chain.destination import Destination
 from queries.chain.errors import NoQuorumError
-from queries.chain.sender import Destination
 from queries.database.clock import shared_now
 from queries.database.leases import make_due
 from queries.models import BlockJob, JobTransaction, Query, SentTransaction
@@ -40,7 +40,7 @@ def check_final(lane: Lane) -> None:
     order = F("last_final_check").asc(nulls_first=True), "mined_block"
     rows_to_check = list(due.order_by(*order).defer("raw")[: lane.limits.max_batch_calls])
     last = max((row.mined_block or 0 for row in rows_to_check), default=0)
-    if not rows_to_check or not lane.destination.quorum(
+    if not rows_to_check or not lane.destination.ask_quorum(
         lambda node: node.head().final_number >= last, ("final", lane.chain_id)
     ):
         return
@@ -72,7 +72,7 @@ def receipt_by_quorum(lane: Lane, row: SentTransaction, depth: int = 0) -> Recei
             return None
         return receipt.block, receipt.succeeded, receipt.gas_used
 
-    return lane.destination.quorum(read, ("receipt", transaction_hash, depth))
+    return lane.destination.ask_quorum(read, ("receipt", transaction_hash, depth))
 
 
 def reopen(row: SentTransaction) -> None:

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Iterable
 from datetime import timedelta
 
+from queries.chain.destination import Destination
 from queries.chain.errors import NodesRefuseError, NoQuorumError
-from queries.chain.sender import Destination
 from queries.chain.signer import decode_transaction
 from queries.database.clock import shared_now
 from queries.models import BlockJob, SentTransaction
@@ -111,7 +111,7 @@ def _is_refused(lane: Lane, row: SentTransaction) -> bool:
             return True
         return False
 
-    return lane.destination.quorum(refuses, ("refused", row.hashes[-1]))
+    return lane.destination.ask_quorum(refuses, ("refused", row.hashes[-1]))
 
 
 def _confirm(lane: Lane, row: SentTransaction, depth: int) -> None:

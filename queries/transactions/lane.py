@@ -14,6 +14,7 @@ from hashlib import sha256
 from django.db import IntegrityError
 from django.db.models import Max, QuerySet
 
+from queries.chain.destination import Destination
 from queries.chain.errors import (
     CallRevertedError,
     ChainRefusalError,
@@ -24,7 +25,6 @@ from queries.chain.errors import (
     TransactionRefusedError,
     UnderpricedError,
 )
-from queries.chain.sender import Destination
 from queries.chain.signer import Signer, UnsignedTransaction
 from queries.config.limits import Limits
 from queries.database.clock import shared_now
@@ -140,7 +140,7 @@ class Lane:
     def transaction_count_by_quorum(self) -> int:
         sender = self.signer.address
         question_key = "transaction count", sender
-        return self.destination.quorum(lambda node: node.nonce(sender), question_key)
+        return self.destination.ask_quorum(lambda node: node.nonce(sender), question_key)
 
     def _store(
         self, leases: Mapping[int, Lease[BlockJob]], nonce: int, to: str, offer: Offer
@@ -221,7 +221,7 @@ class Lane:
             head.final_number >= row.nonce_used,
             ("used elsewhere", sender, nonce),
         )
-        if not is_final or not self.destination.quorum(has_no_receipt, question_key):
+        if not is_final or not self.destination.ask_quorum(has_no_receipt, question_key):
             raise NoQuorumError.create(self.destination.chain.name)
         self.give_up(row)
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from queries.chain.sender import Destination
+from queries.chain.destination import Destination
 from queries.chain.signer import Fees
 from queries.models import Batch, Query, Share
 from queries.planning.calls import ProveCall

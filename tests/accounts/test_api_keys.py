@@ -66,7 +66,7 @@ def test_unknown_and_malformed_keys_are_refused(change: Any, code: str) -> None:
     assert text not in response.text
 
 
-def test_a_rotated_key_s_old_secret_works_until_the_grace_period_ends() -> None:
+def test_a_rotated_keys_old_secret_works_until_the_grace_period_ends() -> None:
     key, old = make_key()
     new = str(manage.reveal(manage.rotate(owner(), key.id, 1, HOUR)))
     assert [request_with(text).status_code for text in (old, new)] == [200, 200]

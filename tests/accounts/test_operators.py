@@ -178,7 +178,7 @@ def test_create_api_key_prints_a_working_key(client: Client) -> None:
     assert set(ApiKey.objects.values_list("name", flat=True)) == {"Relay", "Command line"}
 
 
-def test_create_api_key_takes_a_contract_wallet_s_chain(client: Client) -> None:
+def test_create_api_key_takes_a_contract_wallets_chain(client: Client) -> None:
     text = _create("--owner", WALLET, "--chain", "10")
     answer = client.get("/api-key", headers={"api-key": text.strip()}).json()
     assert (answer["owner"], answer["ownerChainId"]) == (WALLET, "10")

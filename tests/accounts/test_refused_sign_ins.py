@@ -46,7 +46,7 @@ urlpatterns = [path("sign-in", views.sign_in, {"ask": _ask}), *urls.urlpatterns]
         ("8", "wallet_unreachable", "Try again in a minute"),
     ],
 )
-def test_a_contract_wallet_s_refusal_says_why(chain: str, code: str, sentence: str) -> None:
+def test_a_contract_wallets_refusal_says_why(chain: str, code: str, sentence: str) -> None:
     signer = Signer()
     answer = signer.show(signer.message(chain), f"0x{96 * '11'}")
     assert answer.json()["code"] == code

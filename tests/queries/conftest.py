@@ -18,7 +18,7 @@ def node() -> Iterator[LocalNode]:
 
 @pytest.fixture
 def service(node: LocalNode) -> Iterator[Service]:
-    """A test may stop automatic mining; it is switched on again for the next one."""
+    """A service on the module's node, which mines automatically again after each test."""
     with running_service(node) as running:
         running.mine(12)
         yield running

@@ -130,7 +130,7 @@ def test_facts_have_the_order_of_verify(native: Service) -> None:
     ("block", "code", "reason"),
     [
         ("head", "not_provable_now", "is not final yet"),
-        ("timestamp:5", "not_provable", "the earliest time that works"),
+        ("timestamp:5", "not_provable", "earliest time that works"),
     ],
 )
 def test_a_witness_that_cannot_be_made_is_refused_with_the_reason(

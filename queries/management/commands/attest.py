@@ -51,10 +51,7 @@ class LocalStore:
 
 class Command(OperatorCommand):
     help = (
-        "Signs the hash of a final source-chain block with ATTESTER_KEY and prints the result as "
-        "a line. --keep stores it for the provers here, --post sends it to another server; "
-        "--watch runs until stopped and signs each block that queries wait for; --take "
-        "reads others' lines."
+        "Signs hashes of final blocks with ATTESTER_KEY, and prints, stores or posts them as lines."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -62,12 +59,8 @@ class Command(OperatorCommand):
         parser.add_argument("--destination", type=int, help="destination chain id")
         blocks = parser.add_mutually_exclusive_group(required=True)
         blocks.add_argument("--block", type=int, help="block number")
-        blocks.add_argument(
-            "--watch", action="store_true", help="every block that queries wait for"
-        )
-        blocks.add_argument(
-            "--take", action="store_true", help="store the lines of other signers, from stdin"
-        )
+        blocks.add_argument("--watch", action="store_true", help="each block that queries wait for")
+        blocks.add_argument("--take", action="store_true", help="store others' lines, from stdin")
         target = parser.add_mutually_exclusive_group()
         target.add_argument("--keep", action="store_true", help="store for the provers here")
         add_url_argument(target, "post", "send to the Tacitus server at this address")
@@ -140,9 +133,7 @@ class Command(OperatorCommand):
 
 def _registry_signer(registry: Registry) -> Signer:
     if not settings.ATTESTER_KEY:
-        raise CommandError(
-            "ATTESTER_KEY is not set. Set it to the key of one of the registry's signers."
-        )
+        raise CommandError("Set ATTESTER_KEY to the key of one of the registry's signers.")
     try:
         signer = Signer(settings.ATTESTER_KEY)
     except SignerUnusableError:

@@ -29,9 +29,7 @@ class Command(BaseCommand):
     help = "Compiles the contracts into queries/contracts/build."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--check", action="store_true", help="write nothing; fail if a file differs"
-        )
+        parser.add_argument("--check", action="store_true", help="only fail if a file differs")
 
     def handle(self, **options: Any) -> None:
         sources = read_sources()
@@ -52,10 +50,7 @@ class Command(BaseCommand):
             size = len(output["deployedBytecode"]) // 2
             self.stdout.write(f"{name:18} {size:6,} bytes")
         if options["check"] and differing:
-            raise CommandError(
-                f"The build output of {', '.join(differing)} does not match the sources. "
-                "Run: make contracts"
-            )
+            raise CommandError(f"Outdated: {', '.join(differing)}. Run: make contracts")
 
 
 def _addresses(built: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

@@ -54,10 +54,10 @@ def _all_checks(routes: Routes) -> Iterator[CheckResult]:
         return
     yield CheckResult("database", ok=True, sentence="It is migrated.")
     for chain_id in dict.fromkeys(destination for _, destination in routes.registries):
-        yield from _budget(routes.chains[chain_id], signer)
+        yield from _budget_checks(routes.chains[chain_id], signer)
 
 
-def _budget(chain: Chain, signer: Signer | None) -> Iterator[CheckResult]:
+def _budget_checks(chain: Chain, signer: Signer | None) -> Iterator[CheckResult]:
     """Check today's budget, or give a hint that there is none."""
     subject, budget = f"budget on {chain.name}", chain.daily_budget
     if budget is not None and signer is not None:
@@ -68,8 +68,5 @@ def _budget(chain: Chain, signer: Signer | None) -> Iterator[CheckResult]:
         sentence = f"{amounts} spent or reserved{advice}"
         yield CheckResult(subject, ok=spent < budget, sentence=sentence)
     elif budget is None and not chain.free:
-        sentence = (
-            f"Nothing limits what you pay on {chain.name} in a day. Set `daily_budget` in "
-            "ROUTES_FILE if its gas costs money."
-        )
+        sentence = f"Nothing limits a day's cost on {chain.name}; `daily_budget` would."
         yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)

@@ -4,16 +4,18 @@ from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from decimal import Decimal, InvalidOperation
+from random import Random
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from queries.amounts import gwei, short_amount
+from queries.chain.destination import Destination
 from queries.chain.errors import CallRevertedError
-from queries.chain.sender import Destination
 from queries.config.limits import DAY, Limits
 from queries.config.measured_costs import (
     MEASURED_ACCOUNTS,
+    MeasuredCost,
     balance_cost,
     calls_per_fact,
     idle_calls,
@@ -21,7 +23,7 @@ from queries.config.measured_costs import (
 from queries.config.registries import FACTORY, Registry, deployment_calldata
 from queries.config.routes import GWEI, Chain
 from queries.management.base import OperatorCommand, configured_routes, positive_int
-from queries.management.deployment_cost import data_fee, estimate_deployment
+from queries.management.commands.deploy_registry import estimate_deployment
 from queries.planning.readers import NO_SIGNER
 
 FACTS, MONTH = 100, 30  # facts a day; days
@@ -29,10 +31,7 @@ ROW_NAMES = {1: "one balance alone", 10: "10 of a block, each", 100: "100 of a b
 
 
 class Command(OperatorCommand):
-    help = (
-        "Shows what deploying registries and proving facts costs on each route of ROUTES_FILE, and "
-        "how many requests nodes get. Nothing is sent."
-    )
+    help = "Shows what registries and facts cost on each route, and how many requests nodes get."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -57,12 +56,12 @@ class Command(OperatorCommand):
             source, chain = routes.chains[registry.source], routes.chains[registry.destination]
             with closing(Destination(chain)) as destination:
                 self.stdout.write(f"{source.name} → {chain.name}, {registry.kind} registry")
-                for line in _route_lines(registry, destination, gas_price_gwei, facts_a_day):
+                for line in _cost_lines(registry, destination, gas_price_gwei, facts_a_day):
                     self.stdout.write(f"  {line}")
                 self.stdout.write("")
-        self._nodes(routes.limits)
+        self._print_node_calls(routes.limits)
 
-    def _nodes(self, limits: Limits) -> None:
+    def _print_node_calls(self, limits: Limits) -> None:
         idle = round(idle_calls(limits, MONTH * DAY), -3)
         self.stdout.write("Calls to nodes")
         self.stdout.write(f"  {idle:,.0f} to each node in {MONTH} days without facts, plus")
@@ -70,7 +69,7 @@ class Command(OperatorCommand):
             self.stdout.write(f"  {calls_per_fact(count):.0f} for {ROW_NAMES[count]}")
 
 
-def _route_lines(
+def _cost_lines(
     registry: Registry, destination: Destination, price: int | None, facts: int
 ) -> Iterator[str]:
     chain = destination.chain
@@ -88,13 +87,19 @@ def _route_lines(
     costs = {}
     for count in MEASURED_ACCOUNTS:
         balance = balance_cost(registry.kind, count)
-        gas, l1_fee = round(balance.gas), data_fee(destination, balance)
+        gas, l1_fee = round(balance.gas), _data_fee(destination, balance)
         costs[count] = gas * price + l1_fee
         yield _table_row(ROW_NAMES[count], f"{gas:,}", _amounts_over_time(costs[count], facts))
         if l1_fee:
             yield _table_row("  of it L1 data fee", "", _amounts_over_time(l1_fee, facts))
     if chain.daily_budget is not None:
         yield _budget_line(chain, chain.daily_budget, costs)
+
+
+def _data_fee(destination: Destination, work: MeasuredCost) -> int:
+    """Estimate the L1 data fee in wei. Random bytes compress as badly as proofs."""
+    (fee,) = destination.data_fees([Random(0).randbytes(round(work.bytes))])  # noqa: S311
+    return fee
 
 
 def _table_row(name: str, gas: str, amounts: Iterable[str]) -> str:
@@ -117,10 +122,7 @@ def _deployment_line(registry: Registry, destination: Destination, price: int) -
 def _budget_line(chain: Chain, budget: int, costs: dict[int, int]) -> str:
     single, *_, hundred = (f"{budget // max(cost, 1):,}" for cost in costs.values())
     amount = short_amount(budget, chain.currency)
-    return (
-        f"`daily_budget`, {amount}, pays for {single} facts alone, or {hundred} a hundred at a "
-        "time."
-    )
+    return f"`daily_budget`, {amount}, pays for {single} single facts, or {hundred} by the hundred."
 
 
 def _amounts_over_time(wei: int, facts: int) -> list[str]:

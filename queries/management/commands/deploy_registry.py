@@ -1,7 +1,6 @@
 """`manage.py deploy_registry`: deploys missing registries, and prints a new one's route.
 
-Only lines that ROUTES_FILE lacks go to stdout, so that `>> routes.toml` appends them; progress and
-costs go to stderr.
+Only lines that ROUTES_FILE lacks go to stdout, so that `>> routes.toml` appends them.
 """
 
 import sys
@@ -16,9 +15,9 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from queries.amounts import gwei, short_amount
+from queries.chain.destination import Destination, TransactionFailedError, send_and_wait
 from queries.chain.errors import CallRevertedError, ChainError
 from queries.chain.registry_checks import SetupError, anchor_game, check_chain
-from queries.chain.sender import Destination, TransactionFailedError, send_and_wait
 from queries.chain.signer import Signer
 from queries.config.registries import (
     FACTORY,
@@ -38,8 +37,8 @@ from queries.management.base import (
     configured_routes,
     configured_signer,
 )
-from queries.management.deployment_cost import estimate_deployment
 from queries.management.setup_check import add_advice
+from queries.planning.pricing import GasEstimate
 from queries.proving.registry_calls import HORIZON
 
 DELEGATION_PREFIX = bytes.fromhex("ef0100")  # an EOA with a contract's code (EIP-7702) can sign
@@ -48,10 +47,8 @@ REQUIRED_OPTIONS = ("source", "destination", "kind")
 
 class Command(OperatorCommand):
     help = (
-        "Deploys the missing registries of ROUTES_FILE with the signer's key. With --source, "
-        "--destination and --kind it deploys a new one and prints its lines for ROUTES_FILE. The "
-        "address follows from code and arguments; if it is deployed already, nothing is sent. "
-        "First stop provers that use the same key."
+        "Deploys the missing registries of ROUTES_FILE. With --source, --destination and --kind it "
+        "deploys a new one and prints its lines. First stop provers that use the same key."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -93,16 +90,12 @@ class Command(OperatorCommand):
                 self.stdout.write("\n".join(["", "[[registries]]", *route_lines(registry)]))
             return
         if not routes.registries:
-            raise CommandError(
-                "ROUTES_FILE names no registry. Name a new one: --source ID --destination ID "
-                "--kind KIND."
-            )
+            required = " ".join(f"--{key} {key.upper()}" for key in REQUIRED_OPTIONS)
+            raise CommandError(f"ROUTES_FILE names no registry. Name a new one: {required}.")
         registries = routes.registries.values()
-        failures = sum(
-            not self._try_to_deploy(registry, routes, options) for registry in registries
-        )
-        if failures:
-            raise CommandError(f"Not deployed: {failures} of {len(registries)}.")
+        deployed = [self._try_to_deploy(registry, routes, options) for registry in registries]
+        if not all(deployed):
+            raise CommandError(f"Not deployed: {deployed.count(False)} of {len(deployed)}.")
 
     def _try_to_deploy(
         self, registry: Registry, routes: Routes, options: Mapping[str, Any]
@@ -123,8 +116,7 @@ class Command(OperatorCommand):
         source, chain = routes.chains[registry.source], routes.chains[registry.destination]
         if not proves_its_code(registry):
             raise SetupError(
-                f"its address in this version is {registry_address(registry)}, but ROUTES_FILE "
-                f"names {registry.address}."
+                f"ROUTES_FILE has {registry.address}; this version, {registry_address(registry)}."
             )
         with closing(Destination(chain)) as destination:
             _check_deployable(registry, destination)
@@ -146,8 +138,7 @@ class Command(OperatorCommand):
             return f"The {title} is on {chain.name} already, and nothing was sent."
         if not destination.code(FACTORY):
             raise CommandError(
-                f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy it first, with its "
-                "published transaction (Arachnid's deterministic-deployment-proxy)."
+                f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy Arachnid's first."
             )
         signer = configured_signer()
         self.report(f"Deploying a {title} on {chain.name}, paid for by {signer.address} …")
@@ -157,9 +148,8 @@ class Command(OperatorCommand):
                 self.confirm("Deploy it?", "Nothing was sent.")
             return self._send(address, data, destination, signer, options["wait"])
         except CallRevertedError:
-            raise CommandError(
-                f"Deploying this contract on {chain.name} would revert; nothing was sent."
-            ) from None
+            sentence = f"Deploying this contract on {chain.name} would revert; nothing was sent."
+            raise CommandError(sentence) from None
 
     def _show_cost(self, data: bytes, destination: Destination, signer: Signer) -> None:
         need, fees = estimate_deployment(destination, signer.address, data), destination.fees()
@@ -179,8 +169,7 @@ class Command(OperatorCommand):
         receipt = send_and_wait(destination, signer, FACTORY, data, timeout, self.report)
         if not destination.code(address):
             raise CommandError(
-                f"The transaction was mined, but {chain.name} has no contract at "
-                f"{address}: its contract at {FACTORY} is not the CREATE2 factory."
+                f"It was mined, but the contract at {FACTORY} is not the CREATE2 factory."
             )
         cost = short_amount(receipt.cost, chain.currency)
         return f"Deployed in block {receipt.block:,}, for {receipt.gas_used:,} gas, {cost}."
@@ -189,9 +178,7 @@ class Command(OperatorCommand):
 def _check_deployable(registry: Registry, destination: Destination) -> None:
     """Check that a registry with these arguments would work on the chain."""
     if registry.kind is RegistryKind.ATTESTED and registry.valid_until <= time.time():
-        raise CommandError(
-            "--valid-until is in the past: the registry would accept no attestation."
-        )
+        raise CommandError("--valid-until is past: the registry would accept no attestation.")
     check_chain(destination, registry.kind)
     if registry.kind is RegistryKind.OUTPUT:
         anchor_game(registry, destination)
@@ -199,9 +186,14 @@ def _check_deployable(registry: Registry, destination: Destination) -> None:
         code = destination.code(signer)
         if code and not code.startswith(DELEGATION_PREFIX):
             raise CommandError(
-                f"The signer {signer} is a contract on {destination.chain.name}: it has no "
-                "key, and could never sign. Name the address of a key."
+                f"The signer {signer} is a contract on {destination.chain.name}, and cannot sign."
             )
+
+
+def estimate_deployment(destination: Destination, sender: str, data: bytes) -> GasEstimate:
+    """Estimate, with a node, what a deployment with this calldata of the factory needs."""
+    (fee,) = destination.data_fees([data])
+    return GasEstimate(destination.estimate_gas(sender, FACTORY, data), fee)
 
 
 def add_transaction_arguments(parser: ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from queries.chain.sender import Destination
+from queries.chain.destination import Destination
 from queries.config.registries import SALT, create2_address, router_code
 from queries.management.base import configured_routes
 from queries.management.commands.deploy_registry import Command as DeployRegistry
@@ -15,9 +15,8 @@ from queries.management.commands.deploy_registry import add_transaction_argument
 
 class Command(DeployRegistry):
     help = (
-        "Deploys the router over all registries that ROUTES_FILE has on a destination chain, with "
-        "the signer's key, and prints its address. The address follows from the registries; if it "
-        "is deployed already, nothing is sent. First stop provers that use the same key."
+        "Deploys the router over all registries that ROUTES_FILE has on a destination chain, and "
+        "prints its address. First stop provers that use the same key."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -36,10 +35,8 @@ class Command(DeployRegistry):
         with closing(Destination(routes.chains[chain_id])) as destination:
             for registry in registries:
                 if not destination.code(registry.address):
-                    raise CommandError(
-                        f"There is no contract at {registry.address}, the registry of chain "
-                        f"{registry.source}. Deploy it first: manage.py deploy_registry."
-                    )
+                    name = f"The registry of chain {registry.source}"
+                    raise CommandError(f"{name} is not deployed. Run manage.py deploy_registry.")
             sentence = self.deploy("router", address, SALT + code, destination, options)
         self.report(sentence)
         self.stdout.write(address)

@@ -40,12 +40,10 @@ class Command(OperatorCommand):
             self.confirm(f"Delete {account} and all its data?", "Nothing was deleted.")
         _delete_account(account)
         if Account.objects.filter(pk=account_id).exists():
-            batches = format_count(
-                Batch.objects.filter(owner_id=account_id).count(), "batch", "batches"
-            )
+            count = Batch.objects.filter(owner_id=account_id).count()
+            batches = format_count(count, "batch", "batches")
             raise CommandError(
-                f"{account} is disabled. {batches} must end first, and their transactions become "
-                "final: run this again later."
+                f"{account} is disabled; {batches} must become final first. Run this again later."
             )
         self.stdout.write(f"{account} is deleted.")
 

@@ -49,10 +49,7 @@ class InitAnswers:
 
 
 class Command(OperatorCommand):
-    help = (
-        "Writes a routes file for public networks, with all that Tacitus knows about them, and "
-        "prints the next steps. On a terminal it asks for missing arguments."
-    )
+    help = "Writes a routes file for public networks. On a terminal it asks for missing arguments."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -137,35 +134,32 @@ class Command(OperatorCommand):
                 self.report(str(error))
 
     def _print_next_steps(self, file: Path, answers: InitAnswers) -> None:
-        say = self.stdout.write
-        say(f"Wrote {file}. Nodes' URLs may contain keys, so only you can read a new file.\n")
+        write = self.stdout.write
+        write(f"Wrote {file}. Nodes' URLs may contain keys, so only you can read a new file.\n")
         for (source, destination), registry in answers.registries():
-            say(
+            write(
                 f"{source.title} → {destination.title}: {registry.kind} registry {registry.address}"
             )
             delay = provable_after(source, registry.kind)
-            say(f"  A block can be proven {delay} after it was made.")
+            write(f"  A block can be proven {delay} after it was made.")
         single = [net.title for net in answers.networks if len(answers.nodes[net.name]) == 1]
         if single:
-            say(
-                f"\nOne node only: {', '.join(single)}. Add a second and a third to `nodes`: data "
-                "that no hash proves needs two nodes that agree."
+            write(
+                f"\nOne node only: {', '.join(single)}. Data without a hash needs two that agree."
             )
-        say("\nNext:")
+        write("\nNext:")
         if settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file:
-            say(f"  export ROUTES_FILE={file}")
-        destinations = " and ".join(
-            dict.fromkeys(destination.title for _, destination in answers.routes)
-        )
+            write(f"  export ROUTES_FILE={file}")
+        titles = dict.fromkeys(destination.title for _, destination in answers.routes)
         try:
             signer = configured_signer().address
         except SignerUnusableError:
-            say("  set SIGNER_KEY_FILE to a file with a new key, which pays for transactions")
+            write("  set SIGNER_KEY_FILE to a file with a new key, which pays for transactions")
             signer = "its address"
-        say("  manage.py cost              what deploying and proving will cost")
-        say(f"  send ETH on {destinations} to {signer}")
-        say("  manage.py deploy_registry   shows the cost, and asks before it deploys")
-        say("  manage.py check_setup       checks nodes, registries and the signer")
+        write("  manage.py cost              what deploying and proving will cost")
+        write(f"  send ETH on {' and '.join(titles)} to {signer}")
+        write("  manage.py deploy_registry   shows the cost, and asks before it deploys")
+        write("  manage.py check_setup       checks nodes, registries and the signer")
 
 
 # Parsing
@@ -198,17 +192,13 @@ def _parse_node(text: str) -> str:
 def _parse_signers(text: str) -> tuple[str, ...]:
     signers = tuple(signer.strip() for signer in text.split(","))
     if not all(map(is_checksum_address, signers)) or len(set(signers)) < len(signers):
-        raise CommandError(
-            "--signers takes different checksummed addresses (EIP-55), separated by commas."
-        )
+        raise CommandError("--signers takes different checksummed addresses, separated by commas.")
     return signers
 
 
 def _parse_threshold(text: str, signer_count: int) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= signer_count):
-        raise CommandError(
-            f"--threshold says how many of the signers must agree: 1 to {signer_count}."
-        )
+        raise CommandError(f"--threshold is how many signers must agree: 1 to {signer_count}.")
     return int(text)
 
 
@@ -221,9 +211,7 @@ def _why_attested(source: Network, destination: Network) -> str:
 
 def _check_answers(answers: InitAnswers) -> None:
     if not answers.routes:
-        raise CommandError(
-            f"Name the routes, such as sepolia or ethereum:base. Known are {NETWORK_NAMES}."
-        )
+        raise CommandError(f"Name routes, like sepolia or ethereum:base. Known: {NETWORK_NAMES}.")
     for network in answers.networks:
         if network.name not in answers.nodes:
             raise CommandError(f"Name a node of {network.title}: --node {network.name}=URL.")
@@ -284,7 +272,5 @@ def _unreachable_nodes(routes: Routes) -> Iterator[str]:
                 yield f"Node {node.number} of {chain.name} does not answer, so it is not checked."
                 continue
             if chain_id != chain.id:
-                raise CommandError(
-                    f"Node {node.number} of {chain.name} is a node of chain {chain_id}, not "
-                    f"{chain.id}. Nothing was written."
-                )
+                subject = f"Node {node.number} of {chain.name}"
+                raise CommandError(f"{subject} is of chain {chain_id}. Nothing was written.")

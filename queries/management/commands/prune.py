@@ -1,7 +1,4 @@
-"""`manage.py prune`: deletes batches that ended long ago, and the rows that only they needed.
-
-Rows that may still change stay, and so does everything that proves another batch.
-"""
+"""`manage.py prune`: deletes batches that ended long ago, and the rows that only they needed."""
 
 import re
 import time
@@ -29,10 +26,7 @@ NOUNS = {
 
 
 class Command(OperatorCommand):
-    help = (
-        "Deletes batches that ended long ago, with their queries, transactions and webhook "
-        "deliveries. Facts on chain stay."
-    )
+    help = "Deletes batches that ended long ago, with all that only they need. Facts on chain stay."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         age = "days since they ended, such as 90d"
@@ -63,36 +57,30 @@ class Command(OperatorCommand):
 
 def deletable_batches(cutoff: datetime) -> QuerySet[Batch]:
     """Batches that ended before `cutoff`, with nothing left to prove, deliver or pay."""
-    unpaid = Share.objects.filter(_is_unfinished("transaction__"), batch=OuterRef("pk"))
+    unpaid = Share.objects.filter(_unfinished_filter("transaction__"), batch=OuterRef("pk"))
     batches = Batch.objects.filter(~Exists(unpaid), ended__lt=cutoff)
-    return batches.exclude(queries__ended=False).exclude(deliveries__look_again__isnull=False)
+    return batches.exclude(queries__ended=False).exclude(deliveries__due_at__isnull=False)
 
 
-def _is_unfinished(prefix: str = "") -> Q:
+def _unfinished_filter(prefix: str = "") -> Q:
     """Match transactions that are not confirmed or not final; abandoned ones have no block."""
     not_final = Q(**{f"{prefix}final": False, f"{prefix}mined_block__isnull": False})
     return Q(**{f"{prefix}confirmed": False}) | not_final
 
 
 def _delete_unneeded(cutoff: datetime) -> Counter[str]:
-    """Delete transactions and block jobs without queries.
-
-    The last transaction of each sender stays, because the next nonce is counted from it.
-    """
+    """Delete transactions and jobs without queries. Each sender's last one stays, for its nonce."""
     same_sender = {"chain": OuterRef("chain"), "sender": OuterRef("sender")}
     later = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
     old = SentTransaction.objects.filter(Exists(later), signed__lt=cutoff)
-    finished = old.exclude(_is_unfinished())
+    finished = old.exclude(_unfinished_filter())
     counts = delete_in_chunks(finished.exclude(job_links__job__queries__isnull=False))
     jobs = BlockJob.objects.filter(due_at=None).exclude(queries__isnull=False)
     return counts + delete_in_chunks(jobs.exclude(transactions__isnull=False))
 
 
 def delete_in_chunks(rows: QuerySet[Any], size: int = CHUNK_ROWS) -> Counter[str]:
-    """Delete the rows, and count them by model.
-
-    SQLite has one writer, so a chunk has its own database transaction, with a pause after it.
-    """
+    """Delete the rows and count them by model, with pauses because SQLite has one writer."""
     counts, remaining = Counter[str](), rows.order_by("pk").values_list("pk", flat=True)
     while keys := list(remaining[:size]):  # read without SQLite's write lock
         started = time.monotonic()

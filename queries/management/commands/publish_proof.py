@@ -10,9 +10,9 @@ from eth_utils.address import is_checksum_address, to_checksum_address
 
 from accounts.shared.wording import format_count
 from queries.amounts import short_amount
+from queries.chain.destination import Destination
 from queries.chain.errors import ChainError
 from queries.chain.reader import SourceChain
-from queries.chain.sender import Destination
 from queries.config.registries import proves_its_code
 from queries.config.routes import GWEI
 from queries.management.base import (
@@ -39,9 +39,8 @@ DEFAULT_MAX_GAS_PRICE = 100  # gwei
 
 class Command(OperatorCommand):
     help = (
-        "Verifies a batch's proof and sends its facts to their registry, paid for by SIGNER_KEY or "
-        "SIGNER_KEYSTORE; facts that the registry has cost nothing. It needs neither a database "
-        "nor the service that made the proof."
+        "Verifies a batch's proof and sends the facts that the registry lacks, paid for by the "
+        "signer. It needs neither a database nor the service that made the proof."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -83,8 +82,7 @@ class Command(OperatorCommand):
             chain = node_chain(options["node"])
             if chain.id != bundle.destination:
                 raise CommandError(
-                    f"The node at {url_host(options['node'])} is of chain {chain.id}, and the "
-                    f"facts are for chain {bundle.destination}."
+                    f"The node at {url_host(options['node'])} is not of chain {bundle.destination}."
                 )
             chain = replace(chain, max_gas_price=options["max_gas_price_gwei"] * GWEI)
             others = map(node_chain, options["source_node"])
@@ -111,9 +109,8 @@ class Command(OperatorCommand):
         if not proves_its_code(registry):
             if not options["unverifiable"]:
                 raise NotPublishedError(
-                    f"The registry at {address} is unverifiable: its code is genuine, but its "
-                    "address does not prove that its constructor stored no facts. Use "
-                    "--unverifiable to publish there anyway."
+                    f"The registry at {address} is unverifiable: its address does not prove its "
+                    "code. Use --unverifiable to publish there anyway."
                 )
             self.report("It is unverifiable: do not trust the facts that it already holds.")
         check_l1(registry, context)

@@ -31,19 +31,18 @@ class Command(OperatorCommand):
         parser.add_argument("--threads", default="2", help="jobs at the same time (%(default)s)")
 
     def handle(self, **options: Any) -> None:
-        threads = _threads(options["threads"])
+        threads = _parse_threads(options["threads"])
         routes = configured_routes()
         if not routes.registries:
             raise CommandError(
-                "There is no registry to prove to. manage.py init writes a routes file; set "
-                "ROUTES_FILE to it, and run manage.py deploy_registry."
+                "ROUTES_FILE names no registry. Run manage.py init and manage.py deploy_registry."
             )
-        lease, timeout = settings.PROVER_LEASE_SECONDS, routes.limits.request_timeout
-        if lease <= max(MAX_DELIVERY_SECONDS, timeout):  # two provers would do the same work
+        # Else another prover would take a job whose webhook or request to a node has not ended.
+        min_lease = max(routes.limits.request_timeout, MAX_DELIVERY_SECONDS)
+        if min_lease >= settings.PROVER_LEASE_SECONDS:
             raise CommandError(
-                f"PROVER_LEASE_SECONDS is {lease}; set it to more than a webhook's "
-                f"{MAX_DELIVERY_SECONDS:g} seconds and the {timeout:g} of a node's "
-                "answer (request_timeout)."
+                f"PROVER_LEASE_SECONDS is {settings.PROVER_LEASE_SECONDS}; a webhook or a node may "
+                f"take {min_lease:g} seconds (request_timeout)."
             )
         signer = configured_signer()
         sys.setswitchinterval(SWITCH_SECONDS)
@@ -65,7 +64,7 @@ class Command(OperatorCommand):
         self.stdout.write("The prover has stopped. Unfinished jobs stay in the queue.")
 
 
-def _threads(text: str) -> int:
+def _parse_threads(text: str) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MAX_THREADS:
         return int(text)
     raise CommandError(f"--threads is {text!r}; take a whole number from 1 to {MAX_THREADS}.")

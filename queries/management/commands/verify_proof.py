@@ -29,8 +29,7 @@ BLOCK_HASH = re.compile("0x[0-9a-fA-F]{64}")
 class Command(BaseCommand):
     help = (
         "Verifies a batch's proof without a database, and without a network unless --node is "
-        "given. Prints the facts, and the hashes that the proof relies on. Exits with 1 if "
-        "anything is not proven."
+        "given. Prints the facts and the hashes that it relies on."
     )
     requires_system_checks = ()
 
@@ -43,9 +42,7 @@ class Command(BaseCommand):
             metavar="0x…",
             help="a block hash that you trust; once for each block",
         )
-        add_url_argument(
-            parser, "node", "a node to ask for block hashes", action="append", default=[]
-        )
+        add_url_argument(parser, "node", "to ask for block hashes", action="append", default=[])
 
     def handle(self, **options: Any) -> None:
         bundle = read_bundle(options["file"], options["max_mib"])
@@ -74,23 +71,16 @@ def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
         if hash_ in parents and hash_ not in trusted:
             block = parents[hash_]
             raise CommandError(
-                f"0x{hash_.hex()} is block {block.header.number:,}. The next block shows that it "
-                "was the last one at the requested time: give the hash of block "
-                f"{block.trusted_header.number:,}."
+                f"0x{hash_.hex()} is block {block.header.number:,}. Give the hash of block "
+                f"{block.trusted_header.number:,}, which shows that it was the last at that time."
             )
         if hash_ not in trusted:
+            raise CommandError(f"Nothing is proven. The proof has no block 0x{hash_.hex()}.")
+        blocks = [block for block in bundle.blocks if block.trusted_header.hash == hash_]
+        if len(chains := sorted({block.chain for block in blocks})) > 1:
             raise CommandError(
-                f"Nothing is proven. No block of the proof has the hash 0x{hash_.hex()} that you "
-                "gave."
-            )
-        chains = sorted(
-            {block.chain for block in bundle.blocks if block.trusted_header.hash == hash_}
-        )
-        if len(chains) > 1:
-            raise CommandError(
-                f"Nothing is proven. In the proof, chains {' and '.join(map(str, chains))} "
-                f"each have the block 0x{hash_.hex()}, so the hash is ambiguous: name a node of "
-                "each with --node URL."
+                f"Nothing is proven. Chains {' and '.join(map(str, chains))} of the proof share "
+                f"the block hash 0x{hash_.hex()}: name a node of each with --node URL."
             )
 
 
@@ -101,10 +91,7 @@ def _source_nodes(bundle: Bundle, urls: Sequence[str]) -> SourceNodes:
     nodes = [(url_host(url), SourceChain(node_chain(url))) for url in urls]
     for host, source in nodes:
         if source.chain.id not in {block.chain for block in bundle.blocks}:
-            raise CommandError(
-                f"The node at {host} is of chain {source.chain.id}, and the proof has no block "
-                "of that chain."
-            )
+            raise CommandError(f"The node at {host} is of another chain, {source.chain.id}.")
     return nodes
 
 
@@ -120,9 +107,8 @@ def _trust_reason(block: BlockProof, hashes: Sequence[bytes], nodes: SourceNodes
         try:
             node_hash = source.header(header.number).hash
         except BlockUnknownError:
-            raise CommandError(
-                f"Nothing is proven. The node at {host} does not know {block_name}."
-            ) from None
+            sentence = f"Nothing is proven. The node at {host} does not know {block_name}."
+            raise CommandError(sentence) from None
         if node_hash != header.hash:
             raise CommandError(
                 f"Nothing is proven. The node at {host} says that {block_name} has the hash "
@@ -132,9 +118,8 @@ def _trust_reason(block: BlockProof, hashes: Sequence[bytes], nodes: SourceNodes
     if not origins:
         raise CommandError(
             f"Nothing is proven yet: the facts are true if {block_name} has the hash "
-            f"0x{header.hash.hex()}. Look up that block's hash at a place that you trust, such as "
-            "your own node or a block explorer, and give it with --hash 0x…; or name a node of "
-            "that chain with --node URL."
+            f"0x{header.hash.hex()}. Look it up where you trust it, and give it with --hash 0x…; "
+            "or name a node of that chain with --node URL."
         )
     return f"that {block_name} has the hash 0x{header.hash.hex()}, which {' and '.join(origins)}"
 
@@ -152,9 +137,7 @@ def _registry_assumption(block: BlockProof) -> str:
     if kind is RegistryKind.OPTIMISM:
         return f"{line}\n  that the L1 of chain {block.destination} is chain {block.chain}"
     if kind is RegistryKind.OUTPUT:
-        return (
-            f"{line},\n    and that it asks {registry.anchor_state_registry} which games are valid"
-        )
+        return f"{line},\n    and that it asks {registry.anchor_state_registry} about valid games"
     if kind is RegistryKind.ATTESTED:
         signers = f"{registry.threshold} of {', '.join(registry.signers)}"
         return f"{line},\n    and that these must sign: {signers}"

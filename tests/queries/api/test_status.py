@@ -137,7 +137,7 @@ def test_a_batch_waits_for_the_reason_of_its_first_waiting_job() -> None:
         return shown["waitCode"], shown["waitsFor"]
 
     def reasons(status_now: BatchStatus) -> list[tuple[str | None, str | None]]:
-        """Of the batch, and of its queries."""
+        """Return the wait reasons of the batch and of its queries."""
         set_status(batch_id, status_now)
         shown = status(key, batch_id).json()
         listed = ask(key, "/batch-queries").json()["batches"][0]

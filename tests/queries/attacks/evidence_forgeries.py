@@ -174,15 +174,15 @@ EVIDENCE = {
     "evidence_of_a_longer_ring_beyond_the_end": _slot_evidence(
         {RING - 1: PARENT_WORD, RING: own_hash(3 * RING)}, NOT_CONTRADICTED, 3 * RING
     ),
-    "evidence_of_the_ring_s_end": _slot_evidence(
+    "evidence_of_the_rings_end": _slot_evidence(
         {RING - 1: PARENT_WORD}, NOT_CONTRADICTED, 3 * RING
     ),
-    "evidence_of_the_ring_s_end_and_beginning": evidence(
+    "evidence_of_the_rings_end_and_beginning": evidence(
         state({RING - 1: PARENT_WORD, 0: OLDER_WORD}, (RING - 1, 0)), MALFORMED, 3 * RING
     ),
     # The parent hash of block 0 is zero, like an empty slot.
     "evidence_by_block_zero": evidence(state({512: OLDER_WORD}, (511, 512)), NOT_CONTRADICTED, 0),
-    "evidence_of_another_account_s_storage": evidence(
+    "evidence_of_another_accounts_storage": evidence(
         state({SLOT: PARENT_WORD, SLOT + 1: OLDER_WORD}, (SLOT, SLOT + 1), STRANGER), MALFORMED
     ),
     "evidence_of_one_slot": evidence(state({SLOT: PARENT_WORD}, (SLOT,)), MALFORMED),

@@ -191,7 +191,7 @@ HOPS = {
     "a_hop_to_another_header_of_its_number": forge_hop(
         "BlockNotKnown", block_hash=target_header(EARLIER, extra=b"the chain's own").hash
     ),
-    "a_hop_by_another_account_s_storage": forge_hop("HopMalformed", owner=STRANGER),
+    "a_hop_by_another_accounts_storage": forge_hop("HopMalformed", owner=STRANGER),
     "a_hop_by_a_slot_outside_the_ring": _slot_outside_ring(),
     "a_hop_to_an_empty_slot": _empty_slot(),
     "a_hop_of_two_slots": _two_slots(),

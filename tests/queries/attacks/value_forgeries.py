@@ -92,7 +92,7 @@ VALUES = {
     # The empty trie, the unset root
     "a_block_that_was_never_accumulated": _not_accumulated(NUMBER, TIME, HASH),
     "all_words_of_the_block_zero": _not_accumulated(0, 0, bytes(32)),
-    "an_account_s_slots_without_the_account": forge(
+    "an_accounts_slots_without_the_account": forge(
         owner_with_slots(SLOT)[1].root,
         encode_witness([request(OWNER, 0, [SLOT])], EMPTY_NODE),
         ROOT_MISMATCH,
@@ -103,7 +103,7 @@ VALUES = {
     "a_slot_of_33_bytes": forge_storage(
         (SLOT,), leaf(b"\x21\x01" + bytes(32)), (SLOT,), "NumberTooLong", answer(0)
     ),
-    "a_zero_in_a_slot_s_leaf": forge_storage(
+    "a_zero_in_a_slots_leaf": forge_storage(
         (SLOT,), leaf(compact_slot(0)), (SLOT,), ROOT_MISMATCH, answer(0)
     ),
     "a_balance_of_33_bytes": forge_accounts(

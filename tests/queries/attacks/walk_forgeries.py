@@ -65,7 +65,7 @@ def _unanswered_key(answered: bytes, accounts: list[bytes], root: bytes, nodes: 
     return forge(root, witness, "", read_field(answered, storage_root), answer(EMPTY_TRIE_ROOT))
 
 
-def _another_account_s_storage() -> Forgery:
+def _another_accounts_storage() -> Forgery:
     owners = [
         AccountState(1, 2, ChosenTrie({SLOT: encode_slot_value(value)}).root, EMPTY_CODE_HASH)
         for value in (5, 6)
@@ -198,7 +198,7 @@ WALKS = {
         "1", ONE, bytes((NodeKind.MISS, 1, 2)) + b"\x80", "NotEmbedded"
     ),
     # Storage of another account, or none
-    "another_account_s_storage": _another_account_s_storage(),
+    "another_accounts_storage": _another_accounts_storage(),
     # The root is rebuilt from the slots, and the provided one is not read.
     "a_storage_root_provided_with_its_slots": forge(
         STATE.root,
@@ -211,7 +211,7 @@ WALKS = {
         answer(0),
     ),
     # Absence that does not cover the key
-    "the_key_s_own_leaf_declared_foreign": forge_accounts(
+    "the_keys_own_leaf_declared_foreign": forge_accounts(
         "1", ONE, foreign_leaf(LEAF.path, LEAF.value), "KeyNotAbsent", 0
     ),
     "an_extension_that_the_key_passes_declared_foreign": forge_accounts(
@@ -220,14 +220,14 @@ WALKS = {
     "an_empty_trie_in_place_of_the_real_one": forge_accounts(
         "1", ONE, EMPTY_NODE, ROOT_MISMATCH, 0
     ),
-    "a_branch_provided_without_the_key_s_child": forge_accounts(
+    "a_branch_provided_without_the_keys_child": forge_accounts(
         "1",
         THREE,
         bytes((NodeKind.BRANCH, 0, 0b1100)) + b"".join(THREE.branch().children[2:4]),
         ROOT_MISMATCH,
         0,
     ),
-    "absent_next_to_another_key_s_leaf": _unanswered_key(
+    "absent_next_to_another_keys_leaf": _unanswered_key(
         key("2"), [key("1"), key("2")], ONE.root, LEAF_NODE
     ),
     "absent_at_an_extension_that_others_pass": _unanswered_key(

@@ -21,13 +21,13 @@ from queries.chain.reader import SourceChain
 from queries.config.limits import Limits
 from queries.config.routes import Chain
 from queries.proving.errors import AnswerMalformedError
-from tests.queries.chain.asking_nodes import (
+from tests.queries.chain.node_requests import (
     NO_SIGNER,
     ask,
     block_number,
     failure,
-    impatient,
     number,
+    quick_pool,
 )
 from tests.rigs.relay import NotHandledError, RequestLog, chain_with_nodes, refusal, relay
 from tests.rigs.stub_node import INVALID_ANSWERS, StubNode, json_bytes, result, stub_node
@@ -41,7 +41,7 @@ def test_the_next_node_is_asked_if_a_node_does_not_answer(
     shared_node: LocalNode, kind: str
 ) -> None:
     with stub_node(INVALID_ANSWERS[kind]) as address:
-        nodes = impatient(chain_with_nodes(address, shared_node.url))
+        nodes = quick_pool(chain_with_nodes(address, shared_node.url))
         assert number(ask(nodes, "eth_chainId")) == 31_337
 
 
@@ -130,7 +130,7 @@ def test_a_lagging_node_is_asked_last(shared_node: LocalNode) -> None:
     ):
         both = SourceChain(chain_with_nodes(lagging, healthy, finality=0))
         for attempt in (0, 1):
-            both.ask_first(attempt)
+            both.rotate(attempt)
             both.head()
         assert both.head().timestamp == now
         assert log.methods.count("eth_getBlockByNumber") == 1
@@ -172,7 +172,7 @@ def test_unknown_errors_are_quoted_without_possible_keys(shared_node: LocalNode)
         return refusal(message) if method == "eth_blockNumber" else answer
 
     with relay(shared_node.url, change) as address:
-        error = failure(impatient(chain_with_nodes(address)))
+        error = failure(quick_pool(chain_with_nodes(address)))
     assert type(error) is NodesRefuseError
     assert error.sentence == (
         "The nodes of Local refuse eth_blockNumber: the moon, at … (key … is in its … quarter."
@@ -210,9 +210,9 @@ def test_if_a_node_lies_the_next_one_is_asked(shared_node: LocalNode) -> None:
 def test_a_node_of_another_chain_gets_no_other_requests(shared_node: LocalNode) -> None:
     log = RequestLog()
     with relay(shared_node.url, foreign, log) as address:
-        nodes = impatient(chain_with_nodes(address, shared_node.url))
+        nodes = quick_pool(chain_with_nodes(address, shared_node.url))
         assert [number(ask(nodes, "eth_blockNumber")) >= 0 for _ in range(2)] == [True, True]
-        error = failure(impatient(chain_with_nodes(address)))
+        error = failure(quick_pool(chain_with_nodes(address)))
     assert type(error) is NodesOfAnotherChainError
     assert error.retryable
     assert set(log.methods) == {"eth_chainId"}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode
+from queries.chain.destination import Destination
 from queries.chain.errors import CallRevertedError, ChainError, NoQuorumError
-from queries.chain.sender import Destination
 from queries.config.limits import Limits
 from tests.rigs.relay import NotHandledError, RequestLog, chain_with_nodes, refusal, relay
 
@@ -37,7 +37,7 @@ class Nodes:
         ]
         limits = Limits(quorum_wait=WAIT, initial_cooldown=0.05, max_cooldown=1)
         self.destination = Destination(replace(chain_with_nodes(*urls), limits=limits))
-        self.about = next(QUESTION_IDS)
+        self.key = next(QUESTION_IDS)
 
     def _first(self, index: int) -> Any:
         def first(node: Any, _: object) -> None:
@@ -65,7 +65,7 @@ class Nodes:
             node.head()
             return node.balance(ACCOUNT)
 
-        return self.destination.quorum(ask, self.about)
+        return self.destination.ask_quorum(ask, self.key)
 
     def seconds_to_seven(self) -> float:
         """Seconds without a quorum until the balance is 7."""
@@ -149,7 +149,7 @@ def test_reverts_are_answers_and_compared_by_their_data(
     def ask(*changes: Any) -> ChainError:
         urls = [stack.enter_context(relay(shared_node.url, change)) for change in changes]
         with pytest.raises(ChainError) as caught:
-            Destination(chain_with_nodes(*urls)).quorum(
+            Destination(chain_with_nodes(*urls)).ask_quorum(
                 lambda node: node.estimate_gas(ACCOUNT, ACCOUNT, b""), next(QUESTION_IDS)
             )
         return caught.value

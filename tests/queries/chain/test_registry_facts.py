@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
+from queries.chain.destination import Destination
 from queries.chain.errors import RegistryAbsentError
 from queries.chain.registry import FactRead, RegistryFacts
-from queries.chain.sender import Destination
 from queries.config.registries import Registry, RegistryKind
 from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField

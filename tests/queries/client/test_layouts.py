@@ -125,7 +125,7 @@ def test_the_command_describes_the_variable(
         (
             "nowhere",
             "Kept",
-            "'nowhere' does not name exactly one variable. The layout has: _owner, since, balances",
+            "'nowhere' is not a unique name. The layout has: _owner, since, balances",
         ),
         ("points[4]y", "Kept", "is not written like"),
         ("points[4].z", "Kept", "struct Kept.Point has no member z."),

@@ -197,7 +197,7 @@ WRONG = [
     ("[limits]\nrequest_timeout = nan", "limits.request_timeout: it must be a number from"),
     ("[limits]\nrefusals = 2.0", "limits.refusals: it must be a whole number from 1 to 100"),
     (
-        "[limits]\nretry_longest = 1\nretry_first = 2",
+        "[limits]\nmax_retry_delay = 1\ninitial_retry_delay = 2",
         "limits.initial_retry_delay: it must not exceed",
     ),
     ("[limits]\nrequest_timeout = 1", "limits.head_timeout: it must not exceed request_timeout"),

@@ -23,7 +23,7 @@ REGISTRIES = ["NativeRegistry", "OptimismRegistry", "OutputRegistry", "AttestedR
 
 
 def test_the_build_is_reproducible_from_the_published_input() -> None:
-    """Also with other comments, so that comments change no address."""
+    """Comments change no bytecode, and so no address."""
     published = json.loads((BUILD / "standard-input.json").read_text())
     is_current = published == standard_input(read_sources())
     assert is_current, "the build does not match the sources: run make contracts"

@@ -51,7 +51,7 @@ def prove(witness: bytes, *before: bytes) -> bytes:
 
 def read(witness: bytes, rebuilt: RebuiltNodes | None = None) -> WitnessReading | None:
     try:
-        return read_witness(witness, by_hash=True, slots_by_hash=True, rebuilt=rebuilt)
+        return read_witness(witness, hashed_names=True, hashed_slots=True, nodes=rebuilt)
     except WitnessMalformedError:
         return None
 

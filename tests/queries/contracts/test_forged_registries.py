@@ -14,9 +14,9 @@ from eth_typing import Hash32
 from trie.hexary import HexaryTrie
 
 from explorer.demo.local_node import LocalNode
+from queries.chain.destination import Destination
 from queries.chain.registry import accumulated_slot
 from queries.chain.registry_checks import deployed_registry, has_built_code
-from queries.chain.sender import Destination
 from queries.config.registries import Registry, RegistryKind, constructor_arguments, proves_its_code
 from queries.config.routes import Chain, NodeAddress
 from queries.contracts.abi import call_data

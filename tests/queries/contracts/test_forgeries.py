@@ -92,7 +92,7 @@ def test_verify_returns_the_same_facts_after_another_section(
 def _read(forged: Forgery) -> WitnessReading | None:
     """Read the witness with our own reader."""
     try:
-        return read_witness(forged.calldata, WITNESS_AT, by_hash=True)
+        return read_witness(forged.calldata, WITNESS_AT, hashed_names=True)
     except WitnessMalformedError:
         return None
 
@@ -181,7 +181,7 @@ def test_without_a_check_its_attack_succeeds(
 def test_without_a_guard_no_attack_succeeds(
     guard: Check | None, switched: DeployedContract, deploy_switched: Deploy
 ) -> None:
-    """Nor with all checks and guards (None)."""
+    """None is also refused with all checks and guards (None)."""
     with without(guard, switched.node):
         attacks = [
             attack
@@ -197,7 +197,7 @@ def test_without_a_guard_no_attack_succeeds(
 
 
 def test_every_revert_is_in_the_tables() -> None:
-    """By its text, or by its error."""
+    """A revert is listed by its text or its error."""
     missing = [
         f"{contract}.{function}: {error}"
         for contract, function, error in _refusals()

@@ -38,7 +38,7 @@ def test_every_recorded_fact_is_read(corpus_folder: Path) -> None:
             continue
         witness = balances(block.accounts)
         assert balances(block.accounts[::-1]) == witness
-        value_if_proven = read_witness(witness, by_hash=block.accounts[0].address is None)
+        value_if_proven = read_witness(witness, hashed_names=block.accounts[0].address is None)
         assert (value_if_proven.state_root, value_if_proven.end) == (block.state_root, len(witness))
         accounts = {account.name: account for account in value_if_proven.accounts}
         assert len(accounts) == len(block.accounts)
@@ -48,7 +48,7 @@ def test_every_recorded_fact_is_read(corpus_folder: Path) -> None:
             assert account.slots == {slot.slot: slot.value for slot in proof.slots}
 
 
-def test_the_audit_s_example_witness_matches_its_table(corpus_folder: Path) -> None:
+def test_the_audits_example_witness_matches_its_table(corpus_folder: Path) -> None:
     section = AUDIT.read_text().partition("## A witness, byte by byte")[2].partition("\n## ")[0]
     accounts = recorded(corpus_folder, "mainnet_17654287").accounts
     (proof,) = [account for account in accounts if f"0x{(account.address or b'').hex()}" in section]

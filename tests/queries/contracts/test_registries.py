@@ -210,7 +210,7 @@ def test_multicall_returns_the_results(registry: DeployedContract) -> None:
 
 
 def test_a_proof_of_slots_alone_emits_one_event(registry: DeployedContract) -> None:
-    """Only if one is new; also of an absent account."""
+    """There is no event without a new slot; slots of absent accounts count too."""
     absent = encode_witness(
         [request(ABSENT_NAME, 0, [SLOT])], chain(1, EMPTY_NODE, chain_branch(STATE.branch(), 4))
     )

@@ -75,7 +75,7 @@ def both_orders(
     ]
 
 
-def test_every_function_reads_the_chain_s_registry(router: DeployedContract) -> None:
+def test_every_function_reads_the_chains_registry(router: DeployedContract) -> None:
     for name, types, arguments, value in readings():
         plain, safe = f"{name}(uint256,{types})", f"{name}Safe(uint256,{types})"
         assert router.ask(call_data(plain, CHAIN, *arguments)) == value, plain

@@ -37,7 +37,7 @@ def test_a_vote_with_its_own_proof_counts_the_balance(registry: DeployedContract
         vote.send(call)  # voted already
 
 
-def test_a_vote_with_another_account_s_proof_is_refused(registry: DeployedContract) -> None:
+def test_a_vote_with_another_accounts_proof_is_refused(registry: DeployedContract) -> None:
     vote, proof = _proof_vote(registry, bytes([0x71]) * 20)
     with pytest.raises(TransactionRevertedError) as error:
         vote.send(call_data("vote(bool,bytes)", YES, proof))

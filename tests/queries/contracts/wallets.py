@@ -34,11 +34,11 @@ class Maker:
         self.node = node
         self.address = deploy_wallet(node, factory)
         self._arguments = (salt, owner)
-        self.wallet = "0x" + node.call(self.address, self.making())[-20:].hex()
+        self.wallet = "0x" + node.call(self.address, self.factory_call())[-20:].hex()
 
-    def making(self, function: str = "make") -> bytes:
+    def factory_call(self, function: str = "make") -> bytes:
         """The call that deploys the wallet, or another function of the factory."""
         return call_data(f"{function}(bytes32,address)", *self._arguments)
 
     def sign(self, inner: bytes, function: str = "make") -> bytes:
-        return wrapped(self.address, self.making(function), inner)
+        return wrapped(self.address, self.factory_call(function), inner)

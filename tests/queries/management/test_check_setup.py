@@ -222,7 +222,7 @@ def test_an_output_registry_with_wrong_games_is_reported(
     two_chains.add_registry("output", SOURCE, CHAIN_ID, deploy_output(node, anchors), line)
     sentence = {
         "another chain's games": f"are about chain {SOURCE + 1}, not {SOURCE}.",
-        "no contract": "is not an AnchorStateRegistry whose games a registry can ask",
+        "no contract": "has no games that a registry can ask",
         "other arguments": f'(source = {SOURCE}, anchor_state_registry = "{anchors}"). The',
     }[case]
     assert sentence in failed_check(two_chains)
@@ -255,7 +255,7 @@ def test_other_signers_than_the_registrys_are_reported(
     (registry,) = read_routes(two_chains.file).registries.values()
     expected = registry_address(registry)
     assert expected != registry.address
-    assert failure.endswith(f"arguments is at {expected}: leave `address` out, or deploy it.")
+    assert failure.endswith(f"Leave `address` out, or deploy {expected}.")
 
 
 # Nodes
@@ -494,7 +494,7 @@ def test_another_l1_is_reported(two_chains: LocalSetup, node: LocalNode, case: s
         else:
             set_l1_block(node, 7 if case == "another hash" else 700, b"\xab" * 32)
         line = failed_check(two_chains)
-    told = "it is not an OP-stack chain" if case == "no predeploy" else "than Elsewhere, or further"
+    told = "is not an OP-stack chain" if case == "no predeploy" else "than Elsewhere."
     assert told in line
 
 

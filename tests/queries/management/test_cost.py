@@ -7,7 +7,7 @@ import pytest
 from django.conf import LazySettings
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.sender import GAS_PRICE_ORACLE
+from queries.chain.destination import GAS_PRICE_ORACLE
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
 from tests.rigs.local_chain import reverted_at_end
 
@@ -46,14 +46,14 @@ def test_single_and_bundled_facts_at_a_given_gas_price(setup: LocalSetup) -> Non
     assert "Deploying the registry, once: 4,0" in printed
     assert row(printed, "one balance alone") == ["170,480", "0.0003410", "0.3410", "10.23"]
     assert row(printed, "100 of a block, each") == ["87,854", "0.0001757", "0.1757", "5.271"]
-    assert "`daily_budget`, 0.05 ETH, pays for 146 facts alone, or 284 a hundred at a time." in (
+    assert "`daily_budget`, 0.05 ETH, pays for 146 single facts, or 284 by the hundred." in (
         printed
     )
     assert "  265,000 to each node in 30 days without facts, plus\n  123 for one" in printed
 
 
 def test_the_default_gas_price_is_the_next_blocks(setup: LocalSetup, node: LocalNode) -> None:
-    """Also above `max_gas_price_gwei`, which limits provers."""
+    """It is shown even above `max_gas_price_gwei`, which limits provers."""
     setup.add_registry("native", CHAIN_ID, CHAIN_ID)
     with reverted_at_end(node):
         node.rpc.ask("anvil_setNextBlockBaseFeePerGas", hex(400 * 10**9))

@@ -123,7 +123,7 @@ def test_an_earlier_horizon_is_written_to_the_routes_file(
 
 def test_an_output_registry_needs_the_rollups_contract(setup: LocalSetup, node: LocalNode) -> None:
     printed = setup.run("deploy_registry", *OUTPUT)
-    assert f"FAILED: {GAMES} on Local is not an AnchorStateRegistry whose games" in printed
+    assert f"FAILED: {GAMES} on Local has no games that a registry can ask" in printed
     games = load_artifact("DisputeGamesStandIn").deployed_bytecode
     node.rpc.ask("anvil_setCode", GAMES, f"0x{games.hex()}")
     address = add_deployed(setup, setup.run("deploy_registry", *OUTPUT))
@@ -176,11 +176,11 @@ def test_a_chain_without_the_genuine_factory_is_reported(
     assert f"FAILED: Local has no CREATE2 factory at {FACTORY}." in printed
     node.rpc.ask("anvil_setCode", FACTORY, "0x00")
     printed = setup.run("deploy_registry", *NATIVE)
-    assert f"its contract at {FACTORY} is not the CREATE2 factory." in printed
+    assert f"the contract at {FACTORY} is not the CREATE2 factory." in printed
 
 
 def test_stdout_can_be_appended_to_the_routes_file(setup: LocalSetup) -> None:
-    """Even if the file's last line has no newline."""
+    """This works even if the file's last line has no newline."""
     setup.file.write_text(setup.file.read_text().rstrip())
     progress, lines = setup.run_apart("deploy_registry", *NATIVE)
     assert "Deployed in block" in progress
@@ -199,8 +199,8 @@ def test_all_registries_of_the_routes_file_are_deployed(setup: LocalSetup, node:
     assert ending == "FAILED: Not deployed: 1 of 2."
     assert "Deployed in block" in progress
     native, optimism = (Registry(RegistryKind(kind), 1, 1) for kind in ("native", "optimism"))
-    assert "The registry of Elsewhere's facts on Local: its address in this version is " in progress
-    assert f" {registry_address(optimism)}, but ROUTES_FILE names {GAMES}." in progress
+    assert f"The registry of Elsewhere's facts on Local: ROUTES_FILE has {GAMES}; " in progress
+    assert f"this version, {registry_address(optimism)}." in progress
     assert has_genuine_code(node, RegistryKind.NATIVE, registry_address(native))
 
 
@@ -214,7 +214,7 @@ def test_the_cost_is_shown_before_anything_is_sent(setup: LocalSetup) -> None:
 def test_a_deployment_may_take_more_gas_than_osakas_cap(
     settings: LazySettings, tmp_path: Path
 ) -> None:
-    """As after Amsterdam, where a byte of code costs 1,530 gas."""
+    """After Amsterdam, a byte of code costs 1,530 gas."""
 
     def change(method: str, _: list[Any], response: dict[str, Any]) -> dict[str, Any]:
         if method != "eth_estimateGas":
@@ -306,7 +306,7 @@ def test_a_router_has_all_registries_of_its_destination(setup: LocalSetup, node:
     setup.add(lines)
     native = registry_address(Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID))
     setup.add_registry("native", CHAIN_ID, CHAIN_ID, native)
-    assert f"FAILED: There is no contract at {native}, the registry" in setup.run(*command)
+    assert f"FAILED: The registry of chain {CHAIN_ID} is not deployed." in setup.run(*command)
     setup.run("deploy_registry")
     progress, address = setup.run_apart(*command)
     assert f"Deploying a router on Local, paid for by {ADDRESS}" in progress

@@ -107,7 +107,7 @@ def test_a_nodes_url_may_be_in_a_file(setup: LocalSetup, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "Name the routes, such as sepolia or ethereum:base. Known are ethereum, sepolia,"),
+        ([], "Name routes, like sepolia or ethereum:base. Known: ethereum, sepolia,"),
         (["goerli"], "goerli is not a known network. Known are ethereum, sepolia,"),
         (["sepolia"], "Name a node of Sepolia: --node sepolia=URL."),
         (["sepolia", "--node", NOWHERE], "--node takes NAME=URL; the names are ethereum,"),
@@ -121,10 +121,7 @@ def test_a_nodes_url_may_be_in_a_file(setup: LocalSetup, tmp_path: Path) -> None
             "signers vouch for block hashes. Name them: --signers 0x…,0x… --threshold N.",
         ),
         (["sepolia", "--signers", "0x12"], "--signers takes different checksummed addresses"),
-        (
-            ["sepolia", "--signers", TWO_SIGNERS],
-            "--threshold says how many of the signers must agree: 1",
-        ),
+        (["sepolia", "--signers", TWO_SIGNERS], "--threshold is how many signers must agree: 1"),
     ],
 )
 def test_missing_and_invalid_arguments_are_reported(
@@ -216,7 +213,7 @@ def test_a_node_of_another_chain_is_refused(
     setup: LocalSetup, chains: dict[str, LocalNode]
 ) -> None:
     nodes = (f"--node=sepolia={chains[name].url}" for name in ("sepolia", "base-sepolia"))
-    sentence = f"FAILED: Node 2 of Sepolia is a node of chain {BASE_SEPOLIA}, not {SEPOLIA}."
+    sentence = f"FAILED: Node 2 of Sepolia is of chain {BASE_SEPOLIA}."
     assert setup.run("init", "sepolia", *nodes).startswith(sentence)
     assert not setup.file.exists()
 

@@ -149,7 +149,7 @@ def test_an_account_is_deleted_once_none_of_its_rows_can_change(
     with pytest.raises(CommandError, match=r"^Nothing was deleted\.$"):
         run("forget", owner.owner_name)
     assert service.ask({str(CHAIN_ID): future}).status_code == 200
-    with pytest.raises(CommandError, match="1 batch must end first"):
+    with pytest.raises(CommandError, match="1 batch must become final"):
         run("forget", owner.owner_name, "--yes")
     assert service.ask({str(CHAIN_ID): future}).status_code == 401
     assert not WebhookDelivery.objects.exists()

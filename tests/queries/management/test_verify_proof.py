@@ -125,7 +125,7 @@ def test_a_wrong_hash_is_refused(file: Path, node: LocalNode) -> None:
     write_proof(file, block)
     unknown = f"0x{64 * '7'}"
     assert refusal(file, "--hash", unknown) == (
-        f"Nothing is proven. No block of the proof has the hash {unknown} that you gave."
+        f"Nothing is proven. The proof has no block {unknown}."
     )
     parent = f"0x{block.header.hash.hex()}"
     advice = "the last one at the requested time: give the hash of block 3."
@@ -133,13 +133,13 @@ def test_a_wrong_hash_is_refused(file: Path, node: LocalNode) -> None:
     assert "0x and 64 hex digits" in refusal(file, "--hash", "0x12")
 
 
-def test_a_hash_that_two_chains_share_is_ambiguous(file: Path, node: LocalNode) -> None:
+def test_a_hash_that_two_chains_share_is_refused(file: Path, node: LocalNode) -> None:
     """A forger lists a block twice, the second time as one of another chain."""
     block = local_block_proof(node)
     copy = replace(block, chain=CHAIN_ID + 1, registry=REGISTRY)
     write_proof(file, block, copy)
     sentence = refusal(file, "--hash", f"0x{block.header.hash.hex()}")
-    assert sentence.startswith("Nothing is proven. In the proof, chains 31337 and 31338 each have ")
+    assert sentence.startswith("Nothing is proven. Chains 31337 and 31338 of the proof share ")
     sentence = refusal(file, "--node", node.url)
     assert sentence.startswith(
         "Nothing is proven yet: the facts are true if block 2 of chain 31338"
@@ -156,9 +156,7 @@ def test_a_node_that_does_not_have_the_block_is_reported(file: Path, node: Local
         assert "says that block 2 of chain 31337 has the hash 0x" in sentence
         assert f"but the proof has 0x{block.header.hash.hex()}." in sentence
     with local_node("--chain-id", "5") as other:
-        assert "is of chain 5, and the proof has no block of that chain." in refusal(
-            file, "--node", other.url
-        )
+        assert "is of another chain, 5." in refusal(file, "--node", other.url)
     for url in ("http://127.0.0.1:1/secret", "nonsense", "http://[", "file:///etc/passwd"):
         sentence = refusal(file, "--node", url)
         assert "does not report its chain id" in sentence

@@ -213,7 +213,7 @@ def running_service(
     limits: BatchLimits = wiring.LIMITS,
     **chain: Any,
 ) -> Iterator[Service]:
-    """Serve a native registry on `node`, beside `other_routes` routes."""
+    """Serve a native registry on `node`, and these other routes."""
     signer = Key.from_key(SIGNER_KEY)
     node.rpc.ask("anvil_setBalance", signer.address, hex(1_000 * ETHER))
     address = to_checksum_address(

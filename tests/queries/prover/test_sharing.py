@@ -13,7 +13,7 @@ from ulid import ULID
 from accounts.models import Account
 from accounts.shared.wallets import Wallet
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.sender import GAS_PRICE_ORACLE, Destination
+from queries.chain.destination import GAS_PRICE_ORACLE, Destination
 from queries.chain.signer import decode_transaction
 from queries.database.clock import shared_now
 from queries.database.leases import due_rows
@@ -168,7 +168,7 @@ def test_the_l1_data_fee_of_an_op_stack_chain_is_estimated_and_reserved(service:
 
 
 def test_finding_the_next_row_takes_as_long_in_a_long_queue_as_in_a_short_one() -> None:
-    """Among 20,000 due rows. Sorting all of them took 30 times as long."""
+    """The queue has 20,000 due rows; sorting all of them took 30 times as long."""
     owner, _ = Account.objects.get_or_create_for_wallet(Wallet(Key.create().address))
     now = shared_now()
     turns = [now + timedelta(milliseconds=number) for number in range(MANY)]

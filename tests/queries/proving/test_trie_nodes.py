@@ -13,7 +13,7 @@ from queries.proving.tries import (
     Leaf,
     Node,
     decode_node,
-    reference_to,
+    node_reference,
 )
 
 pytestmark = pytest.mark.no_database
@@ -146,5 +146,5 @@ def test_embedded_children_must_be_valid_nodes() -> None:
 def test_nodes_shorter_than_a_hash_are_embedded() -> None:
     short, long = Leaf("1", b"\x01" * 28).encode(), Leaf("1", b"\x01" * 29).encode()
     assert (len(short), len(long)) == (31, 32)
-    assert reference_to(short) == short
-    assert reference_to(long) == keccak256(long)
+    assert node_reference(short) == short
+    assert node_reference(long) == keccak256(long)

@@ -24,7 +24,7 @@ from queries.proving.tries import (
     Extension,
     Leaf,
     check_proof,
-    reference_to,
+    node_reference,
 )
 from tests.queries.attacks.witness_parts import ChosenTrie
 
@@ -137,7 +137,7 @@ def branch_with(nibble: str, child: bytes) -> bytes:
 
 def proof_of_two_nodes(lower: bytes) -> tuple[bytes, list[bytes]]:
     """A branch at the root, and this node below the key's first nibble."""
-    root_node = branch_with("a", reference_to(lower))
+    root_node = branch_with("a", node_reference(lower))
     return keccak256(root_node), [root_node, lower]
 
 

@@ -91,7 +91,7 @@ def test_its_calls_prove_the_facts_to_another_registry(service: Service, node: L
 
 
 def test_facts_that_someone_else_proved_have_their_proof(service: Service, node: LocalNode) -> None:
-    """Also if some of the facts are new."""
+    """Some facts of the second batch are new."""
     data = everything(service)
     first = proven(service, data)
     with running_service(node) as other:

@@ -1,4 +1,4 @@
-"""Helpers of tests of failing nodes."""
+"""Requests to nodes that fail, and the errors that they cause."""
 
 import traceback
 from dataclasses import replace
@@ -16,7 +16,7 @@ NO_SIGNER = "http://127.0.0.1:1/hunter2"
 FORBIDDEN = ("{", "hunter2", "http", "127.0.0.1")
 
 
-def impatient(chain: Chain) -> NodePool:
+def quick_pool(chain: Chain) -> NodePool:
     limits = Limits(request_timeout=0.5, head_timeout=0.5)
     return NodePool(replace(chain, limits=limits))
 

@@ -1,7 +1,4 @@
-"""A destination chain: read contracts, estimate gas, and send transactions.
-
-`send_and_wait` is for commands; provers use `queries.transactions.lane`.
-"""
+"""A destination chain: read contracts, estimate gas, and send transactions."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -22,7 +19,7 @@ from queries.chain.reader import SourceChain, read_hex
 from queries.chain.signer import Fees, Signer, UnsignedTransaction
 from queries.contracts.abi import StateOverride, call_data
 from queries.proving.errors import AnswerMalformedError
-from queries.proving.json_values import read_fixed_bytes, read_object, read_quantity
+from queries.proving.json_values import encode_hex, read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256
 
 # Intrinsic gas of a transaction and its calldata (EIP-2028), and the calldata floor (EIP-7623).
@@ -155,10 +152,6 @@ class Destination(SourceChain):
         return self.fetch("eth_getTransactionReceipt", (transaction_hash,), check)
 
 
-def encode_hex(content: bytes) -> str:
-    return f"0x{content.hex()}"
-
-
 def _next_base_fee(base: int) -> int:
     """The highest base fee that the next block can have (EIP-1559)."""
     return base + -(-base // 8)
@@ -191,15 +184,12 @@ def _read_data_fee(answer: object) -> int:
 def _read_gas_estimate(data: bytes, answer: object) -> int:
     """Refuse an estimate below the intrinsic gas, and raise it to the calldata floor.
 
-    A transaction with less gas is never mined, and blocks all later nonces. On a chain without the
-    floor, raising the limit costs nothing.
+    A transaction with less gas is never mined, and blocks all later nonces.
     """
     gas, zeros = _read_number(answer), data.count(0)
     others = len(data) - zeros
     if gas < BASE_GAS + ZERO_BYTE_GAS * zeros + BYTE_GAS * others:
-        raise AnswerMalformedError(
-            "the estimate is below the gas for the transaction's bytes alone"
-        )
+        raise AnswerMalformedError("the estimate is below the gas for the transaction's bytes")
     return max(gas, BASE_GAS + MIN_ZERO_BYTE_GAS * zeros + MIN_BYTE_GAS * others)
 
 
@@ -230,7 +220,7 @@ def _read_receipt(transaction_hash: str, answer: object) -> TransactionReceipt |
     )
 
 
-# For commands
+# For commands; provers use `queries.transactions.lane`.
 
 Report = Callable[[str], None]
 
@@ -261,8 +251,7 @@ def _check_funds(destination: Destination, signer: Signer, needed: int) -> None:
     if balance < needed:
         raise TransactionFailedError(
             f"The signer {signer.address} has {short_amount(balance, chain.currency)} on "
-            f"{chain.name}; the transaction may cost {short_amount(needed, chain.currency)}. Send "
-            "it more."
+            f"{chain.name}; the transaction may cost {short_amount(needed, chain.currency)}."
         )
 
 
@@ -273,8 +262,7 @@ def _wait_for_receipt(
     while (receipt := destination.receipt(transaction)) is None:
         if time.monotonic() > deadline:
             raise TransactionFailedError(
-                f"The transaction {transaction} is not mined yet. Check it before you try again: "
-                "the same command uses the same nonce."
+                f"The transaction {transaction} is not mined yet. The same command uses its nonce."
             )
         time.sleep(min(destination.chain.limits.initial_retry_delay, timeout))
     return receipt
