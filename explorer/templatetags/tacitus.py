@@ -27,9 +27,7 @@ PRECISE_SECONDS = 10  # shorter durations have a decimal
 
 register = template.Library()
 register.filter("abbreviate", short_hash)
-register.filter("utc", wording.format_utc)
-register.filter("to_datetime", wording.to_datetime)
-for formatter in (intcomma, quantity, format_wei):
+for formatter in (intcomma, quantity, format_wei, wording.format_utc, wording.to_datetime):
     register.filter(formatter)
 
 
