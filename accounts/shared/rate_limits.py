@@ -53,7 +53,7 @@ CLOCK = {
 }
 # A window that begins in the future has ended too: the clock was set back.
 WINDOW_ENDED = "(excluded.window_start - stored.window_start NOT BETWEEN 0 AND %(seconds)s - 1)"
-SPEND = f"""
+COUNT_USE = f"""
     INSERT INTO accounts_allowance AS stored
         (subject, window_start, window_count, day, day_count, total_count, last_used)
     SELECT %(subject)s, now, %(weight)s, now / {DAY}, 1, 1, now
@@ -100,7 +100,7 @@ def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> Quota:
         "weight": weight,
     }
     with short_lock_timeout(), connection.cursor() as cursor:
-        cursor.execute(SPEND.format(clock=CLOCK[connection.vendor]), parameters)
+        cursor.execute(COUNT_USE.format(clock=CLOCK[connection.vendor]), parameters)
         row = cursor.fetchone()
     if row is None:
         left = _seconds_left(subject, seconds)

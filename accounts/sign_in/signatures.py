@@ -17,11 +17,11 @@ RECOVERY_IDS = {0, 1, 27, 28}
 
 
 def check_signature(
-    message: Any, text: str, signature_hex: str, ask: AskWallet, before: Callable[[], None]
+    message: Any, text: str, signature_hex: str, ask: AskWallet, before_call: Callable[[], None]
 ) -> int | None:
     """Return the chain whose nodes accept the signature, or None if the account's key made it.
 
-    Only if the key did not make it, `before` is called, which may raise, and the wallet is asked.
+    If the key did not make it, `before_call`, which may raise, is called, and the wallet is asked.
     """
     signature = _signature_bytes(signature_hex)
     has_key_length = len(signature) == KEY_SIGNATURE_BYTES
@@ -31,7 +31,7 @@ def check_signature(
         return None
     digest = bytes(defunct_hash_message(text=text))
     try:
-        answer = ask(message.chain_id, message.address, digest, signature, before)
+        answer = ask(message.chain_id, message.address, digest, signature, before_call)
     except ChainNotConfiguredError as error:
         raise _signature_refusal(
             f"The signature is not by the key of {message.address}. If that is a contract wallet: "

@@ -34,7 +34,7 @@ NONCE_LENGTH = 16  # of 62 letters and digits: 95 bits
 
 
 @cache
-def siwe() -> Any:
+def load_siwe() -> Any:
     """The `siwe` package, loaded on first use: it loads slowly, and of all commands only `serve`
     needs it. Its dependencies warn at import, and an operator can do nothing about that.
     """
@@ -60,18 +60,18 @@ def issue(request: HttpRequest, address: str, chain_id: int) -> str:
     return text
 
 
-def issued_to_wallet(request: HttpRequest, text: str) -> Wallet:
+def expected_signer(request: HttpRequest, text: str) -> Wallet:
     """Return the wallet that has to sign this message."""
     nonce, _ = _issued_message(request, text)
     return Wallet(nonce.address, nonce.chain_id)
 
 
 def verify(
-    request: HttpRequest, text: str, signature: str, ask: AskWallet, before: Callable[[], None]
+    request: HttpRequest, text: str, signature: str, ask: AskWallet, before_call: Callable[[], None]
 ) -> tuple[Wallet, str]:
     """Return the wallet that signed this issued message, and the nonce to spend."""
     nonce, message = _issued_message(request, text)
-    chain_id = check_signature(message, text, signature, ask, before)
+    chain_id = check_signature(message, text, signature, ask, before_call)
     return Wallet(nonce.address, chain_id), nonce.nonce
 
 
@@ -90,7 +90,7 @@ def _message(site: str, nonce: SignInNonce) -> Any:
     issued, expires = (
         f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in (nonce.issued_at, nonce.issued_at + VALIDITY)
     )
-    return siwe().SiweMessage(
+    return load_siwe().SiweMessage(
         domain=site.partition("://")[2],
         address=nonce.address,
         statement=STATEMENT,

@@ -20,7 +20,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from queries.http.thread_slots import set_thread_count
 
-ACCEPT_SECONDS = 2.0  # seconds
+ACCEPT_SECONDS = 2.0
 
 
 class WebServer(BaseApplication):  # type: ignore[misc]  # (gunicorn has no types)

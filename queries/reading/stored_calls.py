@@ -38,15 +38,15 @@ def read_stored_calls(
     accounts = {read.account for read in reads if read.account}
     has_times = any(read.kind is FactKind.BLOCK_AT_TIME for read in reads)
     all_calls = has_times or len(accounts) > MAX_SEARCHED_ACCOUNTS
-    shown = RecoveredProofs({job.block: decode_header(job.header)} if job.header else {})
-    throttled = _throttle(heartbeat)
+    recovered = RecoveredProofs({job.block: decode_header(job.header)} if job.header else {})
+    throttled_heartbeat = _throttle(heartbeat)
     for call in _calls(job):
-        throttled()
+        throttled_heartbeat()
         if all_calls or any(account in call for account in accounts):
-            # Keep what was read before a fault, such as the end of an empty transaction.
+            # Keep what was read before an error; a cancelling transaction is empty, for example.
             with suppress(ProofError):
-                read_call(call, shown)
-    return shown
+                read_call(call, recovered)
+    return recovered
 
 
 def _calls(job: BlockJob) -> Iterator[bytes]:
@@ -82,15 +82,15 @@ def _throttle(act: Callable[[], object]) -> Callable[[], None]:
 
 
 def rebuild_proofs(
-    shown: RecoveredProofs, header: Header, wanted: FactGroups
+    recovered: RecoveredProofs, header: Header, wanted: FactGroups
 ) -> tuple[list[AccountProof], list[AccountSlots]]:
-    """Rebuild the proofs of these accounts and slots, and return those that are not shown."""
-    proofs, unshown, checked = list[AccountProof](), list[AccountSlots](), CheckedNodes()
+    """Rebuild the proofs of these accounts and slots, and return those whose nodes are missing."""
+    proofs, missing, checked = list[AccountProof](), list[AccountSlots](), CheckedNodes()
     for account, slots in wanted.account_slots:
         try:
             proofs.append(
-                rebuild_account_proof(header.state_root, account, slots, shown.nodes, checked)
+                rebuild_account_proof(header.state_root, account, slots, recovered.nodes, checked)
             )
         except NodeMissingError:
-            unshown.append((account, slots))
-    return proofs, unshown
+            missing.append((account, slots))
+    return proofs, missing
