@@ -12,7 +12,7 @@ from explorer.pages.facts import MAX_CHECKS
 from queries.config.routes import NodeAddress, Routes
 from queries.http import thread_slots
 from queries.models import Query
-from tests.explorer.proven import fact_page, proven_batch
+from tests.explorer.proven_facts import fact_page, proven_batch
 from tests.queries.prover.service import CHAIN_ID, Service, serving
 from tests.rigs.stub_node import stall, stub_node
 

@@ -61,7 +61,7 @@ def test_a_malformed_key_is_refused(text: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_concurrent_different_batches_one_is_stored_and_the_others_conflict() -> None:
+def test_one_of_several_concurrent_batches_is_stored_and_the_others_conflict() -> None:
     key = make_key()
     bodies = [block_batch({"accounts": {f"0x{n:040x}": BALANCE}}) for n in range(10)]
     responses = all_at_once(lambda n: submit(key, bodies[n], **KEY), 10)
