@@ -11,8 +11,6 @@ from accounts.sign_in.sessions import active_sessions, session_digest
 
 @dataclass(frozen=True, slots=True)
 class KeyView:
-    """A key for its owner."""
-
     id: str
     name: str
     version: int
@@ -27,8 +25,6 @@ class KeyView:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A signed-in browser."""
-
     id: str
     browser: str
     signed_in_at: datetime | None

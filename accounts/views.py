@@ -161,19 +161,15 @@ def _authenticate(request: HttpRequest, content: Content, ask: AskWallet) -> Acc
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    return _sign_out_browser(request)
+    logout(request)
+    rotate_token(request)  # so that sign-in messages issued before are refused
+    return redirect("start")
 
 
 @signed_in_post
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     signed_in_account(request).sessions.all().delete()
-    return _sign_out_browser(request)
-
-
-def _sign_out_browser(request: HttpRequest) -> HttpResponse:
-    logout(request)
-    rotate_token(request)  # so that sign-in messages issued before are refused
-    return redirect("start")
+    return sign_out(request)
 
 
 @signed_in_post

@@ -1,7 +1,6 @@
 """Sessions of signed-in browsers, which their owner can list and end.
 
-The database holds only a digest of the key in a browser's cookie, so nobody can sign in with what
-it contains.
+The database holds only digests of cookies' keys, so a reader of it cannot sign in.
 """
 
 import hashlib

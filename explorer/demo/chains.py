@@ -43,8 +43,6 @@ def _address_of_key(key: str) -> str:
 
 @dataclass(frozen=True)
 class Keys:
-    """Private keys made for one demo."""
-
     signer: str
     attesters: tuple[str, ...]
 

@@ -1,9 +1,7 @@
 """Middleware: request ids and log lines, headers and cookies, and JSON errors for programs.
 
-Django answers some requests itself, in HTML or with an empty body: unknown addresses, wrong
-methods, malformed requests, exceptions. Clients that prefer HTML get those pages. Requests to the
-API, with a key or with a JSON body, and clients that accept anything get JSON in one shape, which
-pages of other origins may read.
+Django's own error responses are HTML or empty. Clients that prefer HTML get a page. Requests to the
+API, with a key or with a JSON body, and clients that accept anything get JSON in one shape.
 """
 
 import logging

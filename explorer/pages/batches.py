@@ -25,6 +25,7 @@ from queries.reading.batches import owns_batch
 from queries.reading.progress import BlockProgress, Progress
 from queries.reading.proof_file import build_proof_file
 from queries.reading.view_models import BatchView, QueryPage
+from queries.statuses import BatchStatus
 from queries.wait_reasons import Reason
 
 QUERIES_PER_PAGE = 50  # of a block
@@ -58,8 +59,6 @@ class BlockPart:
 
 @dataclass(frozen=True, slots=True)
 class BatchPage:
-    """The content of a batch's page."""
-
     batch: BatchView
     progress: Progress
     blocks: tuple[BlockPart, ...]
@@ -150,7 +149,7 @@ def _batch_page(
     open_queries: frozenset[int] | None = None,
     linked_place: int | None = None,
 ) -> BatchPage:
-    """`open_blocks` maps keys of blocks to the first place to show; None opens the default ones.
+    """`open_blocks`: the first place to show, by block key; None opens the default ones.
 
     `linked_place`: turn to the page of this query and open it.
     """
@@ -208,7 +207,7 @@ def query(request: HttpRequest, batch_id: str, place: int, links: PageLinks) -> 
 def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     status = request.GET.get("status", "")
     destination = chain_parameter(request, "to")
-    if status not in {"", *reading.STATUSES}:
+    if status not in {"", *BatchStatus.values}:
         raise Http404
     cursor = cursor_of(request, lambda text: (text,) if is_batch_id(text) else None)
     page = reading.listed_batches(
@@ -222,7 +221,7 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
             "batches": page,
             "adjacent": adjacent_pages(request, page),
             "status": status,
-            "statuses": reading.STATUSES,
+            "statuses": BatchStatus.values,
             "destination": destination,
             "destinations": sorted({destination for _, destination in links.routes.registries}),
             "filtered": bool(status) or destination is not None,

@@ -76,11 +76,7 @@ def decode_value(name: str, word: str, currency: str, *, is_account_field: bool)
 
 
 def proves_no_account(facts: Sequence[FactView]) -> bool:
-    """Whether the facts prove all four fields of an account and each field is empty.
-
-    All four are needed: an account without nonce and balance may have code, and a few contracts
-    from before EIP-161 have storage only.
-    """
+    """Whether all four fields are proven and empty; some contracts have only code or storage."""
     return is_absent(
         {fact.name: fact.word for fact in facts if fact.kind is FactKind.ACCOUNT_FIELD}
     )

@@ -25,8 +25,6 @@ class FactLine:
 
 @dataclass(frozen=True, slots=True)
 class FactLines:
-    """A page of a query's facts."""
-
     lines: tuple[FactLine, ...]
     fact_count: int  # of the query
     next: int | None  # index of the next page's first fact

@@ -149,19 +149,15 @@ class NewBatchPage:
 
     @property
     def destinations(self) -> list[Chain]:
-        return self._configured_chains(
-            {destination for _, destination in self.links.routes.registries}
-        )
+        destinations = {destination for _, destination in self.links.routes.registries}
+        return self._configured_chains(destinations)
 
     @property
     def sources(self) -> list[Chain]:
         """The chains whose facts can be read at the destination."""
+        routes = self.links.routes.registries
         return self._configured_chains(
-            {
-                source
-                for source, destination in self.links.routes.registries
-                if str(destination) == self.form.destination
-            }
+            {source for source, target in routes if str(target) == self.form.destination}
         )
 
     def _configured_chains(self, ids: set[int]) -> list[Chain]:

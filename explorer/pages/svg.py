@@ -1,7 +1,6 @@
 """Bar charts and step charts as SVG.
 
-The stylesheet has the colours and fonts. A chart is drawn for the narrowest phone, 320 pixels, and
-scales up. All values are whole numbers of 0 or more.
+A chart is drawn for 320 pixels and scales up. All values are whole numbers of 0 or more.
 """
 
 from collections.abc import Callable, Iterator, Sequence

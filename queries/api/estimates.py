@@ -162,10 +162,7 @@ def estimate_batch(
 def open_readers(
     key: ApiKey, batch: CheckedBatch, routes: Routes, seconds: float
 ) -> Iterator[tuple[ChainReaders, list[Query]]]:
-    """Yield readers for at most so many seconds, and the unstored queries of the batch.
-
-    Raises `RefusalError` beyond the account's limits, or if nodes fail.
-    """
+    """Yield readers and the unstored queries. Refuse beyond the account's limits or `seconds`."""
     submit.check_heads(batch.blocks, routes.limits)
     refuse_over_quota(
         use_quota(f"estimates of {key.owner.pk}", LIMIT_PER_MINUTE, MINUTE),

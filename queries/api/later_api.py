@@ -1,7 +1,4 @@
-"""The later API of the retired service, for clients of that one: requests, queries, actions.
-
-It has no fees, so only the operator's daily budget limits what a request may cost.
-"""
+"""The later API of the retired service, which has no fees: requests, queries, actions."""
 
 import re
 from datetime import datetime

@@ -1,7 +1,7 @@
 """Batches and their queries, with their progress and what they wait for.
 
 The batch's row or one of its jobs has the reason for waiting. If no prover has claimed the batch,
-or none has polled a chain lately, it waits for a prover. One statement reads all of this.
+or none has polled a chain lately, it waits for a prover.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -318,8 +318,6 @@ def _registry_address(row: QueryRow, transactions: Mapping[int, SimpleNamespace]
     return ""
 
 
-STATUSES = tuple(BatchStatus.values)
-
 _LIST_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted", "ended", "query_count",
     "block_count",
@@ -328,8 +326,6 @@ _LIST_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ListedBatch:
-    """A batch in the list of all batches."""
-
     id: str
     status: BatchStatus
     destination: int

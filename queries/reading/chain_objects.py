@@ -88,8 +88,6 @@ class HeaderFieldView:
 
 @dataclass(frozen=True, slots=True)
 class HeaderView:
-    """A block's header."""
-
     hash: str
     parent: str
     timestamp: int
@@ -241,8 +239,6 @@ MAX_BATCHES = 100
 
 @dataclass(frozen=True, slots=True)
 class ServedBlock:
-    """A block for which the transaction was sent."""
-
     source: int
     number: int
     proves_header: bool

@@ -1,8 +1,7 @@
 """Proven facts of a query, and for files those of an account, a block or a registry.
 
-A file lists the newest block first. The queries are selected before the first fact is read, because
-the response's Link header needs the cursor of the next file. The limits count the rows that are
-read, not only rows with facts.
+The queries of a file are selected before the first fact is read, because the response's Link header
+needs the next file's cursor. The limits count the rows that are read, not only rows with facts.
 """
 
 from collections.abc import Iterable, Iterator

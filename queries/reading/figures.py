@@ -26,8 +26,6 @@ MIN_DAYS = 7  # of a young service, so that a chart has several days
 
 @dataclass(frozen=True, slots=True)
 class PeriodResults:
-    """The results of a period."""
-
     done: int  # batches
     rejected: int
     facts: int

@@ -85,10 +85,6 @@ def _samples(label: str, values: Mapping[Any, float | None]) -> Iterator[Sample]
     return (Sample(value, {label: key}) for key, value in values.items())
 
 
-def _unlabelled(value: float) -> list[Sample]:
-    return [Sample(value, {})]
-
-
 def metrics(chains: Collection[int], daily_budgets: Mapping[int, int]) -> list[Metric]:
     """All metrics of the configured chains. `daily_budgets`: in wei, of chains that have one."""
     now = shared_now()
@@ -115,7 +111,7 @@ def _batch_metrics(now: datetime) -> Iterator[Metric]:
     yield _gauge(
         "oldest_batch_age_seconds",
         "Seconds since the oldest open batch was submitted; 0 if there is none.",
-        _unlabelled(_seconds_since(oldest, now)),
+        [Sample(_seconds_since(oldest, now), {})],
     )
 
 
@@ -199,7 +195,7 @@ def _result_metrics() -> Iterator[Metric]:
     samples.append(Sample(timed, {}, "_count"))
     description = f"Seconds from a batch's submission to DONE, each rounded. {COUNTER_SCOPE}"
     yield Metric("batch_duration_seconds", "histogram", description, tuple(samples))
-    yield _counter("facts_total", "Facts read back.", _unlabelled(sums.get(FACTS, 0)))
+    yield _counter("facts_total", "Facts read back.", [Sample(sums.get(FACTS, 0), {})])
     yield _counter(
         "route_facts_total",
         "Facts of a route that were read back.",

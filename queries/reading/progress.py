@@ -42,8 +42,6 @@ class StepProgress:
 
 @dataclass(frozen=True, slots=True)
 class BlockProgress:
-    """The queries of a batch for one block."""
-
     source: int
     block: int | None  # None before a timestamp is resolved
     timestamp: int | None

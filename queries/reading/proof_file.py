@@ -1,7 +1,6 @@
 """The proof of a batch as a file, or a refusal that says what is missing.
 
-It is built from the stored calls, a block at a time, in a file that moves to disk once it is large.
-So nothing is stored twice, and no node is asked.
+It is built from the stored calls, a block at a time; no node is asked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,9 +65,8 @@ def _build_file(batch: BatchView, routes: Routes) -> IO[bytes]:
     _check_done(batch, queries)
     file = SpooledTemporaryFile(max_size=MAX_MEMORY)  # noqa: SIM115  (the response closes it)
     try:
-        for piece in write_bundle(
-            batch.id, batch.destination, _block_proofs(batch, queries, routes)
-        ):
+        blocks = _block_proofs(batch, queries, routes)
+        for piece in write_bundle(batch.id, batch.destination, blocks):
             file.write(piece.encode())
     except BaseException:
         file.close()

@@ -1,7 +1,7 @@
 """Turn a parsed body into a valid batch request, or refuse its first error.
 
-The models in `bodies` check the form of each value. Here the batch is checked against this
-server's limits, chains and routes, and spellings of one account are merged.
+The models in `bodies` check the form of each value; here the batch is checked against limits,
+chains and routes, and spellings of one account are merged.
 """
 
 import re
@@ -47,8 +47,6 @@ _NUMBER_LIKE = re.compile(r"0[xX][0-9a-fA-F]*|[\d\s+._,-]*")
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """The limits of one batch."""
-
     blocks: int
     accounts: int  # over all blocks
     slots: int  # over all accounts

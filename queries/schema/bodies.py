@@ -1,8 +1,7 @@
 """The request bodies as pydantic models, which OpenAPI and the docs page show too.
 
-A model checks the form of each value; `read_batch` checks it against this server's chains and
-limits. Map keys are plain text here, with a pattern in `propertyNames`: a pattern of pydantic's
-would become `patternProperties`, which client generators drop.
+A model checks the form of each value; `read_batch` checks it against chains and limits. Patterns of
+map keys are in `propertyNames`, because client generators drop pydantic's `patternProperties`.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Strict JSON: no duplicate keys, no NaN, no lone surrogates, nothing that databases cannot store.
 
-A refusal names the path of the value. Python's parser does not know paths, so the hooks here put
-an `_InvalidValue` in place of a wrong value, and a walk from the top finds it.
+Python's parser does not know the path of a value, so the hooks put an `_InvalidValue` in its place,
+and a walk from the top finds it.
 """
 
 import json
