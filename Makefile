@@ -50,7 +50,7 @@ test: setup $(TEST_NPM_READY) ## all tests (DATABASE_URL=postgres://… for Post
 FUZZED_PROOFS := $(addprefix tests/queries/contracts/, test_differential.py test_no_untrue_fact.py)
 # Tests that the fuzzers find planted faults; rounds do not repeat them.
 FUZZED_FAULTS := tests/queries/contracts/test_untrue_facts_are_found.py
-FUZZED_REQUESTS := tests/explorer/test_any_page.py tests/queries/api/test_surface.py
+FUZZED_REQUESTS := tests/explorer/test_fuzzed_pages.py tests/queries/api/test_surface.py
 # Without SEED= each run takes a new one. With SECONDS= contracts and proofs are tried for so long, in
 # rounds of 500 with a new seed each; the first finding ends it. Each test prints its seed.
 fuzz: setup ## COUNT=5000 random tries, witnesses, calls and requests (SEED=… repeats; SECONDS=3600 rounds)

@@ -182,10 +182,7 @@ class AccountAdmin(NoAddOrDelete):
     def _set_active(
         self, request: HttpRequest, selected: QuerySet[Account], *, is_active: bool
     ) -> None:
-        """Enable or disable the selected accounts that this operator may change.
-
-        End their sessions afterwards, also when enabling: someone may have signed in in between.
-        """
+        """Set the accounts that this operator may change, and end their sessions afterwards."""
         operator, verb = signed_in_account(request), "Enabled" if is_active else "Disabled"
         changes = [account for account in selected if account.is_active is not is_active]
         accounts = [account for account in changes if may_set_active(operator, account)]

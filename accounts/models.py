@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.hashers import make_password
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.core.validators import RegexValidator
 from django.db import models
@@ -23,14 +24,9 @@ class AccountManager(BaseUserManager["Account"]):
 
     def get_or_create_for_wallet(self, wallet: Wallet) -> tuple["Account", bool]:
         """Get or create the wallet's account; the flag says whether it is new."""
-        address, chain_id = wallet.address, wallet.chain_id
-        account = self.filter(address=address, chain_id=chain_id).first()
-        if account is not None:
-            return account, False
-        new = self.model(address=address)
-        new.set_unusable_password()
+        no_password = {"password": make_password(None)}
         return self.get_or_create(
-            address=address, chain_id=chain_id, defaults={"password": new.password}
+            address=wallet.address, chain_id=wallet.chain_id, defaults=no_password
         )
 
 

@@ -20,8 +20,6 @@ get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
 
 class OperatorsSite(AdminSite):
-    """Tacitus's admin."""
-
     site_title = "Tacitus"
     site_header = "Tacitus, for operators"
     index_title = "Accounts and keys"

@@ -11,8 +11,6 @@ from accounts.sign_in.sessions import active_sessions, session_digest
 
 @dataclass(frozen=True, slots=True)
 class KeyView:
-    """A key for its owner."""
-
     id: str
     name: str
     version: int
@@ -27,8 +25,6 @@ class KeyView:
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """A signed-in browser."""
-
     id: str
     browser: str
     signed_in_at: datetime | None
@@ -45,7 +41,7 @@ class KeyChoice:
     text: str | None  # None if no longer derivable
 
 
-MAX_REVOKED_SHOWN = 20
+MAX_REVOKED_LISTED = 20
 
 
 def key_choices(account: Account) -> tuple[KeyChoice, ...]:
@@ -57,7 +53,7 @@ def key_views(account: Account) -> tuple[list[KeyView], list[KeyView]]:
     """The working keys, and those revoked last."""
     active = list(account.keys.filter(revoked_at=None).order_by("created", "pk"))
     newest_revoked = account.keys.exclude(revoked_at=None).order_by("-revoked_at")
-    revoked = list(newest_revoked[:MAX_REVOKED_SHOWN])
+    revoked = list(newest_revoked[:MAX_REVOKED_LISTED])
     usage = usage_by_subject([manage.usage_subject(key) for key in active + revoked])
     views = [_key_view(key, usage[manage.usage_subject(key)]) for key in active + revoked]
     return views[: len(active)], views[len(active) :]

@@ -57,7 +57,7 @@ def needs_account(path: str) -> bool:
     return re.match("/(?:keys|sessions|sign-out-everywhere|dashboard)(?:/|$)", path) is not None
 
 
-MAX_BODY = 65_536  # bytes
+MAX_BODY_BYTES = 65_536  # bytes
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 Content = dict[str, Any]
@@ -111,7 +111,7 @@ def _sign_in_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @json_view
 def message_to_sign(request: HttpRequest) -> dict[str, object]:
-    content = json_body(request)
+    content = json_object(request)
     attempts.count_message(request)
     address = wallet_address(content.get("address"))
     chain_id = wallet_chain_id(content.get("chainId"))
@@ -120,9 +120,9 @@ def message_to_sign(request: HttpRequest) -> dict[str, object]:
 
 @json_view
 def _sign_in_browser(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
-    content = json_body(request)
+    content = json_object(request)
     account = _authenticate(request, content, ask)
-    sessions.make_room(account)
+    sessions.delete_surplus_sessions(account)
     request.session.flush()  # otherwise Django keeps the session key at a second sign-in
     login(request, account, backend=BACKEND)
     sessions.delete_expired()
@@ -131,8 +131,8 @@ def _sign_in_browser(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
 
 @json_view
 def _sign_in_program(request: HttpRequest, ask: AskWallet) -> dict[str, object]:
-    """Return the keys that the dashboard shows, without a session; the first one if none works."""
-    account = _authenticate(request, json_body(request), ask)
+    """Return the working keys, without a session; the first one is created if there is none."""
+    account = _authenticate(request, json_object(request), ask)
     if not account.keys.filter(revoked_at=None).exists():
         manage.add_key(account, manage.FIRST_NAME)
     keys = [{"id": key.id, "name": key.name, "key": key.text} for key in key_choices(account)]
@@ -145,7 +145,7 @@ def _authenticate(request: HttpRequest, content: Content, ask: AskWallet) -> Acc
     attempts.count_attempt(request)
     text, signature = text_field(content, "message"), text_field(content, "signature")
     wallet, nonce = siwe.verify(
-        request, text, signature, ask, before=lambda: attempts.count_wallet_query(request)
+        request, text, signature, ask, before_call=lambda: attempts.count_wallet_query(request)
     )
     attempts.count_signature(wallet)
     with transaction.atomic():
@@ -161,19 +161,15 @@ def _authenticate(request: HttpRequest, content: Content, ask: AskWallet) -> Acc
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    return _sign_out_browser(request)
+    logout(request)
+    rotate_token(request)  # so that sign-in messages issued before are refused
+    return redirect("start")
 
 
 @signed_in_post
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     signed_in_account(request).sessions.all().delete()
-    return _sign_out_browser(request)
-
-
-def _sign_out_browser(request: HttpRequest) -> HttpResponse:
-    logout(request)
-    rotate_token(request)  # so that sign-in messages issued before are refused
-    return redirect("start")
+    return sign_out(request)
 
 
 @signed_in_post
@@ -186,17 +182,17 @@ def end_session(request: HttpRequest, session_id: str) -> HttpResponse:
     return redirect("dashboard")
 
 
-def json_body(request: HttpRequest) -> Content:
+def json_object(request: HttpRequest) -> Content:
     """Parse the JSON object in the request's body."""
     try:
-        too_long = int(request.headers.get("Content-Length") or 0) > MAX_BODY
+        too_long = int(request.headers.get("Content-Length") or 0) > MAX_BODY_BYTES
         content = None if too_long else json.loads(request.body)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
         raise RefusalError(
             REQUEST_MALFORMED,
-            f"The request is a JSON object of at most {MAX_BODY:,} bytes; this one is not.",
+            f"The request is a JSON object of at most {MAX_BODY_BYTES:,} bytes; this one is not.",
         )
     return content
 
@@ -222,7 +218,7 @@ def _local_url(request: HttpRequest, url: object) -> str:
 FormAction = Callable[Concatenate[Account, QueryDict, P], str]
 
 
-def _form(action: FormAction[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
+def _account_form(action: FormAction[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponse]:
     """A view that applies a form to the account, and shows the returned sentence or the refusal."""
 
     @signed_in_post
@@ -238,21 +234,21 @@ def _form(action: FormAction[P]) -> Callable[Concatenate[HttpRequest, P], HttpRe
     return view
 
 
-@_form
+@_account_form
 def add_key(owner: Account, form: QueryDict) -> str:
     manage.count_change(owner)
     key = manage.add_key(owner, clean_name(form.get("name", "")))
     return f"The key “{key.name}” is ready."
 
 
-@_form
+@_account_form
 def rename_key(owner: Account, form: QueryDict, key_id: str) -> str:
     name = clean_name(form.get("name", ""))
     manage.rename(owner, key_id, name)
     return f"The key is now called “{name}”."
 
 
-@_form
+@_account_form
 def rotate_key(owner: Account, form: QueryDict, key_id: str) -> str:
     choice = form.get("grace", "")
     grace = next((seconds for seconds in manage.GRACE_PERIODS if str(seconds) == choice), 0)
@@ -261,13 +257,13 @@ def rotate_key(owner: Account, form: QueryDict, key_id: str) -> str:
     return f"“{key.name}” has a new secret. The old one ends {manage.GRACE_PERIODS[grace]}."
 
 
-@_form
+@_account_form
 def end_grace(owner: Account, form: QueryDict, key_id: str) -> str:
     key = manage.end_grace(owner, key_id, _seen_version(form))
     return f"“{key.name}” now works with its newest secret only."
 
 
-@_form
+@_account_form
 def revoke_key(owner: Account, _form: QueryDict, key_id: str) -> str:
     key = manage.revoke(owner, key_id)
     return f"“{key.name}” is revoked: requests with it are refused."

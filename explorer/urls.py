@@ -63,9 +63,7 @@ register_converter(GuideName, "guide")
 
 
 def get_page(route: str, view: View, arguments: dict[str, Any], name: str) -> URLPattern:
-    """A page for GET and HEAD. It is not cached: htmx fetches parts of pages from the same URLs,
-    and "back" must not show a part.
-    """
+    """A page, not cached: htmx fetches parts from the same URLs, and "back" must show the whole."""
     return path(route, require_safe(never_cache(view)), arguments, name=name)
 
 
@@ -126,19 +124,18 @@ def account_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     ]
 
 
-def sign_in_forms() -> list[URLPattern]:
-    return [
-        path("sign-in", accounts.sign_in, {"ask": ask_wallet}, name="sign-in"),
-        path("sign-in/message", accounts.message_to_sign, name="message-to-sign"),
-        path("sign-out", accounts.sign_out, name="sign-out"),
-        path("sign-out-everywhere", accounts.sign_out_everywhere, name="sign-out-everywhere"),
-        path("sessions/<slug:session_id>/end", accounts.end_session, name="end-session"),
-        path("keys", accounts.add_key, name="add-key"),
-        path("keys/<slug:key_id>/rename", accounts.rename_key, name="rename-key"),
-        path("keys/<slug:key_id>/rotate", accounts.rotate_key, name="rotate-key"),
-        path("keys/<slug:key_id>/end-grace", accounts.end_grace, name="end-grace"),
-        path("keys/<slug:key_id>/revoke", accounts.revoke_key, name="revoke-key"),
-    ]
+SIGN_IN_FORMS = [
+    path("sign-in", accounts.sign_in, {"ask": ask_wallet}, name="sign-in"),
+    path("sign-in/message", accounts.message_to_sign, name="message-to-sign"),
+    path("sign-out", accounts.sign_out, name="sign-out"),
+    path("sign-out-everywhere", accounts.sign_out_everywhere, name="sign-out-everywhere"),
+    path("sessions/<slug:session_id>/end", accounts.end_session, name="end-session"),
+    path("keys", accounts.add_key, name="add-key"),
+    path("keys/<slug:key_id>/rename", accounts.rename_key, name="rename-key"),
+    path("keys/<slug:key_id>/rotate", accounts.rotate_key, name="rotate-key"),
+    path("keys/<slug:key_id>/end-grace", accounts.end_grace, name="end-grace"),
+    path("keys/<slug:key_id>/revoke", accounts.revoke_key, name="revoke-key"),
+]
 
 
 def guide_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
@@ -174,20 +171,18 @@ def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
 PUBLIC_FILES = public_files(ROUTES, LIMITS)
 
 
-def demo_wallet_endpoints() -> list[URLPattern]:
-    return [
-        path("demo-wallet", demo_wallet.account, name="demo-wallet"),
-        path("demo-wallet/signature", demo_wallet.sign, name="demo-wallet-signature"),
-    ]
-
+DEMO_WALLET = [
+    path("demo-wallet", demo_wallet.account, name="demo-wallet"),
+    path("demo-wallet/signature", demo_wallet.sign, name="demo-wallet-signature"),
+]
 
 urlpatterns = [
     *guide_pages(ROUTES, LIMITS),
     *explorer_pages(ROUTES),
     *account_pages(ROUTES, LIMITS),
-    *sign_in_forms(),
+    *SIGN_IN_FORMS,
     *API,
-    *(demo_wallet_endpoints() if settings.DEMO_WALLET_NODE else []),
+    *(DEMO_WALLET if settings.DEMO_WALLET_NODE else []),
     path("admin/", admin.site.urls),
 ]
 

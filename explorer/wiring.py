@@ -86,8 +86,8 @@ def ask_registry(fact: FactView, routes: Routes) -> RegistryAnswer:
         return RegistryAnswer(RegistryOutcome.NO_REGISTRY)
     read = FactRead(fact.kind, fact.key, fact.block, bytes.fromhex(fact.account[2:]))
     try:
-        with thread_slot() as is_free:
-            if not is_free:
+        with thread_slot() as acquired:
+            if not acquired:
                 return RegistryAnswer(RegistryOutcome.BUSY)
             block, word = read_live_fact(routes.chains[fact.destination], registry, read)
     except RegistryAbsentError:
@@ -105,8 +105,8 @@ def compare_l1(registry: Registry, routes: Routes) -> str:
     """Compare, for visitors, the L1 that an OP-stack chain sees with the route's source."""
     source, destination = routes.chains[registry.source], routes.chains[registry.destination]
     try:
-        with thread_slot() as is_free:
-            if not is_free:
+        with thread_slot() as acquired:
+            if not acquired:
                 return "Others are waiting for nodes right now. Try again in a few seconds."
             number = read_visible_l1_block(registry, source, destination)
     except SetupError as error:

@@ -16,14 +16,14 @@ from django.urls import Resolver404, resolve
 from accounts.keys import manage
 from accounts.shared import rate_limits
 from accounts.sign_in import attempts, sessions, siwe
-from accounts.views import MAX_BODY
+from accounts.views import MAX_BODY_BYTES
 from explorer.guides.advice import ADVICE
 from explorer.http.middleware import MAX_FORM_BYTES
 from explorer.pages import facts
 from explorer.wiring import LIMITS
 from queries.api import attestations, estimates
 from queries.api.batch_codes import batch_codes, rejection_codes
-from queries.api.reference import codes_of_batches
+from queries.api.reference import batch_code_section
 from queries.client import tacitus
 from queries.config.limits import Limits
 from queries.config.measured_costs import MEASURED, WINDOW_CALLS, balance_cost
@@ -88,7 +88,7 @@ def test_every_documented_name_is_in_the_code(repository: Path, code_words: set[
 
 def test_every_code_and_every_key_of_the_routes_file_is_documented(code_words: set[str]) -> None:
     assert set(ADVICE) <= set(rejection_codes())
-    table = codes_of_batches(ADVICE)
+    table = batch_code_section(ADVICE)
     assert [entry.code for entry in batch_codes() if f"| `{entry.code}` |" not in table] == []
     keys = CHAIN_KEYS.union(REGISTRY_KEYS, *KEYS_OF_KIND.values())
     assert keys - code_words == set()
@@ -127,7 +127,7 @@ FIGURES = {
         f"| {settings.REQUESTS_PER_MINUTE} a minute per key,",
         f"| {LIMITS.blocks:,} blocks, {LIMITS.accounts:,} accounts, {LIMITS.slots:,} slots |",
         f"| {LIMITS.body_bytes / 2**20:.0f} MiB, chunked or not",
-        f"| {MAX_BODY // 1024} KiB for sign-in, {MAX_FORM_BYTES:,} bytes for a form,",
+        f"| {MAX_BODY_BYTES // 1024} KiB for sign-in, {MAX_FORM_BYTES:,} bytes for a form,",
         f" {attestations.MAX_BYTES:,} bytes for an attestation |",
         f"| {MAX_DEPTH} levels, numbers of at most {MAX_DIGITS:,} digits,",
         f"| {settings.FACTS_PER_DAY:,} a day per account |",
@@ -143,7 +143,7 @@ FIGURES = {
         f"| {estimates.LIMIT_PER_MINUTE} a minute per account,",
         f" {estimates.ESTIMATE_SECONDS:.0f} seconds for an",
         f" {estimates.WITNESS_SECONDS:.0f} seconds for a witness |",
-        f"| {facts.CHECKS} a minute per IP address |",
+        f"| {facts.MAX_CHECKS} a minute per IP address |",
         f"| {attestations.LIMIT_PER_MINUTE} requests a minute per IP address |",
         f"| {post.LOOKUP_SECONDS + post.REQUEST_SECONDS:.0f} seconds, one at a time per account,",
         f" {LIMITS.webhook_headers} headers of {LIMITS.webhook_header_bytes // 1024} KiB in all,",

@@ -16,12 +16,11 @@ from accounts.keys.text import key_digest, parse_key_id
 from accounts.models import Account, ApiKey
 from accounts.shared import errors
 from accounts.shared.errors import ErrorCode, RefusalError, error_response
-from accounts.shared.rate_limits import Quota, refuse_over_quota, use_quota
+from accounts.shared.rate_limits import MINUTE, Quota, refuse_over_quota, use_quota
 from accounts.shared.site_address import site_address
 from accounts.shared.wording import format_count
 
 HEADER, AUTHORIZATION, PARAMETER = "api-key", "Authorization", "apiKey"
-MINUTE = 60
 P = ParamSpec("P")
 
 KeyView = Callable[Concatenate[HttpRequest, ApiKey, P], HttpResponseBase]
@@ -51,7 +50,7 @@ def require_api_key(view: KeyView[P]) -> Callable[..., HttpResponseBase]:
 
 
 def _request_key(request: HttpRequest) -> ApiKey:
-    place, text = _key_text_in(request)
+    place, text = _find_key_text(request)
     dashboard = f"{site_address(request)}/dashboard"
     if not text:
         sentence = f"Send your API key in the header {HEADER}. {dashboard} shows it."
@@ -72,7 +71,7 @@ def _request_key(request: HttpRequest) -> ApiKey:
     return key
 
 
-def _key_text_in(request: HttpRequest) -> tuple[str, str]:
+def _find_key_text(request: HttpRequest) -> tuple[str, str]:
     """The first of the places that has a key, and the key."""
     scheme, _, token = request.headers.get(AUTHORIZATION, "").partition(" ")
     texts = {

@@ -66,8 +66,7 @@ def rename(owner: Account, key_id: str, name: str) -> None:
 def rotate(owner: Account, key_id: str, seen_version: int, grace: timedelta) -> ApiKey:
     """Give the key a new secret. The old one works for `grace`; any older one ends now.
 
-    `seen_version` is the version that the owner saw. If the key was rotated since, this is refused,
-    so that a second click cannot end the newer secret or a promised grace period.
+    Refused if the key was rotated since the owner saw `seen_version`, such as by a second click.
     """
     seen_key = owner.keys.filter(pk=key_id, revoked_at=None, version=seen_version)
     key = seen_key.first()
@@ -100,10 +99,7 @@ def revoke(owner: Account, key_id: str) -> ApiKey:
 
 
 def revoke_all(keys: QuerySet[ApiKey]) -> int:
-    """Revoke the keys, and return how many were not revoked before.
-
-    They are refused at once, because every request is checked against the database.
-    """
+    """Revoke the keys, from the next request on; return how many were not revoked before."""
     owners = list(Account.objects.filter(keys__in=keys).distinct())
     count = keys.filter(revoked_at=None).update(
         revoked_at=timezone.now(), previous_digest="", previous_until=None

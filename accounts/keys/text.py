@@ -1,9 +1,8 @@
 """The format of an API key, and how its secret is derived.
 
-A key is `tct_`, an id of ten characters, `_`, and a secret of 160 bits. The secret is derived from
-the id and the key's version with the server's SECRET_KEY, which is not in the database, and the
-database stores only a digest of the whole. So the service can show a key again, but a reader of the
-database can neither use a key nor make one.
+A key is `tct_`, an id of ten characters, `_`, and a secret of 160 bits, derived from the id and the
+key's version with SECRET_KEY. The database stores only a digest of the whole. So the service can
+show a key again, but a reader of the database can neither use a key nor make one.
 """
 
 import base64

@@ -22,11 +22,7 @@ class ErrorCode:
 
 
 class RefusalError(Exception):
-    """A refused request.
-
-    `path` names the invalid value in the request. `detail` adds to sentences that clients compare
-    as a whole.
-    """
+    """`path` names the invalid value; `detail` adds to a sentence that clients compare."""
 
     def __init__(
         self,
@@ -66,9 +62,7 @@ unavailable_code = partial(ErrorCode, status=HTTPStatus.SERVICE_UNAVAILABLE, ret
 # Any request
 BAD_REQUEST = ErrorCode("bad_request", "The request is not valid HTTP, or has too many parameters.")
 HOST_UNKNOWN = ErrorCode("host_unknown", "The Host header names none of this service's hosts.")
-HTTPS_NEEDED = _forbidden(
-    "https_needed", "The request came over plain http, where others can read the key."
-)
+HTTPS_NEEDED = _forbidden("https_needed", "The request came over plain http.")
 NOT_ALLOWED = _forbidden("not_allowed", "You may not do this.")
 NOT_FOUND = ErrorCode("not_found", "There is nothing at this address.", HTTPStatus.NOT_FOUND)
 METHOD_NOT_ALLOWED = ErrorCode(
@@ -95,36 +89,21 @@ KEY_MISSING = _unauthorized("key_missing", "The request has no API key.")
 KEY_UNKNOWN = _unauthorized("key_unknown", "This server did not issue the API key.")
 KEY_REVOKED = _unauthorized("key_revoked", "The API key was revoked.")
 KEY_OWNER_DISABLED = _unauthorized("account_disabled", "The operator disabled the account.")
-TOO_MANY_REQUESTS = rate_limit_code(
-    "too_many_requests", "The API key has used up its requests of this minute."
-)
+TOO_MANY_REQUESTS = rate_limit_code("too_many_requests", "The API key has used up its requests.")
 TOO_MANY_KEYS = ErrorCode("too_many_keys", "The account has the maximum number of keys.")
-TOO_MANY_KEY_CHANGES = rate_limit_code(
-    "too_many_key_changes", "The account has created or rotated its maximum of keys in this hour."
-)
-KEY_CHANGED = ErrorCode(
-    "key_changed",
-    "The key belongs to another account, was revoked, or was rotated in another window.",
-)
+TOO_MANY_KEY_CHANGES = rate_limit_code("too_many_key_changes", "Too many key changes in an hour.")
+KEY_CHANGED = ErrorCode("key_changed", "The key was revoked, or changed in another window.")
 
 # Signing in
-REQUEST_MALFORMED = ErrorCode(
-    "request_malformed", "A field that sign-in needs is missing or malformed."
-)
-WRONG_ORIGIN = ErrorCode(
-    "wrong_origin", "The page was opened at an address that the operator has not configured."
-)
+REQUEST_MALFORMED = ErrorCode("request_malformed", "A field is missing or malformed.")
+WRONG_ORIGIN = ErrorCode("wrong_origin", "Sign-in is not configured for the page's address.")
 MESSAGE_REFUSED = ErrorCode(
     "message_refused",
     "The message was not issued to this browser, was already used, or has expired.",
     retryable=True,
 )
-CSRF_FAILED = _forbidden(
-    "csrf_failed", "The request has a cookie or a CSRF token, and they do not match."
-)
+CSRF_FAILED = _forbidden("csrf_failed", "The cookie and the CSRF token do not match.")
 SIGNATURE_REFUSED = ErrorCode("signature_refused", "The signature is not the wallet's.")
-WALLET_UNREACHABLE = unavailable_code(
-    "wallet_unreachable", "The contract wallet could not be queried."
-)
+WALLET_UNREACHABLE = unavailable_code("wallet_unreachable", "No node answers for the wallet.")
 ACCOUNT_DISABLED = _forbidden("account_disabled", "The operator has disabled the account.")
 TOO_MANY_ATTEMPTS = rate_limit_code("too_many_attempts", "Too many attempts to sign in.")

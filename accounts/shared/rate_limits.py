@@ -1,9 +1,8 @@
 """Rate limits that are exact across processes and machines.
 
-A subject, such as a key, has so many uses in a window of time; a window begins with the first use
-after the last window ended. One SQL statement checks the limit and counts the use, so concurrent
-requests cannot both take the last one; if the database does not answer, nothing is allowed. The
-time is the database's, because the clocks of workers differ.
+A subject, such as a key, has so many uses in a window of time, which begins with a use. One SQL
+statement checks the limit and counts the use, so concurrent requests cannot both take the last one.
+The time is the database's, because the clocks of workers differ.
 """
 
 import re
@@ -27,8 +26,7 @@ LOCK_TIMEOUT = 2  # seconds
 def short_lock_timeout() -> Iterator[None]:
     """Wait at most LOCK_TIMEOUT for SQLite's lock; then the answer is 503.
 
-    Every request is counted, so every one blocks a thread while the lock is held. If they waited
-    20 seconds, as usual, the server would answer nothing, not even a probe.
+    Every request is counted, so waiting 20 seconds, as usual, would block all threads.
     """
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         yield
@@ -53,7 +51,7 @@ CLOCK = {
 }
 # A window that begins in the future has ended too: the clock was set back.
 WINDOW_ENDED = "(excluded.window_start - stored.window_start NOT BETWEEN 0 AND %(seconds)s - 1)"
-SPEND = f"""
+COUNT_USE = f"""
     INSERT INTO accounts_allowance AS stored
         (subject, window_start, window_count, day, day_count, total_count, last_used)
     SELECT %(subject)s, now, %(weight)s, now / {DAY}, 1, 1, now
@@ -100,7 +98,7 @@ def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> Quota:
         "weight": weight,
     }
     with short_lock_timeout(), connection.cursor() as cursor:
-        cursor.execute(SPEND.format(clock=CLOCK[connection.vendor]), parameters)
+        cursor.execute(COUNT_USE.format(clock=CLOCK[connection.vendor]), parameters)
         row = cursor.fetchone()
     if row is None:
         left = _seconds_left(subject, seconds)
@@ -108,12 +106,8 @@ def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> Quota:
     window_count, start, now, total_count = row
     if total_count == 1:
         _delete_unused(now)
-    return Quota(
-        allowed=True,
-        limit=limit,
-        remaining=limit - window_count,
-        seconds_left=start + seconds - now,
-    )
+    left = start + seconds - now
+    return Quota(allowed=True, limit=limit, remaining=limit - window_count, seconds_left=left)
 
 
 def refuse_over_quota(quota: Quota, code: ErrorCode, sentence: str) -> None:
@@ -142,10 +136,7 @@ def database_now() -> int:
 
 
 def _delete_unused(now: int) -> None:
-    """Delete rows not used for a day, whenever a new subject is counted.
-
-    Rows of keys stay, because pages show when a key was last used.
-    """
+    """Delete rows not used for a day, except of keys, whose last use is shown on pages."""
     unused = Allowance.objects.filter(last_used__lt=now - DAY)
     unused.exclude(subject__startswith=KEY_SUBJECT).delete()
 
@@ -155,8 +146,6 @@ KEY_SUBJECT = "key "
 
 @dataclass(frozen=True, slots=True)
 class KeyUsage:
-    """How many requests a key has made."""
-
     today: int
     total: int
     last: int | None  # unix seconds

@@ -6,11 +6,7 @@ from django.http import HttpRequest
 
 
 def site_address(request: HttpRequest) -> str:
-    """SITE_URL, or if the operator did not set it, the address that the request was sent to.
-
-    Otherwise links would be wrong in development, where the guessed SITE_URL has port 8000 and a
-    demo may use another.
-    """
+    """SITE_URL; if it is guessed, the request's address, because a demo may use another port."""
     if not settings.SITE_URL_IS_GUESSED:
         return str(settings.SITE_URL)
     try:

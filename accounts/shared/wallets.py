@@ -1,4 +1,4 @@
-"""A wallet's address and chain, and what asking a contract wallet may answer.
+"""A wallet's address and chain, and the possible answers of a contract wallet.
 
 A key is the same on every chain. A contract wallet belongs to one chain: at its address on another
 chain, a stranger may deploy another contract. So a key and a contract wallet at the same address
@@ -72,6 +72,6 @@ class ChainNotConfiguredError(Exception):
 
 
 # Arguments: chain id, checksummed address, signed digest, signature, and a function that is called
-# before a node is asked and may raise a Refusal. `explorer` passes one, because nodes belong to
+# before a node is asked and may raise RefusalError. `explorer` passes one, because nodes belong to
 # `queries.chain`.
 AskWallet = Callable[[int, str, bytes, bytes, Callable[[], None]], WalletAnswer]

@@ -32,11 +32,11 @@ def format_timestamp(seconds: int) -> str:
     return format_utc(moment) if moment else f"second {seconds}"
 
 
-MAX_QUOTED = 70  # a whole 32-byte word in hex has 66
+MAX_QUOTED_LENGTH = 70  # a whole 32-byte word in hex has 66
 _ELLIPSIS = "…"
 
 
-def truncate_middle(text: str, max_length: int = MAX_QUOTED) -> str:
+def truncate_middle(text: str, max_length: int = MAX_QUOTED_LENGTH) -> str:
     """Keep both ends of a long text, because they distinguish addresses and hashes."""
     if len(text) <= max_length:
         return text

@@ -1,7 +1,6 @@
 """Sessions of signed-in browsers, which their owner can list and end.
 
-The database holds only a digest of the key in a browser's cookie, so nobody can sign in with what
-it contains.
+The database holds only digests of cookies' keys, so a reader of it cannot sign in.
 """
 
 import hashlib
@@ -122,7 +121,7 @@ def active_sessions(account: Account) -> list[Session]:
     return list(active.order_by("-last_seen", "pk"))
 
 
-def make_room(account: Account) -> None:
+def delete_surplus_sessions(account: Account) -> None:
     """Delete the sessions that were not seen for the longest time, so that one more fits."""
     newest_first = account.sessions.order_by(F("last_seen").desc(nulls_last=True), "pk")
     surplus = list(newest_first.values_list("pk", flat=True)[MAX_SESSIONS_PER_ACCOUNT - 1 :])

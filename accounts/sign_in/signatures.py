@@ -17,12 +17,9 @@ RECOVERY_IDS = {0, 1, 27, 28}
 
 
 def check_signature(
-    message: Any, text: str, signature_hex: str, ask: AskWallet, before: Callable[[], None]
+    message: Any, text: str, signature_hex: str, ask: AskWallet, before_call: Callable[[], None]
 ) -> int | None:
-    """Return the chain whose nodes accept the signature, or None if the account's key made it.
-
-    Only if the key did not make it, `before` is called, which may raise, and the wallet is asked.
-    """
+    """The chain whose nodes accept the signature, after `before_call`; None if the key signed."""
     signature = _signature_bytes(signature_hex)
     has_key_length = len(signature) == KEY_SIGNATURE_BYTES
     if has_key_length and _is_signed_by_key(message, signature):
@@ -31,13 +28,12 @@ def check_signature(
         return None
     digest = bytes(defunct_hash_message(text=text))
     try:
-        answer = ask(message.chain_id, message.address, digest, signature, before)
+        answer = ask(message.chain_id, message.address, digest, signature, before_call)
     except ChainNotConfiguredError as error:
         raise _signature_refusal(
             f"The signature is not by the key of {message.address}. If that is a contract wallet: "
             f"its chain {message.chain_id}, which the message names, is not configured on this "
-            f"server, so its signature cannot be checked there. Configured chains: "
-            f"{str(error) or 'none'}."
+            f"server. Configured chains: {str(error) or 'none'}."
         ) from None
     match answer:
         case WalletAnswer.ACCEPTED:

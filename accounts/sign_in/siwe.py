@@ -34,10 +34,8 @@ NONCE_LENGTH = 16  # of 62 letters and digits: 95 bits
 
 
 @cache
-def siwe() -> Any:
-    """The `siwe` package, loaded on first use: it loads slowly, and of all commands only `serve`
-    needs it. Its dependencies warn at import, and an operator can do nothing about that.
-    """
+def load_siwe() -> Any:
+    """Import `siwe` on first use, because it loads slowly, without its dependencies' warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return import_module("siwe")
@@ -60,18 +58,18 @@ def issue(request: HttpRequest, address: str, chain_id: int) -> str:
     return text
 
 
-def issued_to_wallet(request: HttpRequest, text: str) -> Wallet:
+def expected_signer(request: HttpRequest, text: str) -> Wallet:
     """Return the wallet that has to sign this message."""
     nonce, _ = _issued_message(request, text)
     return Wallet(nonce.address, nonce.chain_id)
 
 
 def verify(
-    request: HttpRequest, text: str, signature: str, ask: AskWallet, before: Callable[[], None]
+    request: HttpRequest, text: str, signature: str, ask: AskWallet, before_call: Callable[[], None]
 ) -> tuple[Wallet, str]:
     """Return the wallet that signed this issued message, and the nonce to spend."""
     nonce, message = _issued_message(request, text)
-    chain_id = check_signature(message, text, signature, ask, before)
+    chain_id = check_signature(message, text, signature, ask, before_call)
     return Wallet(nonce.address, chain_id), nonce.nonce
 
 
@@ -90,7 +88,7 @@ def _message(site: str, nonce: SignInNonce) -> Any:
     issued, expires = (
         f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in (nonce.issued_at, nonce.issued_at + VALIDITY)
     )
-    return siwe().SiweMessage(
+    return load_siwe().SiweMessage(
         domain=site.partition("://")[2],
         address=nonce.address,
         statement=STATEMENT,
@@ -141,8 +139,9 @@ COOKIES = {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
 
 
 def is_program(request: HttpRequest) -> bool:
-    """Whether the request is JSON with neither our cookies nor a CSRF token. A page of another
-    origin cannot send it, because CORS is not allowed here; and the answer signs no browser in.
+    """Whether the request is JSON without our cookies and a CSRF token.
+
+    CORS is not allowed here, so no page of another origin can send it.
     """
     has_cookie = not COOKIES.isdisjoint(request.COOKIES)
     return request.content_type == JSON and not has_cookie and TOKEN_HEADER not in request.headers
@@ -151,8 +150,7 @@ def is_program(request: HttpRequest) -> bool:
 def browser_digest(request: HttpRequest) -> str:
     """Identify the browser by the secret in its CSRF cookie, which signing in and out renews.
 
-    Every browser has that cookie, while a session would store a row for each visitor of the page.
-    Empty for a program, so that neither can use a message of the other.
+    Empty for a program. Not by a session, which would store a row for each visitor.
     """
     if is_program(request):
         return ""
@@ -163,8 +161,7 @@ def browser_digest(request: HttpRequest) -> str:
 def request_origin(request: HttpRequest) -> str:
     """The request's origin, if the operator allows it; the wallet and the message show it.
 
-    It includes the port: a page on another port of this host could otherwise have its visitors
-    sign messages that we accept.
+    It includes the port, because another program on this host may serve a page there.
     """
     site = f"{request.scheme}://{request.get_host()}"
     is_own_port = str(urlsplit(site).port or 80) == request.META.get("SERVER_PORT")

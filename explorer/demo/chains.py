@@ -29,7 +29,7 @@ HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"  # of the specification's 
 BALANCE = 123_456_789 * ETHER // 10**6
 HOLDINGS = (1_000_000 * ETHER, 250_000 * ETHER, 7 * ETHER // 2)
 THRESHOLD = 2  # of the three attesters
-L1_UPDATE_SECONDS = 2.0  # seconds
+L1_UPDATE_SECONDS = 2.0
 OPTIONS = ("--block-time", "1", *ARCHIVE_OPTIONS)
 
 
@@ -43,8 +43,6 @@ def _address_of_key(key: str) -> str:
 
 @dataclass(frozen=True)
 class Keys:
-    """Private keys made for one demo."""
-
     signer: str
     attesters: tuple[str, ...]
 

@@ -36,8 +36,6 @@ class TransactionRevertedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The receipt of a successful transaction."""
-
     transaction: str
     gas_used: int
     contract: str | None
@@ -45,8 +43,6 @@ class Receipt:
 
 
 class LocalNode:
-    """A running node."""
-
     receipt_timeout = 20.0  # seconds until an unmined transaction is sent again
 
     def __init__(self, url: str, process: subprocess.Popen[bytes] | None = None) -> None:
@@ -83,12 +79,7 @@ class LocalNode:
         return [self._wait_for_receipt(hash_, transaction) for hash_, transaction in hashes]
 
     def deploy(self, bytecode: bytes, arguments: bytes = b"") -> str:
-        contract = self.send(None, bytecode + arguments).contract
-        if contract is None:
-            raise LocalNodeMissingError(
-                "the node's receipt of a deployment has no contract address"
-            )
-        return contract
+        return str(self.send(None, bytecode + arguments).contract)
 
     def call(self, to: str, data: bytes, block: str = "latest") -> bytes:
         """Call a contract. Raises TransactionRevertedError."""

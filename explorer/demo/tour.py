@@ -23,7 +23,7 @@ from queries.client.tacitus import (
 )
 from queries.contracts.abi import call_data
 
-DONE_SECONDS = 90  # seconds
+DONE_SECONDS = 90
 BALANCE = 1
 DONE, RUNNING, FAILED = "✓", "◐", "✗"
 CLEAR_LINE = "\r\x1b[K"

@@ -1,27 +1,6 @@
 """The guides: Markdown files for code hosts, which the server adapts to its own routes.
 
-How to write one:
-
-- A guide is `explorer/docs/NAME.md` (`security` is SECURITY.md), and NAME is in GUIDES, in the
-  order of the navigation. It begins with a heading and a paragraph that says what the reader gets.
-  /docs, /llms.txt and search engines show the first sentence of that paragraph.
-- Consecutive fenced blocks become tabs: curl (`sh`), JavaScript (`js`), Python (`python`), Solidity
-  (`solidity`). A word after the language replaces the tab's label: ```sh cast. Lists have no tabs.
-  Blocks have a copy button, except those of `text`, which are the output of programs.
-- `<!-- table: NAME -->` on its own line is replaced by Markdown that tables.py generates from the
-  code. The lines below it, up to the next empty one, are for code hosts only.
-- `<!-- picture: NAME -->` is replaced by templates/parts/NAME_picture.html.
-- `<!-- fold: TITLE -->` folds the table, list or block that follows.
-- A link to another guide is a relative one: `api.md#errors`. A link to a page of the server begins
-  with the demo's address: `http://127.0.0.1:8000/explorer/routes`. Links to files that the server
-  does not serve become text there.
-- The guides in LOCALIZED show commands that users of this server copy. The server replaces the
-  demo's values by its own: `http://127.0.0.1:8000` for its address, 31337 for a chain (for the
-  destination where `--to` or `destination…` stands before it), "Demo A" for that chain's name, the
-  native registry's address for the route's registry, `http://127.0.0.1:8545` for a node of the
-  destination, `fee` 0 for a fee that is enough, and in code the number 17 for a recent final block.
-- Headings have the same anchors as on code hosts. In a table whose first column is called `code` or
-  `name`, a row that begins with a name in code has the anchor #name.
+README.md, beside this file, says how to write one.
 """
 
 import re

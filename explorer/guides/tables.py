@@ -21,17 +21,17 @@ def guide_tables(
 ) -> Mapping[str, Callable[[], str]]:
     return {
         "snapshot-vote": _snapshot_vote,
-        "registries": lambda: _registries(routes),
-        "routes-limits": _routes_limits,
-        "networks": _networks,
-        "known-routes": _routes_without_signers,
-        "costs": _costs,
-        "calls": _calls,
-        "api-limits": lambda: reference.limits(limits, settings.REQUESTS_PER_MINUTE),
+        "registries": lambda: _registry_table(routes),
+        "routes-limits": _routes_limit_table,
+        "networks": _network_table,
+        "known-routes": _signerless_route_table,
+        "costs": _cost_table,
+        "calls": _call_table,
+        "api-limits": lambda: reference.limit_table(limits, settings.REQUESTS_PER_MINUTE),
         "api-list": reference.endpoint_list,
         "api-endpoints": lambda: fill_in(reference.endpoint_sections(), example),
-        "api-refusals": reference.refusals,
-        "batch-codes": lambda: reference.codes_of_batches(ADVICE),
+        "api-refusals": reference.error_code_section,
+        "batch-codes": lambda: reference.batch_code_section(ADVICE),
         "webhook-headers": reference.webhook_headers,
         "webhook-event": lambda: fill_in(reference.webhook_event(), example),
         "webhook-limits": reference.webhook_limits,
@@ -43,7 +43,7 @@ def _snapshot_vote() -> str:
     return f"```solidity\n{contract.read_text().strip()}\n```"
 
 
-def _registries(routes: Routes) -> str:
+def _registry_table(routes: Routes) -> str:
     if not routes.registries:
         return "This server has no registry yet."
     names = {chain.id: chain.name for chain in routes.chains.values()}
@@ -61,7 +61,7 @@ def _registries(routes: Routes) -> str:
     )
 
 
-def _networks() -> str:
+def _network_table() -> str:
     """The public networks that `init` knows."""
     head = ("name", "network", "chain id", "a block every", "final after")
     rows = (
@@ -77,7 +77,7 @@ def _networks() -> str:
     return reference.table(head, rows)
 
 
-def _routes_without_signers() -> str:
+def _signerless_route_table() -> str:
     """Routes between known networks that need no signers."""
     rows = (
         (f"{source.title} → {destination.title}", f"`{kind}`", provable_after(source, kind))
@@ -87,7 +87,7 @@ def _routes_without_signers() -> str:
     return reference.table(("route", "kind", "a block can be proven after"), rows)
 
 
-def _costs() -> str:
+def _cost_table() -> str:
     """Gas of a balance, by kind of route."""
     rows = (
         (f"`{kind}`", *(f"{round(balance_cost(kind, count).gas):,}" for count in MEASURED_ACCOUNTS))
@@ -101,12 +101,12 @@ def _batch_size(accounts: int) -> str:
     return "alone" if accounts == 1 else f"each of {accounts} of a block"
 
 
-def _calls() -> str:
+def _call_table() -> str:
     rows = ((_batch_size(count), f"{calls_per_fact(count):.0f}") for count in MEASURED_ACCOUNTS)
     return reference.table(("a balance", "calls, to all chains"), rows)
 
 
-def _routes_limits() -> str:
+def _routes_limit_table() -> str:
     """The table `[limits]` of the routes file."""
     rows = (
         (f"`{limit.name}`", limit.default, limit.allowed, limit.meaning) for limit in limit_views()

@@ -1,7 +1,6 @@
 """`/healthz`: the process responds. `/readyz`: it can do its work.
 
-A middleware and not two views, because a probe comes by IP address and without TLS: it has to be
-answered before the host check and the redirect to https.
+A middleware, because probes come by IP address, before the host check, and without TLS.
 """
 
 import logging

@@ -10,7 +10,7 @@ from django.db import Error
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.crypto import constant_time_compare
 
-from accounts.shared import errors as http
+from accounts.shared import errors
 from accounts.shared.errors import RefusalError, error_response
 from explorer.wiring import ROUTES
 from queries.reading.metrics import Metric, Sample, metrics
@@ -22,7 +22,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 def _exposition_lines(metric: Metric) -> Iterator[str]:
     name = f"tacitus_{metric.name}"
-    yield f"# HELP {name} {metric.says}"
+    yield f"# HELP {name} {metric.description}"
     yield f"# TYPE {name} {metric.kind}"
     for sample in metric.samples:
         if sample.value is not None:
@@ -62,7 +62,7 @@ class Metrics:
             return error_response(refusal)
         except Error:
             log.exception("The database does not answer.")
-            return error_response(RefusalError(http.UNAVAILABLE, "The database does not answer."))
+            return error_response(RefusalError(errors.UNAVAILABLE, "The database does not answer."))
         version = Sample(1, {"version": settings.VERSION})
         info = Metric("info", "gauge", "The running version.", (version,))
         lines = (line for metric in (info, *service_metrics) for line in _exposition_lines(metric))
@@ -77,7 +77,7 @@ def _check_access(request: HttpRequest) -> None:
     if not settings.METRICS_TOKEN:
         if settings.BEHIND_PROXY or not is_from_this_machine(request):
             raise RefusalError(
-                http.NOT_ALLOWED,
+                errors.NOT_ALLOWED,
                 "Without METRICS_TOKEN, the metrics cannot be read behind a proxy or from another "
                 "machine. The operator sets it.",
             )
@@ -86,7 +86,7 @@ def _check_access(request: HttpRequest) -> None:
     has_token = constant_time_compare(token.strip(), settings.METRICS_TOKEN)
     if scheme.lower() != "bearer" or not has_token:
         raise RefusalError(
-            http.NOT_ALLOWED, "The metrics need `Authorization: Bearer` and the operator's token."
+            errors.NOT_ALLOWED, "The metrics need `Authorization: Bearer` and the operator's token."
         )
 
 

@@ -1,9 +1,7 @@
 """Middleware: request ids and log lines, headers and cookies, and JSON errors for programs.
 
-Django answers some requests itself, in HTML or with an empty body: unknown addresses, wrong
-methods, malformed requests, exceptions. Clients that prefer HTML get those pages. Requests to the
-API, with a key or with a JSON body, and clients that accept anything get JSON in one shape, which
-pages of other origins may read.
+Django's own error responses are HTML or empty. Clients that prefer HTML get a page. Requests to the
+API, with a key or with a JSON body, and clients that accept anything get JSON in one shape.
 """
 
 import logging
@@ -24,7 +22,7 @@ from django.urls import reverse
 from ulid import ULID
 
 from accounts.keys.check import AUTHORIZATION, HEADER, PARAMETER
-from accounts.shared import errors as http
+from accounts.shared import errors
 from accounts.shared.errors import RefusalError, error_response
 from accounts.shared.site_address import site_address
 from explorer.http.logs import redact_parameters, request_id
@@ -127,7 +125,7 @@ class JsonErrors(BaseMiddleware):
             # No redirect: a POST would become a GET, and the next key would come over http again.
             response = error_response(
                 RefusalError(
-                    http.HTTPS_NEEDED,
+                    errors.HTTPS_NEEDED,
                     "The request came over plain http, where others can read the key. Use "
                     f"{settings.SITE_URL}.",
                 )
@@ -146,7 +144,7 @@ class JsonErrors(BaseMiddleware):
         """Answer database errors and too large bodies with their own codes."""
         if isinstance(error, OperationalError | InterfaceError):
             log.error("The database does not answer.", exc_info=error)
-            refusal = _unavailable()
+            refusal = _database_unavailable()
             if _wants_json(request):
                 return error_response(refusal)
             # Rendered without the request, whose account would be read from the database.
@@ -191,51 +189,54 @@ def _refusal_for_status(request: HttpRequest, response: HttpResponse) -> Refusal
             return _too_large()
         case HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
             return RefusalError(
-                http.CONTENT_TYPE_UNSUPPORTED,
+                errors.CONTENT_TYPE_UNSUPPORTED,
                 "Bodies in multipart/form-data are not accepted. Send a batch as "
                 "application/json, and a form as application/x-www-form-urlencoded.",
                 path="Content-Type",
             )
         case HTTPStatus.SERVICE_UNAVAILABLE:
-            return _unavailable()
+            return _database_unavailable()
         case HTTPStatus.NOT_FOUND:
-            code, sentence = http.NOT_FOUND, f"There is nothing at this address. {api_guide}"
+            code, sentence = errors.NOT_FOUND, f"There is nothing at this address. {api_guide}"
         case HTTPStatus.METHOD_NOT_ALLOWED:
-            code, methods = http.METHOD_NOT_ALLOWED, response.get("Allow", "")
+            code, methods = errors.METHOD_NOT_ALLOWED, response.get("Allow", "")
             sentence = f"This address does not accept {request.method}; it accepts {methods}."
         case HTTPStatus.FORBIDDEN:
-            code, sentence = http.NOT_ALLOWED, "You may not do this."
+            code, sentence = errors.NOT_ALLOWED, "You may not do this."
         case HTTPStatus.BAD_REQUEST if _has_unknown_host(request):
-            code = http.HOST_UNKNOWN
+            code = errors.HOST_UNKNOWN
             sentence = (
                 "The Host header names none of this service's hosts. The operator sets its names "
                 "with SITE_URL and EXTRA_HOSTS."
             )
         case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            code = http.INTERNAL_ERROR
+            code = errors.INTERNAL_ERROR
             sentence = (
                 "Something broke on our side. The operator finds it in the log by the request's "
                 f"id, {request_id.get()}."
             )
         case _:
-            code, sentence = http.BAD_REQUEST, f"This request could not be understood. {api_guide}"
+            code, sentence = (
+                errors.BAD_REQUEST,
+                f"This request could not be understood. {api_guide}",
+            )
     return RefusalError(code, sentence)
 
 
 def _too_large() -> RefusalError:
-    return RefusalError(http.BODY_TOO_LARGE, "The body is larger than the limit.")
+    return RefusalError(errors.BODY_TOO_LARGE, "The body is larger than the limit.")
 
 
-def _unavailable() -> RefusalError:
+def _database_unavailable() -> RefusalError:
     return RefusalError(
-        http.UNAVAILABLE,
+        errors.UNAVAILABLE,
         "The service cannot reach its database at the moment. Try again in a few seconds.",
         headers={"Retry-After": "5"},
     )
 
 
 FORM, FORM_WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-data"
-MAX_FORM_BYTES = 20_000  # bytes; the form of a new batch may have more
+MAX_FORM_BYTES = 20_000  # the form of a new batch may have more
 
 
 class RequestBodies(BaseMiddleware):

@@ -20,7 +20,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from queries.http.thread_slots import set_thread_count
 
-ACCEPT_SECONDS = 2.0  # seconds
+ACCEPT_SECONDS = 2.0
 
 
 class WebServer(BaseApplication):  # type: ignore[misc]  # (gunicorn has no types)
@@ -71,8 +71,8 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # (gunicorn has no type
 class GracefulArbiter(Arbiter):  # type: ignore[misc]
     """Closes the port before it stops the workers.
 
-    gunicorn's workers leave it open until their last response, and then reset new connections. A
-    proxy must not retry a POST whose connection was reset, but may retry one that was refused.
+    Otherwise workers reset connections made during their last responses, and a proxy must not retry
+    a POST whose connection was reset.
     """
 
     def stop(self, *arguments: Any, **options: Any) -> None:
@@ -86,11 +86,7 @@ class GracefulArbiter(Arbiter):  # type: ignore[misc]
         super().stop(*arguments, **options)
 
     def spawn_worker(self) -> Any:
-        """Block signals until the worker has its own handlers.
-
-        It starts with the master's handlers, which would swallow a SIGTERM; the worker would then
-        be killed only after the grace period.
-        """
+        """Block signals until the worker has its own handlers; the master's swallow a SIGTERM."""
         signal.pthread_sigmask(signal.SIG_BLOCK, self.SIGNALS)
         try:
             return super().spawn_worker()
@@ -104,11 +100,7 @@ class GracefulArbiter(Arbiter):  # type: ignore[misc]
 
 class ThreadPoolWorker(ThreadWorker):  # type: ignore[misc]
     def handle_quit(self, sig: int, frame: object) -> None:
-        """Handle Ctrl-C like SIGTERM.
-
-        gunicorn would shut the thread pool down here, and deadlock if the signal interrupts
-        another use of the pool.
-        """
+        """Handle Ctrl-C like SIGTERM: gunicorn's own handler can deadlock the thread pool."""
         self.handle_exit(sig, frame)
 
     def accept(self, listener: Any) -> None:

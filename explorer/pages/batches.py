@@ -1,6 +1,6 @@
 """The pages of batches: the list, one batch with its progress, one query, the proof file.
 
-Each part of a batch's page has a `mark`, a digest of its content: only changed parts are sent.
+Each part of a batch's page has a `digest` of its content: a refresh sends only changed parts.
 """
 
 import re
@@ -25,6 +25,7 @@ from queries.reading.batches import owns_batch
 from queries.reading.progress import BlockProgress, Progress
 from queries.reading.proof_file import build_proof_file
 from queries.reading.view_models import BatchView, QueryPage
+from queries.statuses import BatchStatus
 from queries.wait_reasons import Reason
 
 QUERIES_PER_PAGE = 50  # of a block
@@ -41,15 +42,15 @@ class BlockPart:
     progress: BlockProgress
     rows: QueryPage | None
     waits_for: Reason | None  # unless the whole batch waits for the same
-    mark: str
+    digest: str
 
     @property
     def previous_rows(self) -> int | None:
         """The first place of the previous page of queries."""
         first = self.rows.queries[0].place if self.rows and self.rows.queries else 0
-        if first <= self.progress.first:
+        if first <= self.progress.first_place:
             return None
-        return max(first - QUERIES_PER_PAGE, self.progress.first)
+        return max(first - QUERIES_PER_PAGE, self.progress.first_place)
 
     @property
     def key(self) -> str:
@@ -58,12 +59,10 @@ class BlockPart:
 
 @dataclass(frozen=True, slots=True)
 class BatchPage:
-    """The content of a batch's page."""
-
     batch: BatchView
     progress: Progress
     blocks: tuple[BlockPart, ...]
-    mark: str  # of everything outside the blocks
+    digest: str  # of everything outside the blocks
     open_queries: frozenset[int] | None  # by place; None on the first visit
     first_block: int  # index among the blocks of the batch
 
@@ -74,7 +73,7 @@ class BatchPage:
 
     def is_query_open(self, place: int) -> bool:
         if self.open_queries is None:
-            return self.progress.queries <= MAX_OPEN_QUERIES
+            return self.progress.query_count <= MAX_OPEN_QUERIES
         return place in self.open_queries
 
     @property
@@ -91,7 +90,7 @@ def _digest(*content: object) -> str:
     return blake2s(repr(content).encode(), digest_size=3).hexdigest()
 
 
-STOP_POLLING = 286  # its status for an answer that is the last one
+STOP_POLLING = 286  # at this status htmx stops polling
 OPEN_BLOCK_KEY = re.compile(r"(\d{1,20}-t?\d{1,20})(?::(\d{1,9}))?")
 QUERY_PLACE = re.compile("[0-9]{1,9}")
 MAX_OPEN_KEYS = 100
@@ -115,14 +114,16 @@ def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse
 
 
 def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
-    """Only the parts whose marks differ from `seen`; an empty response if none does."""
+    """Only the parts whose digests differ from `seen`; an empty response if none does."""
     page = _batch_page(request, batch_id, _open_blocks(request), _open_queries(request))
-    # Marks without keys, in the order of the page, keep the URL short.
+    # Digests without keys, in the order of the page, keep the URL short.
     state, *seen = request.GET.get("seen", "").split(".")
     blocks = [
-        block for block, mark in zip_longest(page.blocks, seen) if block and block.mark != mark
+        block
+        for block, digest in zip_longest(page.blocks, seen)
+        if block and block.digest != digest
     ]
-    state_changed = state != page.mark
+    state_changed = state != page.digest
     if not blocks and not state_changed:
         return HttpResponse(status=STOP_POLLING if page.has_ended else 204)
     context = {"page": page, "links": links, "blocks": blocks, "state_changed": state_changed}
@@ -148,29 +149,30 @@ def _batch_page(
     open_queries: frozenset[int] | None = None,
     linked_place: int | None = None,
 ) -> BatchPage:
-    """`open_blocks` maps keys of blocks to the first place to show; None opens the default ones.
+    """`open_blocks`: the first place to show, by block key; None opens the default ones.
 
     `linked_place`: turn to the page of this query and open it.
     """
     batch = reading.batch_view(batch_id)
     if batch is None:
         raise Http404
-    whole, first_block = progress.batch_progress(batch), _place_parameter(request, "blocks") or 0
+    overall = progress.batch_progress(batch)
+    first_block = _place_parameter(request, "blocks") or 0
     if open_blocks is None:
-        default = whole.blocks if whole.queries <= MAX_QUERIES_IN_OPEN_BLOCKS else ()
-        open_blocks = {block.key: block.first for block in default}
-    for index, block in enumerate(whole.blocks):
-        if linked_place is not None and 0 <= linked_place - block.first < block.queries:
+        default = overall.blocks if overall.query_count <= MAX_QUERIES_IN_OPEN_BLOCKS else ()
+        open_blocks = {block.key: block.first_place for block in default}
+    for index, block in enumerate(overall.blocks):
+        if linked_place is not None and 0 <= linked_place - block.first_place < block.query_count:
             first_block = index - index % BLOCKS_PER_PAGE
-            first_place = linked_place - (linked_place - block.first) % QUERIES_PER_PAGE
+            first_place = linked_place - (linked_place - block.first_place) % QUERIES_PER_PAGE
             open_blocks = {**open_blocks, block.key: first_place}
             open_queries = frozenset({linked_place})
-    visible = whole.blocks[first_block : first_block + BLOCKS_PER_PAGE]
-    firsts = {block: open_blocks[block.key] for block in visible if block.key in open_blocks}
-    rows = progress.block_query_pages(batch, firsts, limit=QUERIES_PER_PAGE)
+    visible = overall.blocks[first_block : first_block + BLOCKS_PER_PAGE]
+    first_places = {block: open_blocks[block.key] for block in visible if block.key in open_blocks}
+    rows = progress.block_query_pages(batch, first_places, limit=QUERIES_PER_PAGE)
     blocks = tuple(_block_part(batch, block, rows.get(block.key)) for block in visible)
-    mark = _digest(batch, whole.steps, whole.lost)
-    return BatchPage(batch, whole, blocks, mark, open_queries, first_block)
+    digest = _digest(batch, overall.steps, overall.lost_queries)
+    return BatchPage(batch, overall, blocks, digest, open_queries, first_block)
 
 
 def _open_blocks(request: HttpRequest) -> dict[str, int]:
@@ -205,7 +207,7 @@ def query(request: HttpRequest, batch_id: str, place: int, links: PageLinks) -> 
 def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     status = request.GET.get("status", "")
     destination = chain_parameter(request, "to")
-    if status not in {"", *reading.STATUSES}:
+    if status not in {"", *BatchStatus.values}:
         raise Http404
     cursor = cursor_of(request, lambda text: (text,) if is_ulid(text) else None)
     page = reading.listed_batches(
@@ -219,7 +221,7 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
             "batches": page,
             "adjacent": adjacent_pages(request, page),
             "status": status,
-            "statuses": reading.STATUSES,
+            "statuses": BatchStatus.values,
             "destination": destination,
             "destinations": sorted({destination for _, destination in links.routes.registries}),
             "filtered": bool(status) or destination is not None,

@@ -11,7 +11,7 @@ from accounts.shared.wording import format_count
 from explorer.pages.charts import balance_chart
 from explorer.pages.facts import check_wait_seconds
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of, numbers
+from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of, number_parser
 from explorer.wiring import compare_l1
 from queries.config.registries import Registry, RegistryKind, format_time, proves_its_code
 from queries.proving.registry_calls import HISTORY_RING
@@ -24,7 +24,9 @@ ROWS_PER_PAGE = 50
 def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:
     """A block without queries has a page too, if its chain is configured."""
     block = reading.block_view(chain, number)
-    queries = reading.queries_of_block(chain, number, cursor_of(request, numbers(1)), ROWS_PER_PAGE)
+    queries = reading.queries_of_block(
+        chain, number, cursor_of(request, number_parser(1)), ROWS_PER_PAGE
+    )
     if not queries.rows and not block.registries and chain not in links.routes.chains:
         raise Http404
     return render(
@@ -58,7 +60,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     if table_open and chart and request.headers.get("HX-Request"):
         return render(request, "parts/figure_table.html", {"chart": chart})
     facts = reading.account_queries(
-        checksummed, chain, cursor_of(request, numbers(2)), FACTS_PER_PAGE
+        checksummed, chain, cursor_of(request, number_parser(2)), FACTS_PER_PAGE
     )
     fetch_table = chart and len(chart.rows) > MAX_INLINE_ROWS and not table_open
     return render(
@@ -92,7 +94,7 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
     transaction = reading.transaction_view(chain, f"0x{digits}")
     if transaction is None:
         raise Http404
-    cursor = cursor_of(request, numbers(1))
+    cursor = cursor_of(request, number_parser(1))
     queries = reading.queries_of_transaction(transaction, cursor, ROWS_PER_PAGE)
     return render(
         request,
@@ -226,7 +228,7 @@ def registry(
         return redirect("registry", destination, registry.address)
     heads = chain_heads([registry.source, registry.destination])
     blocks = reading.blocks_of_registry(
-        registry.source, registry.destination, cursor_of(request, numbers(1)), ROWS_PER_PAGE
+        registry.source, registry.destination, cursor_of(request, number_parser(1)), ROWS_PER_PAGE
     )
     return render(
         request,
@@ -241,7 +243,7 @@ def registry(
             "horizon": format_time(registry.horizon),
             "accounts_until": lowered_horizon_text(registry, heads),
             "reach": reach_text(registry, links, heads.get(registry.source)),
-            "record": reading.route_record(registry.source, registry.destination),
+            "totals": reading.route_totals(registry.source, registry.destination),
             "source_head": heads.get(registry.source),
             "destination_head": heads.get(registry.destination),
             "blocks": blocks,

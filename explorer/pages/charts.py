@@ -80,7 +80,7 @@ def figure_charts(figures: Figures) -> tuple[Chart, ...]:
     return (
         _facts_chart(figures.days),
         _batches_chart(figures.days),
-        _durations_chart(figures.took),
+        _durations_chart(figures.durations),
         _gas_chart(figures.days),
     )
 
@@ -96,7 +96,7 @@ def bound_text(seconds: int | None) -> str:
 
 
 def _facts_chart(days: Days) -> Chart:
-    bars = [_day_bar(day, brought.facts) for day, brought in days.items()]
+    bars = [_day_bar(day, results.facts) for day, results in days.items()]
     title = _totals_title("facts", bars, "fact")
     picture = bar_chart("facts", title, bars, Measure("facts a day"))
     return Chart("facts", title, picture, ("day", "facts"), _rows(bars))
@@ -107,23 +107,24 @@ def _rows(bars: Sequence[Bar]) -> tuple[tuple[str, str], ...]:
 
 
 def _batches_chart(days: Days) -> Chart:
-    bars = [_day_bar(day, brought.done) for day, brought in days.items()]
+    bars = [_day_bar(day, results.done) for day, results in days.items()]
     title = _totals_title("batches DONE", bars, "batch DONE")
-    if rejected := sum(brought.rejected for brought in days.values()):
+    if rejected := sum(results.rejected for results in days.values()):
         title += f"; {quantity(rejected, 'was,were')} REJECTED"
     picture = bar_chart("batches", title, bars, Measure("batches DONE a day"))
     rows = tuple(
-        (_full_date(day), intcomma(brought.done), intcomma(brought.rejected))
-        for day, brought in days.items()
+        (_full_date(day), intcomma(results.done), intcomma(results.rejected))
+        for day, results in days.items()
     )
     return Chart("batches", title, picture, ("day", "DONE", "REJECTED"), rows)
 
 
-def _durations_chart(took: DurationCounts) -> Chart:
+def _durations_chart(durations: DurationCounts) -> Chart:
     bars = [
-        Bar(_bound_phrase(bound), bound_text(bound), batches) for bound, batches in took.items()
+        Bar(_bound_phrase(bound), bound_text(bound), batches)
+        for bound, batches in durations.items()
     ]
-    title = _durations_title(took)
+    title = _durations_title(durations)
     measure = Measure("batches, by the time from submission to DONE")
     return Chart(
         "took",
@@ -136,10 +137,10 @@ def _durations_chart(took: DurationCounts) -> Chart:
     )
 
 
-def _durations_title(took: DurationCounts) -> str:
+def _durations_title(durations: DurationCounts) -> str:
     """The times within which half and nine tenths of the batches were DONE."""
-    count = sum(took.values())
-    half, nine_tenths, slowest = (duration_bound(took, share) for share in (0.5, 0.9, 1))
+    count = sum(durations.values())
+    half, nine_tenths, slowest = (duration_bound(durations, share) for share in (0.5, 0.9, 1))
     longer = f"more than {bound_text(DURATION_BOUNDS[-1])}"
     if not count:
         return "No batch was DONE in these days"
@@ -158,15 +159,15 @@ def _durations_title(took: DurationCounts) -> str:
 
 
 def _gas_chart(days: Days) -> Chart:
-    bars = [_day_bar(day, brought.gas_per_fact) for day, brought in days.items()]
-    gas = sum(brought.gas for brought in days.values())
-    facts = sum(brought.facts for brought in days.values())
+    bars = [_day_bar(day, results.gas_per_fact) for day, results in days.items()]
+    gas = sum(results.gas for results in days.values())
+    facts = sum(results.facts for results in days.values())
     title = "No facts yet"
     if facts:
         title = f"{intcomma(round(gas / facts))} gas per fact on average"
     rows = tuple(
-        (bar.label, "none" if bar.value is None else intcomma(bar.value), intcomma(brought.gas))
-        for bar, brought in zip(bars, days.values(), strict=True)
+        (bar.label, "none" if bar.value is None else intcomma(bar.value), intcomma(results.gas))
+        for bar, results in zip(bars, days.values(), strict=True)
     )
     return Chart(
         "gas",

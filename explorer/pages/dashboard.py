@@ -16,7 +16,7 @@ from explorer.pages.links import PageLinks
 from queries.ids import is_ulid
 from queries.intake.cancel import cancel
 from queries.reading.batches import owned_batches
-from queries.reading.figures import MAX_SUMMED, account_spending
+from queries.reading.figures import MAX_SUMMED_BATCHES, account_spending
 from queries.statuses import BatchStatus
 from queries.webhooks.deliver import replay
 from queries.webhooks.log import delivery_page
@@ -46,7 +46,7 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
             "batches": owned_batches(account, status=None, before=None, limit=NEWEST_BATCHES),
             "deliveries": delivery_page(account, before=None, limit=NEWEST_DELIVERIES),
             "spending": account_spending(account),
-            "most_added": MAX_SUMMED,
+            "max_summed": MAX_SUMMED_BATCHES,
         },
     )
 

@@ -34,8 +34,8 @@ PLAUSIBLE_ADDRESSES = range(2**112, 2**160)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """An alternative notation of the word."""
+class Notation:
+    """Another notation of the word."""
 
     label: str
     text: str
@@ -45,21 +45,21 @@ class Reading:
 class DecodedValue:
     short: str  # fits in a table cell
     exact: str
-    readings: tuple[Reading, ...] = ()
+    notations: tuple[Notation, ...] = ()
     remark: str = ""  # a sentence
     moment: datetime | None = None
     address: str = ""  # only if the word is certainly an address
 
 
-def _plain(text: str, *readings: Reading, remark: str = "") -> DecodedValue:
-    return DecodedValue(text, text, readings, remark)
+def _same_text(text: str, *notations: Notation, remark: str = "") -> DecodedValue:
+    return DecodedValue(text, text, notations, remark)
 
 
 def decode_fact(fact: FactView, currency: str) -> DecodedValue:
     if fact.kind is FactKind.BLOCK_AT_TIME:
-        text, requested = f"block {int(fact.word, 16):,}", _moment(fact.key)
+        text, requested = f"block {int(fact.word, 16):,}", _decode_time(fact.key)
         remark = f"The last block that is not later than {requested.exact}."
-        return DecodedValue(text, text, requested.readings, remark, requested.moment)
+        return DecodedValue(text, text, requested.notations, remark, requested.moment)
     is_account_field = fact.kind is FactKind.ACCOUNT_FIELD
     return decode_value(fact.name, fact.word, currency, is_account_field=is_account_field)
 
@@ -67,18 +67,16 @@ def decode_fact(fact: FactView, currency: str) -> DecodedValue:
 def decode_value(name: str, word: str, currency: str, *, is_account_field: bool) -> DecodedValue:
     number = int(word, 16)
     if name.startswith("0x"):
-        return _slot(number)
+        return _decode_slot(number)
     return (
-        _account_field(name, number, currency) if is_account_field else _header_field(name, number)
+        _decode_account_field(name, number, currency)
+        if is_account_field
+        else _decode_header_field(name, number)
     )
 
 
 def proves_no_account(facts: Sequence[FactView]) -> bool:
-    """Whether the facts prove all four fields of an account and each field is empty.
-
-    All four are needed: an account without nonce and balance may have code, and a few contracts
-    from before EIP-161 have storage only.
-    """
+    """Whether all four fields are proven and empty; some contracts have only code or storage."""
     return is_absent(
         {fact.name: fact.word for fact in facts if fact.kind is FactKind.ACCOUNT_FIELD}
     )
@@ -95,127 +93,131 @@ def is_absent(fields: Mapping[str, str]) -> bool:
     }
 
 
-def _account_field(name: str, number: int, currency: str) -> DecodedValue:
+def _decode_account_field(name: str, number: int, currency: str) -> DecodedValue:
     if name == "BALANCE":
-        return _amount(number, currency)
+        return _decode_amount(number, currency)
     if name == "NONCE":
-        return _number(number)
+        return _decode_number(number)
     digits = f"{number:064x}"
     if name == "STORAGE_ROOT" and digits == EMPTY_TRIE:
-        return _plain("empty storage")
+        return _same_text("empty storage")
     if name == "CODE_HASH" and digits == EMPTY_CODE:
-        return _plain("empty code", remark="A wallet without code, or no account at all.")
-    return _hash(digits)
+        return _same_text("empty code", remark="A wallet without code, or no account at all.")
+    return _decode_hash(digits)
 
 
-def _amount(wei: int, currency: str) -> DecodedValue:
+def _decode_amount(wei: int, currency: str) -> DecodedValue:
     exact, short = exact_amount(wei, currency), short_amount(wei, currency)
-    return DecodedValue(short, exact, (Reading("wei", f"{wei:,}"),))
+    return DecodedValue(short, exact, (Notation("wei", f"{wei:,}"),))
 
 
-def _hash(digits: str, remark: str = "") -> DecodedValue:
+def _decode_hash(digits: str, remark: str = "") -> DecodedValue:
     return DecodedValue(short_hash(f"0x{digits}"), f"0x{digits}", remark=remark)
 
 
-def _header_field(name: str, number: int) -> DecodedValue:
+def _decode_header_field(name: str, number: int) -> DecodedValue:
     digits = f"{number:064x}"
     empty = EMPTY_HEADERS.get(name)
     if empty and digits == empty[0]:
-        return _plain(empty[1], remark=HASHES.get(name, ""))
+        return _same_text(empty[1], remark=HASH_REMARKS.get(name, ""))
     decode = HEADER_FIELDS.get(name)
-    return decode(number) if decode else _hash(digits, HASHES.get(name, ""))
+    return decode(number) if decode else _decode_hash(digits, HASH_REMARKS.get(name, ""))
 
 
-def _number(number: int) -> DecodedValue:
-    return _plain(f"{number:,}")
+def _decode_number(number: int) -> DecodedValue:
+    return _same_text(f"{number:,}")
 
 
-def _gas(number: int) -> DecodedValue:
-    return _plain(f"{number:,} gas")
+def _decode_gas(number: int) -> DecodedValue:
+    return _same_text(f"{number:,} gas")
 
 
-def _blob_gas(number: int) -> DecodedValue:
+def _decode_blob_gas(number: int) -> DecodedValue:
     blobs, rest = divmod(number, BLOB_GAS)
-    return _gas(number) if rest else _plain(f"{number:,} gas", Reading("blobs", f"{blobs:,}"))
+    return (
+        _decode_gas(number)
+        if rest
+        else _same_text(f"{number:,} gas", Notation("blobs", f"{blobs:,}"))
+    )
 
 
-def _base_fee(wei: int) -> DecodedValue:
-    return _plain(gwei(wei), Reading("wei", f"{wei:,}"))
+def _decode_base_fee(wei: int) -> DecodedValue:
+    return _same_text(gwei(wei), Notation("wei", f"{wei:,}"))
 
 
-def _coinbase(number: int) -> DecodedValue:
+def _decode_coinbase(number: int) -> DecodedValue:
     if number >= PLAUSIBLE_ADDRESSES.stop:
-        return _hash(f"{number:064x}")
+        return _decode_hash(f"{number:064x}")
     address = to_checksum_address(number.to_bytes(20, "big"))
     return DecodedValue(short_hash(address), address, address=address)
 
 
-def _moment(seconds: int) -> DecodedValue:
+def _decode_time(seconds: int) -> DecodedValue:
     moment = to_datetime(seconds)
     if moment is None:
-        return _number(seconds)
+        return _decode_number(seconds)
     text = format_utc(moment)
-    return DecodedValue(text, text, (Reading("unix seconds", f"{seconds}"),), moment=moment)
+    return DecodedValue(text, text, (Notation("unix seconds", f"{seconds}"),), moment=moment)
 
 
-def _seal(number: int) -> DecodedValue:
+def _decode_block_nonce(number: int) -> DecodedValue:
     """A header's nonce: eight bytes, not a number."""
     if number >= 2**64:
-        return _hash(f"{number:064x}")
+        return _decode_hash(f"{number:064x}")
     remark = "Zero since blocks are no longer mined." if number == 0 else ""
-    return _plain(f"0x{number:016x}", remark=remark)
+    return _same_text(f"0x{number:016x}", remark=remark)
 
 
-def _extra_data(number: int) -> DecodedValue:
+def _decode_extra_data(number: int) -> DecodedValue:
     remark = "Up to 32 bytes are stored as they are, longer data (on some chains) as its keccak256."
     if number == 0:
-        return _plain("empty", remark=remark)
+        return _same_text("empty", remark=remark)
     content = number.to_bytes((number.bit_length() + 7) // 8, "big")
     exact = f"0x{content.hex()}"
     if text := _printable(content):
-        return _plain(f"“{text}”", Reading("bytes", exact), remark=remark)
+        return _same_text(f"“{text}”", Notation("bytes", exact), remark=remark)
     return DecodedValue(short_hash(exact), exact, remark=remark)
 
 
 HEADER_FIELDS: Mapping[str, Callable[[int], DecodedValue]] = {
-    "COINBASE": _coinbase,
-    "DIFFICULTY": _number,
-    "BLOCK_NUMBER": _number,
-    "GAS_LIMIT": _gas,
-    "GAS_USED": _gas,
-    "TIMESTAMP": _moment,
-    "EXTRA_DATA": _extra_data,
-    "NONCE": _seal,
-    "BASE_FEE_PER_GAS": _base_fee,
-    "BLOB_GAS_USED": _blob_gas,
-    "EXCESS_BLOB_GAS": _blob_gas,
+    "COINBASE": _decode_coinbase,
+    "DIFFICULTY": _decode_number,
+    "BLOCK_NUMBER": _decode_number,
+    "GAS_LIMIT": _decode_gas,
+    "GAS_USED": _decode_gas,
+    "TIMESTAMP": _decode_time,
+    "EXTRA_DATA": _decode_extra_data,
+    "NONCE": _decode_block_nonce,
+    "BASE_FEE_PER_GAS": _decode_base_fee,
+    "BLOB_GAS_USED": _decode_blob_gas,
+    "EXCESS_BLOB_GAS": _decode_blob_gas,
 }
 # Remarks about hashes whose field name does not say what is hashed.
-HASHES = {
+HASH_REMARKS = {
     "LOGS_BLOOM": "The keccak256 of the bloom filter, because its 256 bytes do not fit in a word.",
     "MIX_HASH": "The beacon chain's randomness (prevRandao), since blocks are no longer mined.",
 }
 
 
-def _slot(number: int) -> DecodedValue:
+def _decode_slot(number: int) -> DecodedValue:
     if number == 0:
-        return _plain("zero", remark="Nothing was ever stored, or it was cleared.")
+        return _same_text("zero", remark="Nothing was ever stored, or it was cleared.")
     decimal, plain = f"{number:,}", f"0x{number:x}"
-    readings = Reading("number", decimal), Reading("hex", plain)
-    number_reading, hex_reading = readings
+    notations = Notation("number", decimal), Notation("hex", plain)
+    number_notation, hex_notation = notations
     if text := _short_string(number):
-        return _plain(f"“{text}”", number_reading, remark="If it is a short string.")
+        return _same_text(f"“{text}”", number_notation, remark="If it is a short string.")
     has_all_bits_set = not number & (number + 1)
     if number in PLAUSIBLE_ADDRESSES and not has_all_bits_set:
         address = to_checksum_address(number.to_bytes(20, "big"))
-        return DecodedValue(short_hash(address), address, readings, "If it is an address.")
+        return DecodedValue(short_hash(address), address, notations, "If it is an address.")
     if number == MAX_WORD:
         remark = "The largest number that a slot can hold."
-        return _plain("2^256 - 1", number_reading, remark=remark)
+        return _same_text("2^256 - 1", number_notation, remark=remark)
     if number >= MIN_HASH:
-        return DecodedValue(short_hash(plain), f"0x{number:064x}", (number_reading,))
+        return DecodedValue(short_hash(plain), f"0x{number:064x}", (number_notation,))
     short = decimal if number < MAX_SHORT_NUMBER else short_hash(plain)
-    return DecodedValue(short, decimal, (hex_reading,))
+    return DecodedValue(short, decimal, (hex_notation,))
 
 
 def _short_string(number: int) -> str:

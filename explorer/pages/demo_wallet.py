@@ -10,7 +10,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.shared.errors import NOT_ALLOWED, REQUEST_MALFORMED, RefusalError
 from accounts.sign_in import siwe
-from accounts.views import json_body, json_view, text_field
+from accounts.views import json_object, json_view, text_field
 from explorer.http.metrics import is_from_this_machine
 from explorer.wiring import demo_wallet
 
@@ -29,10 +29,10 @@ def account(request: HttpRequest) -> dict[str, object]:
 @json_view
 def sign(request: HttpRequest) -> dict[str, object]:
     _refuse_other_machines(request)
-    text = text_field(json_body(request), "message")
-    message = siwe.issued_to_wallet(request, text)
+    text = text_field(json_object(request), "message")
+    signer = siwe.expected_signer(request, text)
     with demo_wallet() as wallet:
-        if message.address != to_checksum_address(wallet.payer):
+        if signer.address != to_checksum_address(wallet.payer):
             raise RefusalError(REQUEST_MALFORMED, "The demo wallet signs only for its own account.")
         return {"signature": wallet.sign_text(text)}
 

@@ -14,9 +14,9 @@ from eth_utils.address import to_checksum_address
 from explorer.pages.chain_objects import registry_or_404, selected_chain
 from explorer.pages.facts import fact_line
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import OLDER_PARAMETER, cursor_of, numbers
+from explorer.pages.lists import OLDER_PARAMETER, cursor_of, number_parser
 from queries.reading import batches, chain_objects
-from queries.reading import facts as portions
+from queries.reading import facts as reading
 from queries.reading.facts import FactPage, ProvenFact, read_batch_facts
 from queries.reading.pagination import Cursor
 
@@ -96,26 +96,24 @@ def account_facts(
     chain = selected_chain(request, chain_objects.account_view(checksummed, links.sources))
     if chain is None:
         return facts_file((), links, form, f"tacitus-{checksummed}")
-    portion = portions.account_fact_page(checksummed, chain, cursor)
-    return _portion_file(request, portion, links, form, f"tacitus-{checksummed}-on-{chain}")
+    page = reading.account_fact_page(checksummed, chain, cursor)
+    return _page_file(request, page, links, form, f"tacitus-{checksummed}-on-{chain}")
 
 
 def block_facts(
     request: HttpRequest, chain: int, number: int, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
-    portion = portions.block_fact_page(chain, number, _file_cursor(request))
-    return _portion_file(request, portion, links, form, f"tacitus-{chain}-block-{number}")
+    page = reading.block_fact_page(chain, number, _file_cursor(request))
+    return _page_file(request, page, links, form, f"tacitus-{chain}-block-{number}")
 
 
 def registry_facts(
     request: HttpRequest, destination: int, address: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
     registry = registry_or_404(destination, address, links)
-    portion = portions.registry_fact_page(
-        registry.source, registry.destination, _file_cursor(request)
-    )
+    page = reading.registry_fact_page(registry.source, registry.destination, _file_cursor(request))
     name = f"tacitus-{registry.source}-to-{registry.destination}"
-    return _portion_file(request, portion, links, form, name)
+    return _page_file(request, page, links, form, name)
 
 
 def facts_file(
@@ -126,19 +124,19 @@ def facts_file(
     return response
 
 
-def _portion_file(
-    request: HttpRequest, portion: FactPage, links: PageLinks, form: str, name: str
+def _page_file(
+    request: HttpRequest, page: FactPage, links: PageLinks, form: str, name: str
 ) -> StreamingHttpResponse:
     """A file whose name has the cursor, and whose `Link` header leads to the next file."""
     if cursor := request.GET.get(OLDER_PARAMETER, ""):
         name = f"{name}-before-{cursor}"
-    response = facts_file(portion.facts, links, form, name)
-    if portion.older:
+    response = facts_file(page.facts, links, form, name)
+    if page.older:
         query = request.GET.copy()
-        query[OLDER_PARAMETER] = portion.older
+        query[OLDER_PARAMETER] = page.older
         response["Link"] = f'<{request.path}?{query.urlencode()}>; rel="next"'
     return response
 
 
 def _file_cursor(request: HttpRequest) -> Cursor | None:
-    return cursor_of(request, numbers(2), (OLDER_PARAMETER,))
+    return cursor_of(request, number_parser(2), (OLDER_PARAMETER,))

@@ -25,12 +25,10 @@ class FactLine:
 
 @dataclass(frozen=True, slots=True)
 class FactLines:
-    """A page of a query's facts."""
-
     lines: tuple[FactLine, ...]
-    whole: int  # facts of the query
+    fact_count: int  # of the query
     next: int | None  # index of the next page's first fact
-    absent: bool  # there is proof that the account does not exist
+    is_absent: bool  # there is proof that the account does not exist
 
 
 def fact_line(fact: FactView, links: PageLinks) -> FactLine:
@@ -38,13 +36,13 @@ def fact_line(fact: FactView, links: PageLinks) -> FactLine:
 
 
 def fact_lines(
-    query: QueryView, destination: int, links: PageLinks, *, first: int = 0, most: int
+    query: QueryView, destination: int, links: PageLinks, *, first: int = 0, limit: int
 ) -> FactLines:
     facts = query_facts(query, destination)
     return FactLines(
-        tuple(fact_line(fact, links) for fact in facts[first : first + most]),
+        tuple(fact_line(fact, links) for fact in facts[first : first + limit]),
         len(facts),
-        first + most if first + most < len(facts) else None,
+        first + limit if first + limit < len(facts) else None,
         proves_no_account(facts),
     )
 
@@ -59,13 +57,13 @@ def result_summary(query: QueryView, destination: int, links: PageLinks) -> str:
     return fact_line(facts[0], links).decoded.short if len(facts) == 1 else ""
 
 
-CHECKS, WINDOW = 20, 60  # per network of visitors, in seconds
+MAX_CHECKS, CHECK_SECONDS = 20, 60  # for each network of visitors
 
 
 def check_wait_seconds(request: HttpRequest) -> int:
     """Count a check that asks nodes; returns 0, or the seconds until the visitor may repeat it."""
-    spent = use_quota(f"registry check from {client_network(request)}", CHECKS, WINDOW)
-    return 0 if spent.allowed else spent.seconds_left
+    quota = use_quota(f"registry check from {client_network(request)}", MAX_CHECKS, CHECK_SECONDS)
+    return 0 if quota.allowed else quota.seconds_left
 
 
 def fact(

@@ -13,7 +13,7 @@ from queries.schema.bodies import ADDRESS
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """Of the configured routes; other chains have a number, but no name."""
+    """Names and URLs by the configured routes; other chains have a number, but no name."""
 
     routes: Routes
 

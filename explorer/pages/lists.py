@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest
 from queries.reading.pagination import Cursor, Page, parse_cursor
 
 CURSOR_PARAMETERS = OLDER_PARAMETER, NEWER_PARAMETER = "before", "after"
-Key = tuple[int | str, ...]
+CursorKey = tuple[int | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class AdjacentPages:
 
 def cursor_of(
     request: HttpRequest,
-    parse: Callable[[str], Key | None],
+    parse: Callable[[str], CursorKey | None],
     parameters: tuple[str, ...] = CURSOR_PARAMETERS,
 ) -> Cursor | None:
     """The cursor in the URL; None for the first page. A malformed one raises Http404."""
@@ -46,7 +46,7 @@ def chain_parameter(request: HttpRequest, name: str) -> int | None:
     return chain[0]
 
 
-def numbers(count: int) -> Callable[[str], Key | None]:
+def number_parser(count: int) -> Callable[[str], CursorKey | None]:
     """A parser for `cursor_of`: keys of `count` numbers."""
     return lambda text: parse_cursor(text, count)
 

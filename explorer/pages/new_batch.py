@@ -29,7 +29,7 @@ from accounts.shared.wording import format_timestamp
 from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.errors import batch_too_large
 from explorer.pages.links import PageLinks
-from explorer.pages.new_batch_form import NewBatch, Part, WrittenBatch, read_form, write_batch
+from explorer.pages.new_batch_form import BatchJson, FormPart, NewBatch, read_form, write_batch
 from queries.api.batches import submit_batch
 from queries.api.estimates import BlockEstimateResponse, EstimateResponse, estimate_batch
 from queries.config.routes import Chain
@@ -64,7 +64,7 @@ FIELDS = ("destination", "fee", "webhook", "key")
 PART_FIELDS = ("source", "block", "account", "props", "slots", "header")
 DEFAULT_PROPS = ("BALANCE",)
 MAX_WARNINGS = 5  # on the page that follows a submission
-_HOLDER = re.compile(r" in data\.\S*(?=: )")
+_PARENT_PATH = re.compile(r" in data\.\S*(?=: )")
 _SELECTOR = re.compile(r"(block|timestamp):([0-9]{1,20})\b")
 
 
@@ -80,7 +80,7 @@ def form_sentence(refusal: RefusalError, name: str) -> str:
         value = "One of these" if kind in {"props", "slots", "header"} else "This"
         rest = sentence.removeprefix(refusal.path)
         sentence = rest[2].upper() + rest[3:] if rest.startswith(": ") else value + rest
-    return _SELECTOR.sub(_selector_text, _HOLDER.sub("", sentence))
+    return _SELECTOR.sub(_selector_text, _PARENT_PATH.sub("", sentence))
 
 
 def _selector_text(match: re.Match[str]) -> str:
@@ -92,7 +92,7 @@ def _selector_text(match: re.Match[str]) -> str:
 class PartView:
     """A part of the form, with its source chain's configuration and state."""
 
-    input: Part
+    input: FormPart
     position: int  # from 1
     source: Chain | None
     head: HeadView | None
@@ -125,21 +125,21 @@ class NewBatchPage:
     max_upload_bytes: ClassVar = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
     @cached_property
-    def batch_request(self) -> WrittenBatch:
+    def batch_json(self) -> BatchJson:
         return write_batch(self.form)
 
     @property
     def json(self) -> str:
-        return json.dumps(self.batch_request.content, indent=2)
+        return json.dumps(self.batch_json.content, indent=2)
 
     @property
     def curl_data(self) -> str:
-        return shlex.quote(json.dumps(self.batch_request.content))
+        return shlex.quote(json.dumps(self.batch_json.content))
 
     @property
     def body(self) -> object:
         """The JSON, parsed with the limits of a request's body."""
-        return read_json(json.dumps(self.batch_request.content).encode(), self.limits.body_bytes)
+        return read_json(json.dumps(self.batch_json.content).encode(), self.limits.body_bytes)
 
     @property
     def field_names(self) -> list[str]:
@@ -149,19 +149,15 @@ class NewBatchPage:
 
     @property
     def destinations(self) -> list[Chain]:
-        return self._configured_chains(
-            {destination for _, destination in self.links.routes.registries}
-        )
+        destinations = {destination for _, destination in self.links.routes.registries}
+        return self._configured_chains(destinations)
 
     @property
     def sources(self) -> list[Chain]:
         """The chains whose facts can be read at the destination."""
+        routes = self.links.routes.registries
         return self._configured_chains(
-            {
-                source
-                for source, destination in self.links.routes.registries
-                if str(destination) == self.form.destination
-            }
+            {source for source, target in routes if str(target) == self.form.destination}
         )
 
     def _configured_chains(self, ids: set[int]) -> list[Chain]:
@@ -200,7 +196,7 @@ class NewBatchPage:
         return all(block.readiness == "PROVEN" for block, *_ in self.blocks)
 
     def add_refusal(self, refusal: RefusalError) -> "NewBatchPage":
-        name = self.batch_request.field_for(refusal)
+        name = self.batch_json.field_for(refusal)
         sentence = form_sentence(refusal, name)
         errors = {name: sentence} if name else {}
         return replace(self, refusal=refusal, refusal_sentence=sentence, errors=errors)
@@ -218,7 +214,7 @@ class NewBatchPage:
             fee = str(estimate.fee_needed)
             form = replace(form, fee=fee, filled_fee=fee)
         warnings = {
-            self.batch_request.field_at_path(warning.path): warning.sentence
+            self.batch_json.field_at_path(warning.path): warning.sentence
             for warning in estimate.warnings
         }
         return replace(self, form=form, estimate=estimate, warnings=warnings)
@@ -231,7 +227,7 @@ class NewBatchPage:
         parts = tuple(page.fill_in_block(part) for part in page.form.parts)
         return replace(page, form=replace(page.form, parts=parts, key=key))
 
-    def fill_in_block(self, part: Part) -> Part:
+    def fill_in_block(self, part: FormPart) -> FormPart:
         """Fills in the last final block of a new source, unless the user has entered a block."""
         source = _valid_choice(part.source, self.sources)
         if source == part.source or part.block.strip() not in {"", part.filled}:
@@ -255,7 +251,7 @@ def _new_idempotency_key() -> str:
 @login_required
 def new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> HttpResponse:
     if request.method != "POST":
-        form = NewBatch((Part(0, props=DEFAULT_PROPS),))
+        form = NewBatch((FormPart(0, props=DEFAULT_PROPS),))
         return _form_response(
             request, _new_batch_page(request, form, links, limits).correct_choices()
         )

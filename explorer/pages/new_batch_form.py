@@ -1,7 +1,7 @@
 """The form of a new batch, and the JSON that POST /submit-batch-query takes.
 
-Nothing is validated here: the API refuses invalid JSON with its own sentence, and `field_for` finds
-own sentence, and `field_of` returns the field that the sentence is about.
+Nothing is validated here: the API refuses invalid JSON with its own sentence, and `field_for`
+returns the form's field that the sentence is about.
 """
 
 import re
@@ -19,16 +19,16 @@ from queries.schema.paths import WHOLE_BODY, JsonPath
 # A part has at most 30 fields, and Django reads at most 1,000 fields of a form.
 MAX_PARTS = 30
 
-_PART = re.compile("[0-9]{1,6}")
+_PART_NUMBER = re.compile("[0-9]{1,6}")
 _GROUPED_NUMBER = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?: ?UTC|Z)?", re.ASCII)
 _SLOT_SEPARATORS = re.compile(r"[\s,;\"']+")
-# A `empty_request` refusal has the path of the parent of the empty field.
+# An `empty_request` refusal has the path of the parent of the empty field.
 _EMPTY_CHILD = {"block": "account", "account": "props"}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FormPart:
     """The input for one account of a block, or for fields of the block's header."""
 
     number: int  # suffix of the fields' names
@@ -47,7 +47,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class NewBatch:
-    parts: tuple[Part, ...]
+    parts: tuple[FormPart, ...]
     destination: str = ""
     webhook: str = ""
     fee: str = ""
@@ -74,29 +74,31 @@ class NewBatch:
 
 def read_form(form: QueryDict) -> NewBatch:
     """Missing fields are empty."""
-    numbers = list(dict.fromkeys(filter(_PART.fullmatch, form.getlist("part"))))
+    numbers = list(dict.fromkeys(filter(_PART_NUMBER.fullmatch, form.getlist("part"))))
     if len(numbers) > MAX_PARTS:
         raise BadRequest("The form has too many parts.")
-    whole = {
+    texts = {
         name: form.get(name.replace("_", "-"), "")
         for name in (entry.name for entry in fields(NewBatch))
         if name != "parts"
     }
-    return NewBatch(tuple(_read_part(form, number) for number in numbers) or (Part(0),), **whole)
+    return NewBatch(
+        tuple(_read_part(form, number) for number in numbers) or (FormPart(0),), **texts
+    )
 
 
-def _read_part(form: QueryDict, number: str) -> Part:
+def _read_part(form: QueryDict, number: str) -> FormPart:
     values: dict[str, Any] = {
         name: form.get(f"{name}-{number}", "")
         for name in ("source", "block", "filled", "account", "slots")
     }
     for name in ("props", "header"):
         values[name] = tuple(form.getlist(f"{name}-{number}"))
-    return Part(int(number), **values)
+    return FormPart(int(number), **values)
 
 
 @dataclass(slots=True)
-class WrittenBatch:
+class BatchJson:
     """The JSON, and the form field behind each path in it."""
 
     content: dict[str, Any]
@@ -119,12 +121,12 @@ class WrittenBatch:
         )
         return self.fields.get(max(ancestors, key=len, default=""), "")
 
-    def record(self, place: JsonPath, name: str) -> None:
+    def record(self, path: JsonPath, name: str) -> None:
         """Keep the first field for a path."""
-        self.fields.setdefault(place.path, name)
+        self.fields.setdefault(path.text, name)
 
 
-def write_batch(form: NewBatch) -> WrittenBatch:
+def write_batch(form: NewBatch) -> BatchJson:
     """Merge parts with the same block, and with the same account."""
     data: dict[str, Any] = {}
     content = {"destinationChainId": form.destination, "fee": form.fee.strip() or "0", "data": data}
@@ -136,45 +138,45 @@ def write_batch(form: NewBatch) -> WrittenBatch:
         "webhook": "webhook",
         "api-key": "key",
     }
-    written = WrittenBatch(content, fields_by_path)
+    batch_json = BatchJson(content, fields_by_path)
     for part in form.parts:
-        _write_part(part, data, written)
-    return written
+        _write_part(part, data, batch_json)
+    return batch_json
 
 
-def _write_part(part: Part, data: dict[str, Any], written: WrittenBatch) -> None:
+def _write_part(part: FormPart, data: dict[str, Any], batch_json: BatchJson) -> None:
     chain = WHOLE_BODY.child("data").child(part.source)
-    selector = selector_of(part.block)
-    here = chain.child(selector)
+    selector = selector_from_input(part.block)
+    path = chain.child(selector)
     block = data.setdefault(part.source, {}).setdefault(selector, {})
-    written.record(chain, f"source-{part.number}")
-    written.record(here, f"block-{part.number}")
+    batch_json.record(chain, f"source-{part.number}")
+    batch_json.record(path, f"block-{part.number}")
     if part.header:
-        written.record(here.child("header"), f"header-{part.number}")
+        batch_json.record(path.child("header"), f"header-{part.number}")
         _extend(block, "header", part.header)
     account = part.account.strip()
     slots = list(filter(None, _SLOT_SEPARATORS.split(part.slots)))
     if not account and not slots:  # props alone are the form's default
         return
     entry = block.setdefault("accounts", {}).setdefault(account, {})
-    here = here.child("accounts").child(account)
-    written.record(here, f"account-{part.number}")
+    path = path.child("accounts").child(account)
+    batch_json.record(path, f"account-{part.number}")
     if part.props:
-        written.record(here.child("props"), f"props-{part.number}")
+        batch_json.record(path.child("props"), f"props-{part.number}")
         _extend(entry, "props", part.props)
     if slots:
         _extend(entry, "slots", slots)
-        written.record(here.child("slots"), f"slots-{part.number}")
+        batch_json.record(path.child("slots"), f"slots-{part.number}")
         for index in range(len(entry["slots"])):
-            written.record(here.child("slots").child(index), f"slots-{part.number}")
+            batch_json.record(path.child("slots").child(index), f"slots-{part.number}")
 
 
-def _extend(entry: dict[str, Any], name: str, more: Iterable[str]) -> None:
+def _extend(entry: dict[str, Any], name: str, values: Iterable[str]) -> None:
     """Append without duplicates."""
-    entry[name] = list(dict.fromkeys([*entry.get(name, []), *more]))
+    entry[name] = list(dict.fromkeys([*entry.get(name, []), *values]))
 
 
-def selector_of(text: str) -> str:
+def selector_from_input(text: str) -> str:
     """The API's selector for a block number or a time in UTC."""
     text = text.strip()
     if text.startswith(("block:", "timestamp:")):

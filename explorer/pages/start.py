@@ -20,16 +20,16 @@ AGE_UPDATE_SECONDS = 10  # for batches younger than a minute
 
 @dataclass(frozen=True, slots=True)
 class NewestBatches:
-    """`mark` changes if a status or the text of an age does."""
+    """`digest` changes if a status or the text of an age does."""
 
     batches: tuple[ListedBatch, ...]
-    mark: str
+    digest: str
 
 
 def newest_batches(now: datetime) -> NewestBatches:
     batches = listed_batches(status="", destination=None, cursor=None, limit=NEWEST_BATCHES).rows
     content = [
-        (batch.id, batch.status, batch.queries, _rough_age(now, batch.submitted))
+        (batch.id, batch.status, batch.query_count, _rough_age(now, batch.submitted))
         for batch in batches
     ]
     return NewestBatches(batches, blake2s(repr(content).encode(), digest_size=8).hexdigest())
@@ -47,14 +47,14 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "links": links,
         "newest": newest_batches(now),
         "figures": totals,
-        "charts": () if totals.empty else figure_charts(totals),
+        "charts": () if totals.is_empty else figure_charts(totals),
     }
     return render(request, "start.html", context)
 
 
 def newest_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    """The newest batches; status 204 if the mark `seen` has not changed."""
+    """The newest batches; status 204 if the digest `seen` has not changed."""
     newest = newest_batches(timezone.now())
-    if request.GET.get("seen") == newest.mark:
+    if request.GET.get("seen") == newest.digest:
         return HttpResponse(status=204)
     return render(request, "parts/newest.html", {"newest": newest, "links": links})

@@ -1,7 +1,6 @@
 """Bar charts and step charts as SVG.
 
-The stylesheet has the colours and fonts. A chart is drawn for the narrowest phone, 320 pixels, and
-scales up. All values are whole numbers of 0 or more.
+A chart is drawn for 320 pixels and scales up. All values are whole numbers of 0 or more.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -76,10 +75,10 @@ def bar_chart(name: str, title: str, bars: Sequence[Bar], measure: Measure) -> S
                 )
             )
     if tallest is not None:
-        words = measure.format_exact(values[tallest])
+        text = measure.format_exact(values[tallest])
         # Keep clear of the axis and its ticks.
-        x = max(centres[tallest], plot.left + len(words) * LETTER_WIDTH / 2)
-        elements.append(_label_text(x, plot.height_of(values[tallest]) - 5, words, "value"))
+        x = max(centres[tallest], plot.left + len(text) * LETTER_WIDTH / 2)
+        elements.append(_label_text(x, plot.height_of(values[tallest]) - 5, text, "value"))
     elements += _labels([(centre, bar.short) for bar, centre in zip(bars, centres, strict=True)])
     description = _describe([(bar.label, bar.value) for bar in bars], measure)
     return _picture(name, title, description, elements)
@@ -90,18 +89,18 @@ def step_chart(name: str, title: str, points: Sequence[Point], measure: Measure)
     plot = _Plot.fit([point.value for point in points], measure)
     first, last = (points[0].x, points[-1].x) if points else (0, 0)
     scale = (plot.right - plot.left) / max(last - first, 1)
-    places = [
+    positions = [
         (plot.left + (point.x - first) * scale, plot.height_of(point.value)) for point in points
     ]
     elements = _axis(plot, measure)
     if points:
-        path = "".join(_path_commands(places, plot.right))
+        path = "".join(_path_commands(positions, plot.right))
         elements.append(_svg('<path class="line" d="{}"/>', path))
-    for point, place in zip(points, places, strict=True):
+    for point, position in zip(points, positions, strict=True):
         if len(points) <= MAX_DOTS:
             dot = '<circle class="dot" cx="{}" cy="{}" r="3"><title>{}: {}</title></circle>'
-            elements.append(_svg(dot, *place, point.label, measure.format_exact(point.value)))
-    labels = {x: point.label for point, (x, _) in zip(points, places, strict=True)}
+            elements.append(_svg(dot, *position, point.label, measure.format_exact(point.value)))
+    labels = {x: point.label for point, (x, _) in zip(points, positions, strict=True)}
     elements += _labels([(x, labels[x]) for x in labels if x in (min(labels), max(labels))])
     description = _describe([(point.label, point.value) for point in points], measure)
     return _picture(name, title, description, elements)
@@ -175,22 +174,22 @@ def _clamp_centre(x: float, label: str) -> float:
     return min(max(x, half), WIDTH - half)
 
 
-def _label_text(x: float, y: float, words: str, kind: str) -> SafeString:
+def _label_text(x: float, y: float, text: str, kind: str) -> SafeString:
     form = '<text class="{}" x="{}" y="{}">{}</text>'
-    return _svg(form, kind, _clamp_centre(x, words), y, words)
+    return _svg(form, kind, _clamp_centre(x, text), y, text)
 
 
-def _path_commands(places: Sequence[tuple[float, float]], end: float) -> Iterator[str]:
+def _path_commands(positions: Sequence[tuple[float, float]], end: float) -> Iterator[str]:
     """Skip points that do not change the height."""
     height = ""
-    for index, (x, y) in enumerate(places):
+    for index, (x, y) in enumerate(positions):
         if index == 0:
             yield f"M{_tenths(x)} {_tenths(y)}"
         elif _tenths(y) != height:
             yield f"H{_tenths(x)}V{_tenths(y)}"
         height = _tenths(y)
-    if places:  # a single point gets a line to the right end
-        yield f"H{_tenths(places[-1][0] if len(places) > 1 else end)}"
+    if positions:  # a single point gets a line to the right end
+        yield f"H{_tenths(positions[-1][0] if len(positions) > 1 else end)}"
 
 
 def _describe(values: Sequence[tuple[str, int | None]], measure: Measure) -> str:

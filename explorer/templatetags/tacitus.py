@@ -19,7 +19,7 @@ from explorer.pages import facts
 from explorer.pages.batches import BatchPage
 from explorer.pages.decoding import DecodedValue, decode_value, is_absent
 from explorer.pages.formatting import age, format_wei, intcomma, quantity
-from queries.reading.chain_objects import FieldView, QueryLine
+from queries.reading.chain_objects import HeaderFieldView, QueryLine
 from queries.reading.view_models import QueryView, ValueView
 
 FACTS_PER_PAGE = 10
@@ -27,9 +27,7 @@ PRECISE_SECONDS = 10  # shorter durations have a decimal
 
 register = template.Library()
 register.filter("abbreviate", short_hash)
-register.filter("utc", wording.format_utc)
-register.filter("to_datetime", wording.to_datetime)
-for formatter in (intcomma, quantity, format_wei):
+for formatter in (intcomma, quantity, format_wei, wording.format_utc, wording.to_datetime):
     register.filter(formatter)
 
 
@@ -155,7 +153,7 @@ def fact_lines(context: Context, query: QueryView) -> facts.FactLines:
     """A page of the query's facts, from the context's `first` on."""
     first: int = context.get("first") or 0
     destination = context["page"].batch.destination
-    return facts.fact_lines(query, destination, context["links"], first=first, most=FACTS_PER_PAGE)
+    return facts.fact_lines(query, destination, context["links"], first=first, limit=FACTS_PER_PAGE)
 
 
 @register.simple_tag(takes_context=True)
@@ -179,7 +177,7 @@ def is_absent_account(query: QueryLine) -> bool:
 
 
 @register.filter
-def decoded_field(field: FieldView) -> DecodedValue:
+def decoded_field(field: HeaderFieldView) -> DecodedValue:
     return decode_value(field.name, field.word, "", is_account_field=False)
 
 

@@ -5,9 +5,9 @@ No API key is needed: the signature names the signer. Requests are counted by IP
 
 from django.http import HttpRequest, HttpResponse
 
-from accounts.keys.check import MINUTE
-from accounts.shared.rate_limits import client_network, refuse_over_quota, use_quota
-from queries.api.answers import (
+from accounts.shared.rate_limits import MINUTE, client_network, refuse_over_quota, use_quota
+from queries.api.request_parts import json_body
+from queries.api.responses import (
     Address,
     ApiModel,
     BlockNumber,
@@ -16,7 +16,6 @@ from queries.api.answers import (
     Registry,
     json_response,
 )
-from queries.api.request_parts import json_body
 from queries.attestations import body, records
 from queries.config.registries import RegistryKind
 from queries.config.routes import Routes
@@ -44,14 +43,14 @@ class WantedAttestationsResponse(ApiModel):
 
 
 def give_attestation(request: HttpRequest, routes: Routes) -> HttpResponse:
-    _spend_request(request)
+    _count_request(request)
     attestation = body.read_attestation(json_body(request, MAX_BYTES))
     signer = records.store_attestation(routes, attestation, only_wanted=True)
     return json_response(AttestationResponse(signer=signer, block=attestation.attested.block))
 
 
 def wanted_attestations(request: HttpRequest, routes: Routes) -> HttpResponse:
-    _spend_request(request)
+    _count_request(request)
     wanted = [
         WantedBlocksResponse(
             origin_chain_id=registry.source,
@@ -65,7 +64,7 @@ def wanted_attestations(request: HttpRequest, routes: Routes) -> HttpResponse:
     return json_response(WantedAttestationsResponse(wanted=wanted))
 
 
-def _spend_request(request: HttpRequest) -> None:
+def _count_request(request: HttpRequest) -> None:
     refuse_over_quota(
         use_quota(f"attestations from {client_network(request)}", LIMIT_PER_MINUTE, MINUTE),
         TOO_MANY_ATTESTATIONS,

@@ -18,12 +18,12 @@ from queries.prover.prove import TRANSACTION_FAILED
 from queries.wait_reasons import NOT_PROVABLE_YET, WaitCode
 
 # A batch is not rejected for these, however long it waits.
-WAITS_ONLY = NOT_PROVABLE_YET - {WaitCode.NOT_ATTESTED} | {
+WAIT_ONLY_CODES = NOT_PROVABLE_YET - {WaitCode.NOT_ATTESTED} | {
     WaitCode.NOT_TAKEN,
     WaitCode.NO_PROVER,
     WaitCode.DESTINATION_REMOVED,
 }
-# Certain once a quorum says so: nothing waits for these.
+# Once a quorum confirms these, no batch waits for them to change.
 CERTAIN = {AnotherBlockAccumulatedError, EnsOffChainError, EnsUnresolvedError, StateRootEmptyError}
 OTHER_REJECTIONS = {
     OutOfReach.code: (
@@ -39,7 +39,7 @@ OTHER_REJECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class BatchCode:
-    """`waits`: it is a `waitCode`. `rejects`: it is the `code` of a batch that is REJECTED."""
+    """`waits`: a batch can have it as `waitCode`; `rejects`: as the `code` of its rejection."""
 
     code: str
     meaning: str
@@ -68,7 +68,7 @@ def rejection_codes() -> list[str]:
 
 def _codes() -> Iterator[BatchCode]:
     for wait in WaitCode:
-        yield BatchCode(wait.value, wait.meaning, waits=True, rejects=wait not in WAITS_ONLY)
+        yield BatchCode(wait.value, wait.meaning, waits=True, rejects=wait not in WAIT_ONLY_CODES)
     for error in _subclasses(ChainError):
         if error is not ChainRefusalError:
             sentence = error.create("the chain", "the JSON-RPC method").sentence

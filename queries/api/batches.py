@@ -7,15 +7,21 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from accounts.keys import manage
-from accounts.keys.check import MINUTE
 from accounts.models import ApiKey
 from accounts.shared.errors import RefusalError
-from accounts.shared.rate_limits import usage_by_subject
+from accounts.shared.rate_limits import MINUTE, usage_by_subject
 from accounts.shared.site_address import site_address
 from accounts.shared.wording import join_names
-from queries.api import answers
-from queries.api.answers import json_response
-from queries.api.request_parts import LIMIT, cursor, flag, json_body, malformed, number
+from queries.api import responses
+from queries.api.request_parts import (
+    cursor_parameter,
+    flag_parameter,
+    json_body,
+    malformed_parameter,
+    number_parameter,
+    page_size,
+)
+from queries.api.responses import json_response
 from queries.config.registries import constructor_arguments, proves_its_code
 from queries.config.routes import Routes
 from queries.http.public_address import is_private
@@ -35,7 +41,6 @@ BATCH_ID, DETAILS, FIRST_QUERY = "batchQueryId", "details", "fromQuery"
 STATUS = "status"
 QUERIES_PER_PAGE = 100  # so that polls without `details=0` cost little too
 MAX_PLACE = 10**9 - 1
-PAGE_SIZE, MAX_PAGE_SIZE = 50, 100
 
 
 def submit_batch_query(
@@ -44,13 +49,13 @@ def submit_batch_query(
     content = json_body(request, limits.body_bytes)
     batch = submit_batch(key, content, request.headers.get(IDEMPOTENCY_KEY), routes, limits)
     members = submission_members(request, batch)
-    return json_response(answers.SubmissionResponse(internal_id=batch.id, **members))
+    return json_response(responses.SubmissionResponse(internal_id=batch.id, **members))
 
 
 def submission_members(request: HttpRequest, batch: Batch) -> dict[str, Any]:
     """The members that both kinds of submissions have in their responses."""
     page = f"{site_address(request)}/explorer/query/{batch.id}"
-    warnings = [answers.WarningResponse(**warning) for warning in batch.warnings]
+    warnings = [responses.WarningResponse(**warning) for warning in batch.warnings]
     return {"page": page, "warnings": warnings}
 
 
@@ -70,8 +75,10 @@ def submit_batch(
 
 
 def batch_query_status(request: HttpRequest, _key: ApiKey, routes: Routes) -> HttpResponse:
-    members, _ = _status(request, routes, request.GET.get(BATCH_ID), BATCH_ID, QUERIES_PER_PAGE)
-    return json_response(answers.StatusResponse(**members))
+    members, _ = _read_status(
+        request, routes, request.GET.get(BATCH_ID), BATCH_ID, QUERIES_PER_PAGE
+    )
+    return json_response(responses.StatusResponse(**members))
 
 
 def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> HttpResponse:
@@ -80,11 +87,11 @@ def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) 
     Without `fromQuery` it has all queries, because those clients know no pages.
     """
     limit = QUERIES_PER_PAGE if FIRST_QUERY in request.GET else MAX_PLACE
-    members, page = _status(request, routes, batch, "batch", limit)
+    members, page = _read_status(request, routes, batch, "batch", limit)
     data, results = _request_maps(page)
-    batch_data = answers.BatchDataResponse(id=batch, status=members["query_status"], data=data)
+    batch_data = responses.BatchDataResponse(id=batch, status=members["query_status"], data=data)
     return json_response(
-        answers.BatchQueryResponse(**members, batch_query=batch_data, results=results)
+        responses.BatchQueryResponse(**members, batch_query=batch_data, results=results)
     )
 
 
@@ -105,11 +112,11 @@ def batch_queries(request: HttpRequest, key: ApiKey) -> HttpResponse:
     page = reading.owned_batches(
         key.owner,
         status=_status_filter(request),
-        before=cursor(request),
-        limit=number(request, LIMIT, PAGE_SIZE, minimum=1, maximum=MAX_PAGE_SIZE),
+        before=cursor_parameter(request),
+        limit=page_size(request),
     )
     batches = [_batch_response(batch) for batch in page.rows]
-    return json_response(answers.BatchListResponse(batches=batches, cursor=page.older or None))
+    return json_response(responses.BatchListResponse(batches=batches, cursor=page.older or None))
 
 
 def _status_filter(request: HttpRequest) -> BatchStatus | None:
@@ -117,18 +124,18 @@ def _status_filter(request: HttpRequest) -> BatchStatus | None:
     if text is None:
         return None
     if text not in BatchStatus.values:
-        raise malformed(STATUS, text, f"one of {join_names(BatchStatus.values)}")
+        raise malformed_parameter(STATUS, text, f"one of {join_names(BatchStatus.values)}")
     return BatchStatus(text)
 
 
 def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
     heads = chain_heads(routes.chains)
     connections = [
-        answers.ConnectionResponse(
+        responses.ConnectionResponse(
             origin_chain_id=source,
             destination_chain_id=destination,
-            origin=answers.ChainResponse.model_validate(routes.chains[source]),
-            destination=answers.ChainResponse.model_validate(routes.chains[destination]),
+            origin=responses.ChainResponse.model_validate(routes.chains[source]),
+            destination=responses.ChainResponse.model_validate(routes.chains[destination]),
             kind=registry.kind,
             registry=registry.address,
             constructor_arguments=f"0x{constructor_arguments(registry).hex()}",
@@ -139,22 +146,23 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
         )
         for (source, destination), registry in sorted(routes.registries.items())
     ]
-    return json_response(answers.ConnectionListResponse(connections=connections))
+    return json_response(responses.ConnectionListResponse(connections=connections))
 
 
 def api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
     usage_subject = manage.usage_subject(key)
     use = usage_by_subject([usage_subject])[usage_subject]
     last = None if use.last is None else datetime.fromtimestamp(use.last, UTC)
+    limits = responses.KeyLimitsResponse(requests=settings.REQUESTS_PER_MINUTE, seconds=MINUTE)
     return json_response(
-        answers.ApiKeyResponse(
+        responses.ApiKeyResponse(
             id=key.id,
             name=key.name,
             owner=key.owner.owner_name,
             owner_chain_id=key.owner.chain_id,
             created=key.created,
-            limits=answers.KeyLimitsResponse(requests=settings.REQUESTS_PER_MINUTE, seconds=MINUTE),
-            use=answers.KeyUseResponse(today=use.today, total=use.total, last=last),
+            limits=limits,
+            use=responses.KeyUseResponse(today=use.today, total=use.total, last=last),
         )
     )
 
@@ -162,12 +170,12 @@ def api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
 # From views to responses
 
 
-def _status(
+def _read_status(
     request: HttpRequest, routes: Routes, batch_id: str | None, path: str, limit: int
 ) -> tuple[dict[str, Any], QueryPage]:
-    """The members of a `StatusResponse`, and the page of queries. A batch's id is enough."""
-    details = flag(request, DETAILS)
-    first = number(request, FIRST_QUERY, 0, minimum=0, maximum=MAX_PLACE)
+    """The members of a `StatusResponse`, and the page of queries. Any key may read any batch."""
+    details = flag_parameter(request, DETAILS)
+    first = number_parameter(request, FIRST_QUERY, 0, minimum=0, maximum=MAX_PLACE)
     if batch_id is None:
         raise RefusalError(
             MISSING_FIELD,
@@ -183,14 +191,14 @@ def _status(
     return members, page
 
 
-def _batch_response(batch: BatchView) -> answers.BatchResponse:
-    return answers.BatchResponse(**_batch_members(batch))
+def _batch_response(batch: BatchView) -> responses.BatchResponse:
+    return responses.BatchResponse(**_batch_members(batch))
 
 
 def _batch_members(batch: BatchView) -> dict[str, Any]:
     reason = batch.waits_for
     members: dict[str, Any] = {
-        # Of five states the API has three: what has not ended is in progress.
+        # Existing clients know three of the five states.
         "query_status": (
             batch.status if batch.status in ENDED_STATUSES else BatchStatus.IN_PROGRESS
         ).value,
@@ -206,7 +214,7 @@ def _batch_members(batch: BatchView) -> dict[str, Any]:
     }
     if batch.error:
         # Not `error`: existing clients throw on that before they read `queryStatus`.
-        members["rejection"] = answers.RejectionResponse.model_validate(batch.error)
+        members["rejection"] = responses.RejectionResponse.model_validate(batch.error)
         members["info"] = [batch.error.sentence]
     return members
 
@@ -235,10 +243,10 @@ def _request_maps(page: QueryPage) -> tuple[dict[str, Any], dict[str, Any]]:
     return data, results
 
 
-def _query_response(batch: BatchView, query: QueryView, routes: Routes) -> answers.QueryResponse:
+def _query_response(batch: BatchView, query: QueryView, routes: Routes) -> responses.QueryResponse:
     reason = query.waits_for
     is_done = batch.status is BatchStatus.DONE
-    return answers.QueryResponse(
+    return responses.QueryResponse(
         origin_chain_id=query.source,
         selector=selector_of(query.block, query.timestamp),
         block=query.block,
@@ -247,7 +255,7 @@ def _query_response(batch: BatchView, query: QueryView, routes: Routes) -> answe
         props=[prop.name for prop in query.props],
         slots=list(query.slots),
         header=list(query.header),
-        steps=[answers.StepResponse.model_validate(step) for step in query.steps],
+        steps=[responses.StepResponse.model_validate(step) for step in query.steps],
         waits_for=reason.sentence if reason else None,
         wait_code=(reason.code or None) if reason else None,
         values={value.name: value.word for value in query.values} or None,

@@ -17,9 +17,9 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from accounts.keys.check import require_api_key
-from accounts.shared import errors as general
+from accounts.shared import errors
 from accounts.shared.errors import ErrorCode, RefusalError, error_response
-from queries.api.request_parts import CURSOR, LIMIT
+from queries.api.request_parts import CURSOR, LIMIT, MAX_PAGE_SIZE, PAGE_SIZE
 from queries.ids import ID_PATTERN
 from queries.schema.json_schema import Schema, example_of
 
@@ -31,7 +31,7 @@ class Parameter:
     name: str
     meaning: str
     schema: Schema
-    place: str = "query"
+    location: str = "query"
     required: bool = False
 
 
@@ -41,15 +41,15 @@ class Link:
 
     endpoint: str  # its name
     parameter: str
-    place: str  # JSON pointer to the parameter's value in the response
+    pointer: str  # JSON pointer to the value in the response
 
 
 KEY_ERRORS: tuple[ErrorCode, ...] = (
-    general.KEY_MISSING,
-    general.KEY_UNKNOWN,
-    general.KEY_REVOKED,
-    general.KEY_OWNER_DISABLED,
-    general.TOO_MANY_REQUESTS,
+    errors.KEY_MISSING,
+    errors.KEY_UNKNOWN,
+    errors.KEY_REVOKED,
+    errors.KEY_OWNER_DISABLED,
+    errors.TOO_MANY_REQUESTS,
 )
 
 
@@ -87,7 +87,7 @@ class Endpoint:
         """The URL pattern; its view gets the values that it has parameters for."""
         route = self.path.removeprefix("/").replace("{", "<str:").replace("}", ">")
         check_method = require_safe if self.method == "GET" else require_POST
-        check_key = require_api_key if self.needs_key else _answer_refusals
+        check_key = require_api_key if self.needs_key else _respond_to_refusals
         arguments = configuration.keys() & signature(self.view).parameters
         return path(
             route,
@@ -97,7 +97,7 @@ class Endpoint:
         )
 
 
-def _answer_refusals(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def _respond_to_refusals(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     @wraps(view)
     def wrapper(request: HttpRequest, **arguments: object) -> HttpResponseBase:
         try:
@@ -110,31 +110,33 @@ def _answer_refusals(view: Callable[..., HttpResponseBase]) -> Callable[..., Htt
 
 def path_parameter(name: str, meaning: str, pattern: str = ID_PATTERN) -> Parameter:
     return Parameter(
-        name, meaning, {"type": "string", "pattern": pattern}, place="path", required=True
+        name, meaning, {"type": "string", "pattern": pattern}, location="path", required=True
     )
 
 
-def page_parameters(size: int, max_size: int) -> tuple[Parameter, Parameter]:
-    limit: Schema = {"type": "integer", "minimum": 1, "maximum": max_size, "default": size}
-    return (
-        Parameter(
-            CURSOR,
-            "The `cursor` of the previous answer, for the next page.",
-            {"type": "string", "pattern": ID_PATTERN},
-        ),
-        Parameter(LIMIT, "The size of the page.", limit),
-    )
+PAGE_PARAMETERS = (
+    Parameter(
+        CURSOR,
+        "The `cursor` of the previous answer, for the next page.",
+        {"type": "string", "pattern": ID_PATTERN},
+    ),
+    Parameter(
+        LIMIT,
+        "The size of the page.",
+        {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": PAGE_SIZE},
+    ),
+)
 
 
 # Errors of any endpoint, raised outside its view or because something broke.
 COMMON_ERRORS: tuple[ErrorCode, ...] = (
-    general.BAD_REQUEST,
-    general.HOST_UNKNOWN,
-    general.HTTPS_NEEDED,
-    general.NOT_FOUND,
-    general.METHOD_NOT_ALLOWED,
-    general.INTERNAL_ERROR,
-    general.UNAVAILABLE,
+    errors.BAD_REQUEST,
+    errors.HOST_UNKNOWN,
+    errors.HTTPS_NEEDED,
+    errors.NOT_FOUND,
+    errors.METHOD_NOT_ALLOWED,
+    errors.INTERNAL_ERROR,
+    errors.UNAVAILABLE,
 )
 
 

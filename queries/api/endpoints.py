@@ -2,19 +2,19 @@
 
 from django.urls import URLPattern
 
-from accounts.shared import errors as general
+from accounts.shared import errors
 from queries import refusals
 from queries.api import (
-    answers,
     attestations,
     batches,
     estimates,
     later_api,
     openapi,
     proofs,
+    responses,
     webhooks,
 )
-from queries.api.endpoint import Endpoint, Link, Parameter, page_parameters, path_parameter
+from queries.api.endpoint import PAGE_PARAMETERS, Endpoint, Link, Parameter, path_parameter
 from queries.attestations.body import AttestationBody
 from queries.config.routes import Routes
 from queries.ids import ID_PATTERN
@@ -27,8 +27,8 @@ from queries.webhooks.deliver import REPLAYS_PER_HOUR
 from queries.webhooks.log import MAX_ATTEMPTS
 
 BODY_ERRORS = (
-    general.BODY_TOO_LARGE,
-    general.CONTENT_TYPE_UNSUPPORTED,
+    errors.BODY_TOO_LARGE,
+    errors.CONTENT_TYPE_UNSUPPORTED,
     refusals.NOT_JSON,
     refusals.NESTED_TOO_DEEPLY,
     refusals.DUPLICATE_KEY,
@@ -79,7 +79,7 @@ ENDPOINTS = (
         "POST",
         "/submit-batch-query",
         batches.submit_batch_query,
-        answers.SubmissionResponse,
+        responses.SubmissionResponse,
         "Submit a batch query. It is stored whole or not at all.",
         parameters=(
             Parameter(
@@ -87,7 +87,7 @@ ENDPOINTS = (
                 "If the key is sent again with the same batch, the first batch's id is returned "
                 "and nothing is stored.",
                 {"type": "string", "pattern": f"^[!-~]{{1,{MAX_KEY_LENGTH}}}$"},
-                place="header",
+                location="header",
             ),
         ),
         body=BatchRequest,
@@ -131,7 +131,7 @@ ENDPOINTS = (
         "GET",
         "/batch-query-status",
         batches.batch_query_status,
-        answers.StatusResponse,
+        responses.StatusResponse,
         "A batch's progress, step by step; once it is DONE, also the proven values.",
         parameters=(
             Parameter(
@@ -150,7 +150,7 @@ ENDPOINTS = (
         "GET",
         "/batch-queries/{batch}",
         batches.batch_query,
-        answers.BatchQueryResponse,
+        responses.BatchQueryResponse,
         "As GET /batch-query-status, with the id in the path. `batchQuery` and `results` are for "
         "existing clients.",
         parameters=(BATCH, DETAILS, FIRST_QUERY),
@@ -161,7 +161,7 @@ ENDPOINTS = (
         "POST",
         "/batch-queries/{batch}/cancel",
         batches.cancel_batch,
-        answers.BatchResponse,
+        responses.BatchResponse,
         "Cancel one of your batches, if no transaction for it is signed yet. It ends REJECTED, "
         "with the code `cancelled`.",
         parameters=(BATCH,),
@@ -182,7 +182,7 @@ ENDPOINTS = (
         "GET",
         "/batch-queries",
         batches.batch_queries,
-        answers.BatchListResponse,
+        responses.BatchListResponse,
         "The batches that the key's owner submitted, newest first.",
         parameters=(
             Parameter(
@@ -190,7 +190,7 @@ ENDPOINTS = (
                 "Only batches in this state.",
                 {"type": "string", "enum": BatchStatus.values},
             ),
-            *page_parameters(batches.PAGE_SIZE, batches.MAX_PAGE_SIZE),
+            *PAGE_PARAMETERS,
         ),
         own_errors=(refusals.PARAMETER_MALFORMED,),
         links=(Link("batchQueryStatus", batches.BATCH_ID, "/batches/0/internalId"),),
@@ -220,7 +220,7 @@ ENDPOINTS = (
         webhooks.webhook_deliveries,
         webhooks.DeliveryListResponse,
         f"The webhooks of your batches, newest first, each with its last {MAX_ATTEMPTS} attempts.",
-        parameters=page_parameters(webhooks.PAGE_SIZE, webhooks.MAX_PAGE_SIZE),
+        parameters=PAGE_PARAMETERS,
         own_errors=(refusals.PARAMETER_MALFORMED,),
         links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
     ),
@@ -276,7 +276,7 @@ ENDPOINTS = (
         "GET",
         "/chain-connections",
         batches.chain_connections,
-        answers.ConnectionListResponse,
+        responses.ConnectionListResponse,
         "The routes of this server: which chain's facts can be proven on which destination.",
         needs_key=False,
     ),
@@ -284,7 +284,7 @@ ENDPOINTS = (
         "GET",
         "/api-key",
         batches.api_key,
-        answers.ApiKeyResponse,
+        responses.ApiKeyResponse,
         "Your key's name, owner, limits and use. Call it to test the key.",
     ),
     Endpoint(
@@ -340,7 +340,7 @@ ENDPOINTS = (
         "GET",
         "/openapi.json",
         openapi.openapi,
-        answers.OpenApiResponse,
+        responses.OpenApiResponse,
         "This description.",
         needs_key=False,
     ),

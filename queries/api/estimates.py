@@ -10,11 +10,11 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from pydantic import Field
 
-from accounts.keys.check import MINUTE
 from accounts.models import Account, ApiKey
 from accounts.shared.errors import RefusalError
-from accounts.shared.rate_limits import refuse_over_quota, use_quota
-from queries.api.answers import (
+from accounts.shared.rate_limits import MINUTE, refuse_over_quota, use_quota
+from queries.api.request_parts import json_body
+from queries.api.responses import (
     Address,
     ApiModel,
     BlockNumber,
@@ -29,7 +29,6 @@ from queries.api.answers import (
     Word,
     json_response,
 )
-from queries.api.request_parts import json_body
 from queries.chain.errors import ChainError
 from queries.config.routes import Routes
 from queries.facts import TIMESTAMP, display_name
@@ -154,27 +153,24 @@ def estimate_batch(
 ) -> EstimateResponse:
     """Estimate the batch in a parsed body, for the API and for a page."""
     batch = read_batch(content, routes, limits, needs_fee=False)
-    with asking_nodes(key, batch, routes, ESTIMATE_SECONDS) as (chains, queries):
+    with open_readers(key, batch, routes, ESTIMATE_SECONDS) as (chains, queries):
         result = planning.estimate(chains, batch.destination, queries)
     return _estimate_response(batch, result, free=routes.chains[batch.destination].free)
 
 
 @contextmanager
-def asking_nodes(
-    key: ApiKey, request: CheckedBatch, routes: Routes, seconds: float
+def open_readers(
+    key: ApiKey, batch: CheckedBatch, routes: Routes, seconds: float
 ) -> Iterator[tuple[ChainReaders, list[Query]]]:
-    """Yield readers for at most so many seconds, and the unstored queries of the batch.
-
-    Raises `RefusalError` beyond the account's limits, or if nodes fail.
-    """
-    submit.refuse_blocks_beyond_head(request.blocks, routes.limits)
+    """Yield readers and the unstored queries. Refuse beyond the account's limits or `seconds`."""
+    submit.refuse_blocks_beyond_head(batch.blocks, routes.limits)
     refuse_over_quota(
         use_quota(f"estimates of {key.owner.pk}", LIMIT_PER_MINUTE, MINUTE),
         TOO_MANY_ESTIMATES,
         f"An account has {LIMIT_PER_MINUTE} estimates and witnesses a minute and has used them up.",
     )
-    batch = Batch(destination=request.destination, submitted=timezone.now())
-    queries = list(submit.build_queries(batch, request.blocks))
+    row = Batch(destination=batch.destination, submitted=timezone.now())
+    queries = list(submit.build_queries(row, batch.blocks))
     with _account_slot(key.owner), thread_slot() as acquired:
         if not acquired:
             raise busy_refusal(ESTIMATES_BUSY, "Other requests are waiting for nodes right now")
@@ -258,7 +254,7 @@ def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimi
     )
     content = json_body(request, limits.body_bytes)
     batch = read_batch(content, routes, witness_limits, needs_fee=False)
-    with asking_nodes(key, batch, routes, WITNESS_SECONDS) as (chains, queries):
+    with open_readers(key, batch, routes, WITNESS_SECONDS) as (chains, queries):
         try:
             results = witnesses(chains, batch.destination, queries)
         except NotProvableError as error:

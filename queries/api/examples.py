@@ -19,7 +19,7 @@ REGISTRY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 
 _ACCOUNT = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 _BALANCE = {SOURCE: {f"block:{BLOCK}": {"accounts": {_ACCOUNT: {"props": ["BALANCE"]}}}}}
-_BLOCK_STEPTHING: dict[str, Any] = {
+_FULL_REQUEST: dict[str, Any] = {
     "destinationChainId": DESTINATION,
     "fee": FEE,
     "data": {
@@ -40,7 +40,7 @@ _BLOCK_STEPTHING: dict[str, Any] = {
 BODIES: dict[str, dict[str, dict[str, Any]]] = {
     "BatchRequest": {
         "One balance": {"destinationChainId": DESTINATION, "fee": FEE, "data": _BALANCE},
-        "All that can be asked for": _BLOCK_STEPTHING,
+        "All that can be asked for": _FULL_REQUEST,
     },
     "EstimateRequest": {"One balance": {"destinationChainId": DESTINATION, "data": _BALANCE}},
     "LaterRequest": {"One balance": {"destination_chain_id": DESTINATION, "data": _BALANCE}},
@@ -72,17 +72,17 @@ def route_example(routes: Routes) -> RouteExample | None:
     if not registries:
         return None
     (source, destination), registry = registries[0]
-    origin, payer = routes.chains[source], routes.chains[destination]
+    source_chain, destination_chain = routes.chains[source], routes.chains[destination]
     node = settings.DEMO_WALLET_NODE or f"https://your-node-of-chain-{destination}.example"
-    fee = 0 if payer.free else ENOUGH_GAS * payer.max_gas_price
+    fee = 0 if destination_chain.free else ENOUGH_GAS * destination_chain.max_gas_price
     head = chain_heads([source]).get(source)
     if head is None:
-        return RouteExample(origin, payer, registry.address, node, fee)
-    own_past = max(head.number - origin.native_finality, 0)
-    final = own_past if source == destination else head.final
+        return RouteExample(source_chain, destination_chain, registry.address, node, fee)
+    native_final = max(head.number - source_chain.native_finality, 0)
+    final = native_final if source == destination else head.final
     block = final - final % BLOCK_STEP if final > BLOCK_STEP else final
     time = head.timestamp - head.timestamp % TIME_STEP if final > TIME_STEP else head.timestamp
-    return RouteExample(origin, payer, registry.address, node, fee, block, time)
+    return RouteExample(source_chain, destination_chain, registry.address, node, fee, block, time)
 
 
 def fill_in(content: Any, example: RouteExample | None) -> Any:

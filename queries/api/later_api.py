@@ -1,7 +1,4 @@
-"""The later API of the retired service, for clients of that one: requests, queries, actions.
-
-It has no fees, so only the operator's daily budget limits what a request may cost.
-"""
+"""The later API of the retired service, which has no fees: requests, queries, actions."""
 
 import re
 from datetime import datetime
@@ -13,7 +10,8 @@ from pydantic import ConfigDict, Field
 from accounts.models import ApiKey
 from accounts.shared.errors import RefusalError
 from queries.api import batches
-from queries.api.answers import (
+from queries.api.request_parts import json_body, number_parameter
+from queries.api.responses import (
     BATCH_ID,
     ApiModel,
     BaseSubmissionResponse,
@@ -23,7 +21,6 @@ from queries.api.answers import (
     enum_schema,
     json_response,
 )
-from queries.api.request_parts import json_body, number
 from queries.config.routes import Routes
 from queries.ids import ID_PATTERN
 from queries.reading import batches as reading
@@ -115,7 +112,7 @@ def submit_request(
 
 def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResponse:
     """All queries without `fromQuery`, because clients that know no pages need all of them."""
-    first = number(request, batches.FIRST_QUERY, 0, minimum=0, maximum=batches.MAX_PLACE)
+    first = number_parameter(request, batches.FIRST_QUERY, 0, minimum=0, maximum=batches.MAX_PLACE)
     batch = batches.find_batch(request_id, "request_id")
     limit = batches.QUERIES_PER_PAGE if batches.FIRST_QUERY in request.GET else batches.MAX_PLACE
     progress = reading.query_progress(batch, first=first, limit=limit + 1)

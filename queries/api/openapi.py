@@ -9,9 +9,9 @@ from pydantic import BaseModel
 
 from accounts.keys.check import HEADER, PARAMETER
 from accounts.shared.site_address import site_address
-from queries.api.answers import ErrorResponse
 from queries.api.endpoint import COMMON_ERRORS, Endpoint, Parameter, error_codes, group_by_status
 from queries.api.examples import BODIES, fill_in, route_example
+from queries.api.responses import ErrorResponse
 from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
@@ -19,7 +19,7 @@ from queries.schema.json_schema import Schema, reference, schemas_of
 from queries.webhooks.deliver import ACCEPTED_STATUSES
 from queries.webhooks.payload import MAX_QUERIES
 
-_ABOUT = (
+_DESCRIPTION = (
     "Proves what a blockchain's state was, and makes it readable in a contract. Submit a batch, "
     "poll its status until it is DONE or REJECTED, then read the facts on chain. Each refusal has "
     "one shape: `error` is a sentence, `code` says the same to programs, `path` names the value at "
@@ -60,7 +60,7 @@ def document(endpoints: Sequence[Endpoint], limits: BatchLimits, server: str) ->
         "info": {
             "title": "Tacitus",
             "version": settings.VERSION,
-            "description": _ABOUT,
+            "description": _DESCRIPTION,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": server}],
@@ -136,7 +136,7 @@ def _operation(endpoint: Endpoint) -> Schema:
 def _parameter(parameter: Parameter) -> Schema:
     return {
         "name": parameter.name,
-        "in": parameter.place,
+        "in": parameter.location,
         "required": parameter.required,
         "description": parameter.meaning,
         "schema": parameter.schema,
@@ -178,7 +178,7 @@ def _responses(endpoint: Endpoint) -> Schema:
         success["links"] = {
             link.endpoint: {
                 "operationId": link.endpoint,
-                "parameters": {link.parameter: f"$response.body#{link.place}"},
+                "parameters": {link.parameter: f"$response.body#{link.pointer}"},
             }
             for link in endpoint.links
         }

@@ -6,7 +6,7 @@ from django.http import FileResponse, HttpRequest
 from pydantic import Field
 
 from accounts.models import ApiKey
-from queries.api.answers import Address, ApiModel, BlockNumber, ChainId, Id
+from queries.api.responses import Address, ApiModel, BlockNumber, ChainId, Id
 from queries.config.routes import Routes
 from queries.proving.bundle_checks import REGISTRY_KINDS
 from queries.proving.bundles import FORMAT, VERSION, FactKind

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from accounts.keys.check import MINUTE
-from queries.api.answers import ErrorResponse
+from accounts.shared.rate_limits import MINUTE
 from queries.api.batch_codes import batch_codes
 from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
 from queries.api.endpoints import ENDPOINTS
 from queries.api.examples import BODIES
+from queries.api.responses import ErrorResponse
 from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import Member, example_of, members_of
@@ -25,7 +25,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def limits(batch: BatchLimits, requests: int) -> str:
+def limit_table(batch: BatchLimits, requests: int) -> str:
     rows = (
         (f"requests of a key in {MINUTE} seconds", requests),
         ("bytes of a batch", batch.body_bytes),
@@ -98,12 +98,12 @@ def _section(endpoint: Endpoint) -> Iterable[str]:
         )
 
 
-PLACES = {"path": " In the path.", "header": " A header."}
+LOCATIONS = {"path": " In the path.", "header": " A header."}
 
 
 def _parameter_meaning(parameter: Parameter) -> str:
     required = " Required." if parameter.required else ""
-    return f"{parameter.meaning}{required}{PLACES.get(parameter.place, '')}"
+    return f"{parameter.meaning}{required}{LOCATIONS.get(parameter.location, '')}"
 
 
 def _json_block(content: object) -> str:
@@ -133,7 +133,7 @@ def _type_and_meaning(member: Member) -> tuple[str, str]:
     return kind, f"{member.meaning} One of {names}.".strip()
 
 
-def refusals() -> str:
+def error_code_section() -> str:
     """An example, then a table of all codes."""
     rows = [
         (
@@ -148,7 +148,7 @@ def refusals() -> str:
     return f"{_json_block(example_of(ErrorResponse))}\n\n{fold}\n\n{codes}"
 
 
-def codes_of_batches(advice: Mapping[str, str]) -> str:
+def batch_code_section(advice: Mapping[str, str]) -> str:
     """The codes of batches that wait or are rejected; `advice` by code: what to do about it."""
     rows = [
         (

@@ -11,37 +11,44 @@ from queries.refusals import NOT_JSON, PARAMETER_MALFORMED
 from queries.schema.strict_json import check_size, read_json
 
 CURSOR, LIMIT = "cursor", "limit"
+PAGE_SIZE, MAX_PAGE_SIZE = 50, 100
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 # `+json`: another media type whose syntax is JSON (RFC 6839).
 _JSON = re.compile(r"application/(?:[\w.!#$&^-]+\+)?json", re.ASCII)
 
 
-def number(request: HttpRequest, name: str, default: int, *, minimum: int, maximum: int) -> int:
+def number_parameter(
+    request: HttpRequest, name: str, default: int, *, minimum: int, maximum: int
+) -> int:
     text = request.GET.get(name)
     if text is None:
         return default
     if not _NUMBER.fullmatch(text) or not minimum <= int(text) <= maximum:
-        raise malformed(name, text, f"a whole number from {minimum} to {maximum:,}")
+        raise malformed_parameter(name, text, f"a whole number from {minimum} to {maximum:,}")
     return int(text)
 
 
-def flag(request: HttpRequest, name: str) -> bool:
+def page_size(request: HttpRequest) -> int:
+    return number_parameter(request, LIMIT, PAGE_SIZE, minimum=1, maximum=MAX_PAGE_SIZE)
+
+
+def flag_parameter(request: HttpRequest, name: str) -> bool:
     """A parameter that is 1 or 0; 1 if it is missing."""
     text = request.GET.get(name, "1")
     if text not in {"0", "1"}:
-        raise malformed(name, text, "1 or 0")
+        raise malformed_parameter(name, text, "1 or 0")
     return text == "1"
 
 
-def cursor(request: HttpRequest) -> str | None:
+def cursor_parameter(request: HttpRequest) -> str | None:
     """The id of the last row of the page before."""
     text = request.GET.get(CURSOR)
     if text is not None and not is_ulid(text):
-        raise malformed(CURSOR, text, f"the {CURSOR} of the page before")
+        raise malformed_parameter(CURSOR, text, f"the {CURSOR} of the page before")
     return text
 
 
-def malformed(name: str, text: str, wanted: str) -> RefusalError:
+def malformed_parameter(name: str, text: str, wanted: str) -> RefusalError:
     return RefusalError(
         PARAMETER_MALFORMED, f"{name} is {quote_text(text)}, not {wanted}.", path=name
     )

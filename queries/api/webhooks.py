@@ -8,7 +8,8 @@ from pydantic import Field
 from accounts.models import ApiKey
 from accounts.shared.errors import RefusalError
 from accounts.shared.wording import quote_text
-from queries.api.answers import (
+from queries.api.request_parts import cursor_parameter, page_size
+from queries.api.responses import (
     Address,
     ApiModel,
     BlockNumber,
@@ -21,7 +22,6 @@ from queries.api.answers import (
     enum_schema,
     json_response,
 )
-from queries.api.request_parts import LIMIT, cursor, number
 from queries.refusals import DELIVERY_UNKNOWN
 from queries.statuses import StepName
 from queries.webhooks import payload
@@ -29,7 +29,6 @@ from queries.webhooks.deliver import RETRY_PAUSES, replay
 from queries.webhooks.log import MAX_ATTEMPTS, DeliveryState, delivery_page
 from queries.webhooks.payload import ID_HEADER, SIGNATURE_HEADER, TIME_HEADER
 
-PAGE_SIZE, MAX_PAGE_SIZE = 50, 100
 HEADER_MEANINGS = {
     ID_HEADER: "The event's id, the same at each attempt: compare it to ignore repetitions.",
     TIME_HEADER: "The Unix seconds of this attempt.",
@@ -105,8 +104,7 @@ class WebhookEvent(ApiModel):
 
 
 def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
-    size = number(request, LIMIT, PAGE_SIZE, minimum=1, maximum=MAX_PAGE_SIZE)
-    page = delivery_page(key.owner, before=cursor(request), limit=size)
+    page = delivery_page(key.owner, before=cursor_parameter(request), limit=page_size(request))
     deliveries = [DeliveryResponse.model_validate(view) for view in page.rows]
     return json_response(DeliveryListResponse(deliveries=deliveries, cursor=page.older or None))
 

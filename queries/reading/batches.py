@@ -1,7 +1,7 @@
 """Batches and their queries, with their progress and what they wait for.
 
 The batch's row or one of its jobs has the reason for waiting. If no prover has claimed the batch,
-or none has polled a chain lately, it waits for a prover. One statement reads all of this.
+or none has polled a chain lately, it waits for a prover.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,8 +33,8 @@ from queries.wait_reasons import Reason, WaitCode
 
 # Provers poll each chain more often.
 PROVER_TIMEOUT = timedelta(minutes=2)
-NOT_TAKEN = "No prover has taken it yet"
-START_ONE = "the operator starts one with manage.py run_prover."
+NOT_TAKEN_SENTENCE = "No prover has taken it yet"
+START_HINT = "the operator starts one with manage.py run_prover."
 
 # Once a batch is accepted, one of its jobs has the reason for waiting. Raw SQL, because each poll
 # reads this, and the ORM took 1.5 times as long.
@@ -48,7 +48,7 @@ _JOB_REASON = """
 
 _WAIT_COLUMNS = ("lease_token", "waits_for", "wait_code")
 
-_PROVER_SEEN = "SELECT MAX(polled_at) FROM queries_chainrecord"
+_LAST_POLL = "SELECT MAX(polled_at) FROM queries_chainrecord"
 
 _READ_AT = "CURRENT_TIMESTAMP"
 
@@ -56,33 +56,33 @@ _WAIT_ANNOTATIONS = {
     name: RawSQL(expression, (), field)  # noqa: S611  (constants)
     for name, expression, field in (
         ("job_reason", _JOB_REASON, CharField()),
-        ("prover_seen", _PROVER_SEEN, DateTimeField()),
+        ("last_poll", _LAST_POLL, DateTimeField()),
         ("read_at", _READ_AT, DateTimeField()),
     )
 }
 
 # The same for raw statements
-_WAIT_EXPRESSIONS = f"({_JOB_REASON}), ({_PROVER_SEEN}), {_READ_AT}"
+_WAIT_EXPRESSIONS = f"({_JOB_REASON}), ({_LAST_POLL}), {_READ_AT}"
 
 # The reason of a query's job, for ORM queries
 JOB_REASON = Concat("job__wait_code", Value(" "), "job__waits_for", output_field=TextField())
 
 
-def waits_for(row: Batch | SimpleNamespace) -> Reason | None:
+def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
     """Why the batch waits, if it does. The row needs `_WAIT_COLUMNS` and `_WAIT_ANNOTATIONS`."""
     if row.status in ENDED_STATUSES:
         return None
-    read = vars(row)
-    reason = parse_reason(read["job_reason"]) or parse_reason(f"{row.wait_code} {row.waits_for}")
-    is_taken = row.status != BatchStatus.RECEIVED or bool(row.lease_token or reason)
-    seen: datetime | None = read["prover_seen"]
-    if seen is not None and read["read_at"] - seen < PROVER_TIMEOUT:
-        return reason if is_taken else Reason(WaitCode.NOT_TAKEN, f"{NOT_TAKEN}.")
-    if seen is None:
-        never = f"{NOT_TAKEN}, and none has been seen so far: {START_ONE}"
-        return reason if is_taken else Reason(WaitCode.NO_PROVER, never)
-    since = f"has been seen since {seen:%Y-%m-%d %H:%M} UTC: {START_ONE}"
-    sentence = f"No prover {since}" if is_taken else f"{NOT_TAKEN}, and none {since}"
+    columns = vars(row)
+    reason = parse_reason(columns["job_reason"]) or parse_reason(f"{row.wait_code} {row.waits_for}")
+    is_claimed = row.status != BatchStatus.RECEIVED or bool(row.lease_token or reason)
+    last_poll: datetime | None = columns["last_poll"]
+    if last_poll is not None and columns["read_at"] - last_poll < PROVER_TIMEOUT:
+        return reason if is_claimed else Reason(WaitCode.NOT_TAKEN, f"{NOT_TAKEN_SENTENCE}.")
+    if last_poll is None:
+        never = f"{NOT_TAKEN_SENTENCE}, and none has been seen so far: {START_HINT}"
+        return reason if is_claimed else Reason(WaitCode.NO_PROVER, never)
+    since = f"has been seen since {last_poll:%Y-%m-%d %H:%M} UTC: {START_HINT}"
+    sentence = f"No prover {since}" if is_claimed else f"{NOT_TAKEN_SENTENCE}, and none {since}"
     return Reason(WaitCode.NO_PROVER, sentence)
 
 
@@ -92,15 +92,15 @@ def parse_reason(code_and_sentence: str | None) -> Reason | None:
     return Reason(code, sentence) if sentence else None
 
 
-Row = Query | SimpleNamespace
+QueryRow = Query | SimpleNamespace
 
 _BATCH_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted", "ended",
     "error_code", "error_sentence", "error_step", "error_retryable", *_WAIT_COLUMNS,
 )  # fmt: skip
 
-# The column with a step's transaction
-_TRANSACTION_KEYS = {
+# Columns with the transaction of a step
+_STEP_TRANSACTIONS = {
     StepName.BLOCKHASH_AVAILABLE: "blockhash_transaction_id",
     StepName.HEADER_ACCUMULATED: "header_transaction_id",
     StepName.ACCOUNT_ACCUMULATED: "account_transaction_id",
@@ -108,7 +108,7 @@ _TRANSACTION_KEYS = {
 
 # Prepared, because a page has hundreds of queries with four steps each.
 _STEP_COLUMNS = {
-    name: (name.began, name.completed, _TRANSACTION_KEYS.get(name)) for name in StepName
+    name: (name.began, name.completed, _STEP_TRANSACTIONS.get(name)) for name in StepName
 }
 
 _TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used", "to", "hops")
@@ -116,7 +116,7 @@ _TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used",
 _QUERY_COLUMNS = (
     "place", "source", "block", "timestamp", "account", "name", "props", "header_fields", "ended",
     "failed", "cost", *(column for name in StepName for column in (name.began, name.completed)),
-    *_TRANSACTION_KEYS.values(), "values", "slots", "slot_values", "spelling",
+    *_STEP_TRANSACTIONS.values(), "values", "slots", "slot_values", "spelling",
 )  # fmt: skip
 
 _QUERY_CONVERTERS: dict[str, bulk_sql.Convert] = {
@@ -128,11 +128,11 @@ _QUERY_CONVERTERS: dict[str, bulk_sql.Convert] = {
     **dict.fromkeys(("values", "slots", "slot_values", "spelling"), bulk_sql.parse_json),
 }
 
-_BATCH = bulk_sql.select(
+_SELECT_BATCH = bulk_sql.select(
     _BATCH_COLUMNS, "queries_batch", f", {_WAIT_EXPRESSIONS} FROM queries_batch WHERE id = %s"
 )
 
-_QUERIES = bulk_sql.select(
+_SELECT_QUERIES = bulk_sql.select(
     _QUERY_COLUMNS,
     "query",
     ", job.wait_code || ' ' || job.waits_for "
@@ -141,13 +141,13 @@ _QUERIES = bulk_sql.select(
 )
 
 # A query is completed with its last step. Without slots and values, because clients poll this.
-_PROGRESS = """
+_SELECT_PROGRESS = """
     SELECT place, header_fields = 0, CASE header_fields
         WHEN 0 THEN account_accumulated_completed ELSE header_accumulated_completed END
     FROM queries_query WHERE batch_id = %s AND place >= %s ORDER BY place LIMIT %s
 """
 
-_TRANSACTIONS = bulk_sql.select(
+_SELECT_TRANSACTIONS = bulk_sql.select(
     _TRANSACTION_COLUMNS, "sent", "FROM queries_senttransaction AS sent WHERE id IN ({})"
 )
 
@@ -157,8 +157,8 @@ def batch_view(batch_id: str) -> BatchView | None:
     if not is_ulid(batch_id):
         return None
     names = (*_BATCH_COLUMNS, *_WAIT_ANNOTATIONS)
-    times = dict.fromkeys(("submitted", "ended", "prover_seen", "read_at"), bulk_sql.parse_time)
-    rows = bulk_sql.fetch_rows(_BATCH, (batch_id,), names, times)
+    times = dict.fromkeys(("submitted", "ended", "last_poll", "read_at"), bulk_sql.parse_time)
+    rows = bulk_sql.fetch_rows(_SELECT_BATCH, (batch_id,), names, times)
     return _batch_view(rows[0]) if rows else None
 
 
@@ -180,7 +180,9 @@ def owned_batches(
 def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
     """A page of the batch's queries from the place `first` on, with their transactions."""
     names = (*_QUERY_COLUMNS, "job_reason")
-    rows = bulk_sql.fetch_rows(_QUERIES, (batch.id, first, limit + 1), names, _QUERY_CONVERTERS)
+    rows = bulk_sql.fetch_rows(
+        _SELECT_QUERIES, (batch.id, first, limit + 1), names, _QUERY_CONVERTERS
+    )
     queries = query_views(rows, batch)
     return QueryPage(queries[:limit], queries[limit].place if len(queries) > limit else None)
 
@@ -189,7 +191,7 @@ def query_progress(batch: BatchView, *, first: int, limit: int) -> list[QueryPro
     """The progress of the batch's queries from the place `first` on."""
     names = ("place", "is_account_query", "completed")
     times = {"completed": bulk_sql.parse_time}
-    rows = bulk_sql.fetch_rows(_PROGRESS, (batch.id, first, limit), names, times)
+    rows = bulk_sql.fetch_rows(_SELECT_PROGRESS, (batch.id, first, limit), names, times)
     return [QueryProgress(row.place, bool(row.is_account_query), row.completed) for row in rows]
 
 
@@ -198,11 +200,11 @@ def find_query(batch: BatchView, place: int) -> QueryView | None:
     return queries[0] if queries and queries[0].place == place else None
 
 
-def query_views(rows: Iterable[Row], batch: BatchView) -> tuple[QueryView, ...]:
+def query_views(rows: Iterable[QueryRow], batch: BatchView) -> tuple[QueryView, ...]:
     rows = list(rows)
-    sent = read_transactions(rows)
-    done = batch.status == BatchStatus.DONE
-    return tuple(query_view(row, sent, done=done, error=batch.error) for row in rows)
+    transactions = read_transactions(rows)
+    is_done = batch.status == BatchStatus.DONE
+    return tuple(query_view(row, transactions, is_done=is_done, error=batch.error) for row in rows)
 
 
 def query_rows(batch: BatchView) -> QuerySet[Query]:
@@ -211,13 +213,13 @@ def query_rows(batch: BatchView) -> QuerySet[Query]:
     return rows.annotate(job_reason=JOB_REASON)
 
 
-def read_transactions(rows: Iterable[Row]) -> Mapping[int, SimpleNamespace]:
+def read_transactions(rows: Iterable[QueryRow]) -> Mapping[int, SimpleNamespace]:
     """The transactions of the rows, by key; hundreds of queries share a transaction."""
-    ids = {getattr(row, column) for row in rows for column in _TRANSACTION_KEYS.values()} - {None}
-    statement = _TRANSACTIONS.format(", ".join(["%s"] * len(ids)))
+    ids = {getattr(row, column) for row in rows for column in _STEP_TRANSACTIONS.values()} - {None}
+    statement = _SELECT_TRANSACTIONS.format(", ".join(["%s"] * len(ids)))
     names, converters = _TRANSACTION_COLUMNS, {"hashes": bulk_sql.parse_json}
-    sent = bulk_sql.fetch_rows(statement, tuple(ids), names, converters) if ids else []
-    return {transaction.id: transaction for transaction in sent}
+    found = bulk_sql.fetch_rows(statement, tuple(ids), names, converters) if ids else []
+    return {transaction.id: transaction for transaction in found}
 
 
 def _batch_view(row: Batch | SimpleNamespace) -> BatchView:
@@ -229,7 +231,7 @@ def _batch_view(row: Batch | SimpleNamespace) -> BatchView:
         spent=int(row.spent, 16),
         submitted=row.submitted,
         ended=row.ended,
-        waits_for=waits_for(row),
+        waits_for=wait_reason(row),
         error=_error_view(row),
     )
 
@@ -243,9 +245,13 @@ def _error_view(row: Batch | SimpleNamespace) -> ErrorView | None:
 
 
 def query_view(
-    row: Row, sent: Mapping[int, SimpleNamespace], *, done: bool, error: ErrorView | None = None
+    row: QueryRow,
+    transactions: Mapping[int, SimpleNamespace],
+    *,
+    is_done: bool,
+    error: ErrorView | None = None,
 ) -> QueryView:
-    words = display_values({**(row.values or {}), **(row.slot_values or {})}) if done else {}
+    words = display_values({**(row.values or {}), **(row.slot_values or {})}) if is_done else {}
     slots, key = tuple(f"0x{slot}" for slot in row.slots), row.name or row.account
     chain, accounts = row.spelling or (str(row.source), {key: None} if key else {})
     return QueryView(
@@ -258,11 +264,11 @@ def query_view(
         props=account_fields(row.props),
         slots=slots,
         header=header_names(row.header_fields),
-        steps=tuple(_steps(row, sent, error if row.failed else None)),
+        steps=tuple(_steps(row, transactions, error if row.failed else None)),
         waits_for=None if row.ended else parse_reason(vars(row).get("job_reason")),
         values=tuple(ValueView(name, word) for name, word in words.items()),
         cost=int(row.cost, 16) if row.cost else None,
-        registry=_sent_to_registry(row, sent),
+        registry=_registry_address(row, transactions),
         chain_key=chain,
         account_keys={
             key: slots if spelled is None else spelled for key, spelled in accounts.items()
@@ -271,7 +277,7 @@ def query_view(
 
 
 def _steps(
-    row: Row, transactions: Mapping[int, SimpleNamespace], error: ErrorView | None
+    row: QueryRow, transactions: Mapping[int, SimpleNamespace], error: ErrorView | None
 ) -> Iterator[StepView]:
     """The steps, with the error at the step that was not completed."""
     for name, (began_column, completed_column, key_column) in _STEP_COLUMNS.items():
@@ -279,16 +285,16 @@ def _steps(
             break
         began: datetime | None = getattr(row, began_column)
         completed: datetime | None = getattr(row, completed_column)
-        sent = transactions.get(getattr(row, key_column)) if key_column else None
+        transaction = transactions.get(getattr(row, key_column)) if key_column else None
         yield StepView(
             name=name,
             status=_step_status(began, completed),
             began=began,
             completed=completed,
-            transaction_hash=_transaction_hash(sent) if sent else "",
-            transaction_block=sent.mined_block if sent else None,
-            gas_used=sent.gas_used if sent else None,
-            hops=sent.hops if sent else 0,
+            transaction_hash=_transaction_hash(transaction) if transaction else "",
+            transaction_block=transaction.mined_block if transaction else None,
+            gas_used=transaction.gas_used if transaction else None,
+            hops=transaction.hops if transaction else 0,
             error=error if began and not completed else None,
         )
 
@@ -299,19 +305,18 @@ def _step_status(began: datetime | None, completed: datetime | None) -> StepStat
     return StepStatus.IN_PROGRESS if completed is None else StepStatus.COMPLETED
 
 
-def _transaction_hash(sent: SimpleNamespace) -> str:
+def _transaction_hash(transaction: SimpleNamespace) -> str:
     """The hash that was mined, or else the newest hash that was sent."""
-    return str(sent.mined_hash or (sent.hashes[-1] if sent.hashes else ""))
+    return str(transaction.mined_hash or (transaction.hashes[-1] if transaction.hashes else ""))
 
 
-def _sent_to_registry(row: Row, sent: Mapping[int, SimpleNamespace]) -> str:
+def _registry_address(row: QueryRow, transactions: Mapping[int, SimpleNamespace]) -> str:
+    """The recipient of the query's newest transaction; empty without one."""
     for key in (row.account_transaction_id, row.header_transaction_id):
-        if key is not None and key in sent:
-            return str(sent[key].to)
+        if key is not None and key in transactions:
+            return str(transactions[key].to)
     return ""
 
-
-STATUSES = tuple(BatchStatus.values)
 
 _LIST_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted", "ended", "query_count",
@@ -321,13 +326,11 @@ _LIST_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class ListedBatch:
-    """A batch in the list of all batches."""
-
     id: str
     status: BatchStatus
     destination: int
-    queries: int
-    blocks: int
+    query_count: int
+    block_count: int
     fee: int
     spent: int
     submitted: datetime

@@ -22,7 +22,7 @@ from queries.proving.registry_calls import block_leaf
 from queries.reading.pagination import MAX_LISTED_SLOTS, Cursor, Page, read_page
 from queries.reading.view_models import ValueView
 
-COLUMNS = (
+_QUERY_LINE_COLUMNS = (
     "batch_id", "place", "source", "block", "account", "name", "slot_count", "values", "ended",
     "job__destination",
 )  # fmt: skip
@@ -51,7 +51,9 @@ def _query_lines(
     """A page of queries. The slots of queries with many slots are not read."""
     when_few = When(slot_count__lte=MAX_LISTED_SLOTS, then="slot_values")
     few_values = Case(when_few, output_field=JSONField())
-    rows = rows.select_related("job").only(*COLUMNS).annotate(few_slot_values=few_values)
+    rows = (
+        rows.select_related("job").only(*_QUERY_LINE_COLUMNS).annotate(few_slot_values=few_values)
+    )
     return read_page(rows, columns, cursor, limit, _query_line)
 
 
@@ -76,7 +78,7 @@ MAX_DESTINATIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class FieldView:
+class HeaderFieldView:
     """A header field: its bytes in hex, and the word that a registry would store."""
 
     name: str
@@ -86,14 +88,12 @@ class FieldView:
 
 @dataclass(frozen=True, slots=True)
 class HeaderView:
-    """A block's header."""
-
     hash: str
     parent: str
     timestamp: int
     state_root: str
     leaf: str  # the hash that a registry stores
-    fields: tuple[FieldView, ...]
+    fields: tuple[HeaderFieldView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +154,6 @@ def queries_of_block(chain: int, number: int, cursor: Cursor | None, limit: int)
 def _header_transactions(jobs: Iterable[BlockJob]) -> Mapping[int, str]:
     """By job, the hash of our transaction that proved its header."""
     keys = [job.pk for job in jobs]
-    if not keys:
-        return {}
     rows = JobTransaction.objects.filter(
         job__in=keys, proves_header=True, transaction__succeeded=True
     )
@@ -170,7 +168,7 @@ def _header_view(header: Header) -> HeaderView:
         state_root=f"0x{header.state_root.hex()}",
         leaf=f"0x{block_leaf(header).hex()}",
         fields=tuple(
-            FieldView(
+            HeaderFieldView(
                 field.name, f"0x{header.payload(field).hex()}", f"0x{header.word(field).hex()}"
             )
             for field in HeaderField
@@ -179,15 +177,15 @@ def _header_view(header: Header) -> HeaderView:
     )
 
 
-MAX_ROWS = 500  # the newest, of which an account's names and balances are read
+MAX_ACCOUNT_QUERIES = 500  # the newest ones, from which names and balances are read
 
 
 @dataclass(frozen=True, slots=True)
 class AccountView:
-    """An address, and the chains on which facts about it are proven."""
+    """An address in queries."""
 
     address: str
-    chains: tuple[int, ...]  # of those given
+    chains: tuple[int, ...]  # the source chains on which facts about it are proven
     newest: int | None  # the source chain of its newest query; None without queries
     names: tuple[str, ...]  # of its newest queries
 
@@ -209,7 +207,7 @@ def account_view(address: str, chains: Iterable[int]) -> AccountView:
     if newest is None:
         return AccountView(address, (), None, ())
     fact_chains = tuple(int(name.removeprefix("on_")) for name in has_facts if newest[name])
-    newest_names = queries.values_list("name", flat=True)[:MAX_ROWS]
+    newest_names = queries.values_list("name", flat=True)[:MAX_ACCOUNT_QUERIES]
     names = tuple(dict.fromkeys(filter(None, newest_names)))
     return AccountView(address, fact_chains, newest["source"], names)
 
@@ -225,7 +223,7 @@ def account_balances(address: str, chain: int) -> tuple[Balance, ...]:
     rows = _fact_rows(address).filter(source=chain).order_by("-block", "-id")
     balances = {
         block: int(word, 16)
-        for block, word in rows.values_list("block", "values__BALANCE")[:MAX_ROWS]
+        for block, word in rows.values_list("block", "values__BALANCE")[:MAX_ACCOUNT_QUERIES]
         if word is not None and block is not None
     }
     return tuple(Balance(block, wei) for block, wei in sorted(balances.items()))
@@ -241,8 +239,6 @@ MAX_BATCHES = 100
 
 @dataclass(frozen=True, slots=True)
 class ServedBlock:
-    """A block for which the transaction was sent."""
-
     source: int
     number: int
     proves_header: bool
@@ -267,7 +263,7 @@ class TransactionView:
     sender: str
     nonce: int
     status: str
-    mark: str
+    mark: str  # CSS class
     block: int | None
     gas_limit: int
     gas_used: int | None
@@ -290,19 +286,9 @@ def transaction_view(chain: int, transaction_hash: str) -> TransactionView | Non
         .defer("transaction__raw")
         .first()
     )
-    return _sent_transaction_view(match.transaction) if match else None
-
-
-def queries_of_transaction(
-    transaction: TransactionView, cursor: Cursor | None, limit: int
-) -> Page[QueryLine]:
-    """A page of the account and header queries that the transaction proved."""
-    header_queries = Q(header_transaction=transaction.key, account="", name="")
-    rows = Query.objects.filter(Q(account_transaction=transaction.key) | header_queries)
-    return _query_lines(rows, ("id",), cursor, limit)
-
-
-def _sent_transaction_view(row: SentTransaction) -> TransactionView:
+    if match is None:
+        return None
+    row = match.transaction
     is_mined = row.mined_block is not None
     status, mark = _status_and_mark(row)
     price = int(row.gas_price, 16) if is_mined and row.gas_price else None
@@ -335,6 +321,15 @@ def _sent_transaction_view(row: SentTransaction) -> TransactionView:
     )
 
 
+def queries_of_transaction(
+    transaction: TransactionView, cursor: Cursor | None, limit: int
+) -> Page[QueryLine]:
+    """A page of the account and header queries that the transaction proved."""
+    header_queries = Q(header_transaction=transaction.key, account="", name="")
+    rows = Query.objects.filter(Q(account_transaction=transaction.key) | header_queries)
+    return _query_lines(rows, ("id",), cursor, limit)
+
+
 def _status_and_mark(row: SentTransaction) -> tuple[str, str]:
     if row.mined_block is None:
         if row.confirmed:
@@ -358,7 +353,7 @@ MAX_COUNT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class RecordView:
+class RouteTotals:
     """How many facts and blocks a route has proven."""
 
     facts: int
@@ -367,7 +362,7 @@ class RecordView:
 
 
 @dataclass(frozen=True, slots=True)
-class JobLine:
+class BlockLine:
     """A requested block in a registry's list."""
 
     source: int
@@ -376,11 +371,11 @@ class JobLine:
     is_open: bool  # a query waits for a fact of it
 
 
-def route_record(source: int, destination: int) -> RecordView:
+def route_totals(source: int, destination: int) -> RouteTotals:
     """Count in two statements. A closed job has a block hash only if something was proven."""
     rows = BlockJob.objects.filter(source=source, destination=destination).exclude(block_hash="")
     blocks = rows.order_by("-block")[: MAX_COUNT + 1].count()
-    return RecordView(
+    return RouteTotals(
         facts=facts_by_route().get((source, destination), 0),
         blocks=min(blocks, MAX_COUNT),
         more_blocks=blocks > MAX_COUNT,
@@ -398,13 +393,13 @@ def facts_by_route() -> Mapping[tuple[int, int], int]:
 
 def blocks_of_registry(
     source: int, destination: int, cursor: Cursor | None, limit: int
-) -> Page[JobLine]:
+) -> Page[BlockLine]:
     rows = BlockJob.objects.filter(source=source, destination=destination)
     return read_page(
-        rows.only("source", "block", "block_hash", "due_at"), ("block",), cursor, limit, _job_line
+        rows.only("source", "block", "block_hash", "due_at"), ("block",), cursor, limit, _block_line
     )
 
 
-def _job_line(row: BlockJob) -> JobLine:
+def _block_line(row: BlockJob) -> BlockLine:
     block_hash = f"0x{row.block_hash}" if row.block_hash else ""
-    return JobLine(row.source, row.block, block_hash, row.due_at is not None)
+    return BlockLine(row.source, row.block, block_hash, row.due_at is not None)

@@ -1,7 +1,7 @@
 """Proven facts of a query, and for files those of an account, a block or a registry.
 
-A file lists the newest block first. Its queries are chosen before the first fact is read, because
-its header links to the next file. The rows read are bounded, not only the rows found.
+The queries of a file are selected before the first fact is read, because the response's Link header
+needs the next file's cursor. The limits count the rows that are read, not only rows with facts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -80,10 +80,10 @@ def proven_facts(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
 
 
 def _row_facts(rows: list[Query]) -> Iterator[ProvenFact]:
-    done = [row for row in rows if row.batch.status == BatchStatus.DONE]
-    sent = read_transactions(done)
-    for row in done:
-        view = query_view(row, sent, done=True)
+    done_rows = [row for row in rows if row.batch.status == BatchStatus.DONE]
+    transactions = read_transactions(done_rows)
+    for row in done_rows:
+        view = query_view(row, transactions, is_done=True)
         step = view.steps[-1]
         transaction_hash = step.transaction_hash or view.steps[-2].transaction_hash
         for fact in query_facts(view, row.batch.destination):
@@ -102,8 +102,8 @@ def read_batch_facts(batch_id: str) -> Iterator[ProvenFact]:
 
 
 MAX_QUERIES = 1_000
-MAX_FACTS = 5_000  # and the rest of the last query
-KEY = ("block", "id")
+MAX_FACTS = 5_000  # plus the rest of the query in which it is reached
+CURSOR_COLUMNS = ("block", "id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,42 +116,41 @@ class FactPage:
 
 def account_fact_page(address: str, chain: int, cursor: Cursor | None) -> FactPage:
     rows = Query.objects.filter(account=address, source=chain, values__isnull=False)
-    return _portion(rows.exclude(account=""), KEY, cursor)
+    return _fact_page(rows.exclude(account=""), CURSOR_COLUMNS, cursor)
 
 
 def block_fact_page(chain: int, number: int, cursor: Cursor | None) -> FactPage:
     """Ordered by id alone, because all queries have the same block."""
     by_id = Cursor(cursor.key[1:]) if cursor else None
-    return _portion(Query.objects.filter(source=chain, block=number), KEY[1:], by_id)
+    return _fact_page(Query.objects.filter(source=chain, block=number), CURSOR_COLUMNS[1:], by_id)
 
 
 def registry_fact_page(source: int, destination: int, cursor: Cursor | None) -> FactPage:
     """The source's queries, from the newest block on that has a job for the destination."""
     jobs = BlockJob.objects.filter(source=source, destination=destination).order_by("-block")
-    below = jobs if cursor is None else jobs.filter(block__lte=cursor.key[0])
-    newest = below.values_list("block", flat=True)[:1]
+    candidates = jobs if cursor is None else jobs.filter(block__lte=cursor.key[0])
+    newest = candidates.values_list("block", flat=True)[:1]
     rows = Query.objects.filter(source=source, block__lte=Subquery(newest))
-    return _portion(rows, KEY, cursor, destination)
+    return _fact_page(rows, CURSOR_COLUMNS, cursor, destination)
 
 
-def _portion(
+def _fact_page(
     rows: QuerySet[Query],
     columns: tuple[str, ...],
     cursor: Cursor | None,
     destination: int | None = None,
 ) -> FactPage:
-    rows = rows.only(*KEY, "batch_id", "props", "slot_count", "header_fields")
+    rows = rows.only(*CURSOR_COLUMNS, "batch_id", "props", "slot_count", "header_fields")
     page = read_page(rows, columns, cursor, MAX_QUERIES, lambda row: row)
     batches = {row.batch_id for row in page.rows}
     done = Batch.objects.filter(pk__in=batches, status=BatchStatus.DONE)
     destinations = dict(done.values_list("pk", "destination"))
-    chosen, facts, last = list[tuple[int, int]](), 0, ""
+    keys, fact_count, last_cursor = list[tuple[int, int]](), 0, ""
     for row in page.rows:
-        if facts >= MAX_FACTS:
-            return FactPage(proven_facts(chosen), last)
-        last = f"{row.block}.{row.pk}"
+        if fact_count >= MAX_FACTS:
+            return FactPage(proven_facts(keys), last_cursor)
+        last_cursor = f"{row.block}.{row.pk}"
         if row.batch_id in destinations and destination in {None, destinations[row.batch_id]}:
-            fields = row.props.bit_count() + row.header_fields.bit_count()
-            facts += row.slot_count + fields
-            chosen.append((row.pk, row.slot_count))
-    return FactPage(proven_facts(chosen), last if page.older else "")
+            fact_count += row.slot_count + row.props.bit_count() + row.header_fields.bit_count()
+            keys.append((row.pk, row.slot_count))
+    return FactPage(proven_facts(keys), last_cursor if page.older else "")

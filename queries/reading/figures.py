@@ -26,8 +26,6 @@ MIN_DAYS = 7  # of a young service, so that a chart has several days
 
 @dataclass(frozen=True, slots=True)
 class PeriodResults:
-    """The results of a period."""
-
     done: int  # batches
     rejected: int
     facts: int
@@ -46,44 +44,44 @@ DurationCounts = Mapping[int | None, int]
 class Figures:
     """The results of all time, and of the last days."""
 
-    whole: PeriodResults
+    total: PeriodResults
     days: Mapping[date, PeriodResults]  # UTC days, oldest first
-    took: DurationCounts  # in these days
+    durations: DurationCounts  # in these days
 
     @property
-    def empty(self) -> bool:
-        return not (self.whole.done or self.whole.facts)
+    def is_empty(self) -> bool:
+        return not (self.total.done or self.total.facts)
 
 
 def figures(today: date) -> Figures:
     sums = DailyCount.objects.values("name").annotate(total=Sum("amount"), first=Min("day"))
     rows = list(sums)
-    began = min((row["first"] for row in rows), default=today)
-    length = min(max((today - began).days + 1, MIN_DAYS), DAYS)
-    first = today - timedelta(days=length - 1)
+    first_day = min((row["first"] for row in rows), default=today)
+    day_count = min(max((today - first_day).days + 1, MIN_DAYS), DAYS)
+    first = today - timedelta(days=day_count - 1)
     counts = _daily_counts(first, today)
     return Figures(
         _results({row["name"]: int(row["total"]) for row in rows}),
         days={
             day: _results(counts[day])
-            for day in (first + timedelta(days=number) for number in range(length))
+            for day in (first + timedelta(days=number) for number in range(day_count))
         },
-        took={
-            bound: sum(day_counts.get(name, 0) for day_counts in counts.values())
-            for bound, name in [
-                *((s, duration_key(s)) for s in DURATION_BOUNDS),
-                (None, DONE_LATER),
-            ]
+        durations={
+            bound: sum(
+                day_counts.get(duration_key(bound) if bound else DONE_LATER, 0)
+                for day_counts in counts.values()
+            )
+            for bound in (*DURATION_BOUNDS, None)
         },
     )
 
 
-def duration_bound(took: DurationCounts, share: float) -> int | None:
+def duration_bound(durations: DurationCounts, share: float) -> int | None:
     """The bound within which that share of the batches was DONE; None: beyond all bounds."""
-    needed, reached = share * sum(took.values()), 0
-    for bound, batches in took.items():
-        reached += batches
-        if reached >= needed:
+    threshold, count = share * sum(durations.values()), 0
+    for bound, batches in durations.items():
+        count += batches
+        if count >= threshold:
             return bound
     return None
 
@@ -101,7 +99,7 @@ def _daily_counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
 
 
 # Databases cannot add amounts of 256 bits, so this many are read and added here.
-MAX_SUMMED = 1_000
+MAX_SUMMED_BATCHES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +116,18 @@ class Spending:
     """An account's spending by destination, because chains have different currencies."""
 
     chains: tuple[ChainSpending, ...]
-    whole: bool  # otherwise only of the newest `MAX_SUMMED` batches
+    is_complete: bool  # otherwise only of the newest `MAX_SUMMED_BATCHES`
 
 
 def account_spending(owner: Account) -> Spending:
     """Read in one statement, by an index from the newest batch on."""
     rows = Batch.objects.filter(owner=owner).order_by("-pk")
-    newest = list(rows.values_list("destination", "spent")[: MAX_SUMMED + 1])
+    newest = list(rows.values_list("destination", "spent")[: MAX_SUMMED_BATCHES + 1])
     amounts = defaultdict[int, list[int]](list)
-    for destination, spent in newest[:MAX_SUMMED]:
+    for destination, spent in newest[:MAX_SUMMED_BATCHES]:
         amounts[destination].append(int(spent, 16))
     chains = (ChainSpending(chain, len(wei), sum(wei)) for chain, wei in amounts.items())
-    return Spending(tuple(chains), whole=len(newest) <= MAX_SUMMED)
+    return Spending(tuple(chains), is_complete=len(newest) <= MAX_SUMMED_BATCHES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,5 +166,5 @@ def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
 def state_horizon(registry: Registry, heads: Mapping[int, HeadView]) -> int:
     """The time from which on the registry takes no accounts, as a prover saw it last."""
     head = heads.get(registry.destination)
-    lowered = head.state_horizons.get(registry.address) if head else None
-    return registry.horizon if lowered is None else min(lowered, registry.horizon)
+    lowered_horizon = head.state_horizons.get(registry.address) if head else None
+    return registry.horizon if lowered_horizon is None else min(lowered_horizon, registry.horizon)

@@ -65,48 +65,41 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """`says` is the description; `kind` is gauge, counter or histogram."""
+    """`kind` is gauge, counter or histogram."""
 
     name: str
     kind: str
-    says: str
+    description: str
     samples: tuple[Sample, ...]
 
 
-def _gauge(name: str, says: str, samples: Iterable[Sample]) -> Metric:
-    return Metric(name, "gauge", says, tuple(samples))
+def _gauge(name: str, description: str, samples: Iterable[Sample]) -> Metric:
+    return Metric(name, "gauge", description, tuple(samples))
 
 
-def _counter(name: str, says: str, samples: Iterable[Sample]) -> Metric:
-    return Metric(name, "counter", f"{says} {COUNTER_SCOPE}", tuple(samples))
+def _counter(name: str, description: str, samples: Iterable[Sample]) -> Metric:
+    return Metric(name, "counter", f"{description} {COUNTER_SCOPE}", tuple(samples))
 
 
 def _samples(label: str, values: Mapping[Any, float | None]) -> Iterator[Sample]:
     return (Sample(value, {label: key}) for key, value in values.items())
 
 
-def _unlabelled(value: float) -> list[Sample]:
-    return [Sample(value, {})]
-
-
-def metrics(chains: Collection[int], daily_budget: Mapping[int, int]) -> list[Metric]:
-    """All metrics of these chains, which are the configured ones.
-
-    `daily_budget`: the daily budget in wei, of chains that have one.
-    """
+def metrics(chains: Collection[int], daily_budgets: Mapping[int, int]) -> list[Metric]:
+    """All metrics of the configured chains. `daily_budgets`: in wei, of chains that have one."""
     now = shared_now()
     return [
-        *_open_batches(now),
-        *_jobs(),
-        *_queues(now),
-        *_ended(),
-        *_transactions(now),
-        *_chains(chains, daily_budget, now),
-        *_nodes(chains, now),
+        *_batch_metrics(now),
+        *_job_metrics(),
+        *_queue_metrics(now),
+        *_result_metrics(),
+        *_transaction_metrics(now),
+        *_chain_metrics(chains, daily_budgets, now),
+        *_node_metrics(chains, now),
     ]
 
 
-def _open_batches(now: datetime) -> Iterator[Metric]:
+def _batch_metrics(now: datetime) -> Iterator[Metric]:
     """The age comes from the ids, which begin with the time of submission."""
     statuses = [status for status in BatchStatus if status not in ENDED_STATUSES]
     rows = Batch.objects.filter(status__in=statuses).values_list("status")
@@ -118,11 +111,11 @@ def _open_batches(now: datetime) -> Iterator[Metric]:
     yield _gauge(
         "oldest_batch_age_seconds",
         "Seconds since the oldest open batch was submitted; 0 if there is none.",
-        _unlabelled(_seconds_since(oldest, now)),
+        [Sample(_seconds_since(oldest, now), {})],
     )
 
 
-def _jobs() -> Iterator[Metric]:
+def _job_metrics() -> Iterator[Metric]:
     rows = BlockJob.objects.filter(due_at__gt=EARLIEST)
     sent = JobTransaction.objects.filter(job=OuterRef("pk"), transaction__confirmed=False)
     stage = Case(
@@ -148,7 +141,7 @@ def _jobs() -> Iterator[Metric]:
     )
 
 
-def _queues(now: datetime) -> Iterator[Metric]:
+def _queue_metrics(now: datetime) -> Iterator[Metric]:
     free, later = Q(lease_token=""), Q(due_at__gt=now)
     states = {
         "worked_on": ~free & Q(lease_until__gt=now),
@@ -156,7 +149,7 @@ def _queues(now: datetime) -> Iterator[Metric]:
         "lease_ran_out": ~free & Q(lease_until__lte=now),
         "due": free & ~later & ~WAITS_FOR_NODES,
         "waiting": free & later & Q(failures=0),
-        # It waits for another attempt, or for its turn while nodes hang.
+        # It waits for a retry, or for a free thread while nodes hang.
         "failing": free & ((later & Q(failures__gt=0)) | (~later & WAITS_FOR_NODES)),
     }
     counts = {state: Count("pk", filter=condition) for state, condition in states.items()}
@@ -187,11 +180,11 @@ def _queues(now: datetime) -> Iterator[Metric]:
     )
 
 
-def _ended() -> Iterator[Metric]:
+def _result_metrics() -> Iterator[Metric]:
     rows = DailyCount.objects.values_list("name").annotate(Sum("amount")).order_by()
     sums = {what: int(amount) for what, amount in rows}
-    ended = {"DONE": sums.get(DONE, 0), "REJECTED": sums.get(REJECTED, 0)}
-    yield _counter("batches_ended_total", "Ended batches.", _samples("status", ended))
+    ended_counts = {"DONE": sums.get(DONE, 0), "REJECTED": sums.get(REJECTED, 0)}
+    yield _counter("batches_ended_total", "Ended batches.", _samples("status", ended_counts))
     samples, done = list[Sample](), 0
     for bound in DURATION_BOUNDS:
         done += sums.get(duration_key(bound), 0)
@@ -200,9 +193,9 @@ def _ended() -> Iterator[Metric]:
     samples.append(Sample(timed, {"le": "+Inf"}, "_bucket"))
     samples.append(Sample(sums.get(DONE_SECONDS, 0), {}, "_sum"))
     samples.append(Sample(timed, {}, "_count"))
-    says = f"Seconds from a batch's submission to DONE, each rounded. {COUNTER_SCOPE}"
-    yield Metric("batch_duration_seconds", "histogram", says, tuple(samples))
-    yield _counter("facts_total", "Facts read back.", _unlabelled(sums.get(FACTS, 0)))
+    description = f"Seconds from a batch's submission to DONE, each rounded. {COUNTER_SCOPE}"
+    yield Metric("batch_duration_seconds", "histogram", description, tuple(samples))
+    yield _counter("facts_total", "Facts read back.", [Sample(sums.get(FACTS, 0), {})])
     yield _counter(
         "route_facts_total",
         "Facts of a route that were read back.",
@@ -213,7 +206,7 @@ def _ended() -> Iterator[Metric]:
     )
 
 
-def _transactions(now: datetime) -> Iterator[Metric]:
+def _transaction_metrics(now: datetime) -> Iterator[Metric]:
     """Transactions that may still change, and the costs of those that cannot."""
     unmined = Q(mined_block=None)
     rows = SentTransaction.objects.filter(confirmed=False).values_list("chain")
@@ -240,7 +233,7 @@ def _transactions(now: datetime) -> Iterator[Metric]:
         ),
     )
     costs = list(ChainCost.objects.all())
-    for name, says, values in (
+    for name, description, values in (
         (
             "transactions_settled",
             "Transactions that can no longer change.",
@@ -253,17 +246,17 @@ def _transactions(now: datetime) -> Iterator[Metric]:
             {row.chain: int(row.spent, 16) for row in costs},
         ),
     ):
-        yield _counter(f"{name}_total", says, _samples("chain", values))
+        yield _counter(f"{name}_total", description, _samples("chain", values))
 
 
-def _chains(
-    chains: Collection[int], daily_budget: Mapping[int, int], now: datetime
+def _chain_metrics(
+    chains: Collection[int], daily_budgets: Mapping[int, int], now: datetime
 ) -> Iterator[Metric]:
     """The state of the chains as provers saw it last."""
     rows = ChainRecord.objects.in_bulk(chains)
     polled = [rows[chain] for chain in chains if chain in rows]
     seen = [row for row in polled if row.recorded]
-    for name, says, values in (
+    for name, description, values in (
         (
             "chain_head_number",
             "A source chain's newest block.",
@@ -293,16 +286,16 @@ def _chains(
             "day_spent_ratio",
             "How much of `daily_budget` is spent or reserved; from 1 on nothing new is signed.",
             {
-                row.chain: _spent_ratio(row, daily_budget[row.chain])
+                row.chain: _spent_ratio(row, daily_budgets[row.chain])
                 for row in polled
-                if row.signer and daily_budget.get(row.chain)
+                if row.signer and daily_budgets.get(row.chain)
             },
         ),
     ):
-        yield _gauge(name, says, _samples("chain", values))
+        yield _gauge(name, description, _samples("chain", values))
     yield _gauge(
         "signer_balance_wei",
-        "What the address that pays for transactions has on a destination.",
+        "Balance of the address that pays for transactions on a destination.",
         (
             Sample(int(row.balance, 16), {"chain": row.chain, "signer": row.signer})
             for row in polled
@@ -317,9 +310,9 @@ def _spent_ratio(record: ChainRecord, budget: int) -> float:
     return spent_in_24_hours(sent) / budget
 
 
-def _nodes(chains: Collection[int], now: datetime) -> Iterator[Metric]:
+def _node_metrics(chains: Collection[int], now: datetime) -> Iterator[Metric]:
     rows = list(NodeRecord.objects.filter(chain__in=chains).order_by("chain", "place"))
-    for name, says, values in (
+    for name, description, values in (
         ("up", "1 if the node answered the last poll.", [int(not row.fault) for row in rows]),
         (
             "names_up",
@@ -346,7 +339,7 @@ def _nodes(chains: Collection[int], now: datetime) -> Iterator[Metric]:
             Sample(value, {"chain": row.chain, "node": row.place})
             for row, value in zip(rows, values, strict=True)
         )
-        yield _gauge(f"node_{name}", says, samples)
+        yield _gauge(f"node_{name}", description, samples)
 
 
 def _seconds_since(then: datetime, now: datetime) -> float:

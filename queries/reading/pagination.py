@@ -1,7 +1,6 @@
 """Keyset pagination: a page of rows, and the cursors of the neighbouring pages.
 
-A page begins at a row, not at an offset. So the last page of a million rows costs as much as the
-first one, and new rows do not move a page.
+A page begins at a row, not at an offset: all pages cost the same, and new rows do not move a page.
 """
 
 import re

@@ -22,12 +22,12 @@ class StepProgress:
     name: StepName
     begun: int
     completed: int
-    whole: int  # queries that have the step
+    total: int  # queries that have the step
 
     @property
     def mark(self) -> str:
         """CSS class; steps without queries are hidden."""
-        if self.whole and self.completed == self.whole:
+        if self.total and self.completed == self.total:
             return "proven"
         return "moving" if self.begun else "waiting"
 
@@ -36,22 +36,20 @@ class StepProgress:
             self.name,
             self.begun + other.begun,
             self.completed + other.completed,
-            self.whole + other.whole,
+            self.total + other.total,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class BlockProgress:
-    """The queries of a batch for one block."""
-
     source: int
     block: int | None  # None before a timestamp is resolved
     timestamp: int | None
-    first: int  # the place of the first query
-    queries: int
+    first_place: int
+    query_count: int
     steps: tuple[StepProgress, ...]
     waits_for: Reason | None
-    lost: int  # queries whose facts a reorg removed
+    lost_queries: int  # whose facts a reorg removed
 
     @property
     def key(self) -> str:
@@ -66,12 +64,12 @@ class Progress:
     blocks: tuple[BlockProgress, ...]
 
     @property
-    def queries(self) -> int:
-        return sum(block.queries for block in self.blocks)
+    def query_count(self) -> int:
+        return sum(block.query_count for block in self.blocks)
 
     @property
-    def lost(self) -> int:
-        return sum(block.lost for block in self.blocks)
+    def lost_queries(self) -> int:
+        return sum(block.lost_queries for block in self.blocks)
 
     @property
     def steps(self) -> tuple[StepProgress, ...]:
@@ -101,13 +99,13 @@ def batch_progress(batch: BatchView) -> Progress:
 
 
 def block_query_pages(
-    batch: BatchView, firsts: Mapping[BlockProgress, int], *, limit: int
+    batch: BatchView, first_places: Mapping[BlockProgress, int], *, limit: int
 ) -> Mapping[str, QueryPage]:
-    """A page of each block's queries, by block key; `firsts` gives the place where it begins.
+    """A page of each block's queries, by block key; `first_places` says where each begins.
 
     The queries of a block have consecutive places, so all pages are read together.
     """
-    ranges = {block: _places(block, first, limit) for block, first in firsts.items()}
+    ranges = {block: _places(block, first, limit) for block, first in first_places.items()}
     conditions = [Q(place__range=(places[0], places[-1])) for places in ranges.values() if places]
     if not conditions:
         return {}
@@ -116,7 +114,7 @@ def block_query_pages(
     return {
         block.key: QueryPage(
             tuple(queries[place] for place in places if place in queries),
-            places.stop if places.stop < block.first + block.queries else None,
+            places.stop if places.stop < block.first_place + block.query_count else None,
         )
         for block, places in ranges.items()
         if places
@@ -124,8 +122,8 @@ def block_query_pages(
 
 
 def _places(block: BlockProgress, first: int, limit: int) -> range:
-    first = max(first, block.first)
-    return range(first, min(first + limit, block.first + block.queries))
+    first = max(first, block.first_place)
+    return range(first, min(first + limit, block.first_place + block.query_count))
 
 
 def _block_progress(row: Mapping[str, Any]) -> BlockProgress:
@@ -135,13 +133,13 @@ def _block_progress(row: Mapping[str, Any]) -> BlockProgress:
         row["timestamp"],
         row["first"],
         row["queries"],
-        tuple(_step_count(row, step) for step in StepName),
+        tuple(_step_progress(row, step) for step in StepName),
         parse_reason(row["waits"]),
         row["lost"],
     )
 
 
-def _step_count(row: Mapping[str, Any], step: StepName) -> StepProgress:
+def _step_progress(row: Mapping[str, Any], step: StepName) -> StepProgress:
     queries = "account_queries" if step is StepName.ACCOUNT_ACCUMULATED else "queries"
     return StepProgress(
         step, row[f"{step.began}_count"], row[f"{step.completed}_count"], row[queries]

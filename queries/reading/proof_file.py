@@ -1,7 +1,6 @@
 """The proof of a batch as a file, or a refusal that says what is missing.
 
-It is built from the stored calls, a block at a time, in a file that moves to disk once it is large.
-So nothing is stored twice, and no node is asked.
+It is built from the stored calls, a block at a time; no node is asked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,9 +65,8 @@ def _build_file(batch: BatchView, routes: Routes) -> IO[bytes]:
     _check_done(batch, queries)
     file = SpooledTemporaryFile(max_size=MAX_MEMORY)  # noqa: SIM115  (the response closes it)
     try:
-        for piece in write_bundle(
-            batch.id, batch.destination, _block_proofs(batch, queries, routes)
-        ):
+        blocks = _block_proofs(batch, queries, routes)
+        for piece in write_bundle(batch.id, batch.destination, blocks):
             file.write(piece.encode())
     except BaseException:
         file.close()
@@ -92,8 +90,8 @@ def _block_proofs(
     batch: BatchView, queries: Sequence[Query], routes: Routes
 ) -> Iterator[BlockProof]:
     jobs = BlockJob.objects.in_bulk({query.job_id for query in queries})
-    transactions = SentTransaction.objects.only("to", "mined_hash", "mined_block", "succeeded")
-    sent = transactions.in_bulk(_transaction_keys(queries))
+    sent_rows = SentTransaction.objects.only("to", "mined_hash", "mined_block", "succeeded")
+    transactions = sent_rows.in_bulk(_transaction_keys(queries))
     for (source, _), group in groupby(queries, key=lambda query: (query.source, query.block)):
         block_queries = list(group)
         registry = routes.registries.get((source, batch.destination))
@@ -103,29 +101,31 @@ def _block_proofs(
                 f"This server no longer proves chain {source} on {batch.destination}, so it does "
                 "not know the registry.",
             )
-        yield _block_proof(block_queries, jobs[block_queries[0].job_id or 0], registry, sent)
+        yield _block_proof(
+            block_queries, jobs[block_queries[0].job_id or 0], registry, transactions
+        )
 
 
 def _block_proof(
-    queries: Sequence[Query], job: BlockJob, registry: Registry, sent: Mapping[int, SentTransaction]
+    queries: Sequence[Query], job: BlockJob, registry: Registry, rows: Mapping[int, SentTransaction]
 ) -> BlockProof:
     if not job.header:
-        raise _unavailable("of its header", job)
+        raise _proof_unavailable("of its header", job)
     header = decode_header(job.header)
     reads = [read for query in queries for read in fact_reads(query).values()]
-    wanted, shown = group_facts(reads), read_stored_calls(job, reads)
-    proofs, unshown = rebuild_proofs(shown, header, wanted)
-    for account, _ in sorted(unshown):
-        raise _unavailable(f"of account 0x{account.hex()}", job)
+    wanted, recovered = group_facts(reads), read_stored_calls(job, reads)
+    proofs, missing = rebuild_proofs(recovered, header, wanted)
+    for account, _ in sorted(missing):
+        raise _proof_unavailable(f"of account 0x{account.hex()}", job)
     by_account = {proof.address or b"": proof for proof in proofs}
-    requests = [
+    accounts = [
         AccountToStore(proof, wanted.accounts[account][0])
         for account, proof in sorted(by_account.items())
     ]
-    child = shown.children.get(header.hash) if wanted.timestamps else None
-    if wanted.timestamps and child is None:
-        raise _unavailable("of its time", job)
-    transactions = [sent[key] for key in _transaction_keys(queries)]
+    next_header = recovered.children.get(header.hash) if wanted.timestamps else None
+    if wanted.timestamps and next_header is None:
+        raise _proof_unavailable("of its time", job)
+    transactions = [rows[key] for key in _transaction_keys(queries)]
     # The registry that has the facts: the route may have another one by now.
     recipients = [row.to for row in transactions if row.succeeded]
     address = recipients[-1] if recipients else registry.address
@@ -133,10 +133,10 @@ def _block_proof(
         chain=job.source,
         destination=job.destination,
         header=header,
-        next_header=child,
+        next_header=next_header,
         header_fields=wanted.header_fields,
         timestamps=wanted.timestamps,
-        accounts=tuple(requests),
+        accounts=tuple(accounts),
         registry=ClaimedRegistry(
             registry.kind.value, bytes.fromhex(address[2:]), constructor_arguments(registry)
         ),
@@ -164,7 +164,7 @@ def _check_read_back_values(queries: Sequence[Query], block: BlockProof, job: Bl
         account = bytes.fromhex(query.account[2:])
         for name, word in query.all_values.items():
             if proven.get((account, "COINBASE" if name == "PROPOSER" else name)) != word:
-                raise _unavailable(f"of {name}, as it was read back,", job, BLOCK_REPLACED)
+                raise _proof_unavailable(f"of {name}, as it was read back,", job, BLOCK_REPLACED)
 
 
 def _value_name(fact: BundleFact) -> tuple[bytes, str]:
@@ -174,7 +174,7 @@ def _value_name(fact: BundleFact) -> tuple[bytes, str]:
     return fact.account or b"", fact.name.removeprefix("0x")
 
 
-def _unavailable(subject: str, job: BlockJob, why: str = PROVEN_BY_OTHERS) -> RefusalError:
+def _proof_unavailable(subject: str, job: BlockJob, why: str = PROVEN_BY_OTHERS) -> RefusalError:
     return RefusalError(
         PROOF_UNAVAILABLE,
         f"The proof {subject} at block {job.block:,} of chain {job.source} is not stored here: "

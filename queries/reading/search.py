@@ -7,7 +7,7 @@ from queries.models import Batch, BlockJob, Query, SentHash
 MAX_HITS = 50  # of one kind
 NAME_QUERIES = 500  # the newest queries of a name, in which its accounts are looked up
 
-Block = tuple[int, int]  # chain and number
+BlockKey = tuple[int, int]  # chain and number
 
 
 def is_batch(batch_id: str) -> bool:
@@ -33,13 +33,13 @@ def chains_of_transaction(transaction_hash: str) -> list[int]:
     return list(rows.values_list("transaction__chain", flat=True)[:MAX_HITS])
 
 
-def blocks_with_hash(digits: str) -> list[Block]:
+def blocks_with_hash(digits: str) -> list[BlockKey]:
     """Blocks with stored headers, by their hash in 64 hex digits."""
     rows = BlockJob.objects.filter(block_hash=digits).exclude(block_hash="").order_by("pk")
     return list(dict.fromkeys(rows.values_list("source", "block")[:MAX_HITS]))
 
 
-def blocks_with_number(number: int, chains: Iterable[int]) -> list[Block]:
+def blocks_with_number(number: int, chains: Iterable[int]) -> list[BlockKey]:
     """Requested blocks with this number on any of these chains."""
     jobs = BlockJob.objects.filter(source__in=sorted(chains), block=number)
     return list(dict.fromkeys(jobs.order_by("source").values_list("source", "block")[:MAX_HITS]))

@@ -30,23 +30,23 @@ CALLS_AT_ONCE = 50  # in memory; a call may have 128 KiB
 def read_stored_calls(
     job: BlockJob, reads: Iterable[FactRead], heartbeat: Callable[[], object] = lambda: None
 ) -> RecoveredProofs:
-    """Read the headers and trie nodes that may prove these facts. `heartbeat` is called often.
-
-    Skip calls that contain none of these accounts; in a popular block most do not.
-    """
+    """Read headers and trie nodes that may prove these facts; `heartbeat` is called regularly."""
     reads = list(reads)
     accounts = {read.account for read in reads if read.account}
     has_times = any(read.kind is FactKind.BLOCK_AT_TIME for read in reads)
     all_calls = has_times or len(accounts) > MAX_SEARCHED_ACCOUNTS
-    shown = RecoveredProofs({job.block: decode_header(job.header)} if job.header else {})
-    throttled = _throttle(heartbeat)
+    recovered = RecoveredProofs({job.block: decode_header(job.header)} if job.header else {})
+    last_heartbeat = time.monotonic()
     for call in _calls(job):
-        throttled()
+        if time.monotonic() >= last_heartbeat + HEARTBEAT_SECONDS:
+            heartbeat()
+            last_heartbeat = time.monotonic()
+        # Skip calls that contain none of these accounts; in a popular block most do not.
         if all_calls or any(account in call for account in accounts):
-            # Keep what was read before a fault, such as the end of an empty transaction.
+            # Keep what was read before an error; a cancelling transaction is empty, for example.
             with suppress(ProofError):
-                read_call(call, shown)
-    return shown
+                read_call(call, recovered)
+    return recovered
 
 
 def _calls(job: BlockJob) -> Iterator[bytes]:
@@ -58,39 +58,24 @@ def _calls(job: BlockJob) -> Iterator[bytes]:
 
 def _read_in_chunks(rows: QuerySet[Any], column: str) -> Iterator[bytes]:
     """Read in several statements, because an open one on SQLite blocks the renewal of leases."""
-    last = 0
-    while (
-        chunk := rows.filter(pk__gt=last).order_by("pk").values_list("pk", column)[:CALLS_AT_ONCE]
-    ):
+    rows, last = rows.order_by("pk"), 0
+    while chunk := list(rows.filter(pk__gt=last).values_list("pk", column)[:CALLS_AT_ONCE]):
         yield from (value for _, value in chunk)
-        last = chunk[len(chunk) - 1][0]
+        last = chunk[-1][0]
         if len(chunk) < CALLS_AT_ONCE:
             break
 
 
-def _throttle(act: Callable[[], object]) -> Callable[[], None]:
-    """Call `act` at most every half second."""
-    last = time.monotonic()
-
-    def throttled() -> None:
-        nonlocal last
-        if time.monotonic() >= last + HEARTBEAT_SECONDS:
-            act()
-            last = time.monotonic()
-
-    return throttled
-
-
 def rebuild_proofs(
-    shown: RecoveredProofs, header: Header, wanted: FactGroups
+    recovered: RecoveredProofs, header: Header, wanted: FactGroups
 ) -> tuple[list[AccountProof], list[AccountSlots]]:
-    """Rebuild the proofs of these accounts and slots, and return those that are not shown."""
-    proofs, unshown, checked = list[AccountProof](), list[AccountSlots](), CheckedNodes()
+    """Rebuild the proofs of these accounts and slots, and return those whose nodes are missing."""
+    proofs, missing, checked = list[AccountProof](), list[AccountSlots](), CheckedNodes()
     for account, slots in wanted.account_slots:
         try:
             proofs.append(
-                rebuild_account_proof(header.state_root, account, slots, shown.nodes, checked)
+                rebuild_account_proof(header.state_root, account, slots, recovered.nodes, checked)
             )
         except NodeMissingError:
-            unshown.append((account, slots))
-    return proofs, unshown
+            missing.append((account, slots))
+    return proofs, missing

@@ -76,9 +76,7 @@ class QueryView:
     cost: int | None
     registry: str  # of its newest transaction; empty without one
     chain_key: str  # the source's key in the request
-    account_keys: Mapping[
-        str, Sequence[str]
-    ]  # the account's keys there, each with its slots as spelled
+    account_keys: Mapping[str, Sequence[str]]  # its keys there, each with its slots as spelled
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,10 +108,7 @@ class CheckedBatch:
 
 
 def canonical(request: CheckedBatch) -> bytes:
-    """The same bytes for all requests for the same facts, whatever their spelling and order.
-
-    The bytes are a body that can be submitted.
-    """
+    """A body that is the same for all spellings and orders of a request for the same facts."""
     data: dict[str, dict[str, object]] = {}
     for block in request.blocks:
         data.setdefault(str(block.source), {})[str(block.selector)] = {

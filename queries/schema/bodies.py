@@ -1,8 +1,7 @@
 """The request bodies as pydantic models, which OpenAPI and the docs page show too.
 
-A model checks the form of each value; `read_batch` checks it against this server's chains and
-limits. Map keys are plain text here, with a pattern in `propertyNames`: a pattern of pydantic's
-would become `patternProperties`, which client generators drop.
+A model checks the form of each value; `read_batch` checks it against chains and limits. Patterns of
+map keys are in `propertyNames`, because client generators drop pydantic's `patternProperties`.
 """
 
 import re
@@ -144,10 +143,10 @@ Slot = Annotated[str, AfterValidator(_check_slot), text_schema("^0x[0-9a-fA-F]{1
 Fee = Annotated[int, BeforeValidator(_read_fee), text_schema(_WEI, "0")]
 
 
-def map_keys(what: str, pattern: str) -> Any:
-    """The schema of a map's keys; the reference names them `what`."""
+def map_keys(name: str, pattern: str) -> Any:
+    """The schema of a map's keys, under their `name` in the reference."""
     return Field(
-        json_schema_extra={KEY: what, "propertyNames": {"pattern": pattern, "maxLength": 255}}
+        json_schema_extra={KEY: name, "propertyNames": {"pattern": pattern, "maxLength": 255}}
     )
 
 
@@ -220,8 +219,8 @@ def _url_problem(url: str) -> str:
     if "@" in parts.netloc:
         return "must not contain a user name or password; send them in a header"
     # The URL must be spelled as parsed here, or another parser might read another host.
-    spelled = (f"[{host}]" if ":" in host else host) + ("" if port is None else f":{port}")
-    is_canonical = parts.netloc.lower() == spelled and port != 0
+    canonical = (f"[{host}]" if ":" in host else host) + ("" if port is None else f":{port}")
+    is_canonical = parts.netloc.lower() == canonical and port != 0
     is_usable = parts.scheme in {"http", "https"} and _HOST.fullmatch(host) and is_canonical
     return "" if is_usable else _URL_FORM
 
@@ -329,45 +328,39 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def read_body(model: type[Model], content: object) -> Model:
-    """Validate the body. Raises a `RefusalError` with the path of the first fault."""
+    """Validate the body. Raises a `RefusalError` for the first error, with its path."""
     try:
         return model.model_validate(content)
     except ValidationError as error:
         raise _body_refusal(model, error.errors(include_url=False)[0]) from None
 
 
-def _body_refusal(model: type[BaseModel], first: ErrorDetails) -> RefusalError:
-    context = first.get("ctx", {})
-    place = JsonPath((*first["loc"], *context.get("inside", ())))
+def _body_refusal(model: type[BaseModel], error: ErrorDetails) -> RefusalError:
+    context = error.get("ctx", {})
+    path = JsonPath((*error["loc"], *context.get("inside", ())))
     if "kind" in context:
-        return place.refusal(context["kind"], f"{place} {context['problem']}")
-    holder, member = member_of(schema_of(model), first["loc"])
-    required = holder.get("required", [])
-    if first["type"] == "missing":
-        meaning = member["description"].partition(".")[0]
-        problem = f"is missing: {meaning[0].lower()}{meaning[1:]}."
-        return place.refusal(MISSING_FIELD, f"{place} {problem}")
-    if first["type"] == "too_long":
-        problem = f"has more than {context['max_length']} entries."
-        return place.refusal(LIST_TOO_LONG, f"{place} {problem}")
-    if first["type"] == "extra_forbidden":
-        problem = f"is an unknown field; the known fields are {join_names(holder['properties'])}."
-        return place.refusal(UNKNOWN_FIELD, f"{place} {problem}")
-    name = first["loc"][-1] if first["loc"] else None
-    is_optional = name in holder.get("properties", {}) and name not in required
-    if first["input"] is None and is_optional:
-        problem = "must not be null. Leave it out instead."
-        return place.refusal(WRONG_TYPE, f"{place} {problem}")
+        return path.refusal(context["kind"], f"{path} {context['problem']}")
+    code, problem = _schema_problem(model, error)
+    return path.refusal(code, f"{path} {problem}")
+
+
+def _schema_problem(model: type[BaseModel], error: ErrorDetails) -> tuple[ErrorCode, str]:
+    """The problem of a value that does not have the form in the schema."""
+    holder, member = member_of(schema_of(model), error["loc"])
+    match error["type"]:
+        case "missing":
+            meaning = member["description"].partition(".")[0]
+            return MISSING_FIELD, f"is missing: {meaning[0].lower()}{meaning[1:]}."
+        case "too_long":
+            return LIST_TOO_LONG, f"has more than {error['ctx']['max_length']} entries."
+        case "extra_forbidden":
+            known = join_names(holder["properties"])
+            return UNKNOWN_FIELD, f"is an unknown field; the known fields are {known}."
+    name = error["loc"][-1] if error["loc"] else None
+    is_optional = name in holder.get("properties", {}) and name not in holder.get("required", [])
+    if error["input"] is None and is_optional:
+        return WRONG_TYPE, "must not be null. Leave it out instead."
     expected = {"object": "an object", "array": "a list"}.get(
         member["type"], f'text in quotes, such as "{member.get("examples", [""])[0]}"'
     )
-    problem = f"must be {expected}, not {json_kind(first['input'])}."
-    return place.refusal(WRONG_TYPE, f"{place} {problem}")
-
-
-# For a warning about the others
-BATCH_FIELDS = frozenset(BatchRequest.model_fields)
-
-
-def read_batch_body(content: object, *, needs_fee: bool) -> EstimateRequest:
-    return read_body(BatchRequest if needs_fee else EstimateRequest, content)
+    return WRONG_TYPE, f"must be {expected}, not {json_kind(error['input'])}."

@@ -1,4 +1,4 @@
-"""Paths of values in a request, as the `path` of a refusal shows them, such as
+"""Paths of values in a request, such as
 
 data.11155111.block:5186021.accounts.0xd8da6bf26964af9d7eed9e03e53415d37aa96045.slots[3]
 """
@@ -27,16 +27,16 @@ class JsonPath:
         return type(self)(self.steps[:-1])
 
     @property
-    def path(self) -> str:
+    def text(self) -> str:
         """The path as text of bounded length, because the sender of a request chooses its keys."""
-        path = "".join(map(_step_text, self.steps))
-        return truncate_middle(path.removeprefix("."), MAX_PATH_LENGTH)
+        text = "".join(map(_step_text, self.steps))
+        return truncate_middle(text.removeprefix("."), MAX_PATH_LENGTH)
 
     def refusal(self, code: ErrorCode, sentence: str) -> RefusalError:
-        return RefusalError(code, sentence, path=self.path)
+        return RefusalError(code, sentence, path=self.text)
 
     def __str__(self) -> str:
-        return self.path or "The body"
+        return self.text or "The body"
 
 
 WHOLE_BODY = JsonPath()

@@ -1,7 +1,7 @@
 """Strict JSON: no duplicate keys, no NaN, no lone surrogates, nothing that databases cannot store.
 
-A refusal names the path of the value. Python's parser does not know paths, so the hooks here put
-a `_Fault` in place of a wrong value, and a walk from the top finds it.
+Python's parser does not know the path of a value, so the hooks put an `_InvalidValue` in its place,
+and a walk from the top finds it.
 """
 
 import json
@@ -26,7 +26,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class _Fault:
+class _InvalidValue:
     """Replaces a wrong value in the parsed content."""
 
     code: ErrorCode
@@ -78,41 +78,41 @@ def _decode(body: bytes) -> str:
     return text
 
 
-def _check(value: object, place: JsonPath, depth: int = 0) -> None:
-    """Refuse the first fault in the value; `MAX_DEPTH` bounds the recursion."""
-    if isinstance(value, _Fault):
-        raise place.refusal(value.code, f"{place} {value.problem}")
+def _check(value: object, path: JsonPath, depth: int = 0) -> None:
+    """Refuse the first error in the value; `MAX_DEPTH` bounds the recursion."""
+    if isinstance(value, _InvalidValue):
+        raise path.refusal(value.code, f"{path} {value.problem}")
     if isinstance(value, str):
-        _check_text(value, place)
+        _check_text(value, path)
     elif isinstance(value, dict | list):
         if depth == MAX_DEPTH:
-            raise _nested_too_deeply(place)
+            raise _nested_too_deeply(path)
         for step, item in value.items() if isinstance(value, dict) else enumerate(value):
             if isinstance(step, str):
-                _check_text(step, place.child(step), "The key ")
+                _check_text(step, path.child(step), "The key ")
             # Skip numbers: making their paths would be most of the cost of a long list.
-            if isinstance(item, str | dict | list | _Fault):
-                _check(item, place.child(step), depth + 1)
+            if isinstance(item, str | dict | list | _InvalidValue):
+                _check(item, path.child(step), depth + 1)
 
 
-def _check_text(text: str, place: JsonPath, subject: str = "") -> None:
+def _check_text(text: str, path: JsonPath, subject: str = "") -> None:
     match = _UNSTORABLE.search(text)
     if match:
         number = ord(match[0])
         why = "half of a surrogate pair" if number else "which databases cannot keep"
-        raise place.refusal(
-            TEXT_NOT_STORABLE, f"{subject}{place} contains U+{number:04X}, {why}. Leave it out."
+        raise path.refusal(
+            TEXT_NOT_STORABLE, f"{subject}{path} contains U+{number:04X}, {why}. Leave it out."
         )
 
 
-def _nested_too_deeply(place: JsonPath) -> RefusalError:
-    return place.refusal(
+def _nested_too_deeply(path: JsonPath) -> RefusalError:
+    return path.refusal(
         NESTED_TOO_DEEPLY,
-        f"{place} goes deeper than {MAX_DEPTH} objects and lists inside each other.",
+        f"{path} goes deeper than {MAX_DEPTH} objects and lists inside each other.",
     )
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _Fault:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _InvalidValue:
     members = dict(pairs)
     if len(members) == len(pairs):
         return members
@@ -121,11 +121,11 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _Fault:
         if key in seen:
             break
         seen.add(key)
-    return _Fault(DUPLICATE_KEY, f"has the key {quote_text(key)} twice. Keep one of them.")
+    return _InvalidValue(DUPLICATE_KEY, f"has the key {quote_text(key)} twice. Keep one of them.")
 
 
-def _constant(name: str) -> _Fault:
-    return _Fault(NUMBER_MALFORMED, f"is {name}, which is not a number in JSON.")
+def _constant(name: str) -> _InvalidValue:
+    return _InvalidValue(NUMBER_MALFORMED, f"is {name}, which is not a number in JSON.")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)

@@ -21,24 +21,24 @@ class Visit:
     def choose(self, wallet: Wallet) -> None:
         self.page.get_by_role("button", name=wallet.name).click()
 
-    def reads(self, sentence: str) -> None:
+    def expect_text(self, sentence: str) -> None:
         expect(self.page.locator(".status-text")).to_contain_text(sentence)
 
-    def is_signed_in(self) -> None:
+    def expect_signed_in(self) -> None:
         expect(self.page.get_by_role("heading", name="Your first call")).to_be_visible()
 
-    def was_signed_in(self) -> bool:
+    def is_signed_in(self) -> bool:
         dashboard = self.page.context.request.get(f"{self.site}/dashboard", max_redirects=0)
         return dashboard.status == 200
 
-    def can_still_sign_in(self, wallet: Wallet) -> None:
-        """The next attempt on the same page works."""
-        assert not self.was_signed_in()
+    def expect_retry_works(self, wallet: Wallet) -> None:
+        """Expect that the next attempt on the same page works."""
+        assert not self.is_signed_in()
         wallet.refuses.clear()
         wallet.holds.clear()
         expect(self.page.locator("[aria-busy]")).to_have_count(0)
         self.choose(wallet)
-        self.is_signed_in()
+        self.expect_signed_in()
 
 
 @pytest.fixture

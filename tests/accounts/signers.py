@@ -41,9 +41,9 @@ class Signer:
     def sign(self, message: str) -> str:
         return "0x" + bytes(self.key.sign_message(encode_defunct(text=message)).signature).hex()
 
-    def show(self, message: str, signature: str, **more: object) -> Any:
+    def send_signature(self, message: str, signature: str, **more: object) -> Any:
         return self.post("/sign-in", {"message": message, "signature": signature, **more})
 
     def sign_in(self, **more: object) -> Any:
         message = self.message()
-        return self.show(message, self.sign(message), **more)
+        return self.send_signature(message, self.sign(message), **more)

@@ -79,7 +79,7 @@ def test_setting_the_clock_back_does_not_lock_a_subject_out() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_a_hundred_concurrent_requests_exactly_the_limit_pass(
+def test_exactly_the_limit_of_a_hundred_concurrent_requests_passes(
     settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rate_limits, "LOCK_TIMEOUT", 60)  # a hundred threads on one machine wait

@@ -28,8 +28,8 @@ def test_the_page_says_why_the_wallet_refused(visit: Visit, wallet: Wallet) -> N
         wallet.refuses = {method: refusal}
         expect(visit.page.locator("[aria-busy]")).to_have_count(0)
         visit.choose(wallet)
-        visit.reads(sentence)
-    visit.can_still_sign_in(wallet)
+        visit.expect_text(sentence)
+    visit.expect_retry_works(wallet)
 
 
 # Chromium logs refused requests in the console.
@@ -48,11 +48,11 @@ def test_an_outdated_page_offers_to_load_again(
     visit.open(wallet)
     visit.page.context.clear_cookies()
     visit.choose(wallet)
-    visit.reads("This page is too old")
+    visit.expect_text("This page is too old")
     _clear_failed_requests(visit.page, complaints)
     visit.page.get_by_role("button", name="Load the page again").click()
     expect(visit.page.get_by_role("button", name="Load the page again")).to_be_hidden()
-    visit.can_still_sign_in(wallet)
+    visit.expect_retry_works(wallet)
 
 
 SERVER_ERRORS = [
@@ -83,7 +83,7 @@ def test_the_page_says_why_the_server_refused(
     for _, sentence in SERVER_ERRORS:
         expect(visit.page.locator("[aria-busy]")).to_have_count(0)
         visit.choose(wallet)
-        visit.reads(sentence)
+        visit.expect_text(sentence)
     _clear_failed_requests(visit.page, complaints)
     visit.page.unroute("**/sign-in")
-    visit.can_still_sign_in(wallet)
+    visit.expect_retry_works(wallet)

@@ -48,7 +48,7 @@ urlpatterns = [path("sign-in", views.sign_in, {"ask": _ask}), *urls.urlpatterns]
 )
 def test_a_contract_wallets_refusal_says_why(chain: str, code: str, sentence: str) -> None:
     signer = Signer()
-    answer = signer.show(signer.message(chain), f"0x{96 * '11'}")
+    answer = signer.send_signature(signer.message(chain), f"0x{96 * '11'}")
     assert answer.json()["code"] == code
     assert sentence in answer.json()["error"]
     assert not Session.objects.exists()
@@ -58,7 +58,7 @@ def test_an_expired_message_is_refused() -> None:
     signer = Signer()
     message = signer.message()
     SignInNonce.objects.update(issued_at=datetime.now(UTC) - VALIDITY - timedelta(seconds=1))
-    error = signer.show(message, signer.sign(message)).json()
+    error = signer.send_signature(message, signer.sign(message)).json()
     assert error["code"] == "message_refused"
 
 
@@ -68,7 +68,7 @@ def test_a_contract_wallet_is_a_separate_account_on_every_chain(settings: LazySe
     owner, stranger = Signer(), Signer()
     for signer, chain in ((owner, "11"), (stranger, "12")):
         message = signer.message(chain, address=owner.address)
-        assert signer.show(message, "0x1234").status_code == 200
+        assert signer.send_signature(message, "0x1234").status_code == 200
     own_key = Signer(key=owner.key)
     for _ in range(2):  # whatever network the wallet is on
         assert own_key.sign_in().status_code == 200

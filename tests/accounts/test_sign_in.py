@@ -113,7 +113,7 @@ def test_wrong_signatures_do_not_lock_out_the_owner(monkeypatch: pytest.MonkeyPa
     for _ in range(5):
         stranger = Signer()
         message = stranger.message(address=signer.address)
-        response = stranger.show(message, stranger.sign(message))
+        response = stranger.send_signature(message, stranger.sign(message))
         assert response.json()["code"] == "signature_refused"
     assert signer.sign_in().status_code == 200
     assert signer.sign_in().status_code == 200
@@ -126,13 +126,13 @@ def test_concurrent_sign_ins_with_one_nonce_create_one_session() -> None:
     message = signer.message()
     signature = signer.sign(message)
 
-    def show(_: int) -> Any:
+    def sign_in(_: int) -> Any:
         twin = Signer(key=signer.key)
         twin.client.cookies["visit"] = signer.client.cookies["visit"].value
-        return twin.show(message, signature)
+        return twin.send_signature(message, signature)
 
     with without_limits():
-        answers = all_at_once(show, 100)
+        answers = all_at_once(sign_in, 100)
     assert sorted(answer.status_code for answer in answers) == [200] + 99 * [400]
     assert {answer.json().get("code") for answer in answers} == {None, "message_refused"}
     assert Session.objects.count() == 1

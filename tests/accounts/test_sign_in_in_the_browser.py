@@ -36,7 +36,7 @@ def test_signing_in_from_the_start_page_loads_three_documents(
     visit.page.goto(visit.site)
     visit.page.get_by_role("link", name="Sign in").click()
     visit.choose(wallet)
-    visit.is_signed_in()
+    visit.expect_signed_in()
     assert documents == [
         f"200 {visit.site}/",
         f"200 {visit.site}/sign-in",
@@ -68,14 +68,14 @@ def test_the_keyboard_suffices(visit: Visit, wallet: Wallet) -> None:
         if visit.page.evaluate("document.activeElement.matches('.wallet')"):
             break
     visit.page.keyboard.press("Enter")
-    visit.is_signed_in()
+    visit.expect_signed_in()
 
 
 def test_a_double_click_sends_one_request(visit: Visit, wallet: Wallet) -> None:
     wallet.holds = {"eth_requestAccounts"}
     visit.open(wallet)
     visit.page.get_by_role("button", name=wallet.name).dblclick()
-    visit.reads("choose the account")
+    visit.expect_text("choose the account")
     assert wallet.requests == ["eth_requestAccounts"]
 
 
@@ -109,13 +109,13 @@ def test_a_change_in_the_wallet_ends_the_attempt_at_once(
     wallet.holds = {"personal_sign"}
     visit.open(wallet)
     visit.choose(wallet)
-    visit.reads("sign the message")
+    visit.expect_text("sign the message")
     change(wallet)
     wallet.emit(*event)
-    visit.reads(sentence)
+    visit.expect_text(sentence)
     wallet.release()
     assert wallet.in_page("listeners()") == 0
-    visit.can_still_sign_in(wallet)
+    visit.expect_retry_works(wallet)
 
 
 def test_every_state_of_the_page_fits_the_window(
@@ -131,5 +131,5 @@ def test_every_state_of_the_page_fits_the_window(
         ("declined", lambda: visit.choose(wallet), "You declined"),
     ):
         act()
-        visit.reads(sentence)
+        visit.expect_text(sentence)
         pictures.check_fit(visit.page, f"sign-in-{name}", (360, 1200, 1920))

@@ -17,7 +17,7 @@ from queries.prover.worker import work_once
 from queries.statuses import StepName
 from queries.transitions import Failure
 from tests.accessibility import assert_accessible
-from tests.explorer.proven import HOLDER, proven_batch
+from tests.explorer.proven_facts import HOLDER, proven_batch
 from tests.queries.prover.service import CHAIN_ID, ETHER, Service, running_service
 
 pytestmark = [

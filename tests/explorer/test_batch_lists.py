@@ -14,9 +14,9 @@ from explorer.pages.formatting import age
 from queries.database import daily_counts
 from queries.models import Batch
 from queries.statuses import BatchStatus
-from tests.explorer.on_record import ask_balances, prove
+from tests.explorer.stored_batches import prove, submit_balances
+from tests.queries.api.batch_states import set_status
 from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA, make_key, submitted
-from tests.queries.api.worked_batches import set_status
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -42,7 +42,7 @@ def _submit_to_optimism() -> str:
 
 
 def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> None:
-    old, new, other = ask_balances(count=3, blocks=2), _submit_to_optimism(), ask_balances()
+    old, new, other = submit_balances(count=3, blocks=2), _submit_to_optimism(), submit_balances()
     prove(old)
     set_status(other, BatchStatus.REJECTED)
     answer = _list()
@@ -62,11 +62,11 @@ def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> No
 
 def test_paging_back_and_forth_shows_no_batch_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BATCHES_PER_PAGE", 3)
-    ids = sorted((ask_balances() for _ in range(8)), reverse=True)
+    ids = sorted((submit_balances() for _ in range(8)), reverse=True)
     first = _list(to=str(SEPOLIA))
     assert "Newer" not in first.text
     second = _list(_link(first, "Older"))
-    new = ask_balances()  # does not shift pages
+    new = submit_balances()  # does not shift pages
     third = _list(_link(second, "Older"))
     assert [*_ids(first), *_ids(second), *_ids(third)] == ids
     assert "Older" not in third.text
@@ -94,7 +94,7 @@ def _mark(text: str) -> str:
 
 def test_the_start_page_refreshes_the_ten_newest_batches() -> None:
     assert "Nothing has been submitted here yet." in Client().get("/").text
-    ids = [ask_balances(count=2) for _ in range(11)]
+    ids = [submit_balances(count=2) for _ in range(11)]
     text = Client().get("/").text
     assert re.findall(r'id="batch-(\w+)"', text) == sorted(ids, reverse=True)[:10]
     assert text.count("2 queries to Sepolia") == 10

@@ -10,9 +10,9 @@ from queries import transitions
 from queries.models import BlockJob, Query
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
-from tests.explorer.on_record import BLOCK, ask
+from tests.explorer.stored_batches import BLOCK, submit_accounts
+from tests.queries.api.batch_states import run_steps, set_status
 from tests.queries.api.served_api import HERE, SEPOLIA, record_head
-from tests.queries.api.worked_batches import run_steps, set_status
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 def _submit(blocks: int, accounts: int = 2) -> str:
     """The first block is the newest one."""
     entries = {f"0x{number + 1:040x}": {"props": ["BALANCE"]} for number in range(accounts)}
-    return ask(entries, *(BLOCK - number for number in range(blocks)))
+    return submit_accounts(entries, *(BLOCK - number for number in range(blocks)))
 
 
 def _page(batch_id: str, **parameters: str) -> Any:

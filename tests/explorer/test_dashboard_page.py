@@ -13,7 +13,7 @@ from ulid import ULID
 
 from queries.models import Batch, WebhookAttempt, WebhookDelivery
 from queries.webhooks.payload import webhook_secret
-from tests.explorer.form_of_a_batch import account_with, signed_in
+from tests.explorer.batch_form import signed_in, wallet_account
 from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET, make_key
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
@@ -27,7 +27,7 @@ def _batch(wallet: str = WALLET, **changes: Any) -> Batch:
     return Batch.objects.create(
         **{
             "id": str(ULID.from_datetime(now)),
-            "owner": account_with(wallet),
+            "owner": wallet_account(wallet),
             "destination": SEPOLIA,
             "fee": f"{0:064x}",
             "spent": f"{2 * 10**15:064x}",
@@ -115,7 +115,7 @@ def test_other_webhooks_cannot_be_replayed(event: str) -> None:
 
 def test_pages_show_nothing_of_another_account() -> None:
     make_key(OTHER_WALLET)
-    account_with(OTHER_WALLET).keys.update(name="their-label")
+    wallet_account(OTHER_WALLET).keys.update(name="their-label")
     batch = _batch(OTHER_WALLET, webhook_url="https://their.example/hook")
     delivery = _delivery(batch)
     client = signed_in()
@@ -130,7 +130,7 @@ def test_the_webhook_secret_is_only_on_the_webhooks_page() -> None:
     make_key()
     batch = _batch(webhook_url="https://example.org")
     _delivery(batch)
-    client, secret = signed_in(), webhook_secret(account_with())
+    client, secret = signed_in(), webhook_secret(wallet_account())
     pages = ("/", *PAGES[:2], "/dashboard/new-batch", f"/explorer/query/{batch.pk}")
     for address in pages:
         assert secret not in client.get(address).text
@@ -140,4 +140,4 @@ def test_the_webhook_secret_is_only_on_the_webhooks_page() -> None:
         rf'<details class="sheet secret">\s*<summary>.*?{re.escape(secret)}', page.text, re.DOTALL
     )
     assert "no-store" in page["Cache-Control"]
-    assert webhook_secret(account_with(OTHER_WALLET)) not in page.text
+    assert webhook_secret(wallet_account(OTHER_WALLET)) not in page.text

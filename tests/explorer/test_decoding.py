@@ -58,7 +58,7 @@ def _text_slot(text: str) -> int:
 def test_a_balance_is_in_whole_units_and_wei(wei: int, short: str, exact: str) -> None:
     value = decode_fact(account_field("BALANCE", wei), "ETH")
     assert (value.short, value.exact) == (short, exact)
-    assert [(reading.label, reading.text) for reading in value.readings] == [("wei", f"{wei:,}")]
+    assert [(n.label, n.text) for n in value.notations] == [("wei", f"{wei:,}")]
 
 
 @pytest.mark.parametrize(
@@ -117,5 +117,5 @@ def test_any_word_is_decoded_to_printable_text(number: int, name: str) -> None:
         value = decode_fact(fact, "ETH")
         assert value.short
         assert value.exact
-        for text in (value.short, value.exact, *(reading.text for reading in value.readings)):
+        for text in (value.short, value.exact, *(notation.text for notation in value.notations)):
             assert text.isprintable()

@@ -15,8 +15,15 @@ from queries.models import Batch, Query
 from queries.reading import facts
 from queries.reading.pagination import SLOTS_AT_ONCE
 from queries.statuses import BatchStatus
-from tests.explorer.on_record import ADDRESS, BLOCK, OTHER, ask, ask_balances, prove
-from tests.explorer.proven import FACTS, HOLDER, proven_batch
+from tests.explorer.proven_facts import FACTS, HOLDER, proven_batch
+from tests.explorer.stored_batches import (
+    ADDRESS,
+    BLOCK,
+    OTHER,
+    prove,
+    submit_accounts,
+    submit_balances,
+)
 from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA, make_key, submitted
 from tests.queries.prover.service import CHAIN_ID, Service
 
@@ -57,7 +64,7 @@ def _portions(address: str) -> list[list[dict[str, str]]]:
     return portions
 
 
-def _ask_to_optimism(source: int, block: int) -> str:
+def _submit_to_optimism(source: int, block: int) -> str:
     data = {str(source): {f"block:{block}": {"accounts": {ADDRESS: {"props": ["BALANCE"]}}}}}
     content = {"destinationChainId": str(OPTIMISM), "fee": "1", "data": data}
     return submitted(make_key(), content)
@@ -84,9 +91,9 @@ def test_a_batchs_files_have_the_chains_blocks_and_transactions(service: Service
 
 @without_chain
 def test_pages_link_to_csv_and_json_files_with_the_same_rows() -> None:
-    prove(ask_balances(count=3, blocks=2), nonce=1)
-    prove(ask({OTHER: {"props": ["BALANCE"]}}, BLOCK + 5))
-    ask_balances(blocks=3)  # not proven
+    prove(submit_balances(count=3, blocks=2), nonce=1)
+    prove(submit_accounts({OTHER: {"props": ["BALANCE"]}}, BLOCK + 5))
+    submit_balances(blocks=3)  # not proven
     blocks = {}
     for page in PLACES:
         table, objects = map(_get, re.findall(r'<a href="([^"]+)" download', _get(page).text))
@@ -100,9 +107,9 @@ def test_pages_link_to_csv_and_json_files_with_the_same_rows() -> None:
 
 @without_chain
 def test_files_have_only_facts_of_their_chains() -> None:
-    prove(ask_balances())
-    prove(_ask_to_optimism(SEPOLIA, BLOCK))
-    prove(_ask_to_optimism(OPTIMISM, BLOCK))
+    prove(submit_balances())
+    prove(_submit_to_optimism(SEPOLIA, BLOCK))
+    prove(_submit_to_optimism(OPTIMISM, BLOCK))
     chains = {
         f"{ACCOUNT}/facts.csv?chain={SEPOLIA}": {(SEPOLIA, SEPOLIA), (SEPOLIA, OPTIMISM)},
         f"{ACCOUNT}/facts.csv": {(OPTIMISM, OPTIMISM)},  # the page's default
@@ -124,7 +131,7 @@ def test_portions_together_have_all_rows(
     monkeypatch: pytest.MonkeyPatch, page: str, limits: dict[str, int]
 ) -> None:
     for _ in range(3):
-        prove(ask_balances(count=3, blocks=2))
+        prove(submit_balances(count=3, blocks=2))
     (whole,) = _portions(f"{page}/facts.csv")
     for name, value in limits.items():
         monkeypatch.setattr(facts, name, value)
@@ -137,8 +144,8 @@ def test_portions_together_have_all_rows(
 def test_skipped_queries_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request cannot make the server read many queries without facts."""
     monkeypatch.setattr(facts, "MAX_QUERIES", 2)
-    prove(ask_balances())
-    last = ask_balances(count=5)
+    prove(submit_balances())
+    last = submit_balances(count=5)
     prove(last)
     Batch.objects.filter(pk=last).update(status=BatchStatus.IN_PROGRESS)
     sizes = [len(portion) for portion in _portions(f"{PAGE}/facts.csv")]
@@ -147,7 +154,7 @@ def test_skipped_queries_count_towards_the_limit(monkeypatch: pytest.MonkeyPatch
 
 @without_chain
 def test_files_hold_all_facts_of_wide_queries() -> None:
-    prove(ask_balances(), nonce=0)
+    prove(submit_balances(), nonce=0)
     names = [f"{slot:064x}" for slot in range(SLOTS_AT_ONCE - 500)]  # two exceed the limit
     query = Query.objects.select_related("batch").get()
     balance = f"{BLOCK % 1_000 * 10**18:064x}"
@@ -197,7 +204,7 @@ def test_a_file_without_facts_is_empty() -> None:
 
 @without_chain
 def test_names_cannot_be_formulas() -> None:
-    batch = ask({ADDRESS: {"props": ["NONCE"]}}, BLOCK)
+    batch = submit_accounts({ADDRESS: {"props": ["NONCE"]}}, BLOCK)
     Query.objects.filter(batch=batch).update(name='=HYPERLINK("http://x")')
     prove(batch)
     for page in PLACES:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from explorer.pages.facts import CHECKS
+from explorer.pages.facts import MAX_CHECKS
 from queries.config.routes import NodeAddress, Routes
 from queries.http import thread_slots
 from queries.models import Query
-from tests.explorer.proven import fact_page, proven_batch
+from tests.explorer.proven_facts import fact_page, proven_batch
 from tests.queries.prover.service import CHAIN_ID, Service, serving
 from tests.rigs.stub_node import stall, stub_node
 
@@ -74,6 +74,6 @@ def test_checks_are_limited_in_time_threads_and_number(service: Service) -> None
         for _ in range(3):  # of four
             assert stack.enter_context(thread_slots.thread_slot())
         assert "Others are checking facts right now" in _check_text(batch)
-    for _ in range(CHECKS - 2):
+    for _ in range(MAX_CHECKS - 2):
         assert "the same" in _check_text(batch)
     assert re.search(r"Too many checks. Check again in \d+ seconds?\.", _check_text(batch))

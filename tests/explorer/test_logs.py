@@ -75,7 +75,7 @@ SLOW_PATTERNS = [
 
 
 @pytest.mark.no_database
-def test_keys_are_struck_out_in_any_spelling() -> None:
+def test_keys_are_redacted_in_any_spelling() -> None:
     for parameter in QUERY_STRINGS:
         for path in (f"/x?{parameter}", f"/x?{parameter}&b=1"):
             struck = redact_parameters(path)
@@ -95,7 +95,7 @@ def test_keys_are_struck_out_in_any_spelling() -> None:
 
 @pytest.mark.no_database
 def test_long_texts_are_cut_and_never_slow() -> None:
-    """Clients choose the text, and the log is locked meanwhile."""
+    """Clients choose the text, and the log is locked while a line is formatted."""
     text = f"/{MAX_TEXT_LENGTH * 'x'}"
     assert redact_keys(text) == f"{text[:-1]} [cut: 1 characters more]"
     path = f"/x?apiKey=1&a={MAX_PATH_LENGTH * 'x'}"
@@ -235,7 +235,7 @@ def test_no_line_has_identities_addresses_or_secrets(
     key = owner.keys.get()
     own = {"api-key": manage.reveal(key) or ""}
     message = person.message()
-    assert person.show(message, stranger.sign(message)).status_code >= 400
+    assert person.send_signature(message, stranger.sign(message)).status_code >= 400
     answers = [
         person.client.get("/dashboard"),
         person.client.get("/api-key", headers=own),

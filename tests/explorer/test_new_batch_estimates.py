@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import Account
 from explorer.demo.local_node import LocalNode, local_node
-from tests.explorer.form_of_a_batch import send, signed_in
+from tests.explorer.batch_form import send, signed_in
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]

@@ -10,14 +10,14 @@ import pytest
 from accounts.keys import manage
 from queries.api import estimates
 from queries.models import Batch, Query
-from tests.explorer.form_of_a_batch import (
+from tests.explorer.batch_form import (
     FORM,
     FORM_URL,
-    account_with,
     check,
-    error_beside,
+    field_error,
     send,
     signed_in,
+    wallet_account,
 )
 from tests.queries.api.served_api import HERE, LONELY, OTHER_WALLET, SEPOLIA, WALLET, make_key
 
@@ -43,7 +43,7 @@ def test_the_form_submits_a_batch_once() -> None:
     answer = send(client, slots__0="0x1", webhook="https://example.org/hook")
     batch = Batch.objects.get()
     assert answer["Location"] == f"/explorer/query/{batch.pk}"
-    assert (batch.owner, batch.webhook_url) == (account_with(), "https://example.org/hook")
+    assert (batch.owner, batch.webhook_url) == (wallet_account(), "https://example.org/hook")
     query = Query.objects.get()
     assert (query.account, query.block, query.slots) == (WALLET, 5186021, [f"{1:064x}"])
     again = send(client, slots__0="0x1", webhook="https://example.org/hook")
@@ -67,14 +67,14 @@ def test_a_changed_form_can_be_submitted_as_a_new_batch() -> None:
 def test_only_the_users_own_active_keys_are_accepted(kind: str) -> None:
     make_key()
     make_key(OTHER_WALLET)
-    key = account_with(OTHER_WALLET).keys.get().pk
+    key = wallet_account(OTHER_WALLET).keys.get().pk
     if kind == "revoked":
-        key = account_with().keys.get().pk
-        manage.revoke(account_with(), key)
+        key = wallet_account().keys.get().pk
+        manage.revoke(wallet_account(), key)
         make_key()
     key = {"unknown": "x\u202e", "unstorable": "\0"}.get(kind, key)
     refused = send(signed_in(), key=key)
-    assert error_beside(refused, "key").startswith("Wrong: You have no such key")
+    assert field_error(refused, "key").startswith("Wrong: You have no such key")
     assert not Batch.objects.exists()
 
 
@@ -84,7 +84,7 @@ def test_creating_a_key_in_the_form_keeps_the_input() -> None:
     assert "You have no key." in first
     assert 'value="submit"' not in first
     created = send(client, "key", slots__0="0xabc")
-    assert account_with().keys.count() == 1
+    assert wallet_account().keys.count() == 1
     assert f'value="{WALLET}"' in created.text
     assert ">0xabc</textarea>" in created.text
     assert 'value="submit"' in created.text
@@ -115,7 +115,7 @@ def test_an_error_is_beside_its_field_and_the_input_is_kept(
     requests = [send] if changes.get("account__0") == "" else [send, check]
     for response in (request(client, **changes) for request in requests):
         assert response.status_code == 200
-        assert sentence in error_beside(response, field)
+        assert sentence in field_error(response, field)
         assert re.findall(r"data\.\w+[.:][^<]*|webhook\.url", response.text) == []  # JSON paths
     refused = send(client, **changes).text
     for name, value in ({"account__0": WALLET, "block__0": "5186021"} | changes).items():

@@ -11,9 +11,9 @@ from queries.database import daily_counts
 from queries.models import BlockJob, SentTransaction
 from queries.statuses import BatchStatus
 from tests.accessibility import serious_problems
-from tests.explorer.on_record import ADDRESS, BLOCK, ask, ask_balances, prove
+from tests.explorer.stored_batches import ADDRESS, BLOCK, prove, submit_accounts, submit_balances
+from tests.queries.api.batch_states import HASHES, send_transaction, set_status
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
-from tests.queries.api.worked_batches import HASHES, send_transaction, set_status
 
 pytestmark = [
     pytest.mark.browser,
@@ -54,13 +54,13 @@ def served(live_server: LiveServer) -> str:
     for day in range(20):
         counts = {"facts": 12 * day, "gas": day * 900_000, "batches_done": day, "done_later": day}
         daily_counts.add_counts(datetime.now(UTC) - timedelta(days=day), counts)
-    done = ask_balances(count=3, blocks=4)
+    done = submit_balances(count=3, blocks=4)
     prove(done)
     send_transaction(done)
     SentTransaction.objects.update(succeeded=True, gas_price=f"{10**9:064x}")
-    prove(ask({ADDRESS: {"props": ["BALANCE"]}}, SEPOLIA))
+    prove(submit_accounts({ADDRESS: {"props": ["BALANCE"]}}, SEPOLIA))
     record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
-    ask_balances()
+    submit_balances()
     return str(live_server.url)
 
 
@@ -176,7 +176,7 @@ def test_filters_search_and_folds_work_without_a_script(browser: Browser, served
     page.get_by_label("Search for").fill(f"sepolia {BLOCK}")
     page.get_by_role("button", name="Search").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Block {BLOCK:,}")
-    large = ask_balances(count=20)
+    large = submit_balances(count=20)
     prove(large)
     page.goto(f"{served}/explorer/query/{large}")
     page.locator("details.block > summary").click()

@@ -11,7 +11,15 @@ from accounts.models import Account
 from explorer.pages import chain_objects
 from queries.models import ChainRecord, NodeRecord, Query, SentTransaction
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
-from tests.explorer.on_record import ADDRESS, BLOCK, OTHER, ask, ask_balances, prove
+from tests.explorer.stored_batches import (
+    ADDRESS,
+    BLOCK,
+    OTHER,
+    prove,
+    submit_accounts,
+    submit_balances,
+)
+from tests.queries.api.batch_states import HASHES, send_transaction
 from tests.queries.api.served_api import (
     HERE,
     OPTIMISM,
@@ -21,7 +29,6 @@ from tests.queries.api.served_api import (
     record_head,
     submitted,
 )
-from tests.queries.api.worked_batches import HASHES, send_transaction
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -46,7 +53,7 @@ def _text(address: str) -> str:
 def test_pages_say_if_an_account_is_proven_not_to_exist(page: str) -> None:
     zero, storage, code = f"{0:064x}", EMPTY_TRIE_ROOT.hex(), EMPTY_CODE_HASH.hex()
     words = {"NONCE": zero, "BALANCE": zero, "STORAGE_ROOT": storage, "CODE_HASH": code}
-    batch = ask({ADDRESS: {"props": list(words)}})
+    batch = submit_accounts({ADDRESS: {"props": list(words)}})
     prove(batch, nonce=0)
     urls = {"fact": f"/explorer/query/{batch}/0/NONCE", "query": f"/explorer/query/{batch}/0"}
     for exists in (True, False):
@@ -56,8 +63,8 @@ def test_pages_say_if_an_account_is_proven_not_to_exist(page: str) -> None:
 
 
 def test_an_account_page_lists_facts_by_block_and_charts_the_balance() -> None:
-    prove(ask_balances(blocks=3))
-    prove(ask({OTHER: {"props": ["BALANCE"]}}, BLOCK + 9))
+    prove(submit_balances(blocks=3))
+    prove(submit_accounts({OTHER: {"props": ["BALANCE"]}}, BLOCK + 9))
     text = _get(ACCOUNT).text
     blocks = re.findall(rf'data-name="Block"><a href="/explorer/block/{SEPOLIA}/(\d+)"', text)
     assert blocks == [str(BLOCK + number) for number in (2, 1, 0)]
@@ -70,7 +77,7 @@ def test_an_account_page_lists_facts_by_block_and_charts_the_balance() -> None:
 
 
 def test_names_are_escaped_and_marked_as_unproven() -> None:
-    batch = ask({"example.eth": {"props": ["BALANCE"]}})
+    batch = submit_accounts({"example.eth": {"props": ["BALANCE"]}})
     Query.objects.filter(batch=batch).update(account=ADDRESS)
     prove(batch)
     words = _text(ACCOUNT)
@@ -87,8 +94,8 @@ def test_names_are_escaped_and_marked_as_unproven() -> None:
 
 def test_facts_are_paged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chain_objects, "FACTS_PER_PAGE", 2)
-    prove(ask_balances(blocks=2))
-    prove(ask_balances(blocks=3))
+    prove(submit_balances(blocks=2))
+    prove(submit_balances(blocks=3))
     blocks, address = [], ACCOUNT
     for _ in range(9):
         text = _get(address).text
@@ -114,14 +121,14 @@ def test_facts_are_paged(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_the_status_of_a_transaction(changes: dict[str, object], status: str) -> None:
-    send_transaction(ask_balances())
+    send_transaction(submit_balances())
     SentTransaction.objects.update(**changes)
     assert status in _text(TRANSACTION)
 
 
 def test_a_registry_page_says_who_is_trusted_and_what_is_proven() -> None:
     record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
-    prove(ask_balances(count=2, blocks=2))
+    prove(submit_balances(count=2, blocks=2))
     words = _text(REGISTRY)
     assert "No one: the contract reads block hashes from Sepolia itself." in words
     assert "Unverifiable. The address does not prove what the constructor wrote" in words
@@ -197,7 +204,7 @@ INVALID_URLS = [
 
 
 def test_invalid_urls_are_not_found() -> None:
-    send_transaction(ask_balances())
+    send_transaction(submit_balances())
     for address in INVALID_URLS:
         answer = _get(address)
         assert answer.status_code == 404, address

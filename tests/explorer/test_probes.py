@@ -4,7 +4,7 @@ import pytest
 from django.db import InterfaceError, connection
 from django.test import Client, modify_settings, override_settings
 
-from tests.explorer.monitoring.exposed import LOCAL_HOST
+from tests.explorer.monitoring.exposition import LOCAL_HOST
 
 TOKEN = 30 * "x"
 

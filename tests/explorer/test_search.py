@@ -6,9 +6,16 @@ import pytest
 from django.test import Client
 
 from queries.models import Query
-from tests.explorer.on_record import ADDRESS, BLOCK, ask, ask_balances, attach, header_of
+from tests.explorer.stored_batches import (
+    ADDRESS,
+    BLOCK,
+    attach,
+    header_of,
+    submit_accounts,
+    submit_balances,
+)
+from tests.queries.api.batch_states import HASHES, send_transaction
 from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA
-from tests.queries.api.worked_batches import HASHES, send_transaction
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -22,10 +29,10 @@ def _search(text: str) -> Any:
 
 
 def test_all_spellings_and_pasted_links_redirect_to_the_page() -> None:
-    batch = ask_balances()
+    batch = submit_balances()
     attach(batch)
     send_transaction(batch)
-    named = ask({"example.eth": {"props": ["BALANCE"]}})
+    named = submit_accounts({"example.eth": {"props": ["BALANCE"]}})
     Query.objects.filter(batch=named).update(account=ADDRESS)
     redirects = {
         f"/explorer/query/{batch}": [
@@ -66,7 +73,7 @@ def test_all_spellings_and_pasted_links_redirect_to_the_page() -> None:
 
 
 def test_several_hits_are_listed() -> None:
-    batch = ask_balances()
+    batch = submit_balances()
     Query.objects.filter(batch=batch).update(block=OPTIMISM)
     attach(batch)
     text = _search(str(OPTIMISM)).text

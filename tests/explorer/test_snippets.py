@@ -12,7 +12,7 @@ from explorer.pages.snippets import snippets
 from queries.contracts.abi import selector
 from queries.reading.facts import FactView
 from tests.builds import compile_cached
-from tests.explorer.proven import FACTS, facts_in, proven_batch
+from tests.explorer.proven_facts import FACTS, facts_in, proven_batch
 from tests.queries.prover.service import Service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]

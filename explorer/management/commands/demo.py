@@ -20,7 +20,7 @@ from queries.chain.json_rpc import JsonRpcError, NodeTransportError
 from queries.client.tacitus import Tacitus
 
 MAX_PORT = 65_535
-CHECK_SECONDS = 0.5  # seconds
+CHECK_SECONDS = 0.5
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

@@ -1,10 +1,9 @@
 """Django's `migrate`, without stopping a running service.
 
-On PostgreSQL, ALTER TABLE waits for all transactions that read the table, and later queries queue
-behind it: a backup that runs for an hour would stop the service for an hour. So an attempt waits
-only briefly for a lock; without one, the migration is rolled back and retried after a pause. An
-index that is built concurrently blocks no writers, so its migration waits without a limit; if it is
-interrupted, the next run rebuilds it.
+On PostgreSQL, ALTER TABLE waits for all transactions that read the table, such as a backup, and
+later queries queue behind it. So an attempt waits only briefly for a lock; without one, the
+migration is rolled back and retried after a pause. An index that is built concurrently blocks no
+writers, so its migration waits without a limit; if it is interrupted, the next run rebuilds it.
 """
 
 import time

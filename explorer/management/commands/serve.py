@@ -16,7 +16,7 @@ from django.db import Error as DatabaseError
 from django.db import connection
 
 from accounts.shared.database_state import NOT_MIGRATED, is_migrated
-from accounts.sign_in.siwe import siwe
+from accounts.sign_in.siwe import load_siwe
 from explorer.http.logs import log_warnings_and_exceptions
 from explorer.http.web_server import WebServer
 
@@ -47,7 +47,7 @@ class Command(BaseCommand):
             _check_production_settings()
             if not settings.METRICS_TOKEN:
                 log.info("METRICS_TOKEN is not set, so /metrics refuses all requests.")
-            siwe()  # imported once before the processes are forked, so that no visitor waits
+            load_siwe()  # imported once before the processes are forked, so that no visitor waits
         listener = _bind(options["host"], port)
         address = listener.getsockname()[0]
         if not ip_address(address).is_loopback:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from queries.statuses import BatchStatus
+from tests.queries.api.batch_states import set_status
 from tests.queries.api.served_api import HERE, ask, make_key, submitted
-from tests.queries.api.worked_batches import set_status
 from tests.queries.schema.example_batches import SPECIFICATION
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]

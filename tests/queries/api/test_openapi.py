@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from hypothesis import HealthCheck, assume, given, settings, strategies
 
-from accounts.shared import errors as general
+from accounts.shared import errors
 from explorer.urls import API_PATHS
 from queries import refusals
 from queries.api import endpoints as api
@@ -78,8 +78,8 @@ CODES_OF_PAGES = {
 
 def known_codes() -> set[str]:
     """The codes in the sources, without those of pages and sign-in."""
-    constants = [*vars(refusals).values(), *vars(general).values()]
-    return {code.code for code in constants if isinstance(code, general.ErrorCode)} - CODES_OF_PAGES
+    constants = [*vars(refusals).values(), *vars(errors).values()]
+    return {code.code for code in constants if isinstance(code, errors.ErrorCode)} - CODES_OF_PAGES
 
 
 def test_it_has_exactly_the_codes_of_the_api() -> None:

@@ -8,6 +8,7 @@ from queries import transitions
 from queries.models import BlockJob, Query
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
+from tests.queries.api.batch_states import HASHES, run_steps, send_transaction, set_status
 from tests.queries.api.served_api import (
     HERE,
     OTHER_WALLET,
@@ -18,7 +19,6 @@ from tests.queries.api.served_api import (
     submit,
     submitted,
 )
-from tests.queries.api.worked_batches import HASHES, run_steps, send_transaction, set_status
 from tests.queries.schema.example_batches import BALANCE, LEGACY, SPECIFICATION, block_batch
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
@@ -137,7 +137,7 @@ def test_a_batch_waits_for_the_reason_of_its_first_waiting_job() -> None:
         return shown["waitCode"], shown["waitsFor"]
 
     def reasons(status_now: BatchStatus) -> list[tuple[str | None, str | None]]:
-        """Return the wait reasons of the batch and of its queries."""
+        """The wait reasons of the batch and of its queries."""
         set_status(batch_id, status_now)
         shown = status(key, batch_id).json()
         listed = ask(key, "/batch-queries").json()["batches"][0]

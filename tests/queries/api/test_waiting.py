@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from queries.models import ChainRecord
 from queries.statuses import BatchStatus
+from tests.queries.api.batch_states import set_status
 from tests.queries.api.served_api import HERE, SEPOLIA, ask, make_key, record_head, submitted
-from tests.queries.api.worked_batches import set_status
 from tests.queries.schema.example_batches import SPECIFICATION
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]

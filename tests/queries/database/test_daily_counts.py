@@ -11,8 +11,8 @@ from queries.transactions.destination_reorgs import reopen
 from queries.transactions.receipts import count_final_cost
 from queries.transactions.shares import charge_batches
 from queries.transitions import Failure
+from tests.queries.api.batch_states import run_steps, send_transaction
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
-from tests.queries.api.worked_batches import run_steps, send_transaction
 
 FAILURE = Failure("out_of_reach", "Too far.", StepName.BLOCKHASH_AVAILABLE, retryable=False)
 ROUTE_FACTS = daily_counts.route_facts_key(SEPOLIA, SEPOLIA)

@@ -17,7 +17,7 @@ from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import ProverContext
 from queries.prover.watch import Watch
-from tests.explorer.monitoring.exposed import Samples, metric_samples
+from tests.explorer.monitoring.exposition import Samples, metric_samples
 from tests.queries.prover.node_proxy import PassOn, calls_of, proxy
 from tests.queries.prover.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
 from tests.rigs.stub_node import StubNode, json_bytes

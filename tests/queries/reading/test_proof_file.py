@@ -18,7 +18,7 @@ from queries.proving.headers import decode_header
 from queries.proving.registry_calls import PROVE_SELECTOR, HeaderFlag
 from queries.reading.proof_file import build_proof_file
 from queries.statuses import BatchStatus
-from tests.queries.api.worked_batches import set_status
+from tests.queries.api.batch_states import set_status
 from tests.queries.contracts.holder import SLOTS, compiled_holder
 from tests.queries.prover.bundles import checked_proof, proof_file, request_proof
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service

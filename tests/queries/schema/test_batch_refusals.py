@@ -81,7 +81,7 @@ def test_a_fee_that_is_not_text_is_refused(fee: object, kind: str) -> None:
     ids=lambda chain: ascii(chain[:20]),
 )
 def test_a_malformed_chain_id_is_refused(chain: str) -> None:
-    path = JsonPath(("data", chain)).path
+    path = JsonPath(("data", chain)).text
     check(
         batch(DATA, destinationChainId=chain),
         "number_malformed",
@@ -97,7 +97,7 @@ def test_a_malformed_chain_id_is_refused(chain: str) -> None:
     ids=lambda chain: ascii(chain[:20]),
 )
 def test_an_unknown_chain_is_refused(chain: str) -> None:
-    path = JsonPath(("data", chain)).path
+    path = JsonPath(("data", chain)).text
     check(
         batch(DATA, destinationChainId=chain),
         "chain_unsupported",
@@ -135,7 +135,7 @@ def test_invalid_chains_and_routes_are_refused(
     ids=lambda selector: selector[:20],
 )  # fmt: skip
 def test_a_malformed_selector_is_refused(selector: str) -> None:
-    path = JsonPath((*SOURCE, selector)).path
+    path = JsonPath((*SOURCE, selector)).text
     content = block_batch({"header": ["NONCE"]}, selector)
     check(content, "selector_malformed", path, f"{path} is not a block selector. ")
 
@@ -149,7 +149,7 @@ def test_a_malformed_selector_is_refused(selector: str) -> None:
     ],
 )
 def test_a_time_that_is_not_in_seconds_is_refused(number: int, sentence: str) -> None:
-    path = JsonPath((*SOURCE, f"timestamp:{number}")).path
+    path = JsonPath((*SOURCE, f"timestamp:{number}")).text
     content = block_batch({"header": ["NONCE"]}, f"timestamp:{number}")
     check(content, "selector_malformed", path, f"{path} {sentence}")
 
@@ -188,7 +188,7 @@ def test_a_malformed_block_is_refused(block: object, code: str, path: str, begin
     ids=lambda key: ascii(key[:30]),
 )  # fmt: skip
 def test_a_key_that_is_not_an_account_is_refused(key: str) -> None:
-    path = JsonPath((*SOURCE, "block:5", "accounts", key)).path
+    path = JsonPath((*SOURCE, "block:5", "accounts", key)).text
     beginning = 'Invalid account address or ENS name "'
     check(account_batch(BALANCE, key), "account_malformed", path, beginning)
 

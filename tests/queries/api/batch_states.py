@@ -1,4 +1,4 @@
-"""Set batches to states that otherwise a prover makes."""
+"""Put batches into states as a prover does."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -33,7 +33,7 @@ from queries.statuses import BatchStatus, StepName, StepStatus
 
 
 @lru_cache(1_024)  # the steps of a batch's queries begin and end together
-def moment(value: datetime) -> str:
+def format_moment(value: datetime) -> str:
     """UTC with milliseconds, because steps can be that short: 2026-11-20T07:41:03.204Z."""
     return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -54,7 +54,7 @@ Gas = Annotated[int, PlainSerializer(str), _number_schema(170480)]
 Wei = Annotated[int, PlainSerializer(str), _number_schema(340960000000001)]
 Moment = Annotated[
     datetime,
-    PlainSerializer(moment),
+    PlainSerializer(format_moment),
     WithJsonSchema(
         {"type": "string", "format": "date-time", "examples": ["2026-11-20T07:41:03.204Z"]}
     ),
@@ -68,7 +68,7 @@ TransactionHash = Annotated[str, text_schema("^0x[0-9a-f]{64}$", f"0x{'5c504ed4'
 Selector = Annotated[str, text_schema(SELECTOR_PATTERN, "block:5186021")]
 Word = Annotated[str, text_schema("^0x[0-9a-f]{64}$", _ETHER)]
 FactName = Annotated[str, text_schema("^([A-Z_]+|0x[0-9a-f]{64})$", "BALANCE")]
-_OR_NONE = BeforeValidator(lambda text: text or None)
+_EMPTY_AS_NULL = BeforeValidator(lambda text: text or None)
 Prop = Annotated[str, enum_schema(AccountField.__members__)]
 HeaderName = Annotated[str, enum_schema(HeaderField.__members__)]
 Values = Annotated[dict[str, Word], Field(examples=[{"BALANCE": _ETHER}])]
@@ -120,7 +120,7 @@ class SubmissionResponse(BaseSubmissionResponse):
 class RejectionResponse(ApiModel):
     code: RejectionCode
     message: str = Field(validation_alias="sentence", examples=["The block is out of reach."])
-    step: Annotated[StepName | None, _OR_NONE]
+    step: Annotated[StepName | None, _EMPTY_AS_NULL]
     retryable: bool
 
 
@@ -167,7 +167,7 @@ class StepResponse(ApiModel):
     )
     started: Moment | None = Field(validation_alias="began")
     completed: Moment | None
-    transaction_hash: Annotated[TransactionHash | None, _OR_NONE]
+    transaction_hash: Annotated[TransactionHash | None, _EMPTY_AS_NULL]
     transaction_block: BlockNumber | None
     gas_used: Gas | None
     error: StepErrorResponse | None = Field(description="Why the step was not completed.")

@@ -21,14 +21,14 @@ FORM: dict[str, Any] = {
 }
 
 
-def account_with(wallet: str = WALLET) -> Account:
+def wallet_account(wallet: str = WALLET) -> Account:
     account, _ = Account.objects.get_or_create_for_wallet(Wallet(wallet))
     return account
 
 
 def signed_in(wallet: str = WALLET, **options: Any) -> Client:
     client = Client(**options)
-    client.force_login(account_with(wallet), backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(wallet_account(wallet), backend="django.contrib.auth.backends.ModelBackend")
     return client
 
 
@@ -46,12 +46,12 @@ def send(client: Client, do: str = "submit", **changes: Any) -> Any:
 
 
 def check(client: Client, **changes: Any) -> Any:
-    """As htmx does while the user types."""
+    """Check the form as htmx does while the user types."""
     headers = {"HX-Request": "true"}
     return client.post(f"{FORM_URL}/check", form(client, **changes), headers=headers)
 
 
-def error_beside(response: Any, field: str) -> str:
+def field_error(response: Any, field: str) -> str:
     match = re.search(rf'<p class="field-error" id="error-{field}"[^>]*>(.*?)</p>', response.text)
     assert match, f"{field} has no place for an error"
     return re.sub("<[^>]*>", "", match[1])

@@ -9,8 +9,8 @@ from django.test import Client
 
 from explorer.http import metrics
 from explorer.pages.docs import MONITORING
-from tests.explorer.monitoring.exposed import metric_types, metrics_text
-from tests.explorer.monitoring.watched_service import WATCHED, make_service
+from tests.explorer.monitoring.exposition import metric_types, metrics_text
+from tests.explorer.monitoring.healthy_service import WATCHED, make_service
 from tests.queries.api import served_api
 
 

@@ -12,10 +12,10 @@ from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
 from queries.transactions.receipts import count_final_cost
 from queries.transactions.shares import charge_batches
 from queries.wait_reasons import Reason
-from tests.explorer.monitoring.exposed import metric_samples
-from tests.explorer.monitoring.watched_service import BATCH, ETHER, WATCHED, make_service, wei
+from tests.explorer.monitoring.exposition import metric_samples
+from tests.explorer.monitoring.healthy_service import BATCH, ETHER, WATCHED, make_service, wei
+from tests.queries.api.batch_states import send_transaction
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, WALLET, make_key, submitted
-from tests.queries.api.worked_batches import send_transaction
 from tests.queries.database.test_daily_counts import FAILURE
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
@@ -80,9 +80,7 @@ def test_jobs_and_transactions_are_counted_by_stage() -> None:
     assert samples["tacitus_spent_wei_total"] == {(str(SEPOLIA),): 170_480 * 10**10 + 5}
 
 
-def test_the_spent_part_of_a_daily_budget_is_that_of_the_present_signer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_budget_ratio_counts_only_the_current_signer(monkeypatch: pytest.MonkeyPatch) -> None:
     def spent() -> dict[tuple[str, ...], float] | None:
         return metric_samples().get("tacitus_day_spent_ratio")
 

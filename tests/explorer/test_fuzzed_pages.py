@@ -22,7 +22,7 @@ from explorer.pages.batches import STOP_POLLING
 from queries.config.routes import Routes
 from queries.models import Query, SentTransaction
 from tests.explorer.addresses import routes
-from tests.explorer.proven import HOLDER, SLOT, proven_batch
+from tests.explorer.proven_facts import HOLDER, SLOT, proven_batch
 from tests.queries.api.served_api import ROUTES, WALLET, submitted
 from tests.queries.prover.service import CHAIN_ID, running_service
 from tests.queries.schema.example_batches import LEGACY

@@ -16,8 +16,8 @@ from queries.models import (
     NodeRecord,
     SentTransaction,
 )
+from tests.queries.api.batch_states import send_transaction
 from tests.queries.api.served_api import ROUTES, SEPOLIA, WALLET, make_key, record_head, submitted
-from tests.queries.api.worked_batches import send_transaction
 
 ETHER = 10**18
 DATA = {str(SEPOLIA): {"block:5186021": {"accounts": {f"0x{1:040x}": {"props": ["BALANCE"]}}}}}

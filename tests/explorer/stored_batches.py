@@ -8,8 +8,8 @@ from queries.models import Batch, BlockJob, Query
 from queries.proving.headers import FIELD_RULES, FieldFormat, Header, HeaderField, decode_header
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 from queries.proving.witnesses import AccountField
+from tests.queries.api.batch_states import send_transaction
 from tests.queries.api.served_api import SEPOLIA, make_key, submitted
-from tests.queries.api.worked_batches import send_transaction
 
 ADDRESS = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 OTHER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"
@@ -37,18 +37,20 @@ def header_of(number: int, *, extra: bytes = b"") -> Header:
     return decode_header(encode_list(items))
 
 
-def ask(accounts: Mapping[str, object], *blocks: int, source: int = SEPOLIA, **more: object) -> str:
+def submit_accounts(
+    accounts: Mapping[str, object], *blocks: int, source: int = SEPOLIA, **more: object
+) -> str:
     """Submit a batch to Sepolia for these accounts at each of the blocks."""
     data = {f"block:{number}": {"accounts": accounts, **more} for number in blocks or (BLOCK,)}
     content = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": {str(source): data}}
     return submitted(make_key(f"0x{next(wallets):040}"), content)
 
 
-def ask_balances(count: int = 1, blocks: int = 1) -> str:
+def submit_balances(count: int = 1, blocks: int = 1) -> str:
     """The first account is `ADDRESS`."""
     others = {f"0x{number:040x}": {"props": ["BALANCE"]} for number in range(1, count)}
     accounts = {ADDRESS: {"props": ["BALANCE", "NONCE"], "slots": ["0x1"]}, **others}
-    return ask(accounts, *(BLOCK + number for number in range(blocks)))
+    return submit_accounts(accounts, *(BLOCK + number for number in range(blocks)))
 
 
 def attach(batch_id: str) -> None:

@@ -12,7 +12,7 @@ from django.urls import path
 
 from explorer import urls
 from explorer.http.middleware import MAX_FORM_BYTES
-from tests.explorer.form_of_a_batch import FORM_URL
+from tests.explorer.batch_form import FORM_URL
 from tests.queries.api import served_api
 
 SHAPE = ["error", "code", "path", "retryable"]
