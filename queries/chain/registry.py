@@ -68,9 +68,9 @@ class FactGroups:
             words[FactRead(FactKind.BLOCK_AT_TIME, seconds)] = block.to_bytes(32)
         for proof in proofs:
             account = proof.address or b""
-            for field in self.accounts[account][0]:
-                read = FactRead(FactKind.ACCOUNT_FIELD, field, block, account)
-                words[read] = account_word(proof, field)
+            for account_field in self.accounts[account][0]:
+                read = FactRead(FactKind.ACCOUNT_FIELD, account_field, block, account)
+                words[read] = account_word(proof, account_field)
             for slot in proof.slots:
                 read = FactRead(FactKind.STORAGE_SLOT, slot.slot, block, account)
                 words[read] = slot.value.to_bytes(32)

@@ -95,7 +95,8 @@ def _gather_ready(first: Lease[BlockJob], context: ProverContext) -> list[ReadyJ
                 _release_after_block(lease, result, context)
         if not ready_jobs or time.monotonic() > deadline:
             break
-        if sum(ready.gas for ready in ready_jobs) > context.chain(job.destination).gas_rules.items_gas:
+        room = context.chain(job.destination).gas_rules.items_gas
+        if sum(ready.gas for ready in ready_jobs) > room:
             break
         early = timedelta(seconds=limits.initial_retry_delay)
         lease = claim_one(same_route.exclude(pk__in=seen_jobs), early=early)
