@@ -22,8 +22,8 @@ from explorer.http.middleware import MAX_FORM_BYTES
 from explorer.pages import facts
 from explorer.wiring import LIMITS
 from queries.api import attestations, estimates
-from queries.api.batch_codes import batch_codes, rejection_codes
 from queries.api.reference import batch_code_section
+from queries.api.rejection_codes import batch_codes, rejection_codes
 from queries.client import tacitus
 from queries.config.limits import Limits
 from queries.config.measured_costs import MEASURED, WINDOW_CALLS, balance_cost

@@ -20,7 +20,7 @@ from queries.reading.figures import MAX_SUMMED_BATCHES, account_spending
 from queries.statuses import BatchStatus
 from queries.webhooks.deliver import replay
 from queries.webhooks.log import delivery_page
-from queries.webhooks.payload import webhook_secret
+from queries.webhooks.signatures import webhook_secret
 
 NEWEST_BATCHES, NEWEST_DELIVERIES = 10, 5
 BATCHES_PER_PAGE, DELIVERIES_PER_PAGE = 50, 25

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from accounts.shared.rate_limits import MINUTE
-from queries.api.batch_codes import batch_codes
 from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
 from queries.api.endpoints import ENDPOINTS
 from queries.api.examples import BODIES
+from queries.api.rejection_codes import batch_codes
 from queries.api.responses import ErrorResponse
 from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
 from queries.schema.batch_checks import BatchLimits

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 from pydantic.alias_generators import to_camel
 
 from accounts.keys.text import ALPHABET, ID_LENGTH
-from queries.api.batch_codes import rejection_codes, wait_codes
+from queries.api.rejection_codes import rejection_codes, wait_codes
 from queries.config.registries import RegistryKind
 from queries.ids import ID_PATTERN
 from queries.proving.headers import HeaderField

@@ -24,10 +24,10 @@ from queries.api.responses import (
 )
 from queries.refusals import DELIVERY_UNKNOWN
 from queries.statuses import StepName
-from queries.webhooks import payload
+from queries.webhooks import signatures
 from queries.webhooks.deliver import RETRY_PAUSES, replay
 from queries.webhooks.log import MAX_ATTEMPTS, DeliveryState, delivery_page
-from queries.webhooks.payload import ID_HEADER, SIGNATURE_HEADER, TIME_HEADER
+from queries.webhooks.signatures import ID_HEADER, SIGNATURE_HEADER, TIME_HEADER
 
 HEADER_MEANINGS = {
     ID_HEADER: "The event's id, the same at each attempt: compare it to ignore repetitions.",
@@ -119,7 +119,7 @@ def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpRespon
 
 
 def webhook_secret(_request: HttpRequest, key: ApiKey) -> HttpResponse:
-    return json_response(WebhookSecretResponse(secret=payload.webhook_secret(key.owner)))
+    return json_response(WebhookSecretResponse(secret=signatures.webhook_secret(key.owner)))
 
 
 def retry_pauses() -> list[str]:

@@ -18,7 +18,7 @@ from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import selector
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach, Preparation
 from queries.planning.calls import Anchor, ProveCall, cut_into_pieces
-from queries.planning.pricing import describe_refusal
+from queries.planning.dry_runs import describe_refusal
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof
 from queries.proving.headers import Header

@@ -16,8 +16,8 @@ from queries.config.registries import Registry
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, OutOfReach, Preparation
 from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
+from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.lookups import fact_reads, find_accounts, find_block_at_time
-from queries.planning.pricing import GasEstimate, describe_refusal
 from queries.planning.readers import ChainReaders
 from queries.proving.headers import Header
 from queries.proving.registry_calls import block_leaf

@@ -13,7 +13,7 @@ from queries.chain.registry import RegistryFacts
 from queries.config.limits import Limits
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain, Routes
-from queries.planning.pricing import Pricing
+from queries.planning.dry_runs import Pricing
 from queries.proving.keccak import keccak256
 
 Value = TypeVar("Value")

@@ -19,8 +19,8 @@ from queries.config.registries import Registry
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Outcome, Retry, recheck_pause
 from queries.models import BlockJob, ChainRecord, Query, SentTransaction
+from queries.planning.dry_runs import Pricing
 from queries.planning.lookups import fact_reads
-from queries.planning.pricing import Pricing
 from queries.planning.readers import ChainReaders
 from queries.statuses import StepName
 from queries.transactions.budget import is_budget_spent

@@ -21,8 +21,8 @@ from queries.database.leases import Outcome, Snooze
 from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.anchors import Preparation
 from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
+from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon import history_request, horizon_evidence
-from queries.planning.pricing import CallRefusal, GasEstimate, describe_refusal
 from queries.prover.context import JobPass
 from queries.prover.reorgs import wait_for_effect
 from queries.statuses import ENDED_STATUSES, StepName

@@ -6,12 +6,10 @@ or none has polled a chain lately, it waits for a prover.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import SimpleNamespace
 
-from django.db.models import CharField, DateTimeField, QuerySet, TextField, Value
-from django.db.models.expressions import RawSQL
-from django.db.models.functions import Concat
+from django.db.models import QuerySet
 
 from accounts.models import Account
 from queries.database import bulk_sql
@@ -28,75 +26,21 @@ from queries.reading.view_models import (
     StepView,
     ValueView,
 )
-from queries.statuses import ENDED_STATUSES, BatchStatus, StepName, StepStatus
-from queries.wait_reasons import Reason, WaitCode
-
-# Provers poll each chain more often.
-PROVER_TIMEOUT = timedelta(minutes=2)
-NOT_TAKEN_SENTENCE = "No prover has taken it yet"
-START_HINT = "the operator starts one with manage.py run_prover."
-
-# Once a batch is accepted, one of its jobs has the reason for waiting. Raw SQL, because each poll
-# reads this, and the ORM took 1.5 times as long.
-_JOB_REASON = """
-    SELECT job.wait_code || ' ' || job.waits_for
-    FROM queries_query AS query JOIN queries_blockjob AS job ON job.id = query.job_id
-    WHERE query.batch_id = queries_batch.id AND NOT query.ended AND job.waits_for <> ''
-        AND queries_batch.status IN ('ACCEPTED', 'IN_PROGRESS')
-    ORDER BY query.place LIMIT 1
-"""
-
-_WAIT_COLUMNS = ("lease_token", "waits_for", "wait_code")
-
-_LAST_POLL = "SELECT MAX(polled_at) FROM queries_chainrecord"
-
-_READ_AT = "CURRENT_TIMESTAMP"
-
-_WAIT_ANNOTATIONS = {
-    name: RawSQL(expression, (), field)  # noqa: S611  (constants)
-    for name, expression, field in (
-        ("job_reason", _JOB_REASON, CharField()),
-        ("last_poll", _LAST_POLL, DateTimeField()),
-        ("read_at", _READ_AT, DateTimeField()),
-    )
-}
-
-# The same for raw statements
-_WAIT_EXPRESSIONS = f"({_JOB_REASON}), ({_LAST_POLL}), {_READ_AT}"
-
-# The reason of a query's job, for ORM queries
-JOB_REASON = Concat("job__wait_code", Value(" "), "job__waits_for", output_field=TextField())
-
-
-def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
-    """Why the batch waits, if it does. The row needs `_WAIT_COLUMNS` and `_WAIT_ANNOTATIONS`."""
-    if row.status in ENDED_STATUSES:
-        return None
-    columns = vars(row)
-    reason = parse_reason(columns["job_reason"]) or parse_reason(f"{row.wait_code} {row.waits_for}")
-    is_claimed = row.status != BatchStatus.RECEIVED or bool(row.lease_token or reason)
-    last_poll: datetime | None = columns["last_poll"]
-    if last_poll is not None and columns["read_at"] - last_poll < PROVER_TIMEOUT:
-        return reason if is_claimed else Reason(WaitCode.NOT_TAKEN, f"{NOT_TAKEN_SENTENCE}.")
-    if last_poll is None:
-        never = f"{NOT_TAKEN_SENTENCE}, and none has been seen so far: {START_HINT}"
-        return reason if is_claimed else Reason(WaitCode.NO_PROVER, never)
-    since = f"has been seen since {last_poll:%Y-%m-%d %H:%M} UTC: {START_HINT}"
-    sentence = f"No prover {since}" if is_claimed else f"{NOT_TAKEN_SENTENCE}, and none {since}"
-    return Reason(WaitCode.NO_PROVER, sentence)
-
-
-def parse_reason(code_and_sentence: str | None) -> Reason | None:
-    """Split code and sentence, as the statements read them; None without a sentence."""
-    code, _, sentence = (code_and_sentence or "").partition(" ")
-    return Reason(code, sentence) if sentence else None
-
+from queries.reading.waits import (
+    JOB_REASON,
+    WAIT_ANNOTATIONS,
+    WAIT_COLUMNS,
+    WAIT_EXPRESSIONS,
+    parse_reason,
+    wait_reason,
+)
+from queries.statuses import BatchStatus, StepName, StepStatus
 
 QueryRow = Query | SimpleNamespace
 
 _BATCH_COLUMNS = (
     "id", "status", "destination", "fee", "spent", "submitted", "ended",
-    "error_code", "error_sentence", "error_step", "error_retryable", *_WAIT_COLUMNS,
+    "error_code", "error_sentence", "error_step", "error_retryable", *WAIT_COLUMNS,
 )  # fmt: skip
 
 # Columns with the transaction of a step
@@ -129,7 +73,7 @@ _QUERY_CONVERTERS: dict[str, bulk_sql.Convert] = {
 }
 
 _SELECT_BATCH = bulk_sql.select(
-    _BATCH_COLUMNS, "queries_batch", f", {_WAIT_EXPRESSIONS} FROM queries_batch WHERE id = %s"
+    _BATCH_COLUMNS, "queries_batch", f", {WAIT_EXPRESSIONS} FROM queries_batch WHERE id = %s"
 )
 
 _SELECT_QUERIES = bulk_sql.select(
@@ -156,7 +100,7 @@ def batch_view(batch_id: str) -> BatchView | None:
     """The batch, read in one statement by its primary key."""
     if not is_ulid(batch_id):
         return None
-    names = (*_BATCH_COLUMNS, *_WAIT_ANNOTATIONS)
+    names = (*_BATCH_COLUMNS, *WAIT_ANNOTATIONS)
     times = dict.fromkeys(("submitted", "ended", "last_poll", "read_at"), bulk_sql.parse_time)
     rows = bulk_sql.fetch_rows(_SELECT_BATCH, (batch_id,), names, times)
     return _batch_view(rows[0]) if rows else None
@@ -173,7 +117,7 @@ def owned_batches(
     rows = Batch.objects.filter(owner=owner)
     if status is not None:
         rows = rows.filter(status=status)
-    rows = rows.only(*_BATCH_COLUMNS).annotate(**_WAIT_ANNOTATIONS)
+    rows = rows.only(*_BATCH_COLUMNS).annotate(**WAIT_ANNOTATIONS)
     return read_page(rows, ("id",), Cursor((before,)) if before else None, limit, _batch_view)
 
 

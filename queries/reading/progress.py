@@ -9,8 +9,9 @@ from typing import Any, Self
 from django.db.models import Count, Max, Min, Q
 
 from queries.models import Query
-from queries.reading.batches import JOB_REASON, parse_reason, query_rows, query_views
+from queries.reading.batches import query_rows, query_views
 from queries.reading.view_models import BatchView, QueryPage
+from queries.reading.waits import JOB_REASON, parse_reason
 from queries.statuses import StepName
 from queries.wait_reasons import Reason
 

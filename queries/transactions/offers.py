@@ -8,7 +8,7 @@ from queries.chain.destination import Destination
 from queries.chain.signer import Fees
 from queries.models import Batch, Query, Share
 from queries.planning.calls import ProveCall
-from queries.planning.pricing import GasEstimate
+from queries.planning.dry_runs import GasEstimate
 from queries.transactions.shares import remaining_fees, split_among_batches
 
 

@@ -23,8 +23,9 @@ from queries.ids import is_ulid
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.refusals import TOO_MANY_REPLAYS
 from queries.webhooks.log import DeliveryView, delivery_views, owned_deliveries
-from queries.webhooks.payload import signature_headers, store_body
+from queries.webhooks.payload import store_body
 from queries.webhooks.post import NotDeliveredError, post
+from queries.webhooks.signatures import signature_headers
 
 # The pause after each attempt that was not accepted: about a day in all.
 RETRY_PAUSES = [

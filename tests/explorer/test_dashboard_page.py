@@ -12,7 +12,7 @@ from django.utils import timezone
 from ulid import ULID
 
 from queries.models import Batch, WebhookAttempt, WebhookDelivery
-from queries.webhooks.payload import webhook_secret
+from queries.webhooks.signatures import webhook_secret
 from tests.explorer.batch_form import signed_in, wallet_account
 from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET, make_key
 

@@ -38,7 +38,7 @@ from queries.management.base import (
     configured_signer,
 )
 from queries.management.setup_check import add_advice
-from queries.planning.pricing import GasEstimate
+from queries.planning.dry_runs import GasEstimate
 from queries.proving.registry_calls import HORIZON
 
 DELEGATION_PREFIX = bytes.fromhex("ef0100")  # an EOA with a contract's code (EIP-7702) can sign
