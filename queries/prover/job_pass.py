@@ -2,16 +2,12 @@
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
 from queries.chain.destination import Destination
-from queries.chain.errors import NoQuorumError
 from queries.chain.registry import RegistryBlock, group_facts
-from queries.config.registries import RegistryKind
-from queries.database.clock import shared_now
 from queries.database.leases import Lease, Outcome, Snooze, query_ids_of_pass
 from queries.models import BlockJob
 from queries.planning.anchors import (
@@ -26,11 +22,16 @@ from queries.prover import prove
 from queries.prover.context import JobPass, ProverContext, route_removed
 from queries.prover.prove import ReadyJob
 from queries.prover.readback import read_back
-from queries.prover.reorgs import confirm_missing, pin_final_header, resolve_conflict, store_header
+from queries.prover.rejections import (
+    failed_transaction_hashes,
+    reject_failed,
+    reject_out_of_reach,
+    wait_for_hash,
+)
+from queries.prover.reorgs import confirm_missing, pin_final_header, resolve_conflict
 from queries.proving.headers import Header
 from queries.statuses import StepName
 from queries.transactions.follow import follow, unconfirmed_transactions
-from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
 
@@ -117,20 +118,17 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
 
     anchor = find_anchor()
     if isinstance(anchor, HashNotKnown):
-        return _wait_for_hash(job_pass, anchor.reason)
+        return wait_for_hash(job_pass, anchor.reason)
     if isinstance(anchor, OutOfReach):
-        return _reject_out_of_reach(job_pass, header, anchor, find_anchor)
+        return reject_out_of_reach(job_pass, header, anchor, find_anchor)
     if isinstance(anchor, Anchor):
         waiting = transitions.open_queries(job_pass.job)
         transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
         transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
     job_pass.lease.extend()
-    failed_hashes = prove.failed_transaction_hashes(job_pass)
+    failed_hashes = failed_transaction_hashes(job_pass)
     if len(failed_hashes) >= job_pass.limits.failed_transactions:  # they have cost gas
-        count, last = len(failed_hashes), failed_hashes[-1]
-        sentence = f"{count} transactions were mined and failed, the last one {last}."
-        step = StepName.HEADER_ACCUMULATED
-        return job_pass.reject(Failure(prove.TRANSACTION_FAILED, sentence, step, retryable=True))
+        return reject_failed(job_pass, failed_hashes)
     if job_pass.context.is_budget_spent(job_pass.job.destination):
         return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent
     if isinstance(anchor, Preparation):
@@ -139,35 +137,3 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
         )
     alone = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.refusals
     return prove.fetch_proofs(job_pass, anchor, group_facts(state.unproven_facts), alone=alone)
-
-
-def _wait_for_hash(job_pass: JobPass, reason: Reason) -> Outcome:
-    """Wait for the hash; for attestations at most `attestation_max_age`: signers may be gone."""
-    if job_pass.registry.kind is RegistryKind.ATTESTED:
-        bound = shared_now() - timedelta(seconds=job_pass.limits.attestation_max_age)
-        times = [query.blockhash_available_began for query in job_pass.queries]
-        if all(began is not None and began < bound for began in times):
-            step = StepName.BLOCKHASH_AVAILABLE
-            return job_pass.reject(Failure(reason.code, reason.sentence, step, retryable=True))
-    return Snooze(reason, job_pass.pause)
-
-
-def _reject_out_of_reach(
-    job_pass: JobPass,
-    header: Header,
-    result: OutOfReach,
-    find_anchor: Callable[[Destination], AnchorResult],
-) -> Outcome:
-    """Reject by quorum: one node may be wrong about the header or the nearest known block."""
-    number = header.number
-    quorum_header = job_pass.source.ask_quorum(lambda node: node.header(number), ("header", number))
-    if quorum_header != header:
-        store_header(job_pass, quorum_header)
-        return Snooze()
-    destination = job_pass.destination
-    if not destination.ask_quorum(
-        lambda node: isinstance(find_anchor(node), OutOfReach), ("out of reach", job_pass.job.pk)
-    ):
-        raise NoQuorumError.create(destination.chain.name)  # the retry asks another node first
-    sentence, step = result.sentence(number), StepName.BLOCKHASH_AVAILABLE
-    return job_pass.reject(Failure(result.code, sentence, step, retryable=False))

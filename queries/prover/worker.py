@@ -7,30 +7,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
-from django.db.models import Exists, OuterRef
-
-from queries import transitions
 from queries.chain.errors import ChainError, NodesLieError
 from queries.config.limits import Limits
-from queries.database import clock
-from queries.database.leases import (
-    Lease,
-    LeaseLostError,
-    Outcome,
-    Retry,
-    Snooze,
-    claim_one,
-    query_ids_of_pass,
-)
-from queries.models import Batch, BlockJob, LeasedRow, Query, Share, WebhookDelivery
+from queries.database.leases import Lease, LeaseLostError, Outcome, Retry, Snooze, claim_one
+from queries.models import Batch, BlockJob, WebhookDelivery
 from queries.prover.context import ProverContext
 from queries.prover.job_pass import run_pass
 from queries.prover.prove import ReadyJob, prove
+from queries.prover.rejections import reject_old_batches
 from queries.prover.resolve import resolve
 from queries.proving.errors import ProofError
-from queries.statuses import StepName
 from queries.transactions.lane import ConcurrentProverError
-from queries.transitions import Failure
 from queries.wait_reasons import NOT_PROVABLE_YET, Reason, WaitCode
 from queries.webhooks.deliver import claim_delivery, deliver
 
@@ -146,23 +133,4 @@ def _release(lease: AnyLease, outcome: Outcome, limits: Limits) -> None:
     is_provable = not has_unconfirmed and (reason is None or reason.code not in NOT_PROVABLE_YET)
     lease.reschedule(pause, reason, failures=attempts, is_provable=is_provable)
     if is_provable and reason:
-        _reject_old_batches(row, reason, limits)
-
-
-def _reject_old_batches(row: LeasedRow, reason: Reason, limits: Limits) -> None:
-    """Reject batches without unconfirmed transactions that were provable for `batch_max_age`."""
-    bound = clock.shared_now() - timedelta(seconds=limits.batch_max_age)
-    if row.failing_since is None or row.failing_since > bound:
-        return
-    open_shares = Share.objects.filter(batch=OuterRef("batch"), transaction__confirmed=False)
-    queries = Query.objects.filter(~Exists(open_shares), ended=False, batch__submitted__lte=bound)
-    if isinstance(row, BlockJob):
-        queries = queries.filter(pk__in=query_ids_of_pass(row))
-        step = transitions.first_open_step(queries)
-    elif isinstance(row, Batch):
-        queries, step = queries.filter(batch=row, job=None), StepName.INITIAL_STATE
-    else:
-        return
-    if failing := list(queries):
-        failure = Failure(reason.code, reason.sentence, step, retryable=True)
-        transitions.reject({query.batch_id for query in failing}, failure, failing)
+        reject_old_batches(row, reason, limits)

@@ -1,0 +1,189 @@
+"""Reject batches that cannot be proven: out of reach, refused, underfunded, failed, or too old."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from django.db.models import Exists, OuterRef
+
+from queries import transitions
+from queries.chain.destination import Destination
+from queries.chain.errors import (
+    BeyondHorizonError,
+    CallRevertedError,
+    ChainError,
+    NoQuorumError,
+    TransactionRefusedError,
+)
+from queries.config.limits import Limits
+from queries.config.registries import RegistryKind
+from queries.contracts.abi import selector
+from queries.database.clock import shared_now
+from queries.database.leases import Outcome, Snooze, query_ids_of_pass
+from queries.models import Batch, BlockJob, LeasedRow, Query, Share
+from queries.planning.anchors import AnchorResult, OutOfReach
+from queries.planning.calls import ProveCall
+from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
+from queries.prover.context import JobPass
+from queries.prover.reorgs import store_header
+from queries.proving.headers import Header
+from queries.statuses import StepName
+from queries.transactions.offers import FeeTooLowError
+from queries.transactions.shares import split_among_batches, underfunded_batches
+from queries.transitions import Failure
+from queries.wait_reasons import Reason, WaitCode
+
+TRANSACTION_FAILED = "transaction_failed"
+
+# A block that the call relies on is gone: plan the job again, and reject no batch.
+REPLAN_SELECTORS = (
+    selector("BlockNotKnown(uint256,bytes32)"),
+    selector("BlockNotAccumulated(uint256,bytes32,bytes32)"),
+)
+
+
+def wait_or_reject_underfunded(
+    passes: Sequence[JobPass],
+    payers: Mapping[int, list[Query]],
+    calls: Sequence[ProveCall],
+    error: FeeTooLowError,
+) -> dict[int, Outcome]:
+    """Reject, by quorum at one block, batches that cannot pay the next block's price.
+
+    Each node judges by its own tip and estimate. If only one node's price is too high, the next
+    pass asks another node first, and the batch is sent at that price.
+    """
+    if error.waits:
+        reason = WaitCode.FEE_RESERVED.reason
+        return {job_pass.job.pk: Snooze(reason, job_pass.pause) for job_pass in passes}
+    first = passes[0]
+    pricing, fees_needed = first.pricing, error.fees_needed
+
+    def find_underfunded(node: Destination) -> frozenset[str]:
+        fees, costs = node.fees_after_block(block), Counter[str]()
+        for call, estimate in replace(pricing, destination=node).split_to_fit(calls).items():
+            if not isinstance(estimate, GasEstimate):
+                raise estimate
+            costs.update(split_among_batches(call, estimate.max_cost(fees), payers))
+        return underfunded_batches(costs).intersection(fees_needed)
+
+    try:
+        block = first.context.latest(first.job.destination).number
+        question_key = "fee", tuple(sorted(fees_needed))
+        rejected_batches = pricing.destination.ask_quorum(find_underfunded, question_key)
+    except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
+        rejected_batches = frozenset()
+    for batch in sorted(rejected_batches):
+        price = fees_needed[batch]
+        others = Query.objects.filter(batch=batch, ended=False).exclude(job__in=payers)
+        more = ", and more for its other blocks" if others.exists() else ""
+        sentence = (
+            f"Proving this may cost {price:,} wei, and less was offered. Submit it again with a "
+            f"fee of at least {price}{more}."
+        )
+        step = StepName.HEADER_ACCUMULATED
+        transitions.reject([batch], Failure("fee_too_low", sentence, step, retryable=False))
+    reason = WaitCode.FEE_BELOW_GAS_PRICE.reason
+    if rejected_batches:
+        return dict.fromkeys(payers, Snooze(reason))
+    return {job_pass.job.pk: job_pass.retry(reason) for job_pass in passes}
+
+
+def failed_transaction_hashes(job_pass: JobPass) -> list[str]:
+    """Hashes of transactions that failed since the first waiting batch was submitted."""
+    first_submitted = min(query.batch.submitted for query in job_pass.queries)
+    failed_rows = job_pass.transactions(
+        succeeded=False, gas_used__isnull=False, confirmed=True, signed__gte=first_submitted
+    )
+    return list(failed_rows.order_by("pk").values_list("mined_hash", flat=True))
+
+
+def reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -> Outcome:
+    """Reject by quorum and after some attempts: what the call relies on may just have changed."""
+    step = StepName.HEADER_ACCUMULATED
+    code = WaitCode.REGISTRY_REFUSES
+    if isinstance(refusal, TransactionRefusedError | BeyondHorizonError):
+        failure = Failure(refusal.code, refusal.sentence, step, retryable=False)
+        wait = job_pass.retry(Reason(refusal.code, refusal.sentence))
+    else:
+        failure = Failure(code, describe_refusal(refusal), step, retryable=True)
+        wait = job_pass.retry(code.reason)
+    is_replanned = isinstance(refusal, CallRevertedError) and refusal.data.startswith(
+        REPLAN_SELECTORS
+    )
+    if is_replanned or wait.attempts < job_pass.limits.refusals:
+        return wait
+    pricing = job_pass.pricing
+
+    def raise_refusal(node: Destination) -> None:
+        result = replace(pricing, destination=node).split_to_fit([call]).get(call)
+        if isinstance(result, ChainError):
+            raise result
+
+    try:
+        pricing.destination.ask_quorum(raise_refusal, ("refused", job_pass.job.pk))
+    except ChainError as answer:
+        if answer == refusal:
+            if isinstance(refusal, BeyondHorizonError):  # header fields may still be proven
+                with_account = [query for query in job_pass.queries if query.account]
+                job_pass = replace(job_pass, queries=with_account or job_pass.queries)
+            return job_pass.reject(failure)
+    return wait  # also without a quorum: other transactions may have changed the answer
+
+
+def wait_for_hash(job_pass: JobPass, reason: Reason) -> Outcome:
+    """Wait for the hash; for attestations at most `attestation_max_age`: signers may be gone."""
+    if job_pass.registry.kind is RegistryKind.ATTESTED:
+        bound = shared_now() - timedelta(seconds=job_pass.limits.attestation_max_age)
+        times = [query.blockhash_available_began for query in job_pass.queries]
+        if all(began is not None and began < bound for began in times):
+            step = StepName.BLOCKHASH_AVAILABLE
+            return job_pass.reject(Failure(reason.code, reason.sentence, step, retryable=True))
+    return Snooze(reason, job_pass.pause)
+
+
+def reject_out_of_reach(
+    job_pass: JobPass,
+    header: Header,
+    result: OutOfReach,
+    find_anchor: Callable[[Destination], AnchorResult],
+) -> Outcome:
+    """Reject by quorum: one node may be wrong about the header or the nearest known block."""
+    number = header.number
+    quorum_header = job_pass.source.ask_quorum(lambda node: node.header(number), ("header", number))
+    if quorum_header != header:
+        store_header(job_pass, quorum_header)
+        return Snooze()
+    destination = job_pass.destination
+    if not destination.ask_quorum(
+        lambda node: isinstance(find_anchor(node), OutOfReach), ("out of reach", job_pass.job.pk)
+    ):
+        raise NoQuorumError.create(destination.chain.name)  # the retry asks another node first
+    sentence, step = result.sentence(number), StepName.BLOCKHASH_AVAILABLE
+    return job_pass.reject(Failure(result.code, sentence, step, retryable=False))
+
+
+def reject_failed(job_pass: JobPass, hashes: Sequence[str]) -> Outcome:
+    sentence = f"{len(hashes)} transactions were mined and failed, the last one {hashes[-1]}."
+    step = StepName.HEADER_ACCUMULATED
+    return job_pass.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
+
+
+def reject_old_batches(row: LeasedRow, reason: Reason, limits: Limits) -> None:
+    """Reject batches without unconfirmed transactions that were provable for `batch_max_age`."""
+    bound = shared_now() - timedelta(seconds=limits.batch_max_age)
+    if row.failing_since is None or row.failing_since > bound:
+        return
+    open_shares = Share.objects.filter(batch=OuterRef("batch"), transaction__confirmed=False)
+    queries = Query.objects.filter(~Exists(open_shares), ended=False, batch__submitted__lte=bound)
+    if isinstance(row, BlockJob):
+        queries = queries.filter(pk__in=query_ids_of_pass(row))
+        step = transitions.first_open_step(queries)
+    elif isinstance(row, Batch):
+        queries, step = queries.filter(batch=row, job=None), StepName.INITIAL_STATE
+    else:
+        return
+    if failing := list(queries):
+        failure = Failure(reason.code, reason.sentence, step, retryable=True)
+        transitions.reject({query.batch_id for query in failing}, failure, failing)
