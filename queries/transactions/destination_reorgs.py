@@ -1,4 +1,7 @@
-"""Notice reorgs of the destination: reopen transactions that it undid before they were final."""
+"""Notice reorgs of the destination: reopen confirmed transactions that one undid.
+
+Until a transaction is confirmed, `follow` notices by its missing receipt.
+"""
 
 import logging
 from contextlib import suppress

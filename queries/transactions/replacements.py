@@ -1,4 +1,4 @@
-"""Replace stuck transactions.
+"""Replace stuck transactions; `follow` says when one is stuck.
 
 A replacement has the same nonce and a higher fee, so only one of both is mined. A transaction that
 nodes refuse is replaced with an empty transfer, because all later nonces wait for its own.
