@@ -24,7 +24,7 @@ library FactsReader {
     }
 
     /// @notice An account's nonce counts its transactions and its valid EIP-7702 authorizations, and the
-    /// creations by its code, failed ones too, unless the frame that ran CREATE reverted. Since EIP-161, a
+    /// creations by its code, also those whose initcode failed, unless the frame that ran CREATE reverted. Since EIP-161, a
     /// contract's nonce starts at 1.
     /// @param registry The registry that is read.
     /// @param account The account.

@@ -136,7 +136,8 @@ interface IFactsRegistry {
     /// @param blockNumber The source block.
     /// @param blockHash Its hash.
     event HeaderAccumulated(uint256 indexed blockNumber, bytes32 blockHash);
-    /// @notice Fields of an account are proven, at least one of which was not before.
+    /// @notice Fields of an account are proven, at least one of which was not before. Fields that were
+    /// proven before may be named too, or not: combine the masks of an account and block with OR.
     /// @param account The account.
     /// @param blockNumber The source block.
     /// @param fields Bit i is field i of AccountField.
@@ -259,7 +260,7 @@ interface IFactsRegistry {
 
     /// @notice Verifies the sections after the selector and stores their facts, all or nothing.
     /// The sections are packed, not ABI-encoded, because their bytes are the price of a proof;
-    /// FactsRegistry.sol describes them.
+    /// FactsRegistry.sol, in build/standard-input.json, describes them.
     /// Repeating a proof succeeds and writes nothing while the hashes it relies on are available and,
     /// where it has accounts or slots, its blocks are below `stateHorizon`.
     function prove() external;
@@ -272,8 +273,9 @@ interface IFactsRegistry {
     /// itself, as two dispute games can, a verified fact may differ from the stored one. Different bytes
     /// can prove the same facts: do not identify a proof by its hash. Nothing is accumulated: no section
     /// can build on a block that only this proof would accumulate. If a stranger chooses the proof while
-    /// another one pays for the gas, call this with a gas limit: 66 KB can take 31,000,000 gas, and
-    /// 74 bytes 9,000,000.
+    /// another one pays for the gas, call this with a gas limit and bound the proof's length: n bytes
+    /// can take 9,000,000 + 460 * n gas, and decoding the answer is paid outside that limit. A call that ran
+    /// out of gas says nothing about the proof.
     /// @param proof The sections, without a selector.
     /// @return facts All that the proof states.
     function verify(bytes calldata proof) external view returns (Facts memory facts);
@@ -281,7 +283,8 @@ interface IFactsRegistry {
     /// @notice Lowers `stateHorizon` for good, to the time of a header whose state root is shown not to
     /// be that of the state after its block. A fork may change this (EIP-7862); accounts and slots that
     /// are proven under such a root would be those of an earlier block. Anyone may call it. Succeeds and
-    /// changes nothing if `stateHorizon` is not later than that time.
+    /// changes nothing if `stateHorizon` is not later than that time. A fork that stops, moves or resizes
+    /// the history contract gives the same evidence.
     /// @param section One section of headers, as `prove` takes it, in which something is requested
     /// of two headers, which marks them; nothing of it is stored. The first is the header of a block n, with
     /// any field. The other is a later one, with a witness of two slots of the history contract (EIP-2935):
