@@ -149,7 +149,8 @@ def refuse_blocks_beyond_head(blocks: Iterable[BlockRequest], limits: Limits) ->
     recent = ChainRecord.objects.filter(recorded__gt=earliest)
     heads = recent.in_bulk({block.source for block in blocks})
     for block in blocks:
-        head, last, ahead = heads.get(block.source), _MAX_NUMBER, 0.0
+        head, last = heads.get(block.source), _MAX_NUMBER
+        ahead: float = 0  # not 0.0, which would round the sum
         if head and block.selector.is_time:
             last, ahead = head.timestamp, limits.seconds_ahead
         elif head:
