@@ -114,7 +114,7 @@ class JsonRpc:
         if isinstance(answers, dict) and answers.get("error") is not None:
             return [_json_rpc_error("", answers["error"])] * len(params_list)  # one for the batch
         if not isinstance(answers, list) or len(answers) != len(params_list):
-            raise NodeTransportError(f"{method}: calls are unanswered", BatchTooLargeError)
+            raise NodeTransportError(f"{method}: the node answers only a part", BatchTooLargeError)
         return [_result(method, answer, request_id) for request_id, answer in enumerate(answers, 1)]
 
     def close(self) -> None:

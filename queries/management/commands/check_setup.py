@@ -68,5 +68,5 @@ def _budget_checks(chain: Chain, signer: Signer | None) -> Iterator[CheckResult]
         sentence = f"{amounts} spent or reserved{advice}"
         yield CheckResult(subject, ok=spent < budget, sentence=sentence)
     elif budget is None and not chain.free:
-        sentence = f"Nothing limits a day's cost on {chain.name}; `daily_budget` would."
+        sentence = "Nothing limits what you pay in a day. Set `daily_budget` if gas costs money."
         yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)

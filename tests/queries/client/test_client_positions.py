@@ -121,7 +121,7 @@ def test_a_key_of_unclear_type_is_refused(text: str) -> None:
 
 def test_an_address_with_a_wrong_checksum_is_refused() -> None:
     """Its slot is another account's, and the zero there would look like an answer."""
-    with pytest.raises(UsageError, match=f"write {HOLDER[:-1]}5"):
+    with pytest.raises(UsageError, match=f"its digits give {HOLDER[:-1]}5"):
         parse_typed_key(HOLDER.replace("0xd8dA", "0xd8Da"))
 
 

@@ -223,7 +223,7 @@ def test_an_output_registry_with_wrong_games_is_reported(
     sentence = {
         "another chain's games": f"are about chain {SOURCE + 1}, not {SOURCE}.",
         "no contract": "has no games that a registry can ask",
-        "other arguments": f'(source = {SOURCE}, anchor_state_registry = "{anchors}"). The',
+        "other arguments": f'(source = {SOURCE}, anchor_state_registry = "{anchors}"). Leave',
     }[case]
     assert sentence in failed_check(two_chains)
 
@@ -251,7 +251,7 @@ def test_other_signers_than_the_registrys_are_reported(
     two_chains.add_registry("attested", SOURCE, CHAIN_ID, deploy_attested(node), *lines)
     failure = failed_check(two_chains)
     assert "It was made with other arguments (source = 900, signers = [" in failure
-    assert "threshold = 2, valid_until = 2028-01-01T00:00:00Z). The registry of your" in failure
+    assert "threshold = 2, valid_until = 2028-01-01T00:00:00Z). Leave `address` out" in failure
     (registry,) = read_routes(two_chains.file).registries.values()
     expected = registry_address(registry)
     assert expected != registry.address
@@ -535,7 +535,7 @@ def test_a_chain_without_a_daily_budget_gets_a_hint(
     assert failed_checks(printed) == []
     hints = [line for line in printed.splitlines() if line.startswith("hint ")]
     assert [
-        hint.endswith("Set `daily_budget` in ROUTES_FILE if its gas costs money.") for hint in hints
+        hint.endswith("in a day. Set `daily_budget` if gas costs money.") for hint in hints
     ] == ([] if option else [True])
 
 

@@ -166,7 +166,7 @@ def test_missing_arguments_are_asked_on_a_terminal(tmp_path: Path) -> None:
         "Another node of Base (Enter: no more):",
         "http or https address.",
         "takes an attested registry: signers vouch for block hashes.",
-        "How many of these 3 must agree? --threshold says how many of the signers",
+        "How many of these 3 must agree? --threshold is how many signers",
         "Base → Ethereum: attested registry 0x",
         "Node 2 of Ethereum does not answer, so it is not checked.",
         "One node only: Base.",

@@ -82,7 +82,7 @@ def test_the_command_signs_final_blocks_only(
     with pytest.raises(CommandError, match=r"^ATTESTER_KEY is not a private key"):
         call_command("attest", *route, "--block", str(block))
     settings.ATTESTER_KEY = ""
-    with pytest.raises(CommandError, match="ATTESTER_KEY is not set"):
+    with pytest.raises(CommandError, match="Set ATTESTER_KEY to the key of one of"):
         call_command("attest", *route, "--block", str(block))
 
 
