@@ -162,8 +162,8 @@ def read_transactions(rows: Iterable[QueryRow]) -> Mapping[int, SimpleNamespace]
     ids = {getattr(row, column) for row in rows for column in _STEP_TRANSACTIONS.values()} - {None}
     statement = _SELECT_TRANSACTIONS.format(", ".join(["%s"] * len(ids)))
     names, converters = _TRANSACTION_COLUMNS, {"hashes": bulk_sql.parse_json}
-    found = bulk_sql.fetch_rows(statement, tuple(ids), names, converters) if ids else []
-    return {transaction.id: transaction for transaction in found}
+    matches = bulk_sql.fetch_rows(statement, tuple(ids), names, converters) if ids else []
+    return {transaction.id: transaction for transaction in matches}
 
 
 def _batch_view(row: Batch | SimpleNamespace) -> BatchView:
