@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.shared.errors import RefusalError
-from queries.attestations.remote import AttestationPostError
+from queries.attestations.post import AttestationPostError
 from queries.chain.destination import TransactionFailedError
 from queries.chain.errors import ChainError, NodeError, NodesUnreachableError
 from queries.chain.json_rpc import JsonRpc

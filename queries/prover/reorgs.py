@@ -4,60 +4,19 @@
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 
 from queries.chain.destination import Destination
-from queries.chain.errors import AnotherBlockAccumulatedError, StateRootEmptyError
+from queries.chain.errors import AnotherBlockAccumulatedError
 from queries.chain.registry import EMPTY_WORD, RegistryBlock, RegistryFacts
-from queries.database.leases import Outcome, Snooze, Wait, recheck_pause
+from queries.database.leases import Outcome, Snooze, Wait
 from queries.models import SentTransaction
 from queries.prover.context import JobPass
-from queries.proving.headers import Header, decode_header
-from queries.proving.keccak import EMPTY_TRIE_ROOT
+from queries.proving.headers import Header
 from queries.proving.registry_calls import block_leaf
 from queries.statuses import StepName
 from queries.transactions.destination_reorgs import is_undone, reopen
 from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
-
-
-def pin_final_header(job_pass: JobPass) -> Header | Outcome:
-    """Return the block's header, stored once it is final; or the outcome of this pass.
-
-    After a failure it is read again, because the source may have replaced it.
-    """
-    job = job_pass.job
-    stored_header = decode_header(job.header) if job.header else None
-    if stored_header and not job.failures:
-        return _check_state_root(job_pass, stored_header)
-    head = job_pass.context.provable_head(job_pass.registry)
-    if reason := head.wait_reason(job.block):
-        last_submitted = max(query.batch.submitted for query in job_pass.queries)
-        return Snooze(reason, recheck_pause(last_submitted, job_pass.limits))
-    header = job_pass.source.header(job.block)
-    if stored_header is None or stored_header.hash != header.hash:
-        # An accumulated header stays, because other facts were proven from it.
-        if stored_header and job_pass.facts.leaves([job.block]) == [block_leaf(stored_header)]:
-            return resolve_conflict(job_pass, header)
-        store_header(job_pass, header)
-    return _check_state_root(job_pass, header)
-
-
-def _check_state_root(job_pass: JobPass, header: Header) -> Header | Outcome:
-    """Return the header. Reject, by quorum, if its state root lacks the accounts of the block."""
-    queries = [query for query in job_pass.queries if query.account]
-    if header.state_root != EMPTY_TRIE_ROOT or not queries:
-        return header
-    accounts = [(bytes.fromhex(queries[0].account[2:]), ())]
-    try:
-        job_pass.source.ask_quorum(
-            lambda node: node.account_proofs(node.header_by_hash(header.hash), accounts),
-            ("state", header.hash),
-        )
-    except StateRootEmptyError as error:
-        failure = Failure(error.code, error.sentence, StepName.INITIAL_STATE, retryable=False)
-        return replace(job_pass, queries=queries).reject(failure)
-    return header
 
 
 def resolve_conflict(job_pass: JobPass, header: Header) -> Outcome:

@@ -20,7 +20,7 @@ from queries.attestations.records import (
     store_attestation,
     wanted_blocks,
 )
-from queries.attestations.remote import AttestationPostError, AttestationServer
+from queries.attestations.post import AttestationPostError, AttestationServer
 from queries.attestations.signing import Attester
 from queries.chain.errors import ChainError
 from queries.chain.signer import Signer, SignerUnusableError

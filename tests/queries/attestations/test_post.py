@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from queries.attestations.remote import AttestationPostError, AttestationServer
+from queries.attestations.post import AttestationPostError, AttestationServer
 from queries.config.limits import Limits
 from queries.config.registries import Registry, RegistryKind
 from tests.rigs.stub_node import INVALID_ANSWERS, stub_node
