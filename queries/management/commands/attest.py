@@ -14,13 +14,13 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 from accounts.shared.database_state import require_migrations
 from accounts.shared.errors import RefusalError
 from queries.attestations.body import SignedAttestation, read_attestation, read_line
+from queries.attestations.post import AttestationPostError, AttestationServer
 from queries.attestations.records import (
     attested_blocks,
     attested_registry,
     store_attestation,
     wanted_blocks,
 )
-from queries.attestations.post import AttestationPostError, AttestationServer
 from queries.attestations.signing import Attester
 from queries.chain.errors import ChainError
 from queries.chain.signer import Signer, SignerUnusableError
