@@ -29,10 +29,10 @@ class StepName(TextChoices):
     ACCOUNT_ACCUMULATED = "ACCOUNT_ACCUMULATED"
 
     @property
-    def began(self) -> str:
+    def began_column(self) -> str:
         """The column of `Query` with the time when the step began."""
         return f"{self.value.lower()}_began"
 
     @property
-    def completed(self) -> str:
+    def completed_column(self) -> str:
         return f"{self.value.lower()}_completed"

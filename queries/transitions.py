@@ -75,9 +75,9 @@ def reject(
 
 def begin(queries: QuerySet[Query], step: StepName) -> None:
     """Begin the step unless it has begun. ACCEPTED batches become IN_PROGRESS."""
-    rows = queries.filter(**{f"{step.began}__isnull": True}, ended=False)
+    rows = queries.filter(**{f"{step.began_column}__isnull": True}, ended=False)
     batches = list(rows.values_list("batch", flat=True).distinct())
-    rows.update(**{step.began: shared_now()})
+    rows.update(**{step.began_column: shared_now()})
     Batch.objects.filter(pk__in=batches, status=BatchStatus.ACCEPTED).update(
         status=BatchStatus.IN_PROGRESS
     )
@@ -90,11 +90,11 @@ def complete(
     now = shared_now()
     changes: dict[str, object] = {}
     for step_name in STEPS[: STEPS.index(step) + 1]:
-        for column in (step_name.began, step_name.completed):
+        for column in (step_name.began_column, step_name.completed_column):
             changes[column] = Coalesce(F(column), now)
     if header_transaction is not None:
         changes["header_transaction"] = header_transaction
-    queries.filter(**{f"{step.completed}__isnull": True}, ended=False).update(**changes)
+    queries.filter(**{f"{step.completed_column}__isnull": True}, ended=False).update(**changes)
 
 
 def finish(values: Mapping[int, Mapping[str, str]]) -> None:
@@ -174,7 +174,11 @@ def attach_queries(batches: Sequence[str], destination: int) -> None:
 def first_open_step(queries: QuerySet[Query]) -> StepName:
     """The first step that at least one of these queries has not completed."""
     return next(
-        (step for step in STEPS if queries.filter(**{f"{step.completed}__isnull": True}).exists()),
+        (
+            step
+            for step in STEPS
+            if queries.filter(**{f"{step.completed_column}__isnull": True}).exists()
+        ),
         STEPS[-1],
     )
 

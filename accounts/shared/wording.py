@@ -17,7 +17,7 @@ def excerpt(text: str) -> str:
 MAX_TIMESTAMP = 253_402_300_799  # the last second of the year 9999
 
 
-def to_datetime(seconds: int) -> datetime | None:
+def datetime_from_unix(seconds: int) -> datetime | None:
     """None above the year 9999: a block may claim any number as its timestamp."""
     return datetime.fromtimestamp(seconds, UTC) if seconds <= MAX_TIMESTAMP else None
 
@@ -28,7 +28,7 @@ def format_utc(moment: datetime) -> str:
 
 def format_timestamp(seconds: int) -> str:
     """Format any block timestamp, such as 2026-11-20 07:41:03 UTC."""
-    moment = to_datetime(seconds)
+    moment = datetime_from_unix(seconds)
     return format_utc(moment) if moment else f"second {seconds}"
 
 

@@ -120,7 +120,7 @@ class JsonErrors(BaseMiddleware):
         response = self.get_response(request)
         status = response.status_code
         if status >= HTTPStatus.BAD_REQUEST and not _is_json(response) and _wants_json(request):
-            response = _as_json_error(request, response)
+            response = _json_error_response(request, response)
         elif status == HTTPStatus.MOVED_PERMANENTLY and is_api:
             # No redirect: a POST would become a GET, and the next key would come over http again.
             response = error_response(
@@ -171,7 +171,7 @@ def _wants_json(request: HttpRequest) -> bool:
     return request.get_preferred_type([JSON, HTML]) != HTML
 
 
-def _as_json_error(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+def _json_error_response(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     json_response = error_response(_refusal_for_status(request, response))
     json_response.status_code = response.status_code
     for name in ("Allow", "Retry-After"):

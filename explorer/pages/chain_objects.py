@@ -47,20 +47,22 @@ MAX_INLINE_ROWS = 50  # a longer table of a chart is fetched when it is opened
 
 def account(request: HttpRequest, address: str, links: PageLinks) -> HttpResponse:
     """An address without queries has a page too."""
-    checksummed = to_checksum_address(address)
-    if request.path.rpartition("/")[2] != checksummed:
+    checksum_address = to_checksum_address(address)
+    if request.path.rpartition("/")[2] != checksum_address:
         query = request.GET.urlencode()
-        return redirect(reverse("account", args=[checksummed]) + (f"?{query}" if query else ""))
-    account = reading.account_view(checksummed, links.sources)
+        return redirect(
+            reverse("account", args=[checksum_address]) + (f"?{query}" if query else "")
+        )
+    account = reading.account_view(checksum_address, links.sources)
     chain = selected_chain(request, account)
     if chain is None:
         return render(request, "account.html", {"links": links, "account": account})
-    chart = balance_chart(reading.account_balances(checksummed, chain))
+    chart = balance_chart(reading.account_balances(checksum_address, chain))
     table_open = "table" in request.GET
     if table_open and chart and request.headers.get("HX-Request"):
         return render(request, "parts/figure_table.html", {"chart": chart})
     facts = reading.account_queries(
-        checksummed, chain, cursor_of(request, number_parser(2)), FACTS_PER_PAGE
+        checksum_address, chain, cursor_of(request, number_parser(2)), FACTS_PER_PAGE
     )
     fetch_table = chart and len(chart.rows) > MAX_INLINE_ROWS and not table_open
     return render(

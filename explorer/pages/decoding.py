@@ -8,7 +8,7 @@ from hashlib import sha256
 from eth_utils.address import to_checksum_address
 
 from accounts.shared.wallets import short_hash
-from accounts.shared.wording import format_utc, to_datetime
+from accounts.shared.wording import datetime_from_unix, format_utc
 from queries.amounts import exact_amount, gwei, short_amount
 from queries.proving.bundles import FactKind
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
@@ -153,7 +153,7 @@ def _decode_coinbase(number: int) -> DecodedValue:
 
 
 def _decode_time(seconds: int) -> DecodedValue:
-    moment = to_datetime(seconds)
+    moment = datetime_from_unix(seconds)
     if moment is None:
         return _decode_number(seconds)
     text = format_utc(moment)

@@ -92,12 +92,12 @@ def account_facts(
     request: HttpRequest, address: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
     """Facts of the chain in the URL, or of the one that the account's page shows."""
-    cursor, checksummed = _file_cursor(request), to_checksum_address(address)
-    chain = selected_chain(request, chain_objects.account_view(checksummed, links.sources))
+    cursor, checksum_address = _file_cursor(request), to_checksum_address(address)
+    chain = selected_chain(request, chain_objects.account_view(checksum_address, links.sources))
     if chain is None:
-        return facts_file((), links, form, f"tacitus-{checksummed}")
-    page = reading.account_fact_page(checksummed, chain, cursor)
-    return _page_file(request, page, links, form, f"tacitus-{checksummed}-on-{chain}")
+        return facts_file((), links, form, f"tacitus-{checksum_address}")
+    page = reading.account_fact_page(checksum_address, chain, cursor)
+    return _page_file(request, page, links, form, f"tacitus-{checksum_address}-on-{chain}")
 
 
 def block_facts(

@@ -805,12 +805,14 @@ def _parse_address(text: str) -> bytes:
     if len(address) != ADDRESS:
         raise UsageError(f"An address has {ADDRESS} bytes, not {len(address)} as {text} has.")
     digits, address_hash = text[2:], keccak256(address.hex().encode()).hex()
-    checksummed = "".join(
+    checksum_address = "".join(
         digit.upper() if nibble >= "8" else digit
         for digit, nibble in zip(digits.lower(), address_hash, strict=False)
     )
-    if digits not in {digits.lower(), digits.upper(), checksummed}:
-        raise UsageError(f"{text} has a wrong checksum (EIP-55); its digits give 0x{checksummed}.")
+    if digits not in {digits.lower(), digits.upper(), checksum_address}:
+        raise UsageError(
+            f"{text} has a wrong checksum (EIP-55); its digits give 0x{checksum_address}."
+        )
     return address
 
 

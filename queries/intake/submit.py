@@ -207,7 +207,7 @@ def build_queries(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Quer
 
 def _set_account(query: Query, request: AccountRequest) -> None:
     if isinstance(request.account, Address):
-        query.account = request.account.checksummed
+        query.account = request.account.checksum_address
     else:
         query.name = request.account.name
     query.props = sum(1 << prop for prop in request.props)

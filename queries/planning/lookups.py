@@ -64,4 +64,4 @@ def find_accounts(chains: ChainReaders, header: Header, queries: Iterable[Query]
         account = accounts[query.name]
         if isinstance(account, ChainError):
             raise account
-        query.account = Address(account).checksummed
+        query.account = Address(account).checksum_address

@@ -68,7 +68,7 @@ class ChainReaders:
 
     def head(self, chain_id: int) -> ChainHead:
         """The chain's head, cached."""
-        return self._cached(("head", chain_id), partial(self._read_head, chain_id))
+        return self._read_cached(("head", chain_id), partial(self._read_head, chain_id))
 
     def _read_head(self, chain_id: int) -> ChainHead:
         return self.source(chain_id).head()
@@ -76,9 +76,9 @@ class ChainReaders:
     def latest(self, chain_id: int) -> ChainHead:
         """The latest block, cached. Saves the request for the final number, which is left out."""
         read = partial(self.destination(chain_id).head, known_final=0)
-        return self._cached(("latest", chain_id), read)
+        return self._read_cached(("latest", chain_id), read)
 
-    def _cached(self, key: tuple[str, int], read: Callable[[], Value]) -> Value:
+    def _read_cached(self, key: tuple[str, int], read: Callable[[], Value]) -> Value:
         """The result of `read`, cached for `head_cache_seconds`."""
         read_at, value = self._cache.get(key, (-math.inf, None))
         max_age = self.head_cache_seconds or self.limits.head_cache_seconds

@@ -56,7 +56,7 @@ class ProverContext(ChainReaders):
     def is_budget_spent(self, chain_id: int) -> bool:
         """Whether the daily budget is spent. Cached; signing checks the budget again."""
         read = partial(is_budget_spent, self.chain(chain_id), self.lane(chain_id).own_rows)
-        return self._cached(("budget", chain_id), read)
+        return self._read_cached(("budget", chain_id), read)
 
     def pause_until_next_block(self, job: int, block_hash: bytes) -> timedelta:
         """How long the job waits before it looks for a successor of this block."""

@@ -52,14 +52,16 @@ _STEP_TRANSACTIONS = {
 
 # Prepared, because a page has hundreds of queries with four steps each.
 _STEP_COLUMNS = {
-    name: (name.began, name.completed, _STEP_TRANSACTIONS.get(name)) for name in StepName
+    name: (name.began_column, name.completed_column, _STEP_TRANSACTIONS.get(name))
+    for name in StepName
 }
 
 _TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used", "to", "hops")
 
 _QUERY_COLUMNS = (
     "place", "source", "block", "timestamp", "account", "name", "props", "header_fields", "ended",
-    "failed", "cost", *(column for name in StepName for column in (name.began, name.completed)),
+    "failed", "cost",
+    *(column for name in StepName for column in (name.began_column, name.completed_column)),
     *_STEP_TRANSACTIONS.values(), "values", "slots", "slot_values", "spelling",
 )  # fmt: skip
 

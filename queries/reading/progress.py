@@ -17,7 +17,7 @@ from queries.wait_reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
-class StepProgress:
+class StepCounts:
     """How many queries have begun a step, and how many have completed it."""
 
     name: StepName
@@ -48,7 +48,7 @@ class BlockProgress:
     timestamp: int | None
     first_place: int
     query_count: int
-    steps: tuple[StepProgress, ...]
+    steps: tuple[StepCounts, ...]
     waits_for: Reason | None
     lost_queries: int  # whose facts a reorg removed
 
@@ -73,16 +73,20 @@ class Progress:
         return sum(block.lost_queries for block in self.blocks)
 
     @property
-    def steps(self) -> tuple[StepProgress, ...]:
+    def steps(self) -> tuple[StepCounts, ...]:
         return tuple(
-            reduce(StepProgress.__add__, counts)
+            reduce(StepCounts.__add__, counts)
             for counts in zip(*(block.steps for block in self.blocks), strict=True)
         )
 
 
 def batch_progress(batch: BatchView) -> Progress:
     """Read the progress of all blocks in one statement."""
-    counts = {column: Count(column) for step in StepName for column in (step.began, step.completed)}
+    counts = {
+        column: Count(column)
+        for step in StepName
+        for column in (step.began_column, step.completed_column)
+    }
     rows = (
         Query.objects.filter(batch=batch.id)
         .values("source", "block", "timestamp")
@@ -140,8 +144,8 @@ def _block_progress(row: Mapping[str, Any]) -> BlockProgress:
     )
 
 
-def _step_progress(row: Mapping[str, Any], step: StepName) -> StepProgress:
+def _step_progress(row: Mapping[str, Any], step: StepName) -> StepCounts:
     queries = "account_queries" if step is StepName.ACCOUNT_ACCUMULATED else "queries"
-    return StepProgress(
-        step, row[f"{step.began}_count"], row[f"{step.completed}_count"], row[queries]
+    return StepCounts(
+        step, row[f"{step.began_column}_count"], row[f"{step.completed_column}_count"], row[queries]
     )

@@ -258,7 +258,7 @@ def _warn_of_checksum(account: Address | EnsName, key: str, path: JsonPath, chec
 
 
 def _canonical(account: Address | EnsName) -> str:
-    return account.checksummed if isinstance(account, Address) else account.name
+    return account.checksum_address if isinstance(account, Address) else account.name
 
 
 def _read_name(key: str, path: JsonPath, source: int, routes: Routes) -> EnsName:

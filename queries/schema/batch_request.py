@@ -27,8 +27,8 @@ class Address:
         return f"0x{self.value.hex()}"
 
     @property
-    def checksummed(self) -> str:
-        """The spelling with the EIP-55 checksum."""
+    def checksum_address(self) -> str:
+        """With the EIP-55 checksum."""
         return to_checksum_address(self.value)
 
 

@@ -244,5 +244,5 @@ def _link_queries(piece: Piece, row: SentTransaction) -> None:
     elif piece.fields or piece.timestamps:
         queries.filter(account="").update(header_transaction=row)
     addresses = [request.proof.address for request in piece.requests]
-    accounts = [Address(address).checksummed for address in addresses if address]
+    accounts = [Address(address).checksum_address for address in addresses if address]
     queries.filter(account__in=accounts).update(account_transaction=row)

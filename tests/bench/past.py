@@ -259,8 +259,8 @@ def _query(status: BatchStatus) -> Query:
     )  # fmt: skip
     steps = {BatchStatus.DONE: 4, BatchStatus.REJECTED: 1}.get(status, 2)
     for number, step in enumerate(list(StepName)[:steps]):
-        setattr(query, step.began, NOW + timedelta(seconds=number))
-        setattr(query, step.completed, NOW + timedelta(seconds=number + 1))
+        setattr(query, step.began_column, NOW + timedelta(seconds=number))
+        setattr(query, step.completed_column, NOW + timedelta(seconds=number + 1))
     query.ended = status in {BatchStatus.DONE, BatchStatus.REJECTED}
     if status is BatchStatus.DONE:
         query.set_values(
@@ -325,7 +325,7 @@ def _wide_query(batch: Batch, job: BlockJob) -> Query:
         ended=True, header_transaction_id=job.pk, account_transaction_id=job.pk,
     )  # fmt: skip
     for step in StepName:
-        setattr(query, step.began, batch.submitted)
-        setattr(query, step.completed, batch.submitted)
+        setattr(query, step.began_column, batch.submitted)
+        setattr(query, step.completed_column, batch.submitted)
     query.set_values({"BALANCE": f"{10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")})
     return query

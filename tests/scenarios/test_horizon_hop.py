@@ -44,6 +44,6 @@ def test_a_block_behind_a_hop_is_accumulated_before_its_state_root_is_reported(
     assert any(service.read("accumulated(uint256)", block, route=route))
     horizon = int.from_bytes(service.read("stateHorizon()", route=route))
     assert horizon == int(fork.header(block)["timestamp"], 16)
-    calls = [each["input"] for each in to.transactions_of(SIGNER)]
+    calls = [transaction["input"] for transaction in to.transactions_of(SIGNER)]
     # The attestation, the hop with the header, the evidence.
     assert [call.startswith(ENDED_BY) for call in calls] == [False, False, True]

@@ -18,9 +18,9 @@ def run_steps(batch_id: str, *steps: StepName, completed: bool = True) -> None:
     """Begin these steps of all queries, a second after each other, and complete them."""
     for number, step in enumerate(steps):
         began = BEGIN + timedelta(seconds=number)
-        changes = {step.began: began}
+        changes = {step.began_column: began}
         if completed:
-            changes[step.completed] = began + timedelta(seconds=1)
+            changes[step.completed_column] = began + timedelta(seconds=1)
         Query.objects.filter(batch=batch_id).update(**changes)
 
 
