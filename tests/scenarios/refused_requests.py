@@ -338,6 +338,7 @@ REFUSED: dict[str, tuple[int, str, Send]] = {
     "selector_malformed": (400, "data.31337.latest", block(NONCE, "latest")),
     "block_beyond_head": (400, "data.31337.block:100000", block(NONCE, "block:100000")),
     "account_malformed": (400, ACCOUNT[:-1], account({"props": ["NONCE"]}, HOLDER[:-1])),
+    "list_too_long": (400, f"{ACCOUNT}.props", account({"props": 101 * ["NONCE"]})),
     "unknown_prop": (400, f"{ACCOUNT}.props[0]", account({"props": ["balance"]})),
     "unknown_header_field": (400, f"{BLOCK}.header[0]", block({"header": ["HASH"]})),
     "slot_malformed": (400, f"{ACCOUNT}.slots[0]", account({"slots": ["1"]})),

@@ -41,7 +41,7 @@ def proving_transaction(service: Service, block: int) -> str:
 
 def page_says_facts_were_lost(served: Service, batch: str) -> bool:
     page = served.get(f"/explorer/query/{batch}").text
-    return "after the batch was DONE. They are proven again at no further charge." in page
+    return "after the batch was DONE. They are proven again at no charge." in page
 
 
 def test_a_reorg_before_the_transaction_is_mined(served: Service, blocks: Iterator[int]) -> None:

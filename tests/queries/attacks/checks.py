@@ -280,7 +280,7 @@ GUARDS = (
     Check("ProofReader", "_checkContradiction", "!_hasWitness(header)", "false",
           "two words of unwritten memory would be read", error="EvidenceMalformed"),
     Check("CompactHeader", "_insertBeaconRoot", "from > end", "false",
-          "the length of what is moved is checked arithmetic", error="HeaderMalformedError"),
+          "the length of what is moved is checked arithmetic", error="HeaderMalformed"),
     Check("ProofReader", "_readSection", "revert UnknownSection(kind, cursor);", "",
           "the section is read again until the gas is used up"),
     Check("NativeRegistry", "_knownHash", "if (number >= block.number) return 0;", "",

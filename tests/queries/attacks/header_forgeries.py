@@ -57,7 +57,7 @@ def _field_forgery(
 def _malformed(number: int, tail: bytes) -> Forgery:
     header = FakeHeader(tail)
     setup = (set_hash(number, header.hash),)
-    return Forgery(prove_call([raw_headers(header.compact())]), "HeaderMalformedError", setup=setup)
+    return Forgery(prove_call([raw_headers(header.compact())]), "HeaderMalformed", setup=setup)
 
 
 def _foreign_parent(child: bytes, *more: bytes) -> Forgery:
@@ -120,7 +120,7 @@ def _second_header() -> Forgery:
     )
     return Forgery(
         second_call,
-        "AnotherBlockAccumulatedError",
+        "AnotherBlockAccumulated",
         call_data("accumulated(uint256)", NUMBER),
         keccak256(encode(["uint256", "uint256", "bytes32", "bytes32"], words)),
         (set_hash(NUMBER, PARENT.hash), call, set_hash(NUMBER, second.hash)),
@@ -140,10 +140,10 @@ HEADERS = {
     "a_beacon_root_put_into_the_timestamp": _beacon_root_as_timestamp(),
     "a_beacon_root_after_the_end": Forgery(
         prove_call([raw_headers(PARENT.compact(HeaderFlag.BEACON_KNOWN, b"\xff"))]),
-        "HeaderMalformedError",
+        "HeaderMalformed",
     ),
-    "a_field_after_the_last": _field_forgery(PARENT, 21, 0, "HeaderMalformedError", PARENT.hash),
-    "a_field_that_is_a_list": _field_forgery(LISTED, 21, 0, "HeaderMalformedError", LISTED.hash),
+    "a_field_after_the_last": _field_forgery(PARENT, 21, 0, "HeaderMalformed", PARENT.hash),
+    "a_field_that_is_a_list": _field_forgery(LISTED, 21, 0, "HeaderMalformed", LISTED.hash),
     "a_number_of_forty_bytes": _malformed(
         0, encode_integer(0) + encode_string(bytes([1]) * 40) + header_tail(0, TIME)[2:]
     ),
