@@ -33,8 +33,8 @@ from queries.reading.figures import chain_heads, state_horizon
 from queries.reading.view_models import BatchView, QueryPage, QueryView
 from queries.refusals import MISSING_FIELD, WEBHOOK_MALFORMED, batch_not_found
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.schema.batch_request import selector_of
 from queries.schema.bodies import slot_word
+from queries.schema.checked_batch import selector_of
 from queries.statuses import ENDED_STATUSES, BatchStatus
 
 BATCH_ID, DETAILS, FIRST_QUERY = "batchQueryId", "details", "fromQuery"

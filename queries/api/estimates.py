@@ -49,7 +49,7 @@ from queries.refusals import (
     busy_refusal,
 )
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.schema.batch_request import CheckedBatch, selector_of
+from queries.schema.checked_batch import CheckedBatch, selector_of
 from queries.schema.json_schema import example_of
 
 LIMIT_PER_MINUTE = 30  # for an account, whichever of its keys is used

@@ -36,7 +36,7 @@ from queries.refusals import (
     IDEMPOTENCY_KEY_REUSED,
     TOO_MANY_FACTS,
 )
-from queries.schema.batch_request import (
+from queries.schema.checked_batch import (
     AccountRequest,
     Address,
     BlockRequest,

@@ -11,7 +11,7 @@ from queries.models import Query
 from queries.planning.readers import ChainReaders
 from queries.proving.bundles import FactKind
 from queries.proving.headers import Header, HeaderField
-from queries.schema.batch_request import Address
+from queries.schema.checked_batch import Address
 from queries.wait_reasons import Reason, WaitCode
 
 

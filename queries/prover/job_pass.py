@@ -25,6 +25,7 @@ from queries.prover.prove import ReadyJob
 from queries.prover.readback import read_back
 from queries.prover.rejections import (
     failed_transaction_hashes,
+    has_failed_too_often,
     reject_failed,
     reject_out_of_reach,
     wait_for_hash,
@@ -128,7 +129,7 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
         transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
     job_pass.lease.extend()
     failed_hashes = failed_transaction_hashes(job_pass)
-    if len(failed_hashes) >= job_pass.limits.failed_transactions:  # they have cost gas
+    if has_failed_too_often(job_pass, failed_hashes):
         return reject_failed(job_pass, failed_hashes)
     if job_pass.context.is_budget_spent(job_pass.job.destination):
         return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent

@@ -14,7 +14,7 @@ from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.anchors import Preparation
 from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
 from queries.planning.dry_runs import CallRefusal, GasEstimate
-from queries.planning.horizon import history_request, horizon_evidence
+from queries.planning.horizon_evidence import history_request, horizon_evidence
 from queries.prover.context import JobPass
 from queries.prover.rejections import reject_or_retry, wait_or_reject_underfunded
 from queries.prover.reorgs import wait_for_effect

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from django.db.models import Exists, OuterRef
 
+from accounts.shared.wording import format_count
 from queries import transitions
 from queries.chain.destination import Destination
 from queries.chain.errors import (
@@ -32,7 +33,7 @@ from queries.statuses import StepName
 from queries.transactions.offers import FeeTooLowError
 from queries.transactions.shares import split_among_batches, underfunded_batches
 from queries.transitions import Failure
-from queries.wait_reasons import Reason, WaitCode
+from queries.wait_reasons import NOT_PROVABLE_YET, Reason, WaitCode
 
 TRANSACTION_FAILED = "transaction_failed"
 
@@ -164,10 +165,22 @@ def reject_out_of_reach(
     return job_pass.reject(Failure(result.code, sentence, step, retryable=False))
 
 
+def has_failed_too_often(job_pass: JobPass, hashes: Sequence[str]) -> bool:
+    return len(hashes) >= job_pass.limits.failed_transactions  # each has cost gas
+
+
 def reject_failed(job_pass: JobPass, hashes: Sequence[str]) -> Outcome:
-    sentence = f"{len(hashes)} transactions were mined and failed, the last one {hashes[-1]}."
+    count = format_count(len(hashes), "transaction")
+    sentence = f"Mined and failed: {count}, the last one {hashes[-1]}."
     step = StepName.HEADER_ACCUMULATED
     return job_pass.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
+
+
+def counts_towards_age(row: LeasedRow, reason: Reason | None) -> bool:
+    """Whether a wait for this reason counts towards `batch_max_age`."""
+    if isinstance(row, BlockJob) and row.transactions.filter(confirmed=False).exists():
+        return False
+    return reason is None or reason.code not in NOT_PROVABLE_YET
 
 
 def reject_old_batches(row: LeasedRow, reason: Reason, limits: Limits) -> None:

@@ -14,11 +14,11 @@ from queries.models import Batch, BlockJob, WebhookDelivery
 from queries.prover.context import ProverContext
 from queries.prover.job_pass import run_pass
 from queries.prover.prove import ReadyJob, prove
-from queries.prover.rejections import reject_old_batches
+from queries.prover.rejections import counts_towards_age, reject_old_batches
 from queries.prover.resolve import resolve
 from queries.proving.errors import ProofError
 from queries.transactions.lane import ConcurrentProverError
-from queries.wait_reasons import NOT_PROVABLE_YET, Reason, WaitCode
+from queries.wait_reasons import Reason, WaitCode
 from queries.webhooks.deliver import claim_delivery, deliver
 
 log = logging.getLogger("tacitus.prover")
@@ -127,10 +127,7 @@ def _release(lease: AnyLease, outcome: Outcome, limits: Limits) -> None:
     attempts = outcome.attempts if isinstance(outcome, Retry) else 0
     pause = limits.back_off(attempts) if outcome.delay is None else outcome.delay
     row, reason = lease.row, outcome.reason
-    has_unconfirmed = (
-        isinstance(row, BlockJob) and row.transactions.filter(confirmed=False).exists()
-    )
-    is_provable = not has_unconfirmed and (reason is None or reason.code not in NOT_PROVABLE_YET)
+    is_provable = counts_towards_age(row, reason)
     lease.reschedule(pause, reason, failures=attempts, is_provable=is_provable)
     if is_provable and reason:
         reject_old_batches(row, reason, limits)

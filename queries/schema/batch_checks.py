@@ -27,7 +27,8 @@ from queries.refusals import (
     WEBHOOK_HEADERS_TOO_LARGE,
 )
 from queries.schema import bodies
-from queries.schema.batch_request import (
+from queries.schema.bodies import slot_word
+from queries.schema.checked_batch import (
     AccountRequest,
     Address,
     BatchWarning,
@@ -37,7 +38,6 @@ from queries.schema.batch_request import (
     Selector,
     is_ens_name,
 )
-from queries.schema.bodies import slot_word
 from queries.schema.paths import WHOLE_BODY, JsonPath
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]*")

@@ -32,7 +32,7 @@ from queries.database.durable import durable_transaction
 from queries.database.leases import Lease
 from queries.models import BlockJob, JobTransaction, Query, SentHash, SentTransaction, Share
 from queries.planning.calls import Piece
-from queries.schema.batch_request import Address
+from queries.schema.checked_batch import Address
 from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import fit_to_daily_budget
 from queries.transactions.offers import Offer, check_fees

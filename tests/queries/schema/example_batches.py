@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain, Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.schema.batch_request import CheckedBatch
+from queries.schema.checked_batch import CheckedBatch
 
 SEPOLIA = 11155111
 OTHER = 10

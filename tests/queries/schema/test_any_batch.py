@@ -11,7 +11,7 @@ from accounts.shared.errors import RefusalError
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain, Routes
 from queries.schema.batch_checks import BatchLimits, read_batch
-from queries.schema.batch_request import canonical
+from queries.schema.checked_batch import canonical
 from queries.schema.paths import MAX_PATH_LENGTH
 from queries.schema.strict_json import read_json
 from tests.queries.schema.example_batches import LEGACY

@@ -8,7 +8,8 @@ import pytest
 from accounts.shared.errors import RefusalError
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.schema.batch_request import (
+from queries.schema.bodies import WebhookBody
+from queries.schema.checked_batch import (
     AccountRequest,
     Address,
     BatchWarning,
@@ -18,7 +19,6 @@ from queries.schema.batch_request import (
     Selector,
     canonical,
 )
-from queries.schema.bodies import WebhookBody
 from queries.schema.strict_json import read_json
 from tests.queries.schema.example_batches import (
     ADDRESS,
