@@ -34,7 +34,12 @@ def count_wallet_query(request: HttpRequest) -> None:
 
 def count_signature(wallet: Wallet) -> None:
     """Call only after the signature was checked, so that nobody can lock out another's wallet."""
-    _count(f"sign-in as {wallet}", ATTEMPTS_PER_WALLET, "with this wallet")
+    _count(wallet_subject(wallet), ATTEMPTS_PER_WALLET, "with this wallet")
+
+
+def wallet_subject(wallet: Wallet) -> str:
+    """The key under which the wallet's sign-ins are counted."""
+    return f"sign-in as {wallet}"
 
 
 def _count(subject: str, limit: int, source: str) -> None:

@@ -122,7 +122,7 @@ def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResp
             typ="ACCOUNT" if query.is_account_query else "HEADER",
             created_at=batch.submitted,
             completed_at=query.completed,
-            **_status_members(batch, query.completed),
+            **_status_members(batch, query.completed, failed=query.failed),
         )
         for query in progress[:limit]
     ]
@@ -138,6 +138,7 @@ def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpRespo
     query = reading.find_query(batch, int(place))
     if query is None:
         raise batch_not_found(query_id, "query_id")
+    failed = any(step.error for step in query.steps)
     actions = [
         LaterActionResponse(
             internal_id=f"{batch.id}-{query.place}-{step.name}",
@@ -145,7 +146,11 @@ def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpRespo
             created_at=step.began,
             completed_at=step.completed,
             transaction_hash=step.transaction_hash or None,
-            **(_status_members(batch, step.completed) if step.began else {"status": "PENDING"}),
+            **(
+                _status_members(batch, step.completed, failed=failed)
+                if step.began
+                else {"status": "PENDING"}
+            ),
         )
         for step in query.steps
     ]
@@ -156,12 +161,18 @@ def is_alive(_request: HttpRequest) -> HttpResponse:
     return json_response(AliveResponse(message="Alive!"))
 
 
-def _status_members(batch: BatchView, completed: datetime | None) -> dict[str, Any]:
-    """The status of a query or step that has begun; this API has FAILED in place of REJECTED."""
+def _status_members(
+    batch: BatchView, completed: datetime | None, *, failed: bool
+) -> dict[str, Any]:
+    """The status of a query or step that has begun; this API has FAILED in place of REJECTED.
+
+    A query that has not `failed` itself ends with its batch, and can be submitted again.
+    """
     if completed:
         return {"status": "COMPLETED"}
     if batch.error is None:
         return {"status": "IN_PROGRESS"}
     cause = batch.error
-    failure = {"message": cause.sentence, "code": cause.code, "retryable": cause.retryable}
-    return {"status": "FAILED", **failure}
+    message = cause.sentence if failed else f"Another query failed: {cause.sentence}"
+    retryable = cause.retryable or not failed
+    return {"status": "FAILED", "message": message, "code": cause.code, "retryable": retryable}

@@ -95,9 +95,13 @@ class Lease(Generic[Row]):
         is_provable: bool = False,
     ) -> None:
         """Release the row until `delay` has passed, with its number of consecutive failures. If it
-        `is_provable`, the wait counts towards `batch_max_age`.
+        `is_provable`, the wait counts towards `batch_max_age`; otherwise it is left out.
         """
-        now = shared_now()
+        now, begin = shared_now(), self.row.failing_since
+        if is_provable:
+            begin = begin or now
+        elif begin:
+            begin += delay
         self.owned_rows().update(
             lease_token="",
             lease_until=None,
@@ -105,7 +109,7 @@ class Lease(Generic[Row]):
             waits_for=reason.sentence if reason else "",
             wait_code=reason.code if reason else "",
             failures=failures,
-            failing_since=(self.row.failing_since or now) if is_provable else None,
+            failing_since=begin,
         )
 
     def close(self) -> None:

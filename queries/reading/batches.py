@@ -88,7 +88,7 @@ _SELECT_QUERIES = bulk_sql.select(
 
 # A query is completed with its last step. Without slots and values, because clients poll this.
 _SELECT_PROGRESS = """
-    SELECT place, header_fields = 0, CASE header_fields
+    SELECT place, header_fields = 0, failed, CASE header_fields
         WHEN 0 THEN account_accumulated_completed ELSE header_accumulated_completed END
     FROM queries_query WHERE batch_id = %s AND place >= %s ORDER BY place LIMIT %s
 """
@@ -135,10 +135,13 @@ def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
 
 def query_progress(batch: BatchView, *, first: int, limit: int) -> list[QueryProgress]:
     """The progress of the batch's queries from the place `first` on."""
-    names = ("place", "is_account_query", "completed")
+    names = ("place", "is_account_query", "failed", "completed")
     times = {"completed": bulk_sql.parse_time}
     rows = bulk_sql.fetch_rows(_SELECT_PROGRESS, (batch.id, first, limit), names, times)
-    return [QueryProgress(row.place, bool(row.is_account_query), row.completed) for row in rows]
+    return [
+        QueryProgress(row.place, bool(row.is_account_query), bool(row.failed), row.completed)
+        for row in rows
+    ]
 
 
 def find_query(batch: BatchView, place: int) -> QueryView | None:

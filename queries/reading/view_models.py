@@ -85,6 +85,7 @@ class QueryProgress:
 
     place: int
     is_account_query: bool
+    failed: bool
     completed: datetime | None
 
 

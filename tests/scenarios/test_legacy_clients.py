@@ -276,6 +276,17 @@ def test_the_later_api_submits_and_polls(place: LegacyService) -> None:
         assert (first["status"], first["code"]) == ("FAILED", "time_too_early")
         assert {other["status"] for other in others} == {"PENDING"}
         assert not any("code" in other for other in others)
+    # A query that ends only with its batch can be submitted again.
+    data = {
+        selector: accounts(HOLDER)
+        for selector in ("timestamp:1", f"block:{place.service.chain.head + 9}")
+    }
+    content = {"destination_chain_id": "31337", "data": {"31337": data}}
+    mixed = str(call("POST", "/submit-request", json=content)["request_id"])
+    wait_until(lambda: statuses(mixed) == {"FAILED"})
+    queries = call("GET", f"/get_queries/{mixed}")["queries"]
+    assert sorted(query["retryable"] for query in queries) == [False, True]
+    assert sum(query["message"].startswith("Another query failed: ") for query in queries) == 1
 
 
 def test_the_later_api_answers_with_page_and_warnings(place: LegacyService) -> None:

@@ -13,6 +13,7 @@ from accounts.shared.database_state import require_migrations
 from accounts.shared.errors import RefusalError
 from accounts.shared.wallets import Wallet, wallet_address, wallet_chain_id
 from accounts.shared.wording import format_count
+from accounts.sign_in.attempts import wallet_subject
 from queries.database.clock import shared_now
 from queries.intake.cancel import cancel
 from queries.management.base import OperatorCommand
@@ -52,6 +53,8 @@ def _delete_account(account: Account) -> None:
     """Delete everything that can be deleted now; the account itself comes last."""
     Account.objects.filter(pk=account.pk).update(is_active=False)
     subjects = [manage.usage_subject(key) for key in account.keys.all()]
+    if account.wallet:
+        subjects.append(wallet_subject(account.wallet))
     Allowance.objects.filter(pk__in=subjects).delete()
     account.keys.all().delete()
     account.sessions.all().delete()

@@ -1,0 +1,34 @@
+"""The time that counts towards `batch_max_age`."""
+
+from datetime import timedelta
+
+import pytest
+
+from queries.database.leases import Lease, claim_one
+from queries.models import Batch
+from queries.wait_reasons import WaitCode
+from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
+
+
+def _claim() -> Lease[Batch]:
+    lease = claim_one(Batch.objects.all())
+    assert lease
+    return lease
+
+
+def test_a_wait_that_does_not_count_keeps_the_failures_before_it() -> None:
+    """Otherwise a daily budget that is spent now and then would let a batch wait for ever."""
+    data = {str(SEPOLIA): {"block:5186021": {"header": ["NONCE"]}}}
+    submitted(make_key(), {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data})
+    _claim().reschedule(timedelta(0), WaitCode.INTERNAL_ERROR.reason, is_provable=True)
+    lease = _claim()
+    begin = lease.row.failing_since
+    assert begin
+    lease.reschedule(timedelta(hours=1), WaitCode.DAILY_BUDGET_SPENT.reason)
+    Batch.objects.update(due_at=begin)
+    lease = _claim()
+    assert lease.row.failing_since == begin + timedelta(hours=1)
+    lease.reschedule(timedelta(0), WaitCode.INTERNAL_ERROR.reason, is_provable=True)
+    assert Batch.objects.get().failing_since == begin + timedelta(hours=1)
