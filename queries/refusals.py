@@ -55,7 +55,7 @@ UNKNOWN_PROP = ErrorCode("unknown_prop", "Accounts have no such field.")
 UNKNOWN_HEADER_FIELD = ErrorCode("unknown_header_field", "Block headers have no such field.")
 SLOT_MALFORMED = ErrorCode("slot_malformed", "A storage slot is not 0x and 1 to 64 hex digits.")
 WEBHOOK_MALFORMED = ErrorCode(
-    "webhook_malformed", "The webhook's address or one of its headers cannot be used."
+    "webhook_malformed", "The webhook's URL or one of its headers cannot be used."
 )
 EMPTY_REQUEST = ErrorCode("empty_request", "The batch, a block or an account requests no fact.")
 TOO_MANY_BLOCKS = ErrorCode("too_many_blocks", "The batch has more blocks than allowed.")
@@ -88,7 +88,7 @@ IDEMPOTENCY_KEY_REUSED = _conflict(
 BATCH_UNKNOWN = _not_found("batch_unknown", "No batch has this id.")
 BATCH_ENDED = _conflict("batch_ended", "The batch is already DONE or REJECTED.")
 BATCH_SIGNED = _conflict(
-    "batch_signed", "A transaction for the batch is signed, so it cannot be cancelled."
+    "batch_signed", "A transaction for the batch is signed, so the batch cannot be cancelled."
 )
 BATCH_NOT_DONE = _conflict(
     "batch_not_done",
@@ -107,13 +107,13 @@ DELIVERY_UNKNOWN = _not_found("delivery_unknown", "You have no webhook delivery 
 TOO_MANY_REPLAYS = rate_limit_code(
     "too_many_replays", "Your account has used up its webhook replays for this hour."
 )
-PARAMETER_MALFORMED = ErrorCode("parameter_malformed", "A parameter in the address is malformed.")
+PARAMETER_MALFORMED = ErrorCode("parameter_malformed", "A parameter of the URL is malformed.")
 TOO_MANY_ESTIMATES = rate_limit_code(
     "too_many_estimates", "Your account has used up its estimates and witnesses for this minute."
 )
 ESTIMATES_BUSY = unavailable_code(
     "estimates_busy",
-    "The server is busy, or already makes an estimate or witness for your account.",
+    "The server is busy, or is already making an estimate or witness for your account.",
 )
 NOT_PROVABLE_NOW = _conflict(
     "not_provable_now",
@@ -152,8 +152,8 @@ TOO_MANY_ATTESTATIONS = rate_limit_code(
 RETRY_SOON = {"Retry-After": "5"}  # seconds
 
 
-def busy_refusal(kind: ErrorCode, why: str) -> RefusalError:
-    return RefusalError(kind, f"{why}. Try again in a few seconds.", headers=RETRY_SOON)
+def busy_refusal(code: ErrorCode, why: str) -> RefusalError:
+    return RefusalError(code, f"{why}. Try again in a few seconds.", headers=RETRY_SOON)
 
 
 def batch_not_found(batch_id: str, path: str) -> RefusalError:

@@ -67,9 +67,16 @@ def reject(
             unproven = unproven.filter(pk__in=[query.pk for query in failing])
         unproven.filter(batch__in=keys).update(failed=True)
         if unproven.exclude(batch__in=keys).update(ended=True):
-            log.error("Facts of a DONE batch are not proven again: %s", failure.sentence)
+            done_batches = ", ".join(sorted(set(ids) - set(keys)))
+            log.error(
+                "Giving up on facts of DONE batches %s that a reorg removed: %s",
+                done_batches,
+                failure.sentence,
+            )
         Query.objects.filter(batch__in=keys).update(ended=True)
         _create_webhooks(keys)
+        for key in keys:
+            log.info("Batch %s is REJECTED: %s", key, failure.sentence)
         daily_counts.add_counts(now, {daily_counts.REJECTED: len(keys)})
 
 
@@ -139,6 +146,8 @@ def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
     ended = dict(done.values_list("pk", "submitted"))
     Batch.objects.filter(pk__in=ended).update(status=BatchStatus.DONE, ended=moment, due_at=None)
     _create_webhooks(list(ended))
+    for batch in ended:
+        log.info("Batch %s is DONE.", batch)
     return [moment - submitted for submitted in ended.values()]
 
 
@@ -146,8 +155,6 @@ def _create_webhooks(ended: list[str]) -> None:
     """Create webhook deliveries in the database transaction that ends these batches."""
     batches = Batch.objects.filter(pk__in=ended).exclude(webhook_url="")
     _create_deliveries((*ids, None) for ids in batches.values_list("pk", "owner"))
-    for batch in ended:
-        log.info("Batch %s has ended.", batch)
 
 
 def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:

@@ -10,7 +10,7 @@ from typing import Self
 
 
 class WaitCode(StrEnum):
-    """Why a batch waits although no node is at fault. The API guide shows `meaning`."""
+    """Why a batch or job waits, except for errors of nodes. The API guide shows `meaning`."""
 
     meaning: str
 
@@ -46,7 +46,7 @@ class WaitCode(StrEnum):
     )
     NO_VALID_OUTPUT = (
         "no_valid_output",
-        "The dispute games that cover the block do not count, although they should by now.",
+        "No dispute game that covers the block is valid, although one should be by now.",
     )
     NOT_ATTESTED = "not_attested", "Too few signers have attested a block at or above this one."
     HASH_PENDING = (
@@ -73,7 +73,7 @@ class WaitCode(StrEnum):
     CONFIRMING = "confirming", "The transaction is mined and waits for more confirmations."
     OTHER_NODE_BEHIND = (
         "other_node_behind",
-        "One node of the destination is some blocks behind. Others have the facts already.",
+        "A node of the destination is some blocks behind the others.",
     )
     REGISTRY_CONFLICT = (
         "registry_conflict",
@@ -81,7 +81,7 @@ class WaitCode(StrEnum):
     )
     REGISTRY_REFUSES = (
         "registry_refuses",
-        "The registry rejects the proof. It is tried again a few times.",
+        "The registry refuses the proof. It is tried again a few times.",
     )
     DESTINATION_REMOVED = (
         "destination_removed",
@@ -94,7 +94,7 @@ class WaitCode(StrEnum):
 
 
 # Waits for finality, attestations, dispute games and the budget: `batch_max_age` leaves them out.
-NOT_PROVABLE_YET = frozenset(
+EXEMPT_FROM_MAX_AGE = frozenset(
     {
         WaitCode.BLOCK_NOT_FINAL,
         WaitCode.TIME_NOT_REACHED,

@@ -61,7 +61,7 @@ unavailable_code = partial(ErrorCode, status=HTTPStatus.SERVICE_UNAVAILABLE, ret
 
 # Any request
 BAD_REQUEST = ErrorCode("bad_request", "The request is not valid HTTP, or has too many parameters.")
-HOST_UNKNOWN = ErrorCode("host_unknown", "The Host header names none of this service's hosts.")
+HOST_UNKNOWN = ErrorCode("host_unknown", "The Host header is not one of this server's hosts.")
 HTTPS_NEEDED = _forbidden("https_needed", "The request came over plain http.")
 NOT_ALLOWED = _forbidden("not_allowed", "You may not do this.")
 NOT_FOUND = ErrorCode("not_found", "There is nothing at this address.", HTTPStatus.NOT_FOUND)
@@ -88,8 +88,10 @@ UNAVAILABLE = unavailable_code("unavailable", "The service cannot reach its data
 KEY_MISSING = _unauthorized("key_missing", "The request has no API key.")
 KEY_UNKNOWN = _unauthorized("key_unknown", "This server did not issue the API key.")
 KEY_REVOKED = _unauthorized("key_revoked", "The API key was revoked.")
-KEY_OWNER_DISABLED = _unauthorized("account_disabled", "The operator disabled the account.")
-TOO_MANY_REQUESTS = rate_limit_code("too_many_requests", "The API key has used up its requests.")
+KEY_OWNER_DISABLED = _unauthorized("account_disabled", "The operator has disabled the account.")
+TOO_MANY_REQUESTS = rate_limit_code(
+    "too_many_requests", "The API key or account has used up its requests for this minute."
+)
 TOO_MANY_KEYS = ErrorCode("too_many_keys", "The account has the maximum number of keys.")
 TOO_MANY_KEY_CHANGES = rate_limit_code("too_many_key_changes", "Too many key changes in an hour.")
 KEY_CHANGED = ErrorCode("key_changed", "The key was revoked, or changed in another window.")

@@ -206,7 +206,7 @@ def _refusal_for_status(request: HttpRequest, response: HttpResponse) -> Refusal
         case HTTPStatus.BAD_REQUEST if _has_unknown_host(request):
             code = errors.HOST_UNKNOWN
             sentence = (
-                "The Host header names none of this service's hosts. The operator sets its names "
+                "The Host header is not one of this server's hosts. The operator sets its names "
                 "with SITE_URL and EXTRA_HOSTS."
             )
         case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:

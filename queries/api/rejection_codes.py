@@ -15,10 +15,10 @@ from queries.chain.errors import (
 from queries.intake.cancel import CANCELLED
 from queries.planning.anchors import OutOfReach
 from queries.prover.rejections import TRANSACTION_FAILED
-from queries.wait_reasons import NOT_PROVABLE_YET, WaitCode
+from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, WaitCode
 
 # A batch is not rejected for these, however long it waits.
-WAIT_ONLY_CODES = NOT_PROVABLE_YET - {WaitCode.NOT_ATTESTED} | {
+WAIT_ONLY_CODES = EXEMPT_FROM_MAX_AGE - {WaitCode.NOT_ATTESTED} | {
     WaitCode.NOT_TAKEN,
     WaitCode.NO_PROVER,
     WaitCode.DESTINATION_REMOVED,

@@ -16,8 +16,8 @@ CANCELLED = "cancelled"
 def cancel(owner: Account, batch_id: str) -> None:
     """Reject the batch. Signing locks the same row and checks its status."""
     with transaction.atomic():
-        own = Batch.objects.filter(owner=owner, pk=batch_id if is_ulid(batch_id) else None)
-        batch = own.select_for_update().first()
+        own_batches = Batch.objects.filter(owner=owner, pk=batch_id if is_ulid(batch_id) else None)
+        batch = own_batches.select_for_update().first()
         if batch is None:
             raise batch_not_found(batch_id, "batch")
         if batch.status in ENDED_STATUSES:
@@ -26,7 +26,7 @@ def cancel(owner: Account, batch_id: str) -> None:
             raise RefusalError(
                 BATCH_SIGNED,
                 "A transaction for this batch is already signed, so the batch can no longer be "
-                "stopped.",
+                "cancelled.",
                 path="batch",
             )
         step = transitions.first_open_step(Query.objects.filter(batch=batch, ended=False))

@@ -216,7 +216,7 @@ def _set_account(query: Query, request: AccountRequest) -> None:
 
 
 def _spelling(query: Query, chain: str, accounts: Mapping[str, Sequence[str]]) -> object:
-    """How the request spelled the query: clients look it up by that. None if as we spell it."""
+    """How the request spelled the query, for clients that look it up. None if it is canonical."""
     default_slots = [f"0x{slot}" for slot in query.slots]
     spellings = {key: None if slots == default_slots else slots for key, slots in accounts.items()}
     default = dict.fromkeys(filter(None, [query.name or query.account]))
@@ -228,9 +228,9 @@ def _spelling(query: Query, chain: str, accounts: Mapping[str, Sequence[str]]) -
 TURN_PER_BATCH, TURN_PER_QUERY = timedelta(milliseconds=200), timedelta(milliseconds=50)
 
 
-def next_turn(owner: Account, now: datetime, queries: int) -> datetime:
+def next_turn(owner: Account, now: datetime, query_count: int) -> datetime:
     """The queue time of a batch with so many queries: after its owner's open batches."""
     open_batches = Batch.objects.filter(owner=owner, ended=None)
     sums = open_batches.aggregate(batches=Count("*"), queries=Sum("query_count"))
-    queries += int(sums["queries"] or 0)
-    return now + int(sums["batches"]) * TURN_PER_BATCH + queries * TURN_PER_QUERY
+    query_count += int(sums["queries"] or 0)
+    return now + int(sums["batches"]) * TURN_PER_BATCH + query_count * TURN_PER_QUERY

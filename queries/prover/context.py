@@ -61,13 +61,13 @@ class ProverContext(ChainReaders):
     def pause_until_next_block(self, job: int, block_hash: bytes) -> timedelta:
         """How long the job waits before it looks for a successor of this block."""
         now, limits = time.monotonic(), self.limits
-        last_hash, began = self.block_waits.get(job, (b"", now))
-        began = began if block_hash == last_hash else now
+        last_hash, start = self.block_waits.get(job, (b"", now))
+        start = start if block_hash == last_hash else now
         for other, (_, since) in list(self.block_waits.items()):
             if since < now - limits.resend_after:
                 self.block_waits.pop(other, None)
-        self.block_waits[job] = block_hash, began
-        seconds = max((now - began) / limits.recheck_divisor, limits.head_cache_seconds)
+        self.block_waits[job] = block_hash, start
+        seconds = max((now - start) / limits.recheck_divisor, limits.head_cache_seconds)
         return timedelta(seconds=seconds)
 
 
@@ -123,7 +123,7 @@ class JobPass:
     def pause(self) -> timedelta:
         """The pause before a pass that may read thousands of values; it grows with the wait."""
         times = (query.blockhash_available_began for query in self.queries)
-        last = max((began or shared_now() for began in times), default=shared_now())
+        last = max((start or shared_now() for start in times), default=shared_now())
         return recheck_pause(last, self.limits)
 
     def retry(self, reason: Reason) -> Retry:

@@ -44,8 +44,8 @@ def run_pass(lease: Lease[BlockJob], context: ProverContext) -> ReadyJob | Outco
     is skipped until there is one, or until its transactions may have to be sent again.
     """
     job = lease.row
-    block_hash, began = context.block_waits.get(job.pk, (b"", -math.inf))
-    is_early = time.monotonic() < began + context.limits.resend_after
+    block_hash, wait_start = context.block_waits.get(job.pk, (b"", -math.inf))
+    is_early = time.monotonic() < wait_start + context.limits.resend_after
     if job.wait_code and is_early and context.latest(job.destination).hash == block_hash:
         return Snooze(Reason(job.wait_code, job.waits_for), head_hash=block_hash)
     context.block_waits.pop(job.pk, None)
@@ -77,30 +77,36 @@ def run_pass(lease: Lease[BlockJob], context: ProverContext) -> ReadyJob | Outco
 
 def _wait_for_transactions(job: BlockJob, block_hash: bytes) -> Outcome:
     """Keep the job due while it has transactions, even if no query waits for them."""
-    has_open = bool(unconfirmed_transactions(job))
-    return Snooze(WaitCode.CONFIRMING.reason, head_hash=block_hash) if has_open else None
+    rows = unconfirmed_transactions(job)
+    if not rows:
+        return None
+    is_mined = all(row.mined_block is not None for row in rows)
+    code = WaitCode.CONFIRMING if is_mined else WaitCode.TRANSACTION_PENDING
+    return Snooze(code.reason, head_hash=block_hash)
 
 
 def _read_back_or_prove(
     job_pass: JobPass, header: Header, *, is_pending: bool
 ) -> ReadyJob | Outcome:
     """Read back the queries whose facts are all in the registry, and prove the others."""
-    waiting = transitions.open_queries(job_pass.job)
-    transitions.complete(waiting, StepName.INITIAL_STATE)
-    transitions.begin(waiting, StepName.BLOCKHASH_AVAILABLE)
+    open_queries = transitions.open_queries(job_pass.job)
+    transitions.complete(open_queries, StepName.INITIAL_STATE)
+    transitions.begin(open_queries, StepName.BLOCKHASH_AVAILABLE)
     state = job_pass.facts.read_block(header, job_pass.reads.values())
     if state.is_accumulated:
         _complete_header_step(job_pass)
     reads = job_pass.reads
-    proven = [query for query in job_pass.queries if state.has_facts(reads[query.pk].values())]
-    wait = read_back(replace(job_pass, queries=proven), header) if proven else None
+    proven_queries = [
+        query for query in job_pass.queries if state.has_facts(reads[query.pk].values())
+    ]
+    wait = read_back(replace(job_pass, queries=proven_queries), header) if proven_queries else None
     if state.is_complete:
         return wait or _wait_for_transactions(job_pass.job, job_pass.latest.hash)
     if is_pending:
         return Snooze(WaitCode.TRANSACTION_PENDING.reason, head_hash=job_pass.latest.hash)
     if state.has_conflict:
         return resolve_conflict(job_pass, header)
-    unproven = [query for query in job_pass.queries if query not in proven]
+    unproven = [query for query in job_pass.queries if query not in proven_queries]
     job_pass = replace(job_pass, queries=unproven)
     return confirm_missing(job_pass, header, state) or _prove_missing(job_pass, header, state)
 
@@ -109,9 +115,9 @@ def _complete_header_step(job_pass: JobPass) -> None:
     rows = job_pass.transactions(
         job_links__job=job_pass.job, job_links__proves_header=True, succeeded=True
     )
-    waiting = transitions.open_queries(job_pass.job).exclude(account="")
-    transitions.complete(waiting, StepName.HEADER_ACCUMULATED, rows.order_by("-pk").first())
-    transitions.begin(waiting, StepName.ACCOUNT_ACCUMULATED)
+    open_queries = transitions.open_queries(job_pass.job).exclude(account="")
+    transitions.complete(open_queries, StepName.HEADER_ACCUMULATED, rows.order_by("-pk").first())
+    transitions.begin(open_queries, StepName.ACCOUNT_ACCUMULATED)
 
 
 def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> ReadyJob | Outcome:
@@ -124,9 +130,9 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
     if isinstance(anchor, OutOfReach):
         return reject_out_of_reach(job_pass, header, anchor, find_anchor)
     if isinstance(anchor, Anchor):
-        waiting = transitions.open_queries(job_pass.job)
-        transitions.complete(waiting, StepName.BLOCKHASH_AVAILABLE)
-        transitions.begin(waiting, StepName.HEADER_ACCUMULATED)
+        open_queries = transitions.open_queries(job_pass.job)
+        transitions.complete(open_queries, StepName.BLOCKHASH_AVAILABLE)
+        transitions.begin(open_queries, StepName.HEADER_ACCUMULATED)
     job_pass.lease.extend()
     failed_hashes = failed_transaction_hashes(job_pass)
     if has_failed_too_often(job_pass, failed_hashes):
@@ -137,5 +143,7 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
         return prove.prepare(
             job_pass, anchor, lambda node: isinstance(find_anchor(node), Preparation)
         )
-    alone = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.refusals
-    return prove.fetch_proofs(job_pass, anchor, group_facts(state.unproven_facts), alone=alone)
+    is_isolated = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.refusals
+    return prove.fetch_proofs(
+        job_pass, anchor, group_facts(state.unproven_facts), is_isolated=is_isolated
+    )

@@ -41,12 +41,12 @@ def run(
     block_waits: dict[int, tuple[bytes, float]] = {}
 
     def prove() -> None:
-        step = partial(work_once, replace(new_context(), block_waits=block_waits))
-        _poll_and_work(step, lambda: seconds_until_due(*queues), alarm, poll_interval, prover_lock)
+        work = partial(work_once, replace(new_context(), block_waits=block_waits))
+        _poll_and_work(work, lambda: seconds_until_due(*queues), alarm, poll_interval, prover_lock)
 
     def deliver() -> None:
-        step = partial(deliver_once, limits)
-        _poll_and_work(step, lambda: None, alarm, WEBHOOK_POLL_INTERVAL, webhook_lock)
+        work = partial(deliver_once, limits)
+        _poll_and_work(work, lambda: None, alarm, WEBHOOK_POLL_INTERVAL, webhook_lock)
 
     def watch() -> None:
         context = new_context()
@@ -76,7 +76,7 @@ def seconds_until_due(*queues: QuerySet[Any]) -> float | None:
 
 
 def _poll_and_work(
-    step: Callable[[OnClaim], bool],
+    work: Callable[[OnClaim], bool],
     seconds_to_due: Callable[[], float | None],
     alarm: Alarm,
     poll_interval: float,
@@ -103,7 +103,7 @@ def _poll_and_work(
             stack.callback(on_claim)
             while has_lock and not alarm.stopped:
                 ring_count = alarm.ring_count
-                if step(on_claim):
+                if work(on_claim):
                     break
                 due = seconds_to_due()
                 pause = poll_interval if due is None else min(max(due, 0.01), poll_interval)

@@ -33,7 +33,7 @@ class ReadyJob:
 
     job_pass: JobPass
     pieces: Sequence[Piece]
-    alone: bool = False  # it failed before, and must not make others fail
+    is_isolated: bool = False  # it failed before, and must not make others fail
 
     @property
     def job_id(self) -> int:
@@ -48,7 +48,7 @@ class ReadyJob:
     @property
     def group_key(self) -> tuple[bool, int | None]:
         """Jobs of one group share transactions. Jobs without payers are a group of their own."""
-        return bool(self.payers), self.job_id if self.alone else None
+        return bool(self.payers), self.job_id if self.is_isolated else None
 
     @property
     def gas(self) -> int:
@@ -56,7 +56,7 @@ class ReadyJob:
 
 
 def fetch_proofs(
-    job_pass: JobPass, anchor: Anchor, missing: FactGroups, *, alone: bool
+    job_pass: JobPass, anchor: Anchor, missing: FactGroups, *, is_isolated: bool
 ) -> ReadyJob | Outcome:
     """Fetch and check proofs of the missing facts, and cut them into pieces.
 
@@ -82,11 +82,14 @@ def fetch_proofs(
         missing, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
     rules = destination.chain.gas_rules
     pieces = cut_into_pieces(job_pass.job.pk, anchor, missing, proofs, rules)
-    return ReadyJob(job_pass, pieces, alone)
+    return ReadyJob(job_pass, pieces, is_isolated)
 
 
 def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
-    """Sign and send. Returns what each job waits for. All are of one registry and one group."""
+    """Join the pieces of these jobs into calls, estimate and send them.
+
+    Returns what each job waits for. All jobs are of one registry and one group.
+    """
     if not ready_jobs:
         return {}
     for ready in ready_jobs:

@@ -38,14 +38,13 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     confirmed, because their cost is not known before; they were followed up to the latest block.
     """
     depth = job_pass.context.depth(job_pass.job.destination)
-    verb = "is" if depth == 1 else "are"
-    sentence = f"Proven; {format_count(depth, 'block')} {verb} to confirm it."
+    sentence = f"Proven; waiting for {format_count(depth, 'confirmation')}."
     confirming = Reason(WaitCode.CONFIRMING, sentence)
     open_rows = job_pass.job.transactions.filter(confirmed=False, succeeded=True)
     open_shares = Share.objects.filter(transaction__in=open_rows)
     paying_batches = set(open_shares.values_list("batch", flat=True))
     queries = [query for query in job_pass.queries if query.batch_id not in paying_batches]
-    some_pay = len(queries) < len(job_pass.queries)
+    has_paying_batches = len(queries) < len(job_pass.queries)
     job_pass = replace(job_pass, queries=queries)
     if not queries:
         return Snooze(confirming, head_hash=job_pass.latest.hash)
@@ -66,7 +65,7 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
         if leaf == block_leaf(header) and words.keys() >= set(reads.values())
     }
     new_words = {read: words[read] for key in values for read in job_pass.reads[key].values()}
-    call = _check_values(job_pass, header, new_words)
+    call = _check_and_prove_values(job_pass, header, new_words)
     job_pass.lease.extend()
     with transaction.atomic():
         if call:
@@ -74,16 +73,17 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
         transitions.finish(values)
     if len(values) < len(queries):  # not deep enough yet, or only one node shows it
         return job_pass.retry(confirming)
-    return Snooze(confirming, head_hash=job_pass.latest.hash) if some_pay else None
+    return Snooze(confirming, head_hash=job_pass.latest.hash) if has_paying_batches else None
 
 
-def _check_values(
+def _check_and_prove_values(
     job_pass: JobPass, header: Header, words: Mapping[FactRead, bytes]
 ) -> bytes | None:
-    """Raises `RegistryMisreadError` if a value differs from what the source proves.
+    """Compare the registry's values with what the source proves.
 
     The proofs are taken from the job's own calls. For facts that others have proven, proofs are
-    fetched, and the calldata that would prove them is returned.
+    fetched, and the calldata that would prove them is returned. Raises `RegistryMisreadError` if a
+    value differs.
     """
     facts = group_facts(words)
     stored_calls = read_stored_calls(job_pass.job, words, job_pass.lease.extend)
@@ -93,8 +93,8 @@ def _check_values(
     for read, word in words.items():
         if source_words.get(read, word) != word:
             raise RegistryMisreadError(
-                f"A node says that the registry holds 0x{word.hex()}, but "
-                f"0x{source_words[read].hex()} was proven, for block {header.number:,}."
+                f"The registry reads as 0x{word.hex()}, but 0x{source_words[read].hex()} was "
+                f"proven, for block {header.number:,}."
             )
     needs_child = facts.timestamps and header.hash not in stored_calls.children
     child = _child_step(job_pass, header) if needs_child else []

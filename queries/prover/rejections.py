@@ -33,7 +33,7 @@ from queries.statuses import StepName
 from queries.transactions.offers import FeeTooLowError
 from queries.transactions.shares import split_among_batches, underfunded_batches
 from queries.transitions import Failure
-from queries.wait_reasons import NOT_PROVABLE_YET, Reason, WaitCode
+from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, Reason, WaitCode
 
 TRANSACTION_FAILED = "transaction_failed"
 
@@ -55,7 +55,7 @@ def wait_or_reject_underfunded(
     Each node judges by its own tip and estimate. If only one node's price is too high, the next
     pass asks another node first, and the batch is sent at that price.
     """
-    if error.waits:
+    if error.is_temporary:
         reason = WaitCode.FEE_RESERVED.reason
         return {job_pass.job.pk: Snooze(reason, job_pass.pause) for job_pass in passes}
     first = passes[0]
@@ -124,8 +124,8 @@ def reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) ->
 
     try:
         pricing.destination.ask_quorum(raise_refusal, ("refused", job_pass.job.pk))
-    except ChainError as answer:
-        if answer == refusal:
+    except ChainError as error:
+        if error == refusal:
             if isinstance(refusal, BeyondHorizonError):  # header fields may still be proven
                 with_account = [query for query in job_pass.queries if query.account]
                 job_pass = replace(job_pass, queries=with_account or job_pass.queries)
@@ -138,7 +138,7 @@ def wait_for_hash(job_pass: JobPass, reason: Reason) -> Outcome:
     if job_pass.registry.kind is RegistryKind.ATTESTED:
         bound = shared_now() - timedelta(seconds=job_pass.limits.attestation_max_age)
         times = [query.blockhash_available_began for query in job_pass.queries]
-        if all(began is not None and began < bound for began in times):
+        if all(start is not None and start < bound for start in times):
             step = StepName.BLOCKHASH_AVAILABLE
             return job_pass.reject(Failure(reason.code, reason.sentence, step, retryable=True))
     return Snooze(reason, job_pass.pause)
@@ -180,11 +180,11 @@ def counts_towards_age(row: LeasedRow, reason: Reason | None) -> bool:
     """Whether a wait for this reason counts towards `batch_max_age`."""
     if isinstance(row, BlockJob) and row.transactions.filter(confirmed=False).exists():
         return False
-    return reason is None or reason.code not in NOT_PROVABLE_YET
+    return reason is None or reason.code not in EXEMPT_FROM_MAX_AGE
 
 
 def reject_old_batches(row: LeasedRow, reason: Reason, limits: Limits) -> None:
-    """Reject batches without unconfirmed transactions that were provable for `batch_max_age`."""
+    """Reject batches that were provable for `batch_max_age` and have no unconfirmed transaction."""
     bound = shared_now() - timedelta(seconds=limits.batch_max_age)
     if row.failing_since is None or row.failing_since > bound:
         return

@@ -1,4 +1,4 @@
-"""Notice reorgs of the source before its header is accumulated, and of the destination afterwards.
+"""Notice reorgs of the source before a block is accumulated, and of the destination afterwards.
 
 `transactions/destination_reorgs` reopens transactions that the destination undid.
 """

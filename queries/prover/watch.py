@@ -19,7 +19,7 @@ from queries.config.routes import Chain
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import ProverContext, record_head
-from queries.transactions.destination_reorgs import check_final, reopen_undone
+from queries.transactions.destination_reorgs import finalize_or_reopen, reopen_undone
 from queries.transactions.lane import Lane
 
 log = logging.getLogger("tacitus.prover")
@@ -96,9 +96,10 @@ class Watch:
                 record.update(state_horizons=self._state_horizons(chain_id))
             with suppress(NoQuorumError):  # then check those that are final
                 reopen_undone(lane)
-            check_final(lane)
+            finalize_or_reopen(lane)
         except ChainError as error:
-            log.warning("%s", error)
+            name = lane.destination.chain.name
+            log.warning("Checking transactions on %s failed: %s", name, error)
 
     def _state_horizons(self, chain_id: int) -> dict[str, int]:
         return {
@@ -124,8 +125,8 @@ def _read_head(node: SourceChain, known_final: int | None) -> ChainHead | ChainE
 
 
 def _check_node(node: SourceChain, place: int, head: ChainHead) -> None:
-    """Store whether the node resolves ENS names, and seldom, how far back it proves: that takes
-    dozens of requests, and is stored only if the node answered all of them.
+    """Store whether the node resolves ENS names, and once per `chain_id_age` how far back it
+    proves: that takes dozens of requests, and is stored only if the node answered all of them.
     """
     chain, now = node.chain, shared_now()
     row = NodeRecord.objects.filter(chain=chain.id, place=place)
@@ -136,7 +137,7 @@ def _check_node(node: SourceChain, place: int, head: ChainHead) -> None:
     try:
         window = proof_window(node, head, max_distance=HISTORY_WINDOW)
     except (NodesUnreachableError, NodesLimitedError) as error:
-        log.warning("%s", error)
+        log.warning("Measuring node %s of %s failed: %s.", place, chain.name, error.code)
         return
     except ChainError:
         window = -1

@@ -92,7 +92,7 @@ def _gather_ready(first: Lease[BlockJob], context: ProverContext) -> list[ReadyJ
 
 @contextmanager
 def _reschedule_on_error(leases: Sequence[AnyLease], limits: Limits) -> Iterator[None]:
-    """Make these rows due again if the block raises."""
+    """Make these rows due again if the `with` body raises."""
     row_names = ", ".join(str(lease.row) for lease in leases)
     try:
         yield

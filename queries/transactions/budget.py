@@ -20,7 +20,9 @@ class DailyBudgetSpentError(Exception):
 def fit_to_daily_budget(
     chain: Chain, own_rows: QuerySet[SentTransaction], offers: Sequence[Offer]
 ) -> Sequence[Offer]:
-    """The first offers, up to the one that reaches the budget. `own_rows`: the signer's here."""
+    """The first offers, up to the one that reaches the budget. `own_rows`: the signer's
+    transactions on this chain. Raises `DailyBudgetSpentError` if the budget is already reached.
+    """
     budget = chain.daily_budget
     if budget is None:
         return offers

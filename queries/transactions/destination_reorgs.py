@@ -5,6 +5,7 @@ Until a transaction is confirmed, `follow` notices by its missing receipt.
 
 import logging
 from contextlib import suppress
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef
@@ -20,7 +21,13 @@ from queries.transactions.receipts import NOT_MINED, count_final_cost
 
 log = logging.getLogger("tacitus.prover")
 
-Receipt = tuple[int, bool, int]  # block, whether it succeeded, gas
+
+class ConfirmedReceipt(NamedTuple):
+    """What a quorum has to agree on."""
+
+    block: int
+    succeeded: bool
+    gas_used: int
 
 
 def reopen_undone(lane: Lane) -> None:
@@ -34,8 +41,8 @@ def reopen_undone(lane: Lane) -> None:
         reopen(row)
 
 
-def check_final(lane: Lane) -> None:
-    """Check confirmed transactions whose blocks are final by now. Reopen those that were undone."""
+def finalize_or_reopen(lane: Lane) -> None:
+    """Mark transactions of final blocks as final and count their cost; reopen undone ones."""
     rows = SentTransaction.objects.filter(chain=lane.chain_id, confirmed=True, final=False)
     if not rows.exclude(mined_block=None).exists():
         return
@@ -60,28 +67,28 @@ def check_final(lane: Lane) -> None:
 def is_undone(lane: Lane, row: SentTransaction) -> bool:
     """By quorum: it is no longer mined, or its status has changed."""
     receipt = receipt_by_quorum(lane, row)
-    return receipt is None or receipt[1] != row.succeeded
+    return receipt is None or receipt.succeeded != row.succeeded
 
 
-def receipt_by_quorum(lane: Lane, row: SentTransaction, depth: int = 0) -> Receipt | None:
+def receipt_by_quorum(lane: Lane, row: SentTransaction, depth: int = 0) -> ConfirmedReceipt | None:
     """The receipt, if it is at least `depth` blocks deep for each node's own head."""
     transaction_hash = row.mined_hash
 
-    def read(node: Destination) -> Receipt | None:
+    def read(node: Destination) -> ConfirmedReceipt | None:
         receipt = node.receipt(transaction_hash)
         if receipt is None or (
             depth and receipt.block + depth - 1 > node.head(known_final=0).number
         ):
             return None
-        return receipt.block, receipt.succeeded, receipt.gas_used
+        return ConfirmedReceipt(receipt.block, receipt.succeeded, receipt.gas_used)
 
     return lane.destination.ask_quorum(read, ("receipt", transaction_hash, depth))
 
 
 def reopen(row: SentTransaction) -> None:
     """Mark it as not sent, so that it is sent again. Reopen its jobs' queries that were proven."""
-    cause = f"undid transaction {row.mined_hash}" if row.mined_hash else "has not used it"
-    log.error("Nonce %s of chain %s is open again: the chain %s.", row.nonce, row.chain, cause)
+    cause = f"a reorg removed {row.mined_hash}" if row.mined_hash else "it is unused"
+    log.error("Reopening nonce %s of chain %s: %s.", row.nonce, row.chain, cause)
     with transaction.atomic():
         jobs = BlockJob.objects.filter(pk__in=row.jobs.values("pk"))
         list(jobs.order_by("pk").select_for_update().values_list("pk", flat=True))

@@ -82,11 +82,13 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     is_own = row.sender == lane.signer.address
     is_stuck = is_own and seconds_waited >= limits.replace_after
     if not is_own and seconds_waited >= limits.abandoned_after:
-        log.error("Nonce %s of former signer %s is abandoned.", row.nonce, row.sender)
+        log.error(
+            "Abandoning nonce %s of former signer %s on chain %s.", row.nonce, row.sender, row.chain
+        )
         lane.give_up(row)
         return
-    was_accepted = row.sent is not None
-    if is_stuck and was_accepted:
+    was_sent = row.sent is not None
+    if is_stuck and was_sent:
         replace_or_fill_gap(lane, row)
         if row.confirmed:
             return
@@ -94,24 +96,24 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     try:
         lane.send(row)
     except REFUSALS as error:
-        is_outage = was_accepted and isinstance(error, NodesRefuseError)
+        is_outage = was_sent and isinstance(error, NodesRefuseError)
         is_empty = not decode_transaction(row.raw).data
-        if is_outage or is_empty or not is_stuck or not _is_refused(lane, row):
+        if is_outage or is_empty or not is_stuck or _resend_by_quorum(lane, row):
             raise
         cancel(lane, row, str(error))
 
 
-def _is_refused(lane: Lane, row: SentTransaction) -> bool:
-    """Whether a quorum of nodes refuses the transaction."""
+def _resend_by_quorum(lane: Lane, row: SentTransaction) -> bool:
+    """Send it to a quorum of nodes. Returns whether they accept it."""
 
-    def refuses(node: Destination) -> bool:
+    def send(node: Destination) -> bool:
         try:
             node.send(row.raw)
         except REFUSALS:
-            return True
-        return False
+            return False
+        return True
 
-    return lane.destination.ask_quorum(refuses, ("refused", row.hashes[-1]))
+    return lane.destination.ask_quorum(send, ("resend", row.hashes[-1]))
 
 
 def _confirm(lane: Lane, row: SentTransaction, depth: int) -> None:

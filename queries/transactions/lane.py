@@ -77,7 +77,7 @@ class Lane:
         `is_obsolete`: whether another transaction does the same; called under the chain's lock.
         """
         chain, funds = self.destination.chain, self.destination.balance(self.signer.address)
-        nonce_count = self._transaction_count()
+        transaction_count = self._transaction_count()
         try:
             with durable_transaction():
                 lock_costs(chain.id)  # no two workers may use the same nonce or budget
@@ -95,7 +95,7 @@ class Lane:
                     lease.extend()
                 queries = Query.objects.filter(job__in=list(leases), ended=False).order_by("pk")
                 list(queries.select_for_update().values_list("pk", flat=True))
-                first = max(nonce_count, self._next_nonce())
+                first = max(transaction_count, self._next_nonce())
                 numbered_offers = enumerate(offers, first)
                 rows = [self._store(leases, nonce, to, offer) for nonce, offer in numbered_offers]
         except IntegrityError:  # a piece is in a transaction that is not confirmed yet
@@ -103,9 +103,14 @@ class Lane:
         for row in rows:
             try:
                 self.send(row)
-            except ChainRefusalError as answer:
+            except ChainRefusalError as refusal:
                 # The row is stored, so the transaction is followed and sent again.
-                log.warning("Nonce %s of chain %s: %s", row.nonce, row.chain, answer)
+                log.warning(
+                    "Nonce %s of chain %s was refused and will be sent again: %s",
+                    row.nonce,
+                    row.chain,
+                    refusal,
+                )
 
     def _affordable_offers(self, offers: Sequence[Offer], funds: int) -> list[Offer]:
         """The first offers that the funds cover, after the unmined transactions.
@@ -164,8 +169,8 @@ class Lane:
                     pieces=_pieces_digest(to, job_pieces),
                 )
         if not pieces and offer.shares:  # horizon evidence has no payers, and belongs to no step
-            waiting = Query.objects.filter(job__in=list(leases), ended=False)
-            waiting.update(blockhash_transaction=row)
+            open_queries = Query.objects.filter(job__in=list(leases), ended=False)
+            open_queries.update(blockhash_transaction=row)
         for piece in pieces:
             _link_queries(piece, row)
         return row
@@ -192,19 +197,21 @@ class Lane:
     def send(self, row: SentTransaction) -> None:
         try:
             self.destination.send(row.raw)
-        except UnderpricedError:
-            pass  # it is replaced at a higher fee after `replace_after`
+        except UnderpricedError:  # it is replaced at a higher fee after `replace_after`
+            log.info("Nonce %s of chain %s is underpriced for now.", row.nonce, row.chain)
         except NonceUsedError:
             self.check_used_nonce(row)
             return
+        else:
+            log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
         row.sent = shared_now()
         SentTransaction.objects.filter(pk=row.pk, confirmed=False).update(sent=row.sent)
-        log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
 
     def check_used_nonce(self, row: SentTransaction) -> None:
-        """Give the row up if the key was used elsewhere, once the block is final at which that was
-        first seen. Until then, raise `NoQuorumError`: the next attempt asks another node, which may
-        have the receipt.
+        """Give the row up if another transaction has used its nonce.
+
+        Raises `NoQuorumError` until the head at which this was first seen is final: the next
+        attempt asks another node, which may have the receipt.
         """
         head = self.destination.head()
         if row.nonce_used is None:
@@ -217,10 +224,8 @@ class Lane:
         def has_no_receipt(node: Destination) -> bool:
             return node.nonce(sender) > nonce and not any(map(node.receipt, hashes))
 
-        is_final, question_key = (
-            head.final_number >= row.nonce_used,
-            ("used elsewhere", sender, nonce),
-        )
+        is_final = head.final_number >= row.nonce_used
+        question_key = "used elsewhere", sender, nonce
         if not is_final or not self.destination.ask_quorum(has_no_receipt, question_key):
             raise NoQuorumError.create(self.destination.chain.name)
         self.give_up(row)

@@ -48,7 +48,7 @@ class FeeTooLowError(Exception):
     """The fees of these batches no longer cover the calls."""
 
     fees_needed: Mapping[str, int]  # by batch
-    waits: bool  # more may be left once the cost of their other transactions is known
+    is_temporary: bool  # more may be left once the cost of their other transactions is known
 
 
 def check_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> None:
@@ -66,8 +66,8 @@ def check_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> None:
     if not underfunded:
         return
     open_shares = Share.objects.filter(batch__in=underfunded, paid="")
-    waiting = underfunded.intersection(open_shares.values_list("batch", flat=True))
+    batches_with_open_shares = underfunded.intersection(open_shares.values_list("batch", flat=True))
     spent = {batch.pk: int(batch.fee, 16) - remaining[batch.pk] for batch in payers}
-    too_low = underfunded - waiting or underfunded
-    fees_needed = {batch: spent[batch] + reserves[batch] for batch in too_low}
-    raise FeeTooLowError(fees_needed, waits=underfunded == waiting)
+    batches_to_report = underfunded - batches_with_open_shares or underfunded
+    fees_needed = {batch: spent[batch] + reserves[batch] for batch in batches_to_report}
+    raise FeeTooLowError(fees_needed, is_temporary=underfunded == batches_with_open_shares)

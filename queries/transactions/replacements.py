@@ -1,7 +1,7 @@
 """Replace stuck transactions; `follow` says when one is stuck.
 
-A replacement has the same nonce and a higher fee, so only one of both is mined. A transaction that
-nodes refuse is replaced with an empty transfer, because all later nonces wait for its own.
+A replacement has the same nonce and a higher fee, so only one of the two is mined. A transaction
+that nodes refuse is replaced with an empty transfer, because all later nonces wait for its own.
 """
 
 import logging
@@ -23,13 +23,13 @@ log = logging.getLogger("tacitus.prover")
 def replace_or_fill_gap(lane: Lane, row: SentTransaction) -> None:
     """Replace the transaction if its nonce is the next one; later ones only wait for that nonce."""
     try:
-        nonce_count = lane.transaction_count_by_quorum()
+        transaction_count = lane.transaction_count_by_quorum()
     except NoQuorumError:
         return  # send it again unchanged
-    if nonce_count == row.nonce:
+    if transaction_count == row.nonce:
         _raise_fee(lane, row)
-    elif nonce_count < row.nonce:
-        _fill_gap(lane, nonce_count, row)
+    elif transaction_count < row.nonce:
+        _fill_gap(lane, transaction_count, row)
     else:  # the node shows no receipt, but accepted the transaction again
         lane.check_used_nonce(row)
 
@@ -49,7 +49,7 @@ def _raise_fee(lane: Lane, row: SentTransaction) -> None:
 
 def cancel(lane: Lane, row: SentTransaction, cause: str) -> None:
     """Replace it with an empty transfer. Another transaction will prove its pieces."""
-    log.error("Cancelling nonce %s: %s", row.nonce, cause)
+    log.error("Cancelling nonce %s of chain %s: %s", row.nonce, row.chain, cause)
     max_price = lane.destination.chain.max_gas_price
     fees = _replacement_fees(decode_transaction(row.raw).fees, Fees(0, 0))
     capped_fees = Fees(min(fees.max_fee, max_price), min(fees.tip, max_price))
@@ -73,7 +73,9 @@ def _fill_gap(lane: Lane, nonce: int, later: SentTransaction) -> None:
             row.refresh_from_db()
             cancel(lane, row, "it was given up")
         return
-    log.error("Nonce %s was skipped. An empty transfer fills the gap.", nonce)
+    log.error(
+        "Nonce %s of chain %s was skipped; filling it with an empty transfer.", nonce, lane.chain_id
+    )
     max_fee = int(later.max_fee, 16)
     call = _empty_transfer(lane, nonce, Fees(max_fee, max_fee // 8))
     try:

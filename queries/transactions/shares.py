@@ -58,7 +58,7 @@ def lock_batches(keys: Iterable[str]) -> list[Batch]:
 
 
 def underfunded_batches(costs: Mapping[str, int]) -> frozenset[str]:
-    """Batches whose remaining fee is below these costs, without those with open shares."""
+    """Batches whose remaining fee is below these costs. Those with open shares are left out."""
     remaining = remaining_fees(Batch.objects.filter(pk__in=costs).exclude(shares__paid=""))
     return frozenset(batch for batch, wei in remaining.items() if wei < costs[batch])
 
@@ -110,18 +110,18 @@ def _store_query_costs(batches: Collection[str]) -> None:
         **{"batch__in": batches, f"{prefix}batch": F("batch"), f"{prefix}paid__gt": ""}
     ).values("batch", "job", transaction=F(f"{prefix}transaction"), paid=F(f"{prefix}paid"))
     rows_by_share: dict[tuple[str, int], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows.annotate(queries=Count("pk"), first=Min("pk")).order_by("job"):
+    for row in rows.annotate(query_count=Count("pk"), first=Min("pk")).order_by("job"):
         rows_by_share[row["batch"], row["transaction"]].append(row)
     costs: dict[tuple[str, int, int, int], int] = defaultdict(int)
     for jobs in rows_by_share.values():
-        parts = split(int(jobs[0]["paid"], 16), [job["queries"] for job in jobs])
+        parts = split(int(jobs[0]["paid"], 16), [job["query_count"] for job in jobs])
         for job, part in zip(jobs, parts, strict=True):
-            costs[job["batch"], job["job"], job["queries"], job["first"]] += part
-    firsts = []
-    for (batch, job_id, queries, first), wei in costs.items():
-        part, rest = divmod(wei, queries)
-        firsts.append(Query(pk=first, cost=f"{part + rest:064x}"))
-        if queries > 1:
+            costs[job["batch"], job["job"], job["query_count"], job["first"]] += part
+    first_queries = []
+    for (batch, job_id, query_count, first), wei in costs.items():
+        part, rest = divmod(wei, query_count)
+        first_queries.append(Query(pk=first, cost=f"{part + rest:064x}"))
+        if query_count > 1:
             others = Query.objects.filter(batch=batch, job=job_id).exclude(pk=first)
             others.update(cost=f"{part:064x}")
-    bulk_sql.update(firsts, ["cost"])
+    bulk_sql.update(first_queries, ["cost"])

@@ -12,7 +12,7 @@ import urllib3
 from queries.http.bounded import PlainPool, SecurePool
 from queries.http.public_address import is_public
 
-# Seconds for the DNS look-up, for connecting, and for the whole request after the look-up.
+# Seconds for the DNS lookup, for connecting, and for the whole request after the lookup.
 LOOKUP_SECONDS, CONNECT_SECONDS, REQUEST_SECONDS = 4.0, 3.0, 8.0
 MAX_DELIVERY_SECONDS = LOOKUP_SECONDS + REQUEST_SECONDS
 # Nothing was sent, so the next address of the host may be tried.
@@ -80,7 +80,7 @@ def _allowed_addresses(target: Target, *, to_private: bool) -> list[str]:
 
 
 def _resolve(target: Target) -> list[str]:
-    """Resolve the host with a time-out; the thread of a slow look-up is abandoned."""
+    """Resolve the host with a timeout; the thread of a slow lookup is abandoned."""
     addresses: list[str] = []
 
     def resolve() -> None:

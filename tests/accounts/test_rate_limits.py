@@ -136,7 +136,7 @@ def test_requests_are_refused_if_the_key_cannot_be_looked_up_or_counted(statemen
         ("::ffff:203.0.113.7", "", False, "203.0.113.7"),
     ],
 )
-def test_the_client_s_network_is_its_ipv4_address_or_ipv6_prefix(
+def test_the_clients_network_is_its_ipv4_address_or_ipv6_prefix(
     settings: LazySettings, address: str, forwarded: str, network: str, *, behind: bool
 ) -> None:
     settings.BEHIND_PROXY = behind

@@ -23,7 +23,7 @@ NO_STORAGE = 0x56E81F171BCC55A6FF8345E692C0F86E5B48E01B996CADC001622FB5E363B421
 NO_CODE = 0xC5D2460186F7233C927E7DB2DCC703C0E500B653CA82273B7BFAD8045D85A470
 
 
-def test_the_example_of_the_specification(shared_service: Service) -> None:
+def test_the_example_of_the_specification_is_proven(shared_service: Service) -> None:
     block = shared_service.chain.mine(2) - 1
     key = {"apiKey": shared_service.keys[0]}
     submitted = requests.post(

@@ -44,7 +44,9 @@ def page_says_facts_were_lost(served: Service, batch: str) -> bool:
     return "after the batch was DONE. They are proven again at no charge." in page
 
 
-def test_a_reorg_before_the_transaction_is_mined(served: Service, blocks: Iterator[int]) -> None:
+def test_a_batch_is_done_after_a_reorg_before_its_transaction_is_mined(
+    served: Service, blocks: Iterator[int]
+) -> None:
     chain, block = served.chain, next(blocks)
     chain.automine(on=False)
     with served.prove():
@@ -57,7 +59,7 @@ def test_a_reorg_before_the_transaction_is_mined(served: Service, blocks: Iterat
     assert int(status["spent"]) == chain.cost(proving_transaction(served, block))
 
 
-def test_a_reorg_after_the_transaction_was_mined(served: Service, blocks: Iterator[int]) -> None:
+def test_a_transaction_is_sent_again_after_a_reorg(served: Service, blocks: Iterator[int]) -> None:
     chain, block = served.chain, next(blocks)
     with served.prove():
         batch = served.submit_balance(block)
@@ -72,7 +74,9 @@ def test_a_reorg_after_the_transaction_was_mined(served: Service, blocks: Iterat
 
 
 @pytest.mark.parametrize("blocks_after", [0, 4], ids=["before it is final", "once it is final"])
-def test_a_reorg_after_done(served: Service, blocks: Iterator[int], blocks_after: int) -> None:
+def test_facts_lost_after_done_are_proven_again_at_no_charge(
+    served: Service, blocks: Iterator[int], blocks_after: int
+) -> None:
     """A reorg deeper than the confirmations: the batch stays DONE and is not charged twice."""
     chain, block = served.chain, next(blocks)
     with served.prove():
@@ -95,7 +99,7 @@ def test_a_reorg_after_done(served: Service, blocks: Iterator[int], blocks_after
     assert int(status["spent"]) in {spent, chain.cost(again)}
 
 
-def test_a_reorg_that_replaces_the_proven_block(served: Service) -> None:
+def test_the_new_block_is_proven_if_a_reorg_replaces_the_proven_one(served: Service) -> None:
     """Source and destination are one chain: the new block is proven."""
     chain = served.chain
     with served.prove():

@@ -146,7 +146,7 @@ def assert_proven_once(service: Service, block: int) -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_one_of_three_nodes_fails(
+def test_a_batch_is_done_while_one_of_three_nodes_fails(
     nodes: Nodes, blocks: Iterator[int], fault: Callable[[Nodes], None]
 ) -> None:
     service, block = nodes.service, next(blocks)
@@ -159,7 +159,7 @@ def test_one_of_three_nodes_fails(
 
 
 @pytest.mark.parametrize(("method", "change"), LIES.values(), ids=LIES)
-def test_one_of_three_nodes_lies(
+def test_a_batch_gets_the_right_fact_while_one_of_three_nodes_lies(
     nodes: Nodes, blocks: Iterator[int], method: str, change: Callable[[list[Any], Any], Any]
 ) -> None:
     service, block = nodes.service, next(blocks)
@@ -171,7 +171,9 @@ def test_one_of_three_nodes_lies(
     assert_proven_once(service, block)
 
 
-def test_one_of_two_nodes_is_gone(nodes: Nodes, blocks: Iterator[int]) -> None:
+def test_a_batch_is_done_while_one_of_two_nodes_is_gone(
+    nodes: Nodes, blocks: Iterator[int]
+) -> None:
     service, block = nodes.service, next(blocks)
     nodes.prove(2)
     nodes.bad.calls.clear()
@@ -182,7 +184,7 @@ def test_one_of_two_nodes_is_gone(nodes: Nodes, blocks: Iterator[int]) -> None:
 
 
 @pytest.mark.parametrize(("method", "change"), LIES.values(), ids=LIES)
-def test_one_of_two_nodes_lies(
+def test_no_false_fact_is_stored_while_one_of_two_nodes_lies(
     nodes: Nodes, blocks: Iterator[int], method: str, change: Callable[[list[Any], Any], Any]
 ) -> None:
     """The batch is DONE with the right fact, or waits until the node tells the truth."""
@@ -204,7 +206,9 @@ def test_one_of_two_nodes_lies(
 @pytest.mark.parametrize(
     ("fault", "code"), [("is down", "nodes_unreachable"), ("limits requests", "nodes_limited")]
 )
-def test_the_only_node_fails(nodes: Nodes, blocks: Iterator[int], fault: str, code: str) -> None:
+def test_a_batch_waits_for_the_only_node(
+    nodes: Nodes, blocks: Iterator[int], fault: str, code: str
+) -> None:
     service, block = nodes.service, next(blocks)
     nodes.prove(1)
     FAULTS[fault](nodes)

@@ -127,7 +127,7 @@ def test_a_request_that_follows_the_rejections_advice_is_done(rejected: Rejected
     assert service.field(HOLDER, block, BALANCE) == service.chain.balance(HOLDER, block)
 
 
-def test_accounts_of_a_genesis_without_state_are_refused(rejected: RejectedBatches) -> None:
+def test_accounts_of_a_genesis_without_state_cannot_be_proven(rejected: RejectedBatches) -> None:
     """Its header can be proven."""
     service, cause = rejected.service, "an account at a genesis without state"
     message = service.rejection(rejected.batches[cause])["message"]
@@ -143,7 +143,7 @@ def test_accounts_of_a_genesis_without_state_are_refused(rejected: RejectedBatch
     assert service.rejection(again)["message"] == message
 
 
-def test_off_chain_names_are_refused_without_a_request(rejected: RejectedBatches) -> None:
+def test_off_chain_names_are_rejected_without_a_request(rejected: RejectedBatches) -> None:
     service = rejected.service
     service.rejection(rejected.batches["a name that is resolved off chain"])
     with pytest.raises(BlockingIOError):
@@ -236,7 +236,7 @@ def test_one_nodes_false_head_does_not_reject_a_batch(
     assert service.field(HOLDER, block, BALANCE) == chain.balance(HOLDER, block)
 
 
-def test_a_proof_that_the_registry_refuses_is_rejected(
+def test_a_batch_is_rejected_if_the_registry_refuses_its_proof(
     new_service: NewService, new_chain: NewChain
 ) -> None:
     """The contract at the registry's address answers like a registry but refuses every proof."""

@@ -374,9 +374,7 @@ def test_both_nodes_must_confirm_a_contract_wallets_signature(place: SignInServe
         assert_refused(visitor, message, visitor.sign(message))
 
 
-def test_a_contract_wallet_on_an_unknown_chain_is_told_the_configured_ones(
-    place: SignInServer,
-) -> None:
+def test_an_unknown_wallet_chain_is_refused_with_the_configured_ones(place: SignInServer) -> None:
     owner = Visitor(place.url, place.owner.key)
     message = owner.message(UNKNOWN_CHAIN, place.wallet)
     for signature in (owner.sign(message), f"0x{96 * '11'}"):

@@ -109,7 +109,7 @@ def test_only_the_next_nonce_is_replaced(served: Service, blocks: Iterator[int])
         served.wait(*batches)
 
 
-def test_a_nonce_used_elsewhere_while_a_transaction_is_in_flight(
+def test_facts_are_proven_again_if_their_nonce_was_used_elsewhere(
     served: Service, blocks: Iterator[int]
 ) -> None:
     """Once the other transaction is final, the next nonce proves the facts of the lost one."""
@@ -166,9 +166,7 @@ def test_an_outage_cancels_nothing(served: Service, blocks: Iterator[int]) -> No
     assert mined_nonces(chain) == [*before, len(before)]
 
 
-def test_the_signers_key_is_changed_while_a_transaction_is_in_flight(
-    served: Service, blocks: Iterator[int]
-) -> None:
+def test_transactions_of_a_former_key_are_followed(served: Service, blocks: Iterator[int]) -> None:
     """The old key's transaction is sent again as signed, after the node has dropped it."""
     chain, former = served.chain, mined_nonces(served.chain)
     first, second = islice(blocks, 2)

@@ -18,7 +18,7 @@ from queries.database.clock import shared_now
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookAttempt, WebhookDelivery
 from queries.prover.worker import work_once
 from queries.proving.witnesses import AccountField
-from queries.transactions.destination_reorgs import check_final
+from queries.transactions.destination_reorgs import finalize_or_reopen
 from tests.queries.prover.bundles import checked_proof
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, deliver_all
 
@@ -51,7 +51,7 @@ def finalize(service: Service) -> None:
     context = service.context()
     while work_once(context):
         pass
-    check_final(context.lane(CHAIN_ID))
+    finalize_or_reopen(context.lane(CHAIN_ID))
 
 
 def age(*batches: str) -> None:

@@ -59,11 +59,11 @@ def _expect_rejection(service: Service, block: int, *names: str) -> dict[str, An
         ("vitalik.eth", "ee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"),
     ],
 )
-def test_name_hashes_follow_the_standard(name: str, node: str) -> None:
+def test_name_hashes_follow_eip_137(name: str, node: str) -> None:
     assert name_hash(name).hex() == node
 
 
-def test_wildcard_resolution_follows_the_standard() -> None:
+def test_wildcard_resolution_follows_ensip_10() -> None:
     assert TAKES_WHOLE_NAMES.hex() == "9061b923"
     assert dns_name("foo.eth") == b"\x03foo\x03eth\x00"
 

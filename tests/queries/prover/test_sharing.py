@@ -101,7 +101,7 @@ def test_a_small_batch_does_not_pay_for_a_large_one(
         assert 0 < paid < int(estimate["gas"]) * int(row.gas_price, 16)
 
 
-def test_the_reported_fee_covers_the_whole_batch(service: Service) -> None:
+def test_the_estimated_fee_covers_the_whole_batch(service: Service) -> None:
     data = _blocks(service, 4, {"header": ["STATE_ROOT"], **BALANCE})
     estimate = service.estimate(data).json()
     assert estimate["transactions"] == 1

@@ -19,7 +19,7 @@ from queries.prover import prove, worker
 from queries.prover.context import ProverContext
 from queries.prover.worker import work_once
 from queries.statuses import StepName
-from queries.transactions.destination_reorgs import check_final
+from queries.transactions.destination_reorgs import finalize_or_reopen
 from queries.transactions.shares import charge_batches
 from queries.transitions import Failure
 from tests.queries.prover.node_proxy import change_answers, proxy
@@ -119,7 +119,7 @@ def test_a_transaction_without_a_quorum_does_not_block_the_check_of_others(
             CHAIN_ID
         )
         for _ in range(3):
-            check_final(lane)
+            finalize_or_reopen(lane)
     assert list(SentTransaction.objects.filter(final=True)) == [second]
 
 

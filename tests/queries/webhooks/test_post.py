@@ -59,7 +59,7 @@ def test_a_host_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_connection_goes_to_the_checked_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The host is resolved once, because a second look-up may return another address."""
+    """The host is resolved once, because a second lookup may return another address."""
     with receiver() as kept:
         real, asked = socket.getaddrinfo, []
 
