@@ -92,10 +92,11 @@ class Lease(Generic[Row]):
         reason: Reason | None = None,
         *,
         failures: int = 0,
-        is_provable: bool = False,
+        counts_towards_max_age: bool = False,
     ) -> None:
-        """Release the row until `delay` has passed, with its number of consecutive failures. If it
-        `is_provable`, the wait counts towards `batch_max_age`.
+        """Release the row until `delay` has passed, with its number of consecutive failures.
+
+        `counts_towards_max_age`: whether the wait does (`batch_max_age`).
         """
         now = shared_now()
         self.owned_rows().update(
@@ -105,7 +106,7 @@ class Lease(Generic[Row]):
             waits_for=reason.sentence if reason else "",
             wait_code=reason.code if reason else "",
             failures=failures,
-            failing_since=(self.row.failing_since or now) if is_provable else None,
+            failing_since=(self.row.failing_since or now) if counts_towards_max_age else None,
         )
 
     def close(self) -> None:
@@ -179,7 +180,7 @@ FACTS_PER_QUERY = len(AccountField)  # plus its slots; header fields are few
 
 
 def query_ids_of_pass(job: BlockJob) -> list[int]:
-    """The keys of the queries of a pass: about as many facts as the largest batch has."""
+    """The ids of the queries of a pass, in turn: about as many facts as the largest batch has."""
     # One account more than the largest batch, which may also request header fields.
     room = (settings.BATCH_ACCOUNTS + 1) * FACTS_PER_QUERY + settings.BATCH_SLOTS
     rows = Query.objects.filter(job=job, ended=False).order_by("batch__turn", "pk")
