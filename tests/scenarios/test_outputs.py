@@ -81,7 +81,7 @@ def test_an_l2_block_is_proven_once_a_dispute_game_covers_it(
     block = rollup.l2.mine(60) - 50
     batch = rollup.submit(block)
     status = rollup.service.wait_for(batch, "output_not_recorded")
-    assert "A dispute game that covers the block is expected to count from" in status["waitsFor"]
+    assert "A dispute game that covers the block is expected to be valid from" in status["waitsFor"]
     rollup.resolve(rollup.propose(block - 1), valid=True)
     near, far = rollup.propose(block + 20), rollup.propose(block + 40)
     rollup.resolve(rollup.propose(block - 2), valid=True)
