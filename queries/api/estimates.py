@@ -38,7 +38,7 @@ from queries.models import Batch, Query
 from queries.planning import estimate as planning
 from queries.planning.estimate import BatchEstimate, BlockEstimate, Readiness
 from queries.planning.readers import ChainReaders
-from queries.planning.witness import NotProvableError, RegistryWitness, witnesses
+from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses
 from queries.refusals import (
     CHAIN_UNAVAILABLE,
     ESTIMATES_BUSY,
@@ -212,7 +212,7 @@ def _estimate_response(
         destination_chain_id=batch.destination,
         free=free,
         fee_needed=0 if free else result.fee_needed,
-        complete=result.complete,
+        complete=result.is_complete,
         **asdict(result.combined_price),
         warnings=_warnings(batch),
         blocks=[_block_response(block) for block in result.blocks],
@@ -238,7 +238,7 @@ def _block_response(block: BlockEstimate) -> BlockEstimateResponse:
         hops=block.hops,
         proven=[
             ProvenFactsResponse(account=query.account or None, name=query.name or None, facts=facts)
-            for query, names in zip(block.queries, block.proven, strict=False)
+            for query, names in zip(block.queries, block.proven_facts, strict=False)
             if (facts := [display_name(name) for name in names if name != TIMESTAMP])
         ],
         price=PriceResponse.model_validate(block.price) if block.price else None,
@@ -256,9 +256,9 @@ def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimi
     batch = read_batch(content, routes, witness_limits, needs_fee=False)
     with open_readers(key, batch, routes, WITNESS_SECONDS) as (chains, queries):
         try:
-            results = witnesses(chains, batch.destination, queries)
+            results = make_witnesses(chains, batch.destination, queries)
         except NotProvableError as error:
-            code = NOT_PROVABLE if error.is_final else NOT_PROVABLE_NOW
+            code = NOT_PROVABLE if error.is_permanent else NOT_PROVABLE_NOW
             raise RefusalError(code, str(error)) from None
         except ChainError as error:
             if error.retryable:

@@ -262,7 +262,8 @@ def _wait_for_receipt(
     while (receipt := destination.receipt(transaction)) is None:
         if time.monotonic() > deadline:
             raise TransactionFailedError(
-                f"The transaction {transaction} is not mined yet. The same command uses its nonce."
+                f"The transaction {transaction} is not mined yet. Running the command again reuses "
+                "its nonce."
             )
         time.sleep(min(destination.chain.limits.initial_retry_delay, timeout))
     return receipt

@@ -1,7 +1,7 @@
 """Resolve ENS names at one block, by a quorum of nodes.
 
 A name without a resolver uses that of its nearest parent, if that resolver supports ENSIP-10. Names
-that need an off-chain look-up are refused, because its answer cannot be checked.
+that need an off-chain lookup are refused, because its answer cannot be checked.
 """
 
 from collections.abc import Callable, Sequence
@@ -107,8 +107,8 @@ def _extended_resolvers(call_all: CallAll, resolvers: Sequence[str]) -> set[str]
 
 def _resolution(name: str, block: int, answer: Answer) -> Resolution:
     if isinstance(answer, CallRevertedError) and answer.data[:4] == OFF_CHAIN:
-        return EnsOffChainError(f"{name} needs an off-chain look-up at block {block:,}.")
-    unresolved = EnsUnresolvedError(f"{name} stands for no address at block {block:,}.")
+        return EnsOffChainError(f"{name} needs an off-chain lookup at block {block:,}.")
+    unresolved = EnsUnresolvedError(f"{name} has no address at block {block:,}.")
     return _decode_account(answer) or unresolved
 
 

@@ -227,7 +227,7 @@ class EnsUnresolvedError(ChainError):
 
 class EnsOffChainError(ChainError):
     code = "ens_off_chain"
-    template = "The resolver asks for an off-chain look-up."
+    template = "The resolver asks for an off-chain lookup."
     retryable = False
 
 

@@ -59,9 +59,9 @@ class Games:
             if first and self._filter(name, [first]):
                 return Reason(WaitCode.NO_VALID_OUTPUT, f"{subject} is {state}.")
         if self._destination.head(known_final=0).timestamp > due_at:
-            sentence = f"{subject} should have counted from {format_timestamp(due_at)} on."
+            sentence = f"{subject} should have been valid since {format_timestamp(due_at)}."
             return Reason(WaitCode.NO_VALID_OUTPUT, sentence)
-        sentence = f"{subject} is expected to count from {format_timestamp(due_at)}."
+        sentence = f"{subject} is expected to be valid from {format_timestamp(due_at)}."
         return Reason(WaitCode.OUTPUT_NOT_RECORDED, sentence)
 
     def _first_valid(self, header: Header) -> Game | None:

@@ -114,7 +114,8 @@ class JsonRpc:
         if isinstance(answers, dict) and answers.get("error") is not None:
             return [_json_rpc_error("", answers["error"])] * len(params_list)  # one for the batch
         if not isinstance(answers, list) or len(answers) != len(params_list):
-            raise NodeTransportError(f"{method}: the node answers only a part", BatchTooLargeError)
+            reason = f"{method}: the node answered only some of the calls"
+            raise NodeTransportError(reason, BatchTooLargeError)
         return [_result(method, answer, request_id) for request_id, answer in enumerate(answers, 1)]
 
     def close(self) -> None:

@@ -69,14 +69,16 @@ class SourceChain(NodePool):
         if finality is None and known_final is None:
             try:
                 head, final_head = self.fetch_many(
-                    GET_BLOCK, [LATEST_BLOCK, ("finalized", False)], [_chain_head, _final_head]
+                    GET_BLOCK,
+                    [LATEST_BLOCK, ("finalized", False)],
+                    [_decode_head, _decode_final_head],
                 )
             except (BlockUnknownError, QuestionRefusedError):
                 # The node has finalized nothing yet, or does not know the tag.
                 return self.head(known_final=0)
             final = final_head.number
         else:
-            head = self.fetch(GET_BLOCK, LATEST_BLOCK, _chain_head)
+            head = self.fetch(GET_BLOCK, LATEST_BLOCK, _decode_head)
         if finality is not None:
             final = head.number - finality
         # The final block may come from another node, which may be ahead.
@@ -88,7 +90,7 @@ class SourceChain(NodePool):
 
     def header_by_hash(self, block_hash: bytes) -> Header:
         params = (f"0x{block_hash.hex()}", False)
-        check = partial(_checked_header, expected_hash=block_hash)
+        check = partial(_check_header, expected_hash=block_hash)
         return self.fetch("eth_getBlockByHash", params, check)
 
     def headers(self, first: int, last: int) -> list[Header]:
@@ -156,7 +158,7 @@ class SourceChain(NodePool):
                     (f"0x{account.hex()}", [f"0x{slot:064x}" for slot in slots], block)
                     for account, slots in request
                 ],
-                [partial(_checked_proof, header.state_root, part, checked) for part in request],
+                [partial(_check_proof, header.state_root, part, checked) for part in request],
             )
         remaining = iter(proofs)
         return [_join_parts(list(islice(remaining, len(split)))) for split in parts]
@@ -173,7 +175,7 @@ class SourceChain(NodePool):
         return self.fetch_many(
             GET_BLOCK,
             [(hex(number), False) for number in numbers],
-            [partial(_checked_header, expected_number=number) for number in numbers],
+            [partial(_check_header, expected_number=number) for number in numbers],
         )
 
 
@@ -182,7 +184,7 @@ def read_hex(answer: object) -> bytes:
     return read_bytes(answer, "the answer", sys.maxsize)
 
 
-def _chain_head(answer: object) -> ChainHead:
+def _decode_head(answer: object) -> ChainHead:
     block = read_object(answer, "a block")
     number = read_quantity(block.get("number"), "number")
     timestamp = read_quantity(block.get("timestamp"), "timestamp")
@@ -192,12 +194,12 @@ def _chain_head(answer: object) -> ChainHead:
     return ChainHead(number, timestamp, block_hash, final_number=0)
 
 
-def _final_head(answer: object) -> ChainHead:
+def _decode_final_head(answer: object) -> ChainHead:
     """A chain that has just begun has no final block except its first."""
-    return ChainHead(0, 0, b"", 0) if answer is None else _chain_head(answer)
+    return ChainHead(0, 0, b"", 0) if answer is None else _decode_head(answer)
 
 
-def _checked_header(
+def _check_header(
     answer: Any, expected_hash: bytes | None = None, expected_number: int | None = None
 ) -> Header:
     if answer is None:
@@ -223,7 +225,7 @@ def _join_parts(parts: Sequence[AccountProof]) -> AccountProof:
     return replace(parts[0], slots=tuple(slot for part in parts for slot in part.slots))
 
 
-def _checked_proof(
+def _check_proof(
     state_root: bytes, requested: AccountSlots, checked: CheckedNodes, answer: Any
 ) -> AccountProof:
     try:

@@ -147,14 +147,17 @@ class RegistryFacts:
         (leaf,) = self.leaves([header.number])
         return RegistryBlock(words, leaf, block_leaf(header))
 
-    def words(self, reads: Sequence[FactRead], tag: int | None = None) -> list[bytes | None]:
-        """The word of each fact at the destination's block `tag`, or None if it is not proven."""
-        answers = self._ask([read.call() for read in reads], 64, tag)
+    def words(
+        self, reads: Sequence[FactRead], destination_block: int | None = None
+    ) -> list[bytes | None]:
+        """The word of each fact at this block of the destination, or None if it is not proven."""
+        answers = self._ask([read.call() for read in reads], 64, destination_block)
         return [self._decode_word(answer) for answer in answers]
 
-    def leaves(self, blocks: Sequence[int], tag: int | None = None) -> list[bytes]:
+    def leaves(self, blocks: Sequence[int], destination_block: int | None = None) -> list[bytes]:
         """The leaf of each source block; 32 zeros if it is not accumulated."""
-        return self._ask([call_data("accumulated(uint256)", block) for block in blocks], tag=tag)
+        calls = [call_data("accumulated(uint256)", block) for block in blocks]
+        return self._ask(calls, destination_block=destination_block)
 
     def is_recorded(self, block_hash: bytes) -> bool:
         """Whether an output registry knows this hash."""
@@ -207,10 +210,14 @@ class RegistryFacts:
         return answer[32:] if is_proven else None
 
     def _ask(
-        self, calls: Sequence[bytes], length: int = 32, tag: int | None = None, contract: str = ""
+        self,
+        calls: Sequence[bytes],
+        length: int = 32,
+        destination_block: int | None = None,
+        contract: str = "",
     ) -> list[bytes]:
         address = contract or self._registry.address
-        answers = self._destination.call_contract(address, calls, tag)
+        answers = self._destination.call_contract(address, calls, destination_block)
         words = [word for word in answers if isinstance(word, bytes) and len(word) == length]
         if len(words) < len(answers):
             raise self._absent_error(address)

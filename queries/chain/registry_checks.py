@@ -63,12 +63,12 @@ def check_chain(destination: Destination, kind: RegistryKind) -> int:
     chain = destination.chain.name
     if kind is RegistryKind.OPTIMISM and not destination.code(L1_BLOCK):
         raise SetupError(
-            f"{chain} is not an OP-stack chain (no code at {L1_BLOCK}). Take an attested registry."
+            f"{chain} is not an OP-stack chain (no code at {L1_BLOCK}). Use an attested registry."
         )
     window = visible_own_hashes(destination) if kind is RegistryKind.NATIVE else 0
     if kind is RegistryKind.NATIVE and not window:
         raise SetupError(
-            f"Contracts on {chain} do not see its own block hashes. Take an attested registry."
+            f"Contracts on {chain} do not see its own block hashes. Use an attested registry."
         )
     return window
 
@@ -86,8 +86,9 @@ def visible_l1_block(registry: Registry, source: SourceChain, destination: Desti
         is_same = False
     if not is_same:
         raise SetupError(
-            f"The L1 that {destination.chain.name} sees has another block {number:,} than "
-            f"{source.chain.name}. Correct the route's source, or check that its nodes keep up."
+            f"Block {number:,} of the L1 that {destination.chain.name} sees is not block "
+            f"{number:,} of {source.chain.name}. Correct the route's source, or check that its "
+            "nodes keep up."
         )
     return number
 
@@ -126,7 +127,7 @@ def anchor_game(registry: Registry, destination: Destination) -> str | None:
             for name, state in INVALID_STATES.items()
             if any(ask(anchors, call_data(f"{name}(address)", address)))
         ]
-        subject = f"The last game of {anchors}, {game}, does not count any more"
+        subject = f"The last game of {anchors}, {game}, is no longer valid"
         raise SetupError(f"{subject}{''.join(reasons)}. Blocks wait for a newer one.")
     chain = int.from_bytes(ask(game, call_data("l2ChainId()")))
     if chain != registry.source:

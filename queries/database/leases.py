@@ -92,13 +92,14 @@ class Lease(Generic[Row]):
         reason: Reason | None = None,
         *,
         failures: int = 0,
-        is_provable: bool = False,
+        counts_towards_max_age: bool = False,
     ) -> None:
-        """Release the row until `delay` has passed, with its number of consecutive failures. If it
-        `is_provable`, the wait counts towards `batch_max_age`; otherwise it is left out.
+        """Release the row until `delay` has passed, with its number of consecutive failures.
+
+        `counts_towards_max_age`: whether the wait does (`batch_max_age`); otherwise it is left out.
         """
         now, begin = shared_now(), self.row.failing_since
-        if is_provable:
+        if counts_towards_max_age:
             begin = begin or now
         elif begin:
             begin += delay
@@ -183,7 +184,7 @@ FACTS_PER_QUERY = len(AccountField)  # plus its slots; header fields are few
 
 
 def query_ids_of_pass(job: BlockJob) -> list[int]:
-    """The keys of the queries of a pass: about as many facts as the largest batch has."""
+    """The ids of the queries of a pass, in turn: about as many facts as the largest batch has."""
     # One account more than the largest batch, which may also request header fields.
     room = (settings.BATCH_ACCOUNTS + 1) * FACTS_PER_QUERY + settings.BATCH_SLOTS
     rows = Query.objects.filter(job=job, ended=False).order_by("batch__turn", "pk")

@@ -23,7 +23,7 @@ from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data, selector
 from queries.models import Attestation, BlockJob
 from queries.planning.calls import Anchor
-from queries.planning.hops import Headers, HopBuilder, Proofs
+from queries.planning.hops import FetchHeaders, FetchProofs, HopBuilder
 from queries.planning.readers import ChainReaders
 from queries.proving.headers import WORD_BYTES, Header, HeaderField
 from queries.proving.packing import CALLDATA_BYTES, HEADERS_PER_HOP
@@ -45,13 +45,14 @@ class OutOfReach:
     first_hop_target: int | None  # the first block that hops reach
 
     def sentence(self, block: int) -> str:
-        begins = "which the chain does not have"
+        history_start = "which the chain does not have"
         if self.first_hop_target is not None:
-            begins = f"which begins at block {self.first_hop_target:,}"
+            history_start = f"which begins at block {self.first_hop_target:,}"
         return (
             f"Block {block:,} is out of reach: it is {self.distance:,} blocks before the nearest "
             f"block that the registry can know, and a proof holds at most {self.max_headers:,} "
-            f"headers. Hops go further, but not before the block-hash history (EIP-2935), {begins}."
+            "headers. Hops go further, but not before the block-hash history (EIP-2935), "
+            f"{history_start}."
         )
 
 
@@ -88,8 +89,8 @@ class AnchorSearch:
 
     registry: Registry
     destination: Destination
-    headers: Headers
-    proofs: Proofs
+    fetch_headers: FetchHeaders
+    fetch_proofs: FetchProofs
     source_head: int  # no block above it is known; on a native route the destination's may be
     assumed_mined: Preparation | None = None  # search as if this preparation were mined
     use_own_records: bool = True  # whether this server's jobs and attestations count
@@ -113,7 +114,9 @@ class AnchorSearch:
 
     @property
     def hop_builder(self) -> HopBuilder:
-        return HopBuilder(self.registry, self.headers, self.proofs, self.use_own_records)
+        return HopBuilder(
+            self.registry, self.fetch_headers, self.fetch_proofs, self.use_own_records
+        )
 
     def find(self, header: Header, state: RegistryBlock) -> AnchorResult:
         """How the missing facts of the block can be proven now, or why they cannot be yet."""
@@ -132,14 +135,14 @@ class AnchorSearch:
         # The field and the history of hashes came with the same fork, Prague.
         has_history = target.has_field(HeaderField.REQUESTS_HASH)
         # Without hops half of a transaction is for headers, and half for proofs.
-        half_of_call = CALLDATA_BYTES // 2 // len(header.encoded)
-        max_headers = HEADERS_PER_HOP if has_history else half_of_call
+        headers_per_half_call = CALLDATA_BYTES // 2 // len(header.encoded)
+        max_headers = HEADERS_PER_HOP if has_history else headers_per_half_call
         last_known = max(self.source_head, window.stop - 1)
         nearby = range(target.number, min(target.number + max_headers, last_known) + 1)
         nearest = self._nearest_known(nearby, window)
         if nearest is not None:
             return replace(anchor, newer_headers=self._newer_headers(header, nearest))
-        if preparation := self._record_hash(target, nearby):
+        if preparation := self._hash_preparation(target, nearby):
             return preparation
         if has_history:
             return self._find_hops(anchor, target, window)
@@ -157,16 +160,16 @@ class AnchorSearch:
             start = min(starts)
             return self._hop_chain(start, target.number, is_accumulated=starts[start])
         later = range(target.number, self.source_head + 1)
-        return self._record_hash(target, later) or self._not_known(target)
+        return self._hash_preparation(target, later) or self._not_known(target)
 
     def _header(self, number: int) -> Header:
-        return self.headers(number, number)[0]
+        return self.fetch_headers(number, number)[0]
 
     def _newer_headers(self, header: Header, last: int) -> tuple[Header, ...]:
         """The headers after the block, up to the last one."""
         if last == header.number:
             return ()
-        same, *newer_headers = self.headers(header.number, last)
+        same, *newer_headers = self.fetch_headers(header.number, last)
         if same.hash != header.hash:
             raise SourceReorganisesError(SourceReorganisesError.template)
         return tuple(newer_headers)
@@ -190,7 +193,7 @@ class AnchorSearch:
 
     def _can_look_up_hashes(self, header: Header, window: range) -> bool:
         """Whether a native registry may look up the parent's hash and the beacon root (EIP-4788),
-        which the chain keeps as long. A dry run shows whether it can.
+        which the chain keeps for as many blocks as its hashes. A dry run shows whether it can.
         """
         is_native = self.registry.kind is RegistryKind.NATIVE and header.number - 1 in window
         has_root = header.has_field(HeaderField.PARENT_BEACON_BLOCK_ROOT)
@@ -233,14 +236,14 @@ class AnchorSearch:
             starts.setdefault(max(last, window.start), False)
         return starts
 
-    def _record_hash(self, target: Header, blocks: range) -> Preparation | None:
-        """A transaction that makes one of these blocks known."""
+    def _hash_preparation(self, target: Header, blocks: range) -> Preparation | None:
+        """A transaction that makes the hash of one of these blocks known, if there is one."""
         if self.registry.kind is RegistryKind.ATTESTED and self.use_own_records:
             attest_call = find_attest_call(self.registry, blocks)
             return Preparation(*attest_call) if attest_call else None
         if self.registry.kind is RegistryKind.OUTPUT:
             game = self.games.valid_game(target)
-            return self._record_output(game) if game and game.block in blocks else None
+            return self._output_preparation(game) if game and game.block in blocks else None
         if self.registry.kind is not RegistryKind.OPTIMISM:
             return None
         # Anyone can have the registry record the L1 hash that an OP-stack chain holds now.
@@ -249,9 +252,9 @@ class AnchorSearch:
             return None
         return Preparation(selector("recordHash()"), number)
 
-    def _record_output(self, game: Game) -> Preparation:
+    def _output_preparation(self, game: Game) -> Preparation:
         header = self._header(game.block)
-        (passer,) = self.proofs(header, [(MESSAGE_PASSER, [])])
+        (passer,) = self.fetch_proofs(header, [(MESSAGE_PASSER, [])])
         words = (header.state_root, passer.state.storage_root, header.hash)
         call = call_data("recordOutput(address,bytes32,bytes32,bytes32)", game.address, *words)
         return Preparation(call, game.block)
@@ -263,8 +266,11 @@ class AnchorSearch:
         return Preparation(
             hops.call,
             hops.end,
-            f"The block is far below the nearest one that the registry knows: {count} first.",
-            Reason(WaitCode.HOPS_PENDING, f"A transaction with hops is sent, {count} in all."),
+            "The block is far before the nearest one that the registry knows: "
+            f"{count} must be sent first.",
+            Reason(
+                WaitCode.HOPS_PENDING, f"A transaction with hops is not mined yet ({count} in all)."
+            ),
             hops=hops.length,
             hops_in_call=len(hops.sections),
             hop_sections=b"".join(hops.sections),

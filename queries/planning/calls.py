@@ -186,8 +186,8 @@ def cut_into_pieces(
         return ProveCall.create([piece(group, first=True)]).data
 
     groups = split_accounts(accounts_to_store(missing, proofs), first_call, rules)
-    size_above = len(anchor.hop) + sum(len(header.encoded) for header in anchor.newer_headers)
-    if GAS_PER_BYTE * size_above * (len(groups) - 1) > BASE_GAS:
+    anchor_size = len(anchor.hop) + sum(len(header.encoded) for header in anchor.newer_headers)
+    if GAS_PER_BYTE * anchor_size * (len(groups) - 1) > BASE_GAS:
         groups = []  # proving the block first is cheaper than showing these headers in each piece
     return [piece(group, first=index == 0) for index, group in enumerate(groups or [[]])]
 
@@ -230,8 +230,8 @@ class ProveCall:
         return replace(call, data=prove_call([headers_section(steps)]), is_short=True)
 
     def halves(self) -> tuple[Self, ...]:
-        """Two calls that prove the same together; none if the call cannot be split. Instead of a
-        short call, the full one.
+        """Two calls that prove the same together; none if the call cannot be split. A short
+        call is not split: its only part is the full call.
         """
         if self.is_short:
             return (self.create(self.pieces),)

@@ -70,8 +70,8 @@ class Pricing:
                 results.append(GasEstimate(result, data_fee))
             else:  # with less gas it would fail, and cost gas
                 sentence = (
-                    f"One fact takes a transaction of {result:,} gas, and none may have more than "
-                    f"{cap:,} on {name}."
+                    f"A call that cannot be split needs {result:,} gas; a transaction on {name} "
+                    f"may use at most {cap:,}."
                 )
                 results.append(TooMuchGasError(sentence))
         return results

@@ -76,7 +76,7 @@ class BlockEstimate:
     sentence: str = ""  # why it waits or fails
     code: str = ""  # if it fails
     distance: int | None = None  # if it is out of reach
-    proven: Sequence[Sequence[str]] = ()  # by query, the facts in the registry
+    proven_facts: Sequence[Sequence[str]] = ()  # by query, the facts in the registry
     hops: int = 0
     facts_price: Price | None = None  # None: unknown
     preparations: Mapping[object, Price] = field(default_factory=dict)  # by call; all hops as one
@@ -108,7 +108,7 @@ class BatchEstimate:
         return sum((price.cost for price in prices), _preparation_price(self.blocks).cost)
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether all blocks are priced and none waits."""
         ready = {Readiness.PROVEN, Readiness.READY}
         return all(block.price and block.readiness in ready for block in self.blocks)
@@ -143,90 +143,99 @@ def _estimate_blocks(
     chains: ChainReaders, destination: int, queries: Sequence[Query]
 ) -> Iterator[BlockEstimate]:
     yield from _set_blocks_at_times(chains, queries)
-    jobs: dict[tuple[int, int], list[Query]] = {}
+    queries_by_block: dict[tuple[int, int], list[Query]] = {}
     for query in queries:
         if query.block is not None:
-            jobs.setdefault((query.source, query.block), []).append(query)
-    for (source, _), own in jobs.items():
+            queries_by_block.setdefault((query.source, query.block), []).append(query)
+    for (source, _), block_queries in queries_by_block.items():
         registry = chains.routes.registries[source, destination]
-        job = BlockEstimate(source, tuple(own), chains.provable_head(registry).final_number)
+        estimate = BlockEstimate(
+            source, tuple(block_queries), chains.provable_head(registry).final_number
+        )
         try:
-            yield _estimate_block(chains, registry, job)
+            yield _estimate_block(chains, registry, estimate)
         except ChainError as error:
-            yield _failed_estimate(job, error)
+            yield _failed_estimate(estimate, error)
 
 
 def _set_blocks_at_times(chains: ChainReaders, queries: Sequence[Query]) -> Iterator[BlockEstimate]:
     """Set the blocks of queries that name a time. Yields estimates of times without a block."""
-    times: dict[tuple[int, int], list[Query]] = {}
+    queries_by_time: dict[tuple[int, int], list[Query]] = {}
     for query in queries:
         if query.timestamp is not None:
-            times.setdefault((query.source, query.timestamp), []).append(query)
-    for (source, seconds), own in times.items():
-        job = BlockEstimate(source, tuple(own), chains.head(source).final_number)
+            queries_by_time.setdefault((query.source, query.timestamp), []).append(query)
+    for (source, seconds), time_queries in queries_by_time.items():
+        estimate = BlockEstimate(source, tuple(time_queries), chains.head(source).final_number)
         try:
             block, reason = find_block_at_time(chains, source, seconds)
         except ChainError as error:
-            yield _failed_estimate(job, error)
+            yield _failed_estimate(estimate, error)
             continue
-        for query in own:
+        for query in time_queries:
             query.block = block
         if block is None:
             sentence = reason.sentence if reason else ""
-            yield replace(job, readiness=Readiness.NOT_FINAL, sentence=sentence)
+            yield replace(estimate, readiness=Readiness.NOT_FINAL, sentence=sentence)
 
 
-def _failed_estimate(job: BlockEstimate, error: ChainError) -> BlockEstimate:
+def _failed_estimate(estimate: BlockEstimate, error: ChainError) -> BlockEstimate:
     if error.retryable:
         raise error
     code, sentence = error.code, error.sentence
     if type(error) is CallRevertedError:
         code, sentence = WaitCode.REGISTRY_REFUSES.value, describe_refusal(error)
-    return replace(job, readiness=Readiness.FAILS, code=code, sentence=sentence)
+    return replace(estimate, readiness=Readiness.FAILS, code=code, sentence=sentence)
 
 
-def _estimate_block(chains: ChainReaders, registry: Registry, job: BlockEstimate) -> BlockEstimate:
-    head, source = chains.provable_head(registry), chains.source(job.source)
-    has_time = any(query.timestamp is not None for query in job.queries)
-    if has_time or any(query.name for query in job.queries):
+def _estimate_block(
+    chains: ChainReaders, registry: Registry, estimate: BlockEstimate
+) -> BlockEstimate:
+    head, source = chains.provable_head(registry), chains.source(estimate.source)
+    has_time = any(query.timestamp is not None for query in estimate.queries)
+    if has_time or any(query.name for query in estimate.queries):
         # Blocks and accounts that are looked up are stored for good: they wait for a final block.
-        head = chains.head(job.source)
-        job = replace(job, last_final=head.final_number)
-    last = (job.block or 0) + has_time  # a time is proven with the header after the block's
+        head = chains.head(estimate.source)
+        estimate = replace(estimate, last_final=head.final_number)
+    last = (estimate.block or 0) + has_time  # a time is proven with the header after the block's
     if reason := head.wait_reason(last):
-        job = replace(job, readiness=Readiness.NOT_FINAL, sentence=reason.sentence)
+        estimate = replace(estimate, readiness=Readiness.NOT_FINAL, sentence=reason.sentence)
     if last > head.number:
-        return job
-    header = source.header(job.block or 0)
-    find_accounts(chains, header, job.queries)
-    reads = [fact_reads(query) for query in job.queries]
+        return estimate
+    header = source.header(estimate.block or 0)
+    find_accounts(chains, header, estimate.queries)
+    reads = [fact_reads(query) for query in estimate.queries]
     state = chains.facts(registry).read_block(header, reads)
-    proven = [
-        [name for name, read in own.items() if state.words[read] is not None] for own in reads
+    proven_facts = [
+        [name for name, read in query_reads.items() if state.words[read] is not None]
+        for query_reads in reads
     ]
-    job = replace(job, proven=proven)
+    estimate = replace(estimate, proven_facts=proven_facts)
     if state.is_complete:
-        return replace(job, readiness=Readiness.PROVEN, sentence="", facts_price=Price())
+        return replace(estimate, readiness=Readiness.PROVEN, sentence="", facts_price=Price())
     search, trial = AnchorSearch.create(chains, registry), _Trial(chains, registry)
     anchor = search.find(header, state)
     while isinstance(anchor, Preparation):
-        job = replace(job, hops=job.hops + anchor.hops, sentence=job.sentence or anchor.sentence)
+        estimate = replace(
+            estimate,
+            hops=estimate.hops + anchor.hops,
+            sentence=estimate.sentence or anchor.sentence,
+        )
         price = trial.price([ProveCall(anchor.call)])
         if price is None:
-            return replace(job, sentence=f"{anchor.sentence} {NOT_PRICED}")
+            return replace(estimate, sentence=f"{anchor.sentence} {NOT_PRICED}")
         price = price.scale(anchor.hops / anchor.hops_in_call) if anchor.hops else price
         key = "hops" if anchor.hops else anchor.call
-        job = replace(job, preparations={**job.preparations, key: price})
+        estimate = replace(estimate, preparations={**estimate.preparations, key: price})
         trial.accumulate(source.header(anchor.next_start))
         anchor = replace(search, assumed_mined=anchor).find(header, state)
     if isinstance(anchor, Anchor):
-        return trial.estimate_facts(job, anchor, group_facts(state.unproven_facts))
+        return trial.estimate_facts(estimate, anchor, group_facts(state.unproven_facts))
     if isinstance(anchor, OutOfReach):
-        job = replace(job, code=anchor.code, sentence=anchor.sentence(header.number))
-        return replace(job, readiness=Readiness.OUT_OF_REACH, distance=anchor.distance)
-    if job.readiness is not Readiness.NOT_FINAL:
-        job = replace(job, readiness=Readiness.NOT_KNOWN, sentence=anchor.reason.sentence)
-    return job
+        estimate = replace(estimate, code=anchor.code, sentence=anchor.sentence(header.number))
+        return replace(estimate, readiness=Readiness.OUT_OF_REACH, distance=anchor.distance)
+    if estimate.readiness is not Readiness.NOT_FINAL:
+        estimate = replace(estimate, readiness=Readiness.NOT_KNOWN, sentence=anchor.reason.sentence)
+    return estimate
 
 
 class _Trial:
@@ -263,15 +272,15 @@ class _Trial:
         return price
 
     def estimate_facts(
-        self, job: BlockEstimate, anchor: Anchor, missing: FactGroups
+        self, estimate: BlockEstimate, anchor: Anchor, missing: FactGroups
     ) -> BlockEstimate:
         pieces = self._fetch_pieces(anchor, missing)
         is_whole = any(piece.requests for piece in pieces) or not missing.accounts
-        sentence = job.sentence or ("" if is_whole else HEADER_FIRST)
-        job = replace(job, hops=job.hops + bool(anchor.hop), sentence=sentence)
+        sentence = estimate.sentence or ("" if is_whole else HEADER_FIRST)
+        estimate = replace(estimate, hops=estimate.hops + bool(anchor.hop), sentence=sentence)
         price = self.price(join_pieces(pieces))
         if price and is_whole:
-            return replace(job, facts_price=price, leaves=self._leaves, pieces=tuple(pieces))
+            return replace(estimate, facts_price=price, leaves=self._leaves, pieces=tuple(pieces))
         if price:
             self.accumulate(anchor.header)
             rest = replace(missing, header_fields=frozenset(), timestamps=())
@@ -279,7 +288,7 @@ class _Trial:
             rest_price = self.price(join_pieces(rest_pieces))
             price = rest_price and price + rest_price
         sentence = sentence if price else f"{sentence} {NOT_PRICED}"
-        return replace(job, facts_price=price, sentence=sentence)
+        return replace(estimate, facts_price=price, sentence=sentence)
 
     def _fetch_pieces(self, anchor: Anchor, missing: FactGroups) -> list[Piece]:
         source = self._chains.source(self._registry.source)

@@ -31,9 +31,10 @@ from queries.proving.witnesses import AccountToStore, build_witness
 HISTORY = bytes.fromhex(HASH_HISTORY[2:])
 NO_PROOF = (BlockUnknownError, *PROOF_TOO_OLD)
 
-Headers = Callable[[int, int], Sequence[Header]]  # from one block to another, child after child
-# Of the state of accounts at a block.
-Proofs = Callable[[Header, Sequence[AccountSlots]], Sequence[AccountProof]]
+# Fetches the headers from one block to another, child after child.
+FetchHeaders = Callable[[int, int], Sequence[Header]]
+# Fetches proofs of the state of accounts at a block.
+FetchProofs = Callable[[Header, Sequence[AccountSlots]], Sequence[AccountProof]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +53,16 @@ class HopBuilder:
     """Builds hops on the chain of this registry's source."""
 
     registry: Registry
-    headers: Headers
-    proofs: Proofs
-    use_own_records: bool  # whether error sentences name the proof windows that provers measured
+    fetch_headers: FetchHeaders
+    fetch_proofs: FetchProofs
+    names_proof_windows: bool  # in error sentences, as measured by provers
 
     def section(
         self, start: Header, target: Header, *, is_accumulated: bool, accumulate: bool = False
     ) -> bytes:
         """The section that shows a block, and the hash of an older one in its state."""
         try:
-            (proof,) = self.proofs(start, [(HISTORY, [history_slot(target.number)])])
+            (proof,) = self.fetch_proofs(start, [(HISTORY, [history_slot(target.number)])])
         except NO_PROOF as error:
             raise type(error)(
                 f"Block {target.number:,} is reached by a hop from block {start.number:,}, and no "
@@ -100,10 +101,10 @@ class HopBuilder:
         return HopChain(start, stops[-1], len(stops), tuple(sections), call)
 
     def _header(self, number: int) -> Header:
-        return self.headers(number, number)[0]
+        return self.fetch_headers(number, number)[0]
 
     def _proof_window(self) -> str:
-        if not self.use_own_records:
+        if not self.names_proof_windows:
             return ""
         nodes = NodeRecord.objects.filter(chain=self.registry.source, proof_window__gte=0)
         window = nodes.aggregate(max=Max("proof_window"))["max"]

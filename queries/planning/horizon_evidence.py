@@ -1,4 +1,4 @@
-"""Evidence that headers have the state root before their block (EIP-7862).
+"""Evidence that a header holds the state root from before its block (EIP-7862).
 
 From such a block on, the registry must not take accounts and slots: its horizon is lowered.
 """

@@ -28,11 +28,11 @@ FactPosition = tuple[int, bool, int, bytes, bytes]
 
 
 class NotProvableError(Exception):
-    """Why the facts cannot be proven now; `is_final` if they never can be."""
+    """Why the facts cannot be proven now; `is_permanent` if they never can be."""
 
-    def __init__(self, sentence: str, *, is_final: bool = False) -> None:
+    def __init__(self, sentence: str, *, is_permanent: bool = False) -> None:
         super().__init__(sentence)
-        self.is_final = is_final
+        self.is_permanent = is_permanent
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class RegistryWitness:
     valid_until: int | None  # the destination's block after which it reverts; None: it stays valid
 
 
-def witnesses(
+def make_witnesses(
     chains: ChainReaders, destination: int, queries: Sequence[Query]
 ) -> list[RegistryWitness]:
     """Make the witnesses for queries of one batch. Raises `NotProvableError` or `ChainError`."""
@@ -65,13 +65,14 @@ def witnesses(
 def _make_witness(
     chains: ChainReaders, registry: Registry, queries: Sequence[Query]
 ) -> RegistryWitness:
-    own = sorted((query for query in queries if query.source == registry.source), key=_block_number)
-    blocks = [_prove_block(chains, registry, *group) for group in groupby(own, _block_number)]
+    own_queries = [query for query in queries if query.source == registry.source]
+    by_block = groupby(sorted(own_queries, key=_block_number), _block_number)
+    blocks = [_prove_block(chains, registry, *group) for group in by_block]
     pieces = [piece for piece, _ in blocks]
     call = ProveCall.create(pieces)
     if len(call.data) > CALLDATA_BYTES:
         sentence = "The proof does not fit into one transaction. Ask for less, or submit a batch."
-        raise NotProvableError(sentence, is_final=True)
+        raise NotProvableError(sentence, is_permanent=True)
     proof = call.data[len(PROVE_SELECTOR) :]
     node = chains.destination(registry.destination)
     gas = node.estimate_gas(chains.sender, registry.address, call_data("verify(bytes)", proof))
@@ -125,7 +126,7 @@ def _fact_position(piece: Piece, read: FactRead) -> FactPosition:
 def _find_anchor(
     chains: ChainReaders, registry: Registry, header: Header, state: RegistryBlock
 ) -> Anchor:
-    """Hops that a batch would send first are part of the proof, if they fit."""
+    """Find where the proof starts; hops that a batch would send first belong to it, if they fit."""
     search, hop_sections, start = AnchorSearch.create(chains, registry), b"", 0
     result = search.find(header, state)
     if isinstance(result, Preparation) and result.hops and result.hops == result.hops_in_call:
@@ -133,7 +134,7 @@ def _find_anchor(
         # Treat the hop's target as known; a proof cannot use what it accumulates itself.
         result = replace(search, assumed_mined=replace(result, hops=0)).find(header, state)
     if isinstance(result, OutOfReach):
-        raise NotProvableError(result.sentence(header.number), is_final=True)
+        raise NotProvableError(result.sentence(header.number), is_permanent=True)
     if isinstance(result, HashNotKnown):
         raise NotProvableError(result.reason.sentence)
     if isinstance(result, Preparation):
@@ -146,7 +147,10 @@ def _find_anchor(
 def _last_valid_block(
     chains: ChainReaders, registry: Registry, anchors: Sequence[Anchor]
 ) -> int | None:
-    """A chain forgets its own hashes; recorded hashes and accumulated blocks stay."""
+    """The last destination block at which the proof is valid; None: it stays valid.
+
+    Only a chain's own hashes expire; recorded hashes and accumulated blocks stay.
+    """
     if registry.kind is not RegistryKind.NATIVE:
         return None
     uses_hash = [anchor for anchor in anchors if not anchor.is_accumulated or anchor.newer_headers]

@@ -128,6 +128,6 @@ def _release(lease: AnyLease, outcome: Outcome, limits: Limits) -> None:
     pause = limits.back_off(attempts) if outcome.delay is None else outcome.delay
     row, reason = lease.row, outcome.reason
     is_provable = counts_towards_age(row, reason)
-    lease.reschedule(pause, reason, failures=attempts, is_provable=is_provable)
+    lease.reschedule(pause, reason, failures=attempts, counts_towards_max_age=is_provable)
     if is_provable and reason:
         reject_old_batches(row, reason, limits)

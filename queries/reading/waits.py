@@ -50,15 +50,15 @@ def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
         return None
     columns = vars(row)
     reason = parse_reason(columns["job_reason"]) or parse_reason(f"{row.wait_code} {row.waits_for}")
-    is_claimed = row.status != BatchStatus.RECEIVED or bool(row.lease_token or reason)
+    is_taken = row.status != BatchStatus.RECEIVED or bool(row.lease_token or reason)
     last_poll: datetime | None = columns["last_poll"]
     if last_poll is not None and columns["read_at"] - last_poll < PROVER_TIMEOUT:
-        return reason if is_claimed else Reason(WaitCode.NOT_TAKEN, f"{NOT_TAKEN_SENTENCE}.")
+        return reason if is_taken else Reason(WaitCode.NOT_TAKEN, f"{NOT_TAKEN_SENTENCE}.")
     if last_poll is None:
         never = f"{NOT_TAKEN_SENTENCE}, and none has been seen so far: {START_HINT}"
-        return reason if is_claimed else Reason(WaitCode.NO_PROVER, never)
+        return reason if is_taken else Reason(WaitCode.NO_PROVER, never)
     since = f"has been seen since {last_poll:%Y-%m-%d %H:%M} UTC: {START_HINT}"
-    sentence = f"No prover {since}" if is_claimed else f"{NOT_TAKEN_SENTENCE}, and none {since}"
+    sentence = f"No prover {since}" if is_taken else f"{NOT_TAKEN_SENTENCE}, and none {since}"
     return Reason(WaitCode.NO_PROVER, sentence)
 
 

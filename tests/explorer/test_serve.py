@@ -120,9 +120,9 @@ def _send_malformed(address: str) -> None:
     [
         (["--host=192.0.2.1"], "Cannot listen at 192.0.2.1:8000: "),
         (["--host=no-such-host.invalid"], "Cannot listen at no-such-host.invalid"),
-        (["--port=70000"], "'70000'; take a whole number from 1 to 65535."),
-        (["--port=٣"], "take a whole number from 1 to 65535."),
-        (["--workers=0"], "'0'; take a whole number from 1 to 1000."),
+        (["--port=70000"], "'70000'; use a whole number from 1 to 65535."),
+        (["--port=٣"], "use a whole number from 1 to 65535."),
+        (["--workers=0"], "'0'; use a whole number from 1 to 1000."),
     ],
 )
 def test_invalid_addresses_are_errors(options: list[str], sentence: str) -> None:

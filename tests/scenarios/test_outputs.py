@@ -81,7 +81,7 @@ def test_an_l2_block_is_proven_once_a_dispute_game_covers_it(
     block = rollup.l2.mine(60) - 50
     batch = rollup.submit(block)
     status = rollup.service.wait_for(batch, "output_not_recorded")
-    assert "A dispute game that covers the block is expected to count from" in status["waitsFor"]
+    assert "A dispute game that covers the block is expected to be valid from" in status["waitsFor"]
     rollup.resolve(rollup.propose(block - 1), valid=True)
     near, far = rollup.propose(block + 20), rollup.propose(block + 40)
     rollup.resolve(rollup.propose(block - 2), valid=True)
@@ -149,7 +149,7 @@ def test_a_late_or_blacklisted_game_is_named_and_raises_an_alert(rollup: Rollup)
     rollup.l1.mine(3)
     batch = rollup.submit(block)
     status = rollup.service.wait_for(batch, "no_valid_output")
-    assert "The dispute game that covers the block should have counted" in status["waitsFor"]
+    assert "The dispute game that covers the block should have been valid" in status["waitsFor"]
     assert 'tacitus_waiting_jobs{code="no_valid_output"} 1' in rollup.service.get("/metrics").text
     rollup.l1.send(rollup.games, call_data("retire()"))
     rollup.service.wait_for_sentence(batch, "is retired")
@@ -162,4 +162,4 @@ def test_a_late_or_blacklisted_game_is_named_and_raises_an_alert(rollup: Rollup)
     # The same if there are no new games.
     batch = rollup.submit(rollup.l2.mine(10) - 2)
     status = rollup.service.wait_for(batch, "no_valid_output")
-    assert "A dispute game that covers the block should have counted" in status["waitsFor"]
+    assert "A dispute game that covers the block should have been valid" in status["waitsFor"]

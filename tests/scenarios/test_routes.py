@@ -139,7 +139,7 @@ def test_the_registrys_page_compares_the_l1_of_its_l2(
     chains[OTHER].mine(block - chains[OTHER].head + 1)
     chains[L2].set_l1_block(chains[OTHER], block)
     text = requests.get(page, timeout=30).text
-    assert f"sees has another block {block} than Chain {L1}." in text
+    assert f"sees is not block {block} of Chain {L1}." in text
     chains[L2].set_l1_block(chains[L1], block)
 
 

@@ -68,7 +68,7 @@ def _parse_option(name: str, text: str, limit: int) -> int:
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(limit))
     if is_number and 1 <= int(text) <= limit:
         return int(text)
-    raise CommandError(f"--{name} is {text!r}; take a whole number from 1 to {limit}.")
+    raise CommandError(f"--{name} is {text!r}; use a whole number from 1 to {limit}.")
 
 
 def _check_production_settings() -> None:

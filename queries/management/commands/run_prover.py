@@ -67,4 +67,4 @@ class Command(OperatorCommand):
 def _parse_threads(text: str) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MAX_THREADS:
         return int(text)
-    raise CommandError(f"--threads is {text!r}; take a whole number from 1 to {MAX_THREADS}.")
+    raise CommandError(f"--threads is {text!r}; use a whole number from 1 to {MAX_THREADS}.")

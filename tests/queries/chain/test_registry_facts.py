@@ -78,13 +78,13 @@ def optimism(live: LiveChain) -> Iterator[DeployedContract]:
 # Blocks from which proofs can start
 
 
-def test_accumulated_blocks(live: LiveChain, native: DeployedContract) -> None:
+def test_anchor_blocks_finds_accumulated_blocks(live: LiveChain, native: DeployedContract) -> None:
     reader = reads(live.node, native.address, RegistryKind.NATIVE)
     assert reader.anchor_blocks(range(1, PROVEN_AT + 250)) == {PROVEN_AT: True}
     assert reader.anchor_blocks([]) == {}
 
 
-def test_recorded_blocks(live: LiveChain, optimism: DeployedContract) -> None:
+def test_anchor_blocks_finds_recorded_blocks(live: LiveChain, optimism: DeployedContract) -> None:
     reader = reads(live.node, optimism.address, RegistryKind.OPTIMISM)
     for number, block_hash in ((1100, OTHER_HASH), (900, HASH)):
         set_l1_block(live.node, number, block_hash)

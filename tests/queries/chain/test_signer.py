@@ -45,7 +45,7 @@ def test_a_keystore_is_opened(keystore: str) -> None:
     assert open_signer("", keystore, PASSWORD).address == ADDRESS
 
 
-def test_signing_a_transaction() -> None:
+def test_a_signed_transaction_decodes_to_the_same_call() -> None:
     call = UnsignedTransaction(31_337, 3, ADDRESS, b"\x01", 50_000, FEES)
     signed = Signer(KEY).sign(call)
     assert Account.recover_transaction(signed.raw) == ADDRESS

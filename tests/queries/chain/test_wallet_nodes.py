@@ -62,7 +62,7 @@ def nodes() -> Iterator[ExitStack]:
         "0x" + 5000 * "0" + "1", "\ud800",
     ],
 )  # fmt: skip
-def test_other_words_are_not_answers(nodes: ExitStack, word: object) -> None:
+def test_malformed_answers_are_not_counted(nodes: ExitStack, word: object) -> None:
     assert _ask(nodes.enter_context(stub_node(answering(word)))) is UNREACHABLE
 
 
@@ -89,7 +89,7 @@ OTHER_CHAIN = answering(YES, "0x1")
         ((ACCEPTING, REFUSING, ACCEPTING), ACCEPTED),
     ],
 )
-def test_the_first_two_nodes_that_answer_must_agree(
+def test_two_nodes_must_give_the_same_answer(
     nodes: ExitStack, servers: tuple[Responder, ...], answer: WalletAnswer
 ) -> None:
     assert _ask(*(nodes.enter_context(stub_node(server)) for server in servers)) is answer

@@ -91,7 +91,7 @@ def test_a_name_without_an_address_is_rejected_by_name(
     service.mine(2)
     status = _expect_rejection(service, service.head() - 1, NAME, name)
     assert (status["code"], status["retryable"]) == ("ens_unresolved", False)
-    assert status["error"].startswith(f"{name} stands for no address at block ")
+    assert status["error"].startswith(f"{name} has no address at block ")
     queries = status["queries"]
     failing = [query["name"] for query in queries if any(s["error"] for s in query["steps"])]
     assert failing == [name]
