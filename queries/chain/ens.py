@@ -14,7 +14,7 @@ from queries.proving.keccak import keccak256
 
 # A resolver reverts with this to refer the client to a server (ERC-3668).
 OFF_CHAIN = selector("OffchainLookup(address,string[],bytes,bytes4,bytes)")
-TAKES_WHOLE_NAMES = selector("resolve(bytes,bytes)")  # the interface id of ENSIP-10
+EXTENDED_RESOLVER_ID = selector("resolve(bytes,bytes)")  # the interface id of ENSIP-10
 WORD = 32  # bytes
 YES = (1).to_bytes(WORD, "big")
 BYTES_PREFIX = 2 * WORD.to_bytes(WORD, "big")  # offset and length of ABI-encoded `bytes` of a word
@@ -100,7 +100,7 @@ def _lineage(name: str) -> list[str]:
 
 def _extended_resolvers(call_all: CallAll, resolvers: Sequence[str]) -> set[str]:
     """The resolvers that support ENSIP-10."""
-    call = call_data("supportsInterface(bytes4)", TAKES_WHOLE_NAMES)
+    call = call_data("supportsInterface(bytes4)", EXTENDED_RESOLVER_ID)
     answers = call_all([(resolver, call) for resolver in resolvers])
     return {resolver for resolver, answer in zip(resolvers, answers, strict=True) if answer == YES}
 

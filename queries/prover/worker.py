@@ -127,7 +127,7 @@ def _release(lease: AnyLease, outcome: Outcome, limits: Limits) -> None:
     attempts = outcome.attempts if isinstance(outcome, Retry) else 0
     pause = limits.back_off(attempts) if outcome.delay is None else outcome.delay
     row, reason = lease.row, outcome.reason
-    is_provable = counts_towards_age(row, reason)
-    lease.reschedule(pause, reason, failures=attempts, counts_towards_max_age=is_provable)
-    if is_provable and reason:
+    counts = counts_towards_age(row, reason)
+    lease.reschedule(pause, reason, failures=attempts, counts_towards_max_age=counts)
+    if counts and reason:
         reject_old_batches(row, reason, limits)

@@ -22,7 +22,7 @@ def test_a_wait_that_does_not_count_keeps_the_failures_before_it() -> None:
     """Otherwise a daily budget that is spent now and then would let a batch wait for ever."""
     data = {str(SEPOLIA): {"block:5186021": {"header": ["NONCE"]}}}
     submitted(make_key(), {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data})
-    _claim().reschedule(timedelta(0), WaitCode.INTERNAL_ERROR.reason, is_provable=True)
+    _claim().reschedule(timedelta(0), WaitCode.INTERNAL_ERROR.reason, counts_towards_max_age=True)
     lease = _claim()
     begin = lease.row.failing_since
     assert begin
@@ -30,5 +30,5 @@ def test_a_wait_that_does_not_count_keeps_the_failures_before_it() -> None:
     Batch.objects.update(due_at=begin)
     lease = _claim()
     assert lease.row.failing_since == begin + timedelta(hours=1)
-    lease.reschedule(timedelta(0), WaitCode.INTERNAL_ERROR.reason, is_provable=True)
+    lease.reschedule(timedelta(0), WaitCode.INTERNAL_ERROR.reason, counts_towards_max_age=True)
     assert Batch.objects.get().failing_since == begin + timedelta(hours=1)

@@ -7,7 +7,7 @@ import pytest
 from eth_account import Account as Key
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.ens import TAKES_WHOLE_NAMES, dns_name, name_hash
+from queries.chain.ens import EXTENDED_RESOLVER_ID, dns_name, name_hash
 from queries.models import SentTransaction
 from tests.queries.contracts.local_ens import LocalEns
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
@@ -64,7 +64,7 @@ def test_name_hashes_follow_eip_137(name: str, node: str) -> None:
 
 
 def test_wildcard_resolution_follows_ensip_10() -> None:
-    assert TAKES_WHOLE_NAMES.hex() == "9061b923"
+    assert EXTENDED_RESOLVER_ID.hex() == "9061b923"
     assert dns_name("foo.eth") == b"\x03foo\x03eth\x00"
 
 
