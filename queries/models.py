@@ -85,6 +85,10 @@ class Batch(FairlyQueued):
     # Stored, because lists of batches show them.
     query_count = models.PositiveIntegerField(default=0)
     block_count = models.PositiveIntegerField(default=0)
+    source_count = models.PositiveIntegerField(default=0)
+    account_count = models.PositiveIntegerField(default=0)
+    fact_count = models.PositiveIntegerField(default=0)
+    is_uniform = models.BooleanField(default=True)  # its queries ask for the same fields and slots
     # Of a rejected batch:
     error_code = models.CharField(max_length=60, default="")
     error_sentence = models.CharField(max_length=1_000, default="")

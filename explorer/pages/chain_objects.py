@@ -12,6 +12,7 @@ from explorer.pages.charts import balance_chart
 from explorer.pages.facts import check_wait_seconds
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of, number_parser
+from explorer.pages.trust import trust
 from explorer.wiring import compare_l1
 from queries.config.registries import Registry, RegistryKind, format_time, proves_its_code
 from queries.proving.registry_calls import HISTORY_RING
@@ -111,17 +112,6 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
     )
 
 
-TRUST = {  # in addition to the two chains
-    RegistryKind.NATIVE: "No one: the contract reads block hashes from {destination} itself.",
-    RegistryKind.OPTIMISM: (
-        "{destination} alone: its own L1Block contract gives the registry the hash of the newest "
-        "L1 block."
-    ),
-    RegistryKind.OUTPUT: (
-        "What withdrawals from {source} rest on: its dispute games, its guardian, and those who "
-        "may upgrade its contracts."
-    ),
-}
 REACH = {  # of the contract
     RegistryKind.NATIVE: f"The last {HISTORY_RING:,} blocks at any time.",
     RegistryKind.OPTIMISM: "Blocks of {source} whose hash was recorded while it was the newest.",
@@ -132,18 +122,6 @@ REACH = {  # of the contract
     RegistryKind.ATTESTED: "Blocks that the signers have signed for.",
 }
 OLDER_BLOCKS = "Older ones are reached by hops, as far back as the chain has EIP-2935."
-
-
-def trust_text(registry: Registry, links: PageLinks) -> str:
-    signers = len(registry.signers)
-    if registry.kind in TRUST:
-        return _format_for_route(TRUST[registry.kind], registry, links)
-    if signers == 1:
-        return "One signer: the registry accepts any block hash that it signs."
-    return (
-        f"{registry.threshold} of {signers} signers: the registry accepts a block hash that this "
-        "many have signed. Fewer cannot forge one."
-    )
 
 
 def _format_for_route(sentence: str, registry: Registry, links: PageLinks) -> str:
@@ -185,7 +163,7 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     registries = [
         (
             registry,
-            trust_text(registry, links),
+            trust(registry, links),
             facts.get((registry.source, registry.destination), 0),
             proves_its_code(registry),
             lowered_horizon_text(registry, heads),
@@ -241,7 +219,7 @@ def registry(
             "proves_its_code": proves_its_code(registry),
             "l1_comparison": _l1_comparison(request, registry, links),
             "until": format_time(registry.valid_until) if registry.signers else "",
-            "trust": trust_text(registry, links),
+            "trust": trust(registry, links),
             "horizon": format_time(registry.horizon),
             "accounts_until": lowered_horizon_text(registry, heads),
             "reach": reach_text(registry, links, heads.get(registry.source)),

@@ -19,6 +19,8 @@ from explorer.pages import facts
 from explorer.pages.batches import BatchPage
 from explorer.pages.decoding import DecodedValue, decode_value, is_absent
 from explorer.pages.formatting import age, format_wei, intcomma, quantity
+from explorer.pages.trust import trust
+from queries.config.registries import Registry
 from queries.reading.chain_objects import HeaderFieldView, QueryLine
 from queries.reading.view_models import QueryView, ValueView
 
@@ -137,6 +139,11 @@ for name in ("chain_name", "currency", "transaction_link", "account_link", "bloc
 def amount_on(context: Context, chain_id: int, amount: int) -> str:
     """An amount in the chain's own currency."""
     return format_wei(amount, context["links"].currency(chain_id))
+
+
+@register.inclusion_tag("parts/trust_mark.html", takes_context=True)
+def trust_mark(context: Context, registry: Registry) -> dict[str, object]:
+    return {"registry": registry, "trust": trust(registry, context["links"])}
 
 
 @register.simple_tag(takes_context=True)

@@ -63,14 +63,13 @@ def store_batch(
     refuse_blocks_beyond_head(request.blocks, routes.limits)
     batch = _new_batch(owner, request, idempotency_key, digest)
     queries = list(build_queries(batch, request.blocks))
-    batch.query_count = len(queries)
+    _count_request(batch, queries)
     batch.turn = next_turn(owner, batch.submitted, len(queries))
-    facts = _count_facts(queries)
     insert_queries = prepare_insert(queries)
     try:
         with durable_transaction():
             batch.save(force_insert=True)
-            _spend_daily_limit(facts, owner)  # rolled back with the batch
+            _spend_daily_limit(batch.fact_count, owner)  # rolled back with the batch
             insert_queries()
     except IntegrityError:  # a concurrent request with the same key has stored the batch
         if earlier := _earlier_batch(owner, idempotency_key, digest):
@@ -80,22 +79,26 @@ def store_batch(
     return batch
 
 
-def _count_facts(queries: Iterable[Query]) -> int:
-    """How many facts the queries request; refused if above an account's daily limit."""
-    facts = sum(
-        query.props.bit_count() + query.header_fields.bit_count() + len(query.slots)
-        for query in queries
+def _count_request(batch: Batch, queries: Sequence[Query]) -> None:
+    """Count what lists show. Refuses more facts than an account's daily limit."""
+    batch.query_count = len(queries)
+    batch.source_count = len({query.source for query in queries})
+    batch.account_count = len({query.account or query.name for query in queries} - {""})
+    requests = [(query.props, query.header_fields, tuple(query.slots)) for query in queries]
+    batch.is_uniform = len(set(requests)) == 1
+    batch.fact_count = sum(
+        props.bit_count() + header_fields.bit_count() + len(slots)
+        for props, header_fields, slots in requests
     )
     limit = settings.FACTS_PER_DAY
-    if facts > limit:
+    if batch.fact_count > limit:
         raise RefusalError(
             BATCH_EXCEEDS_DAILY_LIMIT,
-            f"This batch asks for {format_count(facts, 'fact')}, and no account may ask for more "
-            f"than {limit:,} in a day here. Split it into smaller batches and submit them over "
-            "several days.",
+            f"This batch asks for {format_count(batch.fact_count, 'fact')}, and no account may ask "
+            f"for more than {limit:,} in a day here. Split it into smaller batches and submit them "
+            "over several days.",
             path="data",
         )
-    return facts
 
 
 def _spend_daily_limit(facts: int, owner: Account) -> None:

@@ -1,0 +1,105 @@
+"""One sentence for what was asked: in headings, lists, tab titles and the names of files.
+
+    balance of 0xd8dA…6045 · Demo A, block 884 → 123.456789 ETH
+    12 slots of 0xd8dA…6045 · Demo A, block 845
+    balance and nonce of 100 accounts · 31 blocks of Demo A
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from accounts.shared.wallets import short_hash
+from accounts.shared.wording import format_count, format_timestamp
+from explorer.pages.decoding import decode_value
+from explorer.pages.links import PageLinks
+from queries.reading.summaries import BatchSummary, QuerySummary, batch_summaries
+
+MAX_LISTED_FIELDS = 2  # of an account; more are counted
+MAX_SHORT_SLOT = 2**32  # a larger one is abbreviated in hex
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    subject: str  # such as `balance of 0xd8dA…6045`
+    block: str  # such as `Demo A, block 884`
+    result: str = ""  # a proven value
+
+    def __str__(self) -> str:
+        return f"{self.subject} · {self.block}" + (f" → {self.result}" if self.result else "")
+
+
+def batch_sentences(batch_ids: Collection[str], links: PageLinks) -> Mapping[str, Sentence]:
+    summaries = batch_summaries(batch_ids)
+    return {batch: batch_sentence(summary, links) for batch, summary in summaries.items()}
+
+
+def batch_sentence(summary: BatchSummary, links: PageLinks) -> Sentence:
+    return Sentence(_subject(summary), _blocks(summary, links), _result(summary, links))
+
+
+def _subject(summary: BatchSummary) -> str:
+    if not summary.account_count:
+        if summary.is_uniform:
+            return query_subject(summary.first)
+        return format_count(summary.fact_count, "header field")
+    accounts = _account(summary.first) if summary.account_count == 1 else ""
+    accounts = accounts or format_count(summary.account_count, "account")
+    facts = format_count(summary.fact_count, "fact")
+    return f"{_fields(summary.first) if summary.is_uniform else facts} of {accounts}"
+
+
+def _blocks(summary: BatchSummary, links: PageLinks) -> str:
+    first = summary.first
+    if summary.block_count == 1:
+        return block_name(first.source, first.block, first.timestamp, links)
+    chains = links.chain_name(first.source)
+    if summary.source_count > 1:
+        chains = format_count(summary.source_count, "chain")
+    return f"{format_count(summary.block_count, 'block')} of {chains}"
+
+
+def query_subject(query: QuerySummary) -> str:
+    """Such as `balance of 0xd8dA…6045`."""
+    return f"{_fields(query)} of {_account(query) or 'the header'}"
+
+
+def field_name(name: str) -> str:
+    """A fact's name for people: `code hash`, `slot 2`, `slot 0x1234…cdef`."""
+    if not name.startswith("0x"):
+        return name.lower().replace("_", " ")
+    number = int(name, 16)
+    return f"slot {number}" if number < MAX_SHORT_SLOT else f"slot {short_hash(name)}"
+
+
+def block_name(source: int, block: int | None, timestamp: int | None, links: PageLinks) -> str:
+    """Such as `Demo A, block 5,186,021`, or with a time before it is resolved."""
+    chain = links.chain_name(source)
+    return f"{chain}, " + (
+        format_timestamp(timestamp or 0) if block is None else f"block {block:,}"
+    )
+
+
+def _account(query: QuerySummary) -> str:
+    return query.name or short_hash(query.account)
+
+
+def _fields(query: QuerySummary) -> str:
+    names = [*query.header, *(prop.name for prop in query.props)]
+    if query.slot:
+        names.append(query.slot)
+    count = len(names) + (0 if query.slot else query.slot_count)
+    if len(names) == count <= MAX_LISTED_FIELDS:
+        return " and ".join(map(field_name, names))
+    noun = "slot" if not names else "field" if query.header else "fact"
+    return format_count(count, noun)
+
+
+def _result(summary: BatchSummary, links: PageLinks) -> str:
+    value = summary.first.value
+    if value is None or summary.fact_count != 1:
+        return ""
+    currency = links.currency(summary.first.source)
+    is_account_field = not summary.first.header
+    return decode_value(
+        value.name, value.word, currency, is_account_field=is_account_field
+    ).short
