@@ -63,14 +63,14 @@ class StateFilter(admin.SimpleListFilter):
 
 class ApiKeyAdmin(NoAddOrDelete):
     list_display = (
-        "id", "name", "short_owner", "last_used", "requests_today", "created", "revoked_at",
+        "id", "name", "short_owner", "last_used", "requests_today", "created_at", "revoked_at",
     )  # fmt: skip
     list_filter = (StateFilter,)
     allowed_lookups = frozenset({StateFilter.parameter_name})
     list_select_related = ("owner",)
     search_fields = ("id", "name", "owner__address", "owner__username")
     fields = (
-        "id", "name", "owner", "version", "created", "last_used", "requests_today",
+        "id", "name", "owner", "version", "created_at", "last_used", "requests_today",
         "previous_until", "revoked_at",
     )  # fmt: skip
     actions = ("revoke",)
@@ -135,7 +135,7 @@ class ApiKeyAdmin(NoAddOrDelete):
         self.message_user(request, f"Revoked: {count}.")
 
 
-READ_ONLY = ("address", "chain_id", "username", "last_login", "created")
+READ_ONLY = ("address", "chain_id", "username", "last_login", "created_at")
 
 admin.site.unregister(Group)  # only operators come here, and each may do everything
 admin.site.register(ApiKey, ApiKeyAdmin)
@@ -143,11 +143,11 @@ admin.site.register(ApiKey, ApiKeyAdmin)
 
 @admin.register(Account)
 class AccountAdmin(NoAddOrDelete):
-    list_display = ("__str__", "is_active", "active_keys", "last_login", "created")
+    list_display = ("__str__", "is_active", "active_keys", "last_login", "created_at")
     list_filter = ("is_active",)
     allowed_lookups = frozenset({"is_active__exact"})
     search_fields = ("address", "username")
-    fields = ("address", "chain_id", "username", "is_active", "last_login", "created")
+    fields = ("address", "chain_id", "username", "is_active", "last_login", "created_at")
     actions = ("disable", "enable")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Account]:

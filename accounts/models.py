@@ -50,7 +50,7 @@ class Account(AbstractBaseUser):
     is_active = models.BooleanField(
         "enabled", default=True, help_text="A disabled account is signed out and its keys refused."
     )
-    created = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField("created", default=timezone.now, editable=False)
 
     USERNAME_FIELD = "username"
     objects = AccountManager()
@@ -58,7 +58,7 @@ class Account(AbstractBaseUser):
     class Meta:
         constraints: ClassVar = [
             models.CheckConstraint(
-                name="account_has_a_wallet_or_a_name",
+                name="accounts_account_wallet_or_name",
                 condition=models.Q(address__isnull=False, username__isnull=True)
                 | models.Q(
                     address__isnull=True,
@@ -69,12 +69,12 @@ class Account(AbstractBaseUser):
             ),
             # Two, because in a unique index NULLs differ from each other.
             models.UniqueConstraint(
-                name="one_account_of_a_key",
+                name="accounts_account_unique_address",
                 fields=["address"],
                 condition=models.Q(chain_id__isnull=True),
             ),
             models.UniqueConstraint(
-                name="one_account_of_a_contract_wallet",
+                name="accounts_account_unique_contract_wallet",
                 fields=["address", "chain_id"],
                 condition=models.Q(chain_id__isnull=False),
             ),
@@ -123,7 +123,7 @@ class ApiKey(models.Model):
     digest = models.CharField(max_length=64, editable=False)
     previous_digest = models.CharField(max_length=64, default="", editable=False)
     previous_until = models.DateTimeField(null=True, editable=False)
-    created = models.DateTimeField(default=timezone.now, editable=False)
+    created_at = models.DateTimeField("created", default=timezone.now, editable=False)
     revoked_at = models.DateTimeField("revoked", null=True, blank=True, editable=False)
 
     class Meta:

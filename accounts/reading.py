@@ -15,7 +15,7 @@ class KeyView:
     name: str
     version: int
     key: str | None  # None if revoked or no longer derivable
-    created: datetime
+    created_at: datetime
     last_used: datetime | None
     requests_today: int
     requests_total: int
@@ -45,13 +45,13 @@ MAX_REVOKED_LISTED = 20
 
 
 def key_choices(account: Account) -> tuple[KeyChoice, ...]:
-    active = account.keys.filter(revoked_at=None).order_by("created", "pk")
+    active = account.keys.filter(revoked_at=None).order_by("created_at", "pk")
     return tuple(KeyChoice(key.id, key.name, manage.reveal(key)) for key in active)
 
 
 def key_views(account: Account) -> tuple[list[KeyView], list[KeyView]]:
     """The working keys, and those revoked last."""
-    active = list(account.keys.filter(revoked_at=None).order_by("created", "pk"))
+    active = list(account.keys.filter(revoked_at=None).order_by("created_at", "pk"))
     newest_revoked = account.keys.exclude(revoked_at=None).order_by("-revoked_at")
     revoked = list(newest_revoked[:MAX_REVOKED_LISTED])
     usage = usage_by_subject([manage.usage_subject(key) for key in active + revoked])
@@ -80,7 +80,7 @@ def _key_view(key: ApiKey, usage: KeyUsage) -> KeyView:
         name=key.name,
         version=key.version,
         key=None if key.revoked_at else manage.reveal(key),
-        created=key.created,
+        created_at=key.created_at,
         last_used=None if usage.last is None else datetime.fromtimestamp(usage.last, UTC),
         requests_today=usage.today,
         requests_total=usage.total,

@@ -45,7 +45,7 @@ def is_api_path(path: str) -> bool:
     return path in API_PATHS or any(url.pattern.match(path[1:]) for url in API)
 
 
-class QueryPlace(IntConverter):
+class QueryPosition(IntConverter):
     """Fits the database column."""
 
     regex = "[0-9]{1,9}"
@@ -58,7 +58,7 @@ class GuideName(StringConverter):
 register_converter(WholeNumber, "number")
 register_converter(AccountAddress, "account")
 register_converter(TransactionHash, "hash")
-register_converter(QueryPlace, "place")
+register_converter(QueryPosition, "position")
 register_converter(GuideName, "guide")
 
 
@@ -74,7 +74,7 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
         return get_page(f"explorer/{route}", view, links | more, name)
 
     batches_redirect = require_safe(RedirectView.as_view(pattern_name="batches"))
-    batch, fact = "query/<str:batch_id>", "query/<str:batch_id>/<place:place>/<str:name>"
+    batch, fact = "query/<str:batch_id>", "query/<str:batch_id>/<position:position>/<str:name>"
     block, account = "block/<number:chain>/<number:number>", "account/<account:address>"
     registry = "registry/<number:destination>/<account:address>"
     files: list[tuple[str, str, View]] = [  # pages with files of facts
@@ -98,7 +98,7 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
             for name, route, view in files
             for form in downloads.WRITERS
         ),
-        page(f"{batch}/<place:place>", batches.query, "query"),
+        page(f"{batch}/<position:position>", batches.query, "query"),
         page(fact, facts.fact, "fact"),
         page(f"{fact}/check", facts.check, "fact-check"),
         page(block, chain_objects.block, "block"),

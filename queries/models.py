@@ -40,7 +40,7 @@ class LeasedRow(models.Model):
     waits_for = models.TextField(default="")  # a sentence for people
     wait_code = models.CharField(max_length=40, default="")  # the code of that reason
     failures = models.PositiveIntegerField(default=0)  # consecutive
-    failing_since = models.DateTimeField(null=True)  # provable since then, but not proven
+    provable_since = models.DateTimeField(null=True)  # provable since then, but not proven
     order: ClassVar[Combinable] = models.F("due_at")  # of claims
 
     class Meta:
@@ -74,8 +74,8 @@ class Batch(FairlyQueued):
     status = models.CharField(
         max_length=11, choices=BatchStatus.choices, default=BatchStatus.RECEIVED
     )
-    submitted = models.DateTimeField()
-    ended = models.DateTimeField(null=True)
+    submitted_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
     warnings = models.JSONField(default=list)
     # Null if the request had none; null is not compared.
     idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001
@@ -98,23 +98,27 @@ class Batch(FairlyQueued):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                name="one_batch_an_idempotency_key", fields=["owner", "idempotency_key"]
+                name="queries_batch_idempotency_key", fields=["owner", "idempotency_key"]
             )
         ]
         indexes: ClassVar = [
-            models.Index(name="batches_of_an_owner", fields=["owner", "-id"]),
-            models.Index(name="batches_of_an_owner_by_status", fields=["owner", "status", "-id"]),
-            models.Index(name="batches_by_status", fields=["status", "-id"]),
-            models.Index(name="batches_to_a_chain", fields=["destination", "-id"]),
-            models.Index(name="batches_to_by_status", fields=["destination", "status", "-id"]),
+            models.Index(name="queries_batch_owner", fields=["owner", "-id"]),
+            models.Index(name="queries_batch_owner_status", fields=["owner", "status", "-id"]),
+            models.Index(name="queries_batch_status", fields=["status", "-id"]),
+            models.Index(name="queries_batch_dest", fields=["destination", "-id"]),
+            models.Index(name="queries_batch_dest_status", fields=["destination", "status", "-id"]),
             models.Index(
-                name="open_batches_of_an_owner",
+                name="queries_batch_open",
                 fields=["owner", "query_count"],  # `next_turn` sums these
-                condition=models.Q(ended=None),
+                condition=models.Q(ended_at=None),
             ),
-            models.Index(FairlyQueued.order, "id", name="queued_batches", condition=QUEUED),
+            models.Index(FairlyQueued.order, "id", name="queries_batch_queue", condition=QUEUED),
             models.Index(
-                "destination", FairlyQueued.order, "id", name="batches_queued_to", condition=QUEUED
+                "destination",
+                FairlyQueued.order,
+                "id",
+                name="queries_batch_route",
+                condition=QUEUED,
             ),
         ]
 
@@ -135,21 +139,21 @@ class BlockJob(FairlyQueued):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                name="one_job_a_block", fields=["source", "destination", "block"]
+                name="queries_job_key", fields=["source", "destination", "block"]
             )
         ]
         indexes: ClassVar = [
-            models.Index(name="jobs_of_a_block", fields=["source", "block"]),
+            models.Index(name="queries_job_block", fields=["source", "block"]),
             models.Index(  # for searches
-                name="jobs_by_hash", fields=["block_hash"], condition=~models.Q(block_hash="")
+                name="queries_job_hash", fields=["block_hash"], condition=~models.Q(block_hash="")
             ),
-            models.Index(FairlyQueued.order, "id", name="queued_jobs", condition=QUEUED),
+            models.Index(FairlyQueued.order, "id", name="queries_job_queue", condition=QUEUED),
             models.Index(
                 "source",
                 "destination",
                 FairlyQueued.order,
                 "id",
-                name="jobs_queued_to",
+                name="queries_job_route",
                 condition=QUEUED,
             ),
         ]
@@ -174,11 +178,11 @@ class SentTransaction(models.Model):
     # It records a hash in the registry or hops to a block, and proves no requested fact.
     is_preparation = models.BooleanField(default=False)
     hops = models.PositiveSmallIntegerField(default=0)
-    signed = models.DateTimeField()
-    replaced = models.DateTimeField(null=True)  # last time
-    sent = models.DateTimeField(null=True)  # last time
+    signed_at = models.DateTimeField()
+    replaced_at = models.DateTimeField(null=True)  # last time
+    sent_at = models.DateTimeField(null=True)  # last time
     # The block at which its nonce was first seen used although none of its hashes was mined.
-    nonce_used = models.PositiveBigIntegerField(null=True)
+    nonce_used_block = models.PositiveBigIntegerField(null=True)
     # The receipt:
     mined_hash = models.CharField(max_length=66, default="")
     mined_block = models.PositiveBigIntegerField(null=True)
@@ -193,22 +197,20 @@ class SentTransaction(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(
-                name="one_transaction_a_nonce", fields=["chain", "sender", "nonce"]
-            )
+            models.UniqueConstraint(name="queries_tx_nonce", fields=["chain", "sender", "nonce"])
         ]
         indexes: ClassVar = [
             models.Index(
-                name="unconfirmed_transactions",
+                name="queries_tx_unconfirmed",
                 fields=["chain", "sender", "nonce"],
                 condition=models.Q(confirmed=False),
             ),
             models.Index(
-                name="transactions_not_final",
+                name="queries_tx_not_final",
                 fields=["chain", "sender", "mined_block"],
                 condition=models.Q(confirmed=True, final=False),
             ),
-            models.Index(name="transactions_of_a_day", fields=["chain", "sender", "signed"]),
+            models.Index(name="queries_tx_signed_at", fields=["chain", "sender", "signed_at"]),
         ]
 
     def __str__(self) -> str:
@@ -226,7 +228,7 @@ class Share(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(name="one_share_a_batch", fields=["transaction", "batch"])
+            models.UniqueConstraint(name="queries_share_batch", fields=["transaction", "batch"])
         ]
 
     def __str__(self) -> str:
@@ -241,7 +243,7 @@ class SentHash(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(name="once_a_transaction", fields=["hash", "transaction"])
+            models.UniqueConstraint(name="queries_senthash_hash", fields=["hash", "transaction"])
         ]
 
     def __str__(self) -> str:
@@ -260,9 +262,9 @@ class JobTransaction(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(name="once_a_job", fields=["transaction", "job"]),
+            models.UniqueConstraint(name="queries_jobtx_job", fields=["transaction", "job"]),
             models.UniqueConstraint(
-                name="no_piece_in_two_open_transactions",
+                name="queries_jobtx_open_pieces",
                 fields=["job", "pieces"],
                 condition=models.Q(open=True) & ~models.Q(pieces=""),
             ),
@@ -295,7 +297,7 @@ class Query(models.Model):
         db_index=False,  # the constraint below has an index
     )
     job = models.ForeignKey(BlockJob, models.PROTECT, null=True, related_name="queries")
-    place = models.PositiveIntegerField()  # in the request
+    position = models.PositiveIntegerField()  # in the request
     source = models.PositiveBigIntegerField()
     timestamp = models.PositiveBigIntegerField(null=True)  # if the request named a time
     block = models.PositiveBigIntegerField(null=True)  # null until the timestamp is resolved
@@ -307,15 +309,15 @@ class Query(models.Model):
     # Fields that were proven and read back: name → word in hex. Null: nothing is proven yet.
     values = models.JSONField(null=True)
 
-    initial_state_began = models.DateTimeField()
-    initial_state_completed = models.DateTimeField(null=True)
-    blockhash_available_began = models.DateTimeField(null=True)
-    blockhash_available_completed = models.DateTimeField(null=True)
-    header_accumulated_began = models.DateTimeField(null=True)
-    header_accumulated_completed = models.DateTimeField(null=True)
-    account_accumulated_began = models.DateTimeField(null=True)
-    account_accumulated_completed = models.DateTimeField(null=True)
-    ended = models.BooleanField(default=False)  # it is done, or its batch is rejected
+    initial_state_began_at = models.DateTimeField()
+    initial_state_completed_at = models.DateTimeField(null=True)
+    blockhash_available_began_at = models.DateTimeField(null=True)
+    blockhash_available_completed_at = models.DateTimeField(null=True)
+    header_accumulated_began_at = models.DateTimeField(null=True)
+    header_accumulated_completed_at = models.DateTimeField(null=True)
+    account_accumulated_began_at = models.DateTimeField(null=True)
+    account_accumulated_completed_at = models.DateTimeField(null=True)
+    has_ended = models.BooleanField(default=False)  # it is done, or its batch is rejected
     failed = models.BooleanField(default=False)  # the reason why its batch is rejected
     # The last transaction of each step.
     blockhash_transaction = models.ForeignKey(
@@ -339,26 +341,26 @@ class Query(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(name="one_query_a_place", fields=["batch", "place"])
+            models.UniqueConstraint(name="queries_query_position", fields=["batch", "position"])
         ]
         indexes: ClassVar = [
             models.Index(
-                name="queries_a_job_serves", fields=["job"], condition=models.Q(ended=False)
+                name="queries_query_open_job", fields=["job"], condition=models.Q(has_ended=False)
             ),
-            models.Index(name="queries_of_an_account", fields=["account", "-id"]),
-            models.Index(name="queries_of_a_block", fields=["source", "block", "id"]),
+            models.Index(name="queries_query_account", fields=["account", "-id"]),
+            models.Index(name="queries_query_block", fields=["source", "block", "id"]),
             models.Index(
-                name="facts_of_an_account",
+                name="queries_query_account_facts",
                 fields=["account", "source", "-block", "-id"],
                 condition=models.Q(values__isnull=False) & ~models.Q(account=""),
             ),
             models.Index(
-                name="queries_by_name", fields=["name", "-id"], condition=~models.Q(name="")
+                name="queries_query_name", fields=["name", "-id"], condition=~models.Q(name="")
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.batch_id}, {self.place}"
+        return f"{self.batch_id}, {self.position}"
 
     @property
     def all_values(self) -> dict[str, str]:
@@ -382,12 +384,12 @@ class Attestation(models.Model):
     block_hash = models.CharField(max_length=64)
     signer = models.CharField(max_length=42)
     signature = models.CharField(max_length=130)
-    received = models.DateTimeField()
+    received_at = models.DateTimeField()
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                name="one_attestation_a_signer",
+                name="queries_attestation_signer",
                 fields=["source", "destination", "registry", "block", "signer"],
             )
         ]
@@ -405,8 +407,8 @@ class WebhookDelivery(LeasedRow):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, related_name="+", db_index=False
     )
-    created = models.DateTimeField()
-    delivered = models.DateTimeField(null=True)
+    created_at = models.DateTimeField()
+    delivered_at = models.DateTimeField(null=True)
     # The earlier event with facts that a reorg has changed since.
     corrects = models.OneToOneField("self", models.CASCADE, null=True, related_name="correction")
     # Written at the first attempt. All attempts send the same bytes, even if facts change.
@@ -414,14 +416,14 @@ class WebhookDelivery(LeasedRow):
 
     class Meta:
         indexes: ClassVar = [
-            models.Index(name="deliveries_of_an_owner", fields=["owner", "-id"]),
+            models.Index(name="queries_delivery_owner", fields=["owner", "-id"]),
             models.Index(
-                name="deliveries_to_be_sent",
+                name="queries_delivery_queue",
                 fields=["owner", "due_at", "id"],
                 condition=models.Q(due_at__isnull=False),
             ),
             models.Index(
-                name="deliveries_in_progress",
+                name="queries_delivery_in_progress",
                 fields=["owner", "lease_until"],
                 condition=models.Q(lease_until__isnull=False),
             ),
@@ -435,13 +437,13 @@ class WebhookAttempt(models.Model):
     """One attempt, for the log on the owner's dashboard."""
 
     delivery = models.ForeignKey(WebhookDelivery, models.CASCADE, related_name="attempts")
-    made = models.DateTimeField()
+    made_at = models.DateTimeField()
     answered = models.PositiveSmallIntegerField(null=True)  # the receiver's HTTP status
     fault = models.CharField(max_length=200, default="")
     milliseconds = models.PositiveIntegerField()
 
     def __str__(self) -> str:
-        return f"{self.delivery_id}, {self.made}"
+        return f"{self.delivery_id}, {self.made_at}"
 
 
 class DailyCount(models.Model):
@@ -453,7 +455,7 @@ class DailyCount(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(name="one_count_a_day", fields=["day", "name"])
+            models.UniqueConstraint(name="queries_dailycount_day", fields=["day", "name"])
         ]
 
     def __str__(self) -> str:
@@ -465,9 +467,9 @@ class ChainRecord(models.Model):
 
     chain = models.PositiveBigIntegerField(primary_key=True)
     polled_at = models.DateTimeField(null=True)  # last poll of its nodes, by any prover
-    checked = models.DateTimeField(null=True)  # last check of what seldom changes
+    checked_at = models.DateTimeField(null=True)  # last check of what seldom changes
     # Its head, which submissions are compared with:
-    recorded = models.DateTimeField(null=True)  # null: no head yet
+    recorded_at = models.DateTimeField(null=True)  # null: no head yet
     number = models.PositiveBigIntegerField(default=0)
     timestamp = models.PositiveBigIntegerField(default=0)
     final_number = models.PositiveBigIntegerField(default=0)
@@ -486,8 +488,8 @@ class NodeRecord(models.Model):
     """What provers last saw of a node. It has a position and no address, which may hold a key."""
 
     chain = models.PositiveBigIntegerField()
-    place = models.PositiveSmallIntegerField()  # in the routes file, from 1
-    recorded = models.DateTimeField()
+    position = models.PositiveSmallIntegerField()  # in the routes file, from 1
+    recorded_at = models.DateTimeField()
     fault = models.CharField(max_length=60, default="")  # error code
     number = models.PositiveBigIntegerField(null=True)  # of its latest block; null: it failed
     lag = models.PositiveBigIntegerField(null=True)  # blocks behind the furthest node
@@ -495,15 +497,15 @@ class NodeRecord(models.Model):
     can_resolve_names = models.BooleanField(null=True)
     # How many blocks back it proves; -1: not even its latest block.
     proof_window = models.BigIntegerField(null=True)
-    measured = models.DateTimeField(null=True)  # null: measure the window at the next check
+    measured_at = models.DateTimeField(null=True)  # null: measure the window at the next check
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(name="one_record_a_node", fields=["chain", "place"])
+            models.UniqueConstraint(name="queries_node_position", fields=["chain", "position"])
         ]
 
     def __str__(self) -> str:
-        return f"{self.chain}, node {self.place}"
+        return f"{self.chain}, node {self.position}"
 
 
 class ChainCost(models.Model):

@@ -87,8 +87,8 @@ IDEMPOTENCY_KEY_REUSED = _conflict(
 )
 BATCH_UNKNOWN = _not_found("batch_unknown", "No batch has this id.")
 BATCH_ENDED = _conflict("batch_ended", "The batch is already DONE or REJECTED.")
-BATCH_SIGNED = _conflict(
-    "batch_signed", "A transaction for the batch is signed, so the batch cannot be cancelled."
+TRANSACTION_SIGNED = _conflict(
+    "transaction_signed", "A transaction for the batch is signed, so the batch cannot be cancelled."
 )
 BATCH_NOT_DONE = _conflict(
     "batch_not_done",

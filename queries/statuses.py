@@ -31,8 +31,8 @@ class StepName(TextChoices):
     @property
     def began_column(self) -> str:
         """The column of `Query` with the time when the step began."""
-        return f"{self.value.lower()}_began"
+        return f"{self.value.lower()}_began_at"
 
     @property
     def completed_column(self) -> str:
-        return f"{self.value.lower()}_completed"
+        return f"{self.value.lower()}_completed_at"

@@ -51,12 +51,12 @@ def reject(
         open_batches = Batch.objects.filter(pk__in=ids).exclude(status__in=ENDED_STATUSES)
         # Rows are locked in the order of their keys, as everywhere, to avoid deadlocks.
         keys = list(open_batches.order_by("pk").select_for_update().values_list("pk", flat=True))
-        unproven = Query.objects.filter(batch__in=ids, ended=False)
+        unproven = Query.objects.filter(batch__in=ids, has_ended=False)
         list(unproven.order_by("pk").select_for_update().values_list("pk", flat=True))
         now = shared_now()
         Batch.objects.filter(pk__in=keys).update(
             status=BatchStatus.REJECTED,
-            ended=now,
+            ended_at=now,
             error_code=failure.code,
             error_sentence=failure.sentence[:1_000],
             error_step=failure.step,
@@ -66,14 +66,14 @@ def reject(
         if failing is not None:
             unproven = unproven.filter(pk__in=[query.pk for query in failing])
         unproven.filter(batch__in=keys).update(failed=True)
-        if unproven.exclude(batch__in=keys).update(ended=True):
+        if unproven.exclude(batch__in=keys).update(has_ended=True):
             done_batches = ", ".join(sorted(set(ids) - set(keys)))
             log.error(
                 "Giving up on facts of DONE batches %s that a reorg removed: %s",
                 done_batches,
                 failure.sentence,
             )
-        Query.objects.filter(batch__in=keys).update(ended=True)
+        Query.objects.filter(batch__in=keys).update(has_ended=True)
         _create_webhooks(keys)
         for key in keys:
             log.info("Batch %s is REJECTED: %s", key, failure.sentence)
@@ -82,7 +82,7 @@ def reject(
 
 def begin(queries: QuerySet[Query], step: StepName) -> None:
     """Begin the step unless it has begun. ACCEPTED batches become IN_PROGRESS."""
-    rows = queries.filter(**{f"{step.began_column}__isnull": True}, ended=False)
+    rows = queries.filter(**{f"{step.began_column}__isnull": True}, has_ended=False)
     batches = list(rows.values_list("batch", flat=True).distinct())
     rows.update(**{step.began_column: shared_now()})
     Batch.objects.filter(pk__in=batches, status=BatchStatus.ACCEPTED).update(
@@ -101,13 +101,13 @@ def complete(
             changes[column] = Coalesce(F(column), now)
     if header_transaction is not None:
         changes["header_transaction"] = header_transaction
-    queries.filter(**{f"{step.completed_column}__isnull": True}, ended=False).update(**changes)
+    queries.filter(**{f"{step.completed_column}__isnull": True}, has_ended=False).update(**changes)
 
 
 def finish(values: Mapping[int, Mapping[str, str]]) -> None:
     """End these queries with the values that were read back, and batches without open queries."""
     with transaction.atomic():
-        rows = Query.objects.filter(pk__in=values, ended=False).select_for_update(of=("self",))
+        rows = Query.objects.filter(pk__in=values, has_ended=False).select_for_update(of=("self",))
         # Batches are locked before their queries, as in `reject`. Without the lock, two jobs that
         # end a batch's last two queries at once would both see an open query and not end the batch.
         keys = Batch.objects.filter(queries__in=values).distinct().values("pk")
@@ -128,7 +128,7 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
         for has_account, last_step in last_steps.items():
             ids = [query.pk for query in queries if bool(query.account) is has_account]
             complete(Query.objects.filter(pk__in=ids), last_step)
-            Query.objects.filter(pk__in=ids).update(ended=True)
+            Query.objects.filter(pk__in=ids).update(has_ended=True)
         now = shared_now()
         durations = _end_batches({query.batch_id for query in queries}, now)
         # A webhook without a body was not sent yet, and will be sent with the new facts.
@@ -139,12 +139,12 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
 
 def _end_batches(keys: set[str], moment: datetime) -> list[timedelta]:
     """End batches without open queries as DONE. Returns how long each of them took."""
-    unfinished = Query.objects.filter(batch__in=keys, ended=False).values("batch")
+    unfinished = Query.objects.filter(batch__in=keys, has_ended=False).values("batch")
     done = Batch.objects.filter(~Q(pk__in=unfinished), pk__in=keys).exclude(
         status__in=ENDED_STATUSES
     )
-    ended = dict(done.values_list("pk", "submitted"))
-    Batch.objects.filter(pk__in=ended).update(status=BatchStatus.DONE, ended=moment, due_at=None)
+    ended = dict(done.values_list("pk", "submitted_at"))
+    Batch.objects.filter(pk__in=ended).update(status=BatchStatus.DONE, ended_at=moment, due_at=None)
     _create_webhooks(list(ended))
     for batch in ended:
         log.info("Batch %s is DONE.", batch)
@@ -162,7 +162,7 @@ def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:
     now = shared_now()
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(
-            id=str(ULID()), batch_id=batch, owner_id=owner, corrects_id=corrects, created=now,
+            id=str(ULID()), batch_id=batch, owner_id=owner, corrects_id=corrects, created_at=now,
             due_at=now,
         )
         for batch, owner, corrects in rows
@@ -174,7 +174,7 @@ def attach_queries(batches: Sequence[str], destination: int) -> None:
     jobs = BlockJob.objects.filter(
         source=OuterRef("source"), destination=destination, block=OuterRef("block")
     )
-    queries = Query.objects.filter(batch__in=batches, job=None, ended=False)
+    queries = Query.objects.filter(batch__in=batches, job=None, has_ended=False)
     queries.exclude(block=None).update(job=Subquery(jobs.values("pk")[:1]))
 
 
@@ -191,4 +191,4 @@ def first_open_step(queries: QuerySet[Query]) -> StepName:
 
 
 def open_queries(job: BlockJob) -> QuerySet[Query]:
-    return Query.objects.filter(job=job, ended=False)
+    return Query.objects.filter(job=job, has_ended=False)

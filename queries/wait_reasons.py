@@ -21,7 +21,7 @@ class WaitCode(StrEnum):
         return member
 
     # A prover
-    NOT_TAKEN = "not_taken", "No prover has taken the batch yet."
+    NOT_CLAIMED = "not_claimed", "No prover has taken the batch yet."
     NO_PROVER = "no_prover", "No prover has run for some time; the operator has to start one."
     FEE_BELOW_GAS_PRICE = (
         "fee_below_gas_price",
@@ -71,10 +71,7 @@ class WaitCode(StrEnum):
     )
     # Confirmation
     CONFIRMING = "confirming", "The transaction is mined and waits for more confirmations."
-    OTHER_NODE_BEHIND = (
-        "other_node_behind",
-        "A node of the destination is some blocks behind the others.",
-    )
+    NODE_BEHIND = ("node_behind", "A node of the destination is some blocks behind the others.")
     REGISTRY_CONFLICT = (
         "registry_conflict",
         "The service checks whether the registry holds a different header of this block.",

@@ -26,7 +26,7 @@ ADVICE = {
     "state_not_available": OLD_STATE,
     "proof_window_exceeded": OLD_STATE,
     "method_missing": "Ask the operator to add a node of this chain that offers eth_getProof.",
-    "question_refused": "Tell the operator: the chain's nodes do not understand our requests.",
+    "parameters_rejected": "Tell the operator: the chain's nodes do not understand our requests.",
     "call_reverted": REPORT,
     "too_much_gas": "Tell the operator: a fact needs more gas than the chain or gas_cap allows.",
     "transaction_refused": REPORT,

@@ -46,11 +46,11 @@ class BlockPart:
 
     @property
     def previous_rows(self) -> int | None:
-        """The first place of the previous page of queries."""
-        first = self.rows.queries[0].place if self.rows and self.rows.queries else 0
-        if first <= self.progress.first_place:
+        """The first position of the previous page of queries."""
+        first = self.rows.queries[0].position if self.rows and self.rows.queries else 0
+        if first <= self.progress.first_position:
             return None
-        return max(first - QUERIES_PER_PAGE, self.progress.first_place)
+        return max(first - QUERIES_PER_PAGE, self.progress.first_position)
 
     @property
     def key(self) -> str:
@@ -63,7 +63,7 @@ class BatchPage:
     progress: Progress
     blocks: tuple[BlockPart, ...]
     digest: str  # of everything outside the blocks
-    open_queries: frozenset[int] | None  # by place; None on the first visit
+    open_queries: frozenset[int] | None  # by position; None on the first visit
     first_block: int  # index among the blocks of the batch
 
     @property
@@ -71,19 +71,19 @@ class BatchPage:
         following = self.first_block + BLOCKS_PER_PAGE
         return following if following < len(self.progress.blocks) else None
 
-    def is_query_open(self, place: int) -> bool:
+    def is_query_open(self, position: int) -> bool:
         if self.open_queries is None:
             return self.progress.query_count <= MAX_OPEN_QUERIES
-        return place in self.open_queries
+        return position in self.open_queries
 
     @property
     def has_ended(self) -> bool:
-        return self.batch.ended is not None
+        return self.batch.ended_at is not None
 
 
 def _block_part(batch: BatchView, block: BlockProgress, rows: QueryPage | None) -> BlockPart:
     waits_for = None if block.waits_for == batch.waits_for else block.waits_for
-    return BlockPart(block, rows, waits_for, _digest(block, rows, waits_for, batch.ended))
+    return BlockPart(block, rows, waits_for, _digest(block, rows, waits_for, batch.ended_at))
 
 
 def _digest(*content: object) -> str:
@@ -92,19 +92,19 @@ def _digest(*content: object) -> str:
 
 STOP_POLLING = 286  # at this status htmx stops polling
 OPEN_BLOCK_KEY = re.compile(r"(\d{1,20}-t?\d{1,20})(?::(\d{1,9}))?")
-QUERY_PLACE = re.compile("[0-9]{1,9}")
+QUERY_POSITION = re.compile("[0-9]{1,9}")
 MAX_OPEN_KEYS = 100
 
 
-def _place_parameter(request: HttpRequest, name: str) -> int | None:
+def _position_parameter(request: HttpRequest, name: str) -> int | None:
     text = request.GET.get(name, "")
-    return int(text) if QUERY_PLACE.fullmatch(text) else None
+    return int(text) if QUERY_POSITION.fullmatch(text) else None
 
 
 def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     open_blocks = _open_blocks(request) if "open" in request.GET else None
-    place = _place_parameter(request, "query")
-    page = _batch_page(request, batch_id, open_blocks, linked_place=place)
+    position = _position_parameter(request, "query")
+    page = _batch_page(request, batch_id, open_blocks, linked=position)
     may_cancel = (
         not page.has_ended
         and request.user.is_authenticated
@@ -147,56 +147,56 @@ def _batch_page(
     batch_id: str,
     open_blocks: Mapping[str, int] | None,
     open_queries: frozenset[int] | None = None,
-    linked_place: int | None = None,
+    linked: int | None = None,
 ) -> BatchPage:
-    """`open_blocks`: the first place to show, by block key; None opens the default ones.
+    """`open_blocks`: the first position to show, by block key; None opens the default ones.
 
-    `linked_place`: turn to the page of this query and open it.
+    `linked`: turn to the page of this query and open it.
     """
     batch = reading.batch_view(batch_id)
     if batch is None:
         raise Http404
     overall = progress.batch_progress(batch)
-    first_block = _place_parameter(request, "blocks") or 0
+    first_block = _position_parameter(request, "blocks") or 0
     if open_blocks is None:
         default = overall.blocks if overall.query_count <= MAX_QUERIES_IN_OPEN_BLOCKS else ()
-        open_blocks = {block.key: block.first_place for block in default}
+        open_blocks = {block.key: block.first_position for block in default}
     for index, block in enumerate(overall.blocks):
-        if linked_place is not None and 0 <= linked_place - block.first_place < block.query_count:
+        if linked is not None and 0 <= linked - block.first_position < block.query_count:
             first_block = index - index % BLOCKS_PER_PAGE
-            first_place = linked_place - (linked_place - block.first_place) % QUERIES_PER_PAGE
-            open_blocks = {**open_blocks, block.key: first_place}
-            open_queries = frozenset({linked_place})
+            first = linked - (linked - block.first_position) % QUERIES_PER_PAGE
+            open_blocks = {**open_blocks, block.key: first}
+            open_queries = frozenset({linked})
     visible = overall.blocks[first_block : first_block + BLOCKS_PER_PAGE]
-    first_places = {block: open_blocks[block.key] for block in visible if block.key in open_blocks}
-    rows = progress.block_query_pages(batch, first_places, limit=QUERIES_PER_PAGE)
+    starts = {block: open_blocks[block.key] for block in visible if block.key in open_blocks}
+    rows = progress.block_query_pages(batch, starts, limit=QUERIES_PER_PAGE)
     blocks = tuple(_block_part(batch, block, rows.get(block.key)) for block in visible)
     digest = _digest(batch, overall.steps, overall.lost_queries)
     return BatchPage(batch, overall, blocks, digest, open_queries, first_block)
 
 
 def _open_blocks(request: HttpRequest) -> dict[str, int]:
-    """The first place to show of each open block, by key; unknown keys are harmless."""
+    """The first position to show of each open block, by key; unknown keys are harmless."""
     keys = request.GET.get("open", "").split(",")[:MAX_OPEN_KEYS]
     matches = [OPEN_BLOCK_KEY.fullmatch(key) for key in keys]
     return {match[1]: int(match[2] or 0) for match in matches if match}
 
 
 def _open_queries(request: HttpRequest) -> frozenset[int]:
-    places = request.GET.get("rows", "").split(",")[:MAX_OPEN_KEYS]
-    return frozenset(int(place) for place in places if QUERY_PLACE.fullmatch(place))
+    positions = request.GET.get("rows", "").split(",")[:MAX_OPEN_KEYS]
+    return frozenset(int(position) for position in positions if QUERY_POSITION.fullmatch(position))
 
 
-def query(request: HttpRequest, batch_id: str, place: int, links: PageLinks) -> HttpResponse:
+def query(request: HttpRequest, batch_id: str, position: int, links: PageLinks) -> HttpResponse:
     batch = reading.batch_view(batch_id)
-    query = reading.find_query(batch, place) if batch else None
+    query = reading.find_query(batch, position) if batch else None
     if batch is None or query is None:
         raise Http404
     context = {
         "page": SimpleNamespace(batch=batch),  # shares templates with the page of a whole batch
         "query": query,
         "links": links,
-        "first": _place_parameter(request, "from") or 0,
+        "first": _position_parameter(request, "from") or 0,
     }
     template = "query.html"
     if request.headers.get("HX-Request"):

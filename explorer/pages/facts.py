@@ -67,16 +67,16 @@ def check_wait_seconds(request: HttpRequest) -> int:
 
 
 def fact(
-    request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
+    request: HttpRequest, batch_id: str, position: int, name: str, links: PageLinks
 ) -> HttpResponse:
-    _, context = _fact_context(batch_id, place, name, links)
+    _, context = _fact_context(batch_id, position, name, links)
     return render(request, _fact_template(request, "read_it"), context)
 
 
 def check(
-    request: HttpRequest, batch_id: str, place: int, name: str, links: PageLinks
+    request: HttpRequest, batch_id: str, position: int, name: str, links: PageLinks
 ) -> HttpResponse:
-    fact, context = _fact_context(batch_id, place, name, links)
+    fact, context = _fact_context(batch_id, position, name, links)
     if seconds := check_wait_seconds(request):
         answer = RegistryAnswer(RegistryOutcome.TOO_OFTEN, seconds=seconds)
     else:
@@ -88,10 +88,10 @@ def check(
 
 
 def _fact_context(
-    batch_id: str, place: int, name: str, links: PageLinks
+    batch_id: str, position: int, name: str, links: PageLinks
 ) -> tuple[FactView, dict[str, object]]:
     batch = batches.batch_view(batch_id)
-    query = batches.find_query(batch, place) if batch else None
+    query = batches.find_query(batch, position) if batch else None
     facts = query_facts(query, batch.destination) if batch and query else ()
     fact = next((fact for fact in facts if fact.name == name), None)
     if fact is None:
@@ -99,7 +99,7 @@ def _fact_context(
     registry = links.registry_address(fact.source, fact.destination)
     return fact, {
         "batch_id": batch_id,
-        "place": place,
+        "position": position,
         "line": fact_line(fact, links),
         "absent": proves_no_account(facts),
         "registry": registry,

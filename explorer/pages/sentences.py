@@ -1,8 +1,8 @@
 """One sentence for what was asked: in headings, lists, tab titles and the names of files.
 
-    balance of 0xd8dA…6045 · Demo A, block 884 → 123.456789 ETH
-    12 slots of 0xd8dA…6045 · Demo A, block 845
-    balance and nonce of 100 accounts · 31 blocks of Demo A
+balance of 0xd8dA…6045 · Demo A, block 884 → 123.456789 ETH
+12 slots of 0xd8dA…6045 · Demo A, block 845
+balance and nonce of 100 accounts · 31 blocks of Demo A
 """
 
 from collections.abc import Collection, Mapping
@@ -100,6 +100,4 @@ def _result(summary: BatchSummary, links: PageLinks) -> str:
         return ""
     currency = links.currency(summary.first.source)
     is_account_field = not summary.first.header
-    return decode_value(
-        value.name, value.word, currency, is_account_field=is_account_field
-    ).short
+    return decode_value(value.name, value.word, currency, is_account_field=is_account_field).short

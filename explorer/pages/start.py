@@ -29,7 +29,7 @@ class NewestBatches:
 def newest_batches(now: datetime) -> NewestBatches:
     batches = listed_batches(status="", destination=None, cursor=None, limit=NEWEST_BATCHES).rows
     content = [
-        (batch.id, batch.status, batch.query_count, _rough_age(now, batch.submitted))
+        (batch.id, batch.status, batch.query_count, _rough_age(now, batch.submitted_at))
         for batch in batches
     ]
     return NewestBatches(batches, blake2s(repr(content).encode(), digest_size=8).hexdigest())

@@ -112,7 +112,7 @@ def get(mapping: Mapping[str, str], key: str) -> str:
 
 @register.filter
 def is_open_in(query: QueryView, page: BatchPage) -> bool:
-    return page.is_query_open(query.place)
+    return page.is_query_open(query.position)
 
 
 CODE = re.compile("`([^`]+)`")

@@ -42,7 +42,7 @@ class WantedAttestationsResponse(ApiModel):
     wanted: list[WantedBlocksResponse]
 
 
-def give_attestation(request: HttpRequest, routes: Routes) -> HttpResponse:
+def submit_attestation(request: HttpRequest, routes: Routes) -> HttpResponse:
     _count_request(request)
     attestation = body.read_attestation(json_body(request, MAX_BYTES))
     signer = records.store_attestation(routes, attestation, only_wanted=True)

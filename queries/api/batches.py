@@ -40,7 +40,7 @@ from queries.statuses import ENDED_STATUSES, BatchStatus
 BATCH_ID, DETAILS, FIRST_QUERY = "batchQueryId", "details", "fromQuery"
 STATUS = "status"
 QUERIES_PER_PAGE = 100  # so that polls without `details=0` cost little too
-MAX_PLACE = 10**9 - 1
+MAX_POSITION = 10**9 - 1
 
 
 def submit_batch_query(
@@ -86,7 +86,7 @@ def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) 
 
     Without `fromQuery` it has all queries, because those clients know no pages.
     """
-    limit = QUERIES_PER_PAGE if FIRST_QUERY in request.GET else MAX_PLACE
+    limit = QUERIES_PER_PAGE if FIRST_QUERY in request.GET else MAX_POSITION
     members, page = _read_status(request, routes, batch, "batch", limit)
     data, results = _request_maps(page)
     batch_data = responses.BatchDataResponse(id=batch, status=members["query_status"], data=data)
@@ -160,7 +160,7 @@ def api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
             name=key.name,
             owner=key.owner.owner_name,
             owner_chain_id=key.owner.chain_id,
-            created=key.created,
+            created=key.created_at,
             limits=limits,
             use=responses.KeyUseResponse(today=use.today, total=use.total, last=last),
         )
@@ -175,7 +175,7 @@ def _read_status(
 ) -> tuple[dict[str, Any], QueryPage]:
     """The members of a `StatusResponse`, and the page of queries. Any key may read any batch."""
     details = flag_parameter(request, DETAILS)
-    first = number_parameter(request, FIRST_QUERY, 0, minimum=0, maximum=MAX_PLACE)
+    first = number_parameter(request, FIRST_QUERY, 0, minimum=0, maximum=MAX_POSITION)
     if batch_id is None:
         raise RefusalError(
             MISSING_FIELD,
@@ -207,8 +207,8 @@ def _batch_members(batch: BatchView) -> dict[str, Any]:
         "destination_chain_id": batch.destination,
         "fee": batch.fee,
         "spent": batch.spent,
-        "submitted": batch.submitted,
-        "ended": batch.ended,
+        "submitted": batch.submitted_at,
+        "ended": batch.ended_at,
         "waits_for": reason.sentence if reason else None,
         "wait_code": (reason.code or None) if reason else None,
     }

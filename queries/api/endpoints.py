@@ -71,7 +71,7 @@ FIRST_QUERY = Parameter(
     batches.FIRST_QUERY,
     f"A page has at most {batches.QUERIES_PER_PAGE:,} queries; send its `nextQuery` here to get "
     "the next ones. Without it, a status has the first page and the address of a batch all.",
-    {"type": "integer", "minimum": 0, "maximum": batches.MAX_PLACE, "default": 0},
+    {"type": "integer", "minimum": 0, "maximum": batches.MAX_POSITION, "default": 0},
 )
 
 ENDPOINTS = (
@@ -165,7 +165,7 @@ ENDPOINTS = (
         "Cancel one of your batches, if no transaction for it is signed yet. It ends REJECTED, "
         "with the code `cancelled`.",
         parameters=(BATCH,),
-        own_errors=(refusals.BATCH_UNKNOWN, refusals.BATCH_ENDED, refusals.BATCH_SIGNED),
+        own_errors=(refusals.BATCH_UNKNOWN, refusals.BATCH_ENDED, refusals.TRANSACTION_SIGNED),
         example_changes={
             "queryStatus": "REJECTED",
             "status": "REJECTED",
@@ -245,7 +245,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/attestations",
-        attestations.give_attestation,
+        attestations.submit_attestation,
         attestations.AttestationResponse,
         "A signer of an attested registry submits its attestation of a block's hash. The block "
         "must be final on the source chain. `manage.py attest` makes and sends attestations. "
@@ -311,7 +311,7 @@ ENDPOINTS = (
                 batches.FIRST_QUERY,
                 f"Send 0 to get the first {batches.QUERIES_PER_PAGE:,} queries, then the "
                 "`next_query` of each answer. Without it the answer has all queries.",
-                {"type": "integer", "minimum": 0, "maximum": batches.MAX_PLACE},
+                {"type": "integer", "minimum": 0, "maximum": batches.MAX_POSITION},
             ),
         ),
         own_errors=(refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),

@@ -169,7 +169,7 @@ def open_readers(
         TOO_MANY_ESTIMATES,
         f"An account has {LIMIT_PER_MINUTE} estimates and witnesses a minute and has used them up.",
     )
-    row = Batch(destination=batch.destination, submitted=timezone.now())
+    row = Batch(destination=batch.destination, submitted_at=timezone.now())
     queries = list(submit.build_queries(row, batch.blocks))
     with _account_slot(key.owner), thread_slot() as acquired:
         if not acquired:

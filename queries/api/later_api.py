@@ -34,7 +34,7 @@ from queries.statuses import BatchStatus, StepName
 
 DESTINATION = "destination_chain_id"
 NO_FEE_LIMIT = 2**256 - 1  # wei
-QUERY_ID_PATTERN = f"{ID_PATTERN[:-1]}-[0-9]{{1,9}}$"  # a batch's id and a query's place
+QUERY_ID_PATTERN = f"{ID_PATTERN[:-1]}-[0-9]{{1,9}}$"  # a batch's id and a query's position
 _QUERY_ID = re.compile(QUERY_ID_PATTERN)
 _ACTION_ID_PATTERN = f"{QUERY_ID_PATTERN[:-1]}-({'|'.join(StepName)})$"
 QueryId = Annotated[str, text_schema(QUERY_ID_PATTERN, f"{BATCH_ID}-0")]
@@ -112,36 +112,37 @@ def submit_request(
 
 def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResponse:
     """All queries without `fromQuery`, because clients that know no pages need all of them."""
-    first = number_parameter(request, batches.FIRST_QUERY, 0, minimum=0, maximum=batches.MAX_PLACE)
+    name, maximum = batches.FIRST_QUERY, batches.MAX_POSITION
+    first = number_parameter(request, name, 0, minimum=0, maximum=maximum)
     batch = batches.find_batch(request_id, "request_id")
-    limit = batches.QUERIES_PER_PAGE if batches.FIRST_QUERY in request.GET else batches.MAX_PLACE
+    limit = batches.QUERIES_PER_PAGE if name in request.GET else maximum
     progress = reading.query_progress(batch, first=first, limit=limit + 1)
     queries = [
         LaterQueryResponse(
-            internal_id=f"{batch.id}-{query.place}",
+            internal_id=f"{batch.id}-{query.position}",
             typ="ACCOUNT" if query.is_account_query else "HEADER",
-            created_at=batch.submitted,
+            created_at=batch.submitted_at,
             completed_at=query.completed,
             **_status_members(batch, query.completed, failed=query.failed),
         )
         for query in progress[:limit]
     ]
-    next_query = progress[limit].place if len(progress) > limit else None
+    next_query = progress[limit].position if len(progress) > limit else None
     return json_response(LaterQueryListResponse(queries=queries, next_query=next_query))
 
 
 def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpResponse:
     if not _QUERY_ID.fullmatch(query_id):
         raise batch_not_found(query_id, "query_id")
-    batch_id, _, place = query_id.partition("-")
+    batch_id, _, position = query_id.partition("-")
     batch = batches.find_batch(batch_id, "query_id")
-    query = reading.find_query(batch, int(place))
+    query = reading.find_query(batch, int(position))
     if query is None:
         raise batch_not_found(query_id, "query_id")
     failed = any(step.error for step in query.steps)
     actions = [
         LaterActionResponse(
-            internal_id=f"{batch.id}-{query.place}-{step.name}",
+            internal_id=f"{batch.id}-{query.position}-{step.name}",
             typ=step.name,
             created_at=step.began,
             completed_at=step.completed,

@@ -19,7 +19,7 @@ from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, WaitCode
 
 # A batch is not rejected for these, however long it waits.
 WAIT_ONLY_CODES = EXEMPT_FROM_MAX_AGE - {WaitCode.NOT_ATTESTED} | {
-    WaitCode.NOT_TAKEN,
+    WaitCode.NOT_CLAIMED,
     WaitCode.NO_PROVER,
     WaitCode.DESTINATION_REMOVED,
 }

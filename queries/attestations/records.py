@@ -55,7 +55,7 @@ def store_attestation(
         defaults={
             "block_hash": block_hash,
             "signature": signed.signature.hex(),
-            "received": shared_now(),
+            "received_at": shared_now(),
         },
     )
     if row.block_hash != block_hash:
@@ -76,7 +76,7 @@ def wanted_blocks(registry: Registry) -> QuerySet[BlockJob, int]:
     If a query names its block by a time, the next block has to be attested: its header shows that
     the queried block was the last one at that time.
     """
-    waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
+    waiting = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
     has_time = Exists(waiting.filter(timestamp__isnull=False))
     number = F("block") + Case(When(has_time, then=1), default=0)
     rows = _route_jobs(registry).filter(Exists(waiting)).annotate(number=number)
@@ -117,7 +117,7 @@ def _check_signer(registry: Registry, signed: SignedAttestation) -> str:
 
 
 def _refuse_unwanted(registry: Registry, block: int) -> None:
-    head = ChainRecord.objects.filter(chain=registry.source, recorded__isnull=False).first()
+    head = ChainRecord.objects.filter(chain=registry.source, recorded_at__isnull=False).first()
     if head is None or block > head.number:
         seen = f"the last one seen there is {head.number:,}" if head else "no block was seen yet"
         raise RefusalError(

@@ -107,8 +107,8 @@ class NodesUnreachableError(ChainError):
     template = "No node of {chain} answers{why}."
 
 
-class NodesLimitedError(ChainError):
-    code = "nodes_limited"
+class RateLimitedError(ChainError):
+    code = "nodes_rate_limited"
     template = "The nodes of {chain} accept no more requests for now."
 
 
@@ -132,13 +132,13 @@ class NoQuorumError(ChainError):
     template = "The nodes of {chain} do not agree, or not all answer; they will be asked again."
 
 
-class NodesOfAnotherChainError(ChainError):
-    code = "nodes_of_another_chain"
+class WrongChainIdError(ChainError):
+    code = "wrong_chain_id"
     template = "The nodes configured for {chain} serve another chain."
 
 
-class QuestionRefusedError(ChainError):
-    code = "question_refused"  # another form of the same request may be accepted
+class ParametersRejectedError(ChainError):
+    code = "parameters_rejected"  # another form of the same request may be accepted
     template = "The nodes of {chain} reject the parameters of {method}{why}."
     retryable = False
 
@@ -193,8 +193,8 @@ class FeesTooHighError(ChainError):
     template = "Gas on {chain} costs more than the operator is willing to pay."
 
 
-class SourceReorganisesError(ChainError):
-    code = "source_reorganises"
+class SourceReorgError(ChainError):
+    code = "source_reorg"
     template = "The source chain is reorganising."
 
 
@@ -272,23 +272,23 @@ NODE_ERRORS: tuple[tuple[int | str, type[ChainError]], ...] = (
     # Transactions that no retry makes valid
     (r"intrinsic gas|floor data gas", TransactionRefusedError),
     (r"gas ?limit|oversized|max(imum)? ?(init)?code", TransactionRefusedError),
-    (r"invalid chain|(wrong|different) chain.?id", NodesOfAnotherChainError),
+    (r"invalid chain|(wrong|different) chain.?id", WrongChainIdError),
     (r"invalid (sender|signature)", TransactionRefusedError),
     (r"type not supported|exceeds the configured cap", TransactionRefusedError),
     # Limits, mostly of gateways
-    (r"\brate\b|too many requests|compute units|capacity|quota|limit(ed)?\b", NodesLimitedError),
-    (r"txpool is full|pool is full|busy|overloaded|try again", NodesLimitedError),
+    (r"\brate\b|too many requests|compute units|capacity|quota|limit(ed)?\b", RateLimitedError),
+    (r"txpool is full|pool is full|busy|overloaded|try again", RateLimitedError),
     # The request itself
     (r"method .*(not|n't) .*(exist|found|available|supported|allowed)", MethodMissingError),
     (r"(unsupported|unknown|disallowed) method|not whitelisted", MethodMissingError),
-    (r"invalid (argument|param|input)|cannot unmarshal", QuestionRefusedError),
-    (r"failed to (parse|deserialize)", QuestionRefusedError),
+    (r"invalid (argument|param|input)|cannot unmarshal", ParametersRejectedError),
+    (r"failed to (parse|deserialize)", ParametersRejectedError),
     # Codes
-    (429, NodesLimitedError),
-    (-32005, NodesLimitedError),  # "limit exceeded"
-    (-32016, NodesLimitedError),
+    (429, RateLimitedError),
+    (-32005, RateLimitedError),  # "limit exceeded"
+    (-32016, RateLimitedError),
     (-32601, MethodMissingError),
-    (-32602, QuestionRefusedError),
+    (-32602, ParametersRejectedError),
     (-32001, BlockUnknownError),
     (-32002, StateNotAvailableError),
     (4444, StateNotAvailableError),  # geth's pruned history

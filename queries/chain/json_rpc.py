@@ -20,8 +20,8 @@ from queries.chain.errors import (
     BatchTooLargeError,
     ChainError,
     NodeError,
-    NodesLimitedError,
     NodesUnreachableError,
+    RateLimitedError,
     classify_node_error,
     redact,
 )
@@ -159,7 +159,7 @@ def _read_errors(response: requests.Response, method: str, *, is_batch: bool) ->
     status = response.status_code
     kind: type[ChainError] = NodesUnreachableError
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        kind = NodesLimitedError
+        kind = RateLimitedError
     elif is_batch and status in BATCH_TOO_LARGE_STATUSES:
         kind = BatchTooLargeError
     is_down = status in ACCESS_DENIED_STATUSES or status >= HTTPStatus.INTERNAL_SERVER_ERROR

@@ -21,12 +21,12 @@ from queries.chain.errors import (
     ChainRefusalError,
     NodeError,
     NodesLieError,
-    NodesLimitedError,
-    NodesOfAnotherChainError,
     NodesUnreachableError,
     NoQuorumError,
-    QuestionRefusedError,
+    ParametersRejectedError,
+    RateLimitedError,
     RegistryAbsentError,
+    WrongChainIdError,
     revert_data,
 )
 from queries.chain.json_rpc import JsonRpc, JsonRpcError, NodeTransportError, Params
@@ -213,7 +213,7 @@ class Node:
                 health.chain_checked_until = time.monotonic() + limits.chain_id_age
                 health.batch_size = limits.max_batch_calls  # the node may accept more than before
                 return
-        fault = answer if isinstance(answer, JsonRpcError) else NodeError(NodesOfAnotherChainError)
+        fault = answer if isinstance(answer, JsonRpcError) else NodeError(WrongChainIdError)
         health.record_failure(fault.kind)
         raise fault
 
@@ -228,9 +228,9 @@ class Node:
             raise
         for answer in answers:
             kind = answer.kind if isinstance(answer, JsonRpcError) else None
-            if kind is NodesLimitedError:
-                self.health.record_failure(NodesLimitedError)
-            if kind in {NodesLimitedError, BatchTooLargeError}:
+            if kind is RateLimitedError:
+                self.health.record_failure(RateLimitedError)
+            if kind in {RateLimitedError, BatchTooLargeError}:
                 raise answer
         return answers
 
@@ -371,7 +371,7 @@ class NodePool:
 
 def _error_rank(kind: type[ChainError]) -> tuple[bool, bool]:
     """Rank errors: the lowest is raised, which another request form or a retry may fix."""
-    return not issubclass(kind, QuestionRefusedError), not kind.retryable
+    return not issubclass(kind, ParametersRejectedError), not kind.retryable
 
 
 def _return_or_raise(answer: Answer | ChainError) -> Answer:

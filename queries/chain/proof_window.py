@@ -2,7 +2,7 @@
 
 import math
 
-from queries.chain.errors import ChainError, NodesLimitedError, NodesUnreachableError
+from queries.chain.errors import ChainError, NodesUnreachableError, RateLimitedError
 from queries.chain.reader import ChainHead, SourceChain
 
 
@@ -25,7 +25,7 @@ def proof_window(
         try:
             source.account_proofs(source.header(head.number - distance), [(any_account, ())])
         except ChainError as fault:
-            is_answer = not isinstance(fault, NodesUnreachableError | NodesLimitedError)
+            is_answer = not isinstance(fault, NodesUnreachableError | RateLimitedError)
             if provable < 0 or (must_answer and not is_answer):
                 raise
             if not is_answer:

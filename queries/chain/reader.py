@@ -17,7 +17,7 @@ from queries.chain.errors import (
     BlockUnknownError,
     CallRevertedError,
     NodeError,
-    QuestionRefusedError,
+    ParametersRejectedError,
     StateNotAvailableError,
     StateOfAnotherBlockError,
     StateRootEmptyError,
@@ -73,7 +73,7 @@ class SourceChain(NodePool):
                     [LATEST_BLOCK, ("finalized", False)],
                     [_decode_head, _decode_final_head],
                 )
-            except (BlockUnknownError, QuestionRefusedError):
+            except (BlockUnknownError, ParametersRejectedError):
                 # The node has finalized nothing yet, or does not know the tag.
                 return self.head(known_final=0)
             final = final_head.number
@@ -137,7 +137,7 @@ class SourceChain(NodePool):
         block = {"blockHash": f"0x{header.hash.hex()}"}
         try:
             return self._fetch_proofs(header, requested, block, heartbeat)
-        except QuestionRefusedError:  # older nodes take a number only
+        except ParametersRejectedError:  # older nodes take a number only
             return self._fetch_proofs(header, requested, hex(header.number), heartbeat)
 
     def _fetch_proofs(

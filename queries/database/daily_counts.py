@@ -17,7 +17,7 @@ FACTS_OF_ROUTE = "facts "  # followed by source and destination
 GAS = "gas"  # of transactions that can no longer change
 # DONE batches are also counted by duration: up to this many seconds, or longer.
 DURATION_BOUNDS = (5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 14_400)
-DONE_LATER = "done_later"
+DONE_OVERFLOW = "done_overflow"
 DONE_SECONDS = "done_seconds"  # in all
 
 
@@ -35,7 +35,7 @@ def done_batch_counts(durations: Iterable[timedelta]) -> Mapping[str, int]:
     for duration in durations:
         bound = next((n for n in DURATION_BOUNDS if duration <= timedelta(seconds=n)), None)
         counts[DONE] += 1
-        counts[DONE_LATER if bound is None else duration_key(bound)] += 1
+        counts[DONE_OVERFLOW if bound is None else duration_key(bound)] += 1
         counts[DONE_SECONDS] += max(round(duration.total_seconds()), 0)
     return counts
 

@@ -30,7 +30,7 @@ NOT_DUE: dict[str, Any] = {
     "waits_for": "",
     "wait_code": "",
     "failures": 0,
-    "failing_since": None,
+    "provable_since": None,
 }
 
 
@@ -98,7 +98,7 @@ class Lease(Generic[Row]):
 
         `counts_towards_max_age`: whether the wait does (`batch_max_age`); otherwise it is left out.
         """
-        now, begin = shared_now(), self.row.failing_since
+        now, begin = shared_now(), self.row.provable_since
         if counts_towards_max_age:
             begin = begin or now
         elif begin:
@@ -110,7 +110,7 @@ class Lease(Generic[Row]):
             waits_for=reason.sentence if reason else "",
             wait_code=reason.code if reason else "",
             failures=failures,
-            failing_since=begin,
+            provable_since=begin,
         )
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class Lease(Generic[Row]):
             self.owned_rows().select_for_update().first()
             rows = self.owned_rows()
             if isinstance(self.row, BlockJob):
-                waiting = Query.objects.filter(job=OuterRef("pk"), ended=False)
+                waiting = Query.objects.filter(job=OuterRef("pk"), has_ended=False)
                 links = JobTransaction.objects.filter(transaction__confirmed=False)
                 rows = rows.filter(~Exists(waiting), ~Exists(links.filter(job=OuterRef("pk"))))
             if not rows.update(**NOT_DUE):
@@ -169,7 +169,7 @@ def claim_one(rows: QuerySet[Row], *, early: timedelta = timedelta(0)) -> Lease[
 
 def make_due(jobs: QuerySet[BlockJob]) -> None:
     """Make these jobs due, with the lowest turn of the batches that wait for each job."""
-    waiting = Query.objects.filter(job=OuterRef("pk"), ended=False).order_by().values("job")
+    waiting = Query.objects.filter(job=OuterRef("pk"), has_ended=False).order_by().values("job")
     first = waiting.annotate(first=Min("batch__turn")).values("first")
     # Clear the wait, so that the next pass does not skip them (`Snooze.head_hash`).
     columns = {"due_at": shared_now(), "wait_code": "", "waits_for": ""}
@@ -187,7 +187,7 @@ def query_ids_of_pass(job: BlockJob) -> list[int]:
     """The ids of the queries of a pass, in turn: about as many facts as the largest batch has."""
     # One account more than the largest batch, which may also request header fields.
     room = (settings.BATCH_ACCOUNTS + 1) * FACTS_PER_QUERY + settings.BATCH_SLOTS
-    rows = Query.objects.filter(job=job, ended=False).order_by("batch__turn", "pk")
+    rows = Query.objects.filter(job=job, has_ended=False).order_by("batch__turn", "pk")
     keys: list[int] = []
     for key, slots in rows.values_list("pk", "slot_count")[: room // FACTS_PER_QUERY]:
         room -= FACTS_PER_QUERY + slots

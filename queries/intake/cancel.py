@@ -7,7 +7,7 @@ from accounts.shared.errors import RefusalError
 from queries import transitions
 from queries.ids import is_ulid
 from queries.models import Batch, Query
-from queries.refusals import BATCH_ENDED, BATCH_SIGNED, batch_not_found
+from queries.refusals import BATCH_ENDED, TRANSACTION_SIGNED, batch_not_found
 from queries.statuses import ENDED_STATUSES
 
 CANCELLED = "cancelled"
@@ -24,11 +24,11 @@ def cancel(owner: Account, batch_id: str) -> None:
             raise RefusalError(BATCH_ENDED, f"This batch is {batch.status} already.", path="batch")
         if batch.shares.exists():
             raise RefusalError(
-                BATCH_SIGNED,
+                TRANSACTION_SIGNED,
                 "A transaction for this batch is already signed, so the batch can no longer be "
                 "cancelled.",
                 path="batch",
             )
-        step = transitions.first_open_step(Query.objects.filter(batch=batch, ended=False))
+        step = transitions.first_open_step(Query.objects.filter(batch=batch, has_ended=False))
         failure = transitions.Failure(CANCELLED, "Its owner cancelled it.", step, retryable=False)
         transitions.reject([batch.pk], failure)

@@ -64,7 +64,7 @@ def store_batch(
     batch = _new_batch(owner, request, idempotency_key, digest)
     queries = list(build_queries(batch, request.blocks))
     _count_request(batch, queries)
-    batch.turn = next_turn(owner, batch.submitted, len(queries))
+    batch.turn = next_turn(owner, batch.submitted_at, len(queries))
     insert_queries = prepare_insert(queries)
     try:
         with durable_transaction():
@@ -149,7 +149,7 @@ def _check_fee(request: CheckedBatch, *, free: bool) -> None:
 def refuse_blocks_beyond_head(blocks: Iterable[BlockRequest], limits: Limits) -> None:
     """Refuse a block too far above the head that a prover recorded lately."""
     earliest = timezone.now() - timedelta(seconds=MAX_HEAD_AGE * limits.poll_interval)
-    recent = ChainRecord.objects.filter(recorded__gt=earliest)
+    recent = ChainRecord.objects.filter(recorded_at__gt=earliest)
     heads = recent.in_bulk({block.source for block in blocks})
     for block in blocks:
         head, last = heads.get(block.source), _MAX_NUMBER
@@ -175,7 +175,7 @@ def _new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: s
         owner=owner,
         destination=request.destination,
         fee=f"{request.fee:064x}",
-        submitted=now,
+        submitted_at=now,
         due_at=now,
         warnings=[
             {"sentence": warning.sentence, "path": warning.path} for warning in request.warnings
@@ -190,12 +190,12 @@ def _new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: s
 
 def build_queries(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Query]:
     """Build the rows of the queries, unsaved."""
-    places = count()
+    positions, began_at = count(), batch.submitted_at
     for block in blocks:
         accounts = ([None] if block.header_fields else []) + list(block.accounts)
         for account in accounts:
-            query = Query(batch=batch, source=block.source, initial_state_began=batch.submitted)
-            query.place = next(places)
+            query = Query(batch=batch, source=block.source, initial_state_began_at=began_at)
+            query.position = next(positions)
             if block.selector.is_time:
                 query.timestamp = block.selector.number
             else:
@@ -233,7 +233,7 @@ TURN_PER_BATCH, TURN_PER_QUERY = timedelta(milliseconds=200), timedelta(millisec
 
 def next_turn(owner: Account, now: datetime, query_count: int) -> datetime:
     """The queue time of a batch with so many queries: after its owner's open batches."""
-    open_batches = Batch.objects.filter(owner=owner, ended=None)
+    open_batches = Batch.objects.filter(owner=owner, ended_at=None)
     sums = open_batches.aggregate(batches=Count("*"), queries=Sum("query_count"))
     query_count += int(sums["queries"] or 0)
     return now + int(sums["batches"]) * TURN_PER_BATCH + query_count * TURN_PER_QUERY

@@ -14,13 +14,13 @@ from queries.chain.errors import (
     FeesTooHighError,
     MethodMissingError,
     NodesLieError,
-    NodesLimitedError,
-    NodesOfAnotherChainError,
     NodesRefuseError,
     NodesUnreachableError,
     ProofWindowExceededError,
+    RateLimitedError,
     StateNotAvailableError,
     StateOfAnotherBlockError,
+    WrongChainIdError,
 )
 from queries.chain.proof_window import first_block_distance, proof_window
 from queries.chain.reader import ChainHead, SourceChain
@@ -62,8 +62,8 @@ MORE_STATE = "Use a node that keeps more state."
 
 ADVICE: dict[type[Exception], str] = {
     NodesUnreachableError: "Check that it runs, and that `nodes` in ROUTES_FILE has its address.",
-    NodesOfAnotherChainError: "Correct `nodes` in ROUTES_FILE, or the chain's id.",
-    NodesLimitedError: "Wait, or name a node in ROUTES_FILE that accepts more requests.",
+    WrongChainIdError: "Correct `nodes` in ROUTES_FILE, or the chain's id.",
+    RateLimitedError: "Wait, or name a node in ROUTES_FILE that accepts more requests.",
     NodesRefuseError: ANOTHER_NODE,
     NodesLieError: ANOTHER_NODE,
     MethodMissingError: ANOTHER_NODE,
@@ -131,8 +131,8 @@ def _check_nodes(
         except ChainError as error:
             if isinstance(error, NodesUnreachableError):
                 error = NodesUnreachableError(f"It does not answer{error.why}.")
-            if isinstance(error, NodesOfAnotherChainError):
-                error = NodesOfAnotherChainError("It serves another chain.")
+            if isinstance(error, WrongChainIdError):
+                error = WrongChainIdError("It serves another chain.")
             subject = f"{chain.name}, node {node.number}"
             yield CheckResult(subject, ok=False, sentence=add_advice(error))
     newest = max((head.timestamp for head in heads.values()), default=0)

@@ -13,7 +13,7 @@ from queries.chain.destination import Destination
 from queries.chain.errors import (
     AnotherBlockAccumulatedError,
     BlockUnknownError,
-    SourceReorganisesError,
+    SourceReorgError,
     StateNotAvailableError,
 )
 from queries.chain.games import Game, Games
@@ -171,7 +171,7 @@ class AnchorSearch:
             return ()
         same, *newer_headers = self.fetch_headers(header.number, last)
         if same.hash != header.hash:
-            raise SourceReorganisesError(SourceReorganisesError.template)
+            raise SourceReorgError(SourceReorgError.template)
         return tuple(newer_headers)
 
     def _hash_window(self, target: Header) -> range:

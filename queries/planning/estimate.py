@@ -9,7 +9,7 @@ from queries.chain.errors import (
     CallRevertedError,
     ChainError,
     MethodMissingError,
-    QuestionRefusedError,
+    ParametersRejectedError,
 )
 from queries.chain.registry import FactGroups, accumulated_override, group_facts
 from queries.config.registries import Registry
@@ -25,7 +25,7 @@ from queries.wait_reasons import WaitCode
 
 HEADER_FIRST = "The header is sent first, and the accounts in transactions after it."
 # What nodes that refuse state overrides raise.
-OVERRIDE_ERRORS = (QuestionRefusedError, MethodMissingError, CallRevertedError)
+OVERRIDE_ERRORS = (ParametersRejectedError, MethodMissingError, CallRevertedError)
 NOT_PRICED = "That cannot be tried out beforehand, so the fee given here does not include it."
 
 

@@ -122,7 +122,7 @@ class JobPass:
     @property
     def pause(self) -> timedelta:
         """The pause before a pass that may read thousands of values; it grows with the wait."""
-        times = (query.blockhash_available_began for query in self.queries)
+        times = (query.blockhash_available_began_at for query in self.queries)
         last = max((start or shared_now() for start in times), default=shared_now())
         return recheck_pause(last, self.limits)
 
@@ -147,7 +147,7 @@ def route_removed(source: int, destination: int) -> Failure:
 def record_head(chain_id: int, head: ChainHead) -> None:
     """Store the head that submissions are compared with."""
     columns = {
-        "recorded": shared_now(),
+        "recorded_at": shared_now(),
         "number": head.number,
         "timestamp": head.timestamp,
         "final_number": head.final_number,

@@ -24,7 +24,7 @@ def pin_final_header(job_pass: JobPass) -> Header | Outcome:
         return _check_state_root(job_pass, stored_header)
     head = job_pass.context.provable_head(job_pass.registry)
     if reason := head.wait_reason(job.block):
-        last_submitted = max(query.batch.submitted for query in job_pass.queries)
+        last_submitted = max(query.batch.submitted_at for query in job_pass.queries)
         return Snooze(reason, recheck_pause(last_submitted, job_pass.limits))
     header = job_pass.source.header(job.block)
     if stored_header is None or stored_header.hash != header.hash:

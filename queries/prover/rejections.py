@@ -77,7 +77,7 @@ def wait_or_reject_underfunded(
         rejected_batches = frozenset()
     for batch in sorted(rejected_batches):
         price = fees_needed[batch]
-        others = Query.objects.filter(batch=batch, ended=False).exclude(job__in=payers)
+        others = Query.objects.filter(batch=batch, has_ended=False).exclude(job__in=payers)
         more = ", and more for its other blocks" if others.exists() else ""
         sentence = (
             f"Proving this may cost {price:,} wei, and less was offered. Submit it again with a "
@@ -93,9 +93,9 @@ def wait_or_reject_underfunded(
 
 def failed_transaction_hashes(job_pass: JobPass) -> list[str]:
     """Hashes of transactions that failed since the first waiting batch was submitted."""
-    first_submitted = min(query.batch.submitted for query in job_pass.queries)
+    first_submitted = min(query.batch.submitted_at for query in job_pass.queries)
     failed_rows = job_pass.transactions(
-        succeeded=False, gas_used__isnull=False, confirmed=True, signed__gte=first_submitted
+        succeeded=False, gas_used__isnull=False, confirmed=True, signed_at__gte=first_submitted
     )
     return list(failed_rows.order_by("pk").values_list("mined_hash", flat=True))
 
@@ -137,7 +137,7 @@ def wait_for_hash(job_pass: JobPass, reason: Reason) -> Outcome:
     """Wait for the hash; for attestations at most `attestation_max_age`: signers may be gone."""
     if job_pass.registry.kind is RegistryKind.ATTESTED:
         bound = shared_now() - timedelta(seconds=job_pass.limits.attestation_max_age)
-        times = [query.blockhash_available_began for query in job_pass.queries]
+        times = [query.blockhash_available_began_at for query in job_pass.queries]
         if all(start is not None and start < bound for start in times):
             step = StepName.BLOCKHASH_AVAILABLE
             return job_pass.reject(Failure(reason.code, reason.sentence, step, retryable=True))
@@ -186,10 +186,10 @@ def counts_towards_age(row: LeasedRow, reason: Reason | None) -> bool:
 def reject_old_batches(row: LeasedRow, reason: Reason, limits: Limits) -> None:
     """Reject batches that were provable for `batch_max_age` and have no unconfirmed transaction."""
     bound = shared_now() - timedelta(seconds=limits.batch_max_age)
-    if row.failing_since is None or row.failing_since > bound:
+    if row.provable_since is None or row.provable_since > bound:
         return
-    open_shares = Share.objects.filter(batch=OuterRef("batch"), transaction__confirmed=False)
-    queries = Query.objects.filter(~Exists(open_shares), ended=False, batch__submitted__lte=bound)
+    shares = Share.objects.filter(batch=OuterRef("batch"), transaction__confirmed=False)
+    queries = Query.objects.filter(~Exists(shares), has_ended=False, batch__submitted_at__lte=bound)
     if isinstance(row, BlockJob):
         queries = queries.filter(pk__in=query_ids_of_pass(row))
         step = transitions.first_open_step(queries)

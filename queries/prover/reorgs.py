@@ -84,7 +84,7 @@ def wait_for_effect(
     """
     lane = job_pass.context.lane(job_pass.job.destination)
     if not lane.destination.ask_quorum(is_missing, about):
-        return job_pass.retry(WaitCode.OTHER_NODE_BEHIND.reason)
+        return job_pass.retry(WaitCode.NODE_BEHIND.reason)
     # A former signer's account may have no funds for a transaction to be mined again.
     own_rows = [row for row in rows if row.sender == job_pass.context.sender]
     undone = [row for row in own_rows if is_undone(lane, row)]

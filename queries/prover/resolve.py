@@ -85,11 +85,11 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | None:
         if not reason and any(block.has_unresolved_names for block in blocks):
             reason = _resolve_names(lease, context)
     except UnprovableError as error:
-        failing = Query.objects.filter(error.condition, batch=batch, ended=False)
+        failing = Query.objects.filter(error.condition, batch=batch, has_ended=False)
         transitions.reject([batch.pk], error.failure, failing)
         return None
     if reason:
-        return Snooze(reason, recheck_pause(batch.submitted, context.limits))
+        return Snooze(reason, recheck_pause(batch.submitted_at, context.limits))
     head = context.head(blocks[0].source).number if blocks else 0
     with transaction.atomic():  # if they cannot be attached, the others are not claimed either
         others = _claim_similar(lease, blocks[0].source, head) if blocks else []
@@ -99,7 +99,7 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | None:
 
 def _named_blocks(batch: Batch) -> list[NamedBlock]:
     """The distinct blocks of the batch, which may request hundreds of accounts of one block."""
-    queries = Query.objects.filter(batch=batch, ended=False)
+    queries = Query.objects.filter(batch=batch, has_ended=False)
     rows = queries.annotate(unresolved=ExpressionWrapper(UNRESOLVED_NAME, BooleanField()))
     columns = "source", "block", "timestamp", "unresolved"
     return [NamedBlock(*row) for row in rows.values_list(*columns).distinct().order_by(*columns)]
@@ -145,7 +145,7 @@ def _resolve_times(
     lease.extend()
     for (chain, seconds), number in numbers.items():
         rows = Query.objects.filter(batch=lease.row, source=chain, timestamp=seconds)
-        rows.filter(block=None, ended=False).update(block=number)
+        rows.filter(block=None, has_ended=False).update(block=number)
     return None
 
 
@@ -167,12 +167,12 @@ def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
 def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None:
     """Find and store the batch's accounts; its blocks are known. Returns what it waits for."""
     unresolved = Query.objects.filter(UNRESOLVED_NAME, batch=lease.row)
-    while first := unresolved.order_by("source", "block", "place").first():
+    while first := unresolved.order_by("source", "block", "position").first():
         source, block = first.source, first.block or 0
         if reason := context.head(source).wait_reason(block):
             return reason
         lease.extend()
-        rows = unresolved.filter(source=source, block=block).order_by("place")
+        rows = unresolved.filter(source=source, block=block).order_by("position")
         queries = list(rows[: context.limits.max_batch_calls])
         try:
             find_accounts(context, context.source(source).header(block), queries)
@@ -198,8 +198,8 @@ def _claim_similar(first: Lease[Batch], source: int, head: int) -> list[Lease[Ba
             break
         keys.append(key)
     is_plain = Q(~UNRESOLVED_NAME, source=source, timestamp=None, block__lte=head)
-    unresolved = Query.objects.filter(~is_plain | Q(block=None), batch=OuterRef("pk"), ended=False)
-    return claim(Batch.objects.filter(~Exists(unresolved), pk__in=keys), limit)
+    pending = Query.objects.filter(~is_plain | Q(block=None), batch=OuterRef("pk"), has_ended=False)
+    return claim(Batch.objects.filter(~Exists(pending), pk__in=keys), limit)
 
 
 def attach_batches(leases: Sequence[Lease[Batch]]) -> None:
@@ -211,7 +211,7 @@ def attach_batches(leases: Sequence[Lease[Batch]]) -> None:
     batches = Batch.objects.filter(pk__in=keys, lease_token__in={lease.token for lease in leases})
     with transaction.atomic():
         locked_ids = [batch.pk for batch in batches.order_by("pk").select_for_update()]
-        queries = Query.objects.filter(batch__in=locked_ids, ended=False)
+        queries = Query.objects.filter(batch__in=locked_ids, has_ended=False)
         pairs = queries.values_list("source", "block").order_by("source", "block").distinct()
         blocks = [(source, block) for source, block in pairs if block is not None]
         BlockJob.objects.bulk_create(

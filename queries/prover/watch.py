@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from queries.chain import ens
-from queries.chain.errors import ChainError, NodesLimitedError, NodesUnreachableError, NoQuorumError
+from queries.chain.errors import ChainError, NodesUnreachableError, NoQuorumError, RateLimitedError
 from queries.chain.proof_window import proof_window
 from queries.chain.reader import ChainHead, SourceChain
 from queries.chain.registry_checks import HISTORY_WINDOW
@@ -40,12 +40,12 @@ class Watch:
     def poll_once(self) -> None:
         """Poll the chains that are due."""
         if self._is_new and self._sources:  # the routes file may name other nodes now
-            NodeRecord.objects.update(measured=None)
+            NodeRecord.objects.update(measured_at=None)
             self._is_new = False
         for chain_id in sorted(self._sources | self._destinations):
             record = None if self._is_stopped() else self._claim(chain_id)
             if record:
-                is_check = record.checked == record.polled_at
+                is_check = record.checked_at == record.polled_at
                 self._poll(self._context.chain(chain_id), record, is_check=is_check)
                 if self._context.signer and chain_id in self._destinations:
                     self._check_transactions(self._context.lane(chain_id), is_check=is_check)
@@ -60,30 +60,30 @@ class Watch:
         if last_poll and now < last_poll + poll:
             return None
         # The first check comes with the second poll, because a new prover works first.
-        last_check = record.checked or now - check + poll
-        record.polled_at, record.checked = now, now if now >= last_check + check else last_check
+        last_check = record.checked_at or now - check + poll
+        record.polled_at, record.checked_at = now, now if now >= last_check + check else last_check
         rows = ChainRecord.objects.filter(chain=chain_id, polled_at=last_poll)
-        return record if rows.update(polled_at=now, checked=record.checked) else None
+        return record if rows.update(polled_at=now, checked_at=record.checked_at) else None
 
     def _poll(self, chain: Chain, record: ChainRecord, *, is_check: bool) -> None:
-        known_final = record.final_number if record.recorded and not is_check else None
+        known_final = record.final_number if record.recorded_at and not is_check else None
         pool = self._context.destination(chain.id)
-        nodes = {place: pool.node_view(place) for place, _ in enumerate(chain.nodes, 1)}
-        heads = {place: _read_head(node, known_final) for place, node in nodes.items()}
-        known_heads = {place: head for place, head in heads.items() if isinstance(head, ChainHead)}
+        nodes = {number: pool.node_view(number) for number, _ in enumerate(chain.nodes, 1)}
+        heads = {number: _read_head(node, known_final) for number, node in nodes.items()}
+        known_heads = {n: head for n, head in heads.items() if isinstance(head, ChainHead)}
         best_head = max(known_heads.values(), key=lambda head: head.number, default=None)
-        for place, head in heads.items():
-            _store_node(chain.id, place, head, best_head)
-        NodeRecord.objects.filter(chain=chain.id, place__gt=len(nodes)).delete()
+        for number, head in heads.items():
+            _store_node(chain.id, number, head, best_head)
+        NodeRecord.objects.filter(chain=chain.id, position__gt=len(nodes)).delete()
         if best_head is None:
             return
         record_head(chain.id, best_head)
         if is_check and chain.id in self._sources:
             window = self._needed_window(chain, best_head)
             ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
-            for place, head in known_heads.items():
+            for number, head in known_heads.items():
                 if not self._is_stopped():
-                    _check_node(nodes[place], place, head)
+                    _check_node(nodes[number], number, head)
 
     def _check_transactions(self, lane: Lane, *, is_check: bool) -> None:
         """Reopen transactions that a reorg undid, and store the signer's funds."""
@@ -124,35 +124,35 @@ def _read_head(node: SourceChain, known_final: int | None) -> ChainHead | ChainE
         return error
 
 
-def _check_node(node: SourceChain, place: int, head: ChainHead) -> None:
+def _check_node(node: SourceChain, number: int, head: ChainHead) -> None:
     """Store whether the node resolves ENS names, and once per `chain_id_age` how far back it
     proves: that takes dozens of requests, and is stored only if the node answered all of them.
     """
     chain, now = node.chain, shared_now()
-    row = NodeRecord.objects.filter(chain=chain.id, place=place)
+    row = NodeRecord.objects.filter(chain=chain.id, position=number)
     if chain.ens_registry:
         row.update(can_resolve_names=ens.can_resolve_names(node))
-    if row.filter(measured__gt=now - timedelta(seconds=chain.limits.chain_id_age)).exists():
+    if row.filter(measured_at__gt=now - timedelta(seconds=chain.limits.chain_id_age)).exists():
         return
     try:
         window = proof_window(node, head, max_distance=HISTORY_WINDOW)
-    except (NodesUnreachableError, NodesLimitedError) as error:
-        log.warning("Measuring node %s of %s failed: %s.", place, chain.name, error.code)
+    except (NodesUnreachableError, RateLimitedError) as error:
+        log.warning("Measuring node %s of %s failed: %s.", number, chain.name, error.code)
         return
     except ChainError:
         window = -1
-    row.update(proof_window=window, measured=now)
+    row.update(proof_window=window, measured_at=now)
 
 
 def _store_node(
-    chain_id: int, place: int, head: ChainHead | ChainError, best_head: ChainHead | None
+    chain_id: int, number: int, head: ChainHead | ChainError, best_head: ChainHead | None
 ) -> None:
-    columns: dict[str, object] = {"recorded": shared_now()}
+    columns: dict[str, object] = {"recorded_at": shared_now()}
     if isinstance(head, ChainError):
         columns |= {"fault": head.code, "number": None, "lag": None, "can_resolve_names": None}
-        if not isinstance(head, NodesLimitedError):
-            columns["measured"] = None  # another node may come back at its address
+        if not isinstance(head, RateLimitedError):
+            columns["measured_at"] = None  # another node may come back at its address
     else:
         lag = best_head.number - head.number if best_head else None
         columns |= {"fault": "", "number": head.number, "lag": lag}
-    NodeRecord.objects.update_or_create(chain=chain_id, place=place, defaults=columns)
+    NodeRecord.objects.update_or_create(chain=chain_id, position=number, defaults=columns)

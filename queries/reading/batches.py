@@ -39,7 +39,7 @@ from queries.statuses import BatchStatus, StepName, StepStatus
 QueryRow = Query | SimpleNamespace
 
 _BATCH_COLUMNS = (
-    "id", "status", "destination", "fee", "spent", "submitted", "ended",
+    "id", "status", "destination", "fee", "spent", "submitted_at", "ended_at",
     "error_code", "error_sentence", "error_step", "error_retryable", *WAIT_COLUMNS,
 )  # fmt: skip
 
@@ -59,8 +59,8 @@ _STEP_COLUMNS = {
 _TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used", "to", "hops")
 
 _QUERY_COLUMNS = (
-    "place", "source", "block", "timestamp", "account", "name", "props", "header_fields", "ended",
-    "failed", "cost",
+    "position", "source", "block", "timestamp", "account", "name", "props", "header_fields",
+    "has_ended", "failed", "cost",
     *(column for name in StepName for column in (name.began_column, name.completed_column)),
     *_STEP_TRANSACTIONS.values(), "values", "slots", "slot_values", "spelling",
 )  # fmt: skip
@@ -69,7 +69,7 @@ _QUERY_CONVERTERS: dict[str, bulk_sql.Convert] = {
     **{
         name: bulk_sql.parse_time
         for name in _QUERY_COLUMNS
-        if name.endswith(("_began", "_completed"))
+        if name.endswith(("_began_at", "_completed_at"))
     },
     **dict.fromkeys(("values", "slots", "slot_values", "spelling"), bulk_sql.parse_json),
 }
@@ -83,14 +83,14 @@ _SELECT_QUERIES = bulk_sql.select(
     "query",
     ", job.wait_code || ' ' || job.waits_for "
     "FROM queries_query AS query LEFT JOIN queries_blockjob AS job ON job.id = query.job_id "
-    "WHERE query.batch_id = %s AND query.place >= %s ORDER BY query.place LIMIT %s",
+    "WHERE query.batch_id = %s AND query.position >= %s ORDER BY query.position LIMIT %s",
 )
 
 # A query is completed with its last step. Without slots and values, because clients poll this.
 _SELECT_PROGRESS = """
-    SELECT place, header_fields = 0, failed, CASE header_fields
-        WHEN 0 THEN account_accumulated_completed ELSE header_accumulated_completed END
-    FROM queries_query WHERE batch_id = %s AND place >= %s ORDER BY place LIMIT %s
+    SELECT position, header_fields = 0, failed, CASE header_fields
+        WHEN 0 THEN account_accumulated_completed_at ELSE header_accumulated_completed_at END
+    FROM queries_query WHERE batch_id = %s AND position >= %s ORDER BY position LIMIT %s
 """
 
 _SELECT_TRANSACTIONS = bulk_sql.select(
@@ -103,7 +103,7 @@ def batch_view(batch_id: str) -> BatchView | None:
     if not is_ulid(batch_id):
         return None
     names = (*_BATCH_COLUMNS, *WAIT_ANNOTATIONS)
-    times = dict.fromkeys(("submitted", "ended", "last_poll", "read_at"), bulk_sql.parse_time)
+    times = dict.fromkeys(("submitted_at", "ended_at", "last_poll", "read_at"), bulk_sql.parse_time)
     rows = bulk_sql.fetch_rows(_SELECT_BATCH, (batch_id,), names, times)
     return _batch_view(rows[0]) if rows else None
 
@@ -124,29 +124,29 @@ def owned_batches(
 
 
 def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
-    """A page of the batch's queries from the place `first` on, with their transactions."""
+    """A page of the batch's queries from the position `first` on, with their transactions."""
     names = (*_QUERY_COLUMNS, "job_reason")
     rows = bulk_sql.fetch_rows(
         _SELECT_QUERIES, (batch.id, first, limit + 1), names, _QUERY_CONVERTERS
     )
     queries = query_views(rows, batch)
-    return QueryPage(queries[:limit], queries[limit].place if len(queries) > limit else None)
+    return QueryPage(queries[:limit], queries[limit].position if len(queries) > limit else None)
 
 
 def query_progress(batch: BatchView, *, first: int, limit: int) -> list[QueryProgress]:
-    """The progress of the batch's queries from the place `first` on."""
-    names = ("place", "is_account_query", "failed", "completed")
+    """The progress of the batch's queries from the position `first` on."""
+    names = ("position", "is_account_query", "failed", "completed")
     times = {"completed": bulk_sql.parse_time}
     rows = bulk_sql.fetch_rows(_SELECT_PROGRESS, (batch.id, first, limit), names, times)
     return [
-        QueryProgress(row.place, bool(row.is_account_query), bool(row.failed), row.completed)
+        QueryProgress(row.position, bool(row.is_account_query), bool(row.failed), row.completed)
         for row in rows
     ]
 
 
-def find_query(batch: BatchView, place: int) -> QueryView | None:
-    queries = query_page(batch, first=place, limit=1).queries
-    return queries[0] if queries and queries[0].place == place else None
+def find_query(batch: BatchView, position: int) -> QueryView | None:
+    queries = query_page(batch, first=position, limit=1).queries
+    return queries[0] if queries and queries[0].position == position else None
 
 
 def query_views(rows: Iterable[QueryRow], batch: BatchView) -> tuple[QueryView, ...]:
@@ -158,7 +158,7 @@ def query_views(rows: Iterable[QueryRow], batch: BatchView) -> tuple[QueryView, 
 
 def query_rows(batch: BatchView) -> QuerySet[Query]:
     """The batch's queries, annotated with what their jobs wait for."""
-    rows = Query.objects.filter(batch=batch.id).order_by("place")
+    rows = Query.objects.filter(batch=batch.id).order_by("position")
     return rows.annotate(job_reason=JOB_REASON)
 
 
@@ -178,8 +178,8 @@ def _batch_view(row: Batch | SimpleNamespace) -> BatchView:
         destination=row.destination,
         fee=int(row.fee, 16),
         spent=int(row.spent, 16),
-        submitted=row.submitted,
-        ended=row.ended,
+        submitted_at=row.submitted_at,
+        ended_at=row.ended_at,
         waits_for=wait_reason(row),
         error=_error_view(row),
     )
@@ -204,7 +204,7 @@ def query_view(
     slots, key = tuple(f"0x{slot}" for slot in row.slots), row.name or row.account
     chain, accounts = row.spelling or (str(row.source), {key: None} if key else {})
     return QueryView(
-        place=row.place,
+        position=row.position,
         source=row.source,
         block=row.block,
         timestamp=row.timestamp,
@@ -214,7 +214,7 @@ def query_view(
         slots=slots,
         header=header_names(row.header_fields),
         steps=tuple(_steps(row, transactions, error if row.failed else None)),
-        waits_for=None if row.ended else parse_reason(vars(row).get("job_reason")),
+        waits_for=None if row.has_ended else parse_reason(vars(row).get("job_reason")),
         values=tuple(ValueView(name, word) for name, word in words.items()),
         cost=int(row.cost, 16) if row.cost else None,
         registry=_registry_address(row, transactions),
@@ -268,7 +268,7 @@ def _registry_address(row: QueryRow, transactions: Mapping[int, SimpleNamespace]
 
 
 _LIST_COLUMNS = (
-    "id", "status", "destination", "fee", "spent", "submitted", "ended", "query_count",
+    "id", "status", "destination", "fee", "spent", "submitted_at", "ended_at", "query_count",
     "block_count",
 )  # fmt: skip
 
@@ -282,8 +282,8 @@ class ListedBatch:
     block_count: int
     fee: int
     spent: int
-    submitted: datetime
-    ended: datetime | None
+    submitted_at: datetime
+    ended_at: datetime | None
 
 
 def listed_batches(
@@ -307,6 +307,6 @@ def _listed_batch(row: Batch) -> ListedBatch:
         row.block_count,
         int(row.fee, 16),
         int(row.spent, 16),
-        row.submitted,
-        row.ended,
+        row.submitted_at,
+        row.ended_at,
     )

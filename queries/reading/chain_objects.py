@@ -23,8 +23,8 @@ from queries.reading.pagination import MAX_LISTED_SLOTS, Cursor, Page, read_page
 from queries.reading.view_models import ValueView
 
 _QUERY_LINE_COLUMNS = (
-    "batch_id", "place", "source", "block", "account", "name", "slot_count", "values", "ended",
-    "job__destination",
+    "batch_id", "position", "source", "block", "account", "name", "slot_count", "values",
+    "has_ended", "job__destination",
 )  # fmt: skip
 
 
@@ -33,7 +33,7 @@ class QueryLine:
     """A query in a list: what it asks for, and what is proven."""
 
     batch: str
-    place: int
+    position: int
     source: int
     destination: int | None  # None before the query has a job
     block: int | None
@@ -42,7 +42,7 @@ class QueryLine:
     proven: bool  # and read back
     values: tuple[ValueView, ...]
     omitted_slots: int  # number of slots whose values are left out, because they are too many
-    ended: bool
+    has_ended: bool
 
 
 def _query_lines(
@@ -61,7 +61,7 @@ def _query_line(row: Query) -> QueryLine:
     words = display_values({**(row.values or {}), **(vars(row)["few_slot_values"] or {})})
     return QueryLine(
         batch=row.batch_id,
-        place=row.place,
+        position=row.position,
         source=row.source,
         destination=row.job.destination if row.job else None,
         block=row.block,
@@ -70,7 +70,7 @@ def _query_line(row: Query) -> QueryLine:
         proven=row.values is not None,
         values=tuple(ValueView(name, word) for name, word in words.items()),
         omitted_slots=row.slot_count if row.slot_count > MAX_LISTED_SLOTS else 0,
-        ended=row.ended,
+        has_ended=row.has_ended,
     )
 
 
@@ -120,10 +120,10 @@ class BlockView:
 
 def block_view(chain: int, number: int) -> BlockView:
     """Read the block's jobs and the transactions that proved its header, in two statements."""
-    completed = Query.objects.filter(job=OuterRef("pk"), header_accumulated_completed__isnull=False)
+    completed = Query.objects.exclude(header_accumulated_completed_at=None)
     jobs = list(
         BlockJob.objects.filter(source=chain, block=number)
-        .annotate(accumulated=Exists(completed))
+        .annotate(accumulated=Exists(completed.filter(job=OuterRef("pk"))))
         .order_by("destination")[:MAX_DESTINATIONS]
     )
     hashes = _header_transactions(jobs)
@@ -270,7 +270,7 @@ class TransactionView:
     gas_price: int | None
     data_fee: int
     cost: int | None
-    signed: datetime
+    signed_at: datetime
     is_preparation: bool
     hops: int  # to earlier blocks
     blocks: tuple[ServedBlock, ...]
@@ -312,7 +312,7 @@ def transaction_view(chain: int, transaction_hash: str) -> TransactionView | Non
         gas_price=price,
         data_fee=data_fee,
         cost=cost,
-        signed=row.signed,
+        signed_at=row.signed_at,
         is_preparation=row.is_preparation,
         hops=row.hops,
         blocks=tuple(ServedBlock(*block) for block in blocks),
@@ -334,7 +334,7 @@ def _status_and_mark(row: SentTransaction) -> tuple[str, str]:
     if row.mined_block is None:
         if row.confirmed:
             return "never mined: another transaction used its nonce", "rejected"
-        return ("sent, not mined yet" if row.sent else "signed, not sent yet"), "moving"
+        return ("sent, not mined yet" if row.sent_at else "signed, not sent yet"), "moving"
     if row.succeeded is False:
         return "mined, and failed", "rejected"
     return ("mined and confirmed" if row.confirmed else "mined, being confirmed"), "proven"

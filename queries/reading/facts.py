@@ -91,7 +91,7 @@ def _row_facts(rows: list[Query]) -> Iterator[ProvenFact]:
                 fact,
                 f"0x{row.job.block_hash}" if row.job and row.job.block_hash else "",
                 transaction_hash,
-                step.completed or row.batch.submitted,
+                step.completed or row.batch.submitted_at,
             )
 
 

@@ -11,7 +11,7 @@ from accounts.models import Account
 from queries.config.registries import Registry
 from queries.database.daily_counts import (
     DONE,
-    DONE_LATER,
+    DONE_OVERFLOW,
     DURATION_BOUNDS,
     FACTS,
     GAS,
@@ -68,7 +68,7 @@ def figures(today: date) -> Figures:
         },
         durations={
             bound: sum(
-                day_counts.get(duration_key(bound) if bound else DONE_LATER, 0)
+                day_counts.get(duration_key(bound) if bound else DONE_OVERFLOW, 0)
                 for day_counts in counts.values()
             )
             for bound in (*DURATION_BOUNDS, None)
@@ -154,12 +154,12 @@ def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
             row.number,
             row.final_number,
             row.timestamp,
-            row.recorded,
+            row.recorded_at,
             row.window,
             row.state_horizons,
         )
         for row in rows
-        if row.recorded
+        if row.recorded_at
     }
 
 

@@ -13,11 +13,11 @@ from typing import Any
 from django.db.models import Case, Count, Exists, Min, OuterRef, Q, Sum, Value, When
 from ulid import ULID
 
-from queries.chain.errors import NodesLimitedError, NodesRefuseError, NodesUnreachableError
+from queries.chain.errors import NodesRefuseError, NodesUnreachableError, RateLimitedError
 from queries.database.clock import shared_now
 from queries.database.daily_counts import (
     DONE,
-    DONE_LATER,
+    DONE_OVERFLOW,
     DONE_SECONDS,
     DURATION_BOUNDS,
     FACTS,
@@ -43,7 +43,7 @@ from queries.transactions.budget import spent_in_24_hours
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 WAITS_FOR_NODES = Q(
     wait_code__in=[
-        error.code for error in (NodesUnreachableError, NodesLimitedError, NodesRefuseError)
+        error.code for error in (NodesUnreachableError, RateLimitedError, NodesRefuseError)
     ]
 )
 COUNTER_SCOPE = "Counted over all servers and provers since the database began."
@@ -189,7 +189,7 @@ def _result_metrics() -> Iterator[Metric]:
     for bound in DURATION_BOUNDS:
         done += sums.get(duration_key(bound), 0)
         samples.append(Sample(done, {"le": bound}, "_bucket"))
-    timed = done + sums.get(DONE_LATER, 0)
+    timed = done + sums.get(DONE_OVERFLOW, 0)
     samples.append(Sample(timed, {"le": "+Inf"}, "_bucket"))
     samples.append(Sample(sums.get(DONE_SECONDS, 0), {}, "_sum"))
     samples.append(Sample(timed, {}, "_count"))
@@ -213,7 +213,7 @@ def _transaction_metrics(now: datetime) -> Iterator[Metric]:
     counted = rows.annotate(
         unmined=Count("pk", filter=unmined),
         mined=Count("pk", filter=~unmined),
-        first=Min("signed", filter=unmined),
+        first=Min("signed_at", filter=unmined),
     )
     by_chain = list(counted.order_by())
     yield _gauge(
@@ -235,7 +235,7 @@ def _transaction_metrics(now: datetime) -> Iterator[Metric]:
     costs = list(ChainCost.objects.all())
     for name, description, values in (
         (
-            "transactions_settled",
+            "transactions_finalized",
             "Transactions that can no longer change.",
             {row.chain: row.transactions for row in costs},
         ),
@@ -255,7 +255,7 @@ def _chain_metrics(
     """The state of the chains as provers saw it last."""
     rows = ChainRecord.objects.in_bulk(chains)
     polled = [rows[chain] for chain in chains if chain in rows]
-    seen = [row for row in polled if row.recorded]
+    seen = [row for row in polled if row.recorded_at]
     for name, description, values in (
         (
             "chain_head_number",
@@ -273,7 +273,7 @@ def _chain_metrics(
             {row.chain: max(now.timestamp() - row.timestamp, 0.0) for row in seen},
         ),
         (
-            "chain_look_age_seconds",
+            "chain_poll_age_seconds",
             "Seconds since a prover last polled the chain.",
             {row.chain: _seconds_since(row.polled_at, now) for row in polled if row.polled_at},
         ),
@@ -283,7 +283,7 @@ def _chain_metrics(
             {row.chain: row.needed_window for row in polled},
         ),
         (
-            "day_spent_ratio",
+            "daily_budget_spent_ratio",
             "How much of `daily_budget` is spent or reserved; from 1 on nothing new is signed.",
             {
                 row.chain: _spent_ratio(row, daily_budgets[row.chain])
@@ -311,18 +311,18 @@ def _spent_ratio(record: ChainRecord, budget: int) -> float:
 
 
 def _node_metrics(chains: Collection[int], now: datetime) -> Iterator[Metric]:
-    rows = list(NodeRecord.objects.filter(chain__in=chains).order_by("chain", "place"))
+    rows = list(NodeRecord.objects.filter(chain__in=chains).order_by("chain", "position"))
     for name, description, values in (
         ("up", "1 if the node answered the last poll.", [int(not row.fault) for row in rows]),
         (
-            "names_up",
+            "ens_up",
             "1 if the node answered the ENS check in time; only for chains with an ens_registry.",
             [row.can_resolve_names for row in rows],
         ),
         (
-            "look_age_seconds",
+            "poll_age_seconds",
             "Seconds since the node was last polled.",
-            [_seconds_since(row.recorded, now) for row in rows],
+            [_seconds_since(row.recorded_at, now) for row in rows],
         ),
         ("head_number", "The node's newest block.", [row.number for row in rows]),
         ("lag_blocks", "Blocks behind the furthest node of its chain.", [row.lag for row in rows]),
@@ -336,7 +336,7 @@ def _node_metrics(chains: Collection[int], now: datetime) -> Iterator[Metric]:
         ),
     ):
         samples = (
-            Sample(value, {"chain": row.chain, "node": row.place})
+            Sample(value, {"chain": row.chain, "node": row.position})
             for row, value in zip(rows, values, strict=True)
         )
         yield _gauge(f"node_{name}", description, samples)

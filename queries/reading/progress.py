@@ -46,7 +46,7 @@ class BlockProgress:
     source: int
     block: int | None  # None before a timestamp is resolved
     timestamp: int | None
-    first_place: int
+    first_position: int
     query_count: int
     steps: tuple[StepCounts, ...]
     waits_for: Reason | None
@@ -91,11 +91,11 @@ def batch_progress(batch: BatchView) -> Progress:
         Query.objects.filter(batch=batch.id)
         .values("source", "block", "timestamp")
         .annotate(
-            first=Min("place"),
+            first=Min("position"),
             queries=Count("pk"),
             account_queries=Count("pk", filter=Q(header_fields=0)),
-            lost=Count("pk", filter=Q(ended=False, values__isnull=False)),
-            waits=Max(JOB_REASON, filter=Q(ended=False)),
+            lost=Count("pk", filter=Q(has_ended=False, values__isnull=False)),
+            waits=Max(JOB_REASON, filter=Q(has_ended=False)),
             **{f"{column}_count": count for column, count in counts.items()},
         )
         .order_by("first")
@@ -104,31 +104,31 @@ def batch_progress(batch: BatchView) -> Progress:
 
 
 def block_query_pages(
-    batch: BatchView, first_places: Mapping[BlockProgress, int], *, limit: int
+    batch: BatchView, first_positions: Mapping[BlockProgress, int], *, limit: int
 ) -> Mapping[str, QueryPage]:
-    """A page of each block's queries, by block key; `first_places` says where each begins.
+    """A page of each block's queries, by block key; `first_positions` says where each begins.
 
-    The queries of a block have consecutive places, so all pages are read together.
+    The queries of a block have consecutive positions, so all pages are read together.
     """
-    ranges = {block: _places(block, first, limit) for block, first in first_places.items()}
-    conditions = [Q(place__range=(places[0], places[-1])) for places in ranges.values() if places]
+    ranges = {block: _positions(block, first, limit) for block, first in first_positions.items()}
+    conditions = [Q(position__range=(span[0], span[-1])) for span in ranges.values() if span]
     if not conditions:
         return {}
     rows = query_rows(batch).filter(reduce(or_, conditions))
-    queries = {query.place: query for query in query_views(rows, batch)}
+    queries = {query.position: query for query in query_views(rows, batch)}
     return {
         block.key: QueryPage(
-            tuple(queries[place] for place in places if place in queries),
-            places.stop if places.stop < block.first_place + block.query_count else None,
+            tuple(queries[position] for position in positions if position in queries),
+            positions.stop if positions.stop < block.first_position + block.query_count else None,
         )
-        for block, places in ranges.items()
-        if places
+        for block, positions in ranges.items()
+        if positions
     }
 
 
-def _places(block: BlockProgress, first: int, limit: int) -> range:
-    first = max(first, block.first_place)
-    return range(first, min(first + limit, block.first_place + block.query_count))
+def _positions(block: BlockProgress, first: int, limit: int) -> range:
+    first = max(first, block.first_position)
+    return range(first, min(first + limit, block.first_position + block.query_count))
 
 
 def _block_progress(row: Mapping[str, Any]) -> BlockProgress:

@@ -79,7 +79,7 @@ def _check_done(batch: BatchView, queries: Sequence[Query]) -> None:
     if batch.status is BatchStatus.REJECTED:
         reason = f" {batch.error.sentence}" if batch.error else ""
         raise RefusalError(BATCH_REJECTED, f"The batch was rejected, so it has no proof.{reason}")
-    if batch.status is not BatchStatus.DONE or not all(query.ended for query in queries):
+    if batch.status is not BatchStatus.DONE or not all(query.has_ended for query in queries):
         waits_for = batch.waits_for.sentence if batch.waits_for else "Ask again when it is DONE."
         raise RefusalError(
             BATCH_NOT_DONE, f"The batch is {batch.status}; not all of it is proven yet. {waits_for}"

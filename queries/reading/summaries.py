@@ -10,7 +10,6 @@ from queries.models import Query
 from queries.proving.witnesses import AccountField
 from queries.reading.view_models import ValueView
 
-
 _COUNTS = (
     "query_count", "block_count", "source_count", "account_count", "fact_count", "is_uniform",
 )  # fmt: skip

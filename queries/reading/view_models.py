@@ -28,8 +28,8 @@ class BatchView:
     destination: int
     fee: int  # wei, as are all amounts
     spent: int
-    submitted: datetime
-    ended: datetime | None
+    submitted_at: datetime
+    ended_at: datetime | None
     waits_for: Reason | None
     error: ErrorView | None
 
@@ -61,7 +61,7 @@ class ValueView:
 class QueryView:
     """One account of one block, or fields of one block's header."""
 
-    place: int
+    position: int
     source: int
     block: int | None  # None before a timestamp is resolved
     timestamp: int | None
@@ -83,7 +83,7 @@ class QueryView:
 class QueryProgress:
     """When a query was completed, for clients that poll."""
 
-    place: int
+    position: int
     is_account_query: bool
     failed: bool
     completed: datetime | None
@@ -94,4 +94,4 @@ class QueryPage:
     """A page of a batch's queries, in their order."""
 
     queries: tuple[QueryView, ...]
-    next: int | None  # the first place of the next page
+    next: int | None  # the first position of the next page

@@ -13,7 +13,7 @@ from queries.wait_reasons import Reason, WaitCode
 
 # Provers poll each chain more often.
 PROVER_TIMEOUT = timedelta(minutes=2)
-NOT_TAKEN_SENTENCE = "No prover has taken it yet"
+NOT_CLAIMED_SENTENCE = "No prover has taken it yet"
 START_HINT = "the operator starts one with manage.py run_prover."
 
 # Once a batch is accepted, one of its jobs has the reason for waiting. Raw SQL, because each poll
@@ -21,9 +21,9 @@ START_HINT = "the operator starts one with manage.py run_prover."
 _JOB_REASON = """
     SELECT job.wait_code || ' ' || job.waits_for
     FROM queries_query AS query JOIN queries_blockjob AS job ON job.id = query.job_id
-    WHERE query.batch_id = queries_batch.id AND NOT query.ended AND job.waits_for <> ''
+    WHERE query.batch_id = queries_batch.id AND NOT query.has_ended AND job.waits_for <> ''
         AND queries_batch.status IN ('ACCEPTED', 'IN_PROGRESS')
-    ORDER BY query.place LIMIT 1
+    ORDER BY query.position LIMIT 1
 """
 WAIT_COLUMNS = ("lease_token", "waits_for", "wait_code")
 _LAST_POLL = "SELECT MAX(polled_at) FROM queries_chainrecord"
@@ -53,12 +53,12 @@ def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
     is_taken = row.status != BatchStatus.RECEIVED or bool(row.lease_token or reason)
     last_poll: datetime | None = columns["last_poll"]
     if last_poll is not None and columns["read_at"] - last_poll < PROVER_TIMEOUT:
-        return reason if is_taken else Reason(WaitCode.NOT_TAKEN, f"{NOT_TAKEN_SENTENCE}.")
+        return reason if is_taken else Reason(WaitCode.NOT_CLAIMED, f"{NOT_CLAIMED_SENTENCE}.")
     if last_poll is None:
-        never = f"{NOT_TAKEN_SENTENCE}, and none has been seen so far: {START_HINT}"
+        never = f"{NOT_CLAIMED_SENTENCE}, and none has been seen so far: {START_HINT}"
         return reason if is_taken else Reason(WaitCode.NO_PROVER, never)
     since = f"has been seen since {last_poll:%Y-%m-%d %H:%M} UTC: {START_HINT}"
-    sentence = f"No prover {since}" if is_taken else f"{NOT_TAKEN_SENTENCE}, and none {since}"
+    sentence = f"No prover {since}" if is_taken else f"{NOT_CLAIMED_SENTENCE}, and none {since}"
     return Reason(WaitCode.NO_PROVER, sentence)
 
 

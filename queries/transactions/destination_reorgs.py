@@ -93,7 +93,7 @@ def reopen(row: SentTransaction) -> None:
         jobs = BlockJob.objects.filter(pk__in=row.jobs.values("pk"))
         list(jobs.order_by("pk").select_for_update().values_list("pk", flat=True))
         SentTransaction.objects.filter(pk=row.pk, confirmed=True).update(
-            confirmed=False, final=False, sent=None, nonce_used=None, **NOT_MINED
+            confirmed=False, final=False, sent_at=None, nonce_used_block=None, **NOT_MINED
         )
         # Pieces that a later transaction has by now stay with that one.
         links = JobTransaction.objects.filter(open=True)
@@ -103,5 +103,5 @@ def reopen(row: SentTransaction) -> None:
             proven_queries = Query.objects.filter(job__in=jobs, values__isnull=False)
             proven_queries = proven_queries.exclude(batch__status=BatchStatus.REJECTED)
             list(proven_queries.order_by("pk").select_for_update().values_list("pk", flat=True))
-            proven_queries.update(ended=False)
+            proven_queries.update(has_ended=False)
         make_due(jobs)

@@ -61,7 +61,7 @@ def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> None:
             # At most what was signed, whatever one node says.
             row.gas_price = f"{min(receipt.gas_price, int(row.max_fee, 16)):064x}"
             row.data_fee = f"{receipt.data_fee:064x}"
-            row.nonce_used = None
+            row.nonce_used_block = None
             break
     else:
         for name, value in NOT_MINED.items():
@@ -76,9 +76,9 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     """
     now, limits = shared_now(), lane.limits
     resend_after = timedelta(seconds=limits.resend_after)
-    if row.sent is not None and now < row.sent + resend_after and not is_undone:
+    if row.sent_at is not None and now < row.sent_at + resend_after and not is_undone:
         return
-    seconds_waited = (now - (row.replaced or row.signed)).total_seconds()
+    seconds_waited = (now - (row.replaced_at or row.signed_at)).total_seconds()
     is_own = row.sender == lane.signer.address
     is_stuck = is_own and seconds_waited >= limits.replace_after
     if not is_own and seconds_waited >= limits.abandoned_after:
@@ -87,7 +87,7 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
         )
         lane.give_up(row)
         return
-    was_sent = row.sent is not None
+    was_sent = row.sent_at is not None
     if is_stuck and was_sent:
         replace_or_fill_gap(lane, row)
         if row.confirmed:

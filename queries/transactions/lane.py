@@ -93,7 +93,7 @@ class Lane:
                 offers = self._affordable_offers(offers, funds)
                 for _, lease in sorted(leases.items()):
                     lease.extend()
-                queries = Query.objects.filter(job__in=list(leases), ended=False).order_by("pk")
+                queries = Query.objects.filter(job__in=list(leases), has_ended=False).order_by("pk")
                 list(queries.select_for_update().values_list("pk", flat=True))
                 first = max(transaction_count, self._next_nonce())
                 numbered_offers = enumerate(offers, first)
@@ -169,7 +169,7 @@ class Lane:
                     pieces=_pieces_digest(to, job_pieces),
                 )
         if not pieces and offer.shares:  # horizon evidence has no payers, and belongs to no step
-            open_queries = Query.objects.filter(job__in=list(leases), ended=False)
+            open_queries = Query.objects.filter(job__in=list(leases), has_ended=False)
             open_queries.update(blockhash_transaction=row)
         for piece in pieces:
             _link_queries(piece, row)
@@ -189,7 +189,7 @@ class Lane:
             gas_limit=call.gas_limit,
             max_cost=f"{cost:064x}",
             **columns,
-            signed=shared_now(),
+            signed_at=shared_now(),
         )
         SentHash.objects.create(transaction=row, hash=signed.hash)
         return row
@@ -204,8 +204,8 @@ class Lane:
             return
         else:
             log.info("Sent %s to chain %s, nonce %s.", row.hashes[-1], row.chain, row.nonce)
-        row.sent = shared_now()
-        SentTransaction.objects.filter(pk=row.pk, confirmed=False).update(sent=row.sent)
+        row.sent_at = shared_now()
+        SentTransaction.objects.filter(pk=row.pk, confirmed=False).update(sent_at=row.sent_at)
 
     def check_used_nonce(self, row: SentTransaction) -> None:
         """Give the row up if another transaction has used its nonce.
@@ -214,17 +214,17 @@ class Lane:
         attempt asks another node, which may have the receipt.
         """
         head = self.destination.head()
-        if row.nonce_used is None:
-            row.nonce_used = head.number
+        if row.nonce_used_block is None:
+            row.nonce_used_block = head.number
             SentTransaction.objects.filter(pk=row.pk, confirmed=False).update(
-                nonce_used=head.number
+                nonce_used_block=head.number
             )
         sender, nonce, hashes = row.sender, row.nonce, tuple(row.hashes)
 
         def has_no_receipt(node: Destination) -> bool:
             return node.nonce(sender) > nonce and not any(map(node.receipt, hashes))
 
-        is_final = head.final_number >= row.nonce_used
+        is_final = head.final_number >= row.nonce_used_block
         question_key = "used elsewhere", sender, nonce
         if not is_final or not self.destination.ask_quorum(has_no_receipt, question_key):
             raise NoQuorumError.create(self.destination.chain.name)
@@ -243,7 +243,7 @@ def _pieces_digest(to: str, pieces: Sequence[Piece]) -> str:
 
 def _link_queries(piece: Piece, row: SentTransaction) -> None:
     """Link the transaction to the queries whose steps it completes, for the pages."""
-    queries = Query.objects.filter(job=piece.job, ended=False)
+    queries = Query.objects.filter(job=piece.job, has_ended=False)
     if piece.accumulate:
         queries.update(header_transaction=row)
     elif piece.fields or piece.timestamps:

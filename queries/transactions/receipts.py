@@ -20,7 +20,7 @@ def store_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:
     since the row was read, read it again and return False.
     """
     unchanged = SentTransaction.objects.filter(pk=row.pk, raw=row.raw, confirmed=False)
-    columns = {name: getattr(row, name) for name in (*NOT_MINED, "nonce_used", "sent")}
+    columns = {name: getattr(row, name) for name in (*NOT_MINED, "nonce_used_block", "sent_at")}
     if unchanged.update(confirmed=confirmed, **columns):
         row.confirmed = confirmed
         return True

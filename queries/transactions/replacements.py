@@ -106,7 +106,7 @@ def _sign_again(lane: Lane, row: SentTransaction, call: UnsignedTransaction) -> 
             gas_limit=max(row.gas_limit, call.gas_limit),  # either may be mined
             max_fee=f"{max_fee:064x}",
             max_cost=f"{cost:064x}",
-            replaced=shared_now(),
+            replaced_at=shared_now(),
         )
         if is_stored:
             SentHash.objects.create(transaction=row, hash=signed.hash)

@@ -66,10 +66,10 @@ def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     milliseconds = int((time.monotonic() - clock) * 1_000)
     lease.extend()
     WebhookAttempt.objects.create(
-        delivery=delivery, made=started, answered=status, fault=fault, milliseconds=milliseconds
+        delivery=delivery, made_at=started, answered=status, fault=fault, milliseconds=milliseconds
     )
     if status in ACCEPTED_STATUSES:
-        lease.owned_rows().update(delivered=started)
+        lease.owned_rows().update(delivered_at=started)
         return None
     _let_others_go_first(delivery, shared_now(), timedelta(milliseconds=milliseconds))
     attempts = delivery.failures + 1

@@ -67,8 +67,8 @@ def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[DeliveryView, ...]:
             batch=row.batch_id,
             url=row.batch.webhook_url,
             state=_delivery_state(row),
-            created=row.created,
-            delivered=row.delivered,
+            created=row.created_at,
+            delivered=row.delivered_at,
             next_attempt=row.due_at,
             attempts=tuple(attempts[row.pk]),
         )
@@ -79,7 +79,7 @@ def delivery_views(rows: Sequence[WebhookDelivery]) -> tuple[DeliveryView, ...]:
 def _delivery_state(row: WebhookDelivery) -> DeliveryState:
     if row.due_at is not None:
         return DeliveryState.PENDING
-    return DeliveryState.DELIVERED if row.delivered else DeliveryState.GIVEN_UP
+    return DeliveryState.DELIVERED if row.delivered_at else DeliveryState.GIVEN_UP
 
 
 def _last_attempts(events: list[str]) -> dict[str, list[AttemptView]]:
@@ -88,6 +88,6 @@ def _last_attempts(events: list[str]) -> dict[str, list[AttemptView]]:
     rows = WebhookAttempt.objects.filter(delivery__in=events).annotate(number=number)
     attempts: dict[str, list[AttemptView]] = defaultdict(list)
     for row in rows.filter(number__lte=MAX_ATTEMPTS).order_by("-pk"):
-        view = AttemptView(row.made, row.answered, row.fault or None, row.milliseconds)
+        view = AttemptView(row.made_at, row.answered, row.fault or None, row.milliseconds)
         attempts[row.delivery_id].append(view)
     return attempts

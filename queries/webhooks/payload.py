@@ -25,7 +25,7 @@ def store_body(lease: Lease[WebhookDelivery]) -> bytes:
 
 def _build_body(delivery: WebhookDelivery) -> bytes:
     batch = delivery.batch
-    queries = list(Query.objects.filter(batch=batch).order_by("place")[: MAX_QUERIES + 1])
+    queries = list(Query.objects.filter(batch=batch).order_by("position")[: MAX_QUERIES + 1])
     error = {
         "code": batch.error_code,
         "error": batch.error_sentence,
@@ -52,6 +52,6 @@ def _build_body(delivery: WebhookDelivery) -> bytes:
             for query in queries[:MAX_QUERIES]
         ],
         # The `fromQuery` with which the status lists the rest.
-        "nextQuery": queries[MAX_QUERIES].place if len(queries) > MAX_QUERIES else None,
+        "nextQuery": queries[MAX_QUERIES].position if len(queries) > MAX_QUERIES else None,
     }
     return json.dumps(content, separators=(",", ":")).encode()

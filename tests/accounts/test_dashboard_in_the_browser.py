@@ -86,7 +86,7 @@ def _create_keys_of_every_kind(owner: Account) -> None:
         digest="0" * 64,
         previous_digest="1" * 64,
         previous_until=now + timedelta(hours=1),
-        created=now - timedelta(days=40),
+        created_at=now - timedelta(days=40),
     )
     for number in range(2):
         ApiKey.objects.create(

@@ -20,7 +20,7 @@ BARE_VIEW = "bench/bare-view"
 @require_safe
 @require_api_key
 def bare_view(request: HttpRequest, _key: ApiKey) -> HttpResponse:
-    columns = Batch.objects.values("id", "status", "destination", "submitted", "ended")
+    columns = Batch.objects.values("id", "status", "destination", "submitted_at", "ended_at")
     return JsonResponse(columns.get(pk=request.GET["batchQueryId"]))
 
 

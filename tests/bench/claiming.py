@@ -26,13 +26,13 @@ def claiming(bench: Bench) -> Iterator[Row]:
         owner, _ = Account.objects.get_or_create_for_wallet(Wallet(OWNER))
         now = shared_now()
         batch_of_deliveries = Batch.objects.create(
-            id=str(ULID()), owner=owner, destination=1, submitted=now
+            id=str(ULID()), owner=owner, destination=1, submitted_at=now
         )
 
         def batch(number: int) -> Batch:
             turn = now + timedelta(milliseconds=number)
             return Batch(
-                id=str(ULID()), owner=owner, destination=1, submitted=now, due_at=now, turn=turn
+                id=str(ULID()), owner=owner, destination=1, submitted_at=now, due_at=now, turn=turn
             )
 
         def job(number: int) -> BlockJob:
@@ -41,7 +41,7 @@ def claiming(bench: Bench) -> Iterator[Row]:
 
         def delivery(account: Account) -> WebhookDelivery:
             return WebhookDelivery(
-                id=str(ULID()), batch=batch_of_deliveries, owner=account, created=now,
+                id=str(ULID()), batch=batch_of_deliveries, owner=account, created_at=now,
                 due_at=shared_now(),
             )  # fmt: skip
 

@@ -93,7 +93,7 @@ def _prove(bench: Bench, chain: BenchChain, name: str, bodies: list[bytes]) -> P
         bench.say(f"{facts:,} facts in {len(bodies):,} batches")
         names = running.start_provers(1)
         before = running.cpu_seconds(names)
-        Batch.objects.update(due_at=F("submitted"))
+        Batch.objects.update(due_at=F("submitted_at"))
         begin = time.perf_counter()
         running.wait_until_all_have_ended()
         seconds = time.perf_counter() - begin

@@ -160,8 +160,8 @@ def _write_jobs(count: int) -> None:
     transaction_row = sent.row(
         SentTransaction(
             pk=1, chain=DESTINATION, sender=SENDER, nonce=0, raw=b"\x02" * 1_000,
-            max_fee=f"{10**9:064x}", gas_limit=500_000, max_cost=f"{10**15:064x}", signed=NOW,
-            sent=NOW,
+            max_fee=f"{10**9:064x}", gas_limit=500_000, max_cost=f"{10**15:064x}", signed_at=NOW,
+            sent_at=NOW,
             mined_block=1, succeeded=True, gas_used=170_480, gas_price=f"{10**9:064x}",
             confirmed=True,
         )
@@ -210,19 +210,19 @@ def _write_batches(batches: list[NewBatch]) -> None:
         ended = None if status is BatchStatus.IN_PROGRESS else NOW
         example = Batch(
             pk="", owner=owners[0], destination=DESTINATION, fee=f"{10**15:064x}", status=status,
-            submitted=NOW, ended=ended, request_digest=64 * "a",
+            submitted_at=NOW, ended_at=ended, request_digest=64 * "a",
         )  # fmt: skip
         if status is BatchStatus.REJECTED:
             example.error_code, example.error_step = "out_of_reach", StepName.BLOCKHASH_AVAILABLE
             example.error_sentence, example.error_retryable = "The block is out of reach.", False
         examples[status] = table.row(example)
-    submitted = Batch._meta.get_field("submitted")
+    submitted = Batch._meta.get_field("submitted_at")
     table.write(
         table.copy(
             examples[batch.status],
             id=batch.id,
             owner_id=owners[batch.number % len(owners)].pk,
-            submitted=submitted.get_db_prep_save(batch.submitted, connection),
+            submitted_at=submitted.get_db_prep_save(batch.submitted, connection),
         )
         for batch in batches
     )
@@ -233,17 +233,17 @@ def _queries(batches: list[NewBatch], jobs: int, addresses: list[str]) -> Iterat
     rows = {status: table.row(_query(status)) for status in BatchStatus}
     for batch in batches:
         first_job = batch.number * (jobs - LARGEST // QUERIES_PER_BLOCK) // len(batches)
-        for place in range(batch.size):
-            number = batch.first + place
-            job = first_job + place // QUERIES_PER_BLOCK + 1
-            busy = place == 0 and batch.number % 3 == 0
+        for position in range(batch.size):
+            number = batch.first + position
+            job = first_job + position // QUERIES_PER_BLOCK + 1
+            busy = position == 0 and batch.number % 3 == 0
             sent = None if batch.status == BatchStatus.IN_PROGRESS else job
             yield table.copy(
                 rows[batch.status],
                 id=number + 1,
                 batch_id=batch.id,
                 job_id=job,
-                place=place,
+                position=position,
                 block=FIRST_BLOCK + job - 1,
                 account=BUSY if busy else addresses[number * 7 % len(addresses)],
                 header_transaction_id=sent,
@@ -254,14 +254,14 @@ def _queries(batches: list[NewBatch], jobs: int, addresses: list[str]) -> Iterat
 def _query(status: BatchStatus) -> Query:
     """A query of such a batch, with its completed steps."""
     query = Query(
-        pk=1, place=0, source=SOURCE, props=BALANCE, slot_count=1, slots=[f"{3:064x}"],
+        pk=1, position=0, source=SOURCE, props=BALANCE, slot_count=1, slots=[f"{3:064x}"],
         batch_id="", job_id=1,
     )  # fmt: skip
     steps = {BatchStatus.DONE: 4, BatchStatus.REJECTED: 1}.get(status, 2)
     for number, step in enumerate(list(StepName)[:steps]):
         setattr(query, step.began_column, NOW + timedelta(seconds=number))
         setattr(query, step.completed_column, NOW + timedelta(seconds=number + 1))
-    query.ended = status in {BatchStatus.DONE, BatchStatus.REJECTED}
+    query.has_ended = status in {BatchStatus.DONE, BatchStatus.REJECTED}
     if status is BatchStatus.DONE:
         query.set_values(
             {"BALANCE": f"{123 * 10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")}
@@ -289,7 +289,7 @@ def _record_route(blocks: int, facts: int) -> None:
             number=number,
             timestamp=int(NOW.timestamp()),
             final_number=number - 64,
-            recorded=NOW,
+            recorded_at=NOW,
         )
 
 
@@ -303,7 +303,7 @@ def add_wide_queries() -> Mapping[str, str]:
     batches = [
         Batch(
             id=str(ULID.from_datetime(moment)), owner=owner, destination=DESTINATION,
-            fee=f"{0:064x}", status=BatchStatus.DONE, submitted=moment, ended=moment,
+            fee=f"{0:064x}", status=BatchStatus.DONE, submitted_at=moment, ended_at=moment,
             request_digest=64 * "a", query_count=1, block_count=1,
         )
         for moment in submitted
@@ -320,12 +320,12 @@ def add_wide_queries() -> Mapping[str, str]:
 
 def _wide_query(batch: Batch, job: BlockJob) -> Query:
     query = Query(
-        batch=batch, job=job, place=0, source=SOURCE, block=job.block, account=WIDE_ACCOUNT,
+        batch=batch, job=job, position=0, source=SOURCE, block=job.block, account=WIDE_ACCOUNT,
         props=BALANCE, slot_count=WIDE_SLOTS, slots=[f"{slot:064x}" for slot in range(WIDE_SLOTS)],
-        ended=True, header_transaction_id=job.pk, account_transaction_id=job.pk,
+        has_ended=True, header_transaction_id=job.pk, account_transaction_id=job.pk,
     )  # fmt: skip
     for step in StepName:
-        setattr(query, step.began_column, batch.submitted)
-        setattr(query, step.completed_column, batch.submitted)
+        setattr(query, step.began_column, batch.submitted_at)
+        setattr(query, step.completed_column, batch.submitted_at)
     query.set_values({"BALANCE": f"{10**18:064x}", **dict.fromkeys(query.slots, f"{1:064x}")})
     return query

@@ -85,7 +85,7 @@ def _poll_request(server: Server, batch: str, path: str = STATUS) -> Request:
 
 def _moving_batch() -> str:
     """A batch in progress with a single query; clients stop polling ended batches."""
-    moving = Batch.objects.filter(ended=None).annotate(size=Count("queries"))
+    moving = Batch.objects.filter(ended_at=None).annotate(size=Count("queries"))
     return str(moving.order_by("size", "-pk").values_list("pk", flat=True)[0])
 
 
@@ -94,7 +94,7 @@ def _batches_to_poll() -> list[str]:
     done = Batch.objects.filter(status=BatchStatus.DONE).order_by("pk")
     ended = list(done.values_list("pk", flat=True))
     sample = random.Random(SEED).sample(ended, min(len(ended), MAX_SAMPLE))
-    moving = Batch.objects.filter(ended=None).annotate(size=Count("queries"))
+    moving = Batch.objects.filter(ended_at=None).annotate(size=Count("queries"))
     single = moving.filter(size=1).order_by("pk").values_list("pk", flat=True)
     return [batch for pair in zip(sample, cycle(single), strict=False) for batch in pair]
 

@@ -117,7 +117,7 @@ class Service:
     def wait_until_all_have_ended(self) -> None:
         """Count rows in the database, so that the server stays idle."""
         left, last = -1, time.monotonic()
-        while open_now := Batch.objects.filter(ended=None).count():
+        while open_now := Batch.objects.filter(ended_at=None).count():
             self.server.programs.check()
             if open_now != left:
                 left, last = open_now, time.monotonic()

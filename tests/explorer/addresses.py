@@ -11,7 +11,7 @@ from explorer.urls import is_api_path
 
 EXAMPLES = {
     "number": "1",
-    "place": "0",
+    "position": "0",
     "account": f"0x{40 * 'a'}",
     "hash": f"0x{64 * 'a'}",
     "guide": "api",

@@ -42,5 +42,5 @@ def facts_in(batch_id: str) -> dict[str, FactView]:
     return {fact.name: fact for query in queries for fact in query_facts(query, batch.destination)}
 
 
-def fact_page(batch_id: str, place: int, name: str, suffix: str = "") -> Any:
-    return Client().get(f"/explorer/query/{batch_id}/{place}/{name}{suffix}")
+def fact_page(batch_id: str, position: int, name: str, suffix: str = "") -> Any:
+    return Client().get(f"/explorer/query/{batch_id}/{position}/{name}{suffix}")

@@ -71,7 +71,7 @@ def _send(service: Service) -> ProverContext:
     """Work until the transaction is sent; it is not mined."""
     _set_automine(service.node, enabled=False)
     context = service.context()
-    while not Query.objects.exclude(header_accumulated_began=None).exists():
+    while not Query.objects.exclude(header_accumulated_began_at=None).exists():
         work_once(context)
     return context
 
@@ -105,7 +105,7 @@ def test_a_batch_page_updates_until_the_batch_is_done(
     assert steps.bounding_box() == box
     assert element.evaluate("element => element.isConnected") is True
     assert page.evaluate("getSelection().toString()") == "INITIAL_STATE"
-    Query.objects.update(header_accumulated_began=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    Query.objects.update(header_accumulated_began_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     expect(steps).to_contain_text("03:04:05")
     assert element.evaluate("element => element.isConnected") is False
     expect(steps).to_be_focused()

@@ -105,7 +105,7 @@ def test_the_start_page_refreshes_the_ten_newest_batches() -> None:
     assert changed.text.lstrip().startswith('<ol class="rows newest" id="newest"')
     assert "DONE" in changed.text
     assert _newest_since(_mark(changed.text)).status_code == 204
-    Batch.objects.update(submitted=datetime.now(UTC) - timedelta(hours=3))
+    Batch.objects.update(submitted_at=datetime.now(UTC) - timedelta(hours=3))
     older = _newest_since(_mark(changed.text))
     assert "3 hours ago" in older.text
     assert _newest_since(_mark(older.text)).status_code == 204

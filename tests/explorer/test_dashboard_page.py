@@ -31,7 +31,7 @@ def _batch(wallet: str = WALLET, **changes: Any) -> Batch:
             "destination": SEPOLIA,
             "fee": f"{0:064x}",
             "spent": f"{2 * 10**15:064x}",
-            "submitted": now,
+            "submitted_at": now,
             "request_digest": "",
             **changes,
         }
@@ -41,11 +41,11 @@ def _batch(wallet: str = WALLET, **changes: Any) -> Batch:
 def _delivery(batch: Batch, *, attempts: int = 1, **changes: Any) -> WebhookDelivery:
     now = timezone.now() + timedelta(seconds=next(times))
     row = WebhookDelivery.objects.create(
-        owner=batch.owner, id=str(ULID.from_datetime(now)), batch=batch, created=now, **changes
+        owner=batch.owner, id=str(ULID.from_datetime(now)), batch=batch, created_at=now, **changes
     )
     for _ in range(attempts):
         WebhookAttempt.objects.create(
-            delivery=row, made=now, answered=500, fault="", milliseconds=12
+            delivery=row, made_at=now, answered=500, fault="", milliseconds=12
         )
     return row
 
@@ -72,7 +72,7 @@ def test_webhooks_are_listed_with_their_attempts() -> None:
     url = f"https://example.org/{HOSTILE}"
     later = timezone.now() + timedelta(minutes=5)
     pending = _delivery(_batch(webhook_url=url), attempts=2, due_at=later)
-    _delivery(_batch(webhook_url=url), delivered=timezone.now())
+    _delivery(_batch(webhook_url=url), delivered_at=timezone.now())
     _delivery(_batch(webhook_url=url))
     text = signed_in().get("/dashboard/webhooks").text
     labels = ("to be sent", "delivered", "given up", "in 4 minutes", "answered 500", "2 attempts")

@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_databa
 TIMEOUT = 1  # seconds
 
 
-def _check_text(batch: str, place: int = 0, name: str = "BALANCE") -> str:
-    answer: Any = fact_page(batch, place, name, "/check")
+def _check_text(batch: str, position: int = 0, name: str = "BALANCE") -> str:
+    answer: Any = fact_page(batch, position, name, "/check")
     assert answer.status_code == 200
     assert answer["Cache-Control"].count("no-store")
     return re.sub(r"\s+", " ", re.sub("<[^>]+>", "", answer.text))
@@ -39,13 +39,13 @@ def test_a_check_compares_the_stored_fact_with_the_registry(service: Service) ->
     head = service.head()
     assert f"The registry says 123 ETH at block {head} of Local: the same." in _check_text(batch)
     same = f"at block {head} of Local: the same."
-    for place, name in (
+    for position, name in (
         (0, "CODE_HASH"),
         (0, f"0x{5:064x}"),
         (1, "TIMESTAMP"),
         (1, "BLOCK_AT_TIMESTAMP"),
     ):
-        assert same in _check_text(batch, place, name)
+        assert same in _check_text(batch, position, name)
 
     absent = replace(service.registry, address="0x" + 40 * "1")
     with serving(service.node, replace(service.routes, registries={(CHAIN_ID, CHAIN_ID): absent})):
@@ -54,7 +54,7 @@ def test_a_check_compares_the_stored_fact_with_the_registry(service: Service) ->
         assert "No registry answers at this fact" in _check_text(batch)
         assert "no longer has a route" in fact_page(batch, 0, "BALANCE").text
 
-    query = Query.objects.get(batch=batch, place=0)
+    query = Query.objects.get(batch=batch, position=0)
     changed = {**(query.values or {}), "BALANCE": f"{7 * 10**18:064x}"}
     Query.objects.filter(pk=query.pk).update(values=changed)
     text = _check_text(batch)

@@ -52,7 +52,12 @@ INLINE_SCRIPT = """() => {
 def served(live_server: LiveServer) -> str:
     """A service with 20 days of figures, proven batches and a waiting one."""
     for day in range(20):
-        counts = {"facts": 12 * day, "gas": day * 900_000, "batches_done": day, "done_later": day}
+        counts = {
+            "facts": 12 * day,
+            "gas": day * 900_000,
+            "batches_done": day,
+            "done_overflow": day,
+        }
         daily_counts.add_counts(datetime.now(UTC) - timedelta(days=day), counts)
     done = submit_balances(count=3, blocks=4)
     prove(done)

@@ -163,9 +163,9 @@ def test_the_proof_window_is_that_of_the_best_node(
     windows: list[int | None], label: str, blocks_back: int | None
 ) -> None:
     record_head(SEPOLIA, number=BLOCK + 70, timestamp=1)
-    for place, window in enumerate(windows, 1):
+    for position, window in enumerate(windows, 1):
         NodeRecord.objects.create(
-            chain=SEPOLIA, place=place, recorded=timezone.now(), proof_window=window
+            chain=SEPOLIA, position=position, recorded_at=timezone.now(), proof_window=window
         )
     assert f" free {label} block {BLOCK + 70:,}" in _text("/explorer/routes")
     reach = _text(REGISTRY).partition("How far back")[2]

@@ -359,7 +359,7 @@ REFUSED: dict[str, tuple[int, str, Send]] = {
     "not_provable": (400, "", witness("timestamp:5")),
     "batch_unknown": (404, "batchQueryId", get("/batch-query-status", batchQueryId="x")),
     "batch_ended": (409, "batch", cancel_done_batch),
-    "batch_signed": (409, "batch", cancel_signed_batch),
+    "transaction_signed": (409, "batch", cancel_signed_batch),
     "batch_not_done": (409, "", lambda place: get_proof(place, unattested_batch(place))),
     "batch_rejected": (409, "", get_proof_of_rejected_batch),
     "proof_unavailable": (409, "", get_proof_without_route),

@@ -204,7 +204,7 @@ def test_no_false_fact_is_stored_while_one_of_two_nodes_lies(
 
 
 @pytest.mark.parametrize(
-    ("fault", "code"), [("is down", "nodes_unreachable"), ("limits requests", "nodes_limited")]
+    ("fault", "code"), [("is down", "nodes_unreachable"), ("limits requests", "nodes_rate_limited")]
 )
 def test_a_batch_waits_for_the_only_node(
     nodes: Nodes, blocks: Iterator[int], fault: str, code: str

@@ -61,7 +61,7 @@ def _delete_account(account: Account) -> None:
     SignInNonce.objects.filter(address=account.address).delete()
     batches = Batch.objects.filter(owner=account)
     batches.exclude(webhook_url="").update(webhook_url="", webhook_headers=[])
-    for batch in batches.filter(ended=None):
+    for batch in batches.filter(ended_at=None):
         with suppress(RefusalError):  # it has a signed transaction, or has just ended
             cancel(account, batch.pk)
     delete_in_chunks(WebhookDelivery.objects.filter(owner=account))

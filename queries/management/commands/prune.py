@@ -58,8 +58,8 @@ class Command(OperatorCommand):
 def deletable_batches(cutoff: datetime) -> QuerySet[Batch]:
     """Batches that ended before `cutoff`, with nothing left to prove, deliver or pay."""
     unpaid = Share.objects.filter(_unfinished_filter("transaction__"), batch=OuterRef("pk"))
-    batches = Batch.objects.filter(~Exists(unpaid), ended__lt=cutoff)
-    return batches.exclude(queries__ended=False).exclude(deliveries__due_at__isnull=False)
+    batches = Batch.objects.filter(~Exists(unpaid), ended_at__lt=cutoff)
+    return batches.exclude(queries__has_ended=False).exclude(deliveries__due_at__isnull=False)
 
 
 def _unfinished_filter(prefix: str = "") -> Q:
@@ -72,7 +72,7 @@ def _delete_unneeded(cutoff: datetime) -> Counter[str]:
     """Delete transactions and jobs without queries. Each sender's last one stays, for its nonce."""
     same_sender = {"chain": OuterRef("chain"), "sender": OuterRef("sender")}
     later = SentTransaction.objects.filter(**same_sender, nonce__gt=OuterRef("nonce"))
-    old = SentTransaction.objects.filter(Exists(later), signed__lt=cutoff)
+    old = SentTransaction.objects.filter(Exists(later), signed_at__lt=cutoff)
     finished = old.exclude(_unfinished_filter())
     counts = delete_in_chunks(finished.exclude(job_links__job__queries__isnull=False))
     jobs = BlockJob.objects.filter(due_at=None).exclude(queries__isnull=False)

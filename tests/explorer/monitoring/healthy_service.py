@@ -29,15 +29,15 @@ WATCHED = Routes({**ROUTES.chains, SEPOLIA: BOUNDED}, ROUTES.registries)
 def make_service() -> None:
     now = timezone.now()
     send_transaction(submitted(make_key(), BATCH), mined=False)
-    SentTransaction.objects.update(signed=now, sender=WALLET)
+    SentTransaction.objects.update(signed_at=now, sender=WALLET)
     record_head(SEPOLIA, number=6_000_000, timestamp=int(now.timestamp()))
     ChainRecord.objects.filter(chain=SEPOLIA).update(
         polled_at=now, needed_window=128, signer=WALLET, balance=wei(ETHER)
     )
-    for place in range(2):
+    for position in range(2):
         NodeRecord.objects.create(
-            chain=SEPOLIA, place=place, recorded=now, number=6_000_000, lag=0, proof_window=8_192,
-            can_resolve_names=True,
+            chain=SEPOLIA, position=position, recorded_at=now, number=6_000_000, lag=0,
+            proof_window=8_192, can_resolve_names=True,
         )  # fmt: skip
     later = now + timedelta(minutes=1)
     Batch.objects.update(due_at=later)

@@ -41,7 +41,7 @@ def test_the_queue_wait_grows_while_no_prover_runs() -> None:
     assert waited["block_jobs",] == 0
 
 
-@pytest.mark.parametrize("code", ["nodes_limited", "nodes_unreachable"])
+@pytest.mark.parametrize("code", ["nodes_rate_limited", "nodes_unreachable"])
 def test_jobs_that_wait_for_nodes_are_failing_and_do_not_wait_for_a_prover(code: str) -> None:
     long_ago = timezone.now() - timedelta(seconds=301)
     BlockJob.objects.create(source=1, destination=1, block=7, due_at=long_ago, wait_code=code)
@@ -75,14 +75,14 @@ def test_jobs_and_transactions_are_counted_by_stage() -> None:
         count_final_cost(sent)
     samples = metric_samples()
     assert "tacitus_transactions" not in samples
-    assert samples["tacitus_transactions_settled_total"] == {(str(SEPOLIA),): 1}
+    assert samples["tacitus_transactions_finalized_total"] == {(str(SEPOLIA),): 1}
     assert samples["tacitus_gas_total"] == {(str(SEPOLIA),): 170_480}
     assert samples["tacitus_spent_wei_total"] == {(str(SEPOLIA),): 170_480 * 10**10 + 5}
 
 
 def test_the_budget_ratio_counts_only_the_current_signer(monkeypatch: pytest.MonkeyPatch) -> None:
     def spent() -> dict[tuple[str, ...], float] | None:
-        return metric_samples().get("tacitus_day_spent_ratio")
+        return metric_samples().get("tacitus_daily_budget_spent_ratio")
 
     monkeypatch.setattr(metrics, "ROUTES", ROUTES)
     make_service()
@@ -93,9 +93,9 @@ def test_the_budget_ratio_counts_only_the_current_signer(monkeypatch: pytest.Mon
     assert spent() == {(str(SEPOLIA),): 0.25}
     sent.update(confirmed=True, gas_used=2, gas_price=wei(ETHER // 2))
     assert spent() == {(str(SEPOLIA),): 1}
-    sent.update(signed=timezone.now() - timedelta(hours=25))
+    sent.update(signed_at=timezone.now() - timedelta(hours=25))
     assert spent() == {(str(SEPOLIA),): 0}
-    sent.update(signed=timezone.now(), sender=f"0x{1:040x}")
+    sent.update(signed_at=timezone.now(), sender=f"0x{1:040x}")
     assert spent() == {(str(SEPOLIA),): 0}
     ChainRecord.objects.update(signer="")
     assert spent() is None

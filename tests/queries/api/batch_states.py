@@ -36,7 +36,7 @@ def send_transaction(batch_id: str, nonce: int = 0, *, mined: bool = True) -> Se
         max_fee=f"{1:064x}",
         max_cost=f"{200_000:064x}",
         gas_limit=200_000,
-        signed=BEGIN,
+        signed_at=BEGIN,
         mined_hash=HASHES[0] if mined else "",
         mined_block=6_000_000 if mined else None,
         gas_used=170_480 if mined else None,

@@ -41,13 +41,13 @@ def make_waiting_queries(*blocks: int, head: int = 20_000) -> None:
     """Make a query that waits for each of these blocks, on a chain with this head."""
     batch = Batch.objects.get(pk=submitted(make_key(), SPECIFICATION))
     record_head(OPTIMISM, number=head, timestamp=1)
-    for place, block in enumerate(blocks, 1):
+    for position, block in enumerate(blocks, 1):
         job = BlockJob.objects.create(source=OPTIMISM, destination=SEPOLIA, block=block)
         Query.objects.create(
             batch=batch,
             job=job,
-            place=place,
+            position=position,
             source=OPTIMISM,
             block=block,
-            initial_state_began=timezone.now(),
+            initial_state_began_at=timezone.now(),
         )

@@ -128,7 +128,7 @@ def record_head(chain: int, *, number: int, timestamp: int) -> None:
     ChainRecord.objects.create(
         chain=chain,
         polled_at=now,
-        recorded=now,
+        recorded_at=now,
         number=number,
         timestamp=timestamp,
         final_number=number,

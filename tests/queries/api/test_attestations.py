@@ -37,7 +37,7 @@ def test_an_attestation_is_stored_once_if_it_is_sent_again() -> None:
     assert (kept.block, kept.signer, kept.registry) == (
         BLOCK, SIGNERS[0].address, ATTESTED.address,
     )  # fmt: skip
-    Query.objects.update(ended=True)
+    Query.objects.update(has_ended=True)
     assert send_attestation(attestation()).status_code == 200
 
 
@@ -104,7 +104,7 @@ def test_only_attestations_that_a_query_waits_for_are_stored(block: int, code: s
 def test_wanted_blocks_are_listed_newest_first() -> None:
     make_key()
     make_waiting_queries(7, BLOCK, 9)
-    Query.objects.filter(block=9).update(ended=True)
+    Query.objects.filter(block=9).update(has_ended=True)
     result = Client().get("/attestations/wanted").json()
     assert result == {
         "wanted": [

@@ -87,7 +87,7 @@ def test_a_failed_query_has_the_error_at_the_step_that_it_did_not_complete() -> 
     failure = Failure(
         "block_out_of_reach", "Too far.", StepName.BLOCKHASH_AVAILABLE, retryable=False
     )
-    transitions.reject([batch_id], failure, Query.objects.filter(batch=batch_id, place=1))
+    transitions.reject([batch_id], failure, Query.objects.filter(batch=batch_id, position=1))
     whole, failing = status(key, batch_id).json()["queries"]
     assert [step["error"] for step in whole["steps"]] == 4 * [None]
     result = {"error": "Too far.", "code": "block_out_of_reach", "retryable": False}
@@ -131,7 +131,7 @@ def test_a_batch_waits_for_the_reason_of_its_first_waiting_job() -> None:
     )
     queries = Query.objects.filter(batch=batch_id)
     queries.update(job=second)
-    queries.filter(place=0).update(job=first)
+    queries.filter(position=0).update(job=first)
 
     def reason(shown: dict[str, Any]) -> tuple[str | None, str | None]:
         return shown["waitCode"], shown["waitsFor"]
@@ -148,12 +148,12 @@ def test_a_batch_waits_for_the_reason_of_its_first_waiting_job() -> None:
     not_final, confirming = ("block_not_final", "Block 1 waits."), ("confirming", "Block 2 waits.")
     none = (None, None)
     assert reasons(BatchStatus.ACCEPTED) == [not_final, not_final, confirming, confirming]
-    queries.filter(place=0).update(ended=True)
+    queries.filter(position=0).update(has_ended=True)
     assert reasons(BatchStatus.IN_PROGRESS) == [confirming, none, confirming, confirming]
     BlockJob.objects.update(waits_for="", wait_code="")
     assert reasons(BatchStatus.IN_PROGRESS) == 4 * [none]
     BlockJob.objects.update(waits_for="It waits.", wait_code="confirming")
-    queries.update(ended=True)
+    queries.update(has_ended=True)
     assert reasons(BatchStatus.REJECTED) == 4 * [none]
 
 

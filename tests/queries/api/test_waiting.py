@@ -37,7 +37,7 @@ def test_a_batch_says_that_it_waits_for_a_prover() -> None:
     never = f"No prover has taken it yet, and none has been seen so far: {start}"
     assert result() == ("no_prover", never)
     record_head(SEPOLIA, number=1, timestamp=1)
-    assert result() == ("not_taken", "No prover has taken it yet.")
+    assert result() == ("not_claimed", "No prover has taken it yet.")
     since = seen(timedelta(minutes=3))
     lately = f"No prover has taken it yet, and none has been seen since {since}: {start}"
     assert result() == ("no_prover", lately)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from queries.chain.errors import NodesLimitedError, NodesUnreachableError
+from queries.chain.errors import NodesUnreachableError, RateLimitedError
 from queries.chain.json_rpc import JsonRpc, NodeTransportError
 from queries.config.limits import Limits
 from tests.rigs.stub_node import INVALID_ANSWERS, StubNode, json_bytes, result, stub_node
@@ -23,7 +23,7 @@ def _failure_trace(address: str, timeout: float = 30) -> str:
         node.ask("eth_blockNumber")
     node.close()
     is_limited = "status 429" in str(refusal.value)
-    assert refusal.value.kind is (NodesLimitedError if is_limited else NodesUnreachableError)
+    assert refusal.value.kind is (RateLimitedError if is_limited else NodesUnreachableError)
     return "".join(traceback.format_exception(refusal.value))
 
 

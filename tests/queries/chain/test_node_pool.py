@@ -10,11 +10,11 @@ from explorer.demo.local_node import LocalNode
 from queries.chain.errors import (
     CallRevertedError,
     NodesLieError,
-    NodesLimitedError,
-    NodesOfAnotherChainError,
     NodesRefuseError,
     ProofWindowExceededError,
+    RateLimitedError,
     StateNotAvailableError,
+    WrongChainIdError,
 )
 from queries.chain.node_pool import NodePool
 from queries.chain.reader import SourceChain
@@ -103,8 +103,8 @@ def test_a_rate_limiting_node_cools_down(shared_node: LocalNode) -> None:
     log = RequestLog()
     with relay(shared_node.url, limit, log) as address:
         nodes = NodePool(chain_with_nodes(address))
-        assert type(failure(nodes, "eth_call", {}, "latest")) is NodesLimitedError
-        assert type(failure(nodes)) is NodesLimitedError
+        assert type(failure(nodes, "eth_call", {}, "latest")) is RateLimitedError
+        assert type(failure(nodes)) is RateLimitedError
     assert log.methods == ["eth_chainId", "eth_call"]
 
 
@@ -213,7 +213,7 @@ def test_a_node_of_another_chain_gets_no_other_requests(shared_node: LocalNode) 
         nodes = quick_pool(chain_with_nodes(address, shared_node.url))
         assert [number(ask(nodes, "eth_blockNumber")) >= 0 for _ in range(2)] == [True, True]
         error = failure(quick_pool(chain_with_nodes(address)))
-    assert type(error) is NodesOfAnotherChainError
+    assert type(error) is WrongChainIdError
     assert error.retryable
     assert set(log.methods) == {"eth_chainId"}
 
@@ -234,7 +234,7 @@ def test_a_node_that_switches_to_another_chain_is_noticed(shared_node: LocalNode
         chain_ids.append("0x1")
         ask(nodes, "eth_blockNumber")
         time.sleep(0.6)
-        assert type(failure(nodes)) is NodesOfAnotherChainError
+        assert type(failure(nodes)) is WrongChainIdError
 
 
 # Batches

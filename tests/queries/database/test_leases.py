@@ -24,11 +24,11 @@ def test_a_wait_that_does_not_count_keeps_the_failures_before_it() -> None:
     submitted(make_key(), {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data})
     _claim().reschedule(timedelta(0), WaitCode.INTERNAL_ERROR.reason, counts_towards_max_age=True)
     lease = _claim()
-    begin = lease.row.failing_since
+    begin = lease.row.provable_since
     assert begin
     lease.reschedule(timedelta(hours=1), WaitCode.DAILY_BUDGET_SPENT.reason)
     Batch.objects.update(due_at=begin)
     lease = _claim()
-    assert lease.row.failing_since == begin + timedelta(hours=1)
+    assert lease.row.provable_since == begin + timedelta(hours=1)
     lease.reschedule(timedelta(0), WaitCode.INTERNAL_ERROR.reason, counts_towards_max_age=True)
-    assert Batch.objects.get().failing_since == begin + timedelta(hours=1)
+    assert Batch.objects.get().provable_since == begin + timedelta(hours=1)

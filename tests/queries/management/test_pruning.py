@@ -57,8 +57,8 @@ def finalize(service: Service) -> None:
 def age(*batches: str) -> None:
     """Date the ends of these batches, and all signatures, back by 91 days."""
     past = shared_now() - OLD
-    Batch.objects.filter(pk__in=batches).update(ended=past)
-    SentTransaction.objects.update(signed=past)
+    Batch.objects.filter(pk__in=batches).update(ended_at=past)
+    SentTransaction.objects.update(signed_at=past)
 
 
 def exists(service: Service, batch: str) -> bool:

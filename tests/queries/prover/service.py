@@ -114,7 +114,7 @@ class Service:
         self, *batches: str, seconds: float = 30, context: ProverContext | None = None
     ) -> None:
         """Work like one prover until these batches have ended."""
-        batches_left = Batch.objects.filter(pk__in=batches, ended=None)
+        batches_left = Batch.objects.filter(pk__in=batches, ended_at=None)
         self.work_until(lambda: not batches_left.exists(), seconds, context)
 
     def work_until(
@@ -156,7 +156,7 @@ class Service:
         for _ in range(EXTRA_PASSES):
             self.make_all_due()
             work_once(context)
-        assert Batch.objects.get(pk=batch).ended is None
+        assert Batch.objects.get(pk=batch).ended_at is None
 
     def make_all_due(self) -> None:
         for rows in (Batch.objects, BlockJob.objects):

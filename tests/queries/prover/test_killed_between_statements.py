@@ -73,7 +73,7 @@ def _dies_after(writes: int, service: Service) -> bool:
 def _work(service: Service, batches: list[str], death: Death | None = None) -> None:
     """Work without pauses until these batches have ended."""
     context = service.context()
-    while Batch.objects.filter(pk__in=batches, ended=None).exists():
+    while Batch.objects.filter(pk__in=batches, ended_at=None).exists():
         with connection.execute_wrapper(death) if death else nullcontext():
             assert work_once(context), "nothing is due"
         service.make_all_due()

@@ -173,7 +173,7 @@ def test_finding_the_next_row_takes_as_long_in_a_long_queue_as_in_a_short_one() 
     now = shared_now()
     turns = [now + timedelta(milliseconds=number) for number in range(MANY)]
     batches = [
-        Batch(id=str(ULID()), owner=owner, destination=1, submitted=now, due_at=now, turn=turn)
+        Batch(id=str(ULID()), owner=owner, destination=1, submitted_at=now, due_at=now, turn=turn)
         for turn in turns
     ]
     jobs = [

@@ -39,7 +39,7 @@ def _watch(routes: Routes) -> Watch:
     """The watch of a prover that has checked all chains before."""
     for chain in routes.chains:
         long_ago = shared_now() - timedelta(days=1)
-        old = {"polled_at": long_ago, "checked": long_ago}
+        old = {"polled_at": long_ago, "checked_at": long_ago}
         ChainRecord.objects.get_or_create(chain=chain, defaults=old)
     return Watch(ProverContext(routes, Signer(SIGNER_KEY)))
 
@@ -50,8 +50,10 @@ def _samples(monkeypatch: pytest.MonkeyPatch, routes: Routes) -> Samples:
 
 
 def _let_time_pass(seconds: timedelta = timedelta(minutes=5)) -> None:
-    ChainRecord.objects.update(polled_at=F("polled_at") - seconds, checked=F("checked") - seconds)
-    NodeRecord.objects.update(measured=F("measured") - seconds)
+    ChainRecord.objects.update(
+        polled_at=F("polled_at") - seconds, checked_at=F("checked_at") - seconds
+    )
+    NodeRecord.objects.update(measured_at=F("measured_at") - seconds)
 
 
 def test_metrics_show_nodes_and_funds(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

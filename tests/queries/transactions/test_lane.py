@@ -33,9 +33,9 @@ def test_a_transaction_is_replaced_only_once_after_a_long_outage(service: Servic
     service.node.rpc.ask_many("evm_setAutomine", [(False,)])
     batch = service.ask_balance(HOLDER, service.head() - 2)
     service.work_until_sentence("not mined yet", batch)
-    SentTransaction.objects.update(signed=F("signed") - timedelta(hours=1))
+    SentTransaction.objects.update(signed_at=F("signed_at") - timedelta(hours=1))
     for _ in range(3):
-        SentTransaction.objects.update(sent=F("sent") - timedelta(minutes=1))
+        SentTransaction.objects.update(sent_at=F("sent_at") - timedelta(minutes=1))
         service.make_all_due()
         assert work_once(service.context())
     assert len(SentTransaction.objects.get().hashes) == 2
@@ -58,7 +58,9 @@ def test_a_given_up_nonce_that_is_free_after_all_is_filled_by_an_empty_transfer(
     service.make_all_due()
     service.work_until(lambda: SentTransaction.objects.count() == 2)
     minutes = timedelta(minutes=5)
-    SentTransaction.objects.update(signed=F("signed") - minutes, sent=F("sent") - minutes)
+    SentTransaction.objects.update(
+        signed_at=F("signed_at") - minutes, sent_at=F("sent_at") - minutes
+    )
     service.make_all_due()
     assert work_once(service.context())
     first.refresh_from_db()
@@ -147,7 +149,7 @@ def test_made_up_receipts_of_one_node_do_not_prevent_a_replacement(
         service = running.with_nodes(liar, node.url, node.url)
         service = service.with_limits(resend_after=0.2, replace_after=0.4)
         batch, context = service.ask_balance(HOLDER, service.head() - 8), service.context()
-        service.work_until(SentTransaction.objects.exclude(sent=None).exists, context=context)
+        service.work_until(SentTransaction.objects.exclude(sent_at=None).exists, context=context)
         if case == "no query is open":
             failure = Failure("fee_too_low", "…", StepName.HEADER_ACCUMULATED, retryable=False)
             transitions.reject([batch], failure)

@@ -57,7 +57,7 @@ def test_the_webhook_of_a_worker_that_dies_is_sent_by_another(
     (_, result, first), (_, result_again, again) = hook.deliveries
     assert first == again
     assert result["webhook-id"] == result_again["webhook-id"]
-    assert WebhookDelivery.objects.get().delivered is not None
+    assert WebhookDelivery.objects.get().delivered_at is not None
 
 
 def test_a_webhook_with_too_many_queries_says_where_to_get_the_rest(
@@ -88,7 +88,7 @@ def test_an_undelivered_webhook_is_not_sent_after_its_correction(
         ended_batch(service, hook.url)
         if is_attempted:
             deliver_all(service)
-        Query.objects.update(ended=False)  # as a reorg does
+        Query.objects.update(has_ended=False)  # as a reorg does
         transitions.finish({Query.objects.get().pk: {"BALANCE": f"{7:064x}"}})
         deliver_all(service)
     *attempted, correction = [json.loads(body) for _, _, body in hook.deliveries]
@@ -131,7 +131,7 @@ def test_retries_end_after_about_a_day_with_growing_pauses(service: Service) -> 
     assert len(hook.deliveries) == len(deliver.RETRY_PAUSES) + 1
     assert pauses == sorted(pauses)
     assert timedelta(hours=20) < sum(deliver.RETRY_PAUSES, timedelta()) < timedelta(hours=30)
-    assert WebhookDelivery.objects.get().delivered is None
+    assert WebhookDelivery.objects.get().delivered_at is None
 
 
 def test_the_webhook_of_a_rejected_batch_has_its_cause(service: Service) -> None:

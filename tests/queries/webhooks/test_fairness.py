@@ -42,11 +42,11 @@ def _due(owner: Account, count: int, url: str = "http://127.0.0.1:9/") -> None:
     now = shared_now()
     for _ in range(count):
         batch = Batch.objects.create(
-            id=str(ULID()), owner=owner, destination=1, fee=64 * "0", submitted=now,
+            id=str(ULID()), owner=owner, destination=1, fee=64 * "0", submitted_at=now,
             status=BatchStatus.DONE, webhook_url=url,
         )  # fmt: skip
         WebhookDelivery.objects.create(
-            id=str(ULID()), batch=batch, owner=owner, created=now, due_at=now
+            id=str(ULID()), batch=batch, owner=owner, created_at=now, due_at=now
         )
 
 
