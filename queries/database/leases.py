@@ -151,12 +151,16 @@ def claim(
     """Lease up to `limit` of these rows that are due now, or will be within `early`."""
     now = shared_now()
     candidates = due_rows(rows, now, early)
-    if not candidates.exists():  # without SQLite's write lock
-        return []
+    # Checked without SQLite's write lock.
+    return lease_rows(candidates, now, limit) if candidates.exists() else []
+
+
+def lease_rows(candidates: QuerySet[Row], now: datetime, limit: int = 1) -> list[Lease[Row]]:
+    """Lease the first of these due rows, except those that another worker is claiming."""
     token = secrets.token_hex(16)
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         free_rows = list(candidates.select_for_update(skip_locked=True)[:limit])
-        leased = rows.model._default_manager.filter(pk__in=[row.pk for row in free_rows])
+        leased = candidates.model._default_manager.filter(pk__in=[row.pk for row in free_rows])
         # Due from now: if the lease expires, rows that have waited longer are claimed first.
         leased.update(lease_token=token, lease_until=_lease_end(now), due_at=now)
     return [Lease(row, token) for row in free_rows]

@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, Q
 
 from accounts.models import Account
 from accounts.shared.rate_limits import refuse_over_quota, use_quota
 from queries.database.bulk_sql import next_delivery_owner
 from queries.database.clock import shared_now
-from queries.database.leases import Lease, Outcome, Retry, claim_one, is_available
+from queries.database.leases import Lease, Outcome, Retry, due_rows, is_available, lease_rows
 from queries.engines.wake import wake
 from queries.ids import is_ulid
 from queries.models import WebhookAttempt, WebhookDelivery
@@ -38,14 +38,14 @@ REPLAYS_PER_HOUR, HOUR = 100, 3_600
 
 def claim_delivery() -> Lease[WebhookDelivery] | None:
     """Claim a delivery of an account that has none in progress: no account may use all threads."""
-    while owner := next_delivery_owner(shared_now()):
+    while owner := next_delivery_owner(now := shared_now()):
         with transaction.atomic():
             # Locked until the commit: claims of other provers are visible only after theirs.
-            Account.objects.select_for_update(no_key=True).get(pk=owner)
+            Account.objects.select_for_update(no_key=True).only("pk").get(pk=owner)
             rows = WebhookDelivery.objects.filter(owner=owner)
-            in_progress = rows.filter(lease_until__gt=shared_now())
-            if not in_progress.exists() and (lease := claim_one(rows)):
-                return lease
+            rows = rows.filter(~Exists(rows.filter(lease_until__gt=now)))
+            if leases := lease_rows(due_rows(rows, now), now):
+                return leases[0]
     return None
 
 
@@ -82,8 +82,8 @@ def _let_others_go_first(failed: WebhookDelivery, now: datetime, pause: timedelt
     """Claim none of the account's deliveries for as long as the failed attempt took, so that a
     receiver that hangs does not hold up others. One due row counts as in progress until then.
     """
-    due_rows = WebhookDelivery.objects.filter(owner=failed.owner_id, due_at__lte=now)
-    if waiting := due_rows.exclude(pk=failed.pk).order_by("due_at", "pk").first():
+    rows = WebhookDelivery.objects.filter(owner=failed.owner_id, due_at__lte=now)
+    if waiting := rows.exclude(pk=failed.pk).order_by("due_at", "pk").first():
         WebhookDelivery.objects.filter(pk=waiting.pk).update(lease_until=now + pause)
 
 
