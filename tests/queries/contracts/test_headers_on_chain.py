@@ -21,7 +21,7 @@ from tests.queries.attacks.header_forgeries import field_mask, set_hash
 from tests.queries.attacks.header_parts import BEACON_ROOT, FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.registry_attacks import HISTORY
 from tests.queries.contracts.live_chain import LiveChain
-from tests.rigs.local_chain import DeployedContract, reverted_at_end
+from tests.rigs.deployed_contracts import DeployedContract, reverted_at_end
 
 pytestmark = pytest.mark.no_database
 

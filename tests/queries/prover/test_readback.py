@@ -9,7 +9,7 @@ from explorer.demo.local_node import LocalNode
 from queries.models import BlockJob, SentTransaction
 from tests.queries.prover.node_proxy import PassOn, calls_of, change_answers, proxy
 from tests.queries.prover.service import Service, running_service
-from tests.rigs.local_chain import HOLDER
+from tests.rigs.deployed_contracts import HOLDER
 from tests.rigs.stub_node import StubNode
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
