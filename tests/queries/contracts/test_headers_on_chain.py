@@ -104,7 +104,7 @@ def test_foreign_abandoned_and_future_blocks_are_not_known(
         foreign = LiveChain(other).header(385)
     chain.mine(3, SPACING)
     abandoned = chain.header(chain.newest())
-    chain.node.rpc.ask("anvil_reorg", 2, [])
+    chain.reorganise(2)
     assert chain.header(abandoned.number).hash != abandoned.hash
     future = FakeHeader(header_tail(chain.newest() + 1000, 1))
     proofs = [
