@@ -352,7 +352,7 @@ class Faults:
             sent += chain.transactions_of(SIGNER, since=chain.head - depth + 1)
             nonces = {(chain_id, int(transaction["nonce"], 16)) for transaction in sent}
             self._installation.reorganised |= nonces
-            chain.rpc("anvil_reorg", depth, [])
+            chain.reorganise(depth)
         finally:
             chain.rpc("anvil_setIntervalMining", 1)
 

@@ -20,7 +20,7 @@ pytest_plugins = [
     "tests.browser",
     "tests.commands",
     "tests.corpus",
-    "tests.rigs.local_chain",
+    "tests.rigs.deployed_contracts",
     "tests.scenarios.fixtures",
 ]
 

@@ -78,8 +78,8 @@ def route_example(routes: Routes) -> RouteExample | None:
     head = chain_heads([source]).get(source)
     if head is None:
         return RouteExample(source_chain, destination_chain, registry.address, node, fee)
-    native_final = max(head.number - source_chain.native_finality, 0)
-    final = native_final if source == destination else head.final
+    finality = source_chain.finality_for(destination)
+    final = head.final if finality is None else max(head.number - finality, 0)
     block = final - final % BLOCK_STEP if final > BLOCK_STEP else final
     time = head.timestamp - head.timestamp % TIME_STEP if final > TIME_STEP else head.timestamp
     return RouteExample(source_chain, destination_chain, registry.address, node, fee, block, time)

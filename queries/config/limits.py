@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import Field, dataclass, field, fields
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -51,11 +50,6 @@ class Limits:
     )
     blocks_ahead: int = _limit(300, 0, 10**6, "Blocks above the newest one that requests may name.")
     seconds_ahead: float = _limit(3600.0, 0, 365 * DAY, "How far ahead of the head a time may be.")
-
-    def back_off(self, attempts: int) -> timedelta:
-        """The pause after this many consecutive failures."""
-        seconds = self.initial_retry_delay * 2 ** min(attempts, 20)
-        return timedelta(seconds=min(seconds, self.max_retry_delay))
 
 
 @dataclass(frozen=True, slots=True)

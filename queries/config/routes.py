@@ -75,10 +75,12 @@ class Chain:
     currency: str = "ETH"  # the symbol of 10^18 wei
     limits: Limits = field(default_factory=Limits, repr=False)
 
-    @property
-    def native_finality(self) -> int:
-        """Blocks above a provable block on a native route, whose two ends reorganise together."""
-        return 1 if self.finality is None else self.finality
+    def finality_for(self, destination: int) -> int | None:
+        """Blocks above a provable block; None: the nodes' `finalized` tag decides.
+
+        On a native route, whose two ends reorganise together, 1 by default.
+        """
+        return 1 if self.finality is None and destination == self.id else self.finality
 
     @property
     def gas_rules(self) -> GasRules:

@@ -98,7 +98,7 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
     for chain in routes.chains.values():
         checked_chain = chain
         if chain.id not in cross_chain_sources:
-            checked_chain = replace(chain, finality=chain.native_finality)
+            checked_chain = replace(chain, finality=chain.finality_for(chain.id))
         kinds = {registry.kind for registry in registries if registry.source == chain.id}
         windows: list[ProofWindow] = []
         nodes = yield from _check_nodes(checked_chain, windows if kinds else None)

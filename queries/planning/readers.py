@@ -11,7 +11,7 @@ from queries.chain.destination import Destination
 from queries.chain.reader import ChainHead, SourceChain
 from queries.chain.registry import RegistryFacts
 from queries.config.limits import Limits
-from queries.config.registries import Registry, RegistryKind
+from queries.config.registries import Registry
 from queries.config.routes import Chain, Routes
 from queries.planning.dry_runs import Pricing
 from queries.proving.keccak import keccak256
@@ -97,9 +97,10 @@ class ChainReaders:
     def provable_head(self, registry: Registry) -> ChainHead:
         """The head. Its final number is the newest block that may be proven to this registry."""
         head = self.head(registry.source)
-        if registry.kind is not RegistryKind.NATIVE:
+        finality = self.chain(registry.source).finality_for(registry.destination)
+        if finality is None:
             return head
-        return replace(head, final_number=head.number - self.chain(registry.source).native_finality)
+        return replace(head, final_number=max(head.number - finality, 0))
 
     def close(self) -> None:
         for connection in self._connections.values():

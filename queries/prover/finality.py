@@ -5,10 +5,9 @@ from dataclasses import replace
 from queries.chain.errors import StateRootEmptyError
 from queries.database.leases import Outcome, Snooze, recheck_pause
 from queries.prover.context import JobPass
-from queries.prover.reorgs import resolve_conflict, store_header
+from queries.prover.reorgs import replace_header, store_header
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_TRIE_ROOT
-from queries.proving.registry_calls import block_leaf
 from queries.statuses import StepName
 from queries.transitions import Failure
 
@@ -27,12 +26,10 @@ def pin_final_header(job_pass: JobPass) -> Header | Outcome:
         last_submitted = max(query.batch.submitted_at for query in job_pass.queries)
         return Snooze(reason, recheck_pause(last_submitted, job_pass.limits))
     header = job_pass.source.header(job.block)
-    if stored_header is None or stored_header.hash != header.hash:
-        # An accumulated header stays, because other facts were proven from it.
-        if stored_header and job_pass.facts.leaves([job.block]) == [block_leaf(stored_header)]:
-            return resolve_conflict(job_pass, header)
-        store_header(job_pass, header)
-    return _check_state_root(job_pass, header)
+    if stored_header is None:
+        return _check_state_root(job_pass, store_header(job_pass, header))
+    result = replace_header(job_pass, stored_header, header)
+    return _check_state_root(job_pass, result) if isinstance(result, Header) else result
 
 
 def _check_state_root(job_pass: JobPass, header: Header) -> Header | Outcome:

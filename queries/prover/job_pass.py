@@ -22,7 +22,7 @@ from queries.prover import prove
 from queries.prover.context import JobPass, ProverContext, route_removed
 from queries.prover.finality import pin_final_header
 from queries.prover.prove import ReadyJob
-from queries.prover.readback import read_back
+from queries.prover.readback import confirm_missing, read_back
 from queries.prover.rejections import (
     failed_transaction_hashes,
     has_failed_too_often,
@@ -30,7 +30,7 @@ from queries.prover.rejections import (
     reject_out_of_reach,
     wait_for_hash,
 )
-from queries.prover.reorgs import confirm_missing, resolve_conflict
+from queries.prover.reorgs import resolve_conflict
 from queries.proving.headers import Header
 from queries.statuses import StepName
 from queries.transactions.follow import follow, unconfirmed_transactions

@@ -16,8 +16,8 @@ from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, jo
 from queries.planning.dry_runs import CallRefusal, GasEstimate
 from queries.planning.horizon_evidence import history_request, horizon_evidence
 from queries.prover.context import JobPass
+from queries.prover.readback import wait_for_effect
 from queries.prover.rejections import reject_or_retry, wait_or_reject_underfunded
-from queries.prover.reorgs import wait_for_effect
 from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import DailyBudgetSpentError
 from queries.transactions.follow import unconfirmed_transactions

@@ -1,9 +1,10 @@
 """Read facts back from a registry, by quorum, and compare them with the source's own proofs.
 
 If others had proven the facts, the calldata that would prove them is stored for the proof file.
+If facts are missing although a transaction was mined for them, a quorum has to confirm that.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from django.db import transaction
@@ -18,17 +19,22 @@ from queries.chain.errors import (
     RegistryMisreadError,
 )
 from queries.chain.reader import AccountSlots
-from queries.chain.registry import FactRead, RegistryFacts, group_facts
+from queries.chain.registry import FactRead, RegistryBlock, RegistryFacts, group_facts
 from queries.database.leases import Snooze, Wait
 from queries.facts import TIMESTAMP
-from queries.models import Share, UnsentProof
+from queries.models import SentTransaction, Share, UnsentProof
 from queries.prover.context import JobPass
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HeaderStep, block_leaf, headers_section, prove_call
 from queries.proving.witnesses import AccountToStore, build_witness
 from queries.reading.stored_calls import read_stored_calls, rebuild_proofs
+from queries.transactions.destination_reorgs import is_undone, reopen
 from queries.wait_reasons import Reason, WaitCode
+
+RESENT_AFTER_REORG = Reason(
+    WaitCode.TRANSACTION_PENDING, "A reorg removed its transaction; it is sent again."
+)
 
 
 def read_back(job_pass: JobPass, header: Header) -> Wait | None:
@@ -123,3 +129,47 @@ def _child_step(job_pass: JobPass, header: Header) -> list[HeaderStep]:
     except BlockUnknownError:
         return []
     return [HeaderStep(child)] if child.parent_hash == header.hash else []
+
+
+def confirm_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> Wait | None:
+    """Check by quorum that the facts are missing although a transaction was mined for them lately.
+
+    The first node may be behind. Returns None if the facts have to be proven.
+    """
+    mined_rows = job_pass.transactions(is_preparation=False, succeeded=True, final=False)
+    rows = list(mined_rows.order_by("mined_block"))
+    if not rows:
+        return None
+    block = rows[-1].mined_block
+
+    def is_missing(node: Destination) -> bool:
+        facts = RegistryFacts(node, job_pass.registry)
+        if not state.is_accumulated and facts.leaves([header.number], block) == [
+            state.expected_leaf
+        ]:
+            return False
+        return all(word is None for word in facts.words(state.unproven_facts, block))
+
+    return wait_for_effect(job_pass, rows, is_missing, ("missing", job_pass.job.pk, block))
+
+
+def wait_for_effect(
+    job_pass: JobPass,
+    rows: Sequence[SentTransaction],
+    is_missing: Callable[[Destination], bool],
+    about: Hashable,
+) -> Wait | None:
+    """Wait until these mined transactions show their effect. Reopen those that a reorg undid.
+
+    Returns None if it has to be proven again: a quorum misses it, and no reorg is the cause.
+    """
+    lane = job_pass.context.lane(job_pass.job.destination)
+    if not lane.destination.ask_quorum(is_missing, about):
+        return job_pass.retry(WaitCode.NODE_BEHIND.reason)
+    # A former signer's account may have no funds for a transaction to be mined again.
+    own_rows = [row for row in rows if row.sender == job_pass.context.sender]
+    undone = [row for row in own_rows if is_undone(lane, row)]
+    for row in undone:
+        if row.confirmed:  # otherwise the next pass follows it
+            reopen(row)
+    return job_pass.retry(RESENT_AFTER_REORG) if undone else None

@@ -112,9 +112,8 @@ class Watch:
         """How many blocks back the routes of this source need proofs."""
         registries = self._context.routes.registries.values()
         kinds = {registry.kind for registry in registries if registry.source == chain.id}
-        if kinds == {RegistryKind.NATIVE}:
-            return chain.native_finality
-        return head.number - head.final_number
+        finality = chain.finality_for(chain.id) if kinds == {RegistryKind.NATIVE} else None
+        return head.number - head.final_number if finality is None else finality
 
 
 def _read_head(node: SourceChain, known_final: int | None) -> ChainHead | ChainError:

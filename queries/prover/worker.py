@@ -125,9 +125,15 @@ def _release(lease: AnyLease, outcome: Outcome, limits: Limits) -> None:
         lease.close()
         return
     attempts = outcome.attempts if isinstance(outcome, Retry) else 0
-    pause = limits.back_off(attempts) if outcome.delay is None else outcome.delay
+    pause = _back_off(attempts, limits) if outcome.delay is None else outcome.delay
     row, reason = lease.row, outcome.reason
     counts = counts_towards_age(row, reason)
     lease.reschedule(pause, reason, failures=attempts, counts_towards_max_age=counts)
     if counts and reason:
         reject_old_batches(row, reason, limits)
+
+
+def _back_off(attempts: int, limits: Limits) -> timedelta:
+    """The pause after this many consecutive failures."""
+    seconds = limits.initial_retry_delay * 2 ** min(attempts, 20)
+    return timedelta(seconds=min(seconds, limits.max_retry_delay))

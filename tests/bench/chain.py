@@ -13,7 +13,7 @@ from eth_utils.address import to_checksum_address
 from explorer.demo.local_node import ARCHIVE_OPTIONS, LocalNode, local_node
 from queries.contracts.abi import load_artifact
 from queries.proving.keccak import keccak256
-from tests.rigs.local_chain import HORIZON_WORD
+from tests.rigs.deployed_contracts import HORIZON_WORD
 
 CHAIN_ID = 31337
 ETHER = 10**18

@@ -7,7 +7,7 @@ import pytest
 from explorer.demo.local_node import LocalNode, local_node
 from tests.queries.prover.service import Service, running_service
 from tests.queries.prover.two_chains import TwoChains, two_chains
-from tests.rigs.local_chain import day_old_genesis
+from tests.rigs.deployed_contracts import day_old_genesis
 
 
 @pytest.fixture(scope="module")

@@ -74,6 +74,12 @@ class Chain:
         self.rpc("anvil_mine", hex(blocks), hex(seconds))
         return self.head
 
+    def reorganise(self, depth: int) -> None:
+        """Replace the last `depth` blocks by empty ones, which have other hashes."""
+        replaced = self.header("latest")["hash"]
+        self.rpc("anvil_reorg", depth, [])
+        assert self.header("latest")["hash"] != replaced
+
     def header(self, block: int | str) -> dict[str, Any]:
         name = hex(block) if isinstance(block, int) else block
         header: dict[str, Any] = self.rpc("eth_getBlockByNumber", name, NO_BODIES)

@@ -1,4 +1,7 @@
-"""A node in front of a chain's own that fails or lies as a scenario says: a real HTTP server."""
+"""A node in front of a chain's own that fails or lies as a scenario says: a real HTTP server.
+
+`relay` does so for one test, whose function changes the answers.
+"""
 
 import threading
 import time

@@ -1,4 +1,7 @@
-"""A stub node that forwards to a real one and may change or refuse the answers."""
+"""A stub node that forwards to a real one and may change or refuse the answers, as one test says.
+
+`faulty_node` has a scenario's node, with the faults that several scenarios share.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -22,13 +22,6 @@ def served(install: Install) -> Iterator[Service]:
         yield service
 
 
-def reorganise(chain: Chain, depth: int) -> None:
-    """Replace the last blocks by empty ones."""
-    before = chain.header(chain.head)["hash"]
-    chain.rpc("anvil_reorg", depth, [])
-    assert chain.header(chain.head)["hash"] != before
-
-
 def proving_transaction(service: Service, block: int) -> str:
     """Check the fact, its one event and all nonces; return the transaction that proved it."""
     chain = service.chain
@@ -52,7 +45,7 @@ def test_a_batch_is_done_after_a_reorg_before_its_transaction_is_mined(
     with served.prove():
         batch = served.submit_balance(block)
         served.wait_for(batch, "transaction_pending")
-        reorganise(chain, 3)
+        chain.reorganise(3)
         chain.automine(on=True)
         chain.mine(CONFIRMATIONS + 1)
         status = served.wait(batch)
@@ -65,7 +58,7 @@ def test_a_transaction_is_sent_again_after_a_reorg(served: Service, blocks: Iter
         batch = served.submit_balance(block)
         served.wait_for(batch, "confirming")
         assert served.is_proven(HOLDER, block)
-        reorganise(chain, 1)
+        chain.reorganise(1)
         assert not served.is_proven(HOLDER, block)
         wait_until(lambda: served.is_proven(HOLDER, block), what="the transaction is sent again")
         chain.mine(CONFIRMATIONS)
@@ -84,7 +77,7 @@ def test_facts_lost_after_done_are_proven_again_at_no_charge(
         served.wait_for(batch, "confirming")
         chain.mine()
         spent = int(served.wait(batch)["spent"])
-    reorganise(chain, CONFIRMATIONS)
+    chain.reorganise(CONFIRMATIONS)
     assert not served.is_proven(HOLDER, block)
     if blocks_after:
         chain.mine(blocks_after)
@@ -108,7 +101,7 @@ def test_the_new_block_is_proven_if_a_reorg_replaces_the_proven_one(served: Serv
         chain.mine()
         served.wait_for(batch, "confirming")
         replaced = chain.header(block)["hash"]
-        reorganise(chain, 4)
+        chain.reorganise(4)
         assert chain.header(block)["hash"] != replaced
 
         def done() -> bool:

@@ -27,11 +27,6 @@ class Rollup:
     def submit(self, block: int, account: str) -> str:
         return self.service.submit({L1: {block: accounts(account)}})
 
-    def reorganise(self, snapshot: str, blocks: int) -> None:
-        """Replace the L1 blocks since the snapshot by other ones."""
-        assert self.l1.rpc("evm_revert", snapshot)
-        self.l1.mine(blocks, seconds=3)
-
 
 @pytest.fixture(scope="module")
 def rollup(install: Install) -> Iterator[Rollup]:
@@ -48,13 +43,13 @@ def rollup(install: Install) -> Iterator[Rollup]:
 def test_a_block_replaced_before_it_is_final_is_not_proven(rollup: Rollup) -> None:
     l1, service, holder = rollup.l1, rollup.service, Key.create().address
     l1.set_balance(holder, 1)
-    snapshot = l1.rpc("evm_snapshot")
-    l1.set_balance(holder, 2)
-    block = l1.mine()
+    l1.mine()
+    l1.send(holder, "0x", value=1)  # in the block that the reorg replaces
+    block = l1.head
     replaced = rollup.l2.set_l1_block(l1, block)
     batch = rollup.submit(block, holder)
     service.wait_for(batch, "block_not_final")
-    rollup.reorganise(snapshot, blocks=1)
+    l1.reorganise(1)
     assert rollup.l2.set_l1_block(l1, block) != replaced
     service.wait_for(batch, "block_not_final")
     assert not service.is_proven(holder, block, route=(L1, L2))
@@ -67,13 +62,12 @@ def test_the_replacement_of_an_accumulated_block_is_reported(rollup: Rollup) -> 
     """Proven facts stay, and nothing of the new block is proven."""
     l1, service = rollup.l1, rollup.service
     first, second = Key.create().address, Key.create().address
-    snapshot = l1.rpc("evm_snapshot")
     block = l1.mine()
     l1.mine(FINALITY)
     rollup.l2.set_l1_block(l1, block)
     batch = rollup.submit(block, first)
     service.wait(batch)
-    rollup.reorganise(snapshot, blocks=2 + FINALITY)
+    l1.reorganise(1 + FINALITY)
     rollup.l2.set_l1_block(l1, block)
     rejection = service.rejection(rollup.submit(block, second))
     assert (rejection["code"], rejection["retryable"]) == ("another_block_accumulated", False)

@@ -142,7 +142,7 @@ def test_an_event_corrects_an_earlier_one_after_a_reorg(
     service.wait(batch, unchanged)
     wait_until(lambda: delivery(service, batch)["state"] == "DELIVERED")
     wait_until(lambda: delivery(service, unchanged)["state"] == "DELIVERED")
-    chain.rpc("anvil_reorg", chain.head - block, [])
+    chain.reorganise(chain.head - block)
 
     def corrected() -> bool:
         chain.mine()  # until the facts are final and confirmed again

@@ -14,7 +14,7 @@ from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
 from tests.bench.corpus import RecordedBlock
 from tests.builds import artifact
-from tests.rigs.local_chain import HORIZON_WORD
+from tests.rigs.deployed_contracts import HORIZON_WORD
 from tests.rigs.registry_reads import RegistryReads
 
 BLOCK_HASHES = "0x0000F90827F1C53a10cb7A02335B175320002935"

@@ -9,7 +9,7 @@ from tests.bench.command import BenchError
 from tests.bench.corpus import RecordedFile
 from tests.bench.gas.cases import Case, file_cases
 from tests.bench.gas.chains import MeasuringChain, RegistryKind, native_chain, settable_chain
-from tests.rigs.local_chain import error_name, reverted_at_end
+from tests.rigs.deployed_contracts import error_name, reverted_at_end
 
 BASE_GAS = 21_000
 

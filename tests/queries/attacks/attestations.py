@@ -8,7 +8,7 @@ from eth_account.messages import encode_typed_data
 from eth_account.signers.local import LocalAccount
 
 from queries.contracts.abi import call_data
-from tests.rigs.local_chain import DeployedContract
+from tests.rigs.deployed_contracts import DeployedContract
 
 SOURCE_CHAIN = 5
 DESTINATION_CHAIN = 31_337

@@ -9,7 +9,7 @@ from queries.contracts.abi import call_data
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON
 from tests.queries.attacks.attestations import SOURCE_CHAIN
-from tests.rigs.local_chain import DeployedContract
+from tests.rigs.deployed_contracts import DeployedContract
 
 Deploy = Callable[..., DeployedContract]
 

@@ -27,7 +27,7 @@ from tests.queries.attacks.games import OUTPUT, Games, Output, record_output
 from tests.queries.attacks.header_forgeries import TIMESTAMP, field_mask
 from tests.queries.attacks.header_parts import FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.witness_parts import key
-from tests.rigs.local_chain import DeployedContract, error_name, reverted_at_end
+from tests.rigs.deployed_contracts import DeployedContract, error_name, reverted_at_end
 
 HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"
 L1_BLOCK = "0x4200000000000000000000000000000000000015"

@@ -11,7 +11,7 @@ from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.destination import Destination
 from queries.chain.errors import FeesTooHighError, NodesLieError, NonceUsedError
 from queries.chain.signer import Fees, SignedTransaction, Signer, UnsignedTransaction
-from tests.rigs.local_chain import reverted_at_end
+from tests.rigs.deployed_contracts import reverted_at_end
 from tests.rigs.relay import chain_with_nodes, relay
 
 pytestmark = pytest.mark.no_database

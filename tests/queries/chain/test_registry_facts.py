@@ -15,7 +15,7 @@ from queries.proving.registry_calls import HeaderStep, headers_section, prove_ca
 from tests.queries.attacks.attestations import SOURCE_CHAIN
 from tests.queries.attacks.registry_attacks import RECORD, put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
-from tests.rigs.local_chain import DeployedContract, reverted_at_end
+from tests.rigs.deployed_contracts import DeployedContract, reverted_at_end
 from tests.rigs.relay import chain_with_nodes
 
 pytestmark = pytest.mark.no_database

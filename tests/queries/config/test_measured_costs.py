@@ -13,7 +13,7 @@ from queries.proving.registry_calls import HORIZON
 from tests.queries.attacks.attestations import SIGNERS, SOURCE_CHAIN, attest, signed_by
 from tests.queries.attacks.games import OUTPUT, Games, record_output
 from tests.queries.attacks.registry_attacks import put_predeploy, set_l1_block
-from tests.rigs.local_chain import DeployedContract
+from tests.rigs.deployed_contracts import DeployedContract
 
 pytestmark = pytest.mark.no_database
 Deploy = Callable[..., DeployedContract]

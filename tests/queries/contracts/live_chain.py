@@ -22,6 +22,10 @@ class LiveChain:
     def mine(self, blocks: int, seconds: int = 1) -> None:
         self.node.rpc.ask("anvil_mine", hex(blocks), hex(seconds))
 
+    def reorganise(self, depth: int) -> None:
+        """Replace the last `depth` blocks by empty ones."""
+        self.node.rpc.ask("anvil_reorg", depth, [])
+
     def set_balance(self, account: bytes, balance: int) -> None:
         self.node.rpc.ask("anvil_setBalance", _hex(account), hex(balance))
 

@@ -29,7 +29,7 @@ from tests.queries.tries.lying_witnesses import lying_witness
 from tests.queries.tries.random_tries import RandomAccount, RandomKey, random_states
 from tests.queries.tries.second_opinion import BuiltState
 from tests.queries.tries.trie_shapes import SHAPES, shapes
-from tests.rigs.local_chain import DeployedContract, error_name
+from tests.rigs.deployed_contracts import DeployedContract, error_name
 
 pytestmark = pytest.mark.no_database
 

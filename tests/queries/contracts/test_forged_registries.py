@@ -24,8 +24,8 @@ from queries.proving.accounts import AccountState, check_account_proof, encode_a
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, keccak256
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
+from tests.rigs.deployed_contracts import CHAIN_ID, HOLDER, HORIZON_WORD, DeployedContract
 from tests.rigs.forged_code import code_that_stores
-from tests.rigs.local_chain import CHAIN_ID, HOLDER, HORIZON_WORD, DeployedContract
 
 pytestmark = pytest.mark.no_database
 

@@ -34,7 +34,7 @@ from tests.queries.attacks.switched_checks import SWITCH, Check, switched_build
 from tests.queries.attacks.tall_section import SECTION, SETUP
 from tests.queries.attacks.value_forgeries import VALUES
 from tests.queries.attacks.walk_forgeries import WALKS
-from tests.rigs.local_chain import DeployedContract, error_name
+from tests.rigs.deployed_contracts import DeployedContract, error_name
 from tests.verified import verified_facts
 
 pytestmark = pytest.mark.no_database

@@ -27,7 +27,7 @@ from tests.queries.attacks.registry_attacks import (
     put_predeploy,
     set_l1_block,
 )
-from tests.rigs.local_chain import DeployedContract, reverted_at_end
+from tests.rigs.deployed_contracts import DeployedContract, reverted_at_end
 
 pytestmark = pytest.mark.no_database
 

@@ -21,7 +21,7 @@ from tests.queries.attacks.header_forgeries import field_mask, set_hash
 from tests.queries.attacks.header_parts import BEACON_ROOT, FakeHeader, header_tail, raw_headers
 from tests.queries.attacks.registry_attacks import HISTORY
 from tests.queries.contracts.live_chain import LiveChain
-from tests.rigs.local_chain import DeployedContract, reverted_at_end
+from tests.rigs.deployed_contracts import DeployedContract, reverted_at_end
 
 pytestmark = pytest.mark.no_database
 
@@ -104,7 +104,7 @@ def test_foreign_abandoned_and_future_blocks_are_not_known(
         foreign = LiveChain(other).header(385)
     chain.mine(3, SPACING)
     abandoned = chain.header(chain.newest())
-    chain.node.rpc.ask("anvil_reorg", 2, [])
+    chain.reorganise(2)
     assert chain.header(abandoned.number).hash != abandoned.hash
     future = FakeHeader(header_tail(chain.newest() + 1000, 1))
     proofs = [

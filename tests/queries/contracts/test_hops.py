@@ -20,7 +20,7 @@ from queries.proving.registry_calls import (
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.trials import floor_gas
 from tests.queries.contracts.deep_blocks import NEWEST, DeepBlock, chain_of_hops, longest_hop
-from tests.rigs.local_chain import DeployedContract
+from tests.rigs.deployed_contracts import DeployedContract
 
 pytestmark = pytest.mark.no_database
 

@@ -18,7 +18,7 @@ from tests.queries.sequences.calls import Step, functions, is_writing, sequences
 from tests.queries.sequences.proofs import absent_after_present
 from tests.queries.sequences.registries import Target, Trial, attested, native, optimism, output
 from tests.queries.tries.fuzzing import CASES, for_each, report
-from tests.rigs.local_chain import signature_of
+from tests.rigs.deployed_contracts import signature_of
 from tests.verified import VERIFY
 
 pytestmark = pytest.mark.no_database

@@ -17,7 +17,7 @@ from queries.proving.witnesses import AccountField, AccountToStore, build_witnes
 from tests.queries.attacks.forgery import HASH, NUMBER, TIME, read_field, read_slot, set_accumulated
 from tests.queries.attacks.witness_parts import field_words, word
 from tests.queries.proving.bundle_parts import recorded
-from tests.rigs.local_chain import DeployedContract
+from tests.rigs.deployed_contracts import DeployedContract
 
 pytestmark = pytest.mark.no_database
 

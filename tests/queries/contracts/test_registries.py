@@ -27,7 +27,7 @@ from tests.queries.attacks.witness_parts import (
     leaf,
     request,
 )
-from tests.rigs.local_chain import DeployedContract, reverted_at_end
+from tests.rigs.deployed_contracts import DeployedContract, reverted_at_end
 from tests.verified import verified_facts
 
 pytestmark = pytest.mark.no_database

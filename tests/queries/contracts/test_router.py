@@ -11,7 +11,7 @@ from tests.builds import contract_for_tests
 from tests.queries.attacks.attestations import SOURCE_CHAIN
 from tests.queries.attacks.registry_attacks import deploy_attested, deploy_router
 from tests.queries.sequences.chains import ALL_FIELDS, CONTRACT, NO_SIGNER, SLOTS, TRUE
-from tests.rigs.local_chain import DeployedContract
+from tests.rigs.deployed_contracts import DeployedContract
 
 pytestmark = pytest.mark.no_database
 

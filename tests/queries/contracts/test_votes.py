@@ -11,7 +11,7 @@ from queries.proving.witnesses import AccountField
 from tests.bench.gas.trials import floor_gas
 from tests.builds import contract_for_tests, example
 from tests.queries.contracts.deep_blocks import NEWEST, DeepBlock, block
-from tests.rigs.local_chain import ETHER, DeployedContract
+from tests.rigs.deployed_contracts import ETHER, DeployedContract
 
 pytestmark = pytest.mark.no_database
 

@@ -27,8 +27,8 @@ from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import L1_BLOCK, put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup
+from tests.rigs.deployed_contracts import DeployedContract, reverted_at_end
 from tests.rigs.forged_code import code_that_stores
-from tests.rigs.local_chain import DeployedContract, reverted_at_end
 from tests.rigs.relay import RequestLog, refusal, relay
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]

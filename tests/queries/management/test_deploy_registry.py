@@ -18,7 +18,7 @@ from queries.proving.registry_calls import HORIZON
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, LocalSetup
-from tests.rigs.local_chain import reverted_at_end
+from tests.rigs.deployed_contracts import reverted_at_end
 from tests.rigs.relay import relay
 
 pytestmark = pytest.mark.no_database

@@ -20,8 +20,8 @@ from queries.proving.witnesses import AccountField
 from tests.queries.prover.bundles import proof_file
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service
 from tests.queries.prover.two_chains import SIGNERS, SOURCE, TwoChains, sign_attestation, two_chains
+from tests.rigs.deployed_contracts import HORIZON_WORD
 from tests.rigs.forged_code import code_that_stores
-from tests.rigs.local_chain import HORIZON_WORD
 from tests.rigs.registry_reads import RegistryReads
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]

@@ -25,7 +25,7 @@ from queries.proving.registry_calls import HORIZON
 from tests.accounts.concurrency import all_at_once
 from tests.queries.api.json_schema import Schemas
 from tests.queries.prover.service import CHAIN_ID, ETHER, Service, running_service
-from tests.rigs.local_chain import day_old_genesis
+from tests.rigs.deployed_contracts import day_old_genesis
 from tests.rigs.stub_node import stall, stub_node
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]

@@ -30,7 +30,7 @@ from queries.prover.context import ProverContext
 from queries.prover.loop import seconds_until_due
 from queries.prover.worker import deliver_once, work_once
 from queries.schema.batch_checks import BatchLimits
-from tests.rigs.local_chain import CHAIN_ID, ETHER, HOLDER, HORIZON_WORD, SIGNER_KEY
+from tests.rigs.deployed_contracts import CHAIN_ID, ETHER, HOLDER, HORIZON_WORD, SIGNER_KEY
 from tests.rigs.registry_reads import RegistryReads
 
 __all__ = ["CHAIN_ID", "ETHER", "HOLDER", "SIGNER_KEY", "Service", "running_service"]

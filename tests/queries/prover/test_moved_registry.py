@@ -11,7 +11,7 @@ from queries.config.routes import Routes
 from queries.contracts.abi import load_artifact
 from queries.models import SentTransaction
 from tests.queries.prover.service import CHAIN_ID, HOLDER, Service, serving
-from tests.rigs.local_chain import HORIZON_WORD
+from tests.rigs.deployed_contracts import HORIZON_WORD
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 

@@ -7,10 +7,9 @@ from eth_account import Account as Key
 
 from explorer.demo.local_node import LocalNode
 from queries.models import BlockJob, SentTransaction
-from tests.queries.prover.node_proxy import PassOn, calls_of, change_answers, proxy
 from tests.queries.prover.service import Service, running_service
-from tests.rigs.local_chain import HOLDER
-from tests.rigs.stub_node import StubNode
+from tests.rigs.deployed_contracts import HOLDER
+from tests.rigs.relay import refusal, relay
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
@@ -19,12 +18,11 @@ def test_a_query_whose_state_was_dropped_delays_no_proven_fact(service: Service)
     block, dropped = service.head() - 2, Key.create().address
     service.work(service.ask_balance(HOLDER, block))
 
-    def drop_state(call: Any, answer: Any) -> None:
-        if call["method"] == "eth_getProof" and dropped.lower() in str(call["params"]).lower():
-            del answer["result"]
-            answer["error"] = {"code": -32000, "message": "missing trie node"}
+    def drop_state(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        is_dropped = method == "eth_getProof" and params[0].lower() == dropped.lower()
+        return refusal("missing trie node") if is_dropped else answer
 
-    with proxy(service.node.url, change_answers(drop_state)) as address:
+    with relay(service.node.url, drop_state) as address:
         waiting = service.ask_balance(dropped, block)
         proven = service.ask_balance(HOLDER, block)
         context = service.with_nodes(address).context()
@@ -38,15 +36,14 @@ def test_a_query_whose_state_was_dropped_delays_no_proven_fact(service: Service)
 def test_a_fact_is_done_when_it_is_deep_enough_for_each_of_two_nodes(node: LocalNode) -> None:
     lag = 3
 
-    def serve_older_head(connection: StubNode, body: Any, pass_on: PassOn) -> None:
-        for call in calls_of(body):
-            if call["method"] == "eth_getBlockByNumber" and call["params"][0] == "latest":
-                call["params"][0] = hex(service.head() - lag)
-        connection.answer(pass_on())
+    def serve_older_head(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        if method == "eth_getBlockByNumber" and params[0] == "latest":
+            return {"result": node.block(hex(service.head() - lag))}
+        return answer
 
     with (
         running_service(node, confirmations=3) as service,
-        proxy(service.node.url, serve_older_head) as address,
+        relay(service.node.url, serve_older_head) as address,
     ):
         service.mine(12)
         context = service.with_nodes(service.node.url, address).context()

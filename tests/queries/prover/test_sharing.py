@@ -20,7 +20,7 @@ from queries.database.leases import due_rows
 from queries.models import Batch, BlockJob, FairlyQueued, Query, SentTransaction
 from queries.proving.packing import CALLDATA_BYTES
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
-from tests.rigs.local_chain import day_old_genesis
+from tests.rigs.deployed_contracts import day_old_genesis
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BALANCE = {"accounts": {HOLDER: {"props": ["BALANCE"]}}}

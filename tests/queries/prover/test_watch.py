@@ -18,9 +18,9 @@ from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import ProverContext
 from queries.prover.watch import Watch
 from tests.explorer.monitoring.exposition import Samples, metric_samples
-from tests.queries.prover.node_proxy import PassOn, calls_of, proxy
 from tests.queries.prover.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
-from tests.rigs.stub_node import StubNode, json_bytes
+from tests.rigs.relay import NotHandledError, refusal, relay
+from tests.rigs.stub_node import StubNode
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
@@ -85,18 +85,17 @@ def test_the_proof_window_is_measured_again_for_another_node(
     service.mine(20)
     head, is_down, window, block = service.head(), False, 5, 0
 
-    def handle(connection: StubNode, body: Any, pass_on: PassOn) -> None:
+    def hang_up_if_down(connection: StubNode, _: object) -> None:
+        if not is_down:
+            raise NotHandledError
+        connection.close_connection = True
+
+    def prune(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
         nonlocal block
-        (call,) = calls_of(body)
-        if call["method"] == "eth_getBlockByNumber" and call["params"][0].startswith("0x"):
-            block = int(call["params"][0], 16)  # its proof is requested next
-        if is_down:
-            connection.close_connection = True
-        elif call["method"] == "eth_getProof" and block < head - window:
-            refusal = {"error": {"code": -32000, "message": "missing trie node"}}
-            connection.answer(json_bytes({"id": call["id"], **refusal}))
-        else:
-            connection.answer(pass_on())
+        if method == "eth_getBlockByNumber" and params[0].startswith("0x"):
+            block = int(params[0], 16)  # its proof is requested next
+        is_pruned = method == "eth_getProof" and block < head - window
+        return refusal("missing trie node") if is_pruned else answer
 
     def measured_window() -> float:
         _let_time_pass()
@@ -107,7 +106,7 @@ def test_the_proof_window_is_measured_again_for_another_node(
     routes = service.with_nodes(service.node.url).routes
     watch = _watch(routes)
     full_window = measured_window()
-    with proxy(service.node.url, handle) as address:
+    with relay(service.node.url, prune, first=hang_up_if_down) as address:
         routes = service.with_nodes(address).routes
         watch = _watch(routes)
         assert measured_window() == window < full_window
@@ -124,13 +123,12 @@ def test_metrics_show_how_far_a_node_is_behind(
 ) -> None:
     service.mine(30)
 
-    def lag_by_ten(connection: StubNode, body: Any, pass_on: PassOn) -> None:
-        for call in calls_of(body):
-            if call["method"] == "eth_getBlockByNumber" and call["params"][0] == "latest":
-                call["params"][0] = hex(service.head() - 10)
-        connection.answer(pass_on())
+    def lag_by_ten(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        if method == "eth_getBlockByNumber" and params[0] == "latest":
+            return {"result": service.node.block(hex(service.head() - 10))}
+        return answer
 
-    with proxy(service.node.url, lag_by_ten) as address:
+    with relay(service.node.url, lag_by_ten) as address:
         routes = service.with_nodes(service.node.url, address).routes
         _watch(routes).poll_once()
     lags = _samples(monkeypatch, routes)["tacitus_node_lag_blocks"]

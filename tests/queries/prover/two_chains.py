@@ -18,7 +18,7 @@ from queries.contracts.abi import call_data, load_artifact
 from queries.proving.attestations import BlockAttestation
 from queries.proving.registry_calls import HORIZON
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, SIGNER_KEY, Service, serving
-from tests.rigs.local_chain import HORIZON_WORD
+from tests.rigs.deployed_contracts import HORIZON_WORD
 from tests.rigs.registry_reads import RegistryReads
 
 SOURCE = 1_337

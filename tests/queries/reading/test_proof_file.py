@@ -22,7 +22,7 @@ from tests.queries.api.batch_states import set_status
 from tests.queries.contracts.holder import SLOTS, compiled_holder
 from tests.queries.prover.bundles import checked_proof, proof_file, request_proof
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
-from tests.rigs.local_chain import day_old_genesis
+from tests.rigs.deployed_contracts import day_old_genesis
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 ALL = ["NONCE", "BALANCE", "STORAGE_ROOT", "CODE_HASH"]

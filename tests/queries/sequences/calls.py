@@ -10,7 +10,7 @@ from queries.contracts.abi import call_data
 from tests.queries.sequences.chains import ACCOUNTS, CHAINS, SLOTS
 from tests.queries.sequences.proofs import evidence
 from tests.queries.sequences.questions import NUMBERS, TIMES
-from tests.rigs.local_chain import signature_of
+from tests.rigs.deployed_contracts import signature_of
 
 CALLERS = [f"0x{name.hex()}" for name in (*ACCOUNTS[:2], bytes([9]) * 20)]
 MAX_STEPS = 8

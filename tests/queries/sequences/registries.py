@@ -46,7 +46,7 @@ from tests.queries.sequences.questions import (
     constant_question,
     stored_word,
 )
-from tests.rigs.local_chain import DeployedContract
+from tests.rigs.deployed_contracts import DeployedContract
 
 BEACON_ROOTS = "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02"
 LAST = FIRST_NUMBER + len(TRUE.blocks) - 1

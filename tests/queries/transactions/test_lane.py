@@ -22,9 +22,9 @@ from queries.statuses import StepName
 from queries.transactions.destination_reorgs import finalize_or_reopen
 from queries.transactions.shares import charge_batches
 from queries.transitions import Failure
-from tests.queries.prover.node_proxy import change_answers, proxy
 from tests.queries.prover.service import CHAIN_ID, HOLDER, SIGNER_KEY, Service, running_service
 from tests.queries.prover.two_chains import TwoChains, ask_balance
+from tests.rigs.relay import relay
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -76,15 +76,14 @@ def test_a_given_up_nonce_that_is_free_after_all_is_filled_by_an_empty_transfer(
 def test_a_receipt_must_be_deep_enough_for_each_node_of_the_quorum(node: LocalNode) -> None:
     lag = 5
 
-    def answer_older_head(call: Any, answer: Any) -> None:
-        if call["method"] == "eth_getBlockByNumber" and call["params"][0] == "latest":
-            number = int(answer["result"]["number"], 16) - lag
-            questions = [(hex(number), False)]
-            (answer["result"],) = node.rpc.ask_many("eth_getBlockByNumber", questions)
+    def answer_older_head(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        if method == "eth_getBlockByNumber" and params[0] == "latest":
+            return {"result": node.block(hex(int(answer["result"]["number"], 16) - lag))}
+        return answer
 
     with (
         running_service(node, confirmations=3) as running,
-        proxy(node.url, change_answers(answer_older_head)) as address,
+        relay(node.url, answer_older_head) as address,
     ):
         running.mine(12)
         service = running.with_nodes(node.url, address)
@@ -109,11 +108,10 @@ def test_a_transaction_without_a_quorum_does_not_block_the_check_of_others(
     first, second = SentTransaction.objects.order_by("mined_block")
     service.mine(4)
 
-    def hide_first(call: Any, answer: Any) -> None:
-        if call["params"][:1] == [first.mined_hash]:
-            answer["result"] = None
+    def hide_first(_method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return {"result": None} if params[:1] == [first.mined_hash] else answer
 
-    with proxy(service.node.url, change_answers(hide_first)) as address:
+    with relay(service.node.url, hide_first) as address:
         other = service.with_nodes(service.node.url, address)
         limits = replace(other.routes.limits, max_batch_calls=1)  # check one at a time
         nodes = replace(other.routes.chains[CHAIN_ID], limits=limits)
@@ -132,17 +130,18 @@ def test_made_up_receipts_of_one_node_do_not_prevent_a_replacement(
     """One of three nodes, asked first. Its receipt's block changes if it claims a recent one."""
     claims, is_deep = count(), case == "at depth"
 
-    def make_up_receipt(call: Any, answer: Any) -> None:
-        if call["method"] == "eth_getTransactionReceipt" and answer["result"] is None:
-            block = running.head() - (6 if is_deep else next(claims) % 2)
-            answer["result"] = {
-                "transactionHash": call["params"][0], "blockNumber": hex(block),
-                "status": "0x1", "gasUsed": "0x186a0", "effectiveGasPrice": "0x1",
-            }  # fmt: skip
+    def make_up_receipt(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        if method != "eth_getTransactionReceipt" or answer["result"]:
+            return answer
+        block = running.head() - (6 if is_deep else next(claims) % 2)
+        return {"result": {
+            "transactionHash": params[0], "blockNumber": hex(block),
+            "status": "0x1", "gasUsed": "0x186a0", "effectiveGasPrice": "0x1",
+        }}  # fmt: skip
 
     with (
         running_service(node, confirmations=3) as running,
-        proxy(node.url, change_answers(make_up_receipt)) as liar,
+        relay(node.url, make_up_receipt) as liar,
     ):
         running.mine(12)
         node.rpc.ask_many("evm_setAutomine", [(False,)])

@@ -7,8 +7,8 @@ import pytest
 
 from explorer.demo.local_node import LocalNode
 from queries.models import SentTransaction
-from tests.queries.prover.node_proxy import change_answers, proxy
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
+from tests.rigs.relay import relay
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 GWEI = 10**9
@@ -73,13 +73,12 @@ def test_a_fee_below_the_next_blocks_price_is_rejected(service: Service) -> None
 def test_one_nodes_high_price_does_not_reject_a_batch(service: Service, method: str) -> None:
     """The batch is sent at the other node's price."""
 
-    def multiply(call: Any, answer: Any) -> None:
-        if call["method"] == method:
-            answer["result"] = hex(50 * int(answer["result"], 16))
+    def multiply(asked: str, _params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        return {"result": hex(50 * int(answer["result"], 16))} if asked == method else answer
 
     data = _data(service)
     fee = _estimated_fee(service, data)
-    with proxy(service.node.url, change_answers(multiply)) as expensive:
+    with relay(service.node.url, multiply) as expensive:
         batch = service.submit(data, fee=fee)
         service.work(batch, context=service.with_nodes(expensive, service.node.url).context())
     assert service.status(batch)["queryStatus"] == "DONE"

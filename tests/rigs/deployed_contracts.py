@@ -1,4 +1,4 @@
-"""Local nodes, and contracts deployed on them."""
+"""Contracts deployed on local nodes, and the nodes that tests share."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
