@@ -189,7 +189,9 @@ class QueryResponse(ApiModel):
     waits_for: WaitsFor
     wait_code: WaitCode
     values: Values | None = Field(
-        description="Once the batch is DONE: the values in the registry, 32 bytes each, in hex."
+        description="Once the batch is DONE: the values in the registry, 32 bytes each, in hex. "
+        "null again if a reorg removed them and they could not be proven again; the last step has "
+        "the error then."
     )
     registry: Registry | None = Field(
         description="Once the batch is DONE: the registry that holds the values."
