@@ -149,6 +149,8 @@ class Migration(migrations.Migration):
                 ('can_resolve_names', models.BooleanField(null=True)),
                 ('proof_window', models.BigIntegerField(null=True)),
                 ('measured', models.DateTimeField(null=True)),
+                ('measured_number', models.PositiveBigIntegerField(default=0)),
+                ('client', models.CharField(default='', max_length=60)),
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('chain', 'place'), name='one_record_a_node')],
