@@ -467,6 +467,7 @@ class ChainRecord(models.Model):
     number = models.PositiveBigIntegerField(default=0)
     timestamp = models.PositiveBigIntegerField(default=0)
     final_number = models.PositiveBigIntegerField(default=0)
+    block_seconds = models.FloatField(null=True)  # between blocks, on average
     # As a source: how many blocks back its routes need proofs.
     needed_window = models.PositiveBigIntegerField(null=True)
     # As a destination:

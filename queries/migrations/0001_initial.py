@@ -36,6 +36,7 @@ class Migration(migrations.Migration):
                 ('number', models.PositiveBigIntegerField(default=0)),
                 ('timestamp', models.PositiveBigIntegerField(default=0)),
                 ('final_number', models.PositiveBigIntegerField(default=0)),
+                ('block_seconds', models.FloatField(null=True)),
                 ('needed_window', models.PositiveBigIntegerField(null=True)),
                 ('signer', models.CharField(default='', max_length=42)),
                 ('balance', models.CharField(default='', max_length=64)),

@@ -80,6 +80,8 @@ class Watch:
         if best_head is None:
             return
         record_head(chain.id, best_head)
+        if (seconds := _block_seconds(record, best_head)) != record.block_seconds:
+            ChainRecord.objects.filter(chain=chain.id).update(block_seconds=seconds)
         if is_check and chain.id in self._sources:
             window = self._needed_window(chain, best_head)
             ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
@@ -117,6 +119,15 @@ class Watch:
         if kinds == {RegistryKind.NATIVE}:
             return chain.native_finality
         return head.number - head.final_number
+
+
+def _block_seconds(record: ChainRecord, head: ChainHead) -> float | None:
+    """The average time between blocks, in which each poll counts for a tenth."""
+    blocks, average = head.number - record.number, record.block_seconds
+    if not record.recorded or blocks <= 0:
+        return average
+    seconds = (head.timestamp - record.timestamp) / blocks
+    return seconds if average is None else 0.9 * average + 0.1 * seconds
 
 
 def _read_head(node: SourceChain, known_final: int | None) -> ChainHead | ChainError:

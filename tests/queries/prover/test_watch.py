@@ -175,6 +175,22 @@ def test_the_proof_window_of_a_young_chain_is_all_its_blocks() -> None:
         assert shown_window() == "the last 9 blocks"
 
 
+def test_a_block_beyond_the_head_is_expected_after_the_chains_block_time(service: Service) -> None:
+    watch = _watch(service.routes)
+    watch.poll_once()
+    service.mine(10)  # every two seconds
+    _let_time_pass()
+    watch.poll_once()
+    head = service.head()
+    query = {str(CHAIN_ID): {f"block:{head + 330}": {"header": ["TIMESTAMP"]}}}
+    for answer in (service.ask(query), service.estimate(query)):
+        assert answer.status_code == 400
+        assert answer.json()["error"] == (
+            f"block:{head + 330} is not on chain {CHAIN_ID} yet: the newest block seen is "
+            f"{head:,}, and blocks up to {head + 300:,} are accepted. It is expected in about 11 minutes."
+        )
+
+
 def test_metrics_show_how_far_a_node_is_behind(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
