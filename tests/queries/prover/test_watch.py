@@ -187,7 +187,8 @@ def test_a_block_beyond_the_head_is_expected_after_the_chains_block_time(service
         assert answer.status_code == 400
         assert answer.json()["error"] == (
             f"block:{head + 330} is not on chain {CHAIN_ID} yet: the newest block seen is "
-            f"{head:,}, and blocks up to {head + 300:,} are accepted. It is expected in about 11 minutes."
+            f"{head:,}, and blocks up to {head + 300:,} are accepted. It is expected in about 11 "
+            "minutes."
         )
 
 
