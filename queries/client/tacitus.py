@@ -514,7 +514,7 @@ def _error_from_response(response: requests.Response, content: bytes) -> Tacitus
             **details,
         )
     if detail := _text_member(body, "detail"):
-        sentence = f"{sentence}. {detail}"
+        sentence = f"{sentence.rstrip('.')}. {detail}"
     return RequestRefusedError(sentence, code=code, path=path, retryable=retryable, **details)
 
 
@@ -978,6 +978,7 @@ false. For any other type, write the type first: string:abc, bytes4:0x…. Also 
 key of a user-defined value type, because the layout does not give its underlying type.
 """
 ADVICE = {
+    "block_beyond_head": "Submit it again when the server accepts this block.",
     "key_missing": "Put it into TACITUS_KEY.",
     "not_found": "Use the client that this server offers at /tacitus.py.",
     "unreadable_response": "Check that this is the URL of a Tacitus server.",

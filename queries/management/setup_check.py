@@ -304,7 +304,7 @@ def _check_hash_source(registry: Registry, source: SourceChain, destination: Des
         case RegistryKind.NATIVE:
             has_history = visible_blocks == HISTORY_WINDOW
             remark = "" if has_history else " (the chain has no history contract, EIP-2935)"
-            return f"sees {visible_blocks} blocks{remark}"
+            return f"sees {visible_blocks:,} blocks{remark}"
 
 
 # The signer

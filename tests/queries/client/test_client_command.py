@@ -107,7 +107,7 @@ def test_a_downloaded_proof_verifies_without_the_server(
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (submit(10**6, "--prop", "BALANCE"), 3, "A retry may help."),
+        (submit(10**6, "--prop", "BALANCE"), 3, "when the server accepts this block."),
         (submit(1, "--prop", "AGE"), 1, "AGE"),
         (["status", "01J2VM6JSA6VKKZ0ENWGYYPR18"], 1, "No query found"),
         (["status", "x", "--key", "tct_wrong"], 1, "/dashboard shows the one that works."),
