@@ -329,8 +329,8 @@ def _node_metrics(chains: Collection[int], now: datetime) -> Iterator[Metric]:
         (
             "proof_window_blocks",
             (
-                "How many blocks back the node proves accounts, by doubling to 8,192; -1: not its "
-                "newest."
+                "How many blocks back the node proves accounts, at most 8,191; also 8,191 if it "
+                "proves all blocks of a younger chain; -1: not its newest."
             ),
             [row.proof_window for row in rows],
         ),
