@@ -50,6 +50,12 @@ def page_block(context: Context, name: str) -> str:
     return mark_safe(" ".join(block.render(context).split()))  # noqa: S308  (rendered, so escaped)
 
 
+@register.simple_tag
+def source_url() -> str:
+    """Where this server's source code is; empty if the operator does not say."""
+    return settings.SOURCE_URL
+
+
 @register.filter
 def host(url: str) -> str:
     return urlsplit(url).hostname or ""
@@ -59,10 +65,10 @@ def host(url: str) -> str:
 def ago(moment: datetime) -> SafeString:
     """`3 minutes ago` or `in 2 hours`, with the exact time in UTC on hover."""
     return format_html(
-        '<time class="moment" datetime="{}" tabindex="0">{}<span class="exact">{}</span></time>',
+        '<time class="moment" datetime="{}" title="{}">{}</time>',
         f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        age((timezone.now() - moment).total_seconds()),
         wording.format_utc(moment),
+        age((timezone.now() - moment).total_seconds()),
     )
 
 
