@@ -37,13 +37,13 @@ def test_the_page_says_in_a_sentence_that_everything_works() -> None:
     text = _text()
     assert "Everything works." in text
     assert "1 batch waits." in text
-    assert re.search("Sepolia answering 5,186,021 (now|. seconds? ago) 5,186,021 now", text)
+    assert re.search("Sepolia answering 5,186,021 (now|[0-9]+ seconds? ago) 5,186,021 ", text)
 
 
 def test_a_chain_whose_nodes_are_silent_is_named() -> None:
     ago = timezone.now() - timedelta(minutes=5, seconds=10)
     ChainRecord.objects.filter(chain=OPTIMISM).update(recorded=ago)
-    problem = "Proving on OP Mainnet is delayed: none of its nodes has answered for 5 minutes."
+    problem = "Proving with OP Mainnet is delayed: none of its nodes has answered for 5 minutes."
     assert problem in _text()
     ChainRecord.objects.filter(chain=OPTIMISM).update(recorded=None)
     assert "OP Mainnet is delayed: none of its nodes has answered yet." in _text()
@@ -67,12 +67,11 @@ def test_batches_that_wait_too_long_are_counted() -> None:
     old.save(force_insert=True)
     text = _text()
     assert "1 batch has waited more than 3 times as long as usual." in text
-    assert "95 % of the batches of the last month were DONE within 30 seconds." in text
     assert "2 batches wait." in text
 
 
 def test_nodes_are_shown_to_operators_or_by_a_setting(settings: LazySettings) -> None:
-    NodeRecord.objects.filter(chain=SEPOLIA).update(fault="node_timeout")
+    NodeRecord.objects.filter(chain=SEPOLIA).update(fault="node_timeout", number=None)
     operator = Client()
     account, _ = Account.objects.get_or_create_for_wallet(Wallet(f"0x{40 * 'a'}"))
     account.is_operator = True
@@ -83,5 +82,5 @@ def test_nodes_are_shown_to_operators_or_by_a_setting(settings: LazySettings) ->
     settings.STATUS_PAGE = "FULL"
     text = _text()
     assert "Sepolia, node 1 failed node_timeout" in text
-    assert "0 of 1 answer" in text
+    assert "OP Mainnet 1 of 1 answer" in text
     assert "127.0.0.1" not in text
