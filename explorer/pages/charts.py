@@ -128,9 +128,9 @@ def price_chart() -> Chart:
         for kind in (RegistryKind.NATIVE, RegistryKind.ATTESTED)
     )
     labels = {count: quantity(count, "account") for count in MEASURED_ACCOUNTS}
-    bars = [Bar(f"{labels[count]} of a block", labels[count], native[count]) for count in native]
-    alone, together = native[min(native)], native[max(native)]
-    title = f"{max(native)} facts of one block cost {alone / together:.1f} times less gas each"
+    bars = [Bar(labels[count], str(count), gas) for count, gas in native.items()]
+    saved = 1 - native[max(native)] / native[min(native)]
+    title = f"{max(native)} balances proven together cost {saved:.0%} less gas each"
     rows = tuple(
         (labels[count], *map(intcomma, (native[count], attested[count])))
         for count in MEASURED_ACCOUNTS
@@ -138,7 +138,7 @@ def price_chart() -> Chart:
     return Chart(
         "price",
         title,
-        bar_chart("price", title, bars, Measure("gas a balance, by accounts in a batch")),
+        bar_chart("price", title, bars, Measure("gas a balance, by accounts of one block")),
         ("Accounts of a block", "Native route", "Attested route"),
         rows,
         "Measured with proofs of Ethereum mainnet under the rules of Osaka: accounts of a block "

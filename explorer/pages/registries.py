@@ -45,12 +45,14 @@ NOT_MEASURED = "not measured yet"
 
 
 def proof_window_text(head: HeadView | None) -> str:
-    window = None if head is None else head.window
-    if window is None:
+    if head is None or head.window is None:
         return NOT_MEASURED
-    if window < 0:
+    if head.window < 0:
         return "no block"
-    return f"the last {format_count(window, 'block')}{' or more' if window >= HISTORY_RING else ''}"
+    if head.window < HISTORY_RING:
+        return f"the last {format_count(head.window, 'block')}"
+    is_young = head.number <= HISTORY_RING
+    return "all blocks" if is_young else f"the last {HISTORY_RING:,} blocks or more"
 
 
 def contract_reach_text(registry: Registry, links: PageLinks) -> str:
@@ -95,7 +97,7 @@ def _key_figures(results: RouteFigures, median: float | None) -> tuple[KeyFigure
         return ()
     figures = [KeyFigure(intcomma(results.total.facts), "facts proven")]
     if median is not None:
-        figures.append(KeyFigure(precise_duration(median), "submission to DONE", "median"))
+        figures.append(KeyFigure(precise_duration(median), "median time", "submission to DONE"))
     if (gas := results.total.gas_per_fact) is not None and results.total.gas:
         figures.append(KeyFigure(intcomma(gas), "gas a fact"))
     return tuple(figures)
@@ -205,6 +207,7 @@ def _count_figures(blocks: reading.BlockCount, head: HeadView | None) -> list[Ke
         more = "+" if blocks.is_more else ""
         figures.append(KeyFigure(f"{blocks.count:,}{more}", "blocks with facts"))
     if head is not None and head.window is not None and head.window >= 0:
-        more = "+" if head.window >= HISTORY_RING else ""
-        figures.append(KeyFigure(f"{head.window:,}{more}", "blocks of reach", "by our nodes, now"))
+        reach = min(head.window, head.number)
+        more = "+" if reach >= HISTORY_RING else ""
+        figures.append(KeyFigure(f"{reach:,}{more}", "blocks of reach", "of our nodes, now"))
     return figures

@@ -22,7 +22,6 @@ LABEL_GAP = 10  # between two labels
 MAX_BAR_WIDTH = 12  # percent
 MAX_LABELLED_BARS = 5  # more have a value above the tallest only
 MAX_DOTS = 60  # more would hide the line
-EDGE = 15  # percent; labels nearer to an end of the chart begin or end there
 
 Formatter = Callable[[int], str]
 
@@ -178,22 +177,22 @@ def _labels_fit(labels: Sequence[tuple[float, str]]) -> bool:
 
 def _left_end(x: float, text: str) -> float:
     """Where the text begins in the narrowest place, in pixels."""
-    shift = {"start": 0, "middle": 0.5, "end": 1}[_anchor(x)] * len(text) * LETTER_WIDTH
-    return _clamped(x) * NARROW / 100 - shift
+    anchor, x = _anchor(x, text)
+    shift = {"start": 0, "middle": 0.5, "end": 1}[anchor] * len(text) * LETTER_WIDTH
+    return x * NARROW / 100 - shift
 
 
-def _anchor(x: float) -> str:
-    return "start" if x < EDGE else "end" if x > 100 - EDGE else "middle"
-
-
-def _clamped(x: float) -> float:
-    """Texts near an end of the chart stand at that end."""
-    return {"start": LEFT if x >= LEFT else 0, "end": RIGHT}.get(_anchor(x), x)
+def _anchor(x: float, text: str) -> tuple[str, float]:
+    """A text that would be cut off at an end of the narrowest chart stands at that end."""
+    half = len(text) * LETTER_WIDTH / 2 * 100 / NARROW
+    if x - half < 0:
+        return "start", 0
+    return ("end", RIGHT) if x + half > RIGHT else ("middle", x)
 
 
 def _text(kind: str, x: float, y: float, text: str) -> SafeString:
     form = '<text class="{}" text-anchor="{}" x="{}%" y="{}">{}</text>'
-    return _svg(form, kind, _anchor(x), _clamped(x), y, text)
+    return _svg(form, kind, *_anchor(x, text), y, text)
 
 
 def _steps(positions: Sequence[tuple[float, float]]) -> Iterator[SafeString]:

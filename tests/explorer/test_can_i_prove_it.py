@@ -31,8 +31,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
 HEAD, FINAL = 5_186_100, 5_186_030
 NOW = 1_764_000_000
-BLOCK_SECONDS = {SEPOLIA: 12, OPTIMISM: 2}
-CONFIRM_TIME = f"{datetime.fromtimestamp(NOW - 1200, UTC):%Y-%m-%d %H:%M:%S}"
+ASKED_TIME = f"{datetime.fromtimestamp(NOW - 1200, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +96,6 @@ def test_an_attested_route_waits_for_its_signers() -> None:
     assert waits in ask(OPTIMISM, FINAL, SEPOLIA)
     attest(FINAL, signers=2)
     assert "Now." in ask(OPTIMISM, FINAL - 100, SEPOLIA)  # headers lead down to it
-    assert waits in ask(OPTIMISM, FINAL + 0, SEPOLIA).replace("Now.", waits)
 
 
 def test_what_a_route_has_proven_leads_to_older_blocks() -> None:
@@ -107,7 +105,7 @@ def test_what_a_route_has_proven_leads_to_older_blocks() -> None:
 
 
 def test_a_time_is_answered_by_an_estimated_block() -> None:
-    answer = ask(SEPOLIA, CONFIRM_TIME, SEPOLIA)
+    answer = ask(SEPOLIA, ASKED_TIME, SEPOLIA)
     assert f"the last block was about {HEAD - 100:,}. The block is final" in answer
     in_an_hour = NOW + 3_000
     assert "That time has not come yet." in ask(SEPOLIA, f"timestamp:{in_an_hour}", SEPOLIA)
@@ -145,19 +143,17 @@ def test_an_output_route_waits_for_a_dispute_game() -> None:
         return form.answer.headline
 
     assert headline(FINAL) == "It waits about 7 days, until it is recorded."
-    ChainRecord.objects.update(timestamp=NOW)
     assert headline(FINAL + 1).startswith("It waits about 2 seconds, until it is final")
 
 
 def test_input_that_is_no_block_gets_a_hint_and_is_escaped() -> None:
-    fields = {"source": SEPOLIA, "block": "<b>latest", "to": SEPOLIA}
+    fields: dict[str, Any] = {"source": SEPOLIA, "block": "<b>latest", "to": SEPOLIA}
     text = Client().get("/explorer/routes", fields).text
     assert "A block is a number, such as 5186021, or a time in UTC" in text
     assert "<b>latest" not in text
     for block in ("-1", "0x12", "٣", str(10**30), "1" * 500, "2026-99-99 00:00", "\0"):
         fields["block"] = block
         assert Client().get("/explorer/routes", fields).status_code == 200
-    assert "No route leads from OP Mainnet to Polygon" not in text
     for source in ("x", "", str(10**40)):
         fields = {"source": source, "block": "1", "to": source}
         assert Client().get("/explorer/routes", fields).status_code == 200

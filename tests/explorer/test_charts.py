@@ -68,6 +68,6 @@ def test_a_chart_has_a_description_and_stays_in_its_frame(picture: SafeString) -
 
 
 def test_titles_say_the_finding() -> None:
-    assert price_chart().title == "100 facts of one block cost 1.9 times less gas each"
+    assert price_chart().title == "100 balances proven together cost 48% less gas each"
     assert facts_chart(DAYS).title == "60 facts in 30 days, most on 4 November"
     assert route_gas_chart("gas", DAYS).title == "90,000 gas a fact in the last 30 days"

@@ -1,6 +1,7 @@
 """The pages of blocks, accounts, transactions, registries and routes."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from django.utils import timezone
 
 from accounts.models import Account
 from explorer.pages import chain_objects
-from queries.models import ChainRecord, NodeRecord, Query, SentTransaction
+from queries.database import daily_counts
+from queries.models import Batch, ChainRecord, NodeRecord, Query, SentTransaction
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from tests.explorer.stored_batches import (
     ADDRESS,
@@ -153,6 +155,23 @@ def test_routes_list_chains_and_registries() -> None:
     ):
         assert label in words
     assert "127.0.0.1" not in words  # a node's address may hold a key
+
+
+def test_a_route_says_what_its_facts_have_cost() -> None:
+    assert "No fact is proven yet." in _text("/explorer/routes")
+    prove(submit_balances())
+    gas = daily_counts.route_gas_key(SEPOLIA, SEPOLIA)
+    daily_counts.add_counts(timezone.now(), {gas: 600_000})
+    seconds = timedelta(seconds=754)
+    Batch.objects.update(submitted_at=timezone.now(), ended_at=timezone.now() + seconds)
+    for address in ("/explorer/routes", REGISTRY):
+        words = _text(address)
+        for figure in ("facts proven 3", "DONE 12 min 34 s", "gas a fact 200,000"):
+            assert figure in words
+    assert "drawn here after a week" in _text("/explorer/routes")
+    daily_counts.add_counts(timezone.now() - timedelta(days=7), {gas: 300_000})
+    for address in ("/explorer/routes", REGISTRY):
+        assert "300,000 gas a fact in the last 8 days" in _text(address)
 
 
 @pytest.mark.parametrize(
