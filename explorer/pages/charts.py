@@ -79,7 +79,7 @@ Days = Mapping[date, PeriodResults]
 
 def facts_chart(days: Days) -> Chart:
     bars = [_day_bar(day, results.facts) for day, results in days.items()]
-    title = _facts_title(bars)
+    title = _totals_title("facts", bars, "fact")
     picture = bar_chart("facts", title, bars, Measure("facts a day (UTC)"))
     rows = tuple(
         (bar.label, *map(intcomma, (results.facts, results.done, results.rejected)))
@@ -88,16 +88,15 @@ def facts_chart(days: Days) -> Chart:
     return Chart("facts", title, picture, ("Day", "Facts", "Batches DONE", "REJECTED"), rows)
 
 
-def _facts_title(bars: Sequence[Bar]) -> str:
+def _totals_title(plural: str, bars: Sequence[Bar], singular: str) -> str:
     """Such as `12,345 facts in 30 days, most on 14 November`."""
     values = [bar.value or 0 for bar in bars]
     if not any(values):
-        return f"No fact in the last {len(bars)} days"
-    facts = quantity(sum(values), "fact")
+        return f"No {singular} in the last {len(bars)} days"
+    whole = quantity(sum(values), f"{singular},{plural}")
     day = bars[values.index(max(values))].label.rpartition(" ")[0]
-    if sum(1 for value in values if value) == 1:
-        return f"{facts} in {len(bars)} days, all on {day}"
-    return f"{facts} in {len(bars)} days, most on {day}"
+    share = "all" if sum(1 for value in values if value) == 1 else "most"
+    return f"{whole} in {quantity(len(bars), 'day')}, {share} on {day}"
 
 
 def route_gas_chart(name: str, days: Days) -> Chart:

@@ -28,7 +28,7 @@ SENTENCES = {
     ReachCode.WAITS: ("It waits{wait} until it is {until}.", "{detail}"),
     ReachCode.NOT_YET: (
         "That {subject} yet.",
-        "The newest block of {source} is {head:,}. {expected}",
+        "The newest block of {source} seen here is {head:,}. {expected}",
     ),
     ReachCode.TOO_OLD: (
         "No. The oldest block that works is {oldest:,}.",

@@ -93,9 +93,10 @@ class RouteCard:
 
 def _key_figures(results: RouteFigures, median: float | None) -> tuple[KeyFigure, ...]:
     """Empty before the first fact."""
-    if not results.total.facts:
+    facts = results.total.facts
+    if not facts:
         return ()
-    figures = [KeyFigure(intcomma(results.total.facts), "facts proven")]
+    figures = [KeyFigure(intcomma(facts), "fact proven" if facts == 1 else "facts proven")]
     if median is not None:
         figures.append(KeyFigure(precise_duration(median), "median time", "submission to DONE"))
     if (gas := results.total.gas_per_fact) is not None and results.total.gas:
@@ -205,7 +206,8 @@ def _count_figures(blocks: reading.BlockCount, head: HeadView | None) -> list[Ke
     figures = []
     if blocks.count:
         more = "+" if blocks.is_more else ""
-        figures.append(KeyFigure(f"{blocks.count:,}{more}", "blocks with facts"))
+        label = "block with facts" if blocks.count == 1 else "blocks with facts"
+        figures.append(KeyFigure(f"{blocks.count:,}{more}", label))
     if head is not None and head.window is not None and head.window >= 0:
         reach = min(head.window, head.number)
         more = "+" if reach >= HISTORY_RING else ""
