@@ -104,7 +104,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     # Before any middleware that reads the body.
-    "explorer.http.middleware.RequestBodies",
+    "explorer.http.middleware.FormSizeLimit",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -114,7 +114,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     # Inside of the session, because its page shows the account.
-    "explorer.http.middleware.MethodPage",
+    "explorer.http.middleware.MethodNotAllowedPage",
 ]
 
 TEMPLATES = [

@@ -117,12 +117,12 @@ class NodesRefuseError(ChainError):
     template = "The nodes of {chain} refuse {method}{why}."
 
 
-class NodesLieError(ChainError):
-    code = "nodes_lie"
+class InvalidAnswersError(ChainError):
+    code = "invalid_answers"
     template = "No node of {chain} gives a valid answer to {method}.{why}"
 
 
-class RegistryMisreadError(NodesLieError):
+class RegistryMisreadError(InvalidAnswersError):
     code = "registry_misread"
     template = "A node of {chain} reports a registry value that was never proven."
 

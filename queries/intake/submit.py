@@ -26,9 +26,7 @@ from queries.config.routes import Routes
 from queries.database.bulk_sql import prepare_insert
 from queries.database.durable import durable_transaction
 from queries.engines.wake import wake
-from queries.facts import header_bits
-from queries.models import Batch, ChainRecord, Query
-from queries.refusals import (
+from queries.error_codes import (
     BATCH_EXCEEDS_DAILY_LIMIT,
     BLOCK_BEYOND_HEAD,
     FEE_TOO_LOW,
@@ -36,6 +34,8 @@ from queries.refusals import (
     IDEMPOTENCY_KEY_REUSED,
     TOO_MANY_FACTS,
 )
+from queries.facts import header_bits
+from queries.models import Batch, ChainRecord, Query
 from queries.schema.checked_batch import (
     AccountRequest,
     Address,
@@ -45,9 +45,9 @@ from queries.schema.checked_batch import (
 )
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
-MAX_KEY_LENGTH = 255
-_KEY = re.compile(rf"[\x21-\x7e]{{1,{MAX_KEY_LENGTH}}}")
-MAX_HEAD_AGE = 5  # poll intervals after which a stored head is ignored
+MAX_IDEMPOTENCY_KEY_LENGTH = 255
+_IDEMPOTENCY_KEY_PATTERN = re.compile(rf"[\x21-\x7e]{{1,{MAX_IDEMPOTENCY_KEY_LENGTH}}}")
+MAX_HEAD_AGE_POLLS = 5  # poll intervals after which a stored head is ignored
 _MAX_NUMBER = 2**63 - 1  # the largest number that a database column holds
 
 
@@ -63,7 +63,7 @@ def store_batch(
     refuse_blocks_beyond_head(request.blocks, routes.limits)
     batch = _new_batch(owner, request, idempotency_key, digest)
     queries = list(build_queries(batch, request.blocks))
-    _count_request(batch, queries)
+    _set_counts(batch, queries)
     batch.turn = next_turn(owner, batch.submitted_at, len(queries))
     insert_queries = prepare_insert(queries)
     try:
@@ -79,7 +79,7 @@ def store_batch(
     return batch
 
 
-def _count_request(batch: Batch, queries: Sequence[Query]) -> None:
+def _set_counts(batch: Batch, queries: Sequence[Query]) -> None:
     """Count what lists show. Refuses more facts than an account's daily limit."""
     batch.query_count = len(queries)
     batch.source_count = len({query.source for query in queries})
@@ -113,11 +113,11 @@ def _spend_daily_limit(facts: int, owner: Account) -> None:
 
 
 def _check_idempotency_key(key: str | None) -> None:
-    if key is not None and not _KEY.fullmatch(key):
+    if key is not None and not _IDEMPOTENCY_KEY_PATTERN.fullmatch(key):
         raise RefusalError(
             IDEMPOTENCY_KEY_MALFORMED,
-            f"{IDEMPOTENCY_KEY} has 1 to {MAX_KEY_LENGTH} characters of visible ASCII, without "
-            "spaces. A random UUID is a good one.",
+            f"{IDEMPOTENCY_KEY} has 1 to {MAX_IDEMPOTENCY_KEY_LENGTH} characters of visible ASCII, "
+            "without spaces. A random UUID is a good one.",
             path=IDEMPOTENCY_KEY,
         )
 
@@ -148,22 +148,22 @@ def _check_fee(request: CheckedBatch, *, free: bool) -> None:
 
 def refuse_blocks_beyond_head(blocks: Iterable[BlockRequest], limits: Limits) -> None:
     """Refuse a block too far above the head that a prover recorded lately."""
-    earliest = timezone.now() - timedelta(seconds=MAX_HEAD_AGE * limits.poll_interval)
+    earliest = timezone.now() - timedelta(seconds=MAX_HEAD_AGE_POLLS * limits.poll_interval)
     recent = ChainRecord.objects.filter(recorded_at__gt=earliest)
     heads = recent.in_bulk({block.source for block in blocks})
     for block in blocks:
         head, last = heads.get(block.source), _MAX_NUMBER
         ahead: float = 0  # not 0.0, which would round the sum
         if head and block.selector.is_time:
-            last, ahead = head.timestamp, limits.seconds_ahead
+            last, ahead = head.timestamp, limits.max_seconds_ahead
         elif head:
-            last, ahead = head.number, limits.blocks_ahead
+            last, ahead = head.number, limits.max_blocks_ahead
         if block.selector.number > last + ahead:
             bound = replace(block.selector, number=last)
-            bound_name = "the newest one seen is" if head else "the maximum is"
+            bound_clause = "the newest one seen is" if head else "the maximum is"
             raise RefusalError(
                 BLOCK_BEYOND_HEAD,
-                f"{block.selector} is not on chain {block.source} yet: {bound_name} {bound}.",
+                f"{block.selector} is not on chain {block.source} yet: {bound_clause} {bound}.",
                 path=block.path,
             )
 

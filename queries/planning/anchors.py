@@ -45,14 +45,14 @@ class OutOfReach:
     first_hop_target: int | None  # the first block that hops reach
 
     def sentence(self, block: int) -> str:
-        history_start = "which the chain does not have"
+        history_clause = "which the chain does not have"
         if self.first_hop_target is not None:
-            history_start = f"which begins at block {self.first_hop_target:,}"
+            history_clause = f"which begins at block {self.first_hop_target:,}"
         return (
             f"Block {block:,} is out of reach: it is {self.distance:,} blocks before the nearest "
             f"block that the registry can know, and a proof holds at most {self.max_headers:,} "
             "headers. Hops go further, but not before the block-hash history (EIP-2935), "
-            f"{history_start}."
+            f"{history_clause}."
         )
 
 
@@ -227,8 +227,8 @@ class AnchorSearch:
         starts = self.facts.anchor_blocks(sorted(candidates - {first}))
         # Hops stop at multiples of 8,191; the lowest accumulated one is enough.
         stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
-        for begin in range(0, min(len(stops), limit * limit), limit):
-            if accumulated := self.facts.accumulated_blocks(stops[begin : begin + limit]):
+        for offset in range(0, min(len(stops), limit * limit), limit):
+            if accumulated := self.facts.accumulated_blocks(stops[offset : offset + limit]):
                 starts[accumulated[0]] = True
                 break
         if window:

@@ -45,13 +45,15 @@ class Watch:
         for chain_id in sorted(self._sources | self._destinations):
             record = None if self._is_stopped() else self._claim(chain_id)
             if record:
-                is_check = record.checked_at == record.polled_at
-                self._poll(self._context.chain(chain_id), record, is_check=is_check)
+                is_full_check = record.checked_at == record.polled_at
+                self._poll(self._context.chain(chain_id), record, is_full_check=is_full_check)
                 if self._context.signer and chain_id in self._destinations:
-                    self._check_transactions(self._context.lane(chain_id), is_check=is_check)
+                    self._check_transactions(
+                        self._context.lane(chain_id), is_full_check=is_full_check
+                    )
 
     def _claim(self, chain_id: int) -> ChainRecord | None:
-        """Claim a poll that is due; a check is due as well if `checked` equals `polled_at`."""
+        """Claim a poll that is due; a full check is due too if `checked_at` equals `polled_at`."""
         now, limits = shared_now(), self._context.limits
         poll = timedelta(seconds=limits.poll_interval)
         check = timedelta(seconds=limits.check_interval)
@@ -65,8 +67,8 @@ class Watch:
         rows = ChainRecord.objects.filter(chain=chain_id, polled_at=last_poll)
         return record if rows.update(polled_at=now, checked_at=record.checked_at) else None
 
-    def _poll(self, chain: Chain, record: ChainRecord, *, is_check: bool) -> None:
-        known_final = record.final_number if record.recorded_at and not is_check else None
+    def _poll(self, chain: Chain, record: ChainRecord, *, is_full_check: bool) -> None:
+        known_final = record.final_number if record.recorded_at and not is_full_check else None
         pool = self._context.destination(chain.id)
         nodes = {number: pool.node_view(number) for number, _ in enumerate(chain.nodes, 1)}
         heads = {number: _read_head(node, known_final) for number, node in nodes.items()}
@@ -78,18 +80,18 @@ class Watch:
         if best_head is None:
             return
         record_head(chain.id, best_head)
-        if is_check and chain.id in self._sources:
+        if is_full_check and chain.id in self._sources:
             window = self._needed_window(chain, best_head)
             ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
             for number, head in known_heads.items():
                 if not self._is_stopped():
                     _check_node(nodes[number], number, head)
 
-    def _check_transactions(self, lane: Lane, *, is_check: bool) -> None:
+    def _check_transactions(self, lane: Lane, *, is_full_check: bool) -> None:
         """Reopen transactions that a reorg undid, and store the signer's funds."""
         chain_id, signer = lane.chain_id, lane.signer.address
         try:
-            if is_check:
+            if is_full_check:
                 balance = f"{lane.destination.balance(signer):064x}"
                 record = ChainRecord.objects.filter(chain=chain_id)
                 record.update(signer=signer, balance=balance)
@@ -124,14 +126,16 @@ def _read_head(node: SourceChain, known_final: int | None) -> ChainHead | ChainE
 
 
 def _check_node(node: SourceChain, number: int, head: ChainHead) -> None:
-    """Store whether the node resolves ENS names, and once per `chain_id_age` how far back it
+    """Store whether the node resolves ENS names, and once per `node_check_interval` how far back it
     proves: that takes dozens of requests, and is stored only if the node answered all of them.
     """
     chain, now = node.chain, shared_now()
     row = NodeRecord.objects.filter(chain=chain.id, position=number)
     if chain.ens_registry:
         row.update(can_resolve_names=ens.can_resolve_names(node))
-    if row.filter(measured_at__gt=now - timedelta(seconds=chain.limits.chain_id_age)).exists():
+    if row.filter(
+        measured_at__gt=now - timedelta(seconds=chain.limits.node_check_interval)
+    ).exists():
         return
     try:
         window = proof_window(node, head, max_distance=HISTORY_WINDOW)
