@@ -47,7 +47,7 @@ OPERATOR_ACTS = dict.fromkeys(
         "internal_error",
         "insufficient_funds",
         "nodes_refuse",
-        "nodes_of_another_chain",
+        "wrong_chain_id",
         "history_missing",
         "games_unreadable",
         "registry_absent",
