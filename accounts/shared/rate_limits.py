@@ -1,6 +1,6 @@
 """Rate limits that are exact across processes and machines.
 
-A subject, such as a key, has so many uses in a window of time, which begins with a use. One SQL
+A subject, such as a key, has a number of uses in a window of time, which begins with a use. One SQL
 statement checks the limit and counts the use, so concurrent requests cannot both take the last one.
 The time is the database's, because the clocks of workers differ.
 """
@@ -90,7 +90,7 @@ class QuotaUse:
 
 
 def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> QuotaUse:
-    """Take `weight` of the `limit` uses that `subject` has in a window, if so many are left."""
+    """Take `weight` of the `limit` uses that `subject` has in a window, if that many are left."""
     parameters: dict[str, str | int] = {
         "subject": subject,
         "limit": limit,
@@ -138,7 +138,7 @@ def database_now() -> int:
 
 
 def _delete_unused(now: int) -> None:
-    """Delete rows not used for a day, except of keys, whose last use is shown on pages."""
+    """Delete rows not used for a day, except those of keys, whose last use is shown on pages."""
     unused = UsageCounter.objects.filter(last_used__lt=now - DAY)
     unused.exclude(subject__startswith=KEY_SUBJECT).delete()
 

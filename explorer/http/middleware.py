@@ -1,7 +1,7 @@
 """Middleware: request ids and log lines, headers and cookies, and JSON errors for programs.
 
-Django's own error responses are HTML or empty. Clients that prefer HTML get a page. Requests to the
-API, with a key or with a JSON body, and clients that accept anything get JSON in one shape.
+Django's own error responses are HTML or empty. Clients that prefer HTML get a page. API requests,
+requests with a key or a JSON body, and clients that accept anything get JSON in one shape.
 """
 
 import logging

@@ -191,7 +191,7 @@ def open_readers(
 
 @contextmanager
 def _account_slot(owner: Account) -> Iterator[None]:
-    """Refuse a second estimate of an account, so that slow ones leave threads to others."""
+    """Refuse a second concurrent estimate for an account, so that others get threads too."""
     with _busy_lock:
         if owner.pk in _busy_accounts:
             raise busy_refusal(

@@ -117,7 +117,7 @@ class NodeHealth:
         limits, read_at = self.chain.limits, self.head.read_at
         if time.monotonic() > min(read_at, other.head.read_at) + limits.max_cooldown:
             return False
-        # If this head was read earlier, it may be older by that time.
+        # If this head was read earlier, it may be older by that difference.
         max_lag = limits.max_lag + max(other.head.read_at - read_at, 0)
         return other.head.timestamp - self.head.timestamp > max_lag
 
@@ -268,7 +268,7 @@ class NodePool:
         check: Check[Any] | Sequence[Check[Any]],
         expected: Any = (),
     ) -> list[Any]:
-        """Do the same for many calls, with one check for all or a check per call.
+        """Like `fetch`, for many calls, with one check for all or a check per call.
 
         The chain's own errors are returned if they are of the `expected` classes. If a node fails,
         the next one is asked for the remaining answers.
@@ -370,7 +370,7 @@ class NodePool:
 
 
 def _error_rank(kind: type[ChainError]) -> tuple[bool, bool]:
-    """Rank errors: the lowest is raised, which another request form or a retry may fix."""
+    """Sort key: errors that a retry or another request form may fix come first."""
     return not issubclass(kind, ParametersRejectedError), not kind.retryable
 
 

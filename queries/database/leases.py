@@ -96,7 +96,7 @@ class Lease(Generic[Row]):
     ) -> None:
         """Release the row until `delay` has passed, with its number of consecutive failures.
 
-        `counts_towards_max_age`: whether the wait does (`batch_max_age`); otherwise it is left out.
+        `counts_towards_max_age`: whether this wait counts towards `batch_max_age`.
         """
         now, provable_since = shared_now(), self.row.provable_since
         if counts_towards_max_age:
@@ -188,7 +188,10 @@ FACTS_PER_QUERY = len(AccountField)  # plus its slots; header fields are few
 
 
 def query_ids_of_pass(job: BlockJob) -> list[int]:
-    """The ids of the queries of a pass, in turn: about as many facts as the largest batch has."""
+    """The queries of a pass: ids chosen by batch turn, sorted by id.
+
+    They have about as many facts as the largest batch.
+    """
     # One account more than the largest batch, which may also request header fields.
     room = (settings.BATCH_ACCOUNTS + 1) * FACTS_PER_QUERY + settings.BATCH_SLOTS
     rows = Query.objects.filter(job=job, has_ended=False).order_by("batch__turn", "pk")

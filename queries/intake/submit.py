@@ -232,7 +232,7 @@ TURN_PER_BATCH, TURN_PER_QUERY = timedelta(milliseconds=200), timedelta(millisec
 
 
 def next_turn(owner: Account, now: datetime, query_count: int) -> datetime:
-    """The queue time of a batch with so many queries: after its owner's open batches."""
+    """The queue time of a batch with this many queries: after its owner's open batches."""
     open_batches = Batch.objects.filter(owner=owner, ended_at=None)
     sums = open_batches.aggregate(batches=Count("*"), queries=Sum("query_count"))
     query_count += int(sums["queries"] or 0)

@@ -1,8 +1,8 @@
 """Cut the facts of a block into pieces that fit a transaction, and join pieces into calls.
 
-Each piece shows the header itself, so that no piece waits for another. If many headers lead to the
-block, the block is proven first, and the rest once it is accumulated. Joined pieces save the 21,000
-gas of another transaction, and show shared headers once.
+Each piece contains the header itself, so that no piece waits for another. If many headers lead to
+the block, the block is proven first, and the rest once it is accumulated. Joined pieces save the
+21,000 gas of another transaction, and contain shared headers once.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,11 +43,12 @@ class Anchor:
     """
 
     header: Header
-    is_accumulated: bool  # then headers above are shown only to prove a time
+    is_accumulated: bool  # then headers above are contained only to prove a time
     newer_headers: tuple[Header, ...] = ()  # child after child
     hop: bytes = b""  # a section
     hop_from: int = 0  # the block that the hop starts from
-    can_look_up_hashes: bool = False  # the registry can, those of the parent and the beacon root
+    # Whether the registry can look up the parent hash and beacon root.
+    can_look_up_hashes: bool = False
 
     @property
     def known_block(self) -> int:
@@ -112,7 +113,7 @@ class Piece:
 
     @property
     def facts_key(self) -> str:
-        """What the registry stores for it; equal for pieces that prove the same."""
+        """What the registry stores for it; equal for pieces that prove the same facts."""
         header_fields = sorted(map(int, self.fields))
         block_hash = self.anchor.header.hash
         return repr((block_hash, self.accumulate, header_fields, self.timestamps, self.witness))
@@ -145,7 +146,7 @@ class Piece:
         return estimate_account_gas(part, self.rules) + FLOOR_BYTE_GAS * len(build_witness([part]))
 
     def halves(self) -> tuple[Self, ...]:
-        """Two pieces that prove the same together; none if the piece has only one slot or one
+        """Two pieces that prove the same facts together; none if the piece has only one slot or one
         account's fields. Header facts stay with the first one.
         """
         middle = len(self.requests) // 2
@@ -188,7 +189,7 @@ def cut_into_pieces(
     groups = split_accounts(accounts_to_store(missing, proofs), first_call, rules)
     anchor_size = len(anchor.hop) + sum(len(header.encoded) for header in anchor.newer_headers)
     if FLOOR_BYTE_GAS * anchor_size * (len(groups) - 1) > BASE_GAS:
-        groups = []  # proving the block first is cheaper than showing these headers in each piece
+        groups = []  # proving the block first is cheaper than repeating these headers in each piece
     return [piece(group, first=index == 0) for index, group in enumerate(groups or [[]])]
 
 
@@ -230,7 +231,7 @@ class ProveCall:
         return replace(call, data=prove_call([headers_section(steps)]), is_short=True)
 
     def smaller_calls(self) -> tuple[Self, ...]:
-        """Two calls that prove the same together; none if the call cannot be split. A short
+        """Two calls that prove the same facts together; none if the call cannot be split. A short
         call is not split: its only part is the full call.
         """
         if self.is_short:

@@ -40,8 +40,9 @@ RESENT_AFTER_REORG = Reason(
 def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     """Finish the queries whose facts a quorum reads, each node at its own confirmation depth.
 
-    Returns what the others wait for. A batch also waits until the transactions that it pays for are
-    confirmed, because their cost is not known before; they were followed up to the latest block.
+    Returns what the remaining queries wait for. A batch also waits until the transactions that it
+    pays for are confirmed, because their cost is not known before; they were followed up to the
+    latest block.
     """
     depth = job_pass.context.depth(job_pass.job.destination)
     sentence = f"Proven; waiting for {format_count(depth, 'confirmation')}."
@@ -101,8 +102,8 @@ def _check_and_prove_values(
     for read, word in words.items():
         if source_words.get(read, word) != word:
             raise RegistryMisreadError(
-                f"The registry reads as 0x{word.hex()}, but 0x{source_words[read].hex()} was "
-                f"proven, for block {header.number:,}."
+                f"For block {header.number:,} the registry returns 0x{word.hex()}, but "
+                f"0x{source_words[read].hex()} was proven."
             )
     needs_child = facts.timestamps and header.hash not in stored_calls.children
     child = _child_step(job_pass, header) if needs_child else []
@@ -163,7 +164,7 @@ def wait_for_effect(
 ) -> Wait | None:
     """Wait until these mined transactions show their effect. Reopen those that a reorg undid.
 
-    Returns None if it has to be proven again: a quorum misses it, and no reorg is the cause.
+    Returns None if a quorum sees no effect and no reorg explains it: it has to be proven again.
     """
     lane = job_pass.context.lane(job_pass.job.destination)
     if not lane.destination.ask_quorum(is_missing, question_key):

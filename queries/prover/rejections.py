@@ -171,7 +171,7 @@ def has_failed_too_often(job_pass: JobPass, hashes: Sequence[str]) -> bool:
 
 def reject_failed(job_pass: JobPass, hashes: Sequence[str]) -> Outcome:
     count = format_count(len(hashes), "transaction")
-    sentence = f"Mined and failed: {count}, the last one {hashes[-1]}."
+    sentence = f"{count} failed on chain; the last is {hashes[-1]}."
     step = StepName.HEADER_ACCUMULATED
     return job_pass.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
 
@@ -184,7 +184,10 @@ def counts_towards_age(row: LeasedRow, reason: Reason | None) -> bool:
 
 
 def reject_old_batches(row: LeasedRow, reason: Reason, limits: Limits) -> None:
-    """Reject batches that were provable for `batch_max_age` and have no unconfirmed transaction."""
+    """Reject batches that have been provable for `batch_max_age`.
+
+    Batches with an unconfirmed transaction are left out.
+    """
     bound = shared_now() - timedelta(seconds=limits.batch_max_age)
     if row.provable_since is None or row.provable_since > bound:
         return

@@ -103,7 +103,7 @@ def _requested_blocks(batch: Batch) -> list[RequestedBlock]:
 
 
 def _check_provable(block: RequestedBlock, destination: int, context: ProverContext) -> None:
-    """Raises `UnprovableError` if the route is gone or, by quorum, the block far in the future."""
+    """Raises `UnprovableError` if the route is gone, or a quorum finds the block too far ahead."""
     if context.registry(block.source, destination) is None:
         raise UnprovableError(Q(source=block.source), route_removed(block.source, destination))
     head, limits = context.head(block.source), context.limits

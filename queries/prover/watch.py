@@ -140,7 +140,12 @@ def _check_node(node: SourceChain, number: int, head: ChainHead) -> None:
     try:
         window = proof_window(node, head, max_distance=HISTORY_WINDOW)
     except (NodesUnreachableError, RateLimitedError) as error:
-        log.warning("Measuring node %s of %s failed: %s.", number, chain.name, error.code)
+        log.warning(
+            "Measuring the proof window of node %s of %s failed: %s.",
+            number,
+            chain.name,
+            error.code,
+        )
         return
     except ChainError:
         window = -1

@@ -101,7 +101,7 @@ def _reschedule_on_error(leases: Sequence[AnyLease], limits: Limits) -> Iterator
             _release(lease, Snooze(WaitCode.CONCURRENT_PROVER.reason), limits)
         return
     except (ChainError, ProofError) as error:
-        log.warning("%s: %s", row_names, error)
+        log.warning("Will retry %s: %s", row_names, error)
         code = error.code if isinstance(error, ChainError) else InvalidAnswersError.code
         reason = Reason(code, str(error))
     except Exception:

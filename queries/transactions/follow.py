@@ -48,7 +48,7 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -
 
 
 def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> None:
-    """Store the receipt of any of its hashes, or that none has one."""
+    """Store the receipt of whichever hash was mined, or clear it."""
     previous = row.mined_hash, row.mined_block, row.succeeded
     for transaction_hash in row.hashes:
         receipt = lane.destination.receipt(transaction_hash)

@@ -2,7 +2,7 @@
 
 SIGNED (stored, not sent) → SENT → MINED → confirmed, at the operator's depth → final. `follow` does
 what comes after SENT, `replacements` replaces stuck transactions, and `destination_reorgs` reopens
-transactions that the chain undid. Signed bytes are stored before they are sent, and the same bytes
+transactions that a reorg removed. Signed bytes are stored before they are sent, and the same bytes
 are sent again.
 """
 
@@ -41,7 +41,8 @@ from queries.transactions.shares import charge_batches, lock_batches
 
 log = logging.getLogger("tacitus.prover")
 
-# Not `InsufficientFundsError`: the operator may add funds. `NodesRefuseError`: unknown messages.
+# Without `InsufficientFundsError`, because funds may be added. `NodesRefuseError` is included for
+# messages that no pattern matches.
 PERMANENT_SEND_ERRORS = (TransactionRefusedError, CallRevertedError, NodesRefuseError)
 
 
@@ -137,8 +138,8 @@ class Lane:
         return 0 if last is None else int(last) + 1
 
     def _transaction_count(self) -> int:
-        """The chain's transaction count. By quorum if it is above the nonces in the database, or if
-        there are none: the key was used elsewhere, or the database is an older backup.
+        """The signer's nonce on the chain. By quorum if it is above the nonces in the database, or
+        if there are none: the key was used elsewhere, or the database is an older backup.
         """
         next_nonce, count = self._next_nonce(), self.destination.nonce(self.signer.address)
         is_plausible = next_nonce and count <= next_nonce

@@ -24,8 +24,8 @@ def split_among_batches(
 ) -> dict[str, int]:
     """The share of each batch in what the call costs; `paying_queries` are by job.
 
-    In proportion to the weight of the pieces, and within a piece to what it proves for each batch;
-    equal if a piece or preparation proves nothing for any of them.
+    The cost is split in proportion to the weight of the pieces, and within a piece to what it
+    proves for each batch. It is split equally if a piece or preparation proves nothing for any.
     """
     if not call.pieces:
         batches = dict.fromkeys(
