@@ -109,7 +109,7 @@ class RegistryEntry:
 
 @dataclass(frozen=True, slots=True)
 class BlockView:
-    """A block without its queries. It has registries only if it has queries."""
+    """A block without its queries. `registries` is empty for blocks without queries."""
 
     chain: int
     number: int

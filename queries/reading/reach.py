@@ -121,7 +121,7 @@ class _RouteState:
         if wanted.is_time:
             if wanted.number > head.timestamp:
                 wait = wanted.number - head.timestamp + (self._duration(head.number) or 0)
-                is_accepted = wanted.number <= head.timestamp + self.routes.limits.seconds_ahead
+                is_accepted = wanted.number <= head.timestamp + self.routes.limits.max_seconds_ahead
                 return self._not_yet(None, wait, is_accepted=is_accepted)
             if self.interval is None:
                 return Reach(ReachCode.UNKNOWN, head=head, unknown=Unknown.INTERVAL)
@@ -129,7 +129,7 @@ class _RouteState:
             # The next header shows that the block was the last one at that time.
             return self._existing(block, block + 1, wanted.number)
         if wanted.number > head.number:
-            is_accepted = wanted.number <= head.number + self.routes.limits.blocks_ahead
+            is_accepted = wanted.number <= head.number + self.routes.limits.max_blocks_ahead
             seconds = self._duration(wanted.number)
             return self._not_yet(wanted.number, seconds, is_accepted=is_accepted)
         age = self._age(wanted.number)
