@@ -16,6 +16,7 @@ from accounts.shared.rate_limits import client_network, use_quota
 from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account, word_forms
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
+from explorer.pages.proof_picture import proof_picture
 from explorer.pages.sentences import fact_sentence, key_sentence
 from explorer.pages.snippets import snippets
 from explorer.pages.trust import trust
@@ -25,6 +26,7 @@ from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading import batches
 from queries.reading.fact_lookup import FactKey, FoundFact, find_fact
+from queries.reading.fact_proof import read_fact_proof
 from queries.reading.facts import BLOCK_AT_TIME, FactView, query_facts
 from queries.reading.view_models import QueryView
 from queries.schema.bodies import ADDRESS
@@ -116,7 +118,7 @@ def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
     if not found:
         return _unknown_fact(request, key, links)
     context = _fact_context(request, found, links)
-    return render(request, _fact_template(request, "read_it"), context)
+    return _fact_response(request, "read_it", context)
 
 
 def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
@@ -132,7 +134,7 @@ def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
     context["check"] = answer
     if answer.outcome is RegistryOutcome.DIFFERS:
         context["registry_line"] = fact_line(replace(fact, word=answer.word), links)
-    return render(request, _fact_template(request, "check_answer"), context)
+    return _fact_response(request, "check_answer", context)
 
 
 def _fact_key(source: int, block: int, subject: str, name: str) -> FactKey:
@@ -202,7 +204,8 @@ def _fact_context(
         "line": line,
         "forms": word_forms(fact),
         "plain": str(int(fact.word, 16)) if is_balance else line.decoded.exact,
-        "plain_unit": "the amount in wei" if is_balance else "the value",
+        "plain_unit": "of the balance" if is_balance else "the value",
+        "plain_label": "Copy wei" if is_balance else "",
         "trust": trust(route, links) if route else None,
         "sentence": fact_sentence(fact, links),
         "absent": proves_no_account(selected.query_facts),
@@ -211,5 +214,12 @@ def _fact_context(
     }
 
 
-def _fact_template(request: HttpRequest, part: str) -> str:
-    return f"parts/{part}.html" if request.headers.get("HX-Request") else "fact.html"
+def _fact_response(request: HttpRequest, part: str, context: dict[str, Any]) -> HttpResponse:
+    """The page, or for htmx a part of it."""
+    if request.headers.get("HX-Request"):
+        return render(request, f"parts/{part}.html", context)
+    found, line, links = context["found"], context["line"], context["links"]
+    if proof := read_fact_proof(found.query, found.fact):
+        route = links.registry(found.fact.source, found.fact.destination)
+        context["picture"] = proof_picture(proof, found.fact, line.decoded.short, route)
+    return render(request, "fact.html", context)

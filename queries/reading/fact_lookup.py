@@ -39,6 +39,7 @@ class FoundFact:
 
     fact: FactView
     query: int  # the oldest one, which proved it
+    batch: str  # of that query
     query_facts: tuple[FactView, ...]  # all facts of that query
     batches: tuple[str, ...]  # newest first
     more_batches: int
@@ -103,6 +104,7 @@ def _found_fact(
     return FoundFact(
         replace(fact, name=key.name),
         row.pk,
+        row.batch_id,
         facts,
         distinct[:MAX_BATCHES],
         len(distinct[MAX_BATCHES:]),
