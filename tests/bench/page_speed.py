@@ -99,6 +99,8 @@ PAGES = (
     PublicPage("registry", "/explorer/registry/{destination}/{registry}"),
     PublicPage("routes", "/explorer/routes"),
     PublicPage("search, found", "/search?q={account}"),
+    PublicPage("search, both ends", "/search?q=0xd8dA…6045", is_bounded=True),
+    PublicPage("search, a time", "/search?q=2026-11-25", is_bounded=True),
     PublicPage("search, nothing found", "/search?q=nobody.eth"),
     PublicPage("how it works", "/docs/how-it-works"),
     PublicPage("API", "/docs/api"),
