@@ -98,6 +98,7 @@ PAGES = (
     PublicPage("wide transaction", WIDE_TRANSACTION),
     PublicPage("registry", "/explorer/registry/{destination}/{registry}"),
     PublicPage("routes", "/explorer/routes"),
+    PublicPage("status", "/status", is_bounded=True),
     PublicPage("search, found", "/search?q={account}"),
     PublicPage("search, both ends", "/search?q=0xd8dA…6045", is_bounded=True),
     PublicPage("search, a time", "/search?q=2026-11-25", is_bounded=True),
