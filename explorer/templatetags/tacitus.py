@@ -30,6 +30,7 @@ FACTS_PER_PAGE = 10
 
 register = template.Library()
 register.filter("abbreviate", short_hash)
+register.simple_tag(facts.fact_url)
 for formatter in (intcomma, quantity, format_wei, wording.format_utc, wording.datetime_from_unix):
     register.filter(formatter)
 
@@ -125,6 +126,16 @@ def get(mapping: Mapping[str, str], key: str) -> str:
 @register.filter
 def is_open_in(query: QueryView, page: BatchPage) -> bool:
     return page.is_query_open(query.position)
+
+
+ABBREVIATED = re.compile(r"0x\w{4}…\w{4}", re.ASCII)
+
+
+@register.filter
+def keep_hashes_whole(text: str) -> SafeString:
+    """Browsers may break lines behind an ellipsis."""
+    html = ABBREVIATED.sub(r'<span class="whole">\g<0></span>', escape(text))
+    return mark_safe(html)  # noqa: S308  (escaped before)
 
 
 CODE = re.compile("`([^`]+)`")
