@@ -29,6 +29,7 @@ PRECISE_SECONDS = 10  # shorter durations have a decimal
 
 register = template.Library()
 register.filter("abbreviate", short_hash)
+register.simple_tag(facts.fact_url)
 for formatter in (intcomma, quantity, format_wei, wording.format_utc, wording.datetime_from_unix):
     register.filter(formatter)
 

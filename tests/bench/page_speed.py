@@ -86,7 +86,7 @@ PAGES = (
     PublicPage("one of its blocks", "/explorer/query/{large}/block?open={source}-{block}"),
     PublicPage("one of its queries", "/explorer/query/{large}/7"),
     PublicPage("batch in progress, unchanged", "/explorer/query/{moving}", refresh=batch_refresh),
-    PublicPage("fact", "/explorer/query/{small}/0/BALANCE"),
+    PublicPage("fact", "/explorer/fact/{source}/{block}/{account}/BALANCE", is_bounded=True),
     PublicPage("account", "/explorer/account/{account}"),
     PublicPage("its facts, an old page", ACCOUNT + "&before={middle}.1"),
     PublicPage("its facts as a file", "/explorer/account/{account}/facts.csv?chain={source}"),
