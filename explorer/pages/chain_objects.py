@@ -74,6 +74,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         "links": links,
         "account": account,
         "chain": chain,
+        "chains": sorted({chain, *account.chains} - {None}),
         "sentence": account_sentence(account, chain, facts, links),
     }
     if chain is None or not facts.facts:
@@ -85,7 +86,6 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     fetch_table = chart and len(chart.rows) > MAX_INLINE_ROWS and not table_open
     read = partial(fact_lists.account_facts, checksum_address, chain)
     context |= {
-        "chains": sorted({chain, *account.chains}),
         "figures": account_figures(facts, chain, links),
         "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
         "chart": chart,
@@ -111,8 +111,6 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
         raise Http404
     facts = fact_lists.transaction_facts(transaction.key)
     read = partial(fact_lists.transaction_facts, transaction.key)
-    head, destination = chain_heads([chain]).get(chain), links.routes.chains.get(chain)
-    required = destination.confirmations if destination else 1
     return render(
         request,
         "transaction.html",
@@ -122,7 +120,7 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
             "transaction": transaction,
             "sentence": transaction_sentence(transaction, facts, links),
             "figures": transaction_figures(transaction, facts, links),
-            "confirmations": confirmation_text(transaction, head.number if head else None, required),
+            "confirmations": confirmation_text(transaction, chain_heads([chain]), links),
             "sentences": batch_sentences([batch.id for batch in transaction.batches], links),
             "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
         },

@@ -1,6 +1,6 @@
 """A page of a list of facts, in groups of one block and account."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -28,6 +28,7 @@ class FactRow:
     listed: ListedFact
     name: str
     value: DecodedValue | None  # None before it is proven
+    span: int  # so many rows from here on have the same batches; 0: as the row above
 
     @property
     def wei(self) -> int | None:
@@ -82,15 +83,16 @@ def fact_page(
         lambda listed: (listed.fact.source, listed.fact.block, listed.fact.account),
     )
     return FactPage(
-        tuple(
-            FactGroup(tuple(_fact_row(listed, links) for listed in rows), key[1:] in absent)
-            for key, rows in groups
-        ),
+        tuple(FactGroup(tuple(_fact_rows(rows, links)), key[1:] in absent) for key, rows in groups),
         adjacent_pages(request, Page((), older, newer)),
     )
 
 
-def _fact_row(listed: ListedFact, links: PageLinks) -> FactRow:
-    fact = listed.fact
-    value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
-    return FactRow(listed, field_name(fact.name) if fact.name else "", value)
+def _fact_rows(group: Iterable[ListedFact], links: PageLinks) -> Iterator[FactRow]:
+    for _, same in groupby(group, lambda listed: (listed.requests, listed.destinations)):
+        run = list(same)
+        for index, listed in enumerate(run):
+            fact = listed.fact
+            value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
+            name = field_name(fact.name) if fact.name else ""
+            yield FactRow(listed, name, value, 0 if index else len(run))

@@ -1,6 +1,6 @@
 """The first sentence and the figures of an account, a block or a transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import datetime_from_unix, format_count
@@ -11,6 +11,7 @@ from queries.amounts import short_amount
 from queries.proving.bundles import FactKind
 from queries.reading.chain_objects import AccountView, Balance, BlockView, TransactionView
 from queries.reading.fact_lists import FactList, ListedFact
+from queries.reading.figures import HeadView
 
 MORE = "or more"  # the list of facts goes on
 
@@ -39,7 +40,7 @@ def account_sentence(
 ) -> str:
     """Such as `0xd8dA…6045 on Demo A: balance 1.5 ETH at block 884, the newest proven`."""
     subject = short_hash(account.address)
-    if chain is None:
+    if chain is None or account.newest is None:
         return f"{subject}: nothing of this account was asked for yet"
     subject = f"{subject} on {links.chain_name(chain)}"
     if not facts.facts:
@@ -106,9 +107,7 @@ def block_figures(block: BlockView, facts: FactList) -> tuple[KeyFigure, ...]:
     return figures if facts.facts else ()
 
 
-def transaction_sentence(
-    transaction: TransactionView, facts: FactList, links: PageLinks
-) -> str:
+def transaction_sentence(transaction: TransactionView, facts: FactList, links: PageLinks) -> str:
     """Such as `Transaction 0x9a48…e4db on Demo A proved 3 facts for 2 batches: 76,730 gas, …`."""
     chain = links.chain_name(transaction.chain)
     subject = f"Transaction {short_hash(transaction.hash)} on {chain}"
@@ -154,24 +153,26 @@ def transaction_figures(
     else:
         gas = KeyFigure(intcomma(transaction.gas_used), "gas", limit)
         cost = KeyFigure(format_wei(transaction.cost or 0, currency), "cost")
-    return (
-        gas,
-        cost,
-        _figure(facts.fact_count, "fact proven", "facts proven", more),
-        _figure(batches, "batch", "batches"),
-    )
+    figures = [gas, cost, _figure(batches, "batch", "batches")]
+    if facts.proven:
+        figures.insert(2, _figure(facts.fact_count, "fact proven", "facts proven", more))
+    return tuple(figures)
 
 
-def confirmation_text(transaction: TransactionView, head: int | None, required: int) -> str:
+def confirmation_text(
+    transaction: TransactionView, heads: Mapping[int, HeadView], links: PageLinks
+) -> str:
     """How deep the transaction is, and whether that is enough."""
     if transaction.block is None:
         return ""
     if transaction.final:
-        return "confirmed, and its block is final"
-    depth = 0 if head is None else max(head - transaction.block + 1, 0)
+        return "its block is final"
+    chain, head = links.routes.chains.get(transaction.chain), heads.get(transaction.chain)
+    required = chain.confirmations if chain else 1
+    depth = max(head.number - transaction.block + 1, 0) if head else 0
     if transaction.confirmed:
-        return f"confirmed: {format_count(depth, 'block')} deep, {required:,} required"
-    return f"{depth:,} of {format_count(required, 'confirmation')}"
+        return f"{format_count(depth, 'block')} deep, {required:,} required"
+    return f"{min(depth, required):,} of {format_count(required, 'confirmation')}"
 
 
 def _figure(number: int, singular: str, plural: str, note: str = "") -> KeyFigure:

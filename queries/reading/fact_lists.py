@@ -183,30 +183,30 @@ def _fact_name(key: _FactKey) -> str:
 
 
 def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> ListedFact:
-    """`requests`: newest first. Destinations with a batch that is DONE come first."""
+    """`requests`: newest first."""
+
+    def order(destination: int) -> tuple[bool, int]:
+        return destination != key.source, destination  # as on the fact's page
+
     proven = [(row, word) for row, word in requests if row.values is not None]
     done = [(row, word) for row, word in proven if row.batch__status == BatchStatus.DONE]
-    best = done or proven or requests
-    # As the fact's page orders them: its own chain first.
-    destinations = sorted(
-        {row.batch__destination for row, _ in proven or requests},
-        key=lambda chain: (chain != key.source, chain),
+    row, word = min(
+        done or proven or requests, key=lambda request: order(request[0].batch__destination)
     )
-    shown = next(chain for chain in destinations if chain in {r.batch__destination for r, _ in best})
-    row, word = next(pair for pair in best if pair[0].batch__destination == shown)
+    destinations = {row.batch__destination for row, _ in proven or requests}
+    subject = (row.account, row.name) if key.subject else ("", "")
     return ListedFact(
         FactView(
             key.kind,
             key.source,
-            shown,
+            row.batch__destination,
             key.block,
-            row.account if key.subject else "",
-            row.name if key.subject else "",
+            *subject,
             _fact_name(key),
             key.number,
             word,
         ),
-        tuple(destinations),
+        tuple(sorted(destinations, key=order)),
         tuple(FactRequest(row.batch_id, row.position) for row, _ in requests),
         is_proven=bool(proven),
         has_page=bool(done),
