@@ -74,7 +74,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         "links": links,
         "account": account,
         "chain": chain,
-        "chains": sorted({chain, *account.chains} - {None}),
+        "chains": account.chains if chain is None else sorted({chain, *account.chains}),
         "sentence": account_sentence(account, chain, facts, links),
     }
     if chain is None or not facts.facts:

@@ -117,7 +117,7 @@ def transaction_sentence(transaction: TransactionView, facts: FactList, links: P
 def _transaction_result(transaction: TransactionView, facts: FactList) -> str:
     batches = format_count(len(transaction.batches) + transaction.more_batches, "batch", "batches")
     if transaction.block is None:
-        return transaction.status
+        return f"{'was' if transaction.confirmed else 'is'} {transaction.status}"
     if transaction.mark == "rejected":
         return "failed and proved nothing"
     if transaction.is_preparation and transaction.hops:

@@ -259,7 +259,9 @@ def _status_and_mark(row: SentTransaction) -> tuple[str, str]:
         return ("sent, not mined yet" if row.sent_at else "signed, not sent yet"), "moving"
     if row.succeeded is False:
         return "mined, and failed", "rejected"
-    return ("mined and confirmed" if row.confirmed else "mined, being confirmed"), "proven"
+    if not row.confirmed:
+        return "mined, being confirmed", "moving"
+    return "mined and confirmed", "proven"
 
 
 def _served_batches(row: SentTransaction, cost: int | None) -> tuple[ServedBatch, ...]:

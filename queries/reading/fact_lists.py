@@ -194,14 +194,14 @@ def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> Lis
         done or proven or requests, key=lambda request: order(request[0].batch__destination)
     )
     destinations = {row.batch__destination for row, _ in proven or requests}
-    subject = (row.account, row.name) if key.subject else ("", "")
     return ListedFact(
         FactView(
             key.kind,
             key.source,
             row.batch__destination,
             key.block,
-            *subject,
+            row.account if key.subject else "",
+            row.name if key.subject else "",
             _fact_name(key),
             key.number,
             word,
