@@ -18,7 +18,7 @@ from queries.reading.facts import BLOCK_AT_TIME, FactView
 from queries.reading.pagination import MAX_LISTED_SLOTS
 from queries.statuses import BatchStatus
 
-MAX_QUERIES = 500
+MAX_QUERIES = 250
 _COLUMNS = (
     "id", "batch_id", "batch__status", "batch__destination", "position", "source", "block",
     "timestamp", "account", "name", "props", "header_fields", "slot_count", "values", "has_ended",

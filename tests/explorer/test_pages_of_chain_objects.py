@@ -152,9 +152,7 @@ def test_a_block_page_counts_its_facts_and_names_its_registries() -> None:
     assert _facts(PAGE)[:2] == ["0 GAS_LIMIT", "0 TIMESTAMP"]
     assert len(_facts(PAGE)) == 7
     block_hash = header_of(BLOCK).hash.hex()
-    assert f'<code>0x{block_hash}</code><button type="button" class="button plain copy"' in (
-        _get(PAGE).text
-    )
+    assert f'data-copy="0x{block_hash}"' in _get(PAGE).text
     Query.objects.exclude(header_fields__gt=0).delete()
     assert f"{time} UTC: 2 facts of its header" in _text(PAGE)
 
@@ -175,7 +173,7 @@ def test_names_are_escaped_and_marked_as_unproven() -> None:
     assert "<bdi>&lt;b&gt;" in _get(ACCOUNT).text
 
 
-@pytest.mark.parametrize(("queries", "facts"), [(500, 4), (2, 4), (2, 50), (500, 50)])
+@pytest.mark.parametrize(("queries", "facts"), [(250, 4), (2, 4), (2, 50), (250, 50)])
 def test_each_fact_is_on_one_page(
     monkeypatch: pytest.MonkeyPatch, queries: int, facts: int
 ) -> None:
@@ -186,7 +184,7 @@ def test_each_fact_is_on_one_page(
     names = ("NONCE", "BALANCE", "1")
     assert _all_facts(ACCOUNT) == [f"{n} {name}" for n in (2, 1, 0) for name in names]
     prove(submit_balances(count=5))
-    if queries == 500:
+    if queries == 250:
         assert sorted(_all_facts(PAGE)) == sorted(
             [*(f"0 {name}" for name in names), *["0 BALANCE"] * 4]
         )
