@@ -16,6 +16,7 @@ from django.shortcuts import render
 
 from accounts.shared.errors import RefusalError, error_response
 from accounts.sign_in.sessions import signed_in_account
+from explorer.pages.downloads import batch_file_name
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of
 from queries.ids import is_ulid
@@ -171,7 +172,7 @@ def _batch_page(
     starts = {block: open_blocks[block.key] for block in visible if block.key in open_blocks}
     rows = progress.block_query_pages(batch, starts, limit=QUERIES_PER_PAGE)
     blocks = tuple(_block_part(batch, block, rows.get(block.key)) for block in visible)
-    digest = _digest(batch, overall.steps, overall.lost_queries)
+    digest = _digest(batch, overall.steps, overall.lost_queries, overall.failed_queries)
     return BatchPage(batch, overall, blocks, digest, open_queries, first_block)
 
 
@@ -230,11 +231,10 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 
 def batch_proof(_request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponseBase:
-    if reading.batch_view(batch_id) is None:
-        raise Http404
+    name = batch_file_name(batch_id, links)
     try:
         file = build_proof_file(batch_id, links.routes)
     except RefusalError as refusal:
         return error_response(refusal)
-    name = f"tacitus-{batch_id}-proof.json"
+    name = f"{name}-proof.json"
     return FileResponse(file, as_attachment=True, filename=name, content_type="application/json")

@@ -108,7 +108,7 @@ def batch_fact(_request: HttpRequest, batch_id: str, position: int, name: str) -
 
 
 def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
-    key = _fact_key(**path)
+    key = parse_fact_key(**path)
     canonical = (key.account or HEADER, key.name)
     if (path["subject"], path["name"]) != canonical:
         query = request.GET.urlencode()
@@ -122,7 +122,7 @@ def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
 
 
 def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
-    found = find_fact(_fact_key(**path))
+    found = find_fact(parse_fact_key(**path))
     if not found:
         raise Http404
     context = _fact_context(request, found, links)
@@ -137,7 +137,7 @@ def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
     return _fact_response(request, "check_answer", context)
 
 
-def _fact_key(source: int, block: int, subject: str, name: str) -> FactKey:
+def parse_fact_key(source: int, block: int, subject: str, name: str) -> FactKey:
     """Accepts any spelling of the account, the field or the slot. Raises Http404."""
     field = name.upper()
     if re.fullmatch(ADDRESS, subject):
