@@ -23,7 +23,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 def _healthy() -> None:
     for chain in (SEPOLIA, OPTIMISM, LONELY):
         record_head(chain, number=5_186_021, timestamp=int(timezone.now().timestamp()))
-        NodeRecord.objects.create(chain=chain, position=1, recorded_at=timezone.now(), number=5_186_021)
+        NodeRecord.objects.create(
+            chain=chain, position=1, recorded_at=timezone.now(), number=5_186_021
+        )
 
 
 def _text(client: Client | None = None) -> str:
