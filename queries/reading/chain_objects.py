@@ -165,7 +165,6 @@ MAX_BATCHES = 50
 class ServedBlock:
     source: int
     number: int
-    proves_header: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +222,7 @@ def transaction_view(chain: int, transaction_hash: str) -> TransactionView | Non
     data_fee = int(row.data_fee, 16) if is_mined and row.data_fee else 0
     cost = None if price is None else (row.gas_used or 0) * price + data_fee
     jobs = JobTransaction.objects.filter(transaction=row).order_by("job_id")
-    blocks = jobs.values_list("job__source", "job__block", "proves_header")[:MAX_JOBS]
+    blocks = jobs.values_list("job__source", "job__block")[:MAX_JOBS]
     batches = _served_batches(row, cost)
     return TransactionView(
         key=row.pk,
