@@ -1,40 +1,54 @@
 """The pages of blocks, accounts and our transactions."""
 
+from functools import partial
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
 from explorer.pages.charts import balance_chart
+from explorer.pages.fact_rows import fact_page
+from explorer.pages.headlines import (
+    account_figures,
+    account_sentence,
+    balances,
+    block_figures,
+    block_sentence,
+    confirmation_text,
+    transaction_figures,
+    transaction_sentence,
+)
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of, number_parser
+from explorer.pages.lists import chain_parameter
+from explorer.pages.sentences import batch_sentences
 from queries.reading import chain_objects as reading
+from queries.reading import fact_lists
+from queries.reading.fact_lists import FactList
+from queries.reading.figures import chain_heads
 
-ROWS_PER_PAGE = 50
+FACTS_PER_PAGE = 50
+MAX_INLINE_ROWS = 50  # a longer table of a chart is fetched when it is opened
 
 
 def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:
     """A block without queries has a page too, if its chain is configured."""
     block = reading.block_view(chain, number)
-    queries = reading.queries_of_block(
-        chain, number, cursor_of(request, number_parser(1)), ROWS_PER_PAGE
-    )
-    if not queries.rows and not block.registries and chain not in links.routes.chains:
+    facts = fact_lists.block_facts(chain, number)
+    if not facts.facts and not block.registries and chain not in links.routes.chains:
         raise Http404
+    read = partial(fact_lists.block_facts, chain, number)
     return render(
         request,
         "block.html",
         {
             "links": links,
             "block_view": block,
-            "queries": queries,
-            "adjacent": adjacent_pages(request, queries),
+            "sentence": block_sentence(block, facts, links),
+            "figures": block_figures(block, facts),
+            "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
         },
     )
-
-
-FACTS_PER_PAGE = 25
-MAX_INLINE_ROWS = 50  # a longer table of a chart is fetched when it is opened
 
 
 def account(request: HttpRequest, address: str, links: PageLinks) -> HttpResponse:
@@ -47,31 +61,30 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         )
     account = reading.account_view(checksum_address, links.sources)
     chain = selected_chain(request, account)
-    if chain is None:
-        return render(request, "account.html", {"links": links, "account": account})
-    chart = balance_chart(reading.account_balances(checksum_address, chain))
+    facts = FactList() if chain is None else fact_lists.account_facts(checksum_address, chain)
+    context = {
+        "links": links,
+        "account": account,
+        "chain": chain,
+        "chains": account.chains if chain is None else sorted({chain, *account.chains}),
+        "sentence": account_sentence(account, chain, facts, links),
+    }
+    if chain is None or not facts.facts:
+        return render(request, "account.html", context)
+    chart = balance_chart(balances(facts))
     table_open = "table" in request.GET
     if table_open and chart and request.headers.get("HX-Request"):
         return render(request, "parts/figure_table.html", {"chart": chart})
-    facts = reading.account_queries(
-        checksum_address, chain, cursor_of(request, number_parser(2)), FACTS_PER_PAGE
-    )
     fetch_table = chart and len(chart.rows) > MAX_INLINE_ROWS and not table_open
-    return render(
-        request,
-        "account.html",
-        {
-            "links": links,
-            "account": account,
-            "chain": chain,
-            "chains": sorted({chain, *account.chains}),
-            "facts": facts,
-            "adjacent": adjacent_pages(request, facts),
-            "chart": chart,
-            "table_open": table_open,
-            "table_url": f"?chain={chain}&table=whole" if fetch_table else "",
-        },
-    )
+    read = partial(fact_lists.account_facts, checksum_address, chain)
+    context |= {
+        "figures": account_figures(facts, chain, links),
+        "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
+        "chart": chart,
+        "table_open": table_open,
+        "table_url": f"?chain={chain}&table=whole" if fetch_table else "",
+    }
+    return render(request, "account.html", context)
 
 
 def selected_chain(request: HttpRequest, account: reading.AccountView) -> int | None:
@@ -88,8 +101,8 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
     transaction = reading.transaction_view(chain, f"0x{digits}")
     if transaction is None:
         raise Http404
-    cursor = cursor_of(request, number_parser(1))
-    queries = reading.queries_of_transaction(transaction, cursor, ROWS_PER_PAGE)
+    facts = fact_lists.transaction_facts(transaction.key)
+    read = partial(fact_lists.transaction_facts, transaction.key)
     return render(
         request,
         "transaction.html",
@@ -97,7 +110,10 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
             "links": links,
             "requested_hash": f"0x{digits}",
             "transaction": transaction,
-            "queries": queries,
-            "adjacent": adjacent_pages(request, queries),
+            "sentence": transaction_sentence(transaction, facts, links),
+            "figures": transaction_figures(transaction, facts, links),
+            "confirmations": confirmation_text(transaction, chain_heads([chain]), links),
+            "sentences": batch_sentences([batch.id for batch in transaction.batches], links),
+            "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
         },
     )

@@ -19,12 +19,12 @@ from accounts.shared.wallets import short_hash
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts
 from explorer.pages.batches import BatchPage
-from explorer.pages.decoding import DecodedValue, decode_value, is_absent
+from explorer.pages.decoding import DecodedValue, decode_value
 from explorer.pages.formatting import age, format_wei, intcomma, precise_duration, quantity
 from explorer.pages.trust import trust
 from queries.config.registries import Registry
-from queries.reading.chain_objects import HeaderFieldView, QueryLine
-from queries.reading.view_models import QueryView, ValueView
+from queries.reading.chain_objects import HeaderFieldView
+from queries.reading.view_models import QueryView
 
 FACTS_PER_PAGE = 10
 
@@ -190,20 +190,6 @@ def fact_lines(context: Context, query: QueryView) -> facts.FactLines:
 def result_summary(context: Context, query: QueryView) -> str:
     """A few words beside the query's name."""
     return facts.result_summary(query, context["page"].batch.destination, context["links"])
-
-
-@register.simple_tag(takes_context=True)
-def decoded_value(context: Context, query: QueryLine, value: ValueView) -> DecodedValue:
-    currency = context["links"].currency(query.source)
-    is_account_field = bool(query.account or query.name)
-    return decode_value(value.name, value.word, currency, is_account_field=is_account_field)
-
-
-@register.filter
-def is_absent_account(query: QueryLine) -> bool:
-    """Whether the query's values prove that there is no such account."""
-    fields = {value.name: value.word for value in query.values if not value.name.startswith("0x")}
-    return bool(query.account) and is_absent(fields)
 
 
 @register.filter

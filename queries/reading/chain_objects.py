@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Case, Exists, JSONField, OuterRef, Q, QuerySet, Sum, When
+from django.db.models import Exists, OuterRef, QuerySet, Sum
 
 from queries.database.daily_counts import FACTS_OF_ROUTE
-from queries.facts import display_values
 from queries.models import (
     BlockJob,
     DailyCount,
@@ -19,60 +18,7 @@ from queries.models import (
 )
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import block_leaf
-from queries.reading.pagination import MAX_LISTED_SLOTS, Cursor, Page, read_page
-from queries.reading.view_models import ValueView
-
-_QUERY_LINE_COLUMNS = (
-    "batch_id", "position", "source", "block", "account", "name", "slot_count", "values",
-    "has_ended", "job__destination",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class QueryLine:
-    """A query in a list: what it asks for, and what is proven."""
-
-    batch: str
-    position: int
-    source: int
-    destination: int | None  # None before the query has a job
-    block: int | None
-    account: str
-    name: str
-    proven: bool  # and read back
-    values: tuple[ValueView, ...]
-    omitted_slots: int  # number of slots whose values are left out, because they are too many
-    has_ended: bool
-
-
-def _query_lines(
-    rows: QuerySet[Query], columns: tuple[str, ...], cursor: Cursor | None, limit: int
-) -> Page[QueryLine]:
-    """A page of queries. The slots of queries with many slots are not read."""
-    when_few = When(slot_count__lte=MAX_LISTED_SLOTS, then="slot_values")
-    few_values = Case(when_few, output_field=JSONField())
-    rows = (
-        rows.select_related("job").only(*_QUERY_LINE_COLUMNS).annotate(few_slot_values=few_values)
-    )
-    return read_page(rows, columns, cursor, limit, _query_line)
-
-
-def _query_line(row: Query) -> QueryLine:
-    words = display_values({**(row.values or {}), **(vars(row)["few_slot_values"] or {})})
-    return QueryLine(
-        batch=row.batch_id,
-        position=row.position,
-        source=row.source,
-        destination=row.job.destination if row.job else None,
-        block=row.block,
-        account=row.account,
-        name=row.name,
-        proven=row.values is not None,
-        values=tuple(ValueView(name, word) for name, word in words.items()),
-        omitted_slots=row.slot_count if row.slot_count > MAX_LISTED_SLOTS else 0,
-        has_ended=row.has_ended,
-    )
-
+from queries.reading.pagination import Cursor, Page, read_page
 
 MAX_DESTINATIONS = 100
 
@@ -146,11 +92,6 @@ def block_view(chain: int, number: int) -> BlockView:
     )
 
 
-def queries_of_block(chain: int, number: int, cursor: Cursor | None, limit: int) -> Page[QueryLine]:
-    rows = Query.objects.filter(source=chain, block=number)
-    return _query_lines(rows, ("id",), cursor, limit)
-
-
 def _header_transactions(jobs: Iterable[BlockJob]) -> Mapping[int, str]:
     """By job, the hash of our transaction that proved its header."""
     keys = [job.pk for job in jobs]
@@ -177,7 +118,7 @@ def _header_view(header: Header) -> HeaderView:
     )
 
 
-MAX_ACCOUNT_QUERIES = 500  # the newest ones, from which names and balances are read
+MAX_ACCOUNT_QUERIES = 500  # the newest ones, from which names are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,44 +153,27 @@ def account_view(address: str, chains: Iterable[int]) -> AccountView:
     return AccountView(address, fact_chains, newest["source"], names)
 
 
-def account_queries(address: str, chain: int, cursor: Cursor | None, limit: int) -> Page[QueryLine]:
-    """A page of the address's queries with values, newest block first."""
-    rows = _fact_rows(address).filter(source=chain)
-    return _query_lines(rows, ("block", "id"), cursor, limit)
-
-
-def account_balances(address: str, chain: int) -> tuple[Balance, ...]:
-    """The balances among the newest facts, oldest block first."""
-    rows = _fact_rows(address).filter(source=chain).order_by("-block", "-id")
-    balances = {
-        block: int(word, 16)
-        for block, word in rows.values_list("block", "values__BALANCE")[:MAX_ACCOUNT_QUERIES]
-        if word is not None and block is not None
-    }
-    return tuple(Balance(block, wei) for block, wei in sorted(balances.items()))
-
-
 def _fact_rows(address: str) -> QuerySet[Query]:
     return Query.objects.filter(account=address, values__isnull=False).exclude(account="")
 
 
 MAX_JOBS = 100
-MAX_BATCHES = 100
+MAX_BATCHES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class ServedBlock:
     source: int
     number: int
-    proves_header: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ServedBatch:
-    """A batch for which the transaction was sent, with the batch's share of the cost."""
+    """A batch for which the transaction was sent, with the batch's share once it is confirmed."""
 
     id: str
-    share: int | None  # wei, once the transaction is confirmed
+    cost: int | None  # wei
+    gas: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +194,9 @@ class TransactionView:
     gas_price: int | None
     data_fee: int
     cost: int | None
+    max_cost: int
+    confirmed: bool
+    final: bool
     signed_at: datetime
     is_preparation: bool
     hops: int  # to earlier blocks
@@ -295,8 +222,8 @@ def transaction_view(chain: int, transaction_hash: str) -> TransactionView | Non
     data_fee = int(row.data_fee, 16) if is_mined and row.data_fee else 0
     cost = None if price is None else (row.gas_used or 0) * price + data_fee
     jobs = JobTransaction.objects.filter(transaction=row).order_by("job_id")
-    blocks = jobs.values_list("job__source", "job__block", "proves_header")[:MAX_JOBS]
-    batches = _served_batches(row)
+    blocks = jobs.values_list("job__source", "job__block")[:MAX_JOBS]
+    batches = _served_batches(row, cost)
     return TransactionView(
         key=row.pk,
         chain=row.chain,
@@ -312,6 +239,9 @@ def transaction_view(chain: int, transaction_hash: str) -> TransactionView | Non
         gas_price=price,
         data_fee=data_fee,
         cost=cost,
+        max_cost=int(row.max_cost, 16),
+        confirmed=row.confirmed,
+        final=row.final,
         signed_at=row.signed_at,
         is_preparation=row.is_preparation,
         hops=row.hops,
@@ -321,15 +251,6 @@ def transaction_view(chain: int, transaction_hash: str) -> TransactionView | Non
     )
 
 
-def queries_of_transaction(
-    transaction: TransactionView, cursor: Cursor | None, limit: int
-) -> Page[QueryLine]:
-    """A page of the account and header queries that the transaction proved."""
-    header_queries = Q(header_transaction=transaction.key, account="", name="")
-    rows = Query.objects.filter(Q(account_transaction=transaction.key) | header_queries)
-    return _query_lines(rows, ("id",), cursor, limit)
-
-
 def _status_and_mark(row: SentTransaction) -> tuple[str, str]:
     if row.mined_block is None:
         if row.confirmed:
@@ -337,15 +258,19 @@ def _status_and_mark(row: SentTransaction) -> tuple[str, str]:
         return ("sent, not mined yet" if row.sent_at else "signed, not sent yet"), "moving"
     if row.succeeded is False:
         return "mined, and failed", "rejected"
-    return ("mined and confirmed" if row.confirmed else "mined, being confirmed"), "proven"
+    if not row.confirmed:
+        return "mined, being confirmed", "moving"
+    return "mined and confirmed", "proven"
 
 
-def _served_batches(row: SentTransaction) -> tuple[ServedBatch, ...]:
+def _served_batches(row: SentTransaction, cost: int | None) -> tuple[ServedBatch, ...]:
     shares = Share.objects.filter(transaction=row).order_by("batch")
-    return tuple(
-        ServedBatch(batch, int(paid, 16) if paid and row.confirmed else None)
-        for batch, paid in shares.values_list("batch", "paid")
-    )
+    batches = []
+    for batch, text in shares.values_list("batch", "paid"):
+        paid = int(text, 16) if text and row.confirmed else None
+        gas = None if paid is None or not cost else (row.gas_used or 0) * paid // cost
+        batches.append(ServedBatch(batch, paid, gas))
+    return tuple(batches)
 
 
 # Beyond this number of rows a page says "more than".

@@ -11,17 +11,19 @@ from django.utils import timezone
 from accounts.models import Account
 from explorer.pages import chain_objects
 from queries.database import daily_counts
-from queries.models import Batch, ChainRecord, NodeRecord, Query, SentTransaction
+from queries.models import Batch, ChainRecord, NodeRecord, Query, SentTransaction, Share
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
+from queries.reading import fact_lists
 from tests.explorer.stored_batches import (
     ADDRESS,
     BLOCK,
     OTHER,
+    header_of,
     prove,
     submit_accounts,
     submit_balances,
 )
-from tests.queries.api.batch_states import HASHES, send_transaction
+from tests.queries.api.batch_states import BEGIN, HASHES, send_transaction
 from tests.queries.api.served_api import (
     HERE,
     OPTIMISM,
@@ -35,6 +37,8 @@ from tests.queries.api.served_api import (
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
 ACCOUNT = f"/explorer/account/{ADDRESS}"
+GWEI = 10**9
+NOT_MINED = {"mined_block": None, "mined_hash": "", "gas_used": None}
 TRANSACTION = f"/explorer/transaction/{SEPOLIA}/{HASHES[0]}"
 REGISTRY = f"/explorer/registry/{SEPOLIA}/{ROUTES.registries[SEPOLIA, SEPOLIA].address}"
 PAGE = f"/explorer/block/{SEPOLIA}/{BLOCK}"
@@ -67,18 +71,92 @@ def test_pages_say_if_an_account_is_proven_not_to_exist(page: str) -> None:
         assert ("No such account" in _text(urls.get(page, page))) is not exists
 
 
-def test_an_account_page_lists_facts_by_block_and_charts_the_balance() -> None:
+def _facts(address: str) -> list[str]:
+    """The facts that a page links to, as block and field or slot."""
+    links = re.findall(r'href="/explorer/fact/\d+/(\d+)/\w+/(\w+)', _get(address).text)
+    return [f"{int(block) - BLOCK} {name.removeprefix('0x').lstrip('0')}" for block, name in links]
+
+
+def _all_facts(address: str) -> list[str]:
+    """Those of all pages of the list."""
+    facts, page = [], address
+    while page:
+        facts += _facts(page)
+        older = re.search(r'<a href="([^"]+)" rel="next"', _get(page).text)
+        page = address + older[1].replace("&amp;", "&") if older else ""
+    return facts
+
+
+def test_an_account_page_begins_with_the_newest_balance() -> None:
     prove(submit_balances(blocks=3))
     prove(submit_accounts({OTHER: {"props": ["BALANCE"]}}, BLOCK + 9))
-    text = _get(ACCOUNT).text
-    blocks = re.findall(rf'data-name="Block"><a href="/explorer/block/{SEPOLIA}/(\d+)"', text)
-    assert blocks == [str(BLOCK + number) for number in (2, 1, 0)]
-    words = _text(ACCOUNT)
+    text, words = _get(ACCOUNT).text, _text(ACCOUNT)
+    sentence = f"0xd8dA…6045 on Sepolia: balance 23 ETH at block {BLOCK + 2:,}, the newest proven"
+    assert f'<h1 class="headline">{sentence}</h1>' in text
+    assert f"<title>{sentence} · Tacitus</title>" in text
+    assert f'<meta name="description" content="{sentence}.">' in text
+    assert "9 facts proven" in re.sub(r"(facts proven) (\d+)", r"\2 \1", words)
+    assert _facts(ACCOUNT) == [
+        f"{n} {name}" for n in (2, 1, 0) for name in ("NONCE", "BALANCE", "1")
+    ]
     assert f"rose by 2 ETH from block {BLOCK:,} to block {BLOCK + 2:,}, to 23 ETH" in words
     assert text.count("<svg class=") == 1
     assert "21 ETH 21,000,000,000,000,000,000" in words  # in the table
-    assert 'href="https://scan.example/address/' in text
+    assert f'href="https://scan.example/address/{ADDRESS}' in text
+    assert f'/dashboard/new-batch?source={SEPOLIA}&amp;account={ADDRESS}"' in text
     assert "style=" not in text
+
+
+def test_a_fact_that_several_batches_asked_for_stands_once() -> None:
+    batches = [submit_balances() for _ in range(4)]
+    for batch in batches:
+        prove(batch)
+    for page in (ACCOUNT, PAGE):
+        assert _facts(page) == ["0 NONCE", "0 BALANCE", "0 1"]
+        text = _get(page).text
+        for batch in batches[1:]:
+            assert f'href="/explorer/query/{batch}?query=0#query-0"' in text
+        assert "and 1 more" in _text(page)
+
+
+def test_an_account_has_facts_on_each_chain() -> None:
+    prove(submit_balances())
+    prove(submit_accounts({ADDRESS: {"props": ["NONCE"]}}, BLOCK + 1, source=OPTIMISM))
+    words = _text(f"{ACCOUNT}?chain={OPTIMISM}")
+    assert f"0xd8dA…6045 on OP Mainnet: 1 fact proven, the newest at block {BLOCK + 1:,}" in words
+    assert _facts(f"{ACCOUNT}?chain={OPTIMISM}") == ["1 NONCE"]
+    assert "on Sepolia: balance 21 ETH" in _text(f"{ACCOUNT}?chain={SEPOLIA}")
+    for chain in (OPTIMISM, SEPOLIA):
+        assert f'<a href="?chain={chain}"' in _get(ACCOUNT).text
+
+
+def test_pages_without_facts_offer_to_prove_something() -> None:
+    form = "/dashboard/new-batch?"
+    account, block = _get(ACCOUNT).text, _get(PAGE).text
+    assert "0xd8dA…6045: nothing of this account was asked for yet</h1>" in account
+    assert f'{form}account={ADDRESS}">Prove something of it</a>' in account
+    assert f"Block {BLOCK:,} of Sepolia: nothing of this block was asked for yet</h1>" in block
+    assert f'{form}source={SEPOLIA}&amp;block={BLOCK}">Prove something of it</a>' in block
+    submit_balances()
+    assert "0xd8dA…6045 on Sepolia: nothing is proven yet" in _text(ACCOUNT)
+    assert f"Block {BLOCK:,} of Sepolia: not final yet" in _text(PAGE)
+    assert _text(PAGE).count("being proven") == 3
+
+
+def test_a_block_page_counts_its_facts_and_names_its_registries() -> None:
+    prove(submit_balances(count=2))
+    header = submit_accounts({OTHER: {"props": ["NONCE"]}}, header=["TIMESTAMP", "GAS_LIMIT"])
+    prove(header, nonce=0)
+    words = _text(PAGE)
+    time = "2025-11-04 04:57"  # of `header_of`
+    assert f"Block {BLOCK:,} of Sepolia, {time} UTC: 7 facts of 3 accounts and the header" in words
+    assert "in the registry on Sepolia native · trusts nobody" in words
+    assert _facts(PAGE)[:2] == ["0 GAS_LIMIT", "0 TIMESTAMP"]
+    assert len(_facts(PAGE)) == 7
+    block_hash = header_of(BLOCK).hash.hex()
+    assert f'data-copy="0x{block_hash}"' in _get(PAGE).text
+    Query.objects.exclude(header_fields__gt=0).delete()
+    assert f"{time} UTC: 2 facts of its header" in _text(PAGE)
 
 
 def test_names_are_escaped_and_marked_as_unproven() -> None:
@@ -97,38 +175,76 @@ def test_names_are_escaped_and_marked_as_unproven() -> None:
     assert "<bdi>&lt;b&gt;" in _get(ACCOUNT).text
 
 
-def test_facts_are_paged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain_objects, "FACTS_PER_PAGE", 2)
+@pytest.mark.parametrize(("queries", "facts"), [(250, 4), (2, 4), (2, 50), (250, 50)])
+def test_each_fact_is_on_one_page(
+    monkeypatch: pytest.MonkeyPatch, queries: int, facts: int
+) -> None:
+    monkeypatch.setattr(fact_lists, "MAX_QUERIES", queries)
+    monkeypatch.setattr(chain_objects, "FACTS_PER_PAGE", facts)
     prove(submit_balances(blocks=2))
     prove(submit_balances(blocks=3))
-    blocks, address = [], ACCOUNT
-    for _ in range(9):
-        text = _get(address).text
-        blocks += re.findall(rf'data-name="Block"><a href="/explorer/block/{SEPOLIA}/(\d+)"', text)
-        older = re.search(r'<a href="([^"]+)" rel="next"', text)
-        if not older:
-            break
-        address = ACCOUNT + older[1].replace("&amp;", "&")
-    assert blocks == [str(BLOCK + number) for number in (2, 1, 1, 0, 0)]
-    assert 'rel="prev"' in text
+    names = ("NONCE", "BALANCE", "1")
+    assert _all_facts(ACCOUNT) == [f"{n} {name}" for n in (2, 1, 0) for name in names]
+    prove(submit_balances(count=5))
+    if queries == 250:
+        assert sorted(_all_facts(PAGE)) == sorted(
+            [*(f"0 {name}" for name in names), *["0 BALANCE"] * 4]
+        )
 
 
 @pytest.mark.parametrize(
     ("changes", "status"),
     [
-        ({"mined_block": None, "mined_hash": "", "gas_used": None}, "signed, not sent yet"),
-        ({"succeeded": False}, "mined, and failed"),
-        ({"succeeded": True}, "mined, being confirmed"),
+        (NOT_MINED, "is signed, not sent yet: at most 200,000 gas, 0.0002 gwei"),
+        ({**NOT_MINED, "sent_at": BEGIN}, "is sent, not mined yet: at most 200,000 gas"),
+        ({**NOT_MINED, "confirmed": True}, "was never mined: another transaction used its nonce"),
+        ({"succeeded": False}, "failed and proved nothing: 170,480 gas, 0.00034096 ETH"),
+        ({}, "proved 3 facts for 2 batches: 170,480 gas, 0.00034096 ETH"),
         (
-            {"mined_block": None, "mined_hash": "", "gas_used": None, "confirmed": True},
-            "never mined: another transaction used its nonce",
+            {"data_fee": f"{40 * GWEI:064x}"},
+            "proved 3 facts for 2 batches: 170,480 gas, 0.000341 ETH",
         ),
+        ({"is_preparation": True}, "recorded a block hash for 2 batches"),
+        ({"is_preparation": True, "hops": 3}, "accumulated earlier blocks by 3 hops for 2 batches"),
     ],
 )
-def test_the_status_of_a_transaction(changes: dict[str, object], status: str) -> None:
-    send_transaction(submit_balances())
-    SentTransaction.objects.update(**changes)
-    assert status in _text(TRANSACTION)
+def test_a_transaction_page_begins_with_the_result(changes: dict[str, object], status: str) -> None:
+    batches = [submit_balances(), submit_balances()]
+    prove(batches[0])
+    sent = send_transaction(batches[0])
+    for batch in batches:
+        Share.objects.create(transaction=sent, batch_id=batch, max_cost=f"{1:064x}")
+    SentTransaction.objects.update(**{"succeeded": True, "gas_price": f"{2 * GWEI:064x}"} | changes)
+    text = _text(TRANSACTION)
+    hash_ = "0x1111…1111" if sent.mined_hash and "mined_block" not in changes else "0x2222…2222"
+    assert f"Transaction {hash_} on Sepolia {status}" in text
+    for batch in batches:
+        assert f'<a href="/explorer/query/{batch}">' in _get(TRANSACTION).text
+
+
+def test_a_transaction_page_has_shares_confirmations_and_replaced_hashes() -> None:
+    batches = [submit_balances(), submit_balances()]
+    sent = send_transaction(batches[0])
+    for batch, paid in zip(batches, (30, 10), strict=True):
+        Share.objects.create(
+            transaction=sent,
+            batch_id=batch,
+            max_cost=f"{1:064x}",
+            paid=f"{paid * 8_524 * GWEI:064x}",
+        )
+    SentTransaction.objects.update(succeeded=True, gas_price=f"{2 * GWEI:064x}")
+    record_head(SEPOLIA, number=6_000_000, timestamp=1)
+    words = _text(TRANSACTION)
+    assert "mined, being confirmed 1 of 1 confirmation" in words
+    assert words.count("once it is confirmed") == 2
+    SentTransaction.objects.update(confirmed=True)
+    words = _text(TRANSACTION)
+    assert "mined and confirmed 1 block deep, 1 required" in words
+    assert "127,860 0.00025572 ETH" in words
+    assert "42,620 0.00008524 ETH" in words
+    assert f"3 facts of 0xd8dA…6045 · Sepolia, block {BLOCK:,}" in words
+    assert f"2 hashes, oldest first, each at a higher fee than the one before: {HASHES[0]}" in words
+    assert f"instead of {HASHES[1]}" in _text(TRANSACTION.replace(HASHES[0], HASHES[1]))
 
 
 def test_a_registry_page_says_who_is_trusted_and_what_is_proven() -> None:

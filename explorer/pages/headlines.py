@@ -1,0 +1,188 @@
+"""The first sentence and the figures of an account, a block or a transaction."""
+
+from collections.abc import Mapping, Sequence
+
+from accounts.shared.wallets import short_hash
+from accounts.shared.wording import datetime_from_unix, format_count
+from explorer.pages.decoding import is_absent
+from explorer.pages.formatting import KeyFigure, format_wei, intcomma
+from explorer.pages.links import PageLinks
+from queries.amounts import short_amount
+from queries.proving.bundles import FactKind
+from queries.reading.chain_objects import AccountView, Balance, BlockView, TransactionView
+from queries.reading.fact_lists import FactList, ListedFact
+from queries.reading.figures import HeadView
+
+MORE = "or more"  # the list of facts goes on
+
+
+def absent_accounts(facts: Sequence[ListedFact]) -> frozenset[tuple[int, str]]:
+    """Blocks and accounts of which is proven that the account does not exist."""
+    fields: dict[tuple[int, str], dict[str, str]] = {}
+    for listed in facts:
+        fact = listed.fact
+        if listed.is_proven and fact.kind is FactKind.ACCOUNT_FIELD:
+            fields.setdefault((fact.block, fact.account), {})[fact.name] = fact.word
+    return frozenset(key for key, words in fields.items() if is_absent(words))
+
+
+def balances(facts: FactList) -> tuple[Balance, ...]:
+    """An account's balances, oldest block first."""
+    return tuple(
+        Balance(listed.fact.block, int(listed.fact.word, 16))
+        for listed in reversed(facts.facts)
+        if listed.fact.name == "BALANCE"
+    )
+
+
+def account_sentence(
+    account: AccountView, chain: int | None, facts: FactList, links: PageLinks
+) -> str:
+    """Such as `0xd8dA…6045 on Demo A: balance 1.5 ETH at block 884, the newest proven`."""
+    subject = short_hash(account.address)
+    if chain is None or account.newest is None:
+        return f"{subject}: nothing of this account was asked for yet"
+    subject = f"{subject} on {links.chain_name(chain)}"
+    if not facts.facts:
+        return f"{subject}: nothing is proven yet"
+    newest = facts.facts[0].fact.block
+    if (newest, account.address) in absent_accounts(facts.facts):
+        return f"{subject}: no such account at block {newest:,}, the newest proven"
+    if found := balances(facts):
+        amount = short_amount(found[-1].wei, links.currency(chain))
+        return f"{subject}: balance {amount} at block {found[-1].block:,}, the newest proven"
+    return f"{subject}: {_count_facts(facts)} proven, the newest at block {newest:,}"
+
+
+def account_figures(facts: FactList, chain: int, links: PageLinks) -> tuple[KeyFigure, ...]:
+    blocks = {listed.fact.block for listed in facts.facts}
+    more = "" if facts.next_start is None else MORE
+    figures = [
+        _figure(facts.fact_count, "fact proven", "facts proven", more),
+        _figure(len(blocks), "block", "blocks", more),
+        KeyFigure(f"{max(blocks):,}", "newest block proven"),
+    ]
+    if found := balances(facts):
+        amount = short_amount(found[-1].wei, links.currency(chain))
+        figures.insert(0, KeyFigure(amount, "balance", f"at block {found[-1].block:,}"))
+    return tuple(figures)
+
+
+def block_sentence(block: BlockView, facts: FactList, links: PageLinks) -> str:
+    """Such as `Block 884 of Demo A, 2026-11-25 17:04 UTC: 12 facts of 3 accounts`."""
+    subject = f"Block {block.number:,} of {links.chain_name(block.chain)}"
+    moment = datetime_from_unix(block.header.timestamp) if block.header else None
+    if moment:
+        subject += f", {moment:%Y-%m-%d %H:%M} UTC"
+    if not facts.facts and not block.registries:
+        return f"{subject}: nothing of this block was asked for yet"
+    return f"{subject}: {_block_result(block, facts)}"
+
+
+def _block_result(block: BlockView, facts: FactList) -> str:
+    proven = facts.proven
+    if not proven:
+        is_pending = block.is_open and not all(listed.has_ended for listed in facts.facts)
+        if is_pending and not block.header:
+            return "not final yet"
+        return "its facts are being proven" if is_pending else "nothing is proven"
+    accounts = {listed.fact.account for listed in proven} - {""}
+    header_facts = sum(1 for listed in proven if not listed.fact.account)
+    if not accounts:
+        return f"{format_count(header_facts, 'fact')} of its header"
+    result = f"{_count_facts(facts)} of {format_count(len(accounts), 'account')}"
+    return f"{result} and the header" if header_facts else result
+
+
+def block_figures(block: BlockView, facts: FactList) -> tuple[KeyFigure, ...]:
+    more = "" if facts.next_start is None else MORE
+    accounts = {listed.fact.account for listed in facts.proven} - {""}
+    registries = sum(entry.accumulated for entry in block.registries)
+    figures = (
+        _figure(facts.fact_count, "fact proven", "facts proven", more),
+        _figure(len(accounts), "account", "accounts", more),
+        _figure(len(_batches(facts)), "batch asked for it", "batches asked for it", more),
+        _figure(registries, "registry has it", "registries have it"),
+    )
+    return figures if facts.facts else ()
+
+
+def transaction_sentence(transaction: TransactionView, facts: FactList, links: PageLinks) -> str:
+    """Such as `Transaction 0x9a48…e4db on Demo A proved 3 facts for 2 batches: 76,730 gas, …`."""
+    chain = links.chain_name(transaction.chain)
+    subject = f"Transaction {short_hash(transaction.hash)} on {chain}"
+    return f"{subject} {_transaction_result(transaction, facts)}{_price(transaction, links)}"
+
+
+def _transaction_result(transaction: TransactionView, facts: FactList) -> str:
+    batches = format_count(len(transaction.batches) + transaction.more_batches, "batch", "batches")
+    if transaction.block is None:
+        return f"{'was' if transaction.confirmed else 'is'} {transaction.status}"
+    if transaction.mark == "rejected":
+        return "failed and proved nothing"
+    if transaction.is_preparation and transaction.hops:
+        hops = format_count(transaction.hops, "hop")
+        return f"accumulated earlier blocks by {hops} for {batches}"
+    if transaction.is_preparation:
+        return f"recorded a block hash for {batches}"
+    if facts.proven:
+        return f"proved {_count_facts(facts)} for {batches}"
+    return f"is mined for {batches}"
+
+
+def _price(transaction: TransactionView, links: PageLinks) -> str:
+    currency = links.currency(transaction.chain)
+    if transaction.gas_used is not None:
+        cost = "" if transaction.cost is None else f", {format_wei(transaction.cost, currency)}"
+        return f": {transaction.gas_used:,} gas{cost}"
+    if transaction.confirmed:
+        return ""
+    return f": at most {transaction.gas_limit:,} gas, {format_wei(transaction.max_cost, currency)}"
+
+
+def transaction_figures(
+    transaction: TransactionView, facts: FactList, links: PageLinks
+) -> tuple[KeyFigure, ...]:
+    currency = links.currency(transaction.chain)
+    more = "" if facts.next_start is None else MORE
+    batches = len(transaction.batches) + transaction.more_batches
+    limit = f"of at most {transaction.gas_limit:,}"
+    if transaction.gas_used is None:
+        gas = KeyFigure(intcomma(transaction.gas_limit), "gas at most")
+        cost = KeyFigure(format_wei(transaction.max_cost, currency), "cost at most")
+    else:
+        gas = KeyFigure(intcomma(transaction.gas_used), "gas", limit)
+        cost = KeyFigure(format_wei(transaction.cost or 0, currency), "cost")
+    figures = [gas, cost, _figure(batches, "batch", "batches")]
+    if facts.proven:
+        figures.insert(2, _figure(facts.fact_count, "fact proven", "facts proven", more))
+    return tuple(figures)
+
+
+def confirmation_text(
+    transaction: TransactionView, heads: Mapping[int, HeadView], links: PageLinks
+) -> str:
+    """How deep the transaction is, and whether that is enough."""
+    if transaction.block is None:
+        return ""
+    if transaction.final:
+        return "its block is final"
+    chain, head = links.routes.chains.get(transaction.chain), heads.get(transaction.chain)
+    required = chain.confirmations if chain else 1
+    depth = max(head.number - transaction.block + 1, 0) if head else 0
+    if transaction.confirmed:
+        return f"{format_count(depth, 'block')} deep, {required:,} required"
+    return f"{min(depth, required):,} of {format_count(required, 'confirmation')}"
+
+
+def _figure(number: int, singular: str, plural: str, note: str = "") -> KeyFigure:
+    return KeyFigure(intcomma(number), singular if number == 1 else plural, note)
+
+
+def _count_facts(facts: FactList) -> str:
+    more = "" if facts.next_start is None else "more than "
+    return more + format_count(facts.fact_count, "fact")
+
+
+def _batches(facts: FactList) -> set[str]:
+    return {request.batch for listed in facts.facts for request in listed.requests}

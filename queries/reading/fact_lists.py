@@ -1,0 +1,215 @@
+"""The facts of an account, a block or a transaction, each once, whichever batches asked for it.
+
+A list merges at most `MAX_QUERIES` queries, which are read by index; `next_start` continues it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db.models import Case, JSONField, Q, QuerySet, When
+
+from queries.facts import account_fields, display_values, header_names
+from queries.models import Query
+from queries.proving.bundles import FactKind
+from queries.proving.headers import HeaderField
+from queries.proving.witnesses import AccountField
+from queries.reading.facts import BLOCK_AT_TIME, FactView
+from queries.reading.pagination import MAX_LISTED_SLOTS
+from queries.statuses import BatchStatus
+
+MAX_QUERIES = 250
+_COLUMNS = (
+    "id", "batch_id", "batch__status", "batch__destination", "position", "source", "block",
+    "timestamp", "account", "name", "props", "header_fields", "slot_count", "values", "has_ended",
+)  # fmt: skip
+_KINDS = (
+    FactKind.BLOCK_AT_TIME, FactKind.HEADER_FIELD, FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT,
+)  # fmt: skip
+QueryRow = Any  # a named tuple of `_COLUMNS`, `few_slots` and `few_slot_values`
+
+
+@dataclass(frozen=True, slots=True)
+class FactRequest:
+    """A query that asks for a fact."""
+
+    batch: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFact:
+    """A fact on all destinations, or the slots of a query that are too many for a list."""
+
+    fact: FactView  # on the first destination; the word is empty before it is proven
+    destinations: tuple[int, ...]
+    requests: tuple[FactRequest, ...]  # newest first
+    is_proven: bool
+    has_page: bool  # a batch that asked for it is DONE
+    has_ended: bool  # no query waits for it
+    slot_count: int  # 0: one fact
+
+
+@dataclass(frozen=True, slots=True)
+class FactList:
+    """`start` bounds what was read, so that a cursor can name a fact by its place in the list."""
+
+    facts: tuple[ListedFact, ...] = ()
+    start: int = 0
+    next_start: int | None = None
+
+    @property
+    def proven(self) -> tuple[ListedFact, ...]:
+        return tuple(fact for fact in self.facts if fact.is_proven)
+
+    @property
+    def fact_count(self) -> int:
+        return sum(fact.slot_count or 1 for fact in self.proven)
+
+
+def account_facts(address: str, chain: int, start: int | None = None) -> FactList:
+    """Proven facts of blocks before `start`, newest block first. Ends with a whole block."""
+    rows = Query.objects.filter(account=address, source=chain, values__isnull=False)
+    if start is not None:
+        rows = rows.filter(block__lt=start)
+    queries = _read_queries(rows.exclude(account=""), "-block", "-id")
+    start = queries[0].block + 1 if start is None and queries else start or 0
+    next_start = None
+    if len(queries) > MAX_QUERIES:
+        last = queries[-1].block
+        queries = [row for row in queries if row.block != last] or queries[:MAX_QUERIES]
+        next_start = queries[-1].block
+    facts = tuple(fact for fact in _merge(queries) if fact.fact.account)
+    return FactList(facts, start, next_start)
+
+
+def block_facts(chain: int, number: int, start: int | None = None) -> FactList:
+    """Facts that queries before `start` ask for: of the header, then of the accounts."""
+    return _list_by_id(Query.objects.filter(source=chain, block=number), start)
+
+
+def transaction_facts(transaction: int, start: int | None = None) -> FactList:
+    """Facts of the account and header queries that the transaction proved, by its key."""
+    header_queries = Q(header_transaction=transaction, account="", name="")
+    rows = Query.objects.filter(Q(account_transaction=transaction) | header_queries)
+    return _list_by_id(rows, start)
+
+
+def _list_by_id(rows: QuerySet[Query], start: int | None) -> FactList:
+    if start is not None:
+        rows = rows.filter(id__lt=start)
+    queries = _read_queries(rows, "-id")
+    start = queries[0].id + 1 if start is None and queries else start or 0
+    next_start = queries[MAX_QUERIES - 1].id if len(queries) > MAX_QUERIES else None
+    return FactList(_merge(queries[:MAX_QUERIES]), start, next_start)
+
+
+def _read_queries(rows: QuerySet[Query], *order: str) -> Sequence[QueryRow]:
+    """One more than the limit. The slots of queries with many slots are not read."""
+    few = Q(slot_count__lte=MAX_LISTED_SLOTS)
+    pending = few & Q(slot_count__gt=0, values__isnull=True)
+    rows = rows.annotate(
+        few_slots=Case(When(pending, then="slots"), output_field=JSONField()),
+        few_slot_values=Case(When(few, then="slot_values"), output_field=JSONField()),
+    )
+    columns = (*_COLUMNS, "few_slots", "few_slot_values")
+    return list(rows.order_by(*order).values_list(*columns, named=True)[: MAX_QUERIES + 1])
+
+
+class _FactKey(NamedTuple):
+    source: int
+    block: int
+    subject: str  # the account, or the ENS name that is not resolved yet; empty: the header
+    kind: FactKind
+    number: int  # the registry's parameter
+    slot_count: int = 0
+    name: str = ""
+
+
+def _merge(queries: Iterable[QueryRow]) -> tuple[ListedFact, ...]:
+    """Newest block first; the header, then the accounts in the order of the requests."""
+    requests: dict[_FactKey, list[tuple[QueryRow, str]]] = {}
+    first_queries: dict[tuple[int, int, str], int] = {}
+    for row in queries:
+        for key, word in _query_facts(row):
+            requests.setdefault(key, []).append((row, word))
+            first_queries[key[:3]] = row.id
+
+    def order(key: _FactKey) -> tuple[object, ...]:
+        is_account = bool(key.subject)
+        rank = is_account * first_queries[key[:3]]
+        kind = _KINDS.index(key.kind)
+        return key.source, -key.block, is_account, rank, kind, key.slot_count, key.number
+
+    return tuple(_listed_fact(key, requests[key]) for key in sorted(requests, key=order))
+
+
+def _query_facts(row: QueryRow) -> Iterator[tuple[_FactKey, str]]:
+    """The facts that a query asks for, each with its word if it is proven."""
+    if row.block is None:
+        return
+    is_proven = row.values is not None
+    subject = row.account or row.name
+    place = (row.source, row.block)
+    if row.timestamp is not None:
+        key = _FactKey(*place, "", FactKind.BLOCK_AT_TIME, row.timestamp, name=BLOCK_AT_TIME)
+        yield key, f"0x{row.block:064x}" if is_proven else ""
+    words = display_values({**(row.values or {}), **(row.few_slot_values or {})})
+    if not is_proven:
+        names = [field.name for field in account_fields(row.props)]
+        names += [*header_names(row.header_fields), *(f"0x{slot}" for slot in row.few_slots or ())]
+        words = dict.fromkeys(names, "")
+    for name, word in words.items():
+        yield _FactKey(*place, subject, *_kind_and_number(name, subject)), word
+    if row.slot_count > MAX_LISTED_SLOTS:
+        yield _FactKey(*place, subject, FactKind.STORAGE_SLOT, 0, row.slot_count), ""
+
+
+def _kind_and_number(name: str, subject: str) -> tuple[FactKind, int]:
+    if name.startswith("0x"):
+        return FactKind.STORAGE_SLOT, int(name, 16)
+    if subject:
+        return FactKind.ACCOUNT_FIELD, AccountField[name]
+    return FactKind.HEADER_FIELD, HeaderField[name]
+
+
+def _fact_name(key: _FactKey) -> str:
+    if key.kind is FactKind.STORAGE_SLOT:
+        return "" if key.slot_count else f"0x{key.number:064x}"
+    if key.kind is FactKind.BLOCK_AT_TIME:
+        return BLOCK_AT_TIME
+    field = HeaderField if key.kind is FactKind.HEADER_FIELD else AccountField
+    return field(key.number).name
+
+
+def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> ListedFact:
+    """`requests`: newest first."""
+
+    def order(destination: int) -> tuple[bool, int]:
+        return destination != key.source, destination  # as on the fact's page
+
+    proven = [(row, word) for row, word in requests if row.values is not None]
+    done = [(row, word) for row, word in proven if row.batch__status == BatchStatus.DONE]
+    row, word = min(
+        done or proven or requests, key=lambda request: order(request[0].batch__destination)
+    )
+    destinations = {row.batch__destination for row, _ in proven or requests}
+    return ListedFact(
+        FactView(
+            key.kind,
+            key.source,
+            row.batch__destination,
+            key.block,
+            row.account if key.subject else "",
+            row.name if key.subject else "",
+            _fact_name(key),
+            key.number,
+            word,
+        ),
+        tuple(sorted(destinations, key=order)),
+        tuple(FactRequest(row.batch_id, row.position) for row, _ in requests),
+        is_proven=bool(proven),
+        has_page=bool(done),
+        has_ended=all(row.has_ended for row, _ in requests),
+        slot_count=key.slot_count,
+    )
