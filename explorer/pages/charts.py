@@ -106,6 +106,14 @@ def _rows(bars: Sequence[Bar]) -> tuple[tuple[str, str], ...]:
     return tuple((bar.label, intcomma(bar.value or 0)) for bar in bars)
 
 
+def requested_facts_chart(days: Mapping[date, int]) -> Chart:
+    """The facts that an account has requested."""
+    bars = [_day_bar(day, count) for day, count in days.items()]
+    title = _totals_title("facts requested", bars, "fact requested")
+    picture = bar_chart("requested", title, bars, Measure("facts requested a day"))
+    return Chart("requested", title, picture, ("day", "facts requested"), _rows(bars))
+
+
 def _batches_chart(days: Days) -> Chart:
     bars = [_day_bar(day, results.done) for day, results in days.items()]
     title = _totals_title("batches DONE", bars, "batch DONE")
