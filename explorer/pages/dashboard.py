@@ -115,12 +115,12 @@ class LimitUse:
     name: str
     used: int
     limit: int
-    period: str
     note: str = ""
 
     @property
     def percent(self) -> float:
-        return min(round(100 * self.used / self.limit, 1), 100)
+        """At least half a percent of what is used, so that it can be seen."""
+        return min(max(100 * self.used / self.limit, 0.5), 100) if self.used else 0
 
 
 @login_required
@@ -128,10 +128,10 @@ def own_usage(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account, today = signed_in_account(request), timezone.now().date()
     keys, _ = key_views(account)
     usage, facts = account_usage(account, today), daily_facts(account)
-    again = f"all of them again {age(-facts.seconds_left)}" if facts.used else ""
-    limits = [LimitUse("Facts", facts.used, facts.limit, "day", again)]
+    reset = f"reset {age(-facts.seconds_left)}" if facts.used else ""
+    limits = [LimitUse("Facts", facts.used, facts.limit, reset)]
     limits += [
-        LimitUse(key.name, key.requests_this_minute, settings.REQUESTS_PER_MINUTE, "minute")
+        LimitUse(key.name, key.requests_this_minute, settings.REQUESTS_PER_MINUTE)
         for key in keys
     ]
     context = {

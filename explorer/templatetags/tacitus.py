@@ -19,6 +19,7 @@ from explorer.pages import facts
 from explorer.pages.batches import BatchPage
 from explorer.pages.decoding import DecodedValue, decode_value, is_absent
 from explorer.pages.formatting import age, format_wei, intcomma, quantity
+from explorer.pages.sentences import field_name
 from explorer.pages.trust import trust
 from queries.config.registries import Registry
 from queries.reading.chain_objects import HeaderFieldView, QueryLine
@@ -31,6 +32,7 @@ register = template.Library()
 register.filter("abbreviate", short_hash)
 for formatter in (intcomma, quantity, format_wei, wording.format_utc, wording.datetime_from_unix):
     register.filter(formatter)
+register.filter(field_name)
 
 
 @register.simple_tag
