@@ -131,8 +131,7 @@ def own_usage(request: HttpRequest, links: PageLinks) -> HttpResponse:
     reset = f"reset {age(-facts.seconds_left)}" if facts.used else ""
     limits = [LimitUse("Facts", facts.used, facts.limit, reset)]
     limits += [
-        LimitUse(key.name, key.requests_this_minute, settings.REQUESTS_PER_MINUTE)
-        for key in keys
+        LimitUse(key.name, key.requests_this_minute, settings.REQUESTS_PER_MINUTE) for key in keys
     ]
     context = {
         "limits": limits,

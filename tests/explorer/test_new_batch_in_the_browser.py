@@ -10,7 +10,7 @@ from tests.accounts.wallet import Wallet, install
 from tests.rigs.service import HOLDER, OWNERS, Service
 
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]
-WIDTHS = (360, 1200, 1920)
+WIDTHS = (320, 360, 768, 1200, 1920)
 CAN_BE_SUBMITTED = re.compile("This can be submitted|All of this is proven already")
 
 
@@ -109,7 +109,7 @@ def test_the_account_pages_fit_and_are_accessible(
     page: Page, shared_service: Service, wallet: Wallet
 ) -> None:
     _open_form(page, shared_service, wallet)
-    for address in ("/new-batch", "/batches", "/webhooks", ""):
+    for address in ("/new-batch", "/batches", "/keys", "/webhooks", "/usage", "/sessions", ""):
         page.goto(f"{shared_service.url}/dashboard{address}")
         if address == "/new-batch":
             page.get_by_label("Account", exact=True).fill(HOLDER)
