@@ -89,7 +89,7 @@ class Batch(FairlyQueued):
     account_count = models.PositiveIntegerField(default=0)
     fact_count = models.PositiveIntegerField(default=0)
     is_uniform = models.BooleanField(default=True)  # its queries ask for the same fields and slots
-    # Of a rejected batch:
+    # Why it was rejected, or why facts of it are lost (`Query.failed`):
     error_code = models.CharField(max_length=60, default="")
     error_sentence = models.CharField(max_length=1_000, default="")
     error_step = models.CharField(max_length=20, default="")
@@ -318,7 +318,9 @@ class Query(models.Model):
     account_accumulated_began_at = models.DateTimeField(null=True)
     account_accumulated_completed_at = models.DateTimeField(null=True)
     has_ended = models.BooleanField(default=False)  # it is done, or its batch is rejected
-    failed = models.BooleanField(default=False)  # the reason why its batch is rejected
+    # It is the reason why its batch is rejected; or a reorg removed its facts after its batch was
+    # DONE, and they could not be proven again.
+    failed = models.BooleanField(default=False)
     # The last transaction of each step.
     blockhash_transaction = models.ForeignKey(
         SentTransaction, models.PROTECT, null=True, related_name="+"

@@ -171,7 +171,7 @@ def _batch_page(
     starts = {block: open_blocks[block.key] for block in visible if block.key in open_blocks}
     rows = progress.block_query_pages(batch, starts, limit=QUERIES_PER_PAGE)
     blocks = tuple(_block_part(batch, block, rows.get(block.key)) for block in visible)
-    digest = _digest(batch, overall.steps, overall.lost_queries)
+    digest = _digest(batch, overall.steps, overall.lost_queries, overall.failed_queries)
     return BatchPage(batch, overall, blocks, digest, open_queries, first_block)
 
 

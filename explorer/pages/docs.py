@@ -61,14 +61,16 @@ def llms(request: HttpRequest) -> HttpResponse:
 
 
 def _docs_page(request: HttpRequest, template: str, **context: object) -> HttpResponse:
-    return render(request, template, {"guides": guides.entries(), **context})
+    return render(
+        request, template, {"guides": guides.entries(), "site": site_address(request), **context}
+    )
 
 
 def _guide_markdown(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> str:
     site = site_address(request)
     example = route_example(routes) if name in guides.LOCALIZED else None
     return guides.localized_markdown(
-        name, site, example, guide_tables(routes, limits, example), SERVED_FILES
+        name, site, example, guide_tables(routes, limits, site, example), SERVED_FILES
     )
 
 

@@ -47,11 +47,11 @@ except ModuleNotFoundError:
 
 __version__ = "0.1.0"
 __all__ = [
-    "BatchNotDoneError", "BatchRejectedError", "BlockQuery", "CostEstimate", "Fact", "Position",
-    "RequestRefusedError", "Route", "ServerUnreachableError", "Status", "StepProgress",
-    "SubmittedBatch", "Tacitus", "TacitusError", "UnreadableResponseError", "UsageError",
-    "Variable", "WaitTimeoutError", "WitnessProof", "build_batch", "find_variable", "keccak256",
-    "mapping_key", "registry_address",
+    "BatchNotDoneError", "BatchRejectedError", "BlockQuery", "CostEstimate", "Fact",
+    "FactsLostError", "Position", "RequestRefusedError", "Route", "ServerUnreachableError",
+    "Status", "StepProgress", "SubmittedBatch", "Tacitus", "TacitusError",
+    "UnreadableResponseError", "UsageError", "Variable", "WaitTimeoutError", "WitnessProof",
+    "build_batch", "find_variable", "keccak256", "mapping_key", "registry_address",
 ]  # fmt: skip
 
 # -------------------------------------------------------------------------------------- errors
@@ -87,6 +87,12 @@ class BatchNotDoneError(TacitusError):
     """The batch has no facts yet."""
 
     code, retryable = "not_done", True
+
+
+class FactsLostError(TacitusError):
+    """A reorg removed facts of the DONE batch, and they could not be proven again."""
+
+    code = "facts_lost"
 
 
 class ServerUnreachableError(TacitusError):
@@ -371,7 +377,10 @@ class Tacitus:
             interval = min(interval * POLL_BACKOFF, MAX_POLL_INTERVAL)
 
     def facts(self, batch_id: str) -> tuple[Fact, ...]:
-        """Return the proven facts. Raises BatchNotDoneError or BatchRejectedError."""
+        """Return the proven facts.
+
+        Raises BatchNotDoneError, BatchRejectedError or FactsLostError.
+        """
         facts: list[Fact] = []
         first_query = 0
         for _ in range(MAX_PAGES):
@@ -632,6 +641,8 @@ def _step_progress(queries: Iterable[object]) -> tuple[StepProgress, ...]:
 
 def _facts_in_query(query: object) -> list[Fact]:
     chain, block = _number_member(query, "originChainId"), _number_member(query, "block")
+    if isinstance(query, dict) and "values" in query and query["values"] is None:
+        raise FactsLostError("A reorg removed facts of the batch; its page says more.")
     values = _member(query, "values", dict)
     if not all(re.fullmatch(r"0x[0-9a-f]{64}", str(word)) for word in values.values()):
         raise UnreadableResponseError("The server's response has a value that is not 32 bytes.")

@@ -50,7 +50,8 @@ class BlockProgress:
     query_count: int
     steps: tuple[StepCounts, ...]
     waits_for: Reason | None
-    lost_queries: int  # whose facts a reorg removed
+    lost_queries: int  # whose facts a reorg removed; they are proven again
+    failed_queries: int
 
     @property
     def key(self) -> str:
@@ -71,6 +72,10 @@ class Progress:
     @property
     def lost_queries(self) -> int:
         return sum(block.lost_queries for block in self.blocks)
+
+    @property
+    def failed_queries(self) -> int:
+        return sum(block.failed_queries for block in self.blocks)
 
     @property
     def steps(self) -> tuple[StepCounts, ...]:
@@ -95,6 +100,7 @@ def batch_progress(batch: BatchView) -> Progress:
             queries=Count("pk"),
             account_queries=Count("pk", filter=Q(header_fields=0)),
             lost=Count("pk", filter=Q(has_ended=False, values__isnull=False)),
+            failed_count=Count("pk", filter=Q(failed=True)),
             waits=Max(JOB_REASON, filter=Q(has_ended=False)),
             **{f"{column}_count": count for column, count in counts.items()},
         )
@@ -141,6 +147,7 @@ def _block_progress(row: Mapping[str, Any]) -> BlockProgress:
         tuple(_step_progress(row, step) for step in StepName),
         parse_reason(row["waits"]),
         row["lost"],
+        row["failed_count"],
     )
 
 
