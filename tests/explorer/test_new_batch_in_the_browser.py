@@ -54,6 +54,22 @@ def test_the_form_is_checked_while_typing_and_submitted_once(
     assert (newest[0], newest.count(batch)) == (batch, 1)
 
 
+def test_the_estimate_of_a_block_that_is_not_final_keeps_itself_up_to_date(
+    page: Page, shared_service: Service, wallet: Wallet
+) -> None:
+    _open_form(page, shared_service, wallet)
+    block, verdict = shared_service.chain.mine(1) + 1, page.locator("#verdict")
+    chain = page.locator("#source-0").input_value()
+    page.goto(
+        f"{shared_service.url}/dashboard/new-batch?source={chain}&block={block}&account={HOLDER}"
+    )
+    expect(verdict).to_contain_text("Nothing can be measured yet")
+    shared_service.chain.mine(5)
+    price = re.compile(r"Price\s*at most [0-9.]+ ETH")
+    expect(verdict).to_contain_text(price, timeout=40_000)
+    expect(page.get_by_label("Block", exact=True)).to_have_value(str(block))
+
+
 def test_a_form_from_before_another_sign_in_keeps_its_input(
     page: Page, shared_service: Service, wallet: Wallet
 ) -> None:
