@@ -476,6 +476,7 @@ class ChainRecord(models.Model):
     number = models.PositiveBigIntegerField(default=0)
     timestamp = models.PositiveBigIntegerField(default=0)
     final_number = models.PositiveBigIntegerField(default=0)
+    block_seconds = models.FloatField(null=True)  # between blocks, on average
     # As a source: how many blocks back its routes need proofs.
     needed_window = models.PositiveBigIntegerField(null=True)
     # As a destination:
@@ -498,9 +499,12 @@ class NodeRecord(models.Model):
     lag = models.PositiveBigIntegerField(null=True)  # blocks behind the furthest node
     # Whether it can resolve ENS names; null: the chain has no ENS, or the node failed.
     can_resolve_names = models.BooleanField(null=True)
-    # How many blocks back it proves; -1: not even its latest block.
+    # How many blocks back it proves: at most 8,191, and also 8,191 if it proves all blocks of a
+    # younger chain; -1: not even its latest block.
     proof_window = models.BigIntegerField(null=True)
     measured_at = models.DateTimeField(null=True)  # null: measure the window at the next check
+    measured_number = models.PositiveBigIntegerField(default=0)  # its latest block at that time
+    client = models.CharField(max_length=60, default="")  # the name of its program, such as Geth
 
     class Meta:
         constraints: ClassVar = [

@@ -35,7 +35,11 @@ SERVED_FILES = {
     **{name: f"/contracts/{name}" for name in CONTRACT_FILES},
     **{name: f"/docs/monitoring/{name}" for name in MONITORING_FILES},
 }
-MEDIA_TYPES = {".json": "application/json", ".py": "text/x-python; charset=utf-8"}
+MEDIA_TYPES = {
+    ".json": "application/json",
+    ".py": "text/x-python; charset=utf-8",
+    ".ico": "image/vnd.microsoft.icon",
+}
 MARKDOWN_TYPE = "text/markdown; charset=utf-8"
 
 

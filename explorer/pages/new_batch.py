@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from itertools import product
+from math import ceil
 from typing import ClassVar
 
 from django.conf import settings
@@ -26,7 +27,7 @@ from accounts.keys import manage
 from accounts.keys.check import count_request
 from accounts.reading import KeyChoice, key_choices
 from accounts.shared.errors import RefusalError
-from accounts.shared.wording import format_timestamp
+from accounts.shared.wording import format_duration, format_timestamp
 from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.charts import bound_text
 from explorer.pages.errors import batch_too_large
@@ -99,7 +100,9 @@ def form_sentence(refusal: RefusalError, name: str) -> str:
 
 def _selector_text(match: re.Match[str]) -> str:
     number = int(match[2])
-    return f"block {number:,}" if match[1] == "block" else format_timestamp(number)
+    if match[1] == "timestamp":
+        return format_timestamp(number)
+    return f"{'block' if match.start() else 'Block'} {number:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +208,18 @@ class NewBatchPage:
         return next((key for key in self.keys if key.id == self.form.key), None)
 
     @property
-    def blocks(self) -> Iterator[tuple[BlockEstimateResponse, str, str]]:
-        """The blocks of the estimate, with the text and mark of their readiness."""
+    def blocks(self) -> Iterator[tuple[BlockEstimateResponse, str, str, str]]:
+        """The estimate's blocks, with how long until they are final, and their readiness as a
+        text and a mark."""
         for block in self.estimate.blocks if self.estimate else ():
-            yield block, *READINESS[block.readiness]
+            yield block, self._wait(block), *READINESS[block.readiness]
+
+    def _wait(self, block: BlockEstimateResponse) -> str:
+        head = self.heads.get(block.origin_chain_id)
+        if block.readiness != "NOT_FINAL" or not block.block or not (head and head.block_seconds):
+            return ""
+        blocks_left = max(block.block - block.last_final_block, 1)
+        return format_duration(ceil(blocks_left * head.block_seconds))
 
     @property
     def marks(self) -> set[str]:

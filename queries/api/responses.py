@@ -282,7 +282,8 @@ class ConnectionResponse(ApiModel):
     )
     blocks_back: int | None = Field(
         description="The origin's nodes can prove accounts up to this many blocks before the "
-        "newest one; at most 8,191 are measured. -1: for no block. null: not measured yet.",
+        "newest one; at most 8,191 are measured, and a node that proves all blocks of a younger "
+        "chain has 8,191 too. -1: for no block. null: not measured yet.",
         examples=[8_191],
     )
 

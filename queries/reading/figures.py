@@ -104,9 +104,10 @@ class HeadView:
     number: int
     final: int
     timestamp: int
+    block_seconds: float | None  # between blocks, on average; None: not known
     seen: datetime
     # How many blocks back the best node proves accounts: at most the 8,191 that are measured, and
-    # -1 if no node proves any; None: not measured yet.
+    # 8,191 as well if it proves all blocks of a younger chain; -1: none; None: not measured yet.
     window: int | None
     state_horizons: Mapping[str, int]
 
@@ -121,6 +122,7 @@ def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
             row.number,
             row.final_number,
             row.timestamp,
+            row.block_seconds,
             row.recorded_at,
             row.window,
             row.state_horizons,

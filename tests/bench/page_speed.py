@@ -98,6 +98,7 @@ PAGES = (
     PublicPage("wide transaction", WIDE_TRANSACTION),
     PublicPage("registry", "/explorer/registry/{destination}/{registry}"),
     PublicPage("routes", "/explorer/routes"),
+    PublicPage("status", "/status", is_bounded=True),
     PublicPage("search, found", "/search?q={account}"),
     PublicPage("search, nothing found", "/search?q=nobody.eth"),
     PublicPage("how it works", "/docs/how-it-works"),

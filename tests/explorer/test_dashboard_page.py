@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 HOSTILE = "<script>alert(1)</script>\u202ehunter2"
 SECTIONS = ("", "/batches", "/keys", "/webhooks", "/usage", "/sessions", "/new-batch")
 PAGES = tuple(f"/dashboard{section}" for section in SECTIONS)
-ONE_FACT = dict.fromkeys(
+ONE_FACT: dict[str, Any] = dict.fromkeys(
     ("query_count", "block_count", "source_count", "account_count", "fact_count"), 1
 )
 times = itertools.count()

@@ -47,7 +47,7 @@ PATHS = (
     "dashboard/batches", "dashboard/webhooks", "dashboard/keys", "dashboard/usage",
     "dashboard/sessions", "dashboard/new-batch", "keys", "sign-in",
     "admin", "admin/accounts/apikey", "healthz", "readyz", "metrics",
-    "favicon.ico", "robots.txt",
+    "favicon.ico", "robots.txt", "sitemap.xml", ".well-known/security.txt", "status",
 )  # fmt: skip
 # Pages of proven facts; the words in capitals are replaced by values of the fixture.
 PROVEN_PATHS = (

@@ -177,7 +177,7 @@ def test_hostile_links_are_escaped(name: str) -> None:
 def test_a_batch_fills_in_the_form_to_be_submitted_again() -> None:
     make_key()
     client = signed_in()
-    parts = {
+    parts: dict[str, Any] = {
         "part": ["0", "1"],
         "slots__0": "0x1",
         "header__0": ["TIMESTAMP"],
