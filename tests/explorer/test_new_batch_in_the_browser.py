@@ -132,7 +132,7 @@ def test_the_account_pages_fit_and_are_accessible(
             page.get_by_role("button", name="Add another part").click()
             page.locator("#part-1").get_by_label("Account", exact=True).fill("0x" + 41 * "a")
             expect(page.locator("#error-account-1")).to_contain_text("this has 41")
-        for details in page.locator("details").all():
+        for details in page.locator("main details").all():
             details.locator("summary").click()
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
