@@ -11,10 +11,11 @@ from datetime import UTC
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from eth_utils.address import to_checksum_address
 
-from explorer.pages.chain_objects import registry_or_404, selected_chain
+from explorer.pages.chain_objects import selected_chain
 from explorer.pages.facts import fact_line
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import OLDER_PARAMETER, cursor_of, number_parser
+from explorer.pages.registries import registry_or_404
 from queries.reading import batches, chain_objects
 from queries.reading import facts as reading
 from queries.reading.facts import FactPage, ProvenFact, read_batch_facts

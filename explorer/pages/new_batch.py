@@ -292,8 +292,7 @@ class NewBatchPage:
 def usual_duration(median: timedelta) -> str:
     """The first of the durations that are counted within which half of the batches were DONE."""
     bounds = (bound for bound in DURATION_BOUNDS if median <= timedelta(seconds=bound))
-    bound = next(bounds, None)
-    return f"more than {bound_text(DURATION_BOUNDS[-1])}" if bound is None else bound_text(bound)
+    return bound_text(next(bounds, None))
 
 
 def _valid_choice(text: str, chains: list[Chain]) -> str:

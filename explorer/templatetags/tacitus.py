@@ -20,7 +20,7 @@ from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts
 from explorer.pages.batches import BatchPage
 from explorer.pages.decoding import DecodedValue, decode_value, is_absent
-from explorer.pages.formatting import age, format_wei, intcomma, quantity
+from explorer.pages.formatting import age, format_wei, intcomma, precise_duration, quantity
 from explorer.pages.sentences import field_name
 from explorer.pages.trust import trust
 from queries.config.registries import Registry
@@ -28,7 +28,6 @@ from queries.reading.chain_objects import HeaderFieldView, QueryLine
 from queries.reading.view_models import QueryView, ValueView
 
 FACTS_PER_PAGE = 10
-PRECISE_SECONDS = 10  # shorter durations have a decimal
 
 register = template.Library()
 register.filter("abbreviate", short_hash)
@@ -84,14 +83,7 @@ def time_of_day(moment: datetime | None) -> str:
 @register.filter
 def duration_since(end: datetime, start: datetime) -> str:
     """`0.6 s`, `12 s` or `3 min 20 s`."""
-    seconds = max((end - start).total_seconds(), 0)
-    if seconds < PRECISE_SECONDS:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours:,} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return precise_duration((end - start).total_seconds())
 
 
 # Marks, embeddings, overrides and isolates that change the direction of the text around them.
