@@ -146,7 +146,7 @@ def test_usage_is_shown_with_its_limits() -> None:
         text = re.sub("<[^>]+>|\\s+", " ", client.get("/dashboard/usage").text)
     assert re.search(r"Facts +in a day, with all keys +2 of 8 *, reset in (1 day|23 hours)", text)
     assert re.search(r"requests in a minute +1 of 20", text)
-    assert "2 facts requested, all on" in text
+    assert "2 facts requested in 14 days, all on" in text
 
 
 def test_a_webhook_can_be_replayed_within_the_rate_limit() -> None:
