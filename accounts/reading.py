@@ -17,6 +17,7 @@ class KeyView:
     key: str | None  # None if revoked or no longer derivable
     created_at: datetime
     last_used: datetime | None
+    requests_this_minute: int
     requests_today: int
     requests_total: int
     previous_until: datetime | None
@@ -82,6 +83,7 @@ def _key_view(key: ApiKey, usage: KeyUsage) -> KeyView:
         key=None if key.revoked_at else manage.reveal(key),
         created_at=key.created_at,
         last_used=None if usage.last is None else datetime.fromtimestamp(usage.last, UTC),
+        requests_this_minute=usage.this_minute,
         requests_today=usage.today,
         requests_total=usage.total,
         previous_until=grace_ends if grace_ends and grace_ends > datetime.now(UTC) else None,

@@ -179,7 +179,7 @@ def end_session(request: HttpRequest, session_id: str) -> HttpResponse:
         messages.success(request, "That browser is signed out.")
     else:
         messages.info(request, "That browser was signed out already.")
-    return redirect("dashboard")
+    return redirect("own-sessions")
 
 
 def json_object(request: HttpRequest) -> Content:
@@ -229,7 +229,7 @@ def _account_form(action: FormAction[P]) -> Callable[Concatenate[HttpRequest, P]
             )
         except RefusalError as refusal:
             messages.error(request, refusal.sentence)
-        return redirect("dashboard")
+        return redirect("own-keys")
 
     return view
 

@@ -442,6 +442,7 @@ class WebhookAttempt(models.Model):
     made_at = models.DateTimeField()
     answered = models.PositiveSmallIntegerField(null=True)  # the receiver's HTTP status
     fault = models.CharField(max_length=200, default="")
+    first_line = models.CharField(max_length=200, default="")  # of a response that was not 2xx
     milliseconds = models.PositiveIntegerField()
 
     def __str__(self) -> str:

@@ -69,6 +69,7 @@
     } catch {
       const element = source ?? button.parentElement.querySelector("code");
       if (!source) element.textContent = text;
+      element.closest("details")?.setAttribute("open", "");
       select(element);
       showResult(button, "Selected", "The text is selected. Copy it with the keyboard.");
     }

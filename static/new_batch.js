@@ -32,6 +32,17 @@ function stopTooLarge(event, element) {
   showNotice("too-large");
 }
 
+// A waiting estimate checks itself again. An equal response is not announced again.
+let lastResponse = "";
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (document.hidden && event.detail.elt.matches("[data-recheck]")) event.preventDefault();
+});
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { requestConfig, serverResponse } = event.detail;
+  if (requestConfig.elt.matches("[data-recheck]") && serverResponse === lastResponse) event.detail.shouldSwap = false;
+  lastResponse = serverResponse;
+});
+
 document.addEventListener("htmx:beforeRequest", (event) => stopTooLarge(event, event.detail.elt));
 document.addEventListener("submit", (event) => stopTooLarge(event, event.target));
 for (const failure of ["htmx:sendError", "htmx:responseError"]) {

@@ -51,19 +51,19 @@ def require_api_key(view: KeyView[P]) -> Callable[..., HttpResponseBase]:
 
 def _request_key(request: HttpRequest) -> ApiKey:
     place, text = _find_key_text(request)
-    dashboard = f"{site_address(request)}/dashboard"
+    keys_page = f"{site_address(request)}/dashboard/keys"
     if not text:
-        sentence = f"Send your API key in the header {HEADER}. {dashboard} shows it."
+        sentence = f"Send your API key in the header {HEADER}. {keys_page} shows it."
         raise _key_refusal(errors.KEY_MISSING, sentence, place)
     key = find_key(text)
     if key is None:
         sentence = (
             "This API key is not known: it may be mistyped, cut off, or rotated away. "
-            f"{dashboard} shows the one that works."
+            f"{keys_page} shows the one that works."
         )
         raise _key_refusal(errors.KEY_UNKNOWN, sentence, place)
     if key.revoked_at:
-        sentence = f"This API key was revoked. {dashboard} makes another."
+        sentence = f"This API key was revoked. {keys_page} makes another."
         raise _key_refusal(errors.KEY_REVOKED, sentence, place)
     if not key.owner.is_active:
         sentence = "The operator has disabled the account that this API key belongs to."

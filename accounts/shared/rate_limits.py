@@ -80,6 +80,10 @@ class QuotaUse:
     seconds_left: int
 
     @property
+    def used(self) -> int:
+        return self.limit - self.remaining
+
+    @property
     def headers(self) -> Mapping[str, str]:
         headers = {
             "RateLimit-Limit": str(self.limit),
@@ -148,20 +152,35 @@ KEY_SUBJECT = "key "
 
 @dataclass(frozen=True, slots=True)
 class KeyUsage:
+    this_minute: int
     today: int
     total: int
     last: int | None  # unix seconds
 
 
 def usage_by_subject(subjects: list[str]) -> dict[str, KeyUsage]:
-    rows = UsageCounter.objects.in_bulk(subjects)
-    today = database_now() // DAY
+    rows, now = UsageCounter.objects.in_bulk(subjects), database_now()
     return {
-        subject: KeyUsage(row.day_count if row.day == today else 0, row.total_count, row.last_used)
+        subject: KeyUsage(
+            row.window_count if 0 <= now - row.window_start < MINUTE else 0,
+            row.day_count if row.day == now // DAY else 0,
+            row.total_count,
+            row.last_used,
+        )
         if (row := rows.get(subject))
-        else KeyUsage(0, 0, None)
+        else KeyUsage(0, 0, 0, None)
         for subject in subjects
     }
+
+
+def read_quota(subject: str, limit: int, seconds: int) -> QuotaUse:
+    """What is left of a limit, without a use; in an ended window all of it."""
+    row, now = UsageCounter.objects.filter(pk=subject).first(), database_now()
+    left = row.window_start + seconds - now if row else 0
+    if row is None or not 0 < left <= seconds:
+        return QuotaUse(allowed=True, limit=limit, remaining=limit, seconds_left=seconds)
+    remaining = max(limit - row.window_count, 0)
+    return QuotaUse(allowed=remaining > 0, limit=limit, remaining=remaining, seconds_left=left)
 
 
 # A subscriber has at least a /64, whose addresses share one allowance.

@@ -155,5 +155,14 @@ def bound_text(seconds: int | None) -> str:
     return f"{seconds} s"
 
 
+def requested_facts_chart(days: Mapping[date, int]) -> Chart:
+    """The facts that an account has requested."""
+    bars = [_day_bar(day, count) for day, count in days.items()]
+    title = _totals_title("facts requested", bars, "fact requested")
+    picture = bar_chart("requested", title, bars, Measure("facts requested a day (UTC)"))
+    rows = tuple((bar.label, intcomma(bar.value or 0)) for bar in bars)
+    return Chart("requested", title, picture, ("Day", "Facts requested"), rows)
+
+
 def _day_bar(day: date, value: int | None) -> Bar:
     return Bar(f"{day.day} {day:%B %Y}", f"{day.day} {day:%b}", value)

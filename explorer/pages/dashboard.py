@@ -1,54 +1,55 @@
-"""The pages of the signed-in account: keys, batches, usage, webhooks, sessions."""
+"""The pages of the signed-in account: batches, keys, webhooks, usage and sessions."""
+
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 
 from accounts.keys.check import count_form
 from accounts.keys.manage import GRACE_PERIODS, MAX_KEYS_PER_ACCOUNT
-from accounts.reading import key_views, session_views
+from accounts.reading import KeyChoice, key_choices, key_views, session_views
 from accounts.shared.errors import RefusalError
 from accounts.sign_in.sessions import signed_in_account
 from accounts.views import signed_in_post
+from explorer.pages.charts import requested_facts_chart
+from explorer.pages.formatting import age
 from explorer.pages.links import PageLinks
+from explorer.pages.sentences import batch_sentences
 from queries.ids import is_ulid
 from queries.intake.cancel import cancel
+from queries.intake.submit import daily_facts
 from queries.reading.batches import owned_batches
-from queries.reading.figures import MAX_SUMMED_BATCHES, account_spending
+from queries.reading.usage import MAX_SUMMED_BATCHES, account_usage
 from queries.statuses import BatchStatus
 from queries.webhooks.deliver import replay
 from queries.webhooks.log import delivery_page
 from queries.webhooks.signatures import webhook_secret
 
-NEWEST_BATCHES, NEWEST_DELIVERIES = 10, 5
+NEWEST_BATCHES = 10
 BATCHES_PER_PAGE, DELIVERIES_PER_PAGE = 50, 25
 
 
 @login_required
 def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
+    """The newest batches, and which of the newest webhooks have failed."""
     account = signed_in_account(request)
-    keys, revoked_keys = key_views(account)
-    return render(
-        request,
-        "dashboard.html",
-        {
-            "keys": keys,
-            "revoked_keys": revoked_keys,
-            "may_add_key": len(keys) < MAX_KEYS_PER_ACCOUNT,
-            "grace_periods": GRACE_PERIODS.items(),
-            "sessions": session_views(account, request.session.session_key),
-            "example_key": next((key.key for key in keys if key.key), None),
-            "limit": settings.REQUESTS_PER_MINUTE,
-            "site_url": f"{request.scheme}://{request.get_host()}",
-            "links": links,
-            "batches": owned_batches(account, status=None, before=None, limit=NEWEST_BATCHES),
-            "deliveries": delivery_page(account, before=None, limit=NEWEST_DELIVERIES),
-            "spending": account_spending(account),
-            "max_summed": MAX_SUMMED_BATCHES,
-        },
-    )
+    batches = owned_batches(account, status=None, before=None, limit=NEWEST_BATCHES)
+    deliveries = delivery_page(account, before=None, limit=DELIVERIES_PER_PAGE)
+    failed = [delivery for delivery in deliveries.rows if delivery.has_failed]
+    ids = {batch.id for batch in batches.rows} | {delivery.batch for delivery in failed}
+    context = {
+        "batches": batches,
+        "failed": failed,
+        "sentences": batch_sentences(ids, links),
+        "links": links,
+    }
+    if not batches.rows:
+        context |= _first_call(request, key_choices(account))
+    return render(request, "dashboard.html", context)
 
 
 @login_required
@@ -62,16 +63,91 @@ def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
         before=_list_cursor(request),
         limit=BATCHES_PER_PAGE,
     )
-    context = {"batches": page, "status": status, "statuses": BatchStatus.values, "links": links}
+    context = {
+        "batches": page,
+        "sentences": batch_sentences({batch.id for batch in page.rows}, links),
+        "status": status,
+        "statuses": BatchStatus.values,
+        "links": links,
+    }
     return render(request, "own_batches.html", {**context, "cursor": _list_cursor(request)})
 
 
 @login_required
-def own_webhooks(request: HttpRequest) -> HttpResponse:
+def own_keys(request: HttpRequest) -> HttpResponse:
+    account = signed_in_account(request)
+    keys, revoked_keys = key_views(account)
+    context = {
+        "keys": keys,
+        "revoked_keys": revoked_keys,
+        "may_add_key": len(keys) < MAX_KEYS_PER_ACCOUNT,
+        "grace_periods": GRACE_PERIODS.items(),
+        "limit": settings.REQUESTS_PER_MINUTE,
+    }
+    return render(request, "own_keys.html", context | _first_call(request, key_choices(account)))
+
+
+def _first_call(request: HttpRequest, keys: tuple[KeyChoice, ...]) -> dict[str, object]:
+    return {
+        "example_key": next((key for key in keys if key.text), None),
+        "site_url": f"{request.scheme}://{request.get_host()}",
+    }
+
+
+@login_required
+def own_webhooks(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account, cursor = signed_in_account(request), _list_cursor(request)
     page = delivery_page(account, before=cursor, limit=DELIVERIES_PER_PAGE)
-    context = {"deliveries": page, "secret": webhook_secret(account), "cursor": cursor}
+    context = {
+        "deliveries": page,
+        "sentences": batch_sentences({delivery.batch for delivery in page.rows}, links),
+        "secret": webhook_secret(account),
+        "cursor": cursor,
+        "links": links,
+    }
     return render(request, "own_webhooks.html", context)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitUse:
+    """How much of a limit is used, as a line of the usage page."""
+
+    name: str
+    used: int
+    limit: int
+    note: str = ""
+
+    @property
+    def percent(self) -> float:
+        """At least half a percent of what is used, so that it can be seen."""
+        return min(max(100 * self.used / self.limit, 0.5), 100) if self.used else 0
+
+
+@login_required
+def own_usage(request: HttpRequest, links: PageLinks) -> HttpResponse:
+    account, today = signed_in_account(request), timezone.now().date()
+    keys, _ = key_views(account)
+    usage, facts = account_usage(account, today), daily_facts(account)
+    reset = f"reset {age(-facts.seconds_left)}" if facts.used else ""
+    limits = [LimitUse("Facts", facts.used, facts.limit, reset)]
+    limits += [
+        LimitUse(key.name, key.requests_this_minute, settings.REQUESTS_PER_MINUTE) for key in keys
+    ]
+    context = {
+        "limits": limits,
+        "keys": keys,
+        "usage": usage,
+        "chart": requested_facts_chart(usage.facts) if any(usage.facts.values()) else None,
+        "max_summed": MAX_SUMMED_BATCHES,
+        "links": links,
+    }
+    return render(request, "own_usage.html", context)
+
+
+@login_required
+def own_sessions(request: HttpRequest) -> HttpResponse:
+    sessions = session_views(signed_in_account(request), request.session.session_key)
+    return render(request, "own_sessions.html", {"sessions": sessions})
 
 
 @signed_in_post

@@ -9,14 +9,16 @@ import shlex
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property
 from itertools import product
+from math import ceil
 from typing import ClassVar
 
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -25,17 +27,31 @@ from accounts.keys import manage
 from accounts.keys.check import count_request
 from accounts.reading import KeyChoice, key_choices
 from accounts.shared.errors import RefusalError
-from accounts.shared.wording import format_timestamp
+from accounts.shared.wording import format_duration, format_timestamp
 from accounts.sign_in.sessions import signed_in_account
+from explorer.pages.charts import bound_text
 from explorer.pages.errors import batch_too_large
 from explorer.pages.links import PageLinks
-from explorer.pages.new_batch_form import BatchJson, FormPart, NewBatch, read_form, write_batch
+from explorer.pages.new_batch_form import (
+    MAX_PARTS,
+    BatchJson,
+    FormPart,
+    NewBatch,
+    read_form,
+    write_batch,
+)
+from explorer.pages.new_batch_prefill import form_from_batch, form_from_link
 from queries.api.batches import submit_batch
 from queries.api.estimates import BlockEstimateResponse, EstimateResponse, estimate_batch
+from queries.config.measured_costs import balance_cost
+from queries.config.registries import Registry
 from queries.config.routes import Chain
+from queries.database.daily_counts import DURATION_BOUNDS
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.figures import HeadView, chain_heads
+from queries.reading.requests import stored_request
+from queries.reading.route_record import RouteRecord, route_records
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.strict_json import read_json
 
@@ -62,7 +78,6 @@ FORM_SENTENCES = {
 }
 FIELDS = ("destination", "fee", "webhook", "key")
 PART_FIELDS = ("source", "block", "account", "props", "slots", "header")
-DEFAULT_PROPS = ("BALANCE",)
 MAX_WARNINGS = 5  # on the page that follows a submission
 _PARENT_PATH = re.compile(r" in data\.\S*(?=: )")
 _SELECTOR = re.compile(r"(block|timestamp):([0-9]{1,20})\b")
@@ -121,6 +136,8 @@ class NewBatchPage:
     warnings: dict[str, str] = field(default_factory=dict)  # by field
     new_part: int | None = None  # number of a part that was just added
     checks_on_load: bool = False
+    notices: tuple[str, ...] = ()
+    records: Mapping[int, RouteRecord] = field(default_factory=dict)  # by source, of the estimate
 
     props: ClassVar = tuple(AccountField.__members__)
     header_fields: ClassVar = tuple(HeaderField.__members__)
@@ -135,7 +152,14 @@ class NewBatchPage:
         return json.dumps(self.batch_json.content, indent=2)
 
     @property
+    def exceeds_form(self) -> bool:
+        """Only the request of a stored batch does."""
+        return len(self.form.parts) > MAX_PARTS
+
+    @property
     def curl_data(self) -> str:
+        if self.exceeds_form:  # a shell's argument is limited
+            return "@batch.json"
         return shlex.quote(json.dumps(self.batch_json.content))
 
     @property
@@ -184,10 +208,18 @@ class NewBatchPage:
         return next((key for key in self.keys if key.id == self.form.key), None)
 
     @property
-    def blocks(self) -> Iterator[tuple[BlockEstimateResponse, str, str]]:
-        """The blocks of the estimate, with the text and mark of their readiness."""
+    def blocks(self) -> Iterator[tuple[BlockEstimateResponse, str, str, str]]:
+        """The estimate's blocks, with how long until they are final, and their readiness as a
+        text and a mark."""
         for block in self.estimate.blocks if self.estimate else ():
-            yield block, *READINESS[block.readiness]
+            yield block, self._wait(block), *READINESS[block.readiness]
+
+    def _wait(self, block: BlockEstimateResponse) -> str:
+        head = self.heads.get(block.origin_chain_id)
+        if block.readiness != "NOT_FINAL" or not block.block or not (head and head.block_seconds):
+            return ""
+        blocks_left = max(block.block - block.last_final_block, 1)
+        return format_duration(ceil(blocks_left * head.block_seconds))
 
     @property
     def marks(self) -> set[str]:
@@ -196,6 +228,22 @@ class NewBatchPage:
     @property
     def is_proven(self) -> bool:
         return all(block.readiness == "PROVEN" for block, *_ in self.blocks)
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether the price of any block could be measured."""
+        return any(block.price and block.price.transactions for block, *_ in self.blocks)
+
+    @property
+    def expectations(self) -> Iterator[tuple[Registry, RouteRecord | None, str, int]]:
+        """By route of the estimate: its record, how long a batch usually takes, and the measured
+        gas of a balance."""
+        destination = int(self.form.destination)
+        for source in dict.fromkeys(block.origin_chain_id for block, *_ in self.blocks):
+            registry, record = self.links.registry(source, destination), self.records.get(source)
+            if registry:
+                usual = usual_duration(record.median_duration) if record else ""
+                yield registry, record, usual, round(balance_cost(registry.kind, 1).gas)
 
     def add_refusal(self, refusal: RefusalError) -> "NewBatchPage":
         name = self.batch_json.field_for(refusal)
@@ -219,7 +267,8 @@ class NewBatchPage:
             self.batch_json.field_at_path(warning.path): warning.sentence
             for warning in estimate.warnings
         }
-        return replace(self, form=form, estimate=estimate, warnings=warnings)
+        records = route_records(estimate.destination_chain_id)
+        return replace(self, form=form, estimate=estimate, warnings=warnings, records=records)
 
     def correct_choices(self) -> "NewBatchPage":
         """Replaces choices that the new destination does not offer; not used on submit."""
@@ -232,11 +281,18 @@ class NewBatchPage:
     def fill_in_block(self, part: FormPart) -> FormPart:
         """Fills in the last final block of a new source, unless the user has entered a block."""
         source = _valid_choice(part.source, self.sources)
-        if source == part.source or part.block.strip() not in {"", part.filled}:
+        is_kept = source == part.source and (part.block or part.filled)
+        if is_kept or part.block.strip() not in {"", part.filled}:
             return replace(part, source=source)
         head = self.heads.get(int(source)) if source else None
         block = str(head.final) if head else ""
         return replace(part, source=source, block=block, filled=block)
+
+
+def usual_duration(median: timedelta) -> str:
+    """The first of the durations that are counted within which half of the batches were DONE."""
+    bounds = (bound for bound in DURATION_BOUNDS if median <= timedelta(seconds=bound))
+    return bound_text(next(bounds, None))
 
 
 def _valid_choice(text: str, chains: list[Chain]) -> str:
@@ -253,10 +309,10 @@ def _new_idempotency_key() -> str:
 @login_required
 def new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> HttpResponse:
     if request.method != "POST":
-        form = NewBatch((FormPart(0, props=DEFAULT_PROPS),))
-        return _form_response(
-            request, _new_batch_page(request, form, links, limits).correct_choices()
-        )
+        form, notices = _first_form(request, links)
+        page = _new_batch_page(request, form, links, limits)
+        page = replace(page, notices=tuple(notices))
+        return _form_response(request, page if page.exceeds_form else page.correct_choices())
     page = _new_batch_page(request, read_form(request.POST), links, limits)
     if len(page.json) > limits.body_bytes:
         return batch_too_large(request, limits)
@@ -274,6 +330,16 @@ def new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> Ht
         case "key":
             page = _create_key(request, page)
     return _form_response(request, page.correct_choices())
+
+
+def _first_form(request: HttpRequest, links: PageLinks) -> tuple[NewBatch, list[str]]:
+    """The form when it is opened, and notices about it."""
+    if "batch" not in request.GET:
+        return form_from_link(request.GET, links)
+    stored = stored_request(signed_in_account(request), request.GET["batch"])
+    if stored is None:
+        raise Http404
+    return form_from_batch(stored)
 
 
 @require_POST
@@ -303,10 +369,10 @@ def _new_batch_page(
 def _form_response(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     """The whole page, or only the form for htmx."""
     template = "new_batch/page.html"
+    is_filled_in = bool(request.GET) and not any(part.is_blank for part in page.form.parts)
     if request.headers.get("HX-Request") == "true":
-        template = "new_batch/form.html"
-        # Input during the swap raises no event in the new form.
-        page = replace(page, checks_on_load=page.refusal is None)
+        template, is_filled_in = "new_batch/form.html", True  # input during the swap has no event
+    page = replace(page, checks_on_load=is_filled_in and page.refusal is None)
     return render(request, template, {"page": page, "links": page.links})
 
 

@@ -21,6 +21,7 @@ from explorer.pages import facts
 from explorer.pages.batches import BatchPage
 from explorer.pages.decoding import DecodedValue, decode_value
 from explorer.pages.formatting import age, format_wei, intcomma, precise_duration, quantity
+from explorer.pages.sentences import field_name
 from explorer.pages.trust import trust
 from queries.config.registries import Registry
 from queries.reading.chain_objects import HeaderFieldView
@@ -33,6 +34,7 @@ register.filter("abbreviate", short_hash)
 register.simple_tag(facts.fact_url)
 for formatter in (intcomma, quantity, format_wei, wording.format_utc, wording.datetime_from_unix):
     register.filter(formatter)
+register.filter(field_name)
 
 
 @register.simple_tag

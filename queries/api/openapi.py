@@ -16,8 +16,8 @@ from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
 from queries.config.routes import Routes
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import Schema, reference, schemas_of
-from queries.webhooks.deliver import ACCEPTED_STATUSES
 from queries.webhooks.payload import MAX_QUERIES
+from queries.webhooks.post import ACCEPTED_STATUSES
 
 _DESCRIPTION = (
     "Proves what a blockchain's state was, and makes it readable in a contract. Submit a batch, "

@@ -19,7 +19,7 @@ from ulid import ULID
 
 from accounts.models import Account
 from accounts.shared.errors import RefusalError
-from accounts.shared.rate_limits import DAY, refuse_over_quota, use_quota
+from accounts.shared.rate_limits import DAY, QuotaUse, read_quota, refuse_over_quota, use_quota
 from accounts.shared.wording import format_count, format_duration, format_timestamp
 from queries.config.limits import Limits
 from queries.config.routes import Routes
@@ -104,13 +104,22 @@ def _set_counts(batch: Batch, queries: Sequence[Query]) -> None:
 
 def _spend_daily_limit(facts: int, owner: Account) -> None:
     """Limit the facts of a day, because storing them costs the account nothing."""
-    spent = use_quota(f"facts of {owner.pk}", settings.FACTS_PER_DAY, DAY, facts)
+    spent = use_quota(_facts_subject(owner), settings.FACTS_PER_DAY, DAY, facts)
     refuse_over_quota(
         spent,
         TOO_MANY_FACTS,
         f"This batch asks for {format_count(facts, 'fact')}. An account may ask for "
         f"{spent.limit:,} a day here, and yours has fewer left.",
     )
+
+
+def daily_facts(owner: Account) -> QuotaUse:
+    """What the account has left of its daily limit."""
+    return read_quota(_facts_subject(owner), settings.FACTS_PER_DAY, DAY)
+
+
+def _facts_subject(owner: Account) -> str:
+    return f"facts of {owner.pk}"
 
 
 def _check_idempotency_key(key: str | None) -> None:

@@ -284,6 +284,7 @@ class Migration(migrations.Migration):
                 ('made_at', models.DateTimeField()),
                 ('answered', models.PositiveSmallIntegerField(null=True)),
                 ('fault', models.CharField(default='', max_length=200)),
+                ('first_line', models.CharField(default='', max_length=200)),
                 ('milliseconds', models.PositiveIntegerField()),
                 ('delivery', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='attempts', to='queries.webhookdelivery')),
             ],

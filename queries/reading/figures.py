@@ -1,4 +1,4 @@
-"""Figures for pages: results by day, an account's spending, and the heads of chains."""
+"""Figures for pages: results by day, and the heads of chains."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -8,7 +8,6 @@ from statistics import median
 
 from django.db.models import Min, OuterRef, Q, Subquery, Sum
 
-from accounts.models import Account
 from queries.config.registries import Registry
 from queries.database.daily_counts import (
     DONE,
@@ -170,38 +169,6 @@ def _daily_counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
     for day, what, amount in rows.values_list("day", "name", "amount"):
         counts[day][what] = amount
     return counts
-
-
-# Databases cannot add amounts of 256 bits, so this many are read and added here.
-MAX_SUMMED_BATCHES = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class ChainSpending:
-    """What the batches for a destination have spent."""
-
-    destination: int
-    batches: int
-    spent: int  # wei
-
-
-@dataclass(frozen=True, slots=True)
-class Spending:
-    """An account's spending by destination, because chains have different currencies."""
-
-    chains: tuple[ChainSpending, ...]
-    is_complete: bool  # otherwise only of the newest `MAX_SUMMED_BATCHES`
-
-
-def account_spending(owner: Account) -> Spending:
-    """Read in one statement, by an index from the newest batch on."""
-    rows = Batch.objects.filter(owner=owner).order_by("-pk")
-    newest = list(rows.values_list("destination", "spent")[: MAX_SUMMED_BATCHES + 1])
-    amounts = defaultdict[int, list[int]](list)
-    for destination, spent in newest[:MAX_SUMMED_BATCHES]:
-        amounts[destination].append(int(spent, 16))
-    chains = (ChainSpending(chain, len(wei), sum(wei)) for chain, wei in amounts.items())
-    return Spending(tuple(chains), is_complete=len(newest) <= MAX_SUMMED_BATCHES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 All attempts carry the same bytes and event id, so that a receiver can ignore repetitions. If a
 reorg changes facts after that, another event corrects it (`transitions.finish`). The URL is
 untrusted: its host is resolved once, all of its IP addresses must be on the public internet, the
-connection goes to an address that was checked, and only the status of the response is used.
+connection goes to an address that was checked. Of the response only the status is used; the first
+line of one that is not accepted is stored for the owner.
 """
 
 import time
@@ -31,14 +32,13 @@ from queries.ids import is_ulid
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.webhooks.log import DeliveryView, delivery_views, owned_deliveries
 from queries.webhooks.payload import store_body
-from queries.webhooks.post import NotDeliveredError, post
+from queries.webhooks.post import ACCEPTED_STATUSES, NotDeliveredError, post
 from queries.webhooks.signatures import signature_headers
 
 # The pause after each attempt that was not accepted: about a day in all.
 RETRY_PAUSES = [
     timedelta(seconds=s) for s in (5, 30, 120, 600, 1_800, 3_600, 7_200, 21_600, 43_200)
 ]
-ACCEPTED_STATUSES = range(200, 300)
 # Replays per account and hour; each may be tried ten times.
 REPLAYS_PER_HOUR, HOUR = 100, 3_600
 
@@ -65,15 +65,21 @@ def deliver(lease: Lease[WebhookDelivery]) -> Outcome:
     started = shared_now()
     signature = signature_headers(delivery, int(started.timestamp()), body)
     headers = dict(batch.webhook_headers) | signature
-    clock, status, fault = time.monotonic(), None, ""
+    clock, status, fault, first_line = time.monotonic(), None, "", ""
     try:
-        status = post(batch.webhook_url, headers, body, to_private=settings.WEBHOOKS_TO_PRIVATE)
+        response = post(batch.webhook_url, headers, body, to_private=settings.WEBHOOKS_TO_PRIVATE)
+        status, first_line = response.status, response.first_line
     except NotDeliveredError as error:
         fault = str(error)
     milliseconds = int((time.monotonic() - clock) * 1_000)
     lease.extend()
     WebhookAttempt.objects.create(
-        delivery=delivery, made_at=started, answered=status, fault=fault, milliseconds=milliseconds
+        delivery=delivery,
+        made_at=started,
+        answered=status,
+        fault=fault,
+        first_line=first_line,
+        milliseconds=milliseconds,
     )
     if status in ACCEPTED_STATUSES:
         lease.owned_rows().update(delivered_at=started)

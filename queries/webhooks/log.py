@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from http import HTTPStatus
+from http.client import responses
 
 from django.db.models import F, QuerySet, Window
 from django.db.models.functions import RowNumber
@@ -12,6 +14,7 @@ from django.db.models.functions import RowNumber
 from accounts.models import Account
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.reading.pagination import Cursor, Page, read_page
+from queries.webhooks.post import ACCEPTED_STATUSES
 
 MAX_ATTEMPTS = 10  # of a delivery, in the log: the last ones
 
@@ -29,7 +32,24 @@ class AttemptView:
     made: datetime
     answered: int | None
     fault: str | None
+    first_line: str  # of a response that did not accept the webhook
     milliseconds: int
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.answered in ACCEPTED_STATUSES
+
+    @property
+    def reason(self) -> str:
+        """Why it was not accepted, as a sentence."""
+        if self.is_accepted:
+            return ""
+        if self.answered is None:
+            return self.fault or "The receiver did not respond."
+        answer = f"{self.answered} {responses.get(self.answered, '')}".rstrip()
+        is_redirect = HTTPStatus.MULTIPLE_CHOICES <= self.answered < HTTPStatus.BAD_REQUEST
+        rule = "redirects are not followed" if is_redirect else "only 200 to 299 accepts a webhook"
+        return f"The receiver answered {answer}; {rule}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +65,11 @@ class DeliveryView:
     delivered: datetime | None  # the last time
     next_attempt: datetime | None
     attempts: tuple[AttemptView, ...]  # newest first
+
+    @property
+    def has_failed(self) -> bool:
+        """The last attempt was not accepted; another one may follow."""
+        return bool(self.attempts) and not self.attempts[0].is_accepted
 
 
 def delivery_page(owner: Account, *, before: str | None, limit: int) -> Page[DeliveryView]:
@@ -88,6 +113,8 @@ def _last_attempts(events: list[str]) -> dict[str, list[AttemptView]]:
     rows = WebhookAttempt.objects.filter(delivery__in=events).annotate(number=number)
     attempts: dict[str, list[AttemptView]] = defaultdict(list)
     for row in rows.filter(number__lte=MAX_ATTEMPTS).order_by("-pk"):
-        view = AttemptView(row.made_at, row.answered, row.fault or None, row.milliseconds)
+        view = AttemptView(
+            row.made_at, row.answered, row.fault or None, row.first_line, row.milliseconds
+        )
         attempts[row.delivery_id].append(view)
     return attempts

@@ -15,12 +15,31 @@ from queries.http.public_address import is_public
 # Seconds for the DNS lookup, for connecting, and for the whole request after the lookup.
 LOOKUP_SECONDS, CONNECT_SECONDS, REQUEST_SECONDS = 4.0, 3.0, 8.0
 MAX_DELIVERY_SECONDS = LOOKUP_SECONDS + REQUEST_SECONDS
+ACCEPTED_STATUSES = range(200, 300)
+MAX_FIRST_LINE = 200  # characters
+MAX_READ_BYTES = 4 * MAX_FIRST_LINE
 # Nothing was sent, so the next address of the host may be tried.
 CONNECT_ERRORS = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
 
 
+FAULTS: tuple[tuple[type[Exception], str], ...] = (
+    (urllib3.exceptions.NewConnectionError, "the receiver accepts no connection"),
+    (urllib3.exceptions.ConnectTimeoutError, "no connection could be made in time"),
+    (urllib3.exceptions.TimeoutError, "the receiver did not respond in time"),
+    (TimeoutError, "the receiver did not respond in time"),
+    (urllib3.exceptions.SSLError, "the TLS connection or its certificate is not valid"),
+    (urllib3.exceptions.ProtocolError, "the receiver closed the connection without a response"),
+)
+
+
 class NotDeliveredError(Exception):
     """The address could not be reached, or is not allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookResponse:
+    status: int
+    first_line: str  # of its body, if the webhook was not accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +52,10 @@ class Target:
     path: str
 
 
-def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = False) -> int:
-    """Post the webhook. Returns the HTTP status of the response, or raises `NotDeliveredError`."""
+def post(
+    url: str, headers: dict[str, str], body: bytes, *, to_private: bool = False
+) -> WebhookResponse:
+    """Post the webhook. Raises `NotDeliveredError` if there is no response."""
     target = _parse_url(url)
     addresses = _allowed_addresses(target, to_private=to_private)
     fixed = {"Host": _host_header(target), "User-Agent": "Tacitus", "Connection": "close"}
@@ -50,12 +71,30 @@ def post(url: str, headers: dict[str, str], body: bytes, *, to_private: bool = F
                     preload_content=False,
                 ) as response,
             ):  # fmt: skip
-                return int(response.status)
+                is_accepted = response.status in ACCEPTED_STATUSES
+                first_line = "" if is_accepted else _first_line(response)
+                return WebhookResponse(int(response.status), first_line)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-            fault = type(error).__name__
+            fault = _describe_fault(error)
             if not isinstance(error, CONNECT_ERRORS):
                 break
-    raise NotDeliveredError(f"The request failed ({fault}).")
+    raise NotDeliveredError(f"The request failed: {fault}.")
+
+
+def _describe_fault(error: Exception) -> str:
+    name = type(error).__name__
+    sentence = next((text for kind, text in FAULTS if isinstance(error, kind)), "")
+    return f"{sentence} ({name})" if sentence else name
+
+
+def _first_line(response: urllib3.BaseHTTPResponse) -> str:
+    """The first line of what has arrived, without control and direction characters."""
+    try:
+        text = response.read1(MAX_READ_BYTES).decode(errors="replace")
+    except (urllib3.exceptions.HTTPError, OSError, ValueError):
+        return ""
+    line = next(filter(None, map(str.strip, text.splitlines())), "")
+    return "".join(c if c.isprintable() else "\ufffd" for c in line)[:MAX_FIRST_LINE]
 
 
 def _parse_url(url: str) -> Target:

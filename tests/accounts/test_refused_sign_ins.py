@@ -77,7 +77,7 @@ def test_a_contract_wallet_is_a_separate_account_on_every_chain(settings: LazySe
     keys = {account.chain_id: account.keys.get().id for account in accounts}
     assert set(keys) == set(signers)
     for chain_id, signer in signers.items():
-        page = signer.client.get("/dashboard").text
+        page = signer.client.get("/dashboard/keys").text
         assert [chain for chain in keys if keys[chain] in page] == [chain_id]
     settings.OPERATORS = [f"11:{owner.address}"]
     statuses = [signer.client.get("/admin/").status_code for signer in signers.values()]

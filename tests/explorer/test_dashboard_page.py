@@ -11,14 +11,19 @@ from django.test.utils import override_settings
 from django.utils import timezone
 from ulid import ULID
 
-from queries.models import Batch, WebhookAttempt, WebhookDelivery
+from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
+from queries.proving.witnesses import AccountField
 from queries.webhooks.signatures import webhook_secret
-from tests.explorer.batch_form import signed_in, wallet_account
+from tests.explorer.batch_form import send, signed_in, wallet_account
 from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET, make_key
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 HOSTILE = "<script>alert(1)</script>\u202ehunter2"
-PAGES = ("/dashboard", "/dashboard/batches", "/dashboard/webhooks")
+SECTIONS = ("", "/batches", "/keys", "/webhooks", "/usage", "/sessions", "/new-batch")
+PAGES = tuple(f"/dashboard{section}" for section in SECTIONS)
+ONE_FACT: dict[str, Any] = dict.fromkeys(
+    ("query_count", "block_count", "source_count", "account_count", "fact_count"), 1
+)
 times = itertools.count()
 
 
@@ -38,14 +43,21 @@ def _batch(wallet: str = WALLET, **changes: Any) -> Batch:
     )
 
 
-def _delivery(batch: Batch, *, attempts: int = 1, **changes: Any) -> WebhookDelivery:
+def _delivery(
+    batch: Batch, *, attempts: int = 1, status: int | None = 500, fault: str = "", **changes: Any
+) -> WebhookDelivery:
     now = timezone.now() + timedelta(seconds=next(times))
     row = WebhookDelivery.objects.create(
         owner=batch.owner, id=str(ULID.from_datetime(now)), batch=batch, created_at=now, **changes
     )
     for _ in range(attempts):
         WebhookAttempt.objects.create(
-            delivery=row, made_at=now, answered=500, fault="", milliseconds=12
+            delivery=row,
+            made_at=now,
+            answered=status,
+            fault=fault,
+            first_line=HOSTILE if status == 500 else "",
+            milliseconds=12,
         )
     return row
 
@@ -72,15 +84,69 @@ def test_webhooks_are_listed_with_their_attempts() -> None:
     url = f"https://example.org/{HOSTILE}"
     later = timezone.now() + timedelta(minutes=5)
     pending = _delivery(_batch(webhook_url=url), attempts=2, due_at=later)
-    _delivery(_batch(webhook_url=url), delivered_at=timezone.now())
-    _delivery(_batch(webhook_url=url))
+    _delivery(_batch(webhook_url=url), status=204, delivered_at=timezone.now())
+    _delivery(_batch(webhook_url=url), status=302)
+    _delivery(_batch(webhook_url=url), attempts=0, due_at=later)
     text = signed_in().get("/dashboard/webhooks").text
-    labels = ("to be sent", "delivered", "given up", "in 4 minutes", "answered 500", "2 attempts")
+    labels = (
+        "failed", "in 4 minutes", "2 attempts", "delivered", "given up", "to be sent", "Send again",
+        "The receiver answered 500 Internal Server Error; only 200 to 299 accepts a webhook.",
+        "The receiver answered 302 Found; redirects are not followed.",
+    )  # fmt: skip
     assert [label for label in labels if label not in text] == []
+    assert text.count("Its answer began: <code><bdi>&lt;script&gt;alert(1)") == 1
     assert "<bdi><code>https://example.org/&lt;script&gt;" in text
     assert "<script>alert" not in text
     assert "\u202e" not in text
     assert f'action="/dashboard/webhooks/{pending.pk}/replay"' in text
+
+
+def test_the_dashboard_says_which_webhook_failed_and_why() -> None:
+    batch = _batch(webhook_url="https://example.org/hook", **ONE_FACT)
+    Query.objects.create(
+        batch=batch,
+        position=0,
+        source=SEPOLIA,
+        block=5186021,
+        account=WALLET,
+        props=1 << AccountField.BALANCE,
+        initial_state_began_at=batch.submitted_at,
+    )
+    _delivery(batch, status=None, fault="The request failed: no connection.")
+    client = signed_in()
+    for address in ("/dashboard", "/dashboard/webhooks"):
+        text = client.get(address).text
+        assert "balance of 0xd8dA…6045" in text
+        assert "block 5,186,021" in text
+        assert "The request failed: no connection." in text
+    WebhookDelivery.objects.update(due_at=timezone.now())
+    WebhookAttempt.objects.update(answered=200)
+    assert "failed" not in client.get("/dashboard").text
+
+
+def test_every_page_has_the_tabs_and_keys_are_hidden_until_asked_for() -> None:
+    key = make_key()
+    client = signed_in()
+    for address in PAGES:
+        text = client.get(address).text
+        assert [
+            page for page in set(PAGES) - {"/dashboard/batches"} if f'href="{page}"' not in text
+        ] == []
+        assert text.count("aria-current=") >= 1
+        hidden = re.sub(r"<details(?![^>]* open).*?</details>", "", text, flags=re.DOTALL)
+        assert key not in hidden
+    assert key in client.get("/dashboard/keys").text
+
+
+def test_usage_is_shown_with_its_limits() -> None:
+    make_key()
+    client = signed_in()
+    with override_settings(REQUESTS_PER_MINUTE=20, FACTS_PER_DAY=8):
+        assert send(client, props__0=["BALANCE", "NONCE"]).status_code == 302
+        text = re.sub("<[^>]+>|\\s+", " ", client.get("/dashboard/usage").text)
+    assert re.search(r"Facts +in a day, with all keys +2 of 8 *, reset in (1 day|23 hours)", text)
+    assert re.search(r"requests in a minute +1 of 20", text)
+    assert "2 facts requested in 14 days, all on" in text
 
 
 def test_a_webhook_can_be_replayed_within_the_rate_limit() -> None:
@@ -119,7 +185,7 @@ def test_pages_show_nothing_of_another_account() -> None:
     batch = _batch(OTHER_WALLET, webhook_url="https://their.example/hook")
     delivery = _delivery(batch)
     client = signed_in()
-    for address in (*PAGES, "/dashboard/new-batch"):
+    for address in PAGES:
         text = client.get(address).text
         for private in (batch.pk, delivery.pk, "their.example", "their-label"):
             assert private not in text
@@ -131,8 +197,8 @@ def test_the_webhook_secret_is_only_on_the_webhooks_page() -> None:
     batch = _batch(webhook_url="https://example.org")
     _delivery(batch)
     client, secret = signed_in(), webhook_secret(wallet_account())
-    pages = ("/", *PAGES[:2], "/dashboard/new-batch", f"/explorer/query/{batch.pk}")
-    for address in pages:
+    others = set(PAGES) - {"/dashboard/webhooks"}
+    for address in ("/", *others, f"/explorer/query/{batch.pk}"):
         assert secret not in client.get(address).text
     page = client.get("/dashboard/webhooks")
     assert page.text.count(secret) == 1

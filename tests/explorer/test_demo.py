@@ -223,6 +223,7 @@ def test_the_demo_wallet_signs_in(demo: Demo, page: Page) -> None:
     page.goto(f"{demo.site}/sign-in")
     page.get_by_role("button", name="Demo wallet").click()
     expect(page).to_have_url(f"{demo.site}/dashboard")
+    page.get_by_role("navigation", name="Dashboard").get_by_role("link", name="Keys").click()
     expect(page.get_by_text("tct_").first).to_be_visible()
 
 

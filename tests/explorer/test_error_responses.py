@@ -191,7 +191,7 @@ def test_responses_have_the_configured_url_or_in_a_demo_the_requested_one(
         settings.SITE_URL, settings.SITE_URL_IS_GUESSED = site, False
     client = Client(headers={"Host": "127.0.0.1:8700", "Accept": "application/json"})
     assert f"({url}/docs/api.md)" in client.get("/llms.txt").text
-    assert f"{url}/dashboard shows it." in client.get("/batch-queries").text
+    assert f"{url}/dashboard/keys shows it." in client.get("/batch-queries").text
     assert f"{url}/docs/api lists all addresses." in client.get("/nowhere").text
     settings.ALLOWED_HOSTS = ["127.0.0.1"]
     stranger = client.get("/nowhere", headers={"Host": "evil.example"})

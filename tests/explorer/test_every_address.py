@@ -15,7 +15,8 @@ from tests.explorer.addresses import page_paths
 pytestmark = pytest.mark.django_db
 # Forms that work without a session.
 VISITOR_FORMS = {"/sign-in", "/sign-in/message", "/sign-out", "/admin/login/", "/admin/logout/"}
-ACCOUNT_PAGES = {"/dashboard", "/dashboard/batches", "/dashboard/webhooks", "/dashboard/new-batch"}
+SECTIONS = ("", "/batches", "/keys", "/webhooks", "/usage", "/sessions", "/new-batch")
+ACCOUNT_PAGES = {f"/dashboard{section}" for section in SECTIONS}
 
 
 def test_every_form_needs_a_csrf_token() -> None:

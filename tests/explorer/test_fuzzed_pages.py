@@ -45,7 +45,8 @@ PATHS = (
     "docs/monitoring/alerts.yml", "contracts/IFactsRegistry.sol",
     "contracts/abi/native.json",
     "docs/monitoring/dashboard.json", "openapi.json", "tacitus.py", "dashboard",
-    "dashboard/batches", "dashboard/webhooks", "dashboard/new-batch", "keys", "sign-in",
+    "dashboard/batches", "dashboard/webhooks", "dashboard/keys", "dashboard/usage",
+    "dashboard/sessions", "dashboard/new-batch", "keys", "sign-in",
     "admin", "admin/accounts/apikey", "healthz", "readyz", "metrics",
     "favicon.ico", "robots.txt", "sitemap.xml", ".well-known/security.txt", "status",
 )  # fmt: skip

@@ -237,7 +237,7 @@ def test_no_line_has_identities_addresses_or_secrets(
     message = person.message()
     assert person.send_signature(message, stranger.sign(message)).status_code >= 400
     answers = [
-        person.client.get("/dashboard"),
+        person.client.get("/dashboard/keys"),
         person.client.get("/api-key", headers=own),
         person.client.get("/api-key", headers={"api-key": f"{own['api-key'][:-4]}aaaa"}),
         person.client.get("/batch-queries", headers=own),

@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import Account
 from explorer.demo.local_node import LocalNode, local_node
-from tests.explorer.batch_form import send, signed_in
+from tests.explorer.batch_form import check, send, signed_in
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
@@ -47,7 +47,31 @@ def test_the_estimated_fee_is_filled_in_and_sufficient(node: LocalNode) -> None:
         assert service.status(batch)["queryStatus"] == "DONE"
         proven = checked()
         assert "All of this is proven already" in proven
-        assert "Proven already: <code><bdi>0xd8dA…6045</bdi></code> BALANCE" in proven
+        assert "Proven already: <code><bdi>0xd8dA…6045</bdi></code> balance" in proven
+
+
+def test_a_block_that_is_not_ready_shows_what_batches_took(node: LocalNode) -> None:
+    with running_service(node, free=False) as service:
+        service.mine(3)
+        client = signed_in(Account.objects.get().address or "")
+        request = {
+            "destination": str(CHAIN_ID),
+            "source__0": str(CHAIN_ID),
+            "account__0": HOLDER,
+            "block__0": str(service.head() + 9),
+        }
+        before = str(check(client, **request).text)
+        assert "Nothing can be measured yet." in before
+        assert "A balance takes about 170,480 gas" in before
+        assert "0 in 0 transactions" not in before
+        done = send(client, **request | {"block__0": str(service.head() - 1)}, fee=str(10**18))
+        service.work(done["Location"].rpartition("/")[2])
+        after = str(check(client, **request).text)
+        assert re.search(r"took [1-9][\d,]+ gas and 0\.0\d+ ETH a fact on average", after)
+        assert re.search(r"Usually DONE within \d+ s, as the one batch", after)
+        far = str(check(client, **request | {"block__0": str(service.head() + 10**6)}).text)
+        assert "is not on chain" in far
+        assert "in a moment" not in far
 
 
 def _fee(text: str) -> str:

@@ -10,7 +10,7 @@ from tests.accounts.wallet import Wallet, install
 from tests.rigs.service import HOLDER, OWNERS, Service
 
 pytestmark = [pytest.mark.browser, pytest.mark.either_database]
-WIDTHS = (360, 1200, 1920)
+WIDTHS = (320, 360, 768, 1200, 1920)
 CAN_BE_SUBMITTED = re.compile("This can be submitted|All of this is proven already")
 
 
@@ -52,6 +52,22 @@ def test_the_form_is_checked_while_typing_and_submitted_once(
     expect(own.first).to_contain_text("DONE")
     newest = own.get_by_role("link").all_inner_texts()
     assert (newest[0], newest.count(batch)) == (batch, 1)
+
+
+def test_the_estimate_of_a_block_that_is_not_final_keeps_itself_up_to_date(
+    page: Page, shared_service: Service, wallet: Wallet
+) -> None:
+    _open_form(page, shared_service, wallet)
+    block, verdict = shared_service.chain.mine(1) + 1, page.locator("#verdict")
+    chain = page.locator("#source-0").input_value()
+    page.goto(
+        f"{shared_service.url}/dashboard/new-batch?source={chain}&block={block}&account={HOLDER}"
+    )
+    expect(verdict).to_contain_text("Nothing can be measured yet")
+    shared_service.chain.mine(5)
+    price = re.compile(r"Price\s*at most [0-9.]+ ETH")
+    expect(verdict).to_contain_text(price, timeout=40_000)
+    expect(page.get_by_label("Block", exact=True)).to_have_value(str(block))
 
 
 def test_a_form_from_before_another_sign_in_keeps_its_input(
@@ -109,14 +125,14 @@ def test_the_account_pages_fit_and_are_accessible(
     page: Page, shared_service: Service, wallet: Wallet
 ) -> None:
     _open_form(page, shared_service, wallet)
-    for address in ("/new-batch", "/batches", "/webhooks", ""):
+    for address in ("/new-batch", "/batches", "/keys", "/webhooks", "/usage", "/sessions", ""):
         page.goto(f"{shared_service.url}/dashboard{address}")
         if address == "/new-batch":
             page.get_by_label("Account", exact=True).fill(HOLDER)
             page.get_by_role("button", name="Add another part").click()
             page.locator("#part-1").get_by_label("Account", exact=True).fill("0x" + 41 * "a")
             expect(page.locator("#error-account-1")).to_contain_text("this has 41")
-        for details in page.locator("details").all():
+        for details in page.locator("main details").all():
             details.locator("summary").click()
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)

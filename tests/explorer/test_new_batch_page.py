@@ -19,7 +19,15 @@ from tests.explorer.batch_form import (
     signed_in,
     wallet_account,
 )
-from tests.queries.api.served_api import HERE, LONELY, OTHER_WALLET, SEPOLIA, WALLET, make_key
+from tests.queries.api.served_api import (
+    HERE,
+    LONELY,
+    OTHER_WALLET,
+    SEPOLIA,
+    WALLET,
+    make_key,
+    submit,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 HOSTILE = "<script>alert(1)</script>\u202ehunter2"
@@ -140,6 +148,66 @@ def test_parts_are_added_and_removed_without_a_script() -> None:
     assert many.count('name="part"') == 30
     assert "A form has at most 30 parts" in many
     assert 'value="add"' not in many
+
+
+def test_a_link_fills_in_the_form() -> None:
+    make_key()
+    link = f"?source={SEPOLIA}&block=5186021&account={WALLET}&slot=0x2&slot=0x3&to={SEPOLIA}"
+    opened = signed_in().get(f"{FORM_URL}{link}")
+    assert request_json(opened)["data"] == {
+        str(SEPOLIA): {"block:5186021": {"accounts": {WALLET: {"slots": ["0x2", "0x3"]}}}}
+    }
+    at_time = signed_in().get(f"{FORM_URL}?source={SEPOLIA}&timestamp=1763624463&account={WALLET}")
+    assert 'value="2025-11-20 07:41:03 UTC"' in at_time.text
+    assert request_json(at_time)["data"] == {
+        str(SEPOLIA): {"timestamp:1763624463": {"accounts": {WALLET: {"props": ["BALANCE"]}}}}
+    }
+    missing = signed_in().get(f"{FORM_URL}?source=999&to=5")
+    assert "no route from chain 999 to chain 5" in missing.text
+
+
+@pytest.mark.parametrize("name", ["source", "block", "account", "slot", "to", "timestamp"])
+def test_hostile_links_are_escaped(name: str) -> None:
+    for text in (HOSTILE, "\x00", 5_000 * "9"):
+        response = signed_in().get(FORM_URL, {"account": WALLET, name: text})
+        assert response.status_code == 200
+        assert "<script>alert" not in response.text
+
+
+def test_a_batch_fills_in_the_form_to_be_submitted_again() -> None:
+    make_key()
+    client = signed_in()
+    parts: dict[str, Any] = {
+        "part": ["0", "1"],
+        "slots__0": "0x1",
+        "header__0": ["TIMESTAMP"],
+        "source__1": str(SEPOLIA),
+        "block__1": "2025-11-20 07:41 UTC",
+        "account__1": OTHER_WALLET,
+        "props__1": ["NONCE"],
+        "webhook": "https://example.org/hook",
+    }
+    send(client, **parts)
+    batch = Batch.objects.get()
+    opened = client.get(f"{FORM_URL}?batch={batch.pk}")
+    assert request_json(opened) == request_json(check(client, **parts))
+    assert opened.text.count('name="part"') == 2
+    for other in ("x", "%00", "01J2VM6JSA6VKKZ0ENWGYYPR18"):
+        assert client.get(f"{FORM_URL}?batch={other}").status_code == 404
+    assert signed_in(OTHER_WALLET).get(f"{FORM_URL}?batch={batch.pk}").status_code == 404
+
+
+def test_the_request_of_a_batch_that_the_form_cannot_hold_is_shown() -> None:
+    accounts = {f"0x{number:040x}": {"props": ["NONCE"]} for number in range(1, 32)}
+    data = {str(SEPOLIA): {"block:7": {"accounts": accounts}}}
+    submit(make_key(), {"destinationChainId": str(SEPOLIA), "fee": "5", "data": data})
+    opened = signed_in().get(f"{FORM_URL}?batch={Batch.objects.get().pk}")
+    assert "This batch has 31 parts, and the form holds 30." in opened.text
+    assert 'name="part"' not in opened.text
+    shown = request_json(opened)
+    assert shown["fee"] == "5"
+    assert len(shown["data"][str(SEPOLIA)]["block:7"]["accounts"]) == 31
+    assert "-d @batch.json" in opened.text
 
 
 def test_the_shown_command_is_quoted_for_a_shell() -> None:

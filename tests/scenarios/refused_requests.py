@@ -114,7 +114,7 @@ def repeat_until_refused(
 def use_revoked_key(place: ServerUnderTest) -> requests.Response:
     visitor = Visitor(place.service.url).sign_in()
     (key,) = shown_keys(visitor)
-    visitor.submit("/dashboard", "/keys/[^/]+/revoke")
+    visitor.submit("/dashboard/keys", "/keys/[^/]+/revoke")
     return place.service.get("/api-key", key=key)
 
 

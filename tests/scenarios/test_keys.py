@@ -13,8 +13,8 @@ ACCOUNTS, KEYS = "/admin/accounts/account/", "/admin/accounts/apikey/"
 
 
 def shown_keys(visitor: Visitor) -> list[str]:
-    """The keys on the dashboard."""
-    return sorted(set(re.findall(r"tct_[a-z0-9]+_[a-z0-9]{20,}", visitor.page("/dashboard"))))
+    """The keys on their page of the dashboard."""
+    return sorted(set(re.findall(r"tct_[a-z0-9]+_[a-z0-9]{20,}", visitor.page("/dashboard/keys"))))
 
 
 def key_check(url: str, key: str) -> tuple[int, str]:
@@ -27,19 +27,19 @@ def test_a_key_is_shown_rotated_and_revoked(shared_service: Service) -> None:
     visitor = Visitor(shared_service.url).sign_in()
     (first,) = shown_keys(visitor)
     assert key_check(shared_service.url, first) == (200, "")
-    visitor.submit("/dashboard", "/keys/[^/]+/rotate", grace="3600")
+    visitor.submit("/dashboard/keys", "/keys/[^/]+/rotate", grace="3600")
     (second,) = set(shown_keys(visitor)) - {first}
     assert (
         key_check(shared_service.url, first) == key_check(shared_service.url, second) == (200, "")
     )
-    visitor.submit("/dashboard", "/keys/[^/]+/end-grace")
-    visitor.submit("/dashboard", "/keys/[^/]+/rotate", grace="0")
+    visitor.submit("/dashboard/keys", "/keys/[^/]+/end-grace")
+    visitor.submit("/dashboard/keys", "/keys/[^/]+/rotate", grace="0")
     (third,) = shown_keys(visitor)
     for old_key in (first, second):
         assert key_check(shared_service.url, old_key) == (401, "key_unknown")
-    visitor.submit("/dashboard", "/keys", name="Another")
+    visitor.submit("/dashboard/keys", "/keys", name="Another")
     (fourth,) = set(shown_keys(visitor)) - {third}
-    visitor.submit("/dashboard", f"/keys/{third.split('_')[1]}/revoke")
+    visitor.submit("/dashboard/keys", f"/keys/{third.split('_')[1]}/revoke")
     assert key_check(shared_service.url, third) == (401, "key_revoked")
     assert shown_keys(visitor) == [fourth]
     assert key_check(shared_service.url, fourth) == (200, "")
@@ -50,7 +50,7 @@ def test_another_account_cannot_change_a_key(shared_service: Service) -> None:
     (key,), (own,) = shown_keys(owner), shown_keys(stranger)
     for action in ("rotate", "revoke"):
         others = f"/keys/{key.split('_')[1]}/{action}"
-        stranger.submit("/dashboard", f"/keys/{own.split('_')[1]}/{action}", to=others)
+        stranger.submit("/dashboard/keys", f"/keys/{own.split('_')[1]}/{action}", to=others)
     assert key_check(shared_service.url, key) == (200, "")
 
 

@@ -65,14 +65,14 @@ def test_a_key_signs_in_and_gets_an_api_key(place: SignInServer) -> None:
     visitor = Visitor(place.url)
     assert visitor.get("/dashboard").headers["Location"].startswith("/sign-in")
     visitor.sign_in()
-    (key,) = set(re.findall(r"tct_\w{20,}", visitor.page("/dashboard")))
+    (key,) = set(re.findall(r"tct_\w{20,}", visitor.page("/dashboard/keys")))
     answer = requests.get(f"{place.url}/api-key", headers={"api-key": key}, timeout=30).json()
     assert (answer["owner"], answer["ownerChainId"]) == (visitor.key.address, None)
 
 
 def test_a_contract_wallet_signs_in_with_the_key_of_its_owner(place: SignInServer) -> None:
     visitor = Visitor(place.url, place.owner.key).sign_in(WALLET_CHAIN, place.wallet)
-    (key,) = set(re.findall(r"tct_\w{20,}", visitor.page("/dashboard")))
+    (key,) = set(re.findall(r"tct_\w{20,}", visitor.page("/dashboard/keys")))
     answer = requests.get(f"{place.url}/api-key", headers={"api-key": key}, timeout=30).json()
     assert (answer["owner"], answer["ownerChainId"]) == (place.wallet, str(WALLET_CHAIN))
 
@@ -111,10 +111,10 @@ def test_one_session_or_all_sessions_are_ended(place: SignInServer) -> None:
     second.submit("/dashboard", "/sign-out")
     assert [visitor.is_signed_in for visitor in (first, second, third)] == [True, False, True]
     assert not stolen.is_signed_in
-    first.submit("/dashboard", "/sessions/[^/]+/end")
+    first.submit("/dashboard/sessions", "/sessions/[^/]+/end")
     assert [visitor.is_signed_in for visitor in (first, third)] == [True, False]
     third.sign_in()
-    first.submit("/dashboard", "/sign-out-everywhere")
+    first.submit("/dashboard/sessions", "/sign-out-everywhere")
     assert [visitor.is_signed_in for visitor in (first, third)] == [False, False]
 
 
@@ -159,11 +159,13 @@ def test_a_program_gets_the_keys_that_the_dashboard_shows(place: SignInServer) -
     content = answer.json()
     assert (content["owner"], content["ownerChainId"]) == (visitor.key.address, None)
     (key,) = content["keys"]
-    assert set(re.findall(r"tct_\w{20,}", visitor.sign_in().page("/dashboard"))) == {key["key"]}
+    assert set(re.findall(r"tct_\w{20,}", visitor.sign_in().page("/dashboard/keys"))) == {
+        key["key"]
+    }
     headers = {"api-key": key["key"]}
     assert requests.get(f"{place.url}/api-key", headers=headers, timeout=30).status_code == 200
     # Without a valid key, the account gets a new one.
-    visitor.submit("/dashboard", f"/keys/{key['id']}/revoke")
+    visitor.submit("/dashboard/keys", f"/keys/{key['id']}/revoke")
     (other,) = program.post("/sign-in", program.signed_message()).json()["keys"]
     assert other["id"] != key["id"]
 

@@ -110,7 +110,7 @@ def test_a_downloaded_proof_verifies_without_the_server(
         (submit(10**6, "--prop", "BALANCE"), 3, "when the server accepts this block."),
         (submit(1, "--prop", "AGE"), 1, "AGE"),
         (["status", "01J2VM6JSA6VKKZ0ENWGYYPR18"], 1, "No query found"),
-        (["status", "x", "--key", "tct_wrong"], 1, "/dashboard shows the one that works."),
+        (["status", "x", "--key", "tct_wrong"], 1, "/dashboard/keys shows the one that works."),
         (["status", "x", "--server", "127.0.0.1"], 2, "The server must be a URL such as"),
         (["status", "x", "--server", "http://127.0.0.1:1"], 3, "does not answer"),
         (["submit"], 2, "Name the chain with --to and the values to prove"),

@@ -25,7 +25,7 @@ TRUSTED = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 
 def post_webhook(address: str) -> int:
     headers = {"Authorization": f"Bearer {SECRET.decode()}"}
-    return post(f"{address}/hunter2", headers, b'{"a": "hunter2"}', to_private=True)
+    return post(f"{address}/hunter2", headers, b'{"a": "hunter2"}', to_private=True).status
 
 
 def ask_node(address: str) -> Any:

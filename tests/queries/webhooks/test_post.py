@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from queries.http.public_address import is_public
-from queries.webhooks.post import NotDeliveredError, post
+from queries.webhooks.post import NotDeliveredError, WebhookResponse, post
 from tests.rigs.receiver import receiver
 from tests.rigs.slow_receivers import SLOW_RECEIVERS, drip, slow_receiver
 
@@ -69,7 +69,7 @@ def test_the_connection_goes_to_the_checked_address(monkeypatch: pytest.MonkeyPa
 
         monkeypatch.setattr(socket, "getaddrinfo", once)
         url = f"http://hook.example:{kept.port}/x"
-        assert post(url, {}, b"{}", to_private=True) == 200
+        assert post(url, {}, b"{}", to_private=True).status == 200
         assert asked.count("hook.example") == 1
         assert kept.deliveries[0][1]["Host"] == f"hook.example:{kept.port}"
 
@@ -92,7 +92,7 @@ def test_the_next_address_is_tried_unless_the_first_may_have_the_webhook(
             silent.enter_context(socket.create_server(("127.0.0.2", kept.port)))
         url = f"http://hook.example:{kept.port}/x"
         with nullcontext() if arrives else pytest.raises(NotDeliveredError, match="Timeout"):
-            assert post(url, {}, b"{}", to_private=True) == 200
+            assert post(url, {}, b"{}", to_private=True).status == 200
         assert len(kept.deliveries) == arrives
 
 
@@ -123,14 +123,14 @@ def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> 
 def test_headers_and_body_arrive() -> None:
     with receiver() as kept:
         headers = {"Content-Type": "application/json", "X-Mine": "yes"}
-        assert post(kept.url, headers, b'{"a":1}', to_private=True) == 200
+        assert post(kept.url, headers, b'{"a":1}', to_private=True).status == 200
         path, result, body = kept.deliveries[0]
         assert (path, body, result["X-Mine"]) == ("/hook?a=b", b'{"a":1}', "yes")
 
 
 def test_redirects_are_not_followed() -> None:
     with receiver(307) as kept:
-        assert post(kept.url, {}, b"{}", to_private=True) == 307
+        assert post(kept.url, {}, b"{}", to_private=True).status == 307
         assert len(kept.deliveries) == 1
 
 
@@ -164,7 +164,7 @@ def test_a_slow_receiver_is_abandoned(slow: str, monkeypatch: pytest.MonkeyPatch
 def test_a_slow_response_body_is_not_waited_for() -> None:
     with slow_receiver("http", drip(b"HTTP/1.1 200 OK\r\n\r\n", b"a")) as url:
         begin = time.monotonic()
-        assert post(url, {}, b"{}", to_private=True) == 200
+        assert post(url, {}, b"{}", to_private=True).status == 200
         assert time.monotonic() - begin < 4
 
 
@@ -178,3 +178,27 @@ def test_a_slow_dns_look_up_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> Non
         post("http://hook.example/", {}, b"{}")
     assert time.monotonic() - begin < 4
     ended.set()
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        (b"\n  no such hook \nsecret", "no such hook"),
+        (b"<b>\x00\xff" + "\u202ehunter2".encode(), "<b>\ufffd\ufffd\ufffdhunter2"),
+        (5_000 * b"x", 200 * "x"),
+        (b"", ""),
+    ],
+)
+def test_the_first_line_of_a_refusal_is_returned_without_control_characters(
+    body: bytes, line: str
+) -> None:
+    response = b"HTTP/1.1 500 Oops\r\ncontent-length: %d\r\n\r\n" % len(body) + body
+    with slow_receiver("http", drip(response, b"")) as url:
+        assert post(url, {}, b"{}", to_private=True) == WebhookResponse(500, line)
+
+
+def test_a_slow_body_of_a_refusal_is_not_waited_for() -> None:
+    with slow_receiver("http", drip(b"HTTP/1.1 500 Oops\r\n\r\n", b"a")) as url:
+        begin = time.monotonic()
+        assert post(url, {}, b"{}", to_private=True).first_line in {"", "a"}
+        assert time.monotonic() - begin < 4
