@@ -24,10 +24,10 @@ from queries.reading.figures import (
     HeadView,
     RouteFigures,
     chain_heads,
-    median_durations,
     route_figures,
     state_horizon,
 )
+from queries.reading.route_record import RouteRecord, route_records
 
 ROWS_PER_PAGE = 50
 
@@ -91,14 +91,15 @@ class RouteCard:
         return f"#address-{self.registry.source}-{self.registry.destination}"
 
 
-def _key_figures(results: RouteFigures, median: float | None) -> tuple[KeyFigure, ...]:
+def _key_figures(results: RouteFigures, record: RouteRecord | None) -> tuple[KeyFigure, ...]:
     """Empty before the first fact."""
     facts = results.total.facts
     if not facts:
         return ()
     figures = [KeyFigure(intcomma(facts), "fact proven" if facts == 1 else "facts proven")]
-    if median is not None:
-        figures.append(KeyFigure(precise_duration(median), "median time", "submission to DONE"))
+    if record:
+        duration = precise_duration(record.median_duration.total_seconds())
+        figures.append(KeyFigure(duration, "median time", "submission to DONE"))
     if (gas := results.total.gas_per_fact) is not None and results.total.gas:
         figures.append(KeyFigure(intcomma(gas), "gas a fact"))
     return tuple(figures)
@@ -112,7 +113,9 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     chains, registries = links.routes.chains, links.routes.registries
     heads = chain_heads(chains)
     figures = route_figures(registries.keys(), _today())
-    medians = median_durations({destination for _, destination in registries})
+    records = {
+        chain: route_records(chain) for chain in {destination for _, destination in registries}
+    }
     cards = [
         RouteCard(
             registry,
@@ -120,7 +123,7 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
             proves_its_code(registry),
             lowered_horizon_text(registry, heads),
             node_reach_text(heads.get(registry.source)),
-            _key_figures(figures[route], medians.get(route)),
+            _key_figures(figures[route], records[registry.destination].get(registry.source)),
             _gas_chart(registry, figures[route]),
         )
         for route, registry in registries.items()
@@ -190,7 +193,7 @@ def registry(
             "node_reach": node_reach_text(head),
             "facts": results.total.facts,
             "figures": (
-                *_key_figures(results, median_durations([destination]).get(route)),
+                *_key_figures(results, route_records(destination).get(registry.source)),
                 *_count_figures(totals, head),
             ),
             "gas_chart": _gas_chart(registry, results),

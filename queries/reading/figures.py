@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from statistics import median
 
 from django.db.models import Min, OuterRef, Q, Subquery, Sum
 
@@ -22,8 +21,7 @@ from queries.database.daily_counts import (
     route_facts_key,
     route_gas_key,
 )
-from queries.models import Batch, BlockJob, ChainRecord, DailyCount, NodeRecord, Query
-from queries.statuses import BatchStatus
+from queries.models import BlockJob, ChainRecord, DailyCount, NodeRecord
 
 DAYS = 30
 MIN_DAYS = 7  # before a chart says more than a sentence
@@ -137,26 +135,6 @@ def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, Rout
 
 def _route_results(counts: Mapping[str, int], facts: str, gas: str) -> PeriodResults:
     return PeriodResults(0, 0, counts.get(facts, 0), counts.get(gas, 0))
-
-
-MAX_TIMED_BATCHES = 100
-
-
-def median_durations(destinations: Collection[int]) -> Mapping[Route, float]:
-    """By route, the median seconds from submission to DONE of the newest batches.
-
-    One statement for each destination. Batches of several sources belong to no route.
-    """
-    source = Query.objects.filter(batch=OuterRef("pk"), position=0).values("source")
-    durations = defaultdict[Route, list[float]](list)
-    for destination in destinations:
-        rows = Batch.objects.filter(destination=destination, status=BatchStatus.DONE)
-        rows = rows.order_by("-pk").annotate(source=Subquery(source))
-        columns = rows.values_list("source", "source_count", "submitted_at", "ended_at")
-        for batch_source, source_count, start, end in columns[:MAX_TIMED_BATCHES]:
-            if source_count <= 1 and end:
-                durations[batch_source, destination].append((end - start).total_seconds())
-    return {route: median(seconds) for route, seconds in durations.items()}
 
 
 def _results(counts: Mapping[str, int]) -> PeriodResults:
