@@ -13,6 +13,7 @@ from accounts.shared.errors import RefusalError
 from accounts.sign_in.sessions import signed_in_account
 from accounts.views import signed_in_post
 from explorer.pages.links import PageLinks
+from explorer.pages.sentences import batch_sentences
 from queries.ids import is_ulid
 from queries.intake.cancel import cancel
 from queries.reading.batches import owned_batches
@@ -30,6 +31,7 @@ BATCHES_PER_PAGE, DELIVERIES_PER_PAGE = 50, 25
 def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account = signed_in_account(request)
     keys, revoked_keys = key_views(account)
+    batches = owned_batches(account, status=None, before=None, limit=NEWEST_BATCHES)
     return render(
         request,
         "dashboard.html",
@@ -43,7 +45,8 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
             "limit": settings.REQUESTS_PER_MINUTE,
             "site_url": f"{request.scheme}://{request.get_host()}",
             "links": links,
-            "batches": owned_batches(account, status=None, before=None, limit=NEWEST_BATCHES),
+            "batches": batches,
+            "sentences": batch_sentences([batch.id for batch in batches.rows], links),
             "deliveries": delivery_page(account, before=None, limit=NEWEST_DELIVERIES),
             "spending": account_spending(account),
             "max_summed": MAX_SUMMED_BATCHES,
@@ -62,8 +65,15 @@ def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
         before=_list_cursor(request),
         limit=BATCHES_PER_PAGE,
     )
-    context = {"batches": page, "status": status, "statuses": BatchStatus.values, "links": links}
-    return render(request, "own_batches.html", {**context, "cursor": _list_cursor(request)})
+    context = {
+        "batches": page,
+        "sentences": batch_sentences([batch.id for batch in page.rows], links),
+        "status": status,
+        "statuses": BatchStatus.values,
+        "cursor": _list_cursor(request),
+        "links": links,
+    }
+    return render(request, "own_batches.html", context)
 
 
 @login_required

@@ -1,5 +1,6 @@
 """The start page, with the newest batches and the service's figures."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2s
@@ -11,6 +12,7 @@ from django.utils import timezone
 from explorer.pages.charts import figure_charts
 from explorer.pages.formatting import MINUTE, age
 from explorer.pages.links import PageLinks
+from explorer.pages.sentences import Sentence, batch_sentences
 from queries.reading.batches import ListedBatch, listed_batches
 from queries.reading.figures import figures
 
@@ -20,19 +22,22 @@ AGE_UPDATE_SECONDS = 10  # for batches younger than a minute
 
 @dataclass(frozen=True, slots=True)
 class NewestBatches:
-    """`digest` changes if a status or the text of an age does."""
+    """`digest` changes if a status, a sentence or the text of an age does."""
 
     batches: tuple[ListedBatch, ...]
+    sentences: Mapping[str, Sentence]
     digest: str
 
 
-def newest_batches(now: datetime) -> NewestBatches:
+def newest_batches(now: datetime, links: PageLinks) -> NewestBatches:
     batches = listed_batches(status="", destination=None, cursor=None, limit=NEWEST_BATCHES).rows
+    sentences = batch_sentences([batch.id for batch in batches], links)
     content = [
-        (batch.id, batch.status, batch.query_count, _rough_age(now, batch.submitted_at))
+        (batch.id, batch.status, sentences.get(batch.id), _rough_age(now, batch.submitted_at))
         for batch in batches
     ]
-    return NewestBatches(batches, blake2s(repr(content).encode(), digest_size=8).hexdigest())
+    digest = blake2s(repr(content).encode(), digest_size=8).hexdigest()
+    return NewestBatches(batches, sentences, digest)
 
 
 def _rough_age(now: datetime, moment: datetime) -> str:
@@ -45,7 +50,7 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
     totals = figures(now.astimezone(UTC).date())
     context = {
         "links": links,
-        "newest": newest_batches(now),
+        "newest": newest_batches(now, links),
         "figures": totals,
         "charts": () if totals.is_empty else figure_charts(totals),
     }
@@ -54,7 +59,7 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 def newest_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     """The newest batches; status 204 if the digest `seen` has not changed."""
-    newest = newest_batches(timezone.now())
+    newest = newest_batches(timezone.now(), links)
     if request.GET.get("seen") == newest.digest:
         return HttpResponse(status=204)
     return render(request, "parts/newest.html", {"newest": newest, "links": links})

@@ -16,19 +16,18 @@ from accounts.shared import wording
 from accounts.shared.wallets import short_hash
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts
-from explorer.pages.batches import BatchPage
 from explorer.pages.decoding import DecodedValue, decode_value, is_absent
 from explorer.pages.formatting import age, format_wei, intcomma, quantity
 from explorer.pages.trust import trust
 from queries.config.registries import Registry
 from queries.reading.chain_objects import HeaderFieldView, QueryLine
-from queries.reading.view_models import QueryView, ValueView
+from queries.reading.view_models import ValueView
 
-FACTS_PER_PAGE = 10
 PRECISE_SECONDS = 10  # shorter durations have a decimal
 
 register = template.Library()
 register.filter("abbreviate", short_hash)
+register.simple_tag(facts.fact_url)
 for formatter in (intcomma, quantity, format_wei, wording.format_utc, wording.datetime_from_unix):
     register.filter(formatter)
 
@@ -61,8 +60,12 @@ def time_of_day(moment: datetime | None) -> str:
 
 @register.filter
 def duration_since(end: datetime, start: datetime) -> str:
+    return duration(max((end - start).total_seconds(), 0))
+
+
+@register.filter
+def duration(seconds: float) -> str:
     """`0.6 s`, `12 s` or `3 min 20 s`."""
-    seconds = max((end - start).total_seconds(), 0)
     if seconds < PRECISE_SECONDS:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -72,15 +75,21 @@ def duration_since(end: datetime, start: datetime) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
+@register.filter
+def percentage(share: float) -> str:
+    """`2 %`, or `less than 1 %`."""
+    return f"{share:.0f} %" if share >= 1 else "less than 1 %"
+
+
 # Marks, embeddings, overrides and isolates that change the direction of the text around them.
 BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 BIDI_TABLE = str.maketrans(dict.fromkeys(BIDI_CONTROLS, "\ufffd"))
 
 
 @register.filter
-def mask_bidi(text: str) -> str:
+def mask_bidi(text: object) -> str:
     """Replace direction controls; right-to-left letters stay as they are."""
-    return text.translate(BIDI_TABLE)
+    return str(text).translate(BIDI_TABLE)
 
 
 MARKS = {
@@ -106,13 +115,8 @@ def final_mark(mark: str, ended: datetime | None) -> str:
 
 
 @register.filter
-def get(mapping: Mapping[str, str], key: str) -> str:
+def get(mapping: Mapping[str, object], key: str) -> object:
     return mapping.get(key, "")
-
-
-@register.filter
-def is_open_in(query: QueryView, page: BatchPage) -> bool:
-    return page.is_query_open(query.position)
 
 
 CODE = re.compile("`([^`]+)`")
@@ -153,20 +157,6 @@ def route_registry(context: Context, source: object, destination: object) -> obj
         return None
     registry: object = context["links"].registry(source, destination)
     return registry
-
-
-@register.simple_tag(takes_context=True)
-def fact_lines(context: Context, query: QueryView) -> facts.FactLines:
-    """A page of the query's facts, from the context's `first` on."""
-    first: int = context.get("first") or 0
-    destination = context["page"].batch.destination
-    return facts.fact_lines(query, destination, context["links"], first=first, limit=FACTS_PER_PAGE)
-
-
-@register.simple_tag(takes_context=True)
-def result_summary(context: Context, query: QueryView) -> str:
-    """A few words beside the query's name."""
-    return facts.result_summary(query, context["page"].batch.destination, context["links"])
 
 
 @register.simple_tag(takes_context=True)
