@@ -91,14 +91,20 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
         page("batches", batches.batches, "batches"),
         page(batch, batches.batch, "batch"),
         page(f"{batch}/changes", batches.batch_changes, "batch-changes"),
-        page(f"{batch}/block", batches.batch_block, "batch-block"),
         page(f"{batch}/proof.json", batches.batch_proof, "batch-proof-file"),
         *(
             page(f"{route}/facts.{form}", view, f"{name}-facts-{form}", form=form)
             for name, route, view in files
             for form in downloads.WRITERS
         ),
-        page(f"{batch}/<position:position>", batches.query, "query"),
+        get_page(f"explorer/{batch}/<position:position>", batches.query, {}, "query"),
+        page(
+            "fact/<number:source>/<number:block>/<str:subject>/<str:name>", facts.temp_fact, "fact"
+        page(
+            "fact/<number:source>/<number:block>/<str:subject>/<str:name>/check",
+            facts.temp_fact,
+            "fact-check",
+            suffix="/check",
         page(fact, facts.fact, "fact"),
         page(f"{fact}/check", facts.check, "fact-check"),
         page(block, chain_objects.block, "block"),

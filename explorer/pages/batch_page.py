@@ -12,6 +12,7 @@ from explorer.pages.links import PageLinks
 from explorer.pages.sentences import Sentence, batch_sentence, field_name
 from explorer.pages.wait_hints import WaitHint, wait_hint
 from queries.config.registries import Registry
+from queries.intake.cancel import CANCELLED
 from queries.reading import batches as reading
 from queries.reading.costs import TransactionShare, transaction_shares
 from queries.reading.facts import FactView, query_facts, requested_facts
@@ -124,6 +125,11 @@ class BatchPage:
     @property
     def can_be_cancelled(self) -> bool:
         return self.is_owner and not self.has_ended and not self.cost.transactions
+
+    @property
+    def has_culprit(self) -> bool:
+        """Whether only some of the queries have failed."""
+        return 0 < self.progress.failed_queries < self.summary.query_count
 
     @property
     def single(self) -> Cell | None:
@@ -280,8 +286,8 @@ STAGE_LABELS = {
 
 
 def _mark(query: QueryView, batch: BatchView) -> tuple[str, str]:
-    """The CSS class of the query's mark, and what it means."""
-    if any(step.error for step in query.steps):
+    """The CSS class of the query's mark, and what it means. Only the time line says what moves."""
+    if any(step.error and step.error.code != CANCELLED for step in query.steps):
         return "rejected", "failed"
     if query.steps[-1].status == StepStatus.COMPLETED:
         return "proven", "proven"
@@ -290,5 +296,4 @@ def _mark(query: QueryView, batch: BatchView) -> tuple[str, str]:
     if batch.ended_at:
         return "waiting", "not proven"
     step = next(step for step in query.steps if step.status != StepStatus.COMPLETED)
-    is_waiting = step.name is StepName.INITIAL_STATE
-    return "waiting" if is_waiting else "moving", STAGE_LABELS[step.name]
+    return "waiting", STAGE_LABELS[step.name]

@@ -61,9 +61,11 @@ def _left(block: AwaitedBlock, code: str, links: PageLinks, now: datetime) -> st
     if not block.blocks_left:
         return ""
     text = f"{format_count(block.blocks_left, 'block')} left"
-    return f"{text}, about {_length(block.blocks_left * block.block_seconds)}" if (
-        block.block_seconds
-    ) else text
+    return (
+        f"{text}, about {_length(block.blocks_left * block.block_seconds)}"
+        if (block.block_seconds)
+        else text
+    )
 
 
 def _length(seconds: float) -> str:

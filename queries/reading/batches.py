@@ -299,9 +299,5 @@ def listed_batches(
 
 def _listed_batch(row: Batch) -> ListedBatch:
     return ListedBatch(
-        row.id,
-        BatchStatus(row.status),
-        row.destination,
-        int(row.spent, 16),
-        row.submitted_at,
+        row.id, BatchStatus(row.status), row.destination, int(row.spent, 16), row.submitted_at
     )

@@ -35,7 +35,8 @@ class StepProgress:
 class Progress:
     steps: tuple[StepProgress, ...]  # that the batch's queries have
     lost_queries: int  # whose facts a reorg removed
-    failed_position: int | None  # of the first query for which the batch was rejected
+    failed_queries: int  # for which the batch was rejected
+    first_failed: int | None  # the position of the first of them
 
     def completed_at(self, name: StepName) -> datetime | None:
         return next((step.completed_at for step in self.steps if step.name is name), None)
@@ -57,11 +58,14 @@ def batch_progress(batch: BatchView) -> Progress:
         queries=Count("pk"),
         account_queries=Count("pk", filter=Q(header_fields=0)),
         lost=Count("pk", filter=Q(has_ended=False, values__isnull=False)),
-        failed=Min("position", filter=Q(failed=True)),
+        failed_count=Count("pk", filter=Q(failed=True)),
+        first_failed=Min("position", filter=Q(failed=True)),
         **columns,
     )
     steps = (_step_progress(row, step) for step in StepName)
-    return Progress(tuple(step for step in steps if step.total), row["lost"], row["failed"])
+    return Progress(
+        tuple(step for step in steps if step.total), row["lost"], row["failed_count"], row["first_failed"]
+    )
 
 
 def _step_progress(row: Mapping[str, Any], step: StepName) -> StepProgress:

@@ -44,7 +44,6 @@ WAIT_ANNOTATIONS = {
 WAIT_EXPRESSIONS = f"({_JOB_REASON}), ({_LAST_POLL}), {_READ_AT}"
 
 
-
 def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
     """Why the batch waits, if it does. The row needs `WAIT_COLUMNS` and `WAIT_ANNOTATIONS`."""
     if row.status in ENDED_STATUSES:
