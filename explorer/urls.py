@@ -74,7 +74,8 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
         return get_page(f"explorer/{route}", view, links | more, name)
 
     batches_redirect = require_safe(RedirectView.as_view(pattern_name="batches"))
-    batch, fact = "query/<str:batch_id>", "query/<str:batch_id>/<position:position>/<str:name>"
+    batch, query = "query/<str:batch_id>", "query/<str:batch_id>/<position:position>"
+    fact = "fact/<number:source>/<number:block>/<str:subject>/<str:name>"
     block, account = "block/<number:chain>/<number:number>", "account/<account:address>"
     registry = "registry/<number:destination>/<account:address>"
     files: list[tuple[str, str, View]] = [  # pages with files of facts
@@ -97,14 +98,8 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
             for name, route, view in files
             for form in downloads.WRITERS
         ),
-        get_page(f"explorer/{batch}/<position:position>", batches.query, {}, "query"),
-        page(
-            "fact/<number:source>/<number:block>/<str:subject>/<str:name>", facts.temp_fact, "fact"
-        page(
-            "fact/<number:source>/<number:block>/<str:subject>/<str:name>/check",
-            facts.temp_fact,
-            "fact-check",
-            suffix="/check",
+        get_page(f"explorer/{query}", batches.query, {}, "query"),
+        get_page(f"explorer/{query}/<str:name>", facts.batch_fact, {}, "batch-fact"),
         page(fact, facts.fact, "fact"),
         page(f"{fact}/check", facts.check, "fact-check"),
         page(block, chain_objects.block, "block"),

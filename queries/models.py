@@ -350,9 +350,9 @@ class Query(models.Model):
             models.Index(name="queries_query_account", fields=["account", "-id"]),
             models.Index(name="queries_query_block", fields=["source", "block", "id"]),
             models.Index(
-                name="queries_query_account_facts",
+                name="queries_query_facts",
                 fields=["account", "source", "-block", "-id"],
-                condition=models.Q(values__isnull=False) & ~models.Q(account=""),
+                condition=models.Q(values__isnull=False),
             ),
             models.Index(
                 name="queries_query_name", fields=["name", "-id"], condition=~models.Q(name="")

@@ -10,6 +10,7 @@ from django.urls import reverse
 from accounts.shared.errors import RefusalError, error_response
 from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.batch_page import BatchPage, batch_page, table_start
+from explorer.pages.downloads import batch_file_name
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of
 from explorer.pages.sentences import batch_sentences
@@ -88,11 +89,10 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 
 def batch_proof(_request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponseBase:
-    if reading.batch_view(batch_id) is None:
-        raise Http404
+    name = batch_file_name(batch_id, links)
     try:
         file = build_proof_file(batch_id, links.routes)
     except RefusalError as refusal:
         return error_response(refusal)
-    name = f"tacitus-{batch_id}-proof.json"
+    name = f"{name}-proof.json"
     return FileResponse(file, as_attachment=True, filename=name, content_type="application/json")

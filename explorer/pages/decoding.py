@@ -28,6 +28,7 @@ EMPTY_HEADERS = {
 }
 MAX_WORD = 2**256 - 1
 MAX_SHORT_STRING = 31  # bytes
+MAX_SHOWN_DIGITS = 40  # a longer number is shown in hex first
 MIN_HASH = 2**128  # from here on a word is more likely a hash or a packed struct
 # An address has twelve leading zero bytes; amounts have them too, but are seldom this large.
 PLAUSIBLE_ADDRESSES = range(2**112, 2**160)
@@ -39,6 +40,16 @@ class Notation:
 
     label: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WordForm:
+    """One way to read a slot's word."""
+
+    label: str
+    text: str
+    plain: str  # to copy
+    is_guess: bool  # that it is the right way
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +229,25 @@ def _decode_slot(number: int) -> DecodedValue:
         return DecodedValue(short_hash(plain), f"0x{number:064x}", (number_notation,))
     short = decimal if number < MAX_SHORT_NUMBER else short_hash(plain)
     return DecodedValue(short, decimal, (hex_notation,))
+
+
+def word_forms(fact: FactView) -> tuple[WordForm, ...]:
+    """A slot's word as a number, in hex, and as a text or an address if it may be one."""
+    number = int(fact.word, 16)
+    if fact.kind is not FactKind.STORAGE_SLOT or number == 0:
+        return ()
+    text = _short_string(number)
+    address = ""
+    if number in PLAUSIBLE_ADDRESSES and number & (number + 1) and not text:
+        address = to_checksum_address(number.to_bytes(20, "big"))
+    is_long = len(str(number)) > MAX_SHOWN_DIGITS
+    forms = [
+        WordForm("Dec", f"{number:,}", str(number), not (is_long or text or address)),
+        WordForm("Hex", fact.word, fact.word, is_long and not text),
+    ]
+    forms += [WordForm("Text", f"“{text}”", text, is_guess=True)] if text else []
+    forms += [WordForm("Address", address, address, is_guess=True)] if address else []
+    return tuple(forms)
 
 
 def _short_string(number: int) -> str:

@@ -5,17 +5,21 @@ Rows are streamed, so large files take no memory.
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC
 
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from eth_utils.address import to_checksum_address
 
+from accounts.shared.wallets import short_hash
 from explorer.pages.chain_objects import registry_or_404, selected_chain
 from explorer.pages.facts import fact_line
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import OLDER_PARAMETER, cursor_of, number_parser
-from queries.reading import batches, chain_objects
+from explorer.pages.sentences import batch_sentences, block_name
+from queries.ids import is_ulid
+from queries.reading import chain_objects
 from queries.reading import facts as reading
 from queries.reading.facts import FactPage, ProvenFact, read_batch_facts
 from queries.reading.pagination import Cursor
@@ -75,6 +79,25 @@ class _Echo:
         return line
 
 
+MAX_NAME_LENGTH = 120
+
+
+def file_name(sentence: str) -> str:
+    """Such as `tacitus-balance-of-0xd8dA-6045-demo-a-block-884`."""
+    words = re.split(r"[^0-9A-Za-z]+", sentence.replace(",", ""))
+    kept = [word if word.startswith("0x") else word.lower() for word in words if word]
+    return "-".join(["tacitus", *kept])[:MAX_NAME_LENGTH]
+
+
+def batch_file_name(batch_id: str, links: PageLinks) -> str:
+    """Raises Http404 if there is no such batch."""
+    ids = [batch_id] if is_ulid(batch_id) else []
+    sentence = batch_sentences(ids, links).get(batch_id)
+    if sentence is None:
+        raise Http404
+    return file_name(f"{sentence.subject} {sentence.block}")
+
+
 MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 Writer = Callable[[Iterable[ProvenFact], PageLinks], Iterator[str]]
 WRITERS: dict[str, Writer] = {"csv": csv_chunks, "json": json_chunks}
@@ -83,9 +106,7 @@ WRITERS: dict[str, Writer] = {"csv": csv_chunks, "json": json_chunks}
 def batch_facts(
     _request: HttpRequest, batch_id: str, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
-    if batches.batch_view(batch_id) is None:
-        raise Http404
-    return facts_file(read_batch_facts(batch_id), links, form, f"tacitus-{batch_id}")
+    return facts_file(read_batch_facts(batch_id), links, form, batch_file_name(batch_id, links))
 
 
 def account_facts(
@@ -95,16 +116,18 @@ def account_facts(
     cursor, checksum_address = _file_cursor(request), to_checksum_address(address)
     chain = selected_chain(request, chain_objects.account_view(checksum_address, links.sources))
     if chain is None:
-        return facts_file((), links, form, f"tacitus-{checksum_address}")
+        return facts_file((), links, form, file_name(f"facts of {checksum_address}"))
     page = reading.account_fact_page(checksum_address, chain, cursor)
-    return _page_file(request, page, links, form, f"tacitus-{checksum_address}-on-{chain}")
+    name = f"facts of {short_hash(checksum_address)} {links.chain_name(chain)}"
+    return _page_file(request, page, links, form, file_name(name))
 
 
 def block_facts(
     request: HttpRequest, chain: int, number: int, form: str, links: PageLinks
 ) -> StreamingHttpResponse:
     page = reading.block_fact_page(chain, number, _file_cursor(request))
-    return _page_file(request, page, links, form, f"tacitus-{chain}-block-{number}")
+    name = f"facts of {block_name(chain, number, None, links)}"
+    return _page_file(request, page, links, form, file_name(name))
 
 
 def registry_facts(
@@ -112,8 +135,9 @@ def registry_facts(
 ) -> StreamingHttpResponse:
     registry = registry_or_404(destination, address, links)
     page = reading.registry_fact_page(registry.source, registry.destination, _file_cursor(request))
-    name = f"tacitus-{registry.source}-to-{registry.destination}"
-    return _page_file(request, page, links, form, name)
+    chains = (links.chain_name(chain) for chain in (registry.source, registry.destination))
+    name = f"facts of {' on '.join(chains)}"
+    return _page_file(request, page, links, form, file_name(name))
 
 
 def facts_file(

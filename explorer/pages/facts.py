@@ -1,17 +1,36 @@
-"""The page of a fact: its decoded value, how to read it on chain, and a check of its registry."""
+"""Facts of a query, and the page of a fact at its permanent address."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from eth_utils.address import to_checksum_address
 
 from accounts.shared.rate_limits import client_network, use_quota
-from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
+from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account, word_forms
 from explorer.pages.links import PageLinks
+from explorer.pages.lists import chain_parameter
+from explorer.pages.proof_picture import proof_picture
+from explorer.pages.sentences import fact_sentence, key_sentence
 from explorer.pages.snippets import snippets
+from explorer.pages.trust import trust
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
+from queries.proving.bundles import FactKind
+from queries.proving.headers import HeaderField
+from queries.proving.witnesses import AccountField
 from queries.reading import batches
-from queries.reading.facts import FactView, query_facts
+from queries.reading.fact_lookup import FactKey, FoundFact, find_fact
+from queries.reading.fact_proof import read_fact_proof
+from queries.reading.facts import BLOCK_AT_TIME, FactView, query_facts
+from queries.schema.bodies import ADDRESS
+
+HEADER = "header"  # the subject of header fields in URLs
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +52,48 @@ def check_wait_seconds(request: HttpRequest) -> int:
     return 0 if quota.allowed else quota.seconds_left
 
 
-def fact(
-    request: HttpRequest, batch_id: str, position: int, name: str, links: PageLinks
-) -> HttpResponse:
-    _, context = _fact_context(batch_id, position, name, links)
-    return render(request, _fact_template(request, "read_it"), context)
+def fact_url(fact: FactView, page: str = "fact") -> str:
+    """The fact's permanent address; it names the destination if that is another chain."""
+    is_time = fact.kind is FactKind.BLOCK_AT_TIME
+    subject = HEADER if is_time or not fact.account else fact.account
+    url = reverse(page, args=[fact.source, fact.block, subject, fact.name])
+    query = {"at": fact.key} if is_time else {}
+    if fact.destination != fact.source:
+        query["to"] = fact.destination
+    return f"{url}?{urlencode(query)}" if query else url
 
 
-def check(
-    request: HttpRequest, batch_id: str, position: int, name: str, links: PageLinks
-) -> HttpResponse:
-    fact, context = _fact_context(batch_id, position, name, links)
+def batch_fact(_request: HttpRequest, batch_id: str, position: int, name: str) -> HttpResponse:
+    """Redirect from a fact's place in a batch to its permanent address."""
+    batch = batches.batch_view(batch_id)
+    query = batches.find_query(batch, position) if batch else None
+    facts = query_facts(query, batch.destination) if batch and query else ()
+    fact = next((fact for fact in facts if fact.name == name), None)
+    if fact is None:
+        raise Http404
+    return redirect(fact_url(fact), permanent=True)
+
+
+def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
+    key = parse_fact_key(**path)
+    canonical = (key.account or HEADER, key.name)
+    if (path["subject"], path["name"]) != canonical:
+        query = request.GET.urlencode()
+        url = reverse("fact", args=[key.source, key.block, *canonical])
+        return redirect(url + (f"?{query}" if query else ""), permanent=True)
+    found = find_fact(key)
+    if not found:
+        return _unknown_fact(request, key, links)
+    context = _fact_context(request, found, links)
+    return _fact_response(request, "read_it", context)
+
+
+def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
+    found = find_fact(parse_fact_key(**path))
+    if not found:
+        raise Http404
+    context = _fact_context(request, found, links)
+    fact = context["line"].fact
     if seconds := check_wait_seconds(request):
         answer = RegistryAnswer(RegistryOutcome.TOO_OFTEN, seconds=seconds)
     else:
@@ -51,31 +101,92 @@ def check(
     context["check"] = answer
     if answer.outcome is RegistryOutcome.DIFFERS:
         context["registry_line"] = fact_line(replace(fact, word=answer.word), links)
-    return render(request, _fact_template(request, "check_answer"), context)
+    return _fact_response(request, "check_answer", context)
+
+
+def parse_fact_key(source: int, block: int, subject: str, name: str) -> FactKey:
+    """Accepts any spelling of the account, the field or the slot. Raises Http404."""
+    field = name.upper()
+    if re.fullmatch(ADDRESS, subject):
+        account = to_checksum_address(subject)
+        if field in AccountField.__members__:
+            return FactKey(source, block, account, field)
+        if (slot := _slot_number(name)) is not None:
+            return FactKey(source, block, account, f"0x{slot:064x}")
+    elif subject.lower() == HEADER and field in HeaderField.__members__:
+        return FactKey(source, block, "", HeaderField[field].name)
+    elif subject.lower() != HEADER:
+        raise Http404
+    if field == BLOCK_AT_TIME:
+        return FactKey(source, block, "", BLOCK_AT_TIME)
+    raise Http404
+
+
+def _slot_number(text: str) -> int | None:
+    if re.fullmatch("0x[0-9a-fA-F]{1,64}", text):
+        return int(text, 16)
+    if re.fullmatch("[0-9]{1,78}", text) and int(text) < 2**256:
+        return int(text)
+    return None
+
+
+def _unknown_fact(request: HttpRequest, key: FactKey, links: PageLinks) -> HttpResponse:
+    """Offer to prove it."""
+    form = {"source": key.source, "block": key.block, "account": key.account}
+    form |= {"slot" if key.name.startswith("0x") else "field": key.name}
+    context = {
+        "links": links,
+        "sentence": key_sentence(key, links),
+        "is_provable": key.source in links.sources,
+        "form": urlencode({name: value for name, value in form.items() if value != ""}),
+    }
+    return render(request, "unknown_fact.html", context, status=HTTPStatus.NOT_FOUND)
 
 
 def _fact_context(
-    batch_id: str, position: int, name: str, links: PageLinks
-) -> tuple[FactView, dict[str, object]]:
-    batch = batches.batch_view(batch_id)
-    query = batches.find_query(batch, position) if batch else None
-    facts = query_facts(query, batch.destination) if batch and query else ()
-    fact = next((fact for fact in facts if fact.name == name), None)
-    if fact is None:
+    request: HttpRequest, found: Sequence[FoundFact], links: PageLinks
+) -> dict[str, Any]:
+    """The fact on the requested destination, or on the first one."""
+    destination, seconds = chain_parameter(request, "to"), chain_parameter(request, "at")
+    selected = next(
+        (
+            entry
+            for entry in found
+            if destination in {None, entry.fact.destination}
+            and (seconds is None or seconds == entry.fact.key)
+        ),
+        None,
+    )
+    if selected is None:
         raise Http404
-    registry = links.registry_address(fact.source, fact.destination)
-    return fact, {
-        "batch_id": batch_id,
-        "position": position,
-        "line": fact_line(fact, links),
-        "absent": proves_no_account(facts),
+    fact = selected.fact
+    route = links.registry(fact.source, fact.destination)
+    registry = route.address if route else ""
+    line = fact_line(fact, links)
+    is_balance = fact.kind is FactKind.ACCOUNT_FIELD and fact.name == "BALANCE"
+    return {
+        "links": links,
+        "found": selected,
+        "others": [entry for entry in found if entry is not selected],
+        "line": line,
+        "forms": word_forms(fact),
+        "plain": str(int(fact.word, 16)) if is_balance else line.decoded.exact,
+        "plain_unit": "of the balance" if is_balance else "the value",
+        "plain_label": "Copy wei" if is_balance else "",
+        "trust": trust(route, links) if route else None,
+        "sentence": fact_sentence(fact, links),
+        "absent": proves_no_account(selected.query_facts),
         "registry": registry,
         "snippets": snippets(fact, registry) if registry else (),
-        "links": links,
     }
 
 
-def _fact_template(request: HttpRequest, part: str) -> str:
-    return f"parts/{part}.html" if request.headers.get("HX-Request") else "fact.html"
-
-
+def _fact_response(request: HttpRequest, part: str, context: dict[str, Any]) -> HttpResponse:
+    """The page, or for htmx a part of it."""
+    if request.headers.get("HX-Request"):
+        return render(request, f"parts/{part}.html", context)
+    found, line, links = context["found"], context["line"], context["links"]
+    if proof := read_fact_proof(found.query, found.fact):
+        route = links.registry(found.fact.source, found.fact.destination)
+        context["picture"] = proof_picture(proof, found.fact, line.decoded.short, route)
+    return render(request, "fact.html", context)

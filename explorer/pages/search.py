@@ -1,33 +1,52 @@
 """The search for batches, blocks, accounts, transactions, registries and chains.
 
-The database is asked only for text that has the exact format of an id, hash, number or name.
+The database is asked only for text that has the format of an id, hash, number, name or time, or
+of the beginning or both ends of one.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from urllib.parse import unquote, urlencode, urlsplit
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
+from accounts.shared.wallets import short_hash
+from accounts.shared.wording import format_timestamp
+from explorer.pages.facts import fact_url, parse_fact_key
 from explorer.pages.links import PageLinks
+from explorer.pages.sentences import batch_sentences, block_name, fact_sentence
 from queries.ids import is_ulid
 from queries.reading import search
+from queries.reading.batches import listed_batches
+from queries.reading.fact_lookup import find_fact
 from queries.reading.pagination import MAX_BIGINT
+from queries.reading.summaries import batch_summaries
 
 MAX_LENGTH = 300
 # Crockford's base 32 reads O, I and L as digits.
 _LOOKALIKES = str.maketrans("OIL", "011")
 _HASH = re.compile(r"(?:0x)?([0-9a-f]{64})")
 _ADDRESS = re.compile(r"(?:0x)?([0-9a-f]{40})")
+# The beginning, or both ends as pages abbreviate them: 0xd8dA…6045.
+_HEX_ENDS = re.compile(r"(?:0x)?([0-9a-f]{4,63})(?:(?:…|\.{2,3})([0-9a-f]{1,40}))?")
+_BATCH_ENDS = re.compile(
+    r"([0-7][0-9A-HJKMNP-TV-Z]{3,24})(?:(?:…|\.{2,3})([0-9A-HJKMNP-TV-Z]{1,25}))?"
+)
 _NAME = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
 _MAX_NAME_LENGTH = 255
 _NUMBER = re.compile(r"[0-9]{1,3}(?:[ ,_.'][0-9]{3})+|[0-9]{1,19}")
+_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[t ]+(\d{2}:\d{2}(?::\d{2})?))? *(?:z|utc)?", re.ASCII)
+_UNIX_SECONDS = range(1_400_000_000, 4_102_444_800)  # before Ethereum, and up to 2100
 _WORD_SEPARATORS = re.compile(r"[\s:#/]+")
 _MAX_WORDS = 12
+_BATCHES_UNTIL = 3
+MAX_FORMS = 5
+SHORT_ID = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +61,21 @@ class Interpretation:
     """A meaning that the text may have, with the pages that match."""
 
     kind: str  # such as "the number of a block"
-    hits: list[Hit]
+    hits: Sequence[Hit]
     empty_page: Hit | None = None  # if nothing is stored about it yet
-    is_requestable: bool = False  # a batch can ask for it
+    forms: Mapping[str, str] = field(default_factory=dict)  # query strings that fill in the form
+    is_exact: bool = True  # a single hit is what was meant
 
 
 def interpretations(text: str, links: PageLinks) -> Iterator[Interpretation]:
-    """All possible meanings; each takes one or two database queries."""
+    """All possible meanings that have a format of their own; each is looked up by index."""
     term = " ".join(_term_of_url(text).split())
     lower, chains = term.lower(), links.chains_by_name()
+    if fact := _fact_hit(text, links):
+        yield Interpretation("a fact", [fact])
     batch = term.upper().translate(_LOOKALIKES)
     if is_ulid(batch):
-        page = Hit("Batch", batch, reverse("batch", args=[batch]))
-        yield Interpretation("the id of a batch", [page] if search.is_batch(batch) else [])
+        yield Interpretation("the id of a batch", _batch_hits([batch], links))
     if match := _HASH.fullmatch(lower):
         hits = [*_transaction_hits(f"0x{match[1]}", links)]
         hits += [_block_hit(*block, links) for block in search.blocks_with_hash(match[1])]
@@ -64,23 +85,92 @@ def interpretations(text: str, links: PageLinks) -> Iterator[Interpretation]:
         hits = [*_registry_hits(match[1], links)]
         hits += [account] if search.is_account(account.name) else []
         yield Interpretation(
-            "the address of an account or of a registry", hits, account, is_requestable=True
+            "the address of an account or of a registry",
+            hits,
+            account,
+            {account.name: urlencode({"account": account.name})},
         )
     numbered_block = next(_block_numbers(term, chains), None)
     if numbered_block:
-        number, chain = numbered_block
-        candidates = links.routes.chains if chain is None else [chain]
-        hits = [
-            _block_hit(*block, links) for block in search.blocks_with_number(number, candidates)
-        ]
-        empty = _block_hit(chain, number, links) if chain is not None else None
-        yield Interpretation("the number of a block", hits, empty, is_requestable=True)
-    elif len(lower) <= _MAX_NAME_LENGTH and _NAME.fullmatch(lower):
+        yield _block_meaning(*numbered_block, links)
+    elif len(lower) <= _MAX_NAME_LENGTH and _NAME.fullmatch(lower) and ".." not in lower:
         hits = [_account_hit(address) for address in search.accounts_with_name(lower)]
-        yield Interpretation("the name of an account", hits, is_requestable=True)
+        form = {lower: urlencode({"account": lower})}
+        yield Interpretation("the name of an account", hits, forms=form)
+    if (seconds := _seconds(lower)) is not None:
+        yield _time_meaning(seconds, links)
+    yield from _abbreviated(term, links)
     if lower in chains:
         url = f"{reverse('routes')}#chain-{chains[lower]}"
         yield Interpretation("a chain", [Hit("Chain", links.chain_name(chains[lower]), url)])
+
+
+def _abbreviated(term: str, links: PageLinks) -> Iterator[Interpretation]:
+    """The beginning or both ends of an id, an address or a hash, which are not digits alone."""
+    if term.isdigit():
+        return
+    if match := _BATCH_ENDS.fullmatch(term.upper()):
+        ids = search.batches_with_prefix(match[1], match[2] or "")
+        if ids:
+            yield Interpretation("the beginning of a batch's id", _batch_hits(ids, links))
+    if match := _HEX_ENDS.fullmatch(term.lower()):
+        ends = (match[1], match[2] or "")
+        hits = [_account_hit(address) for address in search.accounts_with_prefix(*ends)]
+        for chain, sent_hash in search.transactions_with_prefix(*ends):
+            hits.append(_transaction_hit(chain, sent_hash, links))
+        hits += [_block_hit(*block, links) for block in search.blocks_with_hash_prefix(*ends)]
+        kind = "the beginning of an address or of a hash"
+        if hits or match[2] or term.lower().startswith("0x"):
+            yield Interpretation(kind, hits)
+
+
+def _block_meaning(number: int, chain: int | None, links: PageLinks) -> Interpretation:
+    candidates = links.routes.chains if chain is None else [chain]
+    blocks = search.blocks_with_number(number, candidates)
+    sources = [chain] if chain is not None else links.sources
+    return Interpretation(
+        "the number of a block",
+        [_block_hit(*block, links) for block in blocks],
+        _block_hit(chain, number, links) if chain is not None else None,
+        {
+            block_name(source, number, None, links): urlencode({"source": source, "block": number})
+            for source in sources
+        },
+    )
+
+
+def _time_meaning(seconds: int, links: PageLinks) -> Interpretation:
+    """The newest known block of each source at that time, and the newest batches."""
+    hits = []
+    for source in links.sources:
+        if block := search.newest_known_block(source, seconds):
+            name = block_name(source, block.number, None, links)
+            time = format_timestamp(block.timestamp)
+            url = reverse("block", args=[source, block.number])
+            hits.append(Hit("Newest known block then", f"{name}, of {time}", url))
+    ids = search.batches_until(datetime.fromtimestamp(seconds, UTC), _BATCHES_UNTIL)
+    forms = {
+        f"block of {links.chain_name(source)} at {format_timestamp(seconds)}": urlencode(
+            {"source": source, "timestamp": seconds}
+        )
+        for source in links.sources
+    }
+    return Interpretation("a time", [*hits, *_batch_hits(ids, links)], forms=forms, is_exact=False)
+
+
+def _seconds(text: str) -> int | None:
+    """A date means its end: 2026-11-25, 2026-11-25 17:04, 2026-11-25T17:04:17Z, 1764090257."""
+    if text.isascii() and text.isdigit() and int(text) in _UNIX_SECONDS:
+        return int(text)
+    match = _DATE.fullmatch(text)
+    if not match:
+        return None
+    try:
+        moment = datetime.fromisoformat(f"{match[1]}T{match[2] or '23:59:59'}").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    seconds = int(moment.timestamp())
+    return seconds if seconds in _UNIX_SECONDS else None
 
 
 def _term_of_url(text: str) -> str:
@@ -119,15 +209,45 @@ def printable(text: str) -> str:
 
 def _transaction_hits(hash_: str, links: PageLinks) -> Iterator[Hit]:
     for chain in search.chains_of_transaction(hash_):
-        url = reverse("transaction", args=[chain, hash_])
-        yield Hit("Transaction", f"{hash_} on {links.chain_name(chain)}", url)
+        yield _transaction_hit(chain, hash_, links)
+
+
+def _transaction_hit(chain: int, hash_: str, links: PageLinks) -> Hit:
+    url = reverse("transaction", args=[chain, hash_])
+    return Hit("Transaction", f"{hash_} on {links.chain_name(chain)}", url)
 
 
 def _registry_hits(digits: str, links: PageLinks) -> Iterator[Hit]:
     for registry in links.registries_at(digits):
-        name = f"{registry.address} on {links.chain_name(registry.destination)}"
+        source, destination = map(links.chain_name, (registry.source, registry.destination))
+        name = f"facts of {source} on {destination}, {registry.address}"
         url = reverse("registry", args=[registry.destination, registry.address])
         yield Hit("Registry", name, url)
+
+
+def _fact_hit(text: str, links: PageLinks) -> Hit | None:
+    """The fact of a pasted link."""
+    match = re.search(r"/explorer/fact/(\d{1,18})/(\d{1,18})/(\w+)/(\w+)", text, re.ASCII)
+    if not match:
+        return None
+    try:
+        key = parse_fact_key(int(match[1]), int(match[2]), match[3], match[4])
+    except Http404:
+        return None
+    found = find_fact(key)
+    if not found:
+        return None
+    fact = found[0].fact
+    return Hit("Fact", str(fact_sentence(fact, links)), fact_url(fact))
+
+
+def _batch_hits(ids: Sequence[str], links: PageLinks) -> list[Hit]:
+    sentences = batch_sentences(ids, links)
+    return [
+        Hit("Batch", str(sentences[batch]), reverse("batch", args=[batch]))
+        for batch in ids
+        if batch in sentences
+    ]
 
 
 def _account_hit(address: str) -> Hit:
@@ -135,16 +255,35 @@ def _account_hit(address: str) -> Hit:
 
 
 def _block_hit(chain: int, number: int, links: PageLinks) -> Hit:
-    name = f"{number:,} of {links.chain_name(chain)}"
+    name = block_name(chain, number, None, links)
     return Hit("Block", name, reverse("block", args=[chain, number]))
+
+
+def _examples(links: PageLinks) -> Mapping[str, Sequence[str]]:
+    """Texts that are found on this server, from its newest batch."""
+    newest = listed_batches(status="DONE", destination=None, cursor=None, limit=1).rows
+    examples: dict[str, Sequence[str]] = {
+        "chain": [links.chain_name(source) for source in links.sources[:2]]
+    }
+    if not newest:
+        return examples
+    (batch,) = newest
+    query = batch_summaries([batch.id])[batch.id].first
+    if query.account:
+        examples["account"] = (query.account, short_hash(query.account))
+    if query.block is not None:
+        block = f"{links.chain_name(query.source)} {query.block}"
+        examples["block"] = (block, f"{query.block:,}")
+    time = f"{batch.submitted_at.astimezone(UTC):%Y-%m-%d %H:%M}"
+    return examples | {"batch": (batch.id, batch.id[:SHORT_ID]), "time": (time,)}
 
 
 def search_page(request: HttpRequest, links: PageLinks) -> HttpResponse:
     text = request.GET.get("q", "").strip()
     is_too_long = len(text) > MAX_LENGTH
     meanings = [] if is_too_long or not text else list(interpretations(text, links))
-    hits = [hit for meaning in meanings for hit in meaning.hits]
-    if len(hits) == 1:
+    hits = list(dict.fromkeys(hit for meaning in meanings for hit in meaning.hits))
+    if len(hits) == 1 and not any(meaning.hits and not meaning.is_exact for meaning in meanings):
         return redirect(hits[0].url)
     return render(
         request,
@@ -153,7 +292,8 @@ def search_page(request: HttpRequest, links: PageLinks) -> HttpResponse:
             "links": links,
             "meanings": meanings,
             "kinds": [meaning.kind for meaning in meanings],
-            "is_requestable": any(meaning.is_requestable for meaning in meanings),
+            "forms": [form for meaning in meanings for form in meaning.forms.items()][:MAX_FORMS],
+            "examples": {} if hits else _examples(links),
             "search_text": printable(text[:MAX_LENGTH]),
             "hits": hits,
             "too_long": is_too_long,

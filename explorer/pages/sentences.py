@@ -6,12 +6,15 @@ balance and nonce of 100 accounts · 31 blocks of Demo A
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count, format_timestamp
-from explorer.pages.decoding import decode_value
+from explorer.pages.decoding import decode_fact, decode_value
 from explorer.pages.links import PageLinks
+from queries.proving.bundles import FactKind
+from queries.reading.fact_lookup import FactKey
+from queries.reading.facts import FactView
 from queries.reading.summaries import BatchSummary, QuerySummary, batch_summaries
 
 MAX_LISTED_FIELDS = 2  # of an account; more are counted
@@ -35,6 +38,22 @@ def batch_sentences(batch_ids: Collection[str], links: PageLinks) -> Mapping[str
 
 def batch_sentence(summary: BatchSummary, links: PageLinks) -> Sentence:
     return Sentence(_subject(summary), _blocks(summary, links), _result(summary, links))
+
+
+def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
+    """Such as `balance of 0xd8dA…6045`, its block and its value."""
+    key = FactKey(fact.source, fact.block, fact.account, fact.name)
+    if fact.kind is FactKind.BLOCK_AT_TIME:
+        subject = f"block at {format_timestamp(fact.key)}"
+        return Sentence(subject, links.chain_name(fact.source), f"block {fact.block:,}")
+    result = decode_fact(fact, links.currency(fact.source)).short
+    return replace(key_sentence(key, links), result=result)
+
+
+def key_sentence(key: FactKey, links: PageLinks) -> Sentence:
+    """What the fact is about, proven or not."""
+    subject = f"{field_name(key.name)} of {short_hash(key.account) or 'the header'}"
+    return Sentence(subject, block_name(key.source, key.block, None, links))
 
 
 def _subject(summary: BatchSummary) -> str:

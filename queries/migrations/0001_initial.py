@@ -355,7 +355,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='query',
-            index=models.Index(condition=models.Q(('values__isnull', False), models.Q(('account', ''), _negated=True)), fields=['account', 'source', '-block', '-id'], name='queries_query_account_facts'),
+            index=models.Index(condition=models.Q(('values__isnull', False)), fields=['account', 'source', '-block', '-id'], name='queries_query_facts'),
         ),
         migrations.AddIndex(
             model_name='query',

@@ -64,7 +64,10 @@ def batch_progress(batch: BatchView) -> Progress:
     )
     steps = (_step_progress(row, step) for step in StepName)
     return Progress(
-        tuple(step for step in steps if step.total), row["lost"], row["failed_count"], row["first_failed"]
+        steps=tuple(step for step in steps if step.total),
+        lost_queries=row["lost"],
+        failed_queries=row["failed_count"],
+        first_failed=row["first_failed"],
     )
 
 

@@ -1,10 +1,22 @@
 """Look up batches, accounts, transactions and blocks for the search page."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import cycle, islice, product
+from typing import Any
+
+from django.db.models import QuerySet
+from ulid import ULID
 
 from queries.models import Batch, BlockJob, Query, SentHash
+from queries.proving.headers import decode_header
 
 MAX_HITS = 50  # of one kind
+MAX_SUGGESTIONS = 10
+MAX_ROWS_IN_RANGE = 1_000  # with the same prefix
+MAX_LOOKUPS = 60  # statements for one search
+SPELLED_DIGITS = 4
 NAME_QUERIES = 500  # the newest queries of a name, in which its accounts are looked up
 
 BlockKey = tuple[int, int]  # chain and number
@@ -43,3 +55,106 @@ def blocks_with_number(number: int, chains: Iterable[int]) -> list[BlockKey]:
     """Requested blocks with this number on any of these chains."""
     jobs = BlockJob.objects.filter(source__in=sorted(chains), block=number)
     return list(dict.fromkeys(jobs.order_by("source").values_list("source", "block")[:MAX_HITS]))
+
+
+def batches_with_prefix(prefix: str, suffix: str = "") -> list[str]:
+    """Ids of batches, newest first."""
+    ids = _in_range(Batch.objects.all(), "pk", prefix).order_by("-pk").values_list("pk", flat=True)
+    return [id_ for id_ in ids[:MAX_ROWS_IN_RANGE] if id_.endswith(suffix)][:MAX_SUGGESTIONS]
+
+
+def batches_until(moment: datetime, limit: int) -> list[str]:
+    """The newest batches that were submitted at that time or before; ids begin with the time."""
+    last = ULID.from_bytes(ULID.from_datetime(moment).bytes[:6] + b"\xff" * 10)
+    ids = Batch.objects.filter(pk__lte=str(last)).order_by("-pk").values_list("pk", flat=True)
+    return list(ids[:limit])
+
+
+def accounts_with_prefix(prefix: str, suffix: str = "") -> list[str]:
+    """Accounts in queries, by the first and last hex digits in any letter case.
+
+    Addresses are stored with a checksum's capitals, so each spelling of the first digits is a
+    range of the index. Every account is one step in it, however many queries it has.
+    """
+    matches = (
+        account
+        for account in islice(_accounts_in_ranges(prefix), MAX_LOOKUPS)
+        if account.lower().startswith(f"0x{prefix}") and account.lower().endswith(suffix)
+    )
+    return list(dict.fromkeys(islice(matches, MAX_SUGGESTIONS)))
+
+
+def _accounts_in_ranges(prefix: str) -> Iterator[str]:
+    spellings = product(*({digit, digit.upper()} for digit in prefix[:SPELLED_DIGITS]))
+    for spelling in sorted(map("".join, spellings)):
+        rows = _in_range(Query.objects.all(), "account", f"0x{spelling}").order_by("account")
+        accounts = rows.values_list("account", flat=True)
+        account = accounts.first()
+        while account:
+            yield account
+            account = accounts.filter(account__gt=account).first()
+
+
+def transactions_with_prefix(prefix: str, suffix: str = "") -> list[tuple[int, str]]:
+    """Chains and hashes of transactions, by the first and last hex digits of a hash."""
+    rows = _in_range(SentHash.objects.all(), "hash", f"0x{prefix}").order_by("hash")
+    pairs = rows.values_list("transaction__chain", "hash")[:MAX_ROWS_IN_RANGE]
+    return [pair for pair in pairs if pair[1].endswith(suffix)][:MAX_SUGGESTIONS]
+
+
+def blocks_with_hash_prefix(prefix: str, suffix: str = "") -> list[BlockKey]:
+    rows = _in_range(BlockJob.objects.exclude(block_hash=""), "block_hash", prefix)
+    jobs = rows.order_by("block_hash").values_list("source", "block", "block_hash")
+    matches = (
+        (source, block)
+        for source, block, digits in jobs[:MAX_ROWS_IN_RANGE]
+        if digits.endswith(suffix)
+    )
+    return list(dict.fromkeys(matches))[:MAX_SUGGESTIONS]
+
+
+def _in_range(rows: QuerySet[Any], column: str, prefix: str) -> QuerySet[Any]:
+    """Rows with this prefix, by index; in every collation `z` sorts last."""
+    return rows.filter(**{f"{column}__gte": prefix, f"{column}__lt": f"{prefix}{'z' * 64}"})
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBlock:
+    """A block whose header is stored."""
+
+    number: int
+    timestamp: int
+
+
+def newest_known_block(source: int, seconds: int) -> KnownBlock | None:
+    """The newest block at that time or before, among those with stored headers.
+
+    Times grow with numbers, so it is searched for by interpolation.
+    """
+    jobs = BlockJob.objects.filter(source=source).exclude(block_hash="")
+    low, high = _known_block(jobs.order_by("block")), _known_block(jobs.order_by("-block"))
+    if low is None or high is None or low.timestamp > seconds:
+        return None
+    if high.timestamp <= seconds:
+        return high
+    for is_bisection in islice(cycle((False, True)), MAX_LOOKUPS):
+        if high.number - low.number <= 1:
+            break
+        share = (seconds - low.timestamp) / (high.timestamp - low.timestamp)
+        distance = (high.number - low.number) * (0.5 if is_bisection else share)
+        guess = min(max(low.number + round(distance), low.number + 1), high.number - 1)
+        between = jobs.filter(block__gt=low.number, block__lt=high.number)
+        found = _known_block(between.filter(block__lte=guess).order_by("-block"))
+        found = found or _known_block(between.filter(block__gt=guess).order_by("block"))
+        if found is None:
+            break
+        low, high = (found, high) if found.timestamp <= seconds else (low, found)
+    return low
+
+
+def _known_block(jobs: QuerySet[BlockJob]) -> KnownBlock | None:
+    encoded = jobs.values_list("header", flat=True).first()
+    if not encoded:
+        return None
+    header = decode_header(bytes(encoded))
+    return KnownBlock(header.number, header.timestamp)

@@ -37,7 +37,7 @@ def read_stored_calls(
     all_calls = has_times or len(accounts) > MAX_SEARCHED_ACCOUNTS
     recovered = RecoveredProofs({job.block: decode_header(job.header)} if job.header else {})
     last_heartbeat = time.monotonic()
-    for call in _calls(job):
+    for call in stored_calls(job):
         if time.monotonic() >= last_heartbeat + HEARTBEAT_SECONDS:
             heartbeat()
             last_heartbeat = time.monotonic()
@@ -49,7 +49,8 @@ def read_stored_calls(
     return recovered
 
 
-def _calls(job: BlockJob) -> Iterator[bytes]:
+def stored_calls(job: BlockJob) -> Iterator[bytes]:
+    """The calldata of the job's transactions, and what was not sent."""
     sent = SentTransaction.objects.filter(job_links__job=job, is_preparation=False)
     for raw in _read_in_chunks(sent, "raw"):
         yield decode_transaction(raw).data

@@ -43,4 +43,7 @@ def facts_in(batch_id: str) -> dict[str, FactView]:
 
 
 def fact_page(batch_id: str, position: int, name: str, suffix: str = "") -> Any:
-    return Client().get(f"/explorer/query/{batch_id}/{position}/{name}{suffix}")
+    """The page at the fact's permanent address, or below it."""
+    address = Client().get(f"/explorer/query/{batch_id}/{position}/{name}")["Location"]
+    path, _, query = address.partition("?")
+    return Client().get(f"{path}{suffix}?{query}")

@@ -47,6 +47,7 @@ def _submit_own(source: int = SEPOLIA) -> str:
 
 
 def _get(batch_id: str, page: str = "", client: Client | None = None, **parameters: str) -> Any:
+    parameters = {name.rstrip("_"): value for name, value in parameters.items()}
     return (client or Client()).get(f"/explorer/query/{batch_id}{page}", parameters)
 
 
@@ -79,19 +80,19 @@ def test_facts_are_in_one_table_in_pages() -> None:
     first = _get(many_accounts)
     assert first.text.count('id="query-') == 50
     (following,) = re.findall(r'href="\?from=(\w+)#facts"', first.text)
-    second = _get(many_accounts, **{"from": following})
+    second = _get(many_accounts, from_=following)
     assert second.text.count('id="query-') == 10
     assert 'id="query-59"' in _get(many_accounts, query="57").text
     redirect = _get(many_accounts, "/57")
     assert redirect["Location"] == f"/explorer/query/{many_accounts}?query=57#query-57"
     assert _get(many_accounts, "/60").status_code == 404
-    assert _get(many_accounts, **{"from": "60"}).status_code == 404
+    assert _get(many_accounts, from_="60").status_code == 404
 
     many_slots = submit_accounts({ADDRESS: {"slots": [hex(n) for n in range(70)]}}, BLOCK)
     prove(many_slots)
     first = _get(many_slots)
     assert first.text.count('<th scope="row">') == 50 + 4  # four steps
-    second = _get(many_slots, **{"from": "0.50"})
+    second = _get(many_slots, from_="0.50")
     assert second.text.count('<th scope="row">') == 20 + 4
     assert "slot 69" in second.text
     assert "Next facts" not in second.text
@@ -126,14 +127,13 @@ def test_a_refresh_returns_changes_and_stops_when_the_batch_has_ended() -> None:
 
 def _make_jobs_wait(batch_id: str, *sentences: str, code: str = "confirming") -> None:
     """One job per block, each with its wait reason."""
-    for source, block, *_ in set(
-        Query.objects.filter(batch=batch_id).values_list("source", "block")
-    ):
+    for source, block in set(Query.objects.filter(batch=batch_id).values_list("source", "block")):
+        assert block is not None
         job = BlockJob.objects.create(
             source=source,
             destination=SEPOLIA,
             block=block,
-            waits_for=sentences[(BLOCK - (block or 0)) % len(sentences)],
+            waits_for=sentences[(BLOCK - block) % len(sentences)],
             wait_code=code,
         )
         Query.objects.filter(batch=batch_id, block=block).update(job=job)

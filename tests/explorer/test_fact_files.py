@@ -106,6 +106,22 @@ def test_pages_link_to_csv_and_json_files_with_the_same_rows() -> None:
 
 
 @without_chain
+def test_file_names_say_what_is_in_them() -> None:
+    batch = submit_accounts({ADDRESS: {"props": ["BALANCE"]}})
+    prove(batch)
+    names = {
+        f"/explorer/query/{batch}": "balance-of-0xd8dA-6045-sepolia-block-5186021",
+        ACCOUNT: "facts-of-0xd8dA-6045-sepolia",
+        PAGE: "facts-of-sepolia-block-5186021",
+        FAR: "facts-of-sepolia-on-op-mainnet",
+    }
+    for page, name in names.items():
+        for form in ("csv", "json"):
+            disposition = _get(f"{page}/facts.{form}")["Content-Disposition"]
+            assert disposition == f'attachment; filename="tacitus-{name}.{form}"'
+
+
+@without_chain
 def test_files_have_only_facts_of_their_chains() -> None:
     prove(submit_balances())
     prove(_submit_to_optimism(SEPOLIA, BLOCK))

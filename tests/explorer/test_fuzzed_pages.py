@@ -51,10 +51,11 @@ PATHS = (
 # Pages of proven facts; the words in capitals are replaced by values of the fixture.
 PROVEN_PATHS = (
     "explorer/query/PROVEN", "explorer/query/PROVEN/changes",
-    "explorer/query/PROVEN/block?open=CHAIN-BLOCK",
+    "explorer/query/PROVEN?from=0.1",
     "explorer/query/PROVEN/0", "explorer/query/PROVEN/0/BALANCE",
-    "explorer/query/PROVEN/0/BALANCE/check", "explorer/query/PROVEN/0/SLOT",
-    "explorer/query/PROVEN/1/TIMESTAMP", "explorer/query/PROVEN/facts.json",
+    "explorer/fact/CHAIN/BLOCK/HOLDER/BALANCE", "explorer/fact/CHAIN/BLOCK/HOLDER/BALANCE/check",
+    "explorer/fact/CHAIN/BLOCK/HOLDER/SLOT", "explorer/fact/CHAIN/BLOCK/header/TIMESTAMP",
+    "explorer/query/PROVEN/facts.json",
     "explorer/query/PROVEN/facts.csv", "explorer/query/PROVEN/proof.json",
     "explorer/account/HOLDER", "explorer/account/HOLDER/facts.json",
     "explorer/account/HOLDER/facts.csv", "explorer/block/CHAIN/BLOCK",
@@ -67,7 +68,7 @@ ADDRESSES = st.tuples(st.sampled_from(PATHS), st.lists(PARTS, max_size=2)) | st.
 )
 NAMES = st.text(max_size=6) | st.sampled_from(
     ["q", "before", "after", "page", "first", "open", "rows", "status", "chain", "cursor", "next",
-     "state", "done", "o", "p", "to", "seen", "query", "blocks", "from", "table"]
+     "state", "done", "o", "p", "to", "seen", "query", "blocks", "from", "table", "at"]
 )  # fmt: skip
 # Fields of forms, of sign-in and of the admin.
 FIELDS = st.text(max_size=6) | st.sampled_from(
@@ -158,7 +159,7 @@ def test_every_route_is_fuzzed() -> None:
 
 def test_the_fuzzed_pages_have_proven_facts(stored: Mapping[str, str]) -> None:
     for path in PROVEN_PATHS:
-        answer: Any = Client().get("/" + _filled_in(path, stored))
+        answer: Any = Client().get("/" + _filled_in(path, stored), follow=True)
         content = answer.getvalue()
         assert answer.status_code in {200, STOP_POLLING}, path
         assert HOLDER.lower().encode() in content.lower() or stored["BLOCK"].encode() in content, (

@@ -55,7 +55,10 @@ def test_pages_say_if_an_account_is_proven_not_to_exist(page: str) -> None:
     words = {"NONCE": zero, "BALANCE": zero, "STORAGE_ROOT": storage, "CODE_HASH": code}
     batch = submit_accounts({ADDRESS: {"props": list(words)}})
     prove(batch, nonce=0)
-    urls = {"fact": f"/explorer/query/{batch}/0/NONCE", "batch": f"/explorer/query/{batch}"}
+    urls = {
+        "fact": f"/explorer/fact/{SEPOLIA}/{BLOCK}/{ADDRESS}/NONCE",
+        "batch": f"/explorer/query/{batch}",
+    }
     for exists in (True, False):
         words["NONCE"] = f"{exists:064x}"
         Query.objects.filter(batch=batch).update(values=words)

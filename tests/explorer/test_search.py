@@ -1,9 +1,13 @@
 """The search."""
 
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from django.test import Client
+from eth_utils.address import to_checksum_address
 
 from queries.models import Query
 from tests.explorer.stored_batches import (
@@ -11,6 +15,7 @@ from tests.explorer.stored_batches import (
     BLOCK,
     attach,
     header_of,
+    prove,
     submit_accounts,
     submit_balances,
 )
@@ -72,6 +77,89 @@ def test_all_spellings_and_pasted_links_redirect_to_the_page() -> None:
     assert _search(f"10 {BLOCK}").status_code == 200
 
 
+def test_abbreviations_and_beginnings_redirect_to_the_page() -> None:
+    batch = submit_balances()
+    attach(batch)
+    send_transaction(batch)
+    block_hash = header_of(BLOCK).hash.hex()
+    redirects = {
+        f"/explorer/query/{batch}": [
+            f"{batch[:6]}…{batch[-4:]}",
+            f"{batch[:6]}...{batch[-4:]}".lower(),
+            batch[:8],
+        ],
+        f"/explorer/account/{ADDRESS}": ["0xd8dA…6045", "0xd8da...6045", "d8dA..6045", "0xD8DA6"],
+        BLOCK_PAGE: [f"0x{block_hash[:4]}…{block_hash[-4:]}", f"0x{block_hash[:9]}"],
+        f"/explorer/transaction/{SEPOLIA}/{HASHES[0]}": [f"{HASHES[0][:6]}…{HASHES[0][-4:]}"],
+    }
+    for page, texts in redirects.items():
+        for text in texts:
+            answer = _search(text)
+            assert (answer.status_code, answer.get("Location")) == (302, page), text
+    for other in ("0xd8dA…6046", f"{batch[:6]}…0000", "0xd8d"):
+        assert _search(other).status_code == 200
+
+
+def test_a_beginning_of_several_accounts_lists_them() -> None:
+    others = [ADDRESS[:-2] + digits for digits in ("11", "22")]
+    submit_accounts({address: {"props": ["NONCE"]} for address in (ADDRESS, *others)})
+    text = _search("0xd8da").text
+    for address in (ADDRESS, *others):
+        assert f'href="/explorer/account/{to_checksum_address(address)}"' in text
+
+
+def test_a_time_leads_to_the_newest_known_blocks_and_to_the_form() -> None:
+    numbers = [BLOCK + distance for distance in (0, 1, 7, 60, 61, 500)]
+    for number in numbers:
+        attach(submit_accounts({ADDRESS: {"props": ["NONCE"]}}, number))
+    for number in range(BLOCK, BLOCK + 510, 3):
+        seconds = header_of(number).timestamp + 5
+        moment = datetime.fromtimestamp(seconds, UTC)
+        text = _search(f"{moment:%Y-%m-%d %H:%M:%S} UTC").text
+        newest = max(known for known in numbers if known <= number)
+        assert f'href="/explorer/block/{SEPOLIA}/{newest}"' in text
+        assert text.count('href="/explorer/block/') == 1
+        assert f"new-batch?source={SEPOLIA}&amp;timestamp={seconds}" in text
+    date = f"{moment:%Y-%m-%d}"
+    for spelling in (date, f"{date}T23:59Z", str(seconds)):
+        assert f'href="/explorer/block/{SEPOLIA}/{numbers[-1]}"' in _search(spelling).text
+    assert "/explorer/block/" not in _search("2020-01-01").text
+    assert _search("2026-02-30").status_code == _search("2026-11-25 25:00").status_code == 200
+
+
+def test_a_time_lists_the_batches_that_were_submitted_before() -> None:
+    batch = submit_balances()
+    link = f'href="/explorer/query/{batch}"'
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    assert link in _search(f"{tomorrow:%Y-%m-%d}").text
+    assert link not in _search("2026-01-01").text
+
+
+def test_the_empty_page_has_examples_of_this_server() -> None:
+    assert "What can be searched for" in _search("").text
+    prove(submit_accounts({ADDRESS: {"props": ["BALANCE"]}}))
+    examples = re.findall(r'href="/search\?q=([^"]+)"', _search("").text)
+    assert len(examples) >= 7
+    for example in examples:
+        assert _search(unquote(example)).status_code in {200, 302}
+        assert "Nothing found" not in _search(unquote(example)).text
+
+
+def test_batches_are_listed_as_sentences() -> None:
+    batches = [submit_balances(), submit_balances()]
+    for batch in batches:
+        prove(batch)
+    sentence = f"3 facts of 0xd8dA…6045 · Sepolia, block {BLOCK:,}"
+    assert _search(batches[0][:4]).text.count(sentence) == len(batches)
+
+
+def test_a_pasted_link_of_a_fact_leads_to_it() -> None:
+    prove(submit_balances())
+    fact = f"/explorer/fact/{SEPOLIA}/{BLOCK}/{ADDRESS}/BALANCE"
+    answer = _search(f"https://tacitus.example{fact}?to=1#read-it")
+    assert (answer.status_code, answer["Location"]) == (302, fact)
+
+
 def test_several_hits_are_listed() -> None:
     batch = submit_balances()
     Query.objects.filter(batch=batch).update(block=OPTIMISM)
@@ -105,7 +193,8 @@ HOSTILE = [
     "", " ", "-1", "9" * 5_000, "\N{ARABIC-INDIC DIGIT THREE}", "\N{FULLWIDTH DIGIT ONE}2", "0x",
     "\x00", f"{ULID}\x00", "\u202e0xabc", "https://[", "nochain 12", "1 " * 140, ":" * 290,
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "'; DROP TABLE queries_batch; --",
-    "%", "_" * 26, "https://x/block/" + "9" * 250,
+    "%", "_" * 26, "…", "0x…", "0xd8dA…", "…..", "01M8\x00", "2026-13-45", "0000-00-00",
+    "https://x/block/" + "9" * 250,
 ]  # fmt: skip
 
 

@@ -44,9 +44,7 @@ def test_a_batch_page_moves_to_done_without_a_reload(
     expect(page.get_by_text(BALANCE_TEXT).first).to_be_visible()
     assert page.evaluate("window.isSamePage") is True
     page.get_by_role("link", name="Check it now").first.click()
-    expect(
-        page.get_by_text(re.compile(f"The registry says {re.escape(BALANCE_TEXT)}"))
-    ).to_be_visible()
+    expect(page.get_by_text("The registry says the same")).to_be_visible()
 
 
 @pytest.mark.browser
@@ -55,7 +53,7 @@ def test_the_search_finds_a_batch_an_account_and_a_block(
 ) -> None:
     batch, block = done
     for term, heading in (
-        (batch, "Batch"),
+        (batch, "facts of 0xd8dA…6045"),
         (HOLDER.lower(), HOLDER),
         (f"{block}", f"Block {block:,}"),
     ):
@@ -95,7 +93,6 @@ def test_pages_are_complete_without_javascript(
         "/explorer/batches": batch,
         f"/explorer/query/{batch}": BALANCE_TEXT,
         f"/explorer/query/{batch}/0": BALANCE_TEXT,
-        f"/explorer/query/{batch}/0/BALANCE/check": BALANCE_TEXT,
         f"/explorer/account/{HOLDER}": BALANCE_TEXT,
         f"/explorer/block/31337/{block}": BALANCE_TEXT,
         f"/explorer/registry/31337/{registry}": registry,

@@ -1,0 +1,68 @@
+"""The proof on the page of a fact is the real one."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from eth_utils.crypto import keccak
+
+from queries.config.routes import NodeAddress
+from queries.models import JobTransaction, Query, SentTransaction
+from tests.explorer.proven_facts import HOLDER, SLOT, fact_page, proven_batch
+from tests.queries.prover.service import CHAIN_ID, Service, serving
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
+
+
+def _drawn_nodes(page: Any) -> list[tuple[str, int]]:
+    """Hashes and sizes on hover."""
+    matches = re.findall(r"<title>(0x[0-9a-f]{64}), ([\d,]+) bytes</title>", page.text)
+    return [(node_hash, int(size.replace(",", ""))) for node_hash, size in matches]
+
+
+def _nodes(encodings: list[str]) -> list[tuple[str, int]]:
+    nodes = [bytes.fromhex(encoding[2:]) for encoding in encodings]
+    return [(f"0x{keccak(node).hex()}", len(node)) for node in nodes]
+
+
+def test_the_drawn_nodes_are_those_of_the_chain(service: Service) -> None:
+    batch = proven_batch(service)
+    block = Query.objects.values_list("block", flat=True).get(batch=batch, position=0)
+    proof = service.node.rpc.ask("eth_getProof", HOLDER, [f"0x{SLOT:064x}"], hex(block or 0))
+    header = service.header(block or 0)
+    state, storage = _nodes(proof["accountProof"]), _nodes(proof["storageProof"][0]["proof"])
+
+    unreachable = (NodeAddress("http://127.0.0.1:1"),)
+    chain = replace(service.routes.chains[CHAIN_ID], nodes=unreachable)
+    with serving(service.node, replace(service.routes, chains={CHAIN_ID: chain})):
+        balance = fact_page(batch, 0, "BALANCE")
+        slot = fact_page(batch, 0, f"0x{SLOT:064x}")
+        timestamp = fact_page(batch, 1, "TIMESTAMP")
+    # The next header is part of the proof, because the batch asks for the block at a time.
+    child = service.header((block or 0) + 1)["hash"]
+    for page, nodes in ((balance, state), (slot, state + storage)):
+        (later, _), *drawn = _drawn_nodes(page)
+        assert (later, drawn) == (child, nodes)
+    for page in (balance, slot, timestamp):
+        assert f"<title>{header['hash']}</title>" in page.text
+        assert "known by BLOCKHASH" in page.text
+    summary = re.search(r'role="img" aria-label="([^"]+)"', slot.text)
+    assert summary
+    assert summary[1].startswith("hash of block")
+    assert f"state trie, {len(state)} nodes" in summary[1]
+
+
+def test_a_proof_of_others_is_said_to_be_missing(service: Service) -> None:
+    batch = proven_batch(service)
+    Query.objects.update(
+        blockhash_transaction=None, header_transaction=None, account_transaction=None
+    )
+    assert _drawn_nodes(fact_page(batch, 0, "BALANCE"))  # from the block's other calls
+    JobTransaction.objects.all().delete()
+    SentTransaction.objects.all().delete()
+    page = fact_page(batch, 0, "BALANCE")
+    assert page.status_code == 200
+    assert "The trie nodes are not stored here" in page.text
+    assert "accumulated in the registry before" in page.text
+    assert "Download the proof" not in page.text

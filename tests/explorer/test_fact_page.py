@@ -1,0 +1,127 @@
+"""The page of a fact, at an address that names no batch."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from queries.models import Batch, Query
+from queries.statuses import BatchStatus
+from tests.explorer.stored_batches import ADDRESS, BLOCK, prove, submit_accounts, submit_balances
+from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA, make_key, submitted
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+
+FACTS = f"/explorer/fact/{SEPOLIA}/{BLOCK}"
+BALANCE = f"{FACTS}/{ADDRESS}/BALANCE"
+SLOT = f"{FACTS}/{ADDRESS}/0x{1:064x}"
+
+
+def _get(path: str) -> Any:
+    return Client().get(path, headers={"Accept": "text/html"})
+
+
+def _submit_to_optimism() -> str:
+    data = {str(SEPOLIA): {f"block:{BLOCK}": {"accounts": {ADDRESS: {"props": ["BALANCE"]}}}}}
+    return submitted(make_key(), {"destinationChainId": str(OPTIMISM), "fee": "1", "data": data})
+
+
+def _text(path: str) -> str:
+    answer = _get(path)
+    assert answer.status_code == 200, path
+    return re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", answer.text))
+
+
+def test_a_fact_of_four_batches_has_one_page_that_lists_them() -> None:
+    batches = [submit_balances() for _ in range(4)]
+    for batch in batches:
+        prove(batch)
+    page = _get(BALANCE).text
+    for batch in batches:
+        assert page.count(f'href="/explorer/query/{batch}"') == 1
+        old = _get(f"/explorer/query/{batch}/0/BALANCE")
+        assert (old.status_code, old["Location"]) == (301, BALANCE)
+    Batch.objects.filter(pk=batches[0]).update(status=BatchStatus.IN_PROGRESS)
+    assert batches[0] not in _get(BALANCE).text
+    Batch.objects.update(status=BatchStatus.IN_PROGRESS)
+    assert _get(BALANCE).status_code == 404
+
+
+def test_the_page_begins_with_the_sentence_and_the_value() -> None:
+    prove(submit_balances())
+    text = _text(BALANCE)
+    heading = f"balance of 0xd8dA…6045 · Sepolia, block {BLOCK:,}"
+    assert heading in text
+    assert f"{heading} → 21 ETH" in _get(BALANCE).text
+    assert "slot 1 of 0xd8dA…6045" in _text(SLOT)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "canonical"),
+    [
+        (f"{FACTS}/{ADDRESS.lower()}/BALANCE", BALANCE),
+        (f"{FACTS}/{ADDRESS}/balance?to=1", f"{BALANCE}?to=1"),
+        (f"{FACTS}/{ADDRESS}/1", SLOT),
+        (f"{FACTS}/{ADDRESS}/0x1", SLOT),
+        (f"{FACTS}/Header/timestamp", f"{FACTS}/header/TIMESTAMP"),
+        (f"{FACTS}/header/PROPOSER", f"{FACTS}/header/COINBASE"),
+    ],
+)
+def test_other_spellings_redirect(spelling: str, canonical: str) -> None:
+    answer = _get(spelling)
+    assert (answer.status_code, answer["Location"]) == (301, canonical)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["header/BALANCE", f"{ADDRESS}/TIMESTAMP", f"{ADDRESS}/-1", f"{ADDRESS}/{2**256}",
+     f"{ADDRESS}0/BALANCE", "x/BALANCE", f"{ADDRESS}/0x{65 * '1'}"],
+)  # fmt: skip
+def test_what_is_not_a_fact_is_not_found(path: str) -> None:
+    answer = _get(f"{FACTS}/{path}")
+    assert (answer.status_code, "Prove it" in answer.text) == (404, False)
+
+
+def test_each_destination_has_its_registry_and_trust() -> None:
+    prove(submit_balances())
+    prove(_submit_to_optimism())
+    here, there = _text(BALANCE), _text(f"{BALANCE}?to={OPTIMISM}")
+    assert "Proven to Sepolia native · trusts nobody" in here
+    assert "Also proven to OP Mainnet" in here
+    assert "Proven to OP Mainnet" in there
+    assert "Also proven to Sepolia native" in there
+    assert _get(f"{BALANCE}?to=5").status_code == 404
+
+
+def test_the_names_of_the_same_header_field_are_one_fact() -> None:
+    batch = submit_accounts({ADDRESS: {"props": ["NONCE"]}}, header=["PROPOSER"])
+    prove(batch)
+    Query.objects.filter(batch=batch, account="").update(values={"PROPOSER": f"{1:064x}"})
+    assert batch in _text(f"{FACTS}/header/COINBASE")
+
+
+def test_times_of_the_same_block_are_facts_of_their_own() -> None:
+    batches = {}
+    for seconds in (1_700_000_000, 1_700_000_007):
+        batch = submit_accounts({ADDRESS: {"props": ["NONCE"]}})
+        prove(batch)
+        Query.objects.filter(batch=batch).update(timestamp=seconds)
+        batches[seconds] = batch
+    address = f"{FACTS}/header/BLOCK_AT_TIMESTAMP"
+    for seconds, batch in batches.items():
+        text = _text(f"{address}?at={seconds}")
+        assert [other in text for other in batches.values()] == [
+            other == batch for other in batches.values()
+        ]
+    assert "2023-11-14 22:13:20 UTC" in _text(f"{address}?at=1700000000")
+
+
+def test_an_unknown_fact_leads_to_the_form() -> None:
+    answer = _get(SLOT)
+    assert answer.status_code == 404
+    link = re.search(r'href="(/dashboard/new-batch\?[^"]+)"', answer.text)
+    assert link
+    query = f"source={SEPOLIA}&amp;block={BLOCK}&amp;account={ADDRESS}&amp;slot=0x{1:064x}"
+    assert link[1] == f"/dashboard/new-batch?{query}"
+    assert "Prove it" not in _get(f"/explorer/fact/77/1/{ADDRESS}/BALANCE").text
