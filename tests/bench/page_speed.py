@@ -14,7 +14,6 @@ from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.db import connection

@@ -92,7 +92,7 @@ def test_a_batch_page_updates_until_the_batch_is_done(
     expect(steps.locator("th[scope=row]")).to_have_count(4)
     context = _send(service)
     expect(stages.nth(2)).to_have_class("mark proven")
-    expect(page.locator(".time-line li .moving")).to_have_text("mined")
+    expect(page.locator(".time-line > ol .mark.moving")).to_have_text("mined")
     expect(page.get_by_text("live", exact=True)).to_be_visible()
     _check_layout(page)
     # Focus, selection, and open details survive a refresh.
@@ -111,7 +111,7 @@ def test_a_batch_page_updates_until_the_batch_is_done(
     _set_automine(service.node, enabled=True)
     service.mine()
     service.work(batch, context=context)
-    expect(page.locator(".time-line li .proven")).to_have_count(5)
+    expect(page.locator(".time-line > ol .mark.proven")).to_have_count(5)
     expect(page).to_have_title(f"DONE · {sentence} → 123 ETH · Tacitus")
     expect(page.locator("#announcement")).to_have_text("The batch is DONE.")
     expect(page.locator(".value")).to_contain_text("123 ETH")
@@ -166,7 +166,7 @@ def test_a_rejected_batch_shows_reason_and_advice_with_hostile_names_escaped(
     expect(cause).to_contain_text("<script>alert(1)</script>")
     expect(cause).to_contain_text("Ask for a newer block")
     expect(cause).to_contain_text("It stopped at BLOCKHASH_AVAILABLE")
-    expect(page.locator(".time-line li .rejected")).to_have_count(1)
+    expect(page.locator(".time-line > ol .mark.rejected")).to_have_count(1)
     expect(page).to_have_title(re.compile("^REJECTED · "))
     expect(page.locator("#announcement")).to_contain_text("The batch is REJECTED. Block 1")
     assert page.locator("main script").count() == 0

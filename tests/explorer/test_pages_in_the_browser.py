@@ -141,7 +141,7 @@ def test_the_keyboard_suffices(page: Page, served: str) -> None:
 def test_the_newest_batches_update_without_a_reload(page: Page, served: str) -> None:
     page.goto(served)
     page.evaluate("window.notReloaded = true")
-    line = page.locator("#newest > li").first
+    line = page.locator("#newest li").first
     expect(line).to_contain_text("RECEIVED")
     line.get_by_role("link").focus()
     batch = (line.get_by_role("link").get_attribute("href") or "").rpartition("/")[2]
