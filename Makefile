@@ -91,7 +91,7 @@ serve: setup ## the development server, which restarts when the code changes
 	@$(MANAGE) migrate --verbosity 0
 	@DEBUG=1 exec $(MANAGE) runserver $(PORT)
 
-screenshots: setup ## take the README's picture again, from a real service (needs Chromium)
+screenshots: setup ## take the README's picture and the preview card again (needs Chromium)
 	@$(BIN)/python -m tests.screenshots
 
 contracts: setup ## rebuild the contracts' committed build output

@@ -52,6 +52,8 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "explorer.settings")
     if _needs_no_settings(sys.argv[1:]):
         os.environ["DEVELOPMENT"] = os.environ.get("DEVELOPMENT") or "1"
+    if os.environ.get("NO_COLOR"):  # Django has a variable of its own
+        os.environ["DJANGO_COLORS"] = "nocolor"
     if sys.argv[1:2] == ["run_prover"]:  # `serve` does this itself
         log_warnings_and_exceptions()
     try:

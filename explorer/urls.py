@@ -25,7 +25,9 @@ from explorer.pages import (
     facts,
     new_batch,
     search,
+    site_files,
     start,
+    status,
 )
 from explorer.pages.links import AccountAddress, PageLinks, TransactionHash, WholeNumber
 from explorer.wiring import LIMITS, ROUTES, ask_wallet
@@ -87,6 +89,7 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
     return [
         get_page("", start.start, links, "start"),
         get_page("search", search.search_page, links, "search"),
+        get_page("status", status.status, links, "status"),
         path("explorer", batches_redirect, name="explorer"),
         page("newest", start.newest_changes, "newest"),
         page("batches", batches.batches, "batches"),
@@ -148,15 +151,14 @@ def guide_pages(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     ]
 
 
+def file(route: str, view: View, url_name: str, **arguments: object) -> URLPattern:
+    """Caches revalidate it every time, because an upgrade may change it."""
+    revalidated = cache_control(public=True, no_cache=True)
+    return path(route, revalidated(conditional_page(require_safe(view))), arguments, name=url_name)
+
+
 def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     """Files that are the same for all visitors; pages of any origin may read them."""
-
-    def file(route: str, view: View, url_name: str, **arguments: object) -> URLPattern:
-        # Caches revalidate every time, because an upgrade may change the file.
-        revalidated = cache_control(public=True, no_cache=True)
-        view = revalidated(conditional_page(require_safe(view)))
-        return path(route, view, arguments, name=url_name)
-
     return [
         file("docs/<guide:name>.md", docs.guide_text, "guide-text", routes=routes, limits=limits),
         file("llms.txt", docs.llms, "llms"),
@@ -171,6 +173,12 @@ def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
 
 PUBLIC_FILES = public_files(ROUTES, LIMITS)
 
+SITE_FILES = [
+    file("favicon.ico", docs.download, "favicon", name="favicon.ico", files=site_files.ICONS),
+    file("robots.txt", site_files.robots, "robots"),
+    file("sitemap.xml", site_files.sitemap, "sitemap"),
+    file(".well-known/security.txt", site_files.security, "security-contact"),
+]
 
 DEMO_WALLET = [
     path("demo-wallet", demo_wallet.account, name="demo-wallet"),
@@ -179,6 +187,7 @@ DEMO_WALLET = [
 
 urlpatterns = [
     *guide_pages(ROUTES, LIMITS),
+    *SITE_FILES,
     *explorer_pages(ROUTES),
     *account_pages(ROUTES, LIMITS),
     *SIGN_IN_FORMS,

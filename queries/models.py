@@ -89,7 +89,7 @@ class Batch(FairlyQueued):
     account_count = models.PositiveIntegerField(default=0)
     fact_count = models.PositiveIntegerField(default=0)
     is_uniform = models.BooleanField(default=True)  # its queries ask for the same fields and slots
-    # Of a rejected batch:
+    # Why it was rejected, or why facts of it are lost (`Query.failed`):
     error_code = models.CharField(max_length=60, default="")
     error_sentence = models.CharField(max_length=1_000, default="")
     error_step = models.CharField(max_length=20, default="")
@@ -318,7 +318,9 @@ class Query(models.Model):
     account_accumulated_began_at = models.DateTimeField(null=True)
     account_accumulated_completed_at = models.DateTimeField(null=True)
     has_ended = models.BooleanField(default=False)  # it is done, or its batch is rejected
-    failed = models.BooleanField(default=False)  # the reason why its batch is rejected
+    # It is the reason why its batch is rejected; or a reorg removed its facts after its batch was
+    # DONE, and they could not be proven again.
+    failed = models.BooleanField(default=False)
     # The last transaction of each step.
     blockhash_transaction = models.ForeignKey(
         SentTransaction, models.PROTECT, null=True, related_name="+"
@@ -473,6 +475,7 @@ class ChainRecord(models.Model):
     number = models.PositiveBigIntegerField(default=0)
     timestamp = models.PositiveBigIntegerField(default=0)
     final_number = models.PositiveBigIntegerField(default=0)
+    block_seconds = models.FloatField(null=True)  # between blocks, on average
     # As a source: how many blocks back its routes need proofs.
     needed_window = models.PositiveBigIntegerField(null=True)
     # As a destination:
@@ -495,9 +498,12 @@ class NodeRecord(models.Model):
     lag = models.PositiveBigIntegerField(null=True)  # blocks behind the furthest node
     # Whether it can resolve ENS names; null: the chain has no ENS, or the node failed.
     can_resolve_names = models.BooleanField(null=True)
-    # How many blocks back it proves; -1: not even its latest block.
+    # How many blocks back it proves: at most 8,191, and also 8,191 if it proves all blocks of a
+    # younger chain; -1: not even its latest block.
     proof_window = models.BigIntegerField(null=True)
     measured_at = models.DateTimeField(null=True)  # null: measure the window at the next check
+    measured_number = models.PositiveBigIntegerField(default=0)  # its latest block at that time
+    client = models.CharField(max_length=60, default="")  # the name of its program, such as Geth
 
     class Meta:
         constraints: ClassVar = [

@@ -98,7 +98,7 @@ BATCH_NOT_DONE = _conflict(
 BATCH_REJECTED = _conflict("batch_rejected", "The batch was rejected, so it has no proof.")
 PROOF_UNAVAILABLE = _conflict(
     "proof_unavailable",
-    "The fact is in the registry, but its proof is not stored here; `error` says why.",
+    "The proof is not stored here, or a reorg removed the fact; `error` says why.",
 )
 PROOFS_BUSY = unavailable_code(
     "proofs_busy", "The server is already preparing as many proofs as it can."

@@ -43,34 +43,39 @@ def reject(
 ) -> None:
     """End these batches as REJECTED, with their queries.
 
-    `failing`: the queries that cannot be proven; by default, all open ones. A batch that has ended
-    keeps its status, but facts of it that a reorg removed are not proven again.
+    `failing`: the queries that cannot be proven; by default, all open ones. A DONE batch keeps its
+    status: a reorg removed facts of it, and these queries lose their values.
     """
     with transaction.atomic():
         ids = list(batches)
-        open_batches = Batch.objects.filter(pk__in=ids).exclude(status__in=ENDED_STATUSES)
         # Rows are locked in the order of their keys, as everywhere, to avoid deadlocks.
-        keys = list(open_batches.order_by("pk").select_for_update().values_list("pk", flat=True))
+        rows = Batch.objects.filter(pk__in=ids).order_by("pk").select_for_update()
+        statuses = dict(rows.values_list("pk", "status"))
+        keys = [key for key, status in statuses.items() if status not in ENDED_STATUSES]
         unproven = Query.objects.filter(batch__in=ids, has_ended=False)
         list(unproven.order_by("pk").select_for_update().values_list("pk", flat=True))
         now = shared_now()
+        error = {
+            "error_code": failure.code,
+            "error_sentence": failure.sentence[:1_000],
+            "error_step": failure.step,
+            "error_retryable": failure.retryable,
+        }
         Batch.objects.filter(pk__in=keys).update(
-            status=BatchStatus.REJECTED,
-            ended_at=now,
-            error_code=failure.code,
-            error_sentence=failure.sentence[:1_000],
-            error_step=failure.step,
-            error_retryable=failure.retryable,
-            due_at=None,
+            status=BatchStatus.REJECTED, ended_at=now, due_at=None, **error
         )
         if failing is not None:
             unproven = unproven.filter(pk__in=[query.pk for query in failing])
         unproven.filter(batch__in=keys).update(failed=True)
-        if unproven.exclude(batch__in=keys).update(has_ended=True):
-            done_batches = ", ".join(sorted(set(ids) - set(keys)))
+        lost = unproven.exclude(batch__in=keys)
+        if done_batches := sorted(set(lost.values_list("batch", flat=True))):
+            Batch.objects.filter(pk__in=done_batches).update(**error)
+            lost.filter(header_fields=0).update(account_accumulated_completed_at=None)
+            lost.exclude(header_fields=0).update(header_accumulated_completed_at=None)
+            lost.update(failed=True, has_ended=True, values=None, slot_values=None)
             log.error(
                 "Giving up on facts of DONE batches %s that a reorg removed: %s",
-                done_batches,
+                ", ".join(done_batches),
                 failure.sentence,
             )
         Query.objects.filter(batch__in=keys).update(has_ended=True)

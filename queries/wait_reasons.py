@@ -10,7 +10,7 @@ from typing import Self
 
 
 class WaitCode(StrEnum):
-    """Why a batch or job waits, except for errors of nodes. The API guide shows `meaning`."""
+    """Why a batch or job waits, except for errors of nodes. The guides show `meaning`."""
 
     meaning: str
 

@@ -22,12 +22,11 @@
   function refresh() {
     if (document.hidden) return;
     for (const time of document.querySelectorAll("time.moment")) {
-      const text = time.firstChild;
       let seconds = (Date.now() - Date.parse(time.dateTime)) / 1_000;
       // A past time stays in the past, even if the visitor's clock is slow.
-      if (!text?.data?.startsWith("in ")) seconds = Math.max(seconds, 0);
+      if (!time.textContent.startsWith("in ")) seconds = Math.max(seconds, 0);
       const words = age(seconds);
-      if (text?.nodeType === Node.TEXT_NODE && text.data !== words) text.data = words;
+      if (time.textContent !== words) time.textContent = words;
     }
   }
 

@@ -19,7 +19,7 @@ FILES = {"js": "guide.mjs", "python": "guide.py", "sh": "guide.sh"}
 
 def code_blocks(page: str) -> list[str]:
     blocks = re.findall(r'<pre[^>]*><code(?: id="[\w-]+")?>(.*?)</code></pre>', page, re.DOTALL)
-    return [html.unescape(block) for block in blocks]
+    return [html.unescape(re.sub(r"</?span[^>]*>", "", block)) for block in blocks]
 
 
 def code_of(site: str, guide: str, text: str) -> str:

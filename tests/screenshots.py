@@ -1,12 +1,14 @@
-"""`make screenshots`: prove a batch in a real service and take the README's picture."""
+"""`make screenshots`: the README's picture, of a batch in a real service; the card that link
+previews show; and favicon.ico."""
 
+import struct
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Browser, FloatRect, Locator, Page
+from playwright.sync_api import Browser, FloatRect, Locator, Page, ViewportSize
 
 from tests import browser
 from tests.rigs.anvil import Chain
@@ -16,6 +18,10 @@ PICTURES = REPOSITORY / "static" / "pictures"
 NO_SIGNER = "0x69030ef8C2744b37a096fAf2A4C78B4dAec1308b"  # not used on the chain
 WIDTH, BOTTOM_MARGIN = 1200, 40
 MAX_BYTES = 150_000
+CARD = Path(__file__).with_name("card.svg")
+CARD_SIZE: ViewportSize = {"width": 1200, "height": 630}
+MAX_CARD_BYTES = 60_000
+ICON_WIDTH = 48
 
 
 def main() -> None:
@@ -41,6 +47,8 @@ def main() -> None:
             page.locator(".decoded-value").first.wait_for()
             PICTURES.mkdir(exist_ok=True)
             _take(page, page.locator(".queries"), "batch")
+        _take_card(chromium)
+        _take_icon(chromium)
 
 
 def _proven_batch(service: Service, chain: Chain) -> str:
@@ -78,9 +86,33 @@ def _take(page: Page, last: Locator, name: str) -> None:
         "height": box["y"] + box["height"] + BOTTOM_MARGIN,
     }
     file = PICTURES / f"{name}.png"
-    size = len(page.screenshot(path=file, clip=clip, full_page=True))
-    if size > MAX_BYTES:
-        sys.exit(f"{file} has {size:,} bytes; a README's picture has at most {MAX_BYTES:,}.")
+    _check_size(file, len(page.screenshot(path=file, clip=clip, full_page=True)), MAX_BYTES)
+
+
+def _take_card(chromium: Browser) -> None:
+    """The picture that link previews show for pages without one of their own."""
+    context = chromium.new_context(viewport=CARD_SIZE)
+    page = context.new_page()
+    page.goto(CARD.as_uri())
+    file = PICTURES / "card.png"
+    _check_size(file, len(page.screenshot(path=file)), MAX_CARD_BYTES)
+    context.close()
+
+
+def _take_icon(chromium: Browser) -> None:
+    """Write favicon.ico: one PNG behind an ICO header."""
+    context = chromium.new_context(viewport={"width": ICON_WIDTH, "height": ICON_WIDTH})
+    page = context.new_page()
+    page.goto((REPOSITORY / "static" / "favicon.svg").as_uri())
+    png = page.screenshot(omit_background=True)
+    header = struct.pack("<3H4B2H2L", 0, 1, 1, ICON_WIDTH, ICON_WIDTH, 0, 0, 1, 32, len(png), 22)
+    (REPOSITORY / "static" / "favicon.ico").write_bytes(header + png)
+    context.close()
+
+
+def _check_size(file: Path, size: int, maximum: int) -> None:
+    if size > maximum:
+        sys.exit(f"{file} has {size:,} bytes; at most {maximum:,} are allowed.")
     print(f"{file.relative_to(REPOSITORY)}: {size:,} bytes")
 
 

@@ -17,13 +17,13 @@ from accounts.keys import manage
 from accounts.shared import rate_limits
 from accounts.sign_in import attempts, sessions, siwe
 from accounts.views import MAX_BODY_BYTES
-from explorer.guides.advice import ADVICE
+from explorer.guides.advice import ADVICE, OPERATOR_ACTS
 from explorer.http.middleware import MAX_FORM_BYTES
 from explorer.pages import facts
 from explorer.wiring import LIMITS
 from queries.api import attestations, estimates
-from queries.api.reference import batch_code_section
-from queries.api.rejection_codes import batch_codes, rejection_codes
+from queries.api.reference import STATUS_MEANINGS, batch_code_table
+from queries.api.rejection_codes import batch_codes, rejection_codes, wait_codes
 from queries.client import tacitus
 from queries.config.limits import Limits
 from queries.config.measured_costs import MEASURED, WINDOW_CALLS, balance_cost
@@ -35,6 +35,7 @@ from queries.prover import loop
 from queries.proving.packing import OSAKA
 from queries.proving.registry_calls import HISTORY_RING
 from queries.schema.strict_json import MAX_DEPTH
+from queries.statuses import BatchStatus
 from queries.webhooks import deliver, log, post
 from tests.bench.__main__ import NAMES as ROWS
 from tests.environment import SETTINGS_READ
@@ -88,8 +89,12 @@ def test_every_documented_name_is_in_the_code(repository: Path, code_words: set[
 
 def test_every_code_and_every_key_of_the_routes_file_is_documented(code_words: set[str]) -> None:
     assert set(ADVICE) <= set(rejection_codes())
-    table = batch_code_section(ADVICE)
+    assert set(OPERATOR_ACTS) <= set(wait_codes())
+    only_rejected = set(rejection_codes()) - set(wait_codes())
+    assert only_rejected - set(ADVICE) == set()  # a rejected batch is not told to wait
+    table = batch_code_table(ADVICE)
     assert [entry.code for entry in batch_codes() if f"| `{entry.code}` |" not in table] == []
+    assert list(STATUS_MEANINGS) == list(BatchStatus)
     keys = CHAIN_KEYS.union(REGISTRY_KEYS, *KEYS_OF_KIND.values())
     assert keys - code_words == set()
 

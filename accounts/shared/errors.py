@@ -13,7 +13,7 @@ from django.http import JsonResponse
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """An error code; the API guide shows its meaning."""
+    """An error code; the guide "Statuses and codes" shows its meaning."""
 
     code: str
     meaning: str

@@ -9,6 +9,14 @@ def format_count(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
+def format_duration(seconds: int) -> str:
+    """Such as `90 seconds` and `2 hours`."""
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= 2 * length:
+            return format_count(seconds // length, unit)
+    return format_count(seconds, "second")
+
+
 def excerpt(text: str) -> str:
     """Limit a node's or client's text to what a sentence quotes."""
     return text[:200]

@@ -1,12 +1,11 @@
 """The demo's three batches, compared with their source chains, and its output."""
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any, TextIO
+from typing import Any
 
 from explorer.demo.chains import CHAIN_A, CHAIN_B, HOLDER, TOKEN_BALANCES, DemoChains
 from explorer.demo.local_node import LocalNode
@@ -14,6 +13,7 @@ from explorer.demo.processes import DemoError
 from queries.client.tacitus import (
     BlockQuery,
     Position,
+    ProgressOutput,
     Status,
     Tacitus,
     TacitusError,
@@ -24,48 +24,38 @@ from queries.client.tacitus import (
 from queries.contracts.abi import call_data
 
 DONE_SECONDS = 90
-BALANCE = 1
+BALANCE = 1  # the field's number in the registry
 DONE, RUNNING, FAILED = "✓", "◐", "✗"
-CLEAR_LINE = "\r\x1b[K"
-MAX_WIDTH = 76
+MAX_WIDTH = 100
+INDENT = "  "
+DURATION_WIDTH = 10  # with the space before it
 
 
-class Terminal:
-    """Prints progress: on a terminal a line is rewritten, elsewhere lines follow each other."""
+class Terminal(ProgressOutput):
+    """The demo's output."""
 
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-        self.is_interactive = out.isatty()
-        self._current = ""
-        self.width = min(MAX_WIDTH, shutil.get_terminal_size((MAX_WIDTH + 4, 24)).columns - 4)
-
-    def line(self, text: str = "") -> None:
-        self._write(f"{CLEAR_LINE if self.is_interactive and self._current else ''}{text}\n")
-        self._current = ""
-
-    def update(self, text: str) -> None:
-        """Print progress; on a terminal, the next line replaces it."""
-        if text == self._current:
-            return
-        self._write(f"{CLEAR_LINE}{text}" if self.is_interactive else f"{text}\n")
-        self._current = text
+    @property
+    def width(self) -> int:
+        return min(super().width, MAX_WIDTH)
 
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
         """Print the step's title, its outcome and its duration."""
         started = time.monotonic()
-        if self.is_interactive:
-            self.update(f"  {RUNNING} {title} …")
+        if self.is_terminal:
+            self.update(f"{INDENT}{RUNNING} {title} …")
         try:
             yield
         except BaseException:
-            self.line(f"  {FAILED} {title}")
+            self.line(f"{INDENT}{FAILED} {title}")
             raise
-        self.line(f"  {DONE} {title:{self.width - 12}} {time.monotonic() - started:5.1f} s")
+        self.line(self.timed(f"{DONE} {title}", started))
 
-    def _write(self, text: str) -> None:
-        self._out.write(text)
-        self._out.flush()
+    def timed(self, text: str, started: float) -> str:
+        """The text with the seconds since `started` at the right margin."""
+        seconds = f"{time.monotonic() - started:.1f} s"
+        text_width = self.width - DURATION_WIDTH - len(INDENT)
+        return f"{INDENT}{text:{text_width}}{seconds:>{DURATION_WIDTH}}"
 
 
 @dataclass(frozen=True)
@@ -101,8 +91,9 @@ def examples(chains: DemoChains) -> Iterator[Example]:
     balance_call = call_data("balanceOf(address)", holder)
     token_balance = BlockQuery(CHAIN_B, block=b_block, accounts=[chains.token], slots=[slot])
     yield Example(
-        f"Across chains: the token balance of {holder[:6]}…{holder[-4:]} on Demo B, from the "
-        f"token's storage in block {b_block}, proven on Demo A, attested by two of three signers",
+        f"Across chains: how many sesterces (HS, the demo's token) {holder[:6]}…{holder[-4:]} has "
+        f"on Demo B, from the token's storage in block {b_block}, proven on Demo A, attested by "
+        "two of three signers",
         b.block(hex(b_block))["hash"],
         build_batch(CHAIN_A, token_balance),
         lambda: int.from_bytes(a.call(chains.attested, slot_call)),
@@ -126,35 +117,34 @@ def show(service: Tacitus, example: Example, terminal: Terminal, check: Callable
         terminal.line(line)
     started = time.monotonic()
 
+    def progress_text(status: Status) -> str:
+        return progress_line(status, terminal.width - len(INDENT) - DURATION_WIDTH)
+
     def print_progress(status: Status) -> None:
         check()
         if not status.done:
-            terminal.update(f"  {_current_line(status, terminal)}")
+            line = f"{INDENT}{progress_text(status)}"
+            moving_line = terminal.timed(progress_text(status), started)
+            terminal.update(moving_line if terminal.is_terminal else line)
 
     try:
         batch_id = service.submit(example.batch).id
         done = service.wait(batch_id, timeout=DONE_SECONDS, steps=True, progress=print_progress)
     except TacitusError as error:
         raise DemoError(str(error)) from None
-    seconds = time.monotonic() - started
-    terminal.line(f"  {progress_line(done, terminal.width):{terminal.width - 10}}{seconds:5.1f} s")
+    terminal.line(terminal.timed(progress_text(done), started))
     compare(example, terminal)
     return batch_id
-
-
-def _current_line(status: Status, terminal: Terminal) -> str:
-    """Cut the line on a terminal; elsewhere keep the whole wait reason."""
-    if terminal.is_interactive:
-        return progress_line(status, terminal.width)
-    steps = progress_line(replace(status, waits_for=""), terminal.width)
-    return f"{steps}  {status.waits_for}".rstrip()
 
 
 def compare(example: Example, terminal: Terminal) -> None:
     """Print both values. Raises DemoError if they differ."""
     proven, actual = example.registry_value(), example.source_value()
-    terminal.line(f"    the registry says      {_format_units(proven):>24} {example.unit}")
-    terminal.line(f"    the source chain says  {_format_units(actual):>24} {example.unit}")
+    verdict = f"{DONE} the same" if proven == actual else f"{FAILED} not the same"
+    terminal.line(f"    the registry says      {_format_units(proven):>18} {example.unit}")
+    terminal.line(
+        f"    the source chain says  {_format_units(actual):>18} {example.unit}  {verdict}"
+    )
     if proven != actual:
         raise DemoError("The values differ. This is a bug; please report it.")
 
@@ -189,7 +179,9 @@ Guides    {site}/docs
 API key   {key}
 Demo A    {chains.a.url}  chain {CHAIN_A}
 Demo B    {chains.b.url}  chain {CHAIN_B}
-Registry  {chains.native}  on Demo A, for Demo A's past
+Registry  {chains.native}  Demo A → Demo A (native)
+Registry  {chains.attested}  Demo B → Demo A (attested)
+Registry  {chains.optimism}  Demo A → Demo B (optimism)
 Files     {folder}: routes.toml, and each program's log
 
 Three things to try

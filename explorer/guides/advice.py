@@ -1,4 +1,4 @@
-"""Advice for users whose batch was rejected, by code."""
+"""Advice for users whose batch was rejected or waits, by code."""
 
 AGAIN = "Submit it again. If that fails too, tell the operator this batch's id."
 OLD_STATE = "Ask for a newer block, or ask the operator to add an archive node of this chain."
@@ -12,6 +12,7 @@ ADVICE = {
     "ens_off_chain": "The name is resolved off chain. Resolve it, and use the address.",
     "time_too_early": "Ask for a time after the chain's first block, or for a block by its number.",
     # Found while proving
+    "state_root_empty": "Ask for header fields alone.",
     "fee_too_low": "Submit it again with the fee named above; POST /estimate shows it beforehand.",
     "block_out_of_reach": "Ask for a newer block: the oldest possible one is named above.",
     "another_block_accumulated": "Ask for another block, and tell the operator.",
@@ -35,4 +36,21 @@ ADVICE = {
 DEFAULT_ADVICE = (
     "It could not be proven in time. Submit it again; if that does not help, tell the operator "
     "the code."
+)
+
+# Of waiting batches; with other codes they only have to wait.
+OPERATOR_ACTS = dict.fromkeys(
+    (
+        "no_prover",
+        "no_valid_output",
+        "destination_removed",
+        "internal_error",
+        "insufficient_funds",
+        "nodes_refuse",
+        "nodes_of_another_chain",
+        "history_missing",
+        "games_unreadable",
+        "registry_absent",
+    ),
+    "Tell the operator, who has to act.",
 )

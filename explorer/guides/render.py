@@ -19,13 +19,15 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from queries.api.examples import RouteExample
+from explorer.guides.highlight import highlight
+from queries.api.examples import TIME, RouteExample
 from queries.config.registries import Registry, RegistryKind, registry_address
 
 GUIDES = (
     "first-fact",
     "contracts",
     "api",
+    "status",
     "webhooks",
     "proofs",
     "how-it-works",
@@ -116,6 +118,7 @@ def _localize(text: str, example: RouteExample) -> str:
         (DEMO_NAME, example.source.name),
         (DEMO_REGISTRY, example.registry),
         (re.escape(DEMO_NODE), example.node),
+        (TIME, str(example.time or TIME)),
     ):
         text = re.sub(old, lambda _, new=new: new, text)  # type: ignore[misc]
     return text
@@ -227,6 +230,7 @@ def _describe_tables(blocks: Sequence[Sequence[Token]]) -> None:
                 column = 0
             elif token.type in {"th_open", "td_open"}:
                 text, end = tokens[index + 1], tokens[index + 2]
+                _let_code_break(text)
                 if token.attrs.pop("style", "") == "text-align:right":
                     token.attrSet("class", "number")
                 if token.type == "th_open":
@@ -238,6 +242,19 @@ def _describe_tables(blocks: Sequence[Sequence[Token]]) -> None:
                 elif len(names) > MAX_UNLABELLED_COLUMNS:
                     token.attrSet("data-name", names[column])
                 column += 1
+
+
+BREAKS_RE = re.compile(r"(?<=[./(,&=])(?=\w|&)|(?<=\w{28})(?=\w)")
+
+
+def _let_code_break(cell: Token) -> None:
+    """Break long code in a cell after punctuation; only longer words, such as addresses, within."""
+    for token in cell.children or ():
+        if token.type == "code_inline":
+            parts = BREAKS_RE.split(token.content)
+            token.type = "html_inline"
+            html = format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in parts))
+            token.content = format_html("<code>{}</code>", html)
 
 
 def _anchor_rows(blocks: Sequence[Sequence[Token]]) -> None:
@@ -290,7 +307,7 @@ def _render_fence(_renderer: RendererHTML, tokens: Sequence[Token], index: int, 
     token = tokens[index]
     if token.info == OUTPUT:
         return format_html(
-            '<pre class="sample" tabindex="0"><code>{}</code></pre>\n', _fence_text(token)
+            '<pre class="sample" tabindex="0"><code>{}</code></pre>\n', _fence_html(token)
         )
     *_, environment = rest
     box = _code_box(token, "the code", environment["codes"])
@@ -299,12 +316,12 @@ def _render_fence(_renderer: RendererHTML, tokens: Sequence[Token], index: int, 
 
 def _code_box(token: Token, label: str, codes: Iterator[int]) -> SafeString:
     anchor = f"code-{next(codes)}"
-    pre = format_html('<pre tabindex="0"><code id="{}">{}</code></pre>', anchor, _fence_text(token))
+    pre = format_html('<pre><code id="{}">{}</code></pre>', anchor, _fence_html(token))
     return pre + format_html(COPY_BUTTON, anchor, label)
 
 
-def _fence_text(token: Token) -> str:
-    return token.content.removesuffix("\n")
+def _fence_html(token: Token) -> SafeString:
+    return highlight(token.content.removesuffix("\n"), token.info.partition(" ")[0])
 
 
 def _tabs(tokens: Sequence[Token], labels: Sequence[str], codes: Iterator[int]) -> SafeString:

@@ -5,7 +5,7 @@ from itertools import product
 
 from django.conf import settings
 
-from explorer.guides.advice import ADVICE
+from explorer.guides.advice import ADVICE, OPERATOR_ACTS
 from queries.api import reference
 from queries.api.examples import RouteExample, fill_in
 from queries.config.limits import limit_views
@@ -17,7 +17,7 @@ from queries.schema.batch_checks import BatchLimits
 
 
 def guide_tables(
-    routes: Routes, limits: BatchLimits, example: RouteExample | None
+    routes: Routes, limits: BatchLimits, site: str, example: RouteExample | None
 ) -> Mapping[str, Callable[[], str]]:
     return {
         "snapshot-vote": _snapshot_vote,
@@ -29,11 +29,13 @@ def guide_tables(
         "calls": _call_table,
         "api-limits": lambda: reference.limit_table(limits, settings.REQUESTS_PER_MINUTE),
         "api-list": reference.endpoint_list,
-        "api-endpoints": lambda: fill_in(reference.endpoint_sections(), example),
-        "api-refusals": reference.error_code_section,
-        "batch-codes": lambda: reference.batch_code_section(ADVICE),
+        "api-endpoints": lambda: fill_in(reference.endpoint_sections(), site, example),
+        "api-error": reference.error_example,
+        "statuses": reference.status_table,
+        "batch-codes": lambda: reference.batch_code_table(OPERATOR_ACTS | ADVICE),
+        "error-codes": reference.error_code_table,
         "webhook-headers": reference.webhook_headers,
-        "webhook-event": lambda: fill_in(reference.webhook_event(), example),
+        "webhook-event": lambda: fill_in(reference.webhook_event(), site, example),
         "webhook-limits": reference.webhook_limits,
     }
 

@@ -288,7 +288,8 @@ STAGE_LABELS = {
 def _mark(query: QueryView, batch: BatchView) -> tuple[str, str]:
     """The CSS class of the query's mark, and what it means. Only the time line says what moves."""
     if any(step.error and step.error.code != CANCELLED for step in query.steps):
-        return "rejected", "failed"
+        is_lost = batch.status == BatchStatus.DONE
+        return "rejected", "removed by a reorganisation" if is_lost else "failed"
     if query.steps[-1].status == StepStatus.COMPLETED:
         return "proven", "proven"
     if batch.status == BatchStatus.DONE:

@@ -133,12 +133,14 @@ NOT_MEASURED = "not measured yet"
 
 
 def proof_window_text(head: HeadView | None) -> str:
-    window = None if head is None else head.window
-    if window is None:
+    if head is None or head.window is None:
         return NOT_MEASURED
-    if window < 0:
+    if head.window < 0:
         return "no block"
-    return f"the last {format_count(window, 'block')}{' or more' if window >= HISTORY_RING else ''}"
+    if head.window < HISTORY_RING:
+        return f"the last {format_count(head.window, 'block')}"
+    is_young = head.number <= HISTORY_RING
+    return "all blocks" if is_young else f"the last {HISTORY_RING:,} blocks or more"
 
 
 def reach_text(registry: Registry, links: PageLinks, source_head: HeadView | None) -> str:

@@ -35,7 +35,11 @@ SERVED_FILES = {
     **{name: f"/contracts/{name}" for name in CONTRACT_FILES},
     **{name: f"/docs/monitoring/{name}" for name in MONITORING_FILES},
 }
-MEDIA_TYPES = {".json": "application/json", ".py": "text/x-python; charset=utf-8"}
+MEDIA_TYPES = {
+    ".json": "application/json",
+    ".py": "text/x-python; charset=utf-8",
+    ".ico": "image/vnd.microsoft.icon",
+}
 MARKDOWN_TYPE = "text/markdown; charset=utf-8"
 
 
@@ -61,14 +65,16 @@ def llms(request: HttpRequest) -> HttpResponse:
 
 
 def _docs_page(request: HttpRequest, template: str, **context: object) -> HttpResponse:
-    return render(request, template, {"guides": guides.entries(), **context})
+    return render(
+        request, template, {"guides": guides.entries(), "site": site_address(request), **context}
+    )
 
 
 def _guide_markdown(request: HttpRequest, name: str, routes: Routes, limits: BatchLimits) -> str:
     site = site_address(request)
     example = route_example(routes) if name in guides.LOCALIZED else None
     return guides.localized_markdown(
-        name, site, example, guide_tables(routes, limits, example), SERVED_FILES
+        name, site, example, guide_tables(routes, limits, site, example), SERVED_FILES
     )
 
 

@@ -85,7 +85,9 @@ def form_sentence(refusal: RefusalError, name: str) -> str:
 
 def _selector_text(match: re.Match[str]) -> str:
     number = int(match[2])
-    return f"block {number:,}" if match[1] == "block" else format_timestamp(number)
+    if match[1] == "timestamp":
+        return format_timestamp(number)
+    return f"{'block' if match.start() else 'Block'} {number:,}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,8 @@ def _levels(
     size = format_bytes(proof.header.size)
     yield Level(f"header of block {fact.block:,}", size, hash=proof.header.hash)
     if fact.kind in {FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT} and proof.is_stored:
-        yield Level("state trie", _count(proof.state), nodes=proof.state)
+        absence = ": no such account" if proof.proves_absence else ""
+        yield Level("state trie", _count(proof.state) + absence, nodes=proof.state)
         if fact.kind is FactKind.STORAGE_SLOT:
             yield Level("account", short_hash(fact.account))
             yield Level("storage trie", _count(proof.storage), nodes=proof.storage)

@@ -99,7 +99,8 @@ def interpretations(text: str, links: PageLinks) -> Iterator[Interpretation]:
         yield Interpretation("the name of an account", hits, forms=form)
     if (seconds := _seconds(lower)) is not None:
         yield _time_meaning(seconds, links)
-    yield from _abbreviated(term, links)
+    if not (_ADDRESS.fullmatch(lower) or is_ulid(batch)):
+        yield from _abbreviated(term, links)
     if lower in chains:
         url = f"{reverse('routes')}#chain-{chains[lower]}"
         yield Interpretation("a chain", [Hit("Chain", links.chain_name(chains[lower]), url)])

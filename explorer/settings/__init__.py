@@ -106,6 +106,9 @@ MIDDLEWARE = [
     # Before any middleware that reads the body.
     "explorer.http.middleware.RequestBodies",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    # Inside of WhiteNoise, whose files are compressed already. BREACH does not apply: responses are
+    # padded at random, CSRF tokens are masked, and other sites' requests carry no session (Lax).
+    "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -264,6 +267,12 @@ if METRICS_TOKEN and len(METRICS_TOKEN) < MIN_TOKEN_LENGTH:
         f"METRICS_TOKEN can be guessed. Use at least {MIN_TOKEN_LENGTH} random characters; "
         f"{key_hint}"
     )
+
+# What this server says about itself; see explorer/pages/site_files.py and explorer/pages/status.py.
+
+SOURCE_URL = env.link("SOURCE_URL", ("https", "http"))
+SECURITY_CONTACT = env.link("SECURITY_CONTACT", ("mailto", "https", "tel"))
+STATUS_PAGE = env.choice("STATUS_PAGE", "PUBLIC", ("PUBLIC", "FULL"))
 
 # Logs: JSON lines, or readable lines in development; see explorer/http/logs.py.
 

@@ -133,6 +133,16 @@ class Environment:
         suffix = "" if port in {None, DEFAULT_PORTS[parts.scheme]} else f":{port}"
         return f"{parts.scheme}://{host}{suffix}", host
 
+    def link(self, name: str, schemes: tuple[str, ...]) -> str:
+        """An absolute URL for pages; empty if it is not set."""
+        value = self.text(name)
+        is_link = value.startswith(tuple(f"{scheme}:" for scheme in schemes))
+        if value and not (is_link and value.isascii() and value.isprintable() and " " not in value):
+            raise _invalid_setting(
+                name, value, f"set it to one address that begins with {' or '.join(schemes)}:"
+            )
+        return value
+
     def _host(self, name: str, text: str) -> str:
         try:
             return host_name(text)

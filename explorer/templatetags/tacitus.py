@@ -8,11 +8,13 @@ from urllib.parse import urlsplit
 from django import template
 from django.conf import settings
 from django.template import Context
+from django.template.loader_tags import BLOCK_CONTEXT_KEY
 from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from accounts.shared import wording
+from accounts.shared.site_address import site_address as address_for_request
 from accounts.shared.wallets import short_hash
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts
@@ -37,6 +39,24 @@ def version() -> str:
     return settings.VERSION
 
 
+@register.simple_tag(takes_context=True)
+def site_address(context: Context) -> str:
+    return address_for_request(context["request"])
+
+
+@register.simple_tag(takes_context=True)
+def page_block(context: Context, name: str) -> str:
+    """The text of a block in a second place, because templates cannot name a block twice."""
+    block = context.render_context[BLOCK_CONTEXT_KEY].get_block(name)
+    return mark_safe(" ".join(block.render(context).split()))  # noqa: S308  (rendered, so escaped)
+
+
+@register.simple_tag
+def source_url() -> str:
+    """Where this server's source code is; empty if the operator does not say."""
+    return settings.SOURCE_URL
+
+
 @register.filter
 def host(url: str) -> str:
     return urlsplit(url).hostname or ""
@@ -46,10 +66,10 @@ def host(url: str) -> str:
 def ago(moment: datetime) -> SafeString:
     """`3 minutes ago` or `in 2 hours`, with the exact time in UTC on hover."""
     return format_html(
-        '<time class="moment" datetime="{}" tabindex="0">{}<span class="exact">{}</span></time>',
+        '<time class="moment" datetime="{}" title="{}">{}</time>',
         f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        age((timezone.now() - moment).total_seconds()),
         wording.format_utc(moment),
+        age((timezone.now() - moment).total_seconds()),
     )
 
 

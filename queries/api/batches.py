@@ -212,7 +212,7 @@ def _batch_members(batch: BatchView) -> dict[str, Any]:
         "waits_for": reason.sentence if reason else None,
         "wait_code": (reason.code or None) if reason else None,
     }
-    if batch.error:
+    if batch.error and batch.status is BatchStatus.REJECTED:
         # Not `error`: existing clients throw on that before they read `queryStatus`.
         members["rejection"] = responses.RejectionResponse.model_validate(batch.error)
         members["info"] = [batch.error.sentence]
@@ -245,7 +245,6 @@ def _request_maps(page: QueryPage) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _query_response(batch: BatchView, query: QueryView, routes: Routes) -> responses.QueryResponse:
     reason = query.waits_for
-    is_done = batch.status is BatchStatus.DONE
     return responses.QueryResponse(
         origin_chain_id=query.source,
         selector=selector_of(query.block, query.timestamp),
@@ -259,7 +258,7 @@ def _query_response(batch: BatchView, query: QueryView, routes: Routes) -> respo
         waits_for=reason.sentence if reason else None,
         wait_code=(reason.code or None) if reason else None,
         values={value.name: value.word for value in query.values} or None,
-        registry=_registry_address(batch, query, routes) if is_done else None,
+        registry=_registry_address(batch, query, routes) if query.values else None,
         cost=query.cost,
     )
 

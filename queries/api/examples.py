@@ -12,10 +12,11 @@ from queries.config.routes import Chain, Routes
 from queries.reading.figures import chain_heads
 from queries.schema.json_schema import example_of
 
-# These stand in all examples; `fill_in` puts a route's own values in their places.
+# These stand in all examples; `fill_in` puts the server's own values in their places.
 SOURCE, DESTINATION, BLOCK, TIME = "11155111", "11155420", "5186021", "1703799420"
 SOURCE_NAME, DESTINATION_NAME, FEE = "Sepolia", "OP Testnet", "2000000000000000"
 REGISTRY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+SITE = "https://proofs.example.org"
 
 _ACCOUNT = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 _BALANCE = {SOURCE: {f"block:{BLOCK}": {"accounts": {_ACCOUNT: {"props": ["BALANCE"]}}}}}
@@ -85,21 +86,21 @@ def route_example(routes: Routes) -> RouteExample | None:
     return RouteExample(source_chain, destination_chain, registry.address, node, fee, block, time)
 
 
-def fill_in(content: Any, example: RouteExample | None) -> Any:
-    """Put the values of the route into an example, or into a document that holds examples."""
-    if example is None:
-        return content
-    values: dict[str, object] = {
-        SOURCE: example.source.id,
-        SOURCE_NAME: example.source.name,
-        DESTINATION: example.destination.id,
-        DESTINATION_NAME: example.destination.name,
-        REGISTRY: example.registry,
-        REGISTRY.lower(): example.registry.lower(),
-        FEE: example.fee,
-        BLOCK: BLOCK if example.block is None else example.block,
-        TIME: example.time or TIME,
-    }
+def fill_in(content: Any, site: str, example: RouteExample | None) -> Any:
+    """Put the server's address and route into an example, or into a document with examples."""
+    values: dict[str, object] = {SITE: site}
+    if example:
+        values |= {
+            SOURCE: example.source.id,
+            SOURCE_NAME: example.source.name,
+            DESTINATION: example.destination.id,
+            DESTINATION_NAME: example.destination.name,
+            REGISTRY: example.registry,
+            REGISTRY.lower(): example.registry.lower(),
+            FEE: example.fee,
+            BLOCK: BLOCK if example.block is None else example.block,
+            TIME: example.time or TIME,
+        }
     json_texts = {old: json.dumps(str(new))[1:-1] for old, new in values.items()}
     return json.loads(
         re.sub("|".join(json_texts), lambda match: json_texts[match[0]], json.dumps(content))

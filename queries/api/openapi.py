@@ -50,7 +50,8 @@ def openapi(
     request: HttpRequest, endpoints: Sequence[Endpoint], routes: Routes, limits: BatchLimits
 ) -> HttpResponse:
     """The document, with a route of this server in its examples."""
-    content = fill_in(document(endpoints, limits, site_address(request)), route_example(routes))
+    site = site_address(request)
+    content = fill_in(document(endpoints, limits, site), site, route_example(routes))
     return JsonResponse(content, headers={"Cache-Control": "no-cache"})
 
 

@@ -6,7 +6,15 @@ from django.http import FileResponse, HttpRequest
 from pydantic import Field
 
 from accounts.models import ApiKey
-from queries.api.responses import Address, ApiModel, BlockNumber, ChainId, Id
+from queries.api.responses import (
+    CONSTRUCTOR_ARGUMENTS,
+    Address,
+    ApiModel,
+    BlockNumber,
+    ChainId,
+    Id,
+    Registry,
+)
 from queries.config.routes import Routes
 from queries.proving.bundle_checks import REGISTRY_KINDS
 from queries.proving.bundles import FORMAT, VERSION, FactKind
@@ -43,11 +51,11 @@ class ProvenFactResponse(ApiModel):
 
 
 class ProofRegistryResponse(ApiModel):
-    address: Address
+    address: Registry
     arguments: str = Field(
         description="The constructor's, as Solidity encodes them: the address follows from these "
         "and the bytecode of the kind.",
-        examples=["0x"],
+        examples=[CONSTRUCTOR_ARGUMENTS],
     )
     chain_id: ChainId
     kind: Annotated[str, Field(json_schema_extra={"enum": list(REGISTRY_KINDS)})]

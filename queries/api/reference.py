@@ -12,8 +12,27 @@ from queries.api.responses import ErrorResponse
 from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import Member, example_of, members_of
+from queries.statuses import BatchStatus
 from queries.webhooks.payload import MAX_QUERIES
 from queries.webhooks.post import REQUEST_SECONDS
+
+# What each status means, and what to do.
+STATUS_MEANINGS = {
+    BatchStatus.RECEIVED: ("The batch is stored. No prover has taken it yet.", "Wait."),
+    BatchStatus.ACCEPTED: (
+        "A prover has resolved its names, times and blocks, and adds its facts to the queue.",
+        "Wait.",
+    ),
+    BatchStatus.IN_PROGRESS: (
+        "Its facts are being proven, or wait for something.",
+        "Wait; `waitCode` says for what.",
+    ),
+    BatchStatus.DONE: ("All its values were read back from the registry.", "Read the facts."),
+    BatchStatus.REJECTED: (
+        "It was not proven whole. Facts that were proven before stay proven.",
+        "Look up `rejection.code` below; if `retryable` is true, submit it again.",
+    ),
+}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -92,7 +111,10 @@ def _section(endpoint: Endpoint) -> Iterable[str]:
         yield table(
             ("status", "codes"),
             (
-                (f"{status.value}", ", ".join(f"[`{code.code}`](#{code.code})" for code in codes))
+                (
+                    f"{status.value}",
+                    ", ".join(f"[`{code.code}`](status.md#{code.code})" for code in codes),
+                )
                 for status, codes in group_by_status(endpoint.errors).items()
             ),
         )
@@ -133,33 +155,39 @@ def _type_and_meaning(member: Member) -> tuple[str, str]:
     return kind, f"{member.meaning} One of {names}.".strip()
 
 
-def error_code_section() -> str:
-    """An example, then a table of all codes."""
-    rows = [
+def error_example() -> str:
+    return _json_block(example_of(ErrorResponse))
+
+
+def status_table() -> str:
+    rows = ((f"`{status}`", *advice) for status, advice in STATUS_MEANINGS.items())
+    return table(("status", "meaning", "what to do"), rows)
+
+
+def error_code_table() -> str:
+    rows = (
         (
             f"`{code.code}`",
             f"{code.status.value}{', retryable' if code.retryable else ''}",
             code.meaning,
         )
         for code in error_codes(ENDPOINTS)
-    ]
-    fold = f"<!-- fold: All {len(rows)} error codes -->"
-    codes = table(("code", "HTTP status", "meaning"), rows)
-    return f"{_json_block(example_of(ErrorResponse))}\n\n{fold}\n\n{codes}"
+    )
+    return table(("code", "HTTP status", "meaning"), rows)
 
 
-def batch_code_section(advice: Mapping[str, str]) -> str:
+def batch_code_table(advice: Mapping[str, str]) -> str:
     """The codes of batches that wait or are rejected; `advice` by code: what to do about it."""
-    rows = [
+    rows = (
         (
             f"`{code.code}`",
             " or ".join(["waits"] * code.waits + ["REJECTED"] * code.rejects),
-            f"{code.meaning} {advice.get(code.code, '')}".strip(),
+            code.meaning,
+            advice.get(code.code, "Wait."),
         )
         for code in batch_codes()
-    ]
-    fold = f"<!-- fold: All {len(rows)} codes of a batch -->"
-    return f"{fold}\n\n{table(('code', 'the batch', 'meaning, and what to do'), rows)}"
+    )
+    return table(("code", "the batch", "meaning", "what to do"), rows)
 
 
 def webhook_event() -> str:

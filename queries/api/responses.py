@@ -64,6 +64,7 @@ KeyId = Annotated[str, text_schema(f"^[{ALPHABET}]{{{ID_LENGTH}}}$", "qok33gj3fx
 _HOLDER, _ETHER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", f"0x{10**18:064x}"
 Address = Annotated[str, text_schema(f"^{ADDRESS}$", _HOLDER)]
 Registry = Annotated[str, text_schema(f"^{ADDRESS}$", "0x5FbDB2315678afecb367f032d93F642f64180aa3")]
+_HORIZON, CONSTRUCTOR_ARGUMENTS = "2100-01-01T00:00:00.000Z", f"0x{4_102_444_800:064x}"
 TransactionHash = Annotated[str, text_schema("^0x[0-9a-f]{64}$", f"0x{'5c504ed4' * 8}")]
 Selector = Annotated[str, text_schema(SELECTOR_PATTERN, "block:5186021")]
 Word = Annotated[str, text_schema("^0x[0-9a-f]{64}$", _ETHER)]
@@ -188,7 +189,9 @@ class QueryResponse(ApiModel):
     waits_for: WaitsFor
     wait_code: WaitCode
     values: Values | None = Field(
-        description="Once the batch is DONE: the values in the registry, 32 bytes each, in hex."
+        description="Once the batch is DONE: the values in the registry, 32 bytes each, in hex. "
+        "null again if a reorg removed them and they could not be proven again; the last step has "
+        "the error then."
     )
     registry: Registry | None = Field(
         description="Once the batch is DONE: the registry that holds the values."
@@ -264,19 +267,23 @@ class ConnectionResponse(ApiModel):
     constructor_arguments: str = Field(
         description="ABI-encoded. The registry's address follows from them and the bytecode of its "
         "kind.",
-        examples=["0x"],
+        examples=[CONSTRUCTOR_ARGUMENTS],
     )
     verifiable: bool = Field(
         description="Whether its address proves its code and its constructor's arguments."
     )
-    horizon: Moment = Field(description="From then on the registry takes no headers.")
+    horizon: Moment = Field(
+        description="From then on the registry takes no headers.", examples=[_HORIZON]
+    )
     state_horizon: Moment = Field(
         description="From then on it takes no accounts and slots. Earlier than `horizon` if a "
-        "header was shown not to hold the state after its block."
+        "header was shown not to hold the state after its block.",
+        examples=[_HORIZON],
     )
     blocks_back: int | None = Field(
         description="The origin's nodes can prove accounts up to this many blocks before the "
-        "newest one; at most 8,191 are measured. -1: for no block. null: not measured yet.",
+        "newest one; at most 8,191 are measured, and a node that proves all blocks of a younger "
+        "chain has 8,191 too. -1: for no block. null: not measured yet.",
         examples=[8_191],
     )
 

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 from urllib.parse import quote
 
 try:
@@ -47,11 +47,11 @@ except ModuleNotFoundError:
 
 __version__ = "0.1.0"
 __all__ = [
-    "BatchNotDoneError", "BatchRejectedError", "BlockQuery", "CostEstimate", "Fact", "Position",
-    "RequestRefusedError", "Route", "ServerUnreachableError", "Status", "StepProgress",
-    "SubmittedBatch", "Tacitus", "TacitusError", "UnreadableResponseError", "UsageError",
-    "Variable", "WaitTimeoutError", "WitnessProof", "build_batch", "find_variable", "keccak256",
-    "mapping_key", "registry_address",
+    "BatchNotDoneError", "BatchRejectedError", "BlockQuery", "CostEstimate", "Fact",
+    "FactsLostError", "Position", "RequestRefusedError", "Route", "ServerUnreachableError",
+    "Status", "StepProgress", "SubmittedBatch", "Tacitus", "TacitusError",
+    "UnreadableResponseError", "UsageError", "Variable", "WaitTimeoutError", "WitnessProof",
+    "build_batch", "find_variable", "keccak256", "mapping_key", "registry_address",
 ]  # fmt: skip
 
 # -------------------------------------------------------------------------------------- errors
@@ -87,6 +87,12 @@ class BatchNotDoneError(TacitusError):
     """The batch has no facts yet."""
 
     code, retryable = "not_done", True
+
+
+class FactsLostError(TacitusError):
+    """A reorg removed facts of the DONE batch, and they could not be proven again."""
+
+    code = "facts_lost"
 
 
 class ServerUnreachableError(TacitusError):
@@ -371,7 +377,10 @@ class Tacitus:
             interval = min(interval * POLL_BACKOFF, MAX_POLL_INTERVAL)
 
     def facts(self, batch_id: str) -> tuple[Fact, ...]:
-        """Return the proven facts. Raises BatchNotDoneError or BatchRejectedError."""
+        """Return the proven facts.
+
+        Raises BatchNotDoneError, BatchRejectedError or FactsLostError.
+        """
         facts: list[Fact] = []
         first_query = 0
         for _ in range(MAX_PAGES):
@@ -514,7 +523,7 @@ def _error_from_response(response: requests.Response, content: bytes) -> Tacitus
             **details,
         )
     if detail := _text_member(body, "detail"):
-        sentence = f"{sentence}. {detail}"
+        sentence = f"{sentence.rstrip('.')}. {detail}"
     return RequestRefusedError(sentence, code=code, path=path, retryable=retryable, **details)
 
 
@@ -632,6 +641,8 @@ def _step_progress(queries: Iterable[object]) -> tuple[StepProgress, ...]:
 
 def _facts_in_query(query: object) -> list[Fact]:
     chain, block = _number_member(query, "originChainId"), _number_member(query, "block")
+    if isinstance(query, dict) and "values" in query and query["values"] is None:
+        raise FactsLostError("A reorg removed facts of the batch; its page says more.")
     values = _member(query, "values", dict)
     if not all(re.fullmatch(r"0x[0-9a-f]{64}", str(word)) for word in values.values()):
         raise UnreadableResponseError("The server's response has a value that is not 32 bytes.")
@@ -978,6 +989,7 @@ false. For any other type, write the type first: string:abc, bytes4:0x…. Also 
 key of a user-defined value type, because the layout does not give its underlying type.
 """
 ADVICE = {
+    "block_beyond_head": "Submit it again when the server accepts this block.",
     "key_missing": "Put it into TACITUS_KEY.",
     "not_found": "Use the client that this server offers at /tacitus.py.",
     "unreadable_response": "Check that this is the URL of a Tacitus server.",
@@ -1145,17 +1157,15 @@ def _read_json(file: str) -> Any:
 
 
 def _run_wait(options: argparse.Namespace) -> None:
-    service = _configured_server(options)
-    last_line = ""
+    service, output = _configured_server(options), ProgressOutput(sys.stderr)
 
-    def print_changes(status: Status) -> None:
-        nonlocal last_line
-        line = f"{status.state}: {status.waits_for}".rstrip(": ")
-        if line != last_line and not options.json:
-            _print_stderr(line)
-        last_line = line
+    def print_progress(status: Status) -> None:
+        if not options.json:
+            output.update(progress_line(status, output.width))
 
-    service.wait(options.id, timeout=options.timeout, progress=print_changes)
+    with contextlib.closing(output):
+        timeout, steps = options.timeout, output.is_terminal
+        service.wait(options.id, timeout=timeout, steps=steps, progress=print_progress)
     _print_facts(service.facts(options.id), options)
 
 
@@ -1191,17 +1201,73 @@ def _run_routes(options: argparse.Namespace) -> None:
 
 
 def progress_line(status: Status, width: int = 10_000) -> str:
-    """`✓ INITIAL_STATE 3/3 ── ◐ …`; if that is too wide, only the current step has its name."""
+    """`IN_PROGRESS  ✓ INITIAL_STATE 3/3 ── ◐ …  The transaction is …`, in at most `width` columns.
+
+    If that is too wide, only the current step has its name, then the wait's code replaces its
+    sentence, then the state is left out. No text is cut.
+    """
+    state, wait = status.state, status.wait_code.replace("_", " ")
     marks = [step.mark for step in status.steps]
     labels = [f"{step.mark} {step.name} {step.completed}/{step.total}" for step in status.steps]
-    steps = " ── ".join(labels)
-    if len(steps) > width:
-        current = next((i for i, mark in enumerate(marks) if mark != "✓"), len(marks) - 1)
-        steps = " ".join([*marks[:current], labels[current], *marks[current + 1 :]])
-    line = "  ".join(filter(None, [status.state, steps, status.waits_for]))
-    if len(status.state) + 2 + len(steps) > width:
-        line = steps
-    return line if len(line) <= width else f"{line[: width - 1]}…"
+    current = next((i for i, mark in enumerate(marks) if mark != "✓"), len(marks) - 1)
+    steps = " ".join(label if i == current else marks[i] for i, label in enumerate(labels))
+    forms = (
+        (state, " ── ".join(labels), status.waits_for),
+        (state, steps, status.waits_for),
+        (state, steps, wait),
+        (steps or state, wait),
+        (steps or state,),
+        (state,),
+    )
+    lines = ["  ".join(filter(None, form)) for form in forms]
+    return next((line for line in lines if len(line) <= width), state)
+
+
+CLEAR_LINE = "\r\x1b[K"
+MARK_COLOURS = {"✓": 32, "◐": 33, "✗": 31}  # green, yellow, red
+
+
+class ProgressOutput:
+    """Prints progress: a line that moves on a terminal, and plain lines elsewhere."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._current = ""
+        self.is_terminal = out.isatty() and os.environ.get("TERM") != "dumb"
+        self._has_colour = self.is_terminal and not os.environ.get("NO_COLOR")
+
+    @property
+    def width(self) -> int:
+        """The columns of a terminal, as its user has resized it."""
+        columns = 0
+        if self.is_terminal:
+            with contextlib.suppress(OSError):
+                columns = os.get_terminal_size(self._out.fileno()).columns
+        return (columns or 80) - 1 if self.is_terminal else 10_000
+
+    def update(self, text: str) -> None:
+        """Print a line; on a terminal, the next one replaces it."""
+        if text != self._current:
+            self._write(f"{CLEAR_LINE}{text}" if self.is_terminal else f"{text}\n")
+            self._current = text
+
+    def line(self, text: str = "") -> None:
+        """Print a line that stays."""
+        self._write(f"{CLEAR_LINE if self.is_terminal and self._current else ''}{text}\n")
+        self._current = ""
+
+    def close(self) -> None:
+        """Let the last line stay."""
+        if self.is_terminal and self._current:
+            self._write("\n")
+        self._current = ""
+
+    def _write(self, text: str) -> None:
+        if self._has_colour:
+            for mark, colour in MARK_COLOURS.items():
+                text = text.replace(mark, f"\x1b[{colour}m{mark}\x1b[0m")
+        self._out.write(text)
+        self._out.flush()
 
 
 def _print_facts(facts: Sequence[Fact], options: argparse.Namespace) -> None:

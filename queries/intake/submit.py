@@ -20,7 +20,7 @@ from ulid import ULID
 from accounts.models import Account
 from accounts.shared.errors import RefusalError
 from accounts.shared.rate_limits import DAY, refuse_over_quota, use_quota
-from accounts.shared.wording import format_count
+from accounts.shared.wording import format_count, format_duration, format_timestamp
 from queries.config.limits import Limits
 from queries.config.routes import Routes
 from queries.database.bulk_sql import prepare_insert
@@ -41,6 +41,7 @@ from queries.schema.checked_batch import (
     Address,
     BlockRequest,
     CheckedBatch,
+    Selector,
     canonical,
 )
 
@@ -152,20 +153,36 @@ def refuse_blocks_beyond_head(blocks: Iterable[BlockRequest], limits: Limits) ->
     recent = ChainRecord.objects.filter(recorded_at__gt=earliest)
     heads = recent.in_bulk({block.source for block in blocks})
     for block in blocks:
-        head, last = heads.get(block.source), _MAX_NUMBER
-        ahead: float = 0  # not 0.0, which would round the sum
-        if head and block.selector.is_time:
-            last, ahead = head.timestamp, limits.seconds_ahead
-        elif head:
-            last, ahead = head.number, limits.blocks_ahead
-        if block.selector.number > last + ahead:
-            bound = replace(block.selector, number=last)
-            bound_name = "the newest one seen is" if head else "the maximum is"
+        if reason := _reason_beyond_head(block.selector, heads.get(block.source), limits):
             raise RefusalError(
                 BLOCK_BEYOND_HEAD,
-                f"{block.selector} is not on chain {block.source} yet: {bound_name} {bound}.",
+                f"{block.selector} is not on chain {block.source} yet: {reason}",
                 path=block.path,
             )
+
+
+def _reason_beyond_head(selector: Selector, head: ChainRecord | None, limits: Limits) -> str:
+    """Say what is accepted, and when this block is expected; empty if the block is accepted."""
+    number, seconds = selector.number, None
+    if head is None:
+        maximum = replace(selector, number=_MAX_NUMBER)
+        return f"the maximum is {maximum}." if number > _MAX_NUMBER else ""
+    if selector.is_time:
+        last = head.timestamp + int(limits.seconds_ahead)
+        newest = f"of {format_timestamp(head.timestamp)}"
+        accepted = f"times up to {format_timestamp(last)}"
+        seconds = number - head.timestamp
+    else:
+        last = head.number + limits.blocks_ahead
+        newest, accepted = f"{head.number:,}", f"blocks up to {last:,}"
+        if head.block_seconds is not None:
+            seconds = round((number - head.number) * head.block_seconds)
+    if number <= last:
+        return ""
+    sentence = f"the newest block seen is {newest}, and {accepted} are accepted."
+    if seconds is None:
+        return sentence
+    return f"{sentence} It is expected in about {format_duration(seconds)}."
 
 
 def _new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: str) -> Batch:

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 
-from accounts.shared.wording import format_count
+from accounts.shared.wording import format_count, format_duration
 from queries.amounts import gwei, short_amount
 from queries.chain.destination import Destination
 from queries.chain.errors import (
@@ -197,7 +197,7 @@ class ProofWindow:
     has_first_block: bool
 
     def __str__(self) -> str:
-        return f"{format_count(self.blocks, 'block')}, {_duration(self.seconds)}"
+        return f"{format_count(self.blocks, 'block')}, {format_duration(self.seconds)}"
 
 
 def _check_proof_window(chain: Chain, head: ChainHead, windows: list[ProofWindow]) -> str:
@@ -225,11 +225,11 @@ def _check_proof_window(chain: Chain, head: ChainHead, windows: list[ProofWindow
 
 def _provable_blocks(window: ProofWindow, delay: int) -> str:
     """`delay`: seconds from a block until its hash can be proven."""
-    is_pruned, duration = not window.has_first_block, _duration(window.seconds)
+    is_pruned, duration = not window.has_first_block, format_duration(window.seconds)
     if is_pruned and window.seconds < delay:
         raise SetupError(
-            f"A dispute game is final {_duration(delay)} after its block, but the nodes prove only "
-            f"blocks of the last {duration}. {MORE_STATE}"
+            f"A dispute game is final {format_duration(delay)} after its block, but the nodes "
+            f"prove only blocks of the last {duration}. {MORE_STATE}"
         )
     if is_pruned and window.blocks < HISTORY_WINDOW:
         return (
@@ -239,13 +239,6 @@ def _provable_blocks(window: ProofWindow, delay: int) -> str:
     blocks = f"blocks of the last {duration}" if is_pruned else "every block"
     hops = f"; those more than {HISTORY_WINDOW:,} back by hops"
     return f"{blocks}{hops if window.blocks >= HISTORY_WINDOW else ''}"
-
-
-def _duration(seconds: int) -> str:
-    for unit, length in (("day", DAY), ("hour", 3600), ("minute", 60)):
-        if seconds >= 2 * length:
-            return format_count(seconds // length, unit)
-    return format_count(seconds, "second")
 
 
 # Registries
@@ -311,7 +304,7 @@ def _check_hash_source(registry: Registry, source: SourceChain, destination: Des
         case RegistryKind.NATIVE:
             has_history = visible_blocks == HISTORY_WINDOW
             remark = "" if has_history else " (the chain has no history contract, EIP-2935)"
-            return f"sees {visible_blocks} blocks{remark}"
+            return f"sees {visible_blocks:,} blocks{remark}"
 
 
 # The signer

@@ -18,6 +18,7 @@ from queries.planning.horizon_evidence import history_request, horizon_evidence
 from queries.prover.context import JobPass
 from queries.prover.readback import wait_for_effect
 from queries.prover.rejections import reject_or_retry, wait_or_reject_underfunded
+from queries.prover.watch import measure_again_if_beyond
 from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import DailyBudgetSpentError
 from queries.transactions.follow import unconfirmed_transactions
@@ -66,6 +67,8 @@ def fetch_proofs(
     history = history_request(header) if missing.accounts else []
     accounts = [*missing.account_slots, *history]
     proofs = source.account_proofs(header, accounts, job_pass.lease.extend)
+    if accounts:
+        measure_again_if_beyond(source.chain.id, header.number)
     headers = header, *anchor.newer_headers
     call = horizon_evidence(source, headers, proofs.pop()) if history else None
 

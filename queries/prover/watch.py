@@ -9,9 +9,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
+from django.db.models import F, Q
+
 from queries.chain import ens
 from queries.chain.errors import ChainError, NodesUnreachableError, NoQuorumError, RateLimitedError
-from queries.chain.proof_window import proof_window
+from queries.chain.proof_window import first_block_distance, proof_window
 from queries.chain.reader import ChainHead, SourceChain
 from queries.chain.registry_checks import HISTORY_WINDOW
 from queries.config.registries import RegistryKind
@@ -78,6 +80,8 @@ class Watch:
         if best_head is None:
             return
         record_head(chain.id, best_head)
+        if (seconds := _block_seconds(record, best_head)) != record.block_seconds:
+            ChainRecord.objects.filter(chain=chain.id).update(block_seconds=seconds)
         if is_check and chain.id in self._sources:
             window = self._needed_window(chain, best_head)
             ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
@@ -116,6 +120,15 @@ class Watch:
         return head.number - head.final_number if finality is None else finality
 
 
+def _block_seconds(record: ChainRecord, head: ChainHead) -> float | None:
+    """The average time between blocks, in which each poll counts for a tenth."""
+    blocks, average = head.number - record.number, record.block_seconds
+    if not record.recorded_at or blocks <= 0:
+        return average
+    seconds = (head.timestamp - record.timestamp) / blocks
+    return seconds if average is None else 0.9 * average + 0.1 * seconds
+
+
 def _read_head(node: SourceChain, known_final: int | None) -> ChainHead | ChainError:
     try:
         return node.head(known_final)
@@ -123,24 +136,67 @@ def _read_head(node: SourceChain, known_final: int | None) -> ChainHead | ChainE
         return error
 
 
-def _check_node(node: SourceChain, number: int, head: ChainHead) -> None:
-    """Store whether the node resolves ENS names, and once per `chain_id_age` how far back it
-    proves: that takes dozens of requests, and is stored only if the node answered all of them.
+def _check_node(node: SourceChain, position: int, head: ChainHead) -> None:
+    """Store whether the node resolves ENS names, and how far back it proves.
+
+    The latter takes up to dozens of requests. It is measured once per `chain_id_age`, and when the
+    node's program or chain is another one or the chain is twice as long. It is stored only if the
+    node answered all requests.
     """
     chain, now = node.chain, shared_now()
-    row = NodeRecord.objects.filter(chain=chain.id, position=number)
+    row = NodeRecord.objects.filter(chain=chain.id, position=position)
     if chain.ens_registry:
         row.update(can_resolve_names=ens.can_resolve_names(node))
-    if row.filter(measured_at__gt=now - timedelta(seconds=chain.limits.chain_id_age)).exists():
+    client = _client_name(node)
+    is_current = row.filter(
+        measured_at__gt=now - timedelta(seconds=chain.limits.chain_id_age),
+        measured_number__range=((head.number + 1) // 2, head.number),
+        client=client,
+    )
+    if is_current.exists():
         return
     try:
-        window = proof_window(node, head, max_distance=HISTORY_WINDOW)
+        window = _measure_window(node, head)
     except (NodesUnreachableError, RateLimitedError) as error:
-        log.warning("Measuring node %s of %s failed: %s.", number, chain.name, error.code)
+        log.warning("Measuring node %s of %s failed: %s.", position, chain.name, error.code)
         return
+    row.update(proof_window=window, measured_at=now, measured_number=head.number, client=client)
+
+
+def _client_name(node: SourceChain) -> str:
+    """The name of the node's program; empty if the node does not say."""
+
+    def read_name(version: object) -> str:
+        return version.partition("/")[0][:60] if isinstance(version, str) else ""
+
+    try:
+        return node.fetch("web3_clientVersion", (), read_name)
     except ChainError:
-        window = -1
-    row.update(proof_window=window, measured_at=now)
+        return ""
+
+
+def _measure_window(node: SourceChain, head: ChainHead) -> int:
+    """How many blocks back the node proves accounts, as `NodeRecord.proof_window` has it."""
+    limit = min(first_block_distance(head), HISTORY_WINDOW)
+    for first in (limit, 0):  # most nodes prove either all of these blocks or few
+        try:
+            window = proof_window(node, head, first=first, max_distance=limit)
+        except (NodesUnreachableError, RateLimitedError):
+            raise
+        except ChainError:
+            continue
+        return HISTORY_WINDOW if window == limit else window
+    return -1
+
+
+def measure_again_if_beyond(chain_id: int, block: int) -> None:
+    """Call this with a block that was proven: if it is older than the proof window of every node,
+    the windows are measured at the next check.
+    """
+    nodes = NodeRecord.objects.filter(chain=chain_id)
+    covers_block = Q(proof_window__gte=F("number") - block) | Q(proof_window__gte=HISTORY_WINDOW)
+    if not nodes.filter(covers_block).exists():
+        nodes.update(measured_at=None)
 
 
 def _store_node(

@@ -192,7 +192,7 @@ def _batch_view(row: Batch | SimpleNamespace) -> BatchView:
 
 
 def _error_view(row: Batch | SimpleNamespace) -> ErrorView | None:
-    if row.status != BatchStatus.REJECTED:
+    if row.status != BatchStatus.REJECTED and not row.error_code:
         return None
     return ErrorView(
         row.error_code, row.error_sentence, row.error_step, retryable=bool(row.error_retryable)

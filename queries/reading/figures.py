@@ -147,7 +147,7 @@ class HeadView:
     timestamp: int
     seen: datetime
     # How many blocks back the best node proves accounts: at most the 8,191 that are measured, and
-    # -1 if no node proves any; None: not measured yet.
+    # 8,191 as well if it proves all blocks of a younger chain; -1: none; None: not measured yet.
     window: int | None
     state_horizons: Mapping[str, int]
 

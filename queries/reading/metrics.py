@@ -286,7 +286,7 @@ def _chain_metrics(
             "daily_budget_spent_ratio",
             "How much of `daily_budget` is spent or reserved; from 1 on nothing new is signed.",
             {
-                row.chain: _spent_ratio(row, daily_budgets[row.chain])
+                row.chain: spent_today(row) / daily_budgets[row.chain]
                 for row in polled
                 if row.signer and daily_budgets.get(row.chain)
             },
@@ -304,10 +304,11 @@ def _chain_metrics(
     )
 
 
-def _spent_ratio(record: ChainRecord, budget: int) -> float:
-    """The share of the daily budget that the current signer has spent or reserved."""
-    sent = SentTransaction.objects.filter(chain=record.chain, sender=record.signer)
-    return spent_in_24_hours(sent) / budget
+def spent_today(record: ChainRecord) -> int:
+    """What the current signer has spent or reserved of the daily budget, in wei."""
+    return spent_in_24_hours(
+        SentTransaction.objects.filter(chain=record.chain, sender=record.signer)
+    )
 
 
 def _node_metrics(chains: Collection[int], now: datetime) -> Iterator[Metric]:
@@ -329,8 +330,8 @@ def _node_metrics(chains: Collection[int], now: datetime) -> Iterator[Metric]:
         (
             "proof_window_blocks",
             (
-                "How many blocks back the node proves accounts, by doubling to 8,192; -1: not its "
-                "newest."
+                "How many blocks back the node proves accounts, at most 8,191; also 8,191 if it "
+                "proves all blocks of a younger chain; -1: not its newest."
             ),
             [row.proof_window for row in rows],
         ),

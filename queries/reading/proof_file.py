@@ -84,6 +84,12 @@ def _check_done(batch: BatchView, queries: Sequence[Query]) -> None:
         raise RefusalError(
             BATCH_NOT_DONE, f"The batch is {batch.status}; not all of it is proven yet. {waits_for}"
         )
+    if batch.error:
+        raise RefusalError(
+            PROOF_UNAVAILABLE,
+            "A reorg removed facts of the batch, and they could not be proven again: "
+            f"{batch.error.sentence}",
+        )
 
 
 def _block_proofs(

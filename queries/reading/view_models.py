@@ -11,7 +11,7 @@ from queries.wait_reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class ErrorView:
-    """Why a batch was rejected."""
+    """Why a batch was rejected, or why facts of a DONE one are lost."""
 
     code: str
     sentence: str

@@ -5,29 +5,19 @@ Until a transaction is confirmed, `follow` notices by its missing receipt.
 
 import logging
 from contextlib import suppress
-from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef
 
-from queries.chain.destination import Destination
 from queries.chain.errors import NoQuorumError
 from queries.database.clock import shared_now
 from queries.database.leases import make_due
 from queries.models import BlockJob, JobTransaction, Query, SentTransaction
 from queries.statuses import BatchStatus
 from queries.transactions.lane import Lane
-from queries.transactions.receipts import NOT_MINED, count_final_cost
+from queries.transactions.receipts import NOT_MINED, count_final_cost, receipt_by_quorum
 
 log = logging.getLogger("tacitus.prover")
-
-
-class ConfirmedReceipt(NamedTuple):
-    """What a quorum has to agree on."""
-
-    block: int
-    succeeded: bool
-    gas_used: int
 
 
 def reopen_undone(lane: Lane) -> None:
@@ -66,23 +56,8 @@ def finalize_or_reopen(lane: Lane) -> None:
 
 def is_undone(lane: Lane, row: SentTransaction) -> bool:
     """By quorum: it is no longer mined, or its status has changed."""
-    receipt = receipt_by_quorum(lane, row)
+    receipt = receipt_by_quorum(lane.destination, row)
     return receipt is None or receipt.succeeded != row.succeeded
-
-
-def receipt_by_quorum(lane: Lane, row: SentTransaction, depth: int = 0) -> ConfirmedReceipt | None:
-    """The receipt, if it is at least `depth` blocks deep for each node's own head."""
-    transaction_hash = row.mined_hash
-
-    def read(node: Destination) -> ConfirmedReceipt | None:
-        receipt = node.receipt(transaction_hash)
-        if receipt is None or (
-            depth and receipt.block + depth - 1 > node.head(known_final=0).number
-        ):
-            return None
-        return ConfirmedReceipt(receipt.block, receipt.succeeded, receipt.gas_used)
-
-    return lane.destination.ask_quorum(read, ("receipt", transaction_hash, depth))
 
 
 def reopen(row: SentTransaction) -> None:

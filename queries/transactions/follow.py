@@ -9,9 +9,8 @@ from queries.chain.errors import NodesRefuseError, NoQuorumError
 from queries.chain.signer import decode_transaction
 from queries.database.clock import shared_now
 from queries.models import BlockJob, SentTransaction
-from queries.transactions.destination_reorgs import receipt_by_quorum
 from queries.transactions.lane import REFUSALS, Lane
-from queries.transactions.receipts import NOT_MINED, store_receipt
+from queries.transactions.receipts import NOT_MINED, receipt_by_quorum, store_receipt
 from queries.transactions.replacements import cancel, replace_or_fill_gap
 from queries.transactions.shares import charge_batches
 
@@ -122,6 +121,6 @@ def _confirm(lane: Lane, row: SentTransaction, depth: int) -> None:
     Prices are left out, because honest nodes of an OP-stack chain disagree about them.
     """
     stored = row.mined_block, row.succeeded, row.gas_used
-    if receipt_by_quorum(lane, row, depth) != stored:
+    if receipt_by_quorum(lane.destination, row, depth) != stored:
         raise NoQuorumError.create(lane.destination.chain.name)  # the retry asks another node first
     charge_batches(row, free=lane.destination.chain.free)

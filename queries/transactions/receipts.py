@@ -1,9 +1,11 @@
-"""Store receipts of transactions, and their costs once they are final."""
+"""Read and store receipts of transactions, and count their costs once they are final."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from django.db import transaction
 
+from queries.chain.destination import Destination
 from queries.database.clock import shared_now
 from queries.database.daily_counts import GAS, add_counts
 from queries.models import ChainCost, SentTransaction
@@ -13,6 +15,31 @@ NOT_MINED: Mapping[str, object] = {
     "mined_hash": "", "mined_block": None, "succeeded": None,
     "gas_used": None, "gas_price": "", "data_fee": "",
 }  # fmt: skip
+
+
+class ConfirmedReceipt(NamedTuple):
+    """What a quorum has to agree on."""
+
+    block: int
+    succeeded: bool
+    gas_used: int
+
+
+def receipt_by_quorum(
+    destination: Destination, row: SentTransaction, depth: int = 0
+) -> ConfirmedReceipt | None:
+    """The receipt, if it is at least `depth` blocks deep for each node's own head."""
+    transaction_hash = row.mined_hash
+
+    def read(node: Destination) -> ConfirmedReceipt | None:
+        receipt = node.receipt(transaction_hash)
+        if receipt is None or (
+            depth and receipt.block + depth - 1 > node.head(known_final=0).number
+        ):
+            return None
+        return ConfirmedReceipt(receipt.block, receipt.succeeded, receipt.gas_used)
+
+    return destination.ask_quorum(read, ("receipt", transaction_hash, depth))
 
 
 def store_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:

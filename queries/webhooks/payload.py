@@ -45,7 +45,7 @@ def _build_body(delivery: WebhookDelivery) -> bytes:
                 "block": None if query.block is None else str(query.block),
                 "account": query.account or None,
                 "name": query.name or None,
-                "values": display_values(query.all_values)
+                "values": (display_values(query.all_values) or None)
                 if batch.status == BatchStatus.DONE
                 else None,
             }

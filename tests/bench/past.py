@@ -16,6 +16,7 @@ from ulid import ULID
 
 from accounts.models import Account
 from accounts.shared.wallets import Wallet
+from queries.chain.signer import Fees, Signer, UnsignedTransaction
 from queries.database.daily_counts import (
     DONE,
     DURATION_BOUNDS,
@@ -159,7 +160,7 @@ def _write_jobs(count: int) -> None:
     )
     transaction_row = sent.row(
         SentTransaction(
-            pk=1, chain=DESTINATION, sender=SENDER, nonce=0, raw=b"\x02" * 1_000,
+            pk=1, chain=DESTINATION, sender=SENDER, nonce=0, raw=_signed_transaction(),
             max_fee=f"{10**9:064x}", gas_limit=500_000, max_cost=f"{10**15:064x}", signed_at=NOW,
             sent_at=NOW,
             mined_block=1, succeeded=True, gas_used=170_480, gas_price=f"{10**9:064x}",
@@ -179,6 +180,12 @@ def _write_jobs(count: int) -> None:
     )
     link = links.row(JobTransaction(pk=1, job_id=1, transaction_id=1, proves_header=True))
     links.write(links.copy(link, id=key, job_id=key, transaction_id=key) for key in keys)
+
+
+def _signed_transaction() -> bytes:
+    """The bytes of all transactions; pages read their calldata, and prove nothing by it."""
+    transaction = UnsignedTransaction(DESTINATION, 0, REGISTRY, bytes(900), 500_000, Fees(1, 1))
+    return Signer(f"0x{1:064x}").sign(transaction).raw
 
 
 def _transaction_hash(key: int) -> str:

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from queries.client.tacitus import Tacitus
 from tests.commands import clean_environment, free_port
 from tests.guides import code_of
 from tests.rigs.service import wait_until
+from tests.rigs.terminal import run_in_terminal, shown_lines
 
 pytestmark = pytest.mark.no_database
 
@@ -27,7 +29,7 @@ START_TIMEOUT = 100  # seconds
 TIMEOUT = 600
 AGREED = re.compile(
     r"    the registry says +(?P<proven>[\d.,]+ (?:ETH|HS))\n"
-    r"    the source chain says +(?P<true>[\d.,]+ (?:ETH|HS))\n"
+    r"    the source chain says +(?P<true>[\d.,]+ (?:ETH|HS))  ✓ the same\n"
 )
 
 
@@ -118,8 +120,33 @@ def test_three_facts_are_proven_and_equal_to_the_chains(demo: Demo) -> None:
     assert "\x1b" not in demo.output  # no colours without a terminal
 
 
+def test_on_a_terminal_one_line_moves_for_each_batch(repository: Path, tmp_path: Path) -> None:
+    output = run_in_terminal(
+        [sys.executable, "manage.py", "demo", "--once", "--port", str(free_port())],
+        80,
+        folder=repository,
+        environment=clean_environment(tmp_path, DEVELOPMENT="1"),
+    )
+    lines = shown_lines(output)
+    assert all(len(shown) < 80 for line in lines for shown in line)
+    assert len([line for line in lines if len(line) > 1 and line[0].startswith("  ◐ ")]) == 3
+    batches = [line for line in lines if len(line) > 1 and "INITIAL_STATE" in line[0]]
+    assert len(batches) == 3
+    for line in batches:
+        assert line[-1].startswith("  DONE  ✓ ✓ ✓ ✓ ")
+        assert all(re.search(r"[^…] +\d+\.\d s$", shown) for shown in line)
+        assert "…" not in "".join(line)
+    assert output.count("\x1b[32m✓\x1b[0m the same") == 3
+
+
 def test_registry_addresses_prove_their_code(demo: Demo) -> None:
+    named = re.findall(r"Registry  (\w+)  Demo (A|B) → Demo (A|B) \((\w+)\)", demo.output)
     routes = Tacitus(demo.site).routes()
+    chains = {31337: "A", 31338: "B"}
+    assert sorted(named) == sorted(
+        (route.registry, chains[route.source], chains[route.destination], route.kind)
+        for route in routes
+    )
     assert {route.kind for route in routes} == {"native", "optimism", "attested"}
     for route in routes:
         assert route.proves_its_code

@@ -57,6 +57,23 @@ def test_the_page_begins_with_the_sentence_and_the_value() -> None:
     assert "slot 1 of 0xd8dA…6045" in _text(SLOT)
 
 
+def test_a_link_preview_has_the_sentence_with_the_value() -> None:
+    prove(submit_balances())
+    previews = dict(
+        re.findall(
+            r'<meta property="og:(\w+)" content="([^"]*)"', _get(f"{BALANCE}?to={SEPOLIA}").text
+        )
+    )
+    assert previews["title"].startswith(
+        f"balance of 0xd8dA…6045 · Sepolia, block {BLOCK:,} → 21 ETH"
+    )
+    assert (
+        "21 ETH. Proven to a contract on Sepolia, native: trusts nobody." in previews["description"]
+    )
+    assert previews["url"].endswith(BALANCE)
+    assert previews["image"].endswith(".png")
+
+
 @pytest.mark.parametrize(
     ("spelling", "canonical"),
     [

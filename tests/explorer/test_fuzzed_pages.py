@@ -46,7 +46,7 @@ PATHS = (
     "docs/monitoring/dashboard.json", "openapi.json", "tacitus.py", "dashboard",
     "dashboard/batches", "dashboard/webhooks", "dashboard/new-batch", "keys", "sign-in",
     "admin", "admin/accounts/apikey", "healthz", "readyz", "metrics",
-    "favicon.ico", "robots.txt",
+    "favicon.ico", "robots.txt", "sitemap.xml", ".well-known/security.txt", "status",
 )  # fmt: skip
 # Pages of proven facts; the words in capitals are replaced by values of the fixture.
 PROVEN_PATHS = (

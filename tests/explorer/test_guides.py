@@ -59,6 +59,34 @@ def test_the_lists_have_all_guides(client: Client) -> None:
         assert f"(http://testserver/docs/{name}.md): " in llms
 
 
+def test_each_page_has_its_own_description_and_canonical_address(client: Client) -> None:
+    descriptions = set()
+    for address in PAGES:
+        page = client.get(f"{address}?from=elsewhere").text
+        assert f'<link rel="canonical" href="http://testserver{address}">' in page
+        descriptions.update(re.findall(r'<meta name="description" content="([^"]{20,})">', page))
+    assert len(descriptions) == len(PAGES)
+
+
+def test_a_refused_requests_code_leads_to_its_meaning(client: Client) -> None:
+    assert '<a href="/docs/status#fee_too_low">' in client.get("/docs/api").text
+    assert '<tr id="fee_too_low">' in client.get("/docs/status").text
+
+
+def test_code_is_highlighted(client: Client) -> None:
+    page = client.get("/docs/first-fact").text
+    assert '<span class="keyword">import</span>' in page
+    assert '<span class="string">&#x27;{\n' in page
+    assert '<span class="comment"># Save as first_fact.py' in page
+
+
+def test_examples_use_this_servers_address(client: Client) -> None:
+    for address in ("/docs/api", "/docs/webhooks", "/openapi.json"):
+        assert "proofs.example.org" not in client.get(address).text
+    example = client.get("/docs/api.md").text
+    assert '"page": "http://testserver/explorer/query/' in example
+
+
 def test_examples_use_this_servers_routes(client: Client) -> None:
     record_head(SEPOLIA, number=5_186_077, timestamp=1)
     for address in ("/docs/first-fact", "/docs/first-fact.md"):

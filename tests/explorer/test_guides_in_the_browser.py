@@ -37,8 +37,8 @@ def test_tabs_and_anchors_work_without_scripts(browser: Browser, live_server: Li
     page.goto(f"{live_server}/docs/first-fact")
     page.locator("label", has_text="Python").first.click()
     expect(page.locator(".pane:visible").first).to_contain_text("first_fact.py")
-    page.goto(f"{live_server}/docs/api#fee_too_low")
-    expect(page.locator("#fee_too_low")).to_be_visible()  # its table is folded by default
+    page.goto(f"{live_server}/docs/status#fee_too_low")
+    expect(page.locator("#fee_too_low")).to_be_in_viewport()
     context.close()
 
 
@@ -47,11 +47,81 @@ def test_navigation_is_at_the_side_and_folded_on_a_phone(
 ) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(f"{live_server}/docs/api")
-    page.locator("#codes-of-a-batch").scroll_into_view_if_needed()
+    page.locator("#errors").scroll_into_view_if_needed()
     other = page.get_by_label("Documentation").get_by_role("link", name="Contracts")
     expect(other).to_be_in_viewport()
     page.set_viewport_size({"width": 360, "height": 900})
     expect(other).not_to_be_visible()
-    page.locator("summary", has_text="All guides").click()
+    disclosure = page.locator("summary", has_text="All guides")
+    expect(disclosure).to_contain_text("API")
+    box = disclosure.bounding_box()
+    assert box is not None
+    assert box["height"] < 2 * 16 * 1.55  # one line
+    disclosure.click()
     other.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Contracts")
+
+
+def test_the_keyboard_reaches_the_guides_or_skips_them(page: Page, live_server: LiveServer) -> None:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"{live_server}/docs/contracts")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # skips to the content
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip the list of guides")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport()
+    for name in ("Your first fact", "Contracts", "Files"):
+        page.keyboard.press("Tab")
+        link = page.get_by_label("Documentation").get_by_role("link", name=name, exact=True)
+        expect(link).to_be_focused()
+        expect(link).to_have_css("outline-style", "solid")
+    skip.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="IFactsRegistry.sol")).to_be_focused()
+
+
+# The words, and lines of code, that a reader cannot see whole.
+DAMAGE = """() => {
+  const rectangles = (node, start, end) => {
+    const range = document.createRange();
+    range.setStart(node, start);
+    range.setEnd(node, end);
+    return [...range.getClientRects()].filter(({ width }) => width);
+  };
+  const texts = (root) => {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT), found = [];
+    while (walker.nextNode()) found.push(walker.currentNode);
+    return found;
+  };
+  const damage = [];
+  for (const details of document.querySelectorAll("details")) details.open = true;
+  for (const node of [...document.querySelectorAll(".guide :is(td, th)")].flatMap(texts)) {
+    for (const { 0: word, index } of node.textContent.matchAll(/[a-z]{2,28}/gi)) {
+      if (rectangles(node, index, index + word.length).length > 1) damage.push(`broken: ${word}`);
+    }
+  }
+  for (const box of document.querySelectorAll(".code-box:has(pre)")) {
+    const button = box.querySelector(".copy").getBoundingClientRect();
+    for (const node of texts(box.querySelector("code"))) {
+      for (const { left, right, top, bottom } of rectangles(node, 0, node.length)) {
+        const middle = (top + bottom) / 2, isBeside = right <= button.left || left >= button.right;
+        if (!isBeside && middle > button.top && middle < button.bottom) {
+          damage.push(`covered: ${node.textContent}`);
+        }
+      }
+    }
+    if (box.scrollWidth > box.clientWidth) damage.push(`cut off: ${box.textContent}`);
+  }
+  return damage;
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 768, 320])
+def test_words_in_tables_stay_whole_and_no_button_covers_code(
+    page: Page, live_server: LiveServer, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    for name in ("contracts", "api", "status", "configuration"):
+        page.goto(f"{live_server}/docs/{name}")
+        assert page.evaluate(DAMAGE) == []

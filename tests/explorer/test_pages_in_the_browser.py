@@ -37,6 +37,7 @@ PAGES = [
     f"/explorer/transaction/{SEPOLIA}/{HASHES[1]}",
     f"/explorer/registry/{SEPOLIA}/{ROUTES.registries[SEPOLIA, SEPOLIA].address}",
     "/explorer/routes",
+    "/status",
     f"/search?q=0x{'ab' * 32}",
     f"/search?q={SEPOLIA}",
     "/nowhere",
@@ -136,6 +137,33 @@ def test_the_keyboard_suffices(page: Page, served: str) -> None:
     assert page.locator("main").get_by_text(NAME).count() >= 1
     assert page.locator("main script").count() == 0
     assert "\u202e" not in page.locator("main").inner_text()
+
+
+def test_the_frame_takes_one_line_and_its_menu_opens_without_a_script(
+    browser: Browser, served: str
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{served}/docs")
+    link = page.get_by_role("navigation", name="Main").get_by_role("link", name="Routes")
+    for width in (1600, 1120, 1024, 768, 390, 320):
+        page.set_viewport_size({"width": width, "height": 844})
+        box = page.locator(".masthead").bounding_box()
+        assert box
+        assert box["height"] < 70, width
+        expect(link).to_be_visible(visible=width >= 1120)
+    page.locator("summary", has_text="Menu").click()
+    link.click()
+    expect(page).to_have_url(f"{served}/explorer/routes")
+    context.close()
+
+
+def test_times_are_exact_on_hover_and_no_tab_stops(page: Page, served: str) -> None:
+    page.goto(f"{served}/explorer/batches")
+    time = page.locator("td time").first
+    exact = datetime.fromisoformat(time.get_attribute("datetime") or "")
+    assert time.get_attribute("title") == f"{exact:%Y-%m-%d %H:%M:%S} UTC"
+    assert page.locator("time[tabindex]").count() == 0
 
 
 def test_the_newest_batches_update_without_a_reload(page: Page, served: str) -> None:

@@ -40,6 +40,7 @@ def test_settings_are_parsed() -> None:
     assert env.wallets("WALLETS") == [WALLET, f"10:{WALLET}"]
     origin = ("https://proofs.example.org", "proofs.example.org")
     assert env.origin("SITE_URL", "", https=True) == origin
+    assert Environment({"X": "mailto:a@b.example"}).link("X", ("mailto",)) == "mailto:a@b.example"
 
 
 def _flag(env: Environment) -> object:
@@ -62,6 +63,10 @@ def _origin(env: Environment) -> object:
     return env.origin("X", "", https=True)
 
 
+def _link(env: Environment) -> object:
+    return env.link("X", ("mailto", "https"))
+
+
 @pytest.mark.no_database
 @pytest.mark.parametrize(
     ("parse", "texts", "sentence"),
@@ -74,6 +79,8 @@ def _origin(env: Environment) -> object:
         (_wallets, [WALLET.lower(), f"0:{WALLET}", f"eth:{WALLET}", "10:"], "with their checksums"),
         (_origin, ["proofs.example.org", "https://a.example/path", "https://*.example"], "X is"),
         (_origin, ["https://a.example?x=1", "https://:443", "https://[half", "ftp://a"], "X is"),
+        (_link, ["javascript:alert(1)", "a.example", "https://a b"], "with mailto or https:"),
+        (_link, ["hunter2@a.example"], "is not understood"),
         (_origin, ["https://user:hunter2@a.example", "https://hunter2@x/"], "is not understood"),
     ],
 )

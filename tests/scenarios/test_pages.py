@@ -44,7 +44,7 @@ def test_a_batch_page_moves_to_done_without_a_reload(
     expect(page.get_by_text(BALANCE_TEXT).first).to_be_visible()
     assert page.evaluate("window.isSamePage") is True
     page.get_by_role("link", name="Check it now").first.click()
-    expect(page.get_by_text("The registry says the same")).to_be_visible()
+    expect(page.get_by_text("The registry says the same, read on")).to_be_visible()
 
 
 @pytest.mark.browser
@@ -93,6 +93,7 @@ def test_pages_are_complete_without_javascript(
         "/explorer/batches": batch,
         f"/explorer/query/{batch}": BALANCE_TEXT,
         f"/explorer/query/{batch}/0": BALANCE_TEXT,
+        f"/explorer/fact/31337/{block}/{HOLDER}/BALANCE/check": BALANCE_TEXT,
         f"/explorer/account/{HOLDER}": BALANCE_TEXT,
         f"/explorer/block/31337/{block}": BALANCE_TEXT,
         f"/explorer/registry/31337/{registry}": registry,

@@ -95,7 +95,7 @@ def test_every_documented_error_code_is_provoked(place: ServerUnderTest) -> None
     document = requests.get(f"{place.service.url}/openapi.json", timeout=30).json()
     codes = document["components"]["schemas"]["ErrorResponse"]["properties"]["code"]["enum"]
     assert set(codes) - NOT_PROVOKED == set(REFUSED)
-    page = requests.get(f"{place.service.url}/docs/api", timeout=30).text
+    page = requests.get(f"{place.service.url}/docs/status", timeout=30).text
     assert [code for code in codes if code not in page] == []
 
 

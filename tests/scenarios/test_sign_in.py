@@ -14,7 +14,8 @@ from eth_account.signers.local import LocalAccount
 from eth_utils.address import to_checksum_address
 
 from tests.builds import contract_for_tests
-from tests.rigs.anvil import Chain
+from tests.queries.contracts.wallets import wrapped
+from tests.rigs.anvil import Chain, call_data
 from tests.rigs.service import HOLDER
 from tests.scenarios.fixtures import Install
 from tests.scenarios.visitor import Visitor
@@ -29,9 +30,10 @@ WALLET_CHAIN, DOWN_CHAIN, DIVIDED_CHAIN, UNKNOWN_CHAIN = 5, 8, 9, 7
 
 @dataclass(frozen=True)
 class SignInServer:
-    """A server, and a contract wallet with its owner."""
+    """A server, its chain, and a contract wallet with its owner."""
 
     url: str
+    chain: Chain
     owner: Visitor
     wallet: str
 
@@ -56,7 +58,7 @@ def place(install: Install) -> Iterator[SignInServer]:
         receipts = [node.send(None, f"0x{code.hex()}") for node in (chain, with_wallet)]
         addresses = [receipt["contractAddress"] for receipt in receipts]
         assert addresses[0] == addresses[1]
-        yield SignInServer(service.url, owner, to_checksum_address(addresses[0]))
+        yield SignInServer(service.url, chain, owner, to_checksum_address(addresses[0]))
 
 
 def test_a_key_signs_in_and_gets_an_api_key(place: SignInServer) -> None:
@@ -73,6 +75,32 @@ def test_a_contract_wallet_signs_in_with_the_key_of_its_owner(place: SignInServe
     (key,) = set(re.findall(r"tct_\w{20,}", visitor.page("/dashboard")))
     answer = requests.get(f"{place.url}/api-key", headers={"api-key": key}, timeout=30).json()
     assert (answer["owner"], answer["ownerChainId"]) == (place.wallet, str(WALLET_CHAIN))
+
+
+def test_a_contract_wallet_signs_in_before_it_is_deployed(place: SignInServer) -> None:
+    """By ERC-6492: the signature has the call that deploys the wallet, which no one sends."""
+    chain, owner = place.chain, Visitor(place.url).key
+    created = chain.send(None, f"0x{contract_for_tests('Factory').hex()}")
+    factory, make = str(created["contractAddress"]), "make(bytes32,address)"
+    deployment = bytes.fromhex(call_data(make, bytes(32), owner.address)[2:])
+    wallet = to_checksum_address(chain.call(factory, make, bytes(32), owner.address)[-20:])
+
+    def wrap(signature: str) -> str:
+        return f"0x{wrapped(factory, deployment, bytes.fromhex(signature[2:])).hex()}"
+
+    stranger, visitor = Visitor(place.url), Visitor(place.url, owner)
+    message = stranger.message(WALLET_CHAIN, wallet)
+    assert_refused(stranger, message, wrap(stranger.sign(message)))
+    message = visitor.message(WALLET_CHAIN, wallet)
+    assert_refused(visitor, message, visitor.sign(message))
+    message = visitor.message(WALLET_CHAIN, wallet)
+    assert visitor.show(message, wrap(visitor.sign(message))).status_code == 200
+    assert visitor.is_signed_in
+    program = Program(place.url, owner)
+    signed = program.signed_message(WALLET_CHAIN, wallet)
+    answer = program.post("/sign-in", signed | {"signature": wrap(signed["signature"])}).json()
+    assert (answer["owner"], answer["ownerChainId"]) == (wallet, str(WALLET_CHAIN))
+    assert chain.rpc("eth_getCode", wallet, "latest") == "0x"
 
 
 def test_one_session_or_all_sessions_are_ended(place: SignInServer) -> None:

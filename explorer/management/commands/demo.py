@@ -1,8 +1,10 @@
 """`manage.py demo`: two chains, the service and a tour, all on this machine, until Ctrl-C."""
 
 import errno
+import io
 import signal
 import socket
+import sys
 import time
 from argparse import ArgumentParser
 from contextlib import ExitStack
@@ -37,7 +39,9 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         port = _free_port(options["port"])
-        terminal = Terminal(self.stdout)  # type: ignore[arg-type]
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # some terminals cannot encode the step marks
+        terminal = Terminal(sys.stdout)  # Django's wrapper ends each text with a new line
         for number in STOP_SIGNALS:
             signal.signal(number, signal.default_int_handler)
         try:
@@ -49,7 +53,7 @@ class Command(BaseCommand):
         except LocalNodeMissingError as error:
             raise CommandError(str(error)) from None
         except (NodeTransportError, JsonRpcError, TransactionRevertedError) as error:
-            raise CommandError(f"A local chain failed: {error}") from None
+            raise CommandError(f"A local chain failed: {error} Start the demo again.") from None
         except KeyboardInterrupt:
             terminal.line("All programs have stopped.")
 

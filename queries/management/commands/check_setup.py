@@ -26,8 +26,10 @@ class Command(OperatorCommand):
             raise CommandError("ROUTES_FILE names no chains: there is nothing to prove.")
         total = failed = 0
         for result in _all_checks(routes):
-            verdict = "hint" if result.is_hint else "ok" if result.ok else "not ok"
-            self.stdout.write(f"{verdict:8}{result.subject:{SUBJECT_WIDTH}}  {result.sentence}")
+            verdict = f"{'hint' if result.is_hint else 'ok' if result.ok else 'not ok':8}"
+            if not result.is_hint:
+                verdict = (self.style.SUCCESS if result.ok else self.style.ERROR)(verdict)
+            self.stdout.write(f"{verdict}{result.subject:{SUBJECT_WIDTH}}  {result.sentence}")
             self.stdout.flush()
             total += not result.is_hint
             failed += not result.ok

@@ -105,7 +105,7 @@ class Command(OperatorCommand):
             self.report(self._deploy_registry(registry, routes, options))
         except (ChainError, CommandError, TransactionFailedError, SetupError) as error:
             source, chain = routes.chains[registry.source], routes.chains[registry.destination]
-            subject = f"The registry of {source.name}'s facts on {chain.name}"
+            subject = f"The {registry.kind} registry of {source.name}'s facts on {chain.name}"
             self.report(f"{subject}: {add_advice(error)}")
             return False
         return True
@@ -120,7 +120,7 @@ class Command(OperatorCommand):
             )
         with closing(Destination(chain)) as destination:
             _check_deployable(registry, destination)
-            title = f"registry of {source.name}'s facts"
+            title = f"{registry.kind} registry of {source.name}'s facts"
             data = deployment_calldata(registry)
             return self.deploy(title, registry.address, data, destination, options)
 
@@ -141,7 +141,7 @@ class Command(OperatorCommand):
                 f"{chain.name} has no CREATE2 factory at {FACTORY}. Deploy Arachnid's first."
             )
         signer = configured_signer()
-        self.report(f"Deploying a {title} on {chain.name}, paid for by {signer.address} …")
+        self.report(f"Deploying the {title} on {chain.name}, paid for by {signer.address} …")
         try:
             self._show_cost(data, destination, signer)
             if not options["yes"] and sys.stdin.isatty():

@@ -145,7 +145,7 @@ def _registry_assumption(block: BlockProof) -> str:
 
 
 def _report(bundle: Bundle, reasons: Sequence[str]) -> Iterator[str]:
-    yield f"Batch {bundle.batch}, as the service calls it, for chain {bundle.destination}"
+    yield f"Batch {bundle.batch} (the service's id for it), for chain {bundle.destination}"
     for block in bundle.blocks:
         yield ""
         yield from block_lines(block)

@@ -57,22 +57,33 @@ def test_a_fee_of_zero_is_accepted_only_where_proving_is_free(*, free: bool) -> 
         submitted(make_key(), body | {"fee": "1"})
 
 
+BEYOND_400 = "the newest block seen is 100, and blocks up to 400 are accepted."
+
+
 @pytest.mark.parametrize(
-    ("selector", "latest"),
-    [("block:401", "block:100"), ("timestamp:8601", "timestamp:5000"),
-     (f"block:{2**64 - 1}", "block:100")],
-)  # fmt: skip
+    ("selector", "latest", "reason"),
+    [
+        ("block:401", "block:400", BEYOND_400),
+        (f"block:{2**64 - 1}", "block:400", BEYOND_400),
+        (
+            "timestamp:8601",
+            "timestamp:8600",
+            (
+                "the newest block seen is of 1970-01-01 01:23:20 UTC, and times up to 1970-01-01 "
+                "02:23:20 UTC are accepted. It is expected in about 60 minutes."
+            ),
+        ),
+    ],
+)
 def test_a_block_beyond_the_head_is_refused_with_the_latest_possible_one(
-    selector: str, latest: str
+    selector: str, latest: str, reason: str
 ) -> None:
     record_head(SEPOLIA, number=100, timestamp=5_000)
     key = make_key()
     body = batch({"SN_SEPOLIA": {selector: {"header": ["NONCE"]}}})
     result = submit(key, body).json()
     assert (result["code"], result["retryable"]) == ("block_beyond_head", True)
-    assert result["error"] == (
-        f"{selector} is not on chain {SEPOLIA} yet: the newest one seen is {latest}."
-    )
+    assert result["error"] == f"{selector} is not on chain {SEPOLIA} yet: {reason}"
     assert result["path"] == f"data.SN_SEPOLIA.{selector}"
     assert not Batch.objects.exists()
     submitted(key, block_batch({"header": ["NONCE"]}, latest))

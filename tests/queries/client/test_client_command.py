@@ -12,6 +12,7 @@ import pytest
 from queries.client import tacitus
 from queries.client.tacitus import BlockQuery, Tacitus, build_batch
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service
+from tests.rigs.terminal import run_in_terminal, shown_lines
 
 pytestmark = pytest.mark.either_database
 CHAIN_ID = 31337
@@ -106,7 +107,7 @@ def test_a_downloaded_proof_verifies_without_the_server(
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (submit(10**6, "--prop", "BALANCE"), 3, "A retry may help."),
+        (submit(10**6, "--prop", "BALANCE"), 3, "when the server accepts this block."),
         (submit(1, "--prop", "AGE"), 1, "AGE"),
         (["status", "01J2VM6JSA6VKKZ0ENWGYYPR18"], 1, "No query found"),
         (["status", "x", "--key", "tct_wrong"], 1, "/dashboard shows the one that works."),
@@ -139,6 +140,29 @@ def test_a_missing_or_wrong_key_links_to_the_dashboard_once(
     message = capsys.readouterr().err
     assert message.count("/dashboard") == message.count(f"{shared_service.url}/dashboard") == 1
     assert ("Put it into TACITUS_KEY." in message) is (key == "")
+
+
+@pytest.mark.parametrize(("columns", "colour"), [(60, False), (200, True)])
+def test_on_a_terminal_the_progress_line_moves(
+    shared_service: Service, block: int, tmp_path: Path, columns: int, *, colour: bool
+) -> None:
+    environment = {
+        "TACITUS_URL": shared_service.url,
+        "TACITUS_KEY": shared_service.keys[0],
+        "PYTHONUTF8": "1",
+    }
+    output = run_in_terminal(
+        [sys.executable, tacitus.__file__, *submit(block, "--prop", "NONCE", "--wait")],
+        columns,
+        folder=tmp_path,
+        environment=environment if colour else environment | {"NO_COLOR": "1"},
+    )
+    link, progress, *facts = shown_lines(output)
+    assert "/explorer/query/" in link[0]
+    assert progress[-1].startswith("DONE  ✓ ")
+    assert all(len(shown) < columns and "…" not in shown for shown in progress)
+    assert ("\x1b[32m✓\x1b[0m" in output) is colour
+    assert len(facts) == 1
 
 
 def test_ctrl_c_ends_waiting_with_a_sentence(shared_service: Service) -> None:

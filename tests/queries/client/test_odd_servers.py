@@ -7,6 +7,7 @@ import pytest
 from queries.client import tacitus
 from queries.client.tacitus import (
     BlockQuery,
+    FactsLostError,
     RequestRefusedError,
     ServerUnreachableError,
     Tacitus,
@@ -113,7 +114,7 @@ def test_an_endless_response_is_cut_off() -> None:
 
 QUERY: dict[str, Any] = {
     "originChainId": "1", "block": "5", "selector": "block:5", "account": None, "name": None,
-    "values": {"GAS_USED": f"0x{7:064x}"},
+    "values": {"GAS_USED": f"0x{7:064x}"}, "steps": [],
 }  # fmt: skip
 
 
@@ -125,7 +126,6 @@ QUERY: dict[str, Any] = {
         DONE | {"queries": [QUERY], "nextQuery": 0}, DONE | {"queries": [QUERY], "nextQuery": "1"},
         DONE | {"queries": [QUERY | {"block": "-1"}]},
         DONE | {"queries": [QUERY | {"block": "9" * 5000}]},
-        DONE | {"queries": [QUERY | {"values": None}]},
         DONE | {"queries": [QUERY | {"values": {"GAS_USED": 5}}]},
         DONE | {"queries": [QUERY | {"values": {"GAS_USED": "0x05"}}]},
         b"[" * 100_000, b"9" * 10_000, b"\xff", b"",
@@ -134,6 +134,13 @@ QUERY: dict[str, Any] = {
 def test_a_malformed_response_is_reported_as_such(body: object) -> None:
     with odd_server(respond(body)) as odd, pytest.raises(UnreadableResponseError):
         Tacitus(odd.address).facts(ID)
+
+
+def test_lost_facts_are_reported_as_such() -> None:
+    body = DONE | {"queries": [QUERY, QUERY | {"values": None}]}
+    with odd_server(respond(body)) as odd, pytest.raises(FactsLostError) as raised:
+        Tacitus(odd.address).facts(ID)
+    assert (raised.value.code, raised.value.retryable) == ("facts_lost", False)
 
 
 def test_a_servers_text_cannot_control_the_terminal() -> None:

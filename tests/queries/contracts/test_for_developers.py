@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -68,12 +69,14 @@ def test_the_npm_package_has_what_it_exports(package: Path) -> None:
     assert licence.read_bytes() == (CONTRACTS.parents[1] / "LICENSE").read_bytes()
 
 
-def test_a_forge_project_compiles_with_the_package_as_its_readme_says(package: Path) -> None:
+def readme_examples(package: Path, *languages: str) -> list[str]:
+    """The first example in each of these languages in the README that the package has."""
     readme = (package / "node_modules" / "tacitus-contracts" / "README.md").read_text()
-    settings, contract = (
-        readme.partition(f"```{language}\n")[2].partition("```")[0]
-        for language in ("toml", "solidity")
-    )
+    return [readme.partition(f"```{language}\n")[2].partition("```")[0] for language in languages]
+
+
+def test_a_forge_project_compiles_with_the_package_as_its_readme_says(package: Path) -> None:
+    settings, contract = readme_examples(package, "toml", "solidity")
     compiler = json.dumps(str(FORGE / "solc"))
     (package / "foundry.toml").write_text(f"{settings}solc = {compiler}\noffline = true\n")
     (package / "src").mkdir()
@@ -84,6 +87,28 @@ def test_a_forge_project_compiles_with_the_package_as_its_readme_says(package: P
     built = json.loads((package / "out" / "Holders.sol" / "Holders.json").read_text())
     assert "heldAt(address,uint256)" in built["methodIdentifiers"]
     assert (package / "out" / "MockFactsRegistry.sol").exists()
+
+
+def test_a_hardhat_project_compiles_with_the_package_as_its_readme_says(package: Path) -> None:
+    """With npm's compiler instead of a download."""
+    settings, contract = readme_examples(package, "ts", "solidity")
+    modules = BINARIES.parent
+    for name in ("hardhat", "@nomicfoundation"):
+        (package / "node_modules" / name).symlink_to(modules / name)
+    compiler = json.dumps(str(CONTRACTS / "node_modules" / "solc" / "soljson.js"))
+    settings = re.sub('version: "[^"]+"', f'version: "0.8.37", path: {compiler}', settings)
+    (package / "hardhat.config.ts").write_text(f"export default {{{settings}}};\n")
+    (package / "package.json").write_text('{"type": "module"}')
+    (package / "contracts").mkdir()
+    (package / "contracts" / "Holders.sol").write_text(f"pragma solidity ^0.8.4;\n{contract}")
+    run(BINARIES / "hardhat", "build", folder=package)
+    artifacts = package / "artifacts"
+    for file, function in (
+        ("contracts/Holders.sol/Holders.json", "heldAt"),
+        ("tacitus-contracts/interfaces/MockFactsRegistry.sol/MockFactsRegistry.json", "setSlot"),
+    ):
+        artifact = json.loads((artifacts / file).read_text())
+        assert function in {entry.get("name") for entry in artifact["abi"]}, file
 
 
 def test_the_interfaces_compile_with_the_oldest_compiler_that_they_name(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_a_correct_setup_is_ok(
         "Local, node 1 ",
         "Local, node 1, proofs                         eth_getProof reaches back to the first",
         "Elsewhere, node 1, proofs ",
-        "registry of Local on Local                    its address proves its code; sees 8191",
+        "registry of Local on Local                    its address proves its code; sees 8,191",
         "registry of Elsewhere on Local                its address proves its code; sees Elsewhere",
         f"signer on Local                               {ADDRESS} has ",
     ):

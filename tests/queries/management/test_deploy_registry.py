@@ -143,7 +143,7 @@ def test_a_deployed_registry_costs_nothing_and_needs_no_key(
     address = add_deployed(setup, setup.run("deploy_registry", *NATIVE))
     setup.sign_with("")
     head = node.rpc.ask("eth_blockNumber")
-    sentence = "The registry of Local's facts is on Local already, and nothing was sent."
+    sentence = "The native registry of Local's facts is on Local already, and nothing was sent."
     assert setup.run_apart("deploy_registry", *NATIVE) == (f"{sentence}\n", "")
     setup.file.write_text(routes)
     progress, lines = setup.run_apart("deploy_registry", *NATIVE)
@@ -202,7 +202,10 @@ def test_all_registries_of_the_routes_file_are_deployed(setup: LocalSetup, node:
     assert ending == "FAILED: Not deployed: 1 of 2."
     assert "Deployed in block" in progress
     native, optimism = (Registry(RegistryKind(kind), 1, 1) for kind in ("native", "optimism"))
-    assert f"The registry of Elsewhere's facts on Local: ROUTES_FILE has {GAMES}; " in progress
+    assert (
+        f"The optimism registry of Elsewhere's facts on Local: ROUTES_FILE has {GAMES}; "
+        in progress
+    )
     assert f"this version, {registry_address(optimism)}." in progress
     assert has_genuine_code(node, RegistryKind.NATIVE, registry_address(native))
 
@@ -312,7 +315,7 @@ def test_a_router_has_all_registries_of_its_destination(setup: LocalSetup, node:
     assert f"FAILED: The registry of chain {CHAIN_ID} is not deployed." in setup.run(*command)
     setup.run("deploy_registry")
     progress, address = setup.run_apart(*command)
-    assert f"Deploying a router on Local, paid for by {ADDRESS}" in progress
+    assert f"Deploying the router on Local, paid for by {ADDRESS}" in progress
     registries = read_routes(setup.file).registries
     for source in (SOURCE, CHAIN_ID):
         registry = node.call(address.strip(), call_data("registryOf(uint256)", source))

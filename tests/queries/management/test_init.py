@@ -250,8 +250,8 @@ def test_deploying_asks_before_it_pays(tmp_path: Path, chains: dict[str, LocalNo
     assert "manage.py deploy_registry" in on_a_terminal(tmp_path, "", *init, **variables)
     nonce = node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest")
     printed = on_a_terminal(tmp_path, "n\n", "deploy_registry", **variables)
-    refusal = "Deploy it? [y/N] The registry of OP Sepolia's facts on OP Sepolia: Nothing was sent."
-    assert refusal in printed
+    refusal = "The native registry of OP Sepolia's facts on OP Sepolia: Nothing was sent."
+    assert f"Deploy it? [y/N] {refusal}" in printed
     assert printed.rstrip().endswith("CommandError: Not deployed: 1 of 1.")
     assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == nonce
     printed = on_a_terminal(tmp_path, "y\n", "deploy_registry", **variables)

@@ -87,7 +87,7 @@ def test_facts_and_the_hashes_that_they_rely_on_are_printed(
     write_proof(file, first, second)
     options = [f"--hash=0x{block.trusted_header.hash.hex()}" for block in (first, second)]
     printed = verify(file, *options)
-    assert f"Batch {BATCH}, as the service calls it, for chain 10" in printed
+    assert f"Batch {BATCH} (the service's id for it), for chain 10" in printed
     assert "Block 7,583,802 of chain 5, 2022-09-13" in printed
     for block in (first, second):
         assert (

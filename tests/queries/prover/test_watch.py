@@ -1,5 +1,6 @@
 """Provers poll nodes and the signer's funds, and `/metrics` reports them."""
 
+import re
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -9,7 +10,7 @@ import pytest
 from django.db.models import F
 from eth_account import Account as Key
 
-from explorer.demo.local_node import LocalNode
+from explorer.demo.local_node import LocalNode, local_node
 from explorer.http import metrics
 from queries.chain.signer import Signer
 from queries.config.routes import Routes
@@ -18,7 +19,15 @@ from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import ProverContext
 from queries.prover.watch import Watch
 from tests.explorer.monitoring.exposition import Samples, metric_samples
-from tests.queries.prover.service import CHAIN_ID, ETHER, SIGNER_KEY, Service, running_service
+from tests.queries.prover.service import (
+    CHAIN_ID,
+    ETHER,
+    HOLDER,
+    SIGNER_KEY,
+    Service,
+    running_service,
+)
+from tests.rigs.deployed_contracts import day_old_genesis
 from tests.rigs.relay import NotHandledError, refusal, relay
 from tests.rigs.stub_node import StubNode
 
@@ -67,7 +76,7 @@ def test_metrics_show_nodes_and_funds(service: Service, monkeypatch: pytest.Monk
     assert samples["tacitus_node_lag_blocks"] == {(CHAIN, "2"): 0}
     # Other tests have changed balances in mined blocks, whose states no longer match their headers.
     (window,) = samples["tacitus_node_proof_window_blocks"].values()
-    assert 0 < window < service.head()
+    assert 0 < window <= 8_191
     assert samples["tacitus_chain_proof_window_needed_blocks"] == {(CHAIN,): 0}
     signer = Key.from_key(SIGNER_KEY).address
     balance = samples["tacitus_signer_balance_wei"][CHAIN, signer]
@@ -116,6 +125,69 @@ def test_the_proof_window_is_measured_again_for_another_node(
         is_down, window = False, 3
         time.sleep(1.5)  # its cool-down
         assert measured_window() == window
+
+
+def test_the_proof_window_of_a_young_chain_is_all_its_blocks() -> None:
+    """It is measured again when another client answers, when the chain is twice as long, and after
+    a proof of an older block.
+    """
+    oldest, client, block, proofs = 0, "anvil/v1", 0, 0
+
+    def change(method: str, params: list[Any], answer: dict[str, Any]) -> dict[str, Any]:
+        nonlocal block, proofs
+        if method == "eth_getBlockByNumber" and params[0].startswith("0x"):
+            block = int(params[0], 16)  # its proof is requested next
+        if method == "web3_clientVersion":
+            return {"result": client}
+        if method != "eth_getProof":
+            return answer
+        proofs += 1
+        return refusal("missing trie node") if block < oldest else answer
+
+    def shown_window() -> str:
+        _let_time_pass()
+        watch.poll_once()
+        page = service.client.get("/explorer/routes").content.decode()
+        (shown,) = re.findall(r"all blocks|no block|the last [\d,]+ blocks?(?: or more)?", page)
+        return str(shown)
+
+    with (
+        local_node("--slots-in-an-epoch", "1", *day_old_genesis()) as node,
+        running_service(node) as service,
+        relay(node.url, change) as address,
+    ):
+        service.mine(40)
+        watch = _watch(service.with_nodes(address).routes)
+        assert (shown_window(), proofs) == ("all blocks", 1)
+        service.mine(20)
+        assert (shown_window(), proofs) == ("all blocks", 1)  # not measured again
+        oldest = service.head() - 7
+        client = "Geth/v2"
+        assert shown_window() == "the last 7 blocks"
+        oldest = 0
+        assert shown_window() == "the last 7 blocks"
+        service.work(service.ask_balance(HOLDER, 3))
+        assert shown_window() == "all blocks"
+        service.mine(service.head() + 1)
+        oldest = service.head() - 9
+        assert shown_window() == "the last 9 blocks"
+
+
+def test_a_block_beyond_the_head_is_expected_after_the_chains_block_time(service: Service) -> None:
+    watch = _watch(service.routes)
+    watch.poll_once()
+    service.mine(10)  # every two seconds
+    _let_time_pass()
+    watch.poll_once()
+    head = service.head()
+    query = {str(CHAIN_ID): {f"block:{head + 330}": {"header": ["TIMESTAMP"]}}}
+    for answer in (service.ask(query), service.estimate(query)):
+        assert answer.status_code == 400
+        assert answer.json()["error"] == (
+            f"block:{head + 330} is not on chain {CHAIN_ID} yet: the newest block seen is "
+            f"{head:,}, and blocks up to {head + 300:,} are accepted. It is expected in about 11 "
+            "minutes."
+        )
 
 
 def test_metrics_show_how_far_a_node_is_behind(

@@ -1,0 +1,57 @@
+"""The page of a fact in a browser: its value, its check and its proof."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from queries.models import Query
+from tests.accessibility import assert_accessible
+from tests.explorer.proven_facts import HOLDER, SLOT, proven_batch
+from tests.queries.prover.service import CHAIN_ID, Service
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.browser]
+TEXT = b"Sesterce"
+WIDTHS = (320, 1200)  # pixels
+
+
+def _fact_url(server: LiveServer, batch: str, name: str) -> str:
+    block = Query.objects.values_list("block", flat=True).get(batch=batch, position=0)
+    return f"{server.url}/explorer/fact/{CHAIN_ID}/{block}/{HOLDER}/{name}"
+
+
+def test_a_value_is_checked_in_place(page: Page, live_server: LiveServer, service: Service) -> None:
+    batch = proven_batch(service)
+    url = _fact_url(live_server, batch, "BALANCE")
+    page.goto(url)
+    expect(page.locator(".answer")).to_contain_text("123 ETH")
+    page.get_by_role("link", name="Check it now").click()
+    expect(page.locator("#checked")).to_contain_text("The registry says the same, read on Local")
+    assert page.url == url
+    page.locator(".answer .short").hover()
+    expect(page.locator(".answer .exact")).to_be_visible()
+    expect(page.locator(".answer .exact")).to_contain_text("123,000,000,000,000,000,000 wei")
+    expect(page.get_by_role("img", name="state trie")).to_be_visible()
+    page.get_by_text("As a table").click()
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert_accessible(page)
+
+
+def test_a_slot_has_its_forms_without_scripts(
+    browser: Browser, live_server: LiveServer, service: Service
+) -> None:
+    batch = proven_batch(service)
+    word = (TEXT.ljust(31, b"\0") + bytes([2 * len(TEXT)])).hex()
+    slot = f"{SLOT:064x}"
+    Query.objects.filter(batch=batch, position=0).update(slot_values={slot: word})
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(_fact_url(live_server, batch, f"0x{slot}"))
+    shown = page.locator(".answer .decoded-value:visible")
+    expect(shown).to_have_text("“Sesterce”")
+    page.get_by_text("Hex", exact=True).click()
+    expect(shown).to_have_text(f"0x{word}")
+    page.get_by_text("Dec", exact=True).click()
+    expect(shown).to_have_text(f"{int(word, 16):,}")
+    context.close()

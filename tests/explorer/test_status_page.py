@@ -1,0 +1,88 @@
+"""The status page: one sentence, and details as far as the operator makes them public."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+from django.utils import timezone
+from ulid import ULID
+
+from accounts.models import Account
+from accounts.shared.wallets import Wallet
+from queries.database import daily_counts
+from queries.models import Batch, ChainRecord, NodeRecord
+from tests.explorer.stored_batches import submit_balances
+from tests.queries.api.served_api import HERE, LONELY, OPTIMISM, SEPOLIA, record_head
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+
+
+@pytest.fixture(autouse=True)
+def _healthy() -> None:
+    for chain in (SEPOLIA, OPTIMISM, LONELY):
+        record_head(chain, number=5_186_021, timestamp=int(timezone.now().timestamp()))
+        NodeRecord.objects.create(
+            chain=chain, position=1, recorded_at=timezone.now(), number=5_186_021
+        )
+
+
+def _text(client: Client | None = None) -> str:
+    answer = (client or Client()).get("/status", headers={"Accept": "text/html"})
+    assert answer.status_code == 200
+    return " ".join(re.sub("<[^>]*>", " ", answer.text.partition("<main")[2]).split())
+
+
+def test_the_page_says_in_a_sentence_that_everything_works() -> None:
+    submit_balances()
+    text = _text()
+    assert "Everything works." in text
+    assert "1 batch waits." in text
+    assert re.search("Sepolia answering 5,186,021 (now|[0-9]+ seconds? ago) 5,186,021 ", text)
+
+
+def test_a_chain_whose_nodes_are_silent_is_named() -> None:
+    ago = timezone.now() - timedelta(minutes=5, seconds=10)
+    ChainRecord.objects.filter(chain=OPTIMISM).update(recorded_at=ago)
+    problem = "Proving with OP Mainnet is delayed: none of its nodes has answered for 5 minutes."
+    assert problem in _text()
+    ChainRecord.objects.filter(chain=OPTIMISM).update(recorded_at=None)
+    assert "OP Mainnet is delayed: none of its nodes has answered yet." in _text()
+
+
+def test_a_service_without_a_prover_says_so() -> None:
+    ChainRecord.objects.update(polled_at=timezone.now() - timedelta(hours=3))
+    assert "Nothing is proven at the moment: no prover has been seen for 3 hours." in _text()
+    ChainRecord.objects.all().delete()
+    assert "Nothing is proven: no prover has been seen yet." in _text()
+
+
+def test_batches_that_wait_too_long_are_counted() -> None:
+    daily_counts.add_counts(timezone.now(), {"batches_done": 9, "done_within_30": 9})
+    submit_balances()
+    assert "Everything works." in _text()
+    submitted = timezone.now() - timedelta(seconds=91)
+    old = Batch.objects.get()
+    old.pk = str(ULID.from_datetime(submitted))
+    old.idempotency_key, old.submitted_at = "another", submitted
+    old.save(force_insert=True)
+    text = _text()
+    assert "1 batch has waited more than 3 times as long as usual." in text
+    assert "2 batches wait." in text
+
+
+def test_nodes_are_shown_to_operators_or_by_a_setting(settings: LazySettings) -> None:
+    NodeRecord.objects.filter(chain=SEPOLIA).update(fault="node_timeout", number=None)
+    operator = Client()
+    account, _ = Account.objects.get_or_create_for_wallet(Wallet(f"0x{40 * 'a'}"))
+    account.is_operator = True
+    account.save()
+    operator.force_login(account)
+    assert "node_timeout" not in _text()
+    assert "Sepolia, node 1 failed node_timeout" in _text(operator)
+    settings.STATUS_PAGE = "FULL"
+    text = _text()
+    assert "Sepolia, node 1 failed node_timeout" in text
+    assert "OP Mainnet 1 of 1 answer" in text
+    assert "127.0.0.1" not in text
