@@ -49,7 +49,7 @@ def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> No
     assert _ids(answer) == [other, new, old]
     text = " ".join(re.sub("<[^>]*>", " ", answer.text).split())
     assert "RECEIVED timestamp of the header Sepolia, block 7 now" in text
-    assert re.search(f"DONE 10 facts of 3 accounts 2 blocks of Sepolia now [^a-z]* UTC {old}", text)
+    assert f"DONE 10 facts of 3 accounts 2 blocks of Sepolia now {old}" in text
     assert _ids(_list(status="REJECTED")) == [other]
     assert _ids(_list(to=str(SEPOLIA))) == [other, old]
     assert _ids(_list(to=str(SEPOLIA), status="DONE")) == [old]
