@@ -80,5 +80,5 @@ def _overdue(batch: BatchView, code: str, now: datetime) -> str:
     if usual is None or waited < LONG_WAIT * usual:
         return ""
     actor = ACTORS.get(code, OTHER_ACTOR)
-    return f"This takes longer than usual: half of the batches here are DONE within "
-        f"{_length(usual)}. {actor}"
+    half = f"half of the batches here are DONE within {_length(usual)}"
+    return f"This takes longer than usual: {half}. {actor}"

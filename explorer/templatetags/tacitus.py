@@ -139,6 +139,16 @@ def get(mapping: Mapping[str, object], key: str) -> object:
     return mapping.get(key, "")
 
 
+ABBREVIATED = re.compile(r"0x\w{4}…\w{4}", re.ASCII)
+
+
+@register.filter
+def keep_hashes_whole(text: str) -> SafeString:
+    """Browsers may break lines behind an ellipsis."""
+    html = ABBREVIATED.sub(r'<span class="whole">\g<0></span>', escape(text))
+    return mark_safe(html)  # noqa: S308  (escaped before)
+
+
 CODE = re.compile("`([^`]+)`")
 
 

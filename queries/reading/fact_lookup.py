@@ -102,7 +102,7 @@ def _found_fact(
     step = view.steps[-1]
     header = decode_header(row.job.header) if row.job and row.job.header else None
     return FoundFact(
-        replace(fact, name=key.name),
+        replace(fact, account=key.account, name=key.name),
         row.pk,
         row.batch_id,
         facts,

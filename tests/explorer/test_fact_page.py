@@ -131,7 +131,9 @@ def test_times_of_the_same_block_are_facts_of_their_own() -> None:
         assert [other in text for other in batches.values()] == [
             other == batch for other in batches.values()
         ]
-    assert "2023-11-14 22:13:20 UTC" in _text(f"{address}?at=1700000000")
+    text = _text(f"{address}?at=1700000000")
+    assert "block at 2023-11-14 22:13:20 UTC" in text
+    assert ADDRESS not in text
 
 
 def test_an_unknown_fact_leads_to_the_form() -> None:
