@@ -13,7 +13,7 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
 from accounts.keys import manage
-from accounts.models import Account, Allowance, ApiKey
+from accounts.models import Account, ApiKey, UsageCounter
 from accounts.shared.rate_limits import DAY, KEY_SUBJECT, database_now
 from accounts.sign_in.sessions import signed_in_account
 
@@ -80,7 +80,7 @@ class ApiKeyAdmin(NoAddOrDelete):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
         """Annotate the keys with their use."""
-        usage = Allowance.objects.filter(subject=Concat(Value(KEY_SUBJECT), OuterRef("pk")))
+        usage = UsageCounter.objects.filter(subject=Concat(Value(KEY_SUBJECT), OuterRef("pk")))
         today = usage.filter(day=database_now() // DAY).values("day_count")
         rows: QuerySet[ApiKey] = (
             super()

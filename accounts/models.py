@@ -156,7 +156,7 @@ class SignInNonce(models.Model):
         return self.nonce
 
 
-class Allowance(models.Model):
+class UsageCounter(models.Model):
     """A subject's use of its rate limit; times are unix seconds of the database's clock."""
 
     subject = models.CharField(max_length=100, primary_key=True)

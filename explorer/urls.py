@@ -24,6 +24,7 @@ from explorer.pages import (
     downloads,
     facts,
     new_batch,
+    registries,
     search,
     site_files,
     start,
@@ -92,6 +93,7 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
         get_page("status", status.status, links, "status"),
         path("explorer", batches_redirect, name="explorer"),
         page("newest", start.newest_changes, "newest"),
+        page("chains", start.chain_changes, "chain-changes"),
         page("batches", batches.batches, "batches"),
         page(batch, batches.batch, "batch"),
         page(f"{batch}/changes", batches.batch_changes, "batch-changes"),
@@ -108,8 +110,8 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
         page(block, chain_objects.block, "block"),
         page(account, chain_objects.account, "account"),
         page("transaction/<number:chain>/<hash:digits>", chain_objects.transaction, "transaction"),
-        page(registry, chain_objects.registry, "registry"),
-        page("routes", chain_objects.routes, "routes"),
+        page(registry, registries.registry, "registry"),
+        page("routes", registries.routes, "routes"),
     ]
 
 

@@ -56,7 +56,10 @@ class WaitCode(StrEnum):
     HOPS_PENDING = ("hops_pending", "A transaction with hops to the block is not mined yet.")
     HORIZON_PENDING = (
         "horizon_pending",
-        "A transaction that proves to the registry that headers lack their state is not mined yet.",
+        (
+            "A transaction that proves to the registry that headers no longer commit to the state "
+            "of their block is not mined yet."
+        ),
     )
     # The transaction
     TRANSACTION_PENDING = ("transaction_pending", "The transaction is sent, but not mined yet.")

@@ -180,7 +180,7 @@ FIGURES = {
     "explorer/docs/faq.md": (
         f"one for every {HISTORY_RING:,} blocks",
         f"about {round(BALANCE_GAS, -4):,} for a header and an account",
-        f"up to {BOUNDS.blocks_ahead} blocks or an hour ahead",
+        f"up to {BOUNDS.max_blocks_ahead} blocks or an hour ahead",
     ),
     "explorer/docs/glossary.md": (f"up to {HISTORY_RING:,} blocks back",),
     "explorer/docs/how-it-works.md": (

@@ -16,7 +16,7 @@ from accounts.keys.text import key_digest, parse_key_id
 from accounts.models import Account, ApiKey
 from accounts.shared import errors
 from accounts.shared.errors import ErrorCode, RefusalError, error_response
-from accounts.shared.rate_limits import MINUTE, Quota, refuse_over_quota, use_quota
+from accounts.shared.rate_limits import MINUTE, QuotaUse, refuse_over_quota, use_quota
 from accounts.shared.site_address import site_address
 from accounts.shared.wording import format_count
 
@@ -107,12 +107,12 @@ def count_form(owner: Account) -> None:
     refuse_over_quota(quota, errors.TOO_MANY_REQUESTS, sentence)
 
 
-def _count_use(key: ApiKey) -> Quota:
+def _count_use(key: ApiKey) -> QuotaUse:
     """If the database does not answer this raises, and the middleware answers 503."""
     return use_quota(manage.usage_subject(key), settings.REQUESTS_PER_MINUTE, MINUTE)
 
 
-def _refuse_too_many_requests(quota: Quota) -> None:
+def _refuse_too_many_requests(quota: QuotaUse) -> None:
     limit = f"{format_count(quota.limit, 'request')} a minute"
     sentence = f"A key may make {limit}, and this one has used them up."
     refuse_over_quota(quota, errors.TOO_MANY_REQUESTS, sentence)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from accounts.keys.text import key_digest, key_text, new_id
-from accounts.models import Account, Allowance, ApiKey
+from accounts.models import Account, ApiKey, UsageCounter
 from accounts.shared.errors import KEY_CHANGED, TOO_MANY_KEY_CHANGES, TOO_MANY_KEYS, RefusalError
 from accounts.shared.rate_limits import KEY_SUBJECT, refuse_over_quota, use_quota
 
@@ -113,7 +113,7 @@ def _delete_surplus_revoked(owner: Account) -> None:
     """Keep the newest: creating and revoking keys repeatedly would otherwise fill the table."""
     newest_first = owner.keys.exclude(revoked_at=None).order_by("-revoked_at", "pk")
     surplus = list(newest_first[MAX_REVOKED_KEYS:])
-    Allowance.objects.filter(pk__in=[usage_subject(key) for key in surplus]).delete()
+    UsageCounter.objects.filter(pk__in=[usage_subject(key) for key in surplus]).delete()
     ApiKey.objects.filter(pk__in=[key.pk for key in surplus]).delete()
 
 

@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Allowance',
+            name='UsageCounter',
             fields=[
                 ('subject', models.CharField(max_length=100, primary_key=True, serialize=False)),
                 ('window_start', models.BigIntegerField()),

@@ -1,4 +1,4 @@
-"""The error of refused requests, and its codes; `queries/refusals.py` has those of batches.
+"""The error of refused requests, and its codes; `queries/error_codes.py` has those of batches.
 
 Every error response has one shape: programs read `code` and `retryable`, people the sentence.
 """

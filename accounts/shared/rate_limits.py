@@ -1,6 +1,6 @@
 """Rate limits that are exact across processes and machines.
 
-A subject, such as a key, has so many uses in a window of time, which begins with a use. One SQL
+A subject, such as a key, has a number of uses in a window of time, which begins with a use. One SQL
 statement checks the limit and counts the use, so concurrent requests cannot both take the last one.
 The time is the database's, because the clocks of workers differ.
 """
@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest
 
-from accounts.models import Allowance
+from accounts.models import UsageCounter
 from accounts.shared.errors import ErrorCode, RefusalError
 from accounts.shared.wording import format_count
 
@@ -52,7 +52,7 @@ CLOCK = {
 # A window that begins in the future has ended too: the clock was set back.
 WINDOW_ENDED = "(excluded.window_start - stored.window_start NOT BETWEEN 0 AND %(seconds)s - 1)"
 COUNT_USE = f"""
-    INSERT INTO accounts_allowance AS stored
+    INSERT INTO accounts_usagecounter AS stored
         (subject, window_start, window_count, day, day_count, total_count, last_used)
     SELECT %(subject)s, now, %(weight)s, now / {DAY}, 1, 1, now
     FROM (SELECT {{clock}} AS now) AS clock
@@ -71,7 +71,7 @@ COUNT_USE = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Quota:
+class QuotaUse:
     """Whether a use was allowed, and how many are left in its window."""
 
     allowed: bool
@@ -89,8 +89,8 @@ class Quota:
         return headers if self.allowed else headers | {"Retry-After": str(self.seconds_left)}
 
 
-def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> Quota:
-    """Take `weight` of the `limit` uses that `subject` has in a window, if so many are left."""
+def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> QuotaUse:
+    """Take `weight` of the `limit` uses that `subject` has in a window, if that many are left."""
     parameters: dict[str, str | int] = {
         "subject": subject,
         "limit": limit,
@@ -102,15 +102,15 @@ def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> Quota:
         row = cursor.fetchone()
     if row is None:
         left = _seconds_left(subject, seconds)
-        return Quota(allowed=False, limit=limit, remaining=0, seconds_left=left)
+        return QuotaUse(allowed=False, limit=limit, remaining=0, seconds_left=left)
     window_count, start, now, total_count = row
     if total_count == 1:
         _delete_unused(now)
     left = start + seconds - now
-    return Quota(allowed=True, limit=limit, remaining=limit - window_count, seconds_left=left)
+    return QuotaUse(allowed=True, limit=limit, remaining=limit - window_count, seconds_left=left)
 
 
-def refuse_over_quota(quota: Quota, code: ErrorCode, sentence: str) -> None:
+def refuse_over_quota(quota: QuotaUse, code: ErrorCode, sentence: str) -> None:
     """Refuse the request if its use was not allowed, and say when to try again."""
     if not quota.allowed:
         seconds = quota.seconds_left
@@ -122,7 +122,9 @@ def refuse_over_quota(quota: Quota, code: ErrorCode, sentence: str) -> None:
 
 
 def _seconds_left(subject: str, seconds: int) -> int:
-    start = Allowance.objects.filter(subject=subject).values_list("window_start", flat=True).first()
+    start = (
+        UsageCounter.objects.filter(subject=subject).values_list("window_start", flat=True).first()
+    )
     if start is None:  # `weight` is above `limit`, so no row was stored
         return seconds
     return int(min(max(start + seconds - database_now(), 1), seconds))
@@ -136,8 +138,8 @@ def database_now() -> int:
 
 
 def _delete_unused(now: int) -> None:
-    """Delete rows not used for a day, except of keys, whose last use is shown on pages."""
-    unused = Allowance.objects.filter(last_used__lt=now - DAY)
+    """Delete rows not used for a day, except those of keys, whose last use is shown on pages."""
+    unused = UsageCounter.objects.filter(last_used__lt=now - DAY)
     unused.exclude(subject__startswith=KEY_SUBJECT).delete()
 
 
@@ -152,7 +154,7 @@ class KeyUsage:
 
 
 def usage_by_subject(subjects: list[str]) -> dict[str, KeyUsage]:
-    rows = Allowance.objects.in_bulk(subjects)
+    rows = UsageCounter.objects.in_bulk(subjects)
     today = database_now() // DAY
     return {
         subject: KeyUsage(row.day_count if row.day == today else 0, row.total_count, row.last_used)

@@ -80,7 +80,7 @@ def spend_nonce(request: HttpRequest, nonce: str) -> None:
         nonce=nonce, browser=browser_digest(request), spent_at=None, issued_at__gt=now - VALIDITY
     )
     if not unspent.update(spent_at=now):
-        _usable_nonce(request, nonce)  # refuses for the reason
+        _usable_nonce(request, nonce)  # raises the specific refusal
         raise _message_refusal("This message was already used to sign in.")
 
 
@@ -139,7 +139,7 @@ COOKIES = {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
 
 
 def is_program(request: HttpRequest) -> bool:
-    """Whether the request is JSON without our cookies and a CSRF token.
+    """Whether the request is JSON with neither our cookies nor a CSRF token.
 
     CORS is not allowed here, so no page of another origin can send it.
     """

@@ -21,7 +21,7 @@ ADVICE = {
     "cancelled": "Submit it again if you want it after all.",
     "transaction_failed": AGAIN,
     # Answers of nodes
-    "nodes_lie": "Submit it again later. If that fails too, the operator has to add a node.",
+    "invalid_answers": "Submit it again later. If that fails too, the operator has to add a node.",
     "state_of_another_block": OLD_STATE,
     "registry_misread": AGAIN,
     "state_not_available": OLD_STATE,
@@ -47,7 +47,7 @@ OPERATOR_ACTS = dict.fromkeys(
         "internal_error",
         "insufficient_funds",
         "nodes_refuse",
-        "nodes_of_another_chain",
+        "wrong_chain_id",
         "history_missing",
         "games_unreadable",
         "registry_absent",

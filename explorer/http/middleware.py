@@ -1,7 +1,7 @@
 """Middleware: request ids and log lines, headers and cookies, and JSON errors for programs.
 
-Django's own error responses are HTML or empty. Clients that prefer HTML get a page. Requests to the
-API, with a key or with a JSON body, and clients that accept anything get JSON in one shape.
+Django's own error responses are HTML or empty. Clients that prefer HTML get a page. API requests,
+requests with a key or a JSON body, and clients that accept anything get JSON in one shape.
 """
 
 import logging
@@ -239,7 +239,7 @@ FORM, FORM_WITH_FILES = "application/x-www-form-urlencoded", "multipart/form-dat
 MAX_FORM_BYTES = 20_000  # the form of a new batch may have more
 
 
-class RequestBodies(BaseMiddleware):
+class FormSizeLimit(BaseMiddleware):
     """Refuses a form by its length and type before it is read. The API has its own limits."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -265,7 +265,7 @@ def _content_length(request: HttpRequest) -> int:
         return 0
 
 
-class MethodPage(BaseMiddleware):
+class MethodNotAllowedPage(BaseMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         if response.status_code != HTTPStatus.METHOD_NOT_ALLOWED or response.content:

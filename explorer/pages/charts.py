@@ -1,4 +1,4 @@
-"""The charts of the start page and of an account, each with a table of its figures."""
+"""The charts of pages, each with a table of its figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,11 @@ from django.utils.safestring import SafeString
 
 from explorer.pages.formatting import format_wei, intcomma, quantity
 from explorer.pages.svg import Bar, Measure, Point, bar_chart, step_chart
+from queries.config.measured_costs import MEASURED_ACCOUNTS, balance_cost
+from queries.config.registries import RegistryKind
 from queries.database.daily_counts import DURATION_BOUNDS
 from queries.reading.chain_objects import Balance
-from queries.reading.figures import DurationCounts, Figures, PeriodResults, duration_bound
+from queries.reading.figures import PeriodResults
 
 MAX_TICK_LENGTH = 14
 BALANCE_NOTE = "Each dot is proven; the balance between two dots is not."
@@ -72,133 +74,86 @@ def _balance_title(balances: Sequence[Balance]) -> str:
     return f"The balance {verb} by {format_wei(abs(change))} {blocks}, to {format_wei(last.wei)}"
 
 
-NO_BOUND = "longer"
 Days = Mapping[date, PeriodResults]
 
 
-def figure_charts(figures: Figures) -> tuple[Chart, ...]:
-    return (
-        _facts_chart(figures.days),
-        _batches_chart(figures.days),
-        _durations_chart(figures.durations),
-        _gas_chart(figures.days),
+def facts_chart(days: Days) -> Chart:
+    bars = [_day_bar(day, results.facts) for day, results in days.items()]
+    title = _totals_title("facts", bars, "fact")
+    picture = bar_chart("facts", title, bars, Measure("facts a day (UTC)"))
+    rows = tuple(
+        (bar.label, *map(intcomma, (results.facts, results.done, results.rejected)))
+        for bar, results in zip(bars, days.values(), strict=True)
+    )
+    return Chart("facts", title, picture, ("Day", "Facts", "Batches DONE", "REJECTED"), rows)
+
+
+def _totals_title(plural: str, bars: Sequence[Bar], singular: str) -> str:
+    """Such as `12,345 facts in 30 days, most on 14 November`."""
+    values = [bar.value or 0 for bar in bars]
+    if not any(values):
+        return f"No {singular} in the last {len(bars)} days"
+    whole = quantity(sum(values), f"{singular},{plural}")
+    day = bars[values.index(max(values))].label.rpartition(" ")[0]
+    share = "all" if sum(1 for value in values if value) == 1 else "most"
+    return f"{whole} in {quantity(len(bars), 'day')}, {share} on {day}"
+
+
+def route_gas_chart(name: str, days: Days) -> Chart:
+    """Gas a fact on one route, by day."""
+    bars = [_day_bar(day, results.gas_per_fact) for day, results in days.items()]
+    facts = sum(results.facts for results in days.values())
+    gas = sum(results.gas for results in days.values())
+    title = f"No fact in the last {len(bars)} days"
+    if facts:
+        title = f"{intcomma(round(gas / facts))} gas a fact in the last {len(bars)} days"
+    rows = tuple(
+        (
+            bar.label,
+            "none" if bar.value is None else intcomma(bar.value),
+            intcomma(results.facts),
+            intcomma(results.gas),
+        )
+        for bar, results in zip(bars, days.values(), strict=True)
+    )
+    picture = bar_chart(name, title, bars, Measure("gas a fact, by day (UTC)"))
+    return Chart(name, title, picture, ("Day", "Gas a fact", "Facts", "Gas"), rows)
+
+
+def price_chart() -> Chart:
+    """The measured gas of a balance, by the number of accounts that share their block."""
+    native, attested = (
+        {count: round(balance_cost(kind, count).gas) for count in MEASURED_ACCOUNTS}
+        for kind in (RegistryKind.NATIVE, RegistryKind.ATTESTED)
+    )
+    labels = {count: quantity(count, "account") for count in MEASURED_ACCOUNTS}
+    bars = [Bar(labels[count], str(count), gas) for count, gas in native.items()]
+    saved = 1 - native[max(native)] / native[min(native)]
+    title = f"{max(native)} balances proven together cost {saved:.0%} less gas each"
+    rows = tuple(
+        (labels[count], *map(intcomma, (native[count], attested[count])))
+        for count in MEASURED_ACCOUNTS
+    )
+    return Chart(
+        "price",
+        title,
+        bar_chart("price", title, bars, Measure("gas a balance, by accounts of one block")),
+        ("Accounts of a block", "Native route", "Attested route"),
+        rows,
+        "Measured with proofs of Ethereum mainnet under the rules of Osaka: accounts of a block "
+        "share its header and the upper nodes of its trie.",
     )
 
 
 def bound_text(seconds: int | None) -> str:
     """15 s, 2 min or 4 h."""
     if seconds is None:
-        return NO_BOUND
+        return f"more than {bound_text(DURATION_BOUNDS[-1])}"
     for length, unit in ((3_600, "h"), (60, "min")):
         if seconds >= length:
             return f"{seconds // length} {unit}"
     return f"{seconds} s"
 
 
-def _facts_chart(days: Days) -> Chart:
-    bars = [_day_bar(day, results.facts) for day, results in days.items()]
-    title = _totals_title("facts", bars, "fact")
-    picture = bar_chart("facts", title, bars, Measure("facts a day"))
-    return Chart("facts", title, picture, ("day", "facts"), _rows(bars))
-
-
-def _rows(bars: Sequence[Bar]) -> tuple[tuple[str, str], ...]:
-    return tuple((bar.label, intcomma(bar.value or 0)) for bar in bars)
-
-
-def _batches_chart(days: Days) -> Chart:
-    bars = [_day_bar(day, results.done) for day, results in days.items()]
-    title = _totals_title("batches DONE", bars, "batch DONE")
-    if rejected := sum(results.rejected for results in days.values()):
-        title += f"; {quantity(rejected, 'was,were')} REJECTED"
-    picture = bar_chart("batches", title, bars, Measure("batches DONE a day"))
-    rows = tuple(
-        (_full_date(day), intcomma(results.done), intcomma(results.rejected))
-        for day, results in days.items()
-    )
-    return Chart("batches", title, picture, ("day", "DONE", "REJECTED"), rows)
-
-
-def _durations_chart(durations: DurationCounts) -> Chart:
-    bars = [
-        Bar(_bound_phrase(bound), bound_text(bound), batches)
-        for bound, batches in durations.items()
-    ]
-    title = _durations_title(durations)
-    measure = Measure("batches, by the time from submission to DONE")
-    return Chart(
-        "took",
-        title,
-        bar_chart("took", title, bars, measure),
-        ("from submission to DONE", "batches"),
-        _rows(bars),
-        "Each batch is in one bar: the shortest time within which it was DONE. The time includes "
-        "waiting for a block to be final.",
-    )
-
-
-def _durations_title(durations: DurationCounts) -> str:
-    """The times within which half and nine tenths of the batches were DONE."""
-    count = sum(durations.values())
-    half, nine_tenths, slowest = (duration_bound(durations, share) for share in (0.5, 0.9, 1))
-    longer = f"more than {bound_text(DURATION_BOUNDS[-1])}"
-    if not count:
-        return "No batch was DONE in these days"
-    if half is None:
-        return f"Most batches took {longer} to be DONE" if count > 1 else f"The batch took {longer}"
-    if nine_tenths is None:
-        return (
-            f"Half of the batches were DONE {_bound_phrase(half)}, the slowest tenth took {longer}"
-        )
-    if half == slowest:
-        return f"{'All batches were' if count > 1 else 'The batch was'} DONE {_bound_phrase(half)}"
-    if half == nine_tenths:
-        return f"Nine of ten batches were DONE {_bound_phrase(nine_tenths)}"
-    most = _bound_phrase(nine_tenths)
-    return f"Half of the batches were DONE {_bound_phrase(half)}, nine of ten {most}"
-
-
-def _gas_chart(days: Days) -> Chart:
-    bars = [_day_bar(day, results.gas_per_fact) for day, results in days.items()]
-    gas = sum(results.gas for results in days.values())
-    facts = sum(results.facts for results in days.values())
-    title = "No facts yet"
-    if facts:
-        title = f"{intcomma(round(gas / facts))} gas per fact on average"
-    rows = tuple(
-        (bar.label, "none" if bar.value is None else intcomma(bar.value), intcomma(results.gas))
-        for bar, results in zip(bars, days.values(), strict=True)
-    )
-    return Chart(
-        "gas",
-        title,
-        bar_chart("gas", title, bars, Measure("gas per fact, by day")),
-        ("day", "gas per fact", "total gas"),
-        rows,
-        "Gas of all confirmed transactions, including failed ones and headers, divided by the "
-        "facts read back. Facts that were already in the registry took no gas.",
-    )
-
-
-def _totals_title(plural: str, bars: Sequence[Bar], singular: str) -> str:
-    """12,345 facts in 30 days, most on 14 November."""
-    values = [bar.value or 0 for bar in bars]
-    whole = quantity(sum(values), f"{singular},{plural}")
-    if not any(values):
-        return f"No {singular} in the last {len(bars)} days"
-    top = bars[values.index(max(values))]
-    days = sum(1 for value in values if value)
-    day = top.label.rpartition(" ")[0]
-    return f"{whole}, all on {day}" if days == 1 else f"{whole} in {len(bars)} days, most on {day}"
-
-
 def _day_bar(day: date, value: int | None) -> Bar:
-    return Bar(_full_date(day), f"{day.day} {day:%b}", value)
-
-
-def _full_date(day: date) -> str:
-    return f"{day.day} {day:%B %Y}"
-
-
-def _bound_phrase(bound: int | None) -> str:
-    return NO_BOUND if bound is None else f"within {bound_text(bound)}"
+    return Bar(f"{day.day} {day:%B %Y}", f"{day.day} {day:%b}", value)

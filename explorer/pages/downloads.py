@@ -13,10 +13,11 @@ from django.http import Http404, HttpRequest, StreamingHttpResponse
 from eth_utils.address import to_checksum_address
 
 from accounts.shared.wallets import short_hash
-from explorer.pages.chain_objects import registry_or_404, selected_chain
+from explorer.pages.chain_objects import selected_chain
 from explorer.pages.facts import fact_line
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import OLDER_PARAMETER, cursor_of, number_parser
+from explorer.pages.registries import registry_or_404
 from explorer.pages.sentences import batch_sentences, block_name
 from queries.ids import is_ulid
 from queries.reading import chain_objects

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from accounts.shared import wording
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+PRECISE_SECONDS = 10  # shorter durations have a decimal
 UNITS = ((365 * DAY, "year"), (30 * DAY, "month"), (DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
 
 
@@ -38,6 +39,24 @@ def format_wei(amount: int, currency: str = "ETH") -> str:
             decimals = f"{rest:0{digits}}"[: 6 if amount >= 10 ** (digits - 3) else 8].rstrip("0")
             return f"{whole:,}{'.' if decimals else ''}{decimals} {unit}"
     return f"{amount:,} wei" if amount else "0"
+
+
+def precise_duration(seconds: float) -> str:
+    """`0.6 s`, `12 s` or `3 min 20 s`."""
+    seconds = max(seconds, 0)
+    if seconds < PRECISE_SECONDS:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours:,} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def rough_duration(seconds: float) -> str:
+    """`4 minutes` or `3 hours`, at least a second."""
+    length, unit = next((pair for pair in UNITS if seconds >= pair[0]), (1, "second"))
+    return wording.format_count(max(round(seconds / length), 1), unit)
 
 
 def age(seconds: float) -> str:

@@ -1,6 +1,7 @@
 """Bar charts and step charts as SVG.
 
-A chart is drawn for 320 pixels and scales up. All values are whole numbers of 0 or more.
+A chart is as wide as its place: horizontal positions are percentages, heights and letters have a
+fixed size. All values are whole numbers of 0 or more.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,11 +13,14 @@ from django.utils.safestring import SafeString
 
 from explorer.pages.formatting import intcomma
 
-WIDTH, HEIGHT = 320, 200
-TOP_MARGIN, RIGHT_MARGIN, BOTTOM_MARGIN = (30, 6, 24)  # for the unit and the labels
-LETTER_WIDTH = 7  # roughly
+HEIGHT = 190
+TOP_MARGIN, BOTTOM_MARGIN = 40, 22  # for the unit and a value, and for the labels
+LEFT, RIGHT = 12, 100  # percent; ticks stand at the left end of their lines
+NARROW = 250  # the narrowest place, in pixels: labels that fit there fit everywhere
+LETTER_WIDTH = 6.5  # roughly, in pixels
 LABEL_GAP = 10  # between two labels
-MAX_BAR_WIDTH = 34
+MAX_BAR_WIDTH = 12  # percent
+MAX_LABELLED_BARS = 5  # more have a value above the tallest only
 MAX_DOTS = 60  # more would hide the line
 
 Formatter = Callable[[int], str]
@@ -54,80 +58,78 @@ class Measure:
 
 
 def bar_chart(name: str, title: str, bars: Sequence[Bar], measure: Measure) -> SafeString:
-    """A bar per value; the value of the tallest is written above it."""
+    """A bar per value; of many bars, only the tallest has its value above it."""
     values = [bar.value or 0 for bar in bars]
     tallest = values.index(max(values)) if any(values) else None
-    plot = _Plot.fit(values, measure)
-    slot = (plot.right - plot.left) / max(len(bars), 1)
-    centres = [plot.left + slot * (index + 0.5) for index in range(len(bars))]
+    scale = _Scale.fit(values)
+    slot = (RIGHT - LEFT) / max(len(bars), 1)
+    centres = [LEFT + slot * (index + 0.5) for index in range(len(bars))]
     width = min(slot * 0.72, MAX_BAR_WIDTH)
-    elements = _axis(plot, measure)
+    elements = _grid(scale, measure)
     for index, (bar, centre) in enumerate(zip(bars, centres, strict=True)):
-        if bar.value:
-            top = plot.height_of(bar.value)
-            kind = "bar tallest" if index == tallest else "bar"
-            elements.append(
-                _svg(
-                    '<rect class="{}" x="{}" y="{}" width="{}" height="{}">'
-                    "<title>{}: {}</title></rect>",
-                    *(kind, centre - width / 2, top, width, plot.bottom - top),
-                    *(bar.label, measure.format_exact(bar.value)),
-                )
+        if not bar.value:
+            continue
+        top = scale.height_of(bar.value)
+        elements.append(
+            _svg(
+                '<rect class="{}" x="{}%" y="{}" width="{}%" height="{}">'
+                "<title>{}: {}</title></rect>",
+                *("bar tallest" if index == tallest else "bar", centre - width / 2, top),
+                *(width, scale.bottom - top, bar.label, measure.format_exact(bar.value)),
             )
-    if tallest is not None:
-        text = measure.format_exact(values[tallest])
-        # Keep clear of the axis and its ticks.
-        x = max(centres[tallest], plot.left + len(text) * LETTER_WIDTH / 2)
-        elements.append(_label_text(x, plot.height_of(values[tallest]) - 5, text, "value"))
+        )
+        if index == tallest or len(bars) <= MAX_LABELLED_BARS:
+            text = measure.format_exact(bar.value)
+            elements.append(_text("value", centre, top - 5, text))
     elements += _labels([(centre, bar.short) for bar, centre in zip(bars, centres, strict=True)])
+    elements += _ticks(scale, measure)
     description = _describe([(bar.label, bar.value) for bar in bars], measure)
     return _picture(name, title, description, elements)
 
 
 def step_chart(name: str, title: str, points: Sequence[Point], measure: Measure) -> SafeString:
     """A line that is level between points; `points` are sorted by `x`."""
-    plot = _Plot.fit([point.value for point in points], measure)
+    scale = _Scale.fit([point.value for point in points])
     first, last = (points[0].x, points[-1].x) if points else (0, 0)
-    scale = (plot.right - plot.left) / max(last - first, 1)
+    width = (RIGHT - 2 - LEFT) / max(last - first, 1)  # room for the last dot
     positions = [
-        (plot.left + (point.x - first) * scale, plot.height_of(point.value)) for point in points
+        (LEFT + (point.x - first) * width, scale.height_of(point.value)) for point in points
     ]
-    elements = _axis(plot, measure)
-    if points:
-        path = "".join(_path_commands(positions, plot.right))
-        elements.append(_svg('<path class="line" d="{}"/>', path))
+    elements = [*_grid(scale, measure), *_steps(positions)]
     for point, position in zip(points, positions, strict=True):
         if len(points) <= MAX_DOTS:
-            dot = '<circle class="dot" cx="{}" cy="{}" r="3"><title>{}: {}</title></circle>'
+            dot = '<circle class="dot" cx="{}%" cy="{}" r="3"><title>{}: {}</title></circle>'
             elements.append(_svg(dot, *position, point.label, measure.format_exact(point.value)))
     labels = {x: point.label for point, (x, _) in zip(points, positions, strict=True)}
     elements += _labels([(x, labels[x]) for x in labels if x in (min(labels), max(labels))])
+    elements += _ticks(scale, measure)
     description = _describe([(point.label, point.value) for point in points], measure)
     return _picture(name, title, description, elements)
 
 
 def _svg(template: str, *values: str | float) -> SafeString:
     """Rounds numbers to a tenth; escapes texts."""
-    return format_html(template, *(v if isinstance(v, str) else _tenths(v) for v in values))
+    texts = (value if isinstance(value, str) else _tenths(value) for value in values)
+    return format_html(template, *texts)
 
 
 @dataclass(frozen=True, slots=True)
-class _Plot:
-    """The rectangle inside the axes, and the scale of its height."""
+class _Scale:
+    """From 0 at the bottom to a round number at the top."""
 
-    left: float
     step: int
     top_value: int
-    right: float = WIDTH - RIGHT_MARGIN
-    bottom: float = HEIGHT - BOTTOM_MARGIN
+    bottom: int = HEIGHT - BOTTOM_MARGIN
 
     @classmethod
-    def fit(cls, values: Sequence[int], measure: Measure) -> "_Plot":
+    def fit(cls, values: Sequence[int]) -> "_Scale":
         largest = max(values, default=0)
         step = _tick_step(largest)
-        top = max(-(-largest // step), 1) * step
-        max_length = max(len(measure.format_short(value)) for value in range(0, top + 1, step))
-        return cls(max_length * LETTER_WIDTH + 8, step, top)
+        return cls(step, max(-(-largest // step), 1) * step)
+
+    @property
+    def ticks(self) -> range:
+        return range(0, self.top_value + 1, self.step)
 
     def height_of(self, value: int) -> float:
         return self.bottom - (self.bottom - TOP_MARGIN) * value / self.top_value
@@ -143,53 +145,70 @@ def _tick_step(largest: int) -> int:
         power *= 10
 
 
-def _axis(plot: _Plot, measure: Measure) -> list[SafeString]:
-    form = '<path class="grid" d="M{} {}H{}"/><text class="tick" x="{}" y="{}">{}</text>'
-    ticks = []
-    for value in range(0, plot.top_value + 1, plot.step):
-        line = (plot.left, plot.height_of(value), plot.right)
-        tick = (plot.left - 6, plot.height_of(value) + 4, measure.format_short(value))
-        ticks.append(_svg(form, *line, *tick))
-    return [*ticks, _svg('<text class="unit" x="0" y="12">{}</text>', measure.unit)]
+def _grid(scale: _Scale, measure: Measure) -> list[SafeString]:
+    form = '<line class="grid" x1="0%" x2="100%" y1="{0}" y2="{0}"/>'
+    unit = _svg('<text class="unit" x="0%" y="12">{}</text>', measure.unit)
+    return [unit, *(_svg(form, scale.height_of(value)) for value in scale.ticks)]
+
+
+def _ticks(scale: _Scale, measure: Measure) -> list[SafeString]:
+    """On their lines, and above what is drawn."""
+    form = '<text class="tick" x="0%" y="{}">{}</text>'
+    return [
+        _svg(form, scale.height_of(value) - 4, measure.format_short(value))
+        for value in scale.ticks[1:]
+    ]
 
 
 def _labels(labels: Sequence[tuple[float, str]]) -> list[SafeString]:
     """As many as fit at even distances, always with the last one."""
-    clamped = [(_clamp_centre(x, label), label) for x, label in reversed(labels)]
-    steps = range(1, len(clamped) + 1)
-    fitting = next((clamped[::step] for step in steps if _labels_fit(clamped[::step])), [])
-    return [_label_text(x, HEIGHT - 6, label, "label") for x, label in fitting]
+    latest_first = labels[::-1]
+    steps = range(1, len(labels) + 1)
+    fitting = next((latest_first[::n] for n in steps if _labels_fit(latest_first[::n])), [])
+    return [_text("label", x, HEIGHT - 6, label) for x, label in fitting]
 
 
 def _labels_fit(labels: Sequence[tuple[float, str]]) -> bool:
     return all(
-        x2 - x1 >= (len(text2) + len(text1)) * LETTER_WIDTH / 2 + LABEL_GAP
+        _left_end(x2, text2) - _left_end(x1, text1) >= len(text1) * LETTER_WIDTH + LABEL_GAP
         for (x2, text2), (x1, text1) in pairwise(labels)
     )
 
 
-def _clamp_centre(x: float, label: str) -> float:
-    """The centre nearest to `x` at which the text is not cut off."""
-    half = len(label) * LETTER_WIDTH / 2
-    return min(max(x, half), WIDTH - half)
+def _left_end(x: float, text: str) -> float:
+    """Where the text begins in the narrowest place, in pixels."""
+    anchor, x = _anchor(x, text)
+    shift = {"start": 0, "middle": 0.5, "end": 1}[anchor] * len(text) * LETTER_WIDTH
+    return x * NARROW / 100 - shift
 
 
-def _label_text(x: float, y: float, text: str, kind: str) -> SafeString:
-    form = '<text class="{}" x="{}" y="{}">{}</text>'
-    return _svg(form, kind, _clamp_centre(x, text), y, text)
+def _anchor(x: float, text: str) -> tuple[str, float]:
+    """A text that would be cut off at an end of the narrowest chart stands at that end."""
+    half = len(text) * LETTER_WIDTH / 2 * 100 / NARROW
+    if x - half < 0:
+        return "start", 0
+    return ("end", RIGHT) if x + half > RIGHT else ("middle", x)
 
 
-def _path_commands(positions: Sequence[tuple[float, float]], end: float) -> Iterator[str]:
-    """Skip points that do not change the height."""
-    height = ""
-    for index, (x, y) in enumerate(positions):
-        if index == 0:
-            yield f"M{_tenths(x)} {_tenths(y)}"
-        elif _tenths(y) != height:
-            yield f"H{_tenths(x)}V{_tenths(y)}"
-        height = _tenths(y)
-    if positions:  # a single point gets a line to the right end
-        yield f"H{_tenths(positions[-1][0] if len(positions) > 1 else end)}"
+def _text(kind: str, x: float, y: float, text: str) -> SafeString:
+    form = '<text class="{}" text-anchor="{}" x="{}%" y="{}">{}</text>'
+    return _svg(form, kind, *_anchor(x, text), y, text)
+
+
+def _steps(positions: Sequence[tuple[float, float]]) -> Iterator[SafeString]:
+    """Lines to each point: level, then up or down. A single point has a line to the right end."""
+    form = '<line class="line" x1="{}%" y1="{}" x2="{}%" y2="{}"/>'
+    if len(positions) == 1:
+        (x, y) = positions[0]
+        yield _svg(form, x, y, RIGHT, y)
+    start = positions[0] if positions else (0.0, 0.0)
+    for (_, y), (next_x, next_y) in pairwise(positions):
+        if next_y != y:  # one line for all points of the same height
+            yield _svg(form, *start, next_x, y)
+            yield _svg(form, next_x, y, next_x, next_y)
+            start = next_x, next_y
+    if positions and start != positions[-1]:
+        yield _svg(form, *start, *positions[-1])
 
 
 def _describe(values: Sequence[tuple[str, int | None]], measure: Measure) -> str:
@@ -206,11 +225,10 @@ def _describe(values: Sequence[tuple[str, int | None]], measure: Measure) -> str
 
 def _picture(name: str, title: str, description: str, elements: Sequence[SafeString]) -> SafeString:
     return format_html(
-        '<svg class="chart" viewBox="0 0 {width} {height}" role="img"'
+        '<svg class="chart" width="100%" height="{height}" role="img"'
         ' aria-labelledby="{name}-title {name}-description">'
         '<title id="{name}-title">{title}</title>'
         '<desc id="{name}-description">{description}</desc>{elements}</svg>',
-        width=WIDTH,
         height=HEIGHT,
         name=name,
         title=title,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count
-from explorer.pages.formatting import age
+from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
 from queries.reading.figures import usual_seconds
 from queries.reading.view_models import BatchView
@@ -57,19 +57,15 @@ def _left(block: AwaitedBlock, code: str, links: PageLinks, now: datetime) -> st
         return f"{count} of {registry.threshold} signatures, waiting for {names}" if names else ""
     if code == WaitCode.TIME_NOT_REACHED and block.timestamp:
         seconds = block.timestamp - now.timestamp()
-        return f"about {_length(seconds)} left" if seconds > 0 else ""
+        return f"about {rough_duration(seconds)} left" if seconds > 0 else ""
     if not block.blocks_left:
         return ""
     text = f"{format_count(block.blocks_left, 'block')} left"
     return (
-        f"{text}, about {_length(block.blocks_left * block.block_seconds)}"
+        f"{text}, about {rough_duration(block.blocks_left * block.block_seconds)}"
         if (block.block_seconds)
         else text
     )
-
-
-def _length(seconds: float) -> str:
-    return age(-max(seconds, 1)).removeprefix("in ")
 
 
 def _overdue(batch: BatchView, code: str, now: datetime) -> str:
@@ -80,5 +76,5 @@ def _overdue(batch: BatchView, code: str, now: datetime) -> str:
     if usual is None or waited < LONG_WAIT * usual:
         return ""
     actor = ACTORS.get(code, OTHER_ACTOR)
-    half = f"half of the batches here are DONE within {_length(usual)}"
+    half = f"half of the batches here are DONE within {rough_duration(usual)}"
     return f"This takes longer than usual: {half}. {actor}"

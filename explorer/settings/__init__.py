@@ -104,7 +104,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     # Before any middleware that reads the body.
-    "explorer.http.middleware.RequestBodies",
+    "explorer.http.middleware.FormSizeLimit",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # Inside of WhiteNoise, whose files are compressed already. BREACH does not apply: responses are
     # padded at random, CSRF tokens are masked, and other sites' requests carry no session (Lax).
@@ -117,7 +117,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     # Inside of the session, because its page shows the account.
-    "explorer.http.middleware.MethodPage",
+    "explorer.http.middleware.MethodNotAllowedPage",
 ]
 
 TEMPLATES = [

@@ -19,16 +19,15 @@ from accounts.shared.wallets import short_hash
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts
 from explorer.pages.decoding import DecodedValue, decode_value, is_absent
-from explorer.pages.formatting import age, format_wei, intcomma, quantity
+from explorer.pages.formatting import age, format_wei, intcomma, precise_duration, quantity
 from explorer.pages.trust import trust
 from queries.config.registries import Registry
 from queries.reading.chain_objects import HeaderFieldView, QueryLine
 from queries.reading.view_models import ValueView
 
-PRECISE_SECONDS = 10  # shorter durations have a decimal
-
 register = template.Library()
 register.filter("abbreviate", short_hash)
+register.filter("duration", precise_duration)
 register.simple_tag(facts.fact_url)
 for formatter in (intcomma, quantity, format_wei, wording.format_utc, wording.datetime_from_unix):
     register.filter(formatter)
@@ -80,19 +79,7 @@ def time_of_day(moment: datetime | None) -> str:
 
 @register.filter
 def duration_since(end: datetime, start: datetime) -> str:
-    return duration(max((end - start).total_seconds(), 0))
-
-
-@register.filter
-def duration(seconds: float) -> str:
-    """`0.6 s`, `12 s` or `3 min 20 s`."""
-    if seconds < PRECISE_SECONDS:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours:,} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return precise_duration((end - start).total_seconds())
 
 
 @register.filter

@@ -19,7 +19,7 @@ from queries.api.responses import (
 from queries.attestations import body, records
 from queries.config.registries import RegistryKind
 from queries.config.routes import Routes
-from queries.refusals import TOO_MANY_ATTESTATIONS
+from queries.error_codes import TOO_MANY_ATTESTATIONS
 
 LIMIT_PER_MINUTE = 120
 MAX_BYTES = 2_000

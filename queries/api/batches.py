@@ -24,6 +24,7 @@ from queries.api.request_parts import (
 from queries.api.responses import json_response
 from queries.config.registries import constructor_arguments, proves_its_code
 from queries.config.routes import Routes
+from queries.error_codes import MISSING_FIELD, WEBHOOK_MALFORMED, batch_not_found
 from queries.http.public_address import is_private
 from queries.intake.cancel import cancel
 from queries.intake.submit import IDEMPOTENCY_KEY, store_batch
@@ -31,7 +32,6 @@ from queries.models import Batch
 from queries.reading import batches as reading
 from queries.reading.figures import chain_heads, state_horizon
 from queries.reading.view_models import BatchView, QueryPage, QueryView
-from queries.refusals import MISSING_FIELD, WEBHOOK_MALFORMED, batch_not_found
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import slot_word
 from queries.schema.checked_batch import selector_of

@@ -3,7 +3,7 @@
 from django.urls import URLPattern
 
 from accounts.shared import errors
-from queries import refusals
+from queries import error_codes
 from queries.api import (
     attestations,
     batches,
@@ -19,7 +19,7 @@ from queries.attestations.body import AttestationBody
 from queries.config.routes import Routes
 from queries.ids import ID_PATTERN
 from queries.intake.cancel import CANCELLED
-from queries.intake.submit import IDEMPOTENCY_KEY, MAX_KEY_LENGTH
+from queries.intake.submit import IDEMPOTENCY_KEY, MAX_IDEMPOTENCY_KEY_LENGTH
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.bodies import BatchRequest, EstimateRequest, LaterRequest
 from queries.statuses import BatchStatus
@@ -29,37 +29,45 @@ from queries.webhooks.log import MAX_ATTEMPTS
 BODY_ERRORS = (
     errors.BODY_TOO_LARGE,
     errors.CONTENT_TYPE_UNSUPPORTED,
-    refusals.NOT_JSON,
-    refusals.NESTED_TOO_DEEPLY,
-    refusals.DUPLICATE_KEY,
-    refusals.TEXT_NOT_STORABLE,
-    refusals.NUMBER_MALFORMED,
+    error_codes.NOT_JSON,
+    error_codes.NESTED_TOO_DEEPLY,
+    error_codes.DUPLICATE_KEY,
+    error_codes.TEXT_NOT_STORABLE,
+    error_codes.NUMBER_MALFORMED,
 )
 BATCH_ERRORS = (
     *BODY_ERRORS,
-    refusals.WRONG_TYPE,
-    refusals.MISSING_FIELD,
-    refusals.UNKNOWN_FIELD,
-    refusals.CHAIN_UNSUPPORTED,
-    refusals.ROUTE_UNSUPPORTED,
-    refusals.FEE_MALFORMED,
-    refusals.SELECTOR_MALFORMED,
-    refusals.BLOCK_BEYOND_HEAD,
-    refusals.ACCOUNT_MALFORMED,
-    refusals.LIST_TOO_LONG,
-    refusals.UNKNOWN_PROP,
-    refusals.UNKNOWN_HEADER_FIELD,
-    refusals.SLOT_MALFORMED,
-    refusals.WEBHOOK_MALFORMED,
-    refusals.EMPTY_REQUEST,
-    refusals.TOO_MANY_BLOCKS,
-    refusals.TOO_MANY_ACCOUNTS,
-    refusals.TOO_MANY_SLOTS,
-    refusals.TOO_MANY_WEBHOOK_HEADERS,
-    refusals.WEBHOOK_HEADERS_TOO_LARGE,
+    error_codes.WRONG_TYPE,
+    error_codes.MISSING_FIELD,
+    error_codes.UNKNOWN_FIELD,
+    error_codes.CHAIN_UNSUPPORTED,
+    error_codes.ROUTE_UNSUPPORTED,
+    error_codes.FEE_MALFORMED,
+    error_codes.SELECTOR_MALFORMED,
+    error_codes.BLOCK_BEYOND_HEAD,
+    error_codes.ACCOUNT_MALFORMED,
+    error_codes.LIST_TOO_LONG,
+    error_codes.UNKNOWN_PROP,
+    error_codes.UNKNOWN_HEADER_FIELD,
+    error_codes.SLOT_MALFORMED,
+    error_codes.WEBHOOK_MALFORMED,
+    error_codes.EMPTY_REQUEST,
+    error_codes.TOO_MANY_BLOCKS,
+    error_codes.TOO_MANY_ACCOUNTS,
+    error_codes.TOO_MANY_SLOTS,
+    error_codes.TOO_MANY_WEBHOOK_HEADERS,
+    error_codes.WEBHOOK_HEADERS_TOO_LARGE,
 )
-SUBMISSION_ERRORS = (*BATCH_ERRORS, refusals.TOO_MANY_FACTS, refusals.BATCH_EXCEEDS_DAILY_LIMIT)
-NODE_ERRORS = (refusals.TOO_MANY_ESTIMATES, refusals.ESTIMATES_BUSY, refusals.CHAIN_UNAVAILABLE)
+SUBMISSION_ERRORS = (
+    *BATCH_ERRORS,
+    error_codes.TOO_MANY_FACTS,
+    error_codes.BATCH_EXCEEDS_DAILY_LIMIT,
+)
+NODE_ERRORS = (
+    error_codes.TOO_MANY_ESTIMATES,
+    error_codes.ESTIMATES_BUSY,
+    error_codes.CHAIN_UNAVAILABLE,
+)
 
 BATCH = path_parameter("batch", "The `internalId` from the answer to the submission.")
 DETAILS = Parameter(
@@ -86,16 +94,16 @@ ENDPOINTS = (
                 IDEMPOTENCY_KEY,
                 "If the key is sent again with the same batch, the first batch's id is returned "
                 "and nothing is stored.",
-                {"type": "string", "pattern": f"^[!-~]{{1,{MAX_KEY_LENGTH}}}$"},
+                {"type": "string", "pattern": f"^[!-~]{{1,{MAX_IDEMPOTENCY_KEY_LENGTH}}}$"},
                 location="header",
             ),
         ),
         body=BatchRequest,
         own_errors=(
             *SUBMISSION_ERRORS,
-            refusals.FEE_TOO_LOW,
-            refusals.IDEMPOTENCY_KEY_MALFORMED,
-            refusals.IDEMPOTENCY_KEY_REUSED,
+            error_codes.FEE_TOO_LOW,
+            error_codes.IDEMPOTENCY_KEY_MALFORMED,
+            error_codes.IDEMPOTENCY_KEY_REUSED,
         ),
         links=(Link("batchQueryStatus", batches.BATCH_ID, "/internalId"),),
     ),
@@ -125,7 +133,12 @@ ENDPOINTS = (
         "no fee. Nodes are asked while you wait, for at most "
         f"{estimates.WITNESS_SECONDS:.0f} seconds.",
         body=EstimateRequest,
-        own_errors=(*BATCH_ERRORS, refusals.NOT_PROVABLE_NOW, refusals.NOT_PROVABLE, *NODE_ERRORS),
+        own_errors=(
+            *BATCH_ERRORS,
+            error_codes.NOT_PROVABLE_NOW,
+            error_codes.NOT_PROVABLE,
+            *NODE_ERRORS,
+        ),
     ),
     Endpoint(
         "GET",
@@ -143,7 +156,11 @@ ENDPOINTS = (
             DETAILS,
             FIRST_QUERY,
         ),
-        own_errors=(refusals.MISSING_FIELD, refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
+        own_errors=(
+            error_codes.MISSING_FIELD,
+            error_codes.PARAMETER_MALFORMED,
+            error_codes.BATCH_UNKNOWN,
+        ),
         links=(Link("batchProof", "batch", "/internalId"),),
     ),
     Endpoint(
@@ -154,7 +171,7 @@ ENDPOINTS = (
         "As GET /batch-query-status, with the id in the path. `batchQuery` and `results` are for "
         "existing clients.",
         parameters=(BATCH, DETAILS, FIRST_QUERY),
-        own_errors=(refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
+        own_errors=(error_codes.PARAMETER_MALFORMED, error_codes.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
     ),
     Endpoint(
@@ -165,7 +182,11 @@ ENDPOINTS = (
         "Cancel one of your batches, if no transaction for it is signed yet. It ends REJECTED, "
         "with the code `cancelled`.",
         parameters=(BATCH,),
-        own_errors=(refusals.BATCH_UNKNOWN, refusals.BATCH_ENDED, refusals.TRANSACTION_SIGNED),
+        own_errors=(
+            error_codes.BATCH_UNKNOWN,
+            error_codes.BATCH_ENDED,
+            error_codes.TRANSACTION_SIGNED,
+        ),
         example_changes={
             "queryStatus": "REJECTED",
             "status": "REJECTED",
@@ -192,7 +213,7 @@ ENDPOINTS = (
             ),
             *PAGE_PARAMETERS,
         ),
-        own_errors=(refusals.PARAMETER_MALFORMED,),
+        own_errors=(error_codes.PARAMETER_MALFORMED,),
         links=(Link("batchQueryStatus", batches.BATCH_ID, "/batches/0/internalId"),),
     ),
     Endpoint(
@@ -207,11 +228,11 @@ ENDPOINTS = (
         "batch's id may fetch it; the batch's page has the same file without an API key.",
         parameters=(BATCH,),
         own_errors=(
-            refusals.BATCH_UNKNOWN,
-            refusals.BATCH_NOT_DONE,
-            refusals.BATCH_REJECTED,
-            refusals.PROOF_UNAVAILABLE,
-            refusals.PROOFS_BUSY,
+            error_codes.BATCH_UNKNOWN,
+            error_codes.BATCH_NOT_DONE,
+            error_codes.BATCH_REJECTED,
+            error_codes.PROOF_UNAVAILABLE,
+            error_codes.PROOFS_BUSY,
         ),
     ),
     Endpoint(
@@ -221,7 +242,7 @@ ENDPOINTS = (
         webhooks.DeliveryListResponse,
         f"The webhooks of your batches, newest first, each with its last {MAX_ATTEMPTS} attempts.",
         parameters=PAGE_PARAMETERS,
-        own_errors=(refusals.PARAMETER_MALFORMED,),
+        own_errors=(error_codes.PARAMETER_MALFORMED,),
         links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
     ),
     Endpoint(
@@ -232,7 +253,7 @@ ENDPOINTS = (
         "Send one of your webhooks again immediately; if it is still pending, send it now. "
         f"At most {REPLAYS_PER_HOUR} an hour for each account.",
         parameters=(path_parameter("event", "The event of a delivery."),),
-        own_errors=(refusals.DELIVERY_UNKNOWN, refusals.TOO_MANY_REPLAYS),
+        own_errors=(error_codes.DELIVERY_UNKNOWN, error_codes.TOO_MANY_REPLAYS),
         links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
     ),
     Endpoint(
@@ -253,12 +274,12 @@ ENDPOINTS = (
         body=AttestationBody,
         own_errors=(
             *BODY_ERRORS,
-            refusals.ATTESTATION_MALFORMED,
-            refusals.ATTESTATION_UNTRUSTED,
-            refusals.ATTESTATION_CONTRADICTED,
-            refusals.ATTESTATION_UNWANTED,
-            refusals.BLOCK_BEYOND_HEAD,
-            refusals.TOO_MANY_ATTESTATIONS,
+            error_codes.ATTESTATION_MALFORMED,
+            error_codes.ATTESTATION_UNTRUSTED,
+            error_codes.ATTESTATION_CONTRADICTED,
+            error_codes.ATTESTATION_UNWANTED,
+            error_codes.BLOCK_BEYOND_HEAD,
+            error_codes.TOO_MANY_ATTESTATIONS,
         ),
         needs_key=False,
     ),
@@ -269,7 +290,7 @@ ENDPOINTS = (
         attestations.WantedAttestationsResponse,
         "The blocks that queries wait for, by attested registry: the newest "
         f"{attestations.MAX_WANTED} of each.",
-        own_errors=(refusals.TOO_MANY_ATTESTATIONS,),
+        own_errors=(error_codes.TOO_MANY_ATTESTATIONS,),
         needs_key=False,
     ),
     Endpoint(
@@ -295,7 +316,7 @@ ENDPOINTS = (
         "Submit without a fee, for clients of the hosted service's later API. Accepted where "
         "proving is free or has a daily budget.",
         body=LaterRequest,
-        own_errors=(*SUBMISSION_ERRORS, refusals.FEE_MISSING),
+        own_errors=(*SUBMISSION_ERRORS, error_codes.FEE_MISSING),
         links=(Link("getQueries", "request_id", "/request_id"),),
     ),
     Endpoint(
@@ -314,7 +335,7 @@ ENDPOINTS = (
                 {"type": "integer", "minimum": 0, "maximum": batches.MAX_POSITION},
             ),
         ),
-        own_errors=(refusals.PARAMETER_MALFORMED, refusals.BATCH_UNKNOWN),
+        own_errors=(error_codes.PARAMETER_MALFORMED, error_codes.BATCH_UNKNOWN),
         links=(Link("getActions", "query_id", "/queries/0/internal_id"),),
     ),
     Endpoint(
@@ -326,7 +347,7 @@ ENDPOINTS = (
         parameters=(
             path_parameter("query_id", "The internal_id of a query.", later_api.QUERY_ID_PATTERN),
         ),
-        own_errors=(refusals.BATCH_UNKNOWN,),
+        own_errors=(error_codes.BATCH_UNKNOWN,),
     ),
     Endpoint(
         "GET",

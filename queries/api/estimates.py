@@ -31,15 +31,7 @@ from queries.api.responses import (
 )
 from queries.chain.errors import ChainError
 from queries.config.routes import Routes
-from queries.facts import TIMESTAMP, display_name
-from queries.http.thread_slots import thread_slot
-from queries.intake import submit
-from queries.models import Batch, Query
-from queries.planning import estimate as planning
-from queries.planning.estimate import BatchEstimate, BlockEstimate, Readiness
-from queries.planning.readers import ChainReaders
-from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses
-from queries.refusals import (
+from queries.error_codes import (
     CHAIN_UNAVAILABLE,
     ESTIMATES_BUSY,
     NOT_PROVABLE,
@@ -48,6 +40,14 @@ from queries.refusals import (
     TOO_MANY_ESTIMATES,
     busy_refusal,
 )
+from queries.facts import TIMESTAMP, display_name
+from queries.http.thread_slots import thread_slot
+from queries.intake import submit
+from queries.models import Batch, Query
+from queries.planning import estimate as planning
+from queries.planning.estimate import BatchEstimate, BlockEstimate, Readiness
+from queries.planning.readers import ChainReaders
+from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.checked_batch import CheckedBatch, selector_of
 from queries.schema.json_schema import example_of
@@ -191,7 +191,7 @@ def open_readers(
 
 @contextmanager
 def _account_slot(owner: Account) -> Iterator[None]:
-    """Refuse a second estimate of an account, so that slow ones leave threads to others."""
+    """Refuse a second concurrent estimate for an account, so that others get threads too."""
     with _busy_lock:
         if owner.pk in _busy_accounts:
             raise busy_refusal(

@@ -22,10 +22,10 @@ from queries.api.responses import (
     json_response,
 )
 from queries.config.routes import Routes
+from queries.error_codes import FEE_MISSING, batch_not_found
 from queries.ids import ID_PATTERN
 from queries.reading import batches as reading
 from queries.reading.view_models import BatchView
-from queries.refusals import FEE_MISSING, batch_not_found
 from queries.schema.batch_checks import BatchLimits, read_chain
 from queries.schema.bodies import LaterRequest, read_body
 from queries.schema.json_schema import text_schema

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from queries import refusals
+from queries import error_codes
 from queries.chain.errors import (
     AnotherBlockAccumulatedError,
     ChainError,
@@ -74,7 +74,11 @@ def _codes() -> Iterator[BatchCode]:
             sentence = error.create("the chain", "the JSON-RPC method").sentence
             meaning, waits = sentence[0].upper() + sentence[1:], error not in CERTAIN
             yield BatchCode(error.code, meaning, waits, rejects=True)
-    for refusal in (refusals.ROUTE_UNSUPPORTED, refusals.BLOCK_BEYOND_HEAD, refusals.FEE_TOO_LOW):
+    for refusal in (
+        error_codes.ROUTE_UNSUPPORTED,
+        error_codes.BLOCK_BEYOND_HEAD,
+        error_codes.FEE_TOO_LOW,
+    ):
         yield BatchCode(refusal.code, refusal.meaning, rejects=True)
     for code, meaning in OTHER_REJECTIONS.items():
         yield BatchCode(code, meaning, rejects=True)

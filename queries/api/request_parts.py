@@ -6,8 +6,8 @@ from django.http import HttpRequest, UnreadablePostError
 
 from accounts.shared.errors import BAD_REQUEST, CONTENT_TYPE_UNSUPPORTED, RefusalError
 from accounts.shared.wording import quote_text
+from queries.error_codes import NOT_JSON, PARAMETER_MALFORMED
 from queries.ids import is_ulid
-from queries.refusals import NOT_JSON, PARAMETER_MALFORMED
 from queries.schema.strict_json import check_size, read_json
 
 CURSOR, LIMIT = "cursor", "limit"

@@ -22,7 +22,7 @@ from queries.api.responses import (
     enum_schema,
     json_response,
 )
-from queries.refusals import DELIVERY_UNKNOWN
+from queries.error_codes import DELIVERY_UNKNOWN
 from queries.statuses import StepName
 from queries.webhooks import signatures
 from queries.webhooks.deliver import RETRY_PAUSES, replay

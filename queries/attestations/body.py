@@ -9,8 +9,8 @@ from pydantic import ValidationError as BodyError
 from pydantic.alias_generators import to_camel
 
 from accounts.shared.errors import RefusalError
+from queries.error_codes import ATTESTATION_MALFORMED
 from queries.proving.attestations import BlockAttestation
-from queries.refusals import ATTESTATION_MALFORMED
 from queries.schema.bodies import ADDRESS
 
 _NUMBER = "^([1-9][0-9]{0,17}|0)$"

@@ -16,14 +16,14 @@ from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Routes
 from queries.contracts.abi import call_data
 from queries.database.clock import shared_now
-from queries.models import Attestation, BlockJob, ChainRecord, Query
-from queries.proving.registry_calls import HISTORY_RING
-from queries.refusals import (
+from queries.error_codes import (
     ATTESTATION_CONTRADICTED,
     ATTESTATION_UNTRUSTED,
     ATTESTATION_UNWANTED,
     BLOCK_BEYOND_HEAD,
 )
+from queries.models import Attestation, BlockJob, ChainRecord, Query
+from queries.proving.registry_calls import HISTORY_RING
 
 
 def attested_registry(routes: Routes, source: int, destination: int) -> Registry:

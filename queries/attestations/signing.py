@@ -13,8 +13,8 @@ from queries.chain.reader import SourceChain
 from queries.chain.signer import Signer
 from queries.config.registries import Registry
 from queries.config.routes import Routes
+from queries.error_codes import BLOCK_BEYOND_HEAD
 from queries.proving.attestations import BlockAttestation
-from queries.refusals import BLOCK_BEYOND_HEAD
 
 SIGNATURE_BYTES = 65  # r, s and v
 

@@ -21,10 +21,11 @@ from queries.contracts.abi import StateOverride, call_data
 from queries.proving.errors import AnswerMalformedError
 from queries.proving.json_values import encode_hex, read_fixed_bytes, read_object, read_quantity
 from queries.proving.keccak import HASH_BYTES, keccak256
+from queries.proving.packing import FLOOR_BYTE_GAS
 
 # Intrinsic gas of a transaction and its calldata (EIP-2028), and the calldata floor (EIP-7623).
 BASE_GAS, ZERO_BYTE_GAS, BYTE_GAS = 21_000, 4, 16
-MIN_ZERO_BYTE_GAS, MIN_BYTE_GAS = 10, 40
+FLOOR_ZERO_BYTE_GAS = 10
 GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
 TRANSACTION_OVERHEAD = 110  # bytes of an EIP-1559 transaction without its calldata
 
@@ -190,7 +191,7 @@ def _read_gas_estimate(data: bytes, answer: object) -> int:
     others = len(data) - zeros
     if gas < BASE_GAS + ZERO_BYTE_GAS * zeros + BYTE_GAS * others:
         raise AnswerMalformedError("the estimate is below the gas for the transaction's bytes")
-    return max(gas, BASE_GAS + MIN_ZERO_BYTE_GAS * zeros + MIN_BYTE_GAS * others)
+    return max(gas, BASE_GAS + FLOOR_ZERO_BYTE_GAS * zeros + FLOOR_BYTE_GAS * others)
 
 
 def _read_base_fee(answer: object) -> int:

@@ -54,8 +54,8 @@ class CallRevertedError(ChainRefusalError):
 class BeyondHorizonError(CallRevertedError):
     code = "beyond_horizon"
     template = (
-        "The block is not before the horizon of the registry on {chain}. From then on headers may "
-        "not hold the state after their block, so no account or slot can be proven."
+        "The block is not before the horizon of the registry on {chain}. From then on headers no "
+        "longer commit to the state of their block, so no account or slot can be proven."
     )
     selector = keccak256(b"BeyondHorizon(uint256,uint256)")[:4]
 
@@ -117,12 +117,12 @@ class NodesRefuseError(ChainError):
     template = "The nodes of {chain} refuse {method}{why}."
 
 
-class NodesLieError(ChainError):
-    code = "nodes_lie"
+class InvalidAnswersError(ChainError):
+    code = "invalid_answers"
     template = "No node of {chain} gives a valid answer to {method}.{why}"
 
 
-class RegistryMisreadError(NodesLieError):
+class RegistryMisreadError(InvalidAnswersError):
     code = "registry_misread"
     template = "A node of {chain} reports a registry value that was never proven."
 
@@ -151,7 +151,7 @@ class MethodMissingError(ChainError):
 
 class BatchTooLargeError(ChainError):
     code = "batch_too_large"
-    template = "The nodes of {chain} reject so many calls in one JSON-RPC batch."
+    template = "The nodes of {chain} reject this many calls in one JSON-RPC batch."
 
 
 class BlockUnknownError(ChainError):

@@ -99,15 +99,15 @@ class JsonRpc:
             else:
                 answers = [provider.make_request(method, params_list[0])]
         # No sentence repeats a fault's own text, which contains the node's address.
-        except requests.HTTPError as fault:
-            answers = _read_errors(fault.response, method, is_batch=is_batch)
+        except requests.HTTPError as error:
+            answers = _read_errors(error.response, method, is_batch=is_batch)
         except ResponseTooLargeError:
             kind = BatchTooLargeError if is_batch else NodesUnreachableError
             raise NodeTransportError(f"{method}: the node's answer is too large", kind) from None
-        except REQUEST_ERRORS as fault:
-            is_down = isinstance(fault, requests.ConnectionError)
-            cause = "no connection" if is_down else type(fault).__name__
-            if isinstance(fault, requests.Timeout):
+        except REQUEST_ERRORS as error:
+            is_down = isinstance(error, requests.ConnectionError)
+            cause = "no connection" if is_down else type(error).__name__
+            if isinstance(error, requests.Timeout):
                 cause = "time-out"
             reason = f"{method}: the node does not answer ({cause})"
             raise NodeTransportError(reason, cause=cause, is_down=is_down) from None

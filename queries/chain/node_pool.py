@@ -19,8 +19,8 @@ from queries.chain.errors import (
     CallRevertedError,
     ChainError,
     ChainRefusalError,
+    InvalidAnswersError,
     NodeError,
-    NodesLieError,
     NodesUnreachableError,
     NoQuorumError,
     ParametersRejectedError,
@@ -117,8 +117,8 @@ class NodeHealth:
         limits, read_at = self.chain.limits, self.head.read_at
         if time.monotonic() > min(read_at, other.head.read_at) + limits.max_cooldown:
             return False
-        # If this head was read earlier, it may be older by that time.
-        max_lag = limits.lag + max(other.head.read_at - read_at, 0)
+        # If this head was read earlier, it may be older by that difference.
+        max_lag = limits.max_lag + max(other.head.read_at - read_at, 0)
         return other.head.timestamp - self.head.timestamp > max_lag
 
     def record_unanswered(self, question: Hashable) -> float:
@@ -160,8 +160,8 @@ class Node:
         while batch := params_list[len(answers) : len(answers) + health.batch_size]:
             try:
                 answers += self._request(method, batch)
-            except NodeError as fault:
-                if fault.kind is not BatchTooLargeError or len(batch) == 1:
+            except NodeError as error:
+                if error.kind is not BatchTooLargeError or len(batch) == 1:
                     raise
                 health.batch_size = len(batch) // 2
         return answers
@@ -183,9 +183,9 @@ class Node:
             return check(answer)
         except ArgumentMalformedError:
             raise  # our own mistake, not the node's
-        except ProofError as fault:
-            # Not the fault's own sentence, which may repeat the node's text.
-            raise NodeError(NodesLieError, f" {fault.summary}") from None
+        except ProofError as error:
+            # Not the error's own sentence, which may repeat the node's text.
+            raise NodeError(InvalidAnswersError, f" {error.summary}") from None
 
     def probe_head(self, kind: type[ChainError]) -> None:
         """Call this after a fault: start a cool-down if a request for the head fails too."""
@@ -199,10 +199,10 @@ class Node:
     def _record_head(self, block: object) -> None:
         """Record the head's time; raise `NodeError` if that is in the future."""
         timestamp = read_quantity(read_object(block, "a block").get("timestamp"), "timestamp")
-        max_timestamp = time.time() + self._chain.limits.lag
+        max_timestamp = time.time() + self._chain.limits.max_lag
         # With only one node, this machine's clock may be the one that is wrong.
         if len(self._chain.nodes) > 1 and timestamp > max_timestamp:
-            raise NodeError(NodesLieError, " Its head is in the future.")
+            raise NodeError(InvalidAnswersError, " Its head is in the future.")
         self.health.record_head(timestamp)
 
     def _check_chain(self) -> None:
@@ -210,21 +210,21 @@ class Node:
         (answer,) = self._request("eth_chainId", [()])
         with suppress(ProofError):
             if read_quantity(answer, "eth_chainId") == self._chain.id:
-                health.chain_checked_until = time.monotonic() + limits.chain_id_age
+                health.chain_checked_until = time.monotonic() + limits.node_check_interval
                 health.batch_size = limits.max_batch_calls  # the node may accept more than before
                 return
-        fault = answer if isinstance(answer, JsonRpcError) else NodeError(WrongChainIdError)
-        health.record_failure(fault.kind)
-        raise fault
+        error = answer if isinstance(answer, JsonRpcError) else NodeError(WrongChainIdError)
+        health.record_failure(error.kind)
+        raise error
 
     def _request(self, method: str, params_list: Sequence[Params]) -> list[Any | JsonRpcError]:
         try:
             answers = self.rpc.ask_many(method, params_list)
-        except NodeTransportError as fault:
-            if fault.is_down and not self._is_past_deadline():
-                self.health.record_failure(fault.kind)
-            elif fault.kind is not BatchTooLargeError:
-                self.probe_head(fault.kind)
+        except NodeTransportError as error:
+            if error.is_down and not self._is_past_deadline():
+                self.health.record_failure(error.kind)
+            elif error.kind is not BatchTooLargeError:
+                self.probe_head(error.kind)
             raise
         for answer in answers:
             kind = answer.kind if isinstance(answer, JsonRpcError) else None
@@ -256,7 +256,7 @@ class NodePool:
         """Return what `check` returns for the answer.
 
         `check` raises `ProofError` if the answer is wrong, or `NodeError`; the next node is asked
-        then. Raises `NodesLieError` if all answers are wrong.
+        then. Raises `InvalidAnswersError` if all answers are wrong.
         """
         answers: list[Value] = self.fetch_many(method, [params], check)
         return answers[0]
@@ -268,35 +268,35 @@ class NodePool:
         check: Check[Any] | Sequence[Check[Any]],
         expected: Any = (),
     ) -> list[Any]:
-        """Do the same for many calls, with one check for all or a check per call.
+        """Like `fetch`, for many calls, with one check for all or a check per call.
 
         The chain's own errors are returned if they are of the `expected` classes. If a node fails,
         the next one is asked for the remaining answers.
         """
         checks = [check] * len(params_list) if callable(check) else check
         answers: list[Any] = []
-        faults: list[NodeError] = []
+        errors: list[NodeError] = []
         for node in self._ordered_nodes():
             done = len(answers)
             if done == len(params_list):
                 break
             try:
                 replies = node.ask(method, params_list[done:])
-            except NodeError as fault:
-                faults.append(fault)
+            except NodeError as error:
+                errors.append(error)
                 continue
             try:
                 for index, reply in enumerate(replies, done):
                     check = checks[index]
                     answers.append(node.check_answer(method, params_list[index], reply, check))
-            except NodeError as fault:
-                faults.append(fault)
-                if fault.kind is NodesLieError:
-                    node.probe_head(NodesLieError)
+            except NodeError as error:
+                errors.append(error)
+                if error.kind is InvalidAnswersError:
+                    node.probe_head(InvalidAnswersError)
                     continue
             node.health.record_success()
         if len(answers) < len(params_list):
-            best = min(faults, key=lambda fault: _error_rank(fault.kind))
+            best = min(errors, key=lambda error: _error_rank(error.kind))
             raise best.kind.create(self.chain.name, method, best.why)
         for answer in answers:
             if isinstance(answer, ChainRefusalError) and not isinstance(answer, expected):
@@ -311,7 +311,7 @@ class NodePool:
         node has failed, lagged or answered this question with errors. A revert is an answer.
         """
         answers: list[Answer | ChainError] = []
-        faults: list[ChainError] = []
+        errors: list[ChainError] = []
         unavailable_since: list[float] = []  # of other nodes
         for node in self._ordered_nodes():
             health = node.health
@@ -319,8 +319,8 @@ class NodePool:
                 answer: Answer | ChainError = question(self._view(node))
             except (ChainRefusalError, RegistryAbsentError) as refusal:
                 answer = refusal
-            except ChainError as fault:
-                faults.append(fault)
+            except ChainError as error:
+                errors.append(error)
                 unavailable_since.append(health.record_unanswered(key))
                 continue
             if len(self._nodes) == 1 or answer in answers:
@@ -332,7 +332,7 @@ class NodePool:
                 health.clear_unanswered(key)
             answers.append(answer)
         if not answers:
-            raise min(faults, key=lambda fault: _error_rank(type(fault)))
+            raise min(errors, key=lambda error: _error_rank(type(error)))
         wait_began = time.monotonic() - self.chain.limits.quorum_wait
         is_alone = len(unavailable_since) == len(self._nodes) - 1
         if is_alone and all(start <= wait_began for start in unavailable_since):
@@ -370,7 +370,7 @@ class NodePool:
 
 
 def _error_rank(kind: type[ChainError]) -> tuple[bool, bool]:
-    """Rank errors: the lowest is raised, which another request form or a retry may fix."""
+    """Sort key: errors that a retry or another request form may fix come first."""
     return not issubclass(kind, ParametersRejectedError), not kind.retryable
 
 

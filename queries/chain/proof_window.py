@@ -24,8 +24,8 @@ def proof_window(
     while provable + 1 < unprovable:
         try:
             source.account_proofs(source.header(head.number - distance), [(any_account, ())])
-        except ChainError as fault:
-            is_answer = not isinstance(fault, NodesUnreachableError | RateLimitedError)
+        except ChainError as error:
+            is_answer = not isinstance(error, NodesUnreachableError | RateLimitedError)
             if provable < 0 or (must_answer and not is_answer):
                 raise
             if not is_answer:

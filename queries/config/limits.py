@@ -23,8 +23,12 @@ class Limits:
     visitor_timeout: float = _limit(5.0, 0.1, 30, "Time for a live check or a wallet's sign-in.")
     initial_cooldown: float = _limit(1.0, 0.1, 60, "First cool-down of a failed node; it doubles.")
     max_cooldown: float = _limit(60.0, 1, 3600, "Maximum cool-down of a failed node.")
-    chain_id_age: float = _limit(3600.0, 1, DAY, "Interval of checks of chain id and proof window.")
-    lag: float = _limit(60.0, 1, 3600, "How far a head may be behind another's, or in the future.")
+    node_check_interval: float = _limit(
+        3600.0, 1, DAY, "Interval of checks of chain id and proof window."
+    )
+    max_lag: float = _limit(
+        60.0, 1, 3600, "How far a head may be behind another's, or in the future."
+    )
     head_max_age: float = _limit(3600.0, 60, DAY, "check_setup reports nodes with older heads.")
     poll_interval: float = _limit(12.0, 0.1, 60, "Interval of head requests to idle nodes.")
     head_cache_seconds: float = _limit(0.1, 0.01, 10, "Time to cache heads and daily budgets.")
@@ -41,15 +45,21 @@ class Limits:
     gather_seconds: float = _limit(1.5, 0, 60, "Time to gather jobs for one transaction.")
     batch_max_age: float = _limit(DAY, 1, 365 * DAY, "A batch provable for this long is rejected.")
     attestation_max_age: float = _limit(7 * DAY, 1, 365 * DAY, "Maximum wait for attestations.")
-    refusals: int = _limit(3, 1, 100, "Consecutive refusals before a batch is rejected.")
-    failed_transactions: int = _limit(3, 1, 100, "Failed transactions of a job until rejection.")
+    max_refusals: int = _limit(3, 1, 100, "Consecutive refusals before a batch is rejected.")
+    max_failed_transactions: int = _limit(
+        3, 1, 100, "Failed transactions of a job until rejection."
+    )
     resend_after: float = _limit(15.0, 0.1, DAY, "Time until an unmined transaction is resent.")
     replace_after: float = _limit(60.0, 0.1, DAY, "Time until a replacement at a higher fee.")
-    abandoned_after: float = _limit(
+    abandon_after: float = _limit(
         DAY, 1, 365 * DAY, "Time for which transactions of a former signer are rebroadcast."
     )
-    blocks_ahead: int = _limit(300, 0, 10**6, "Blocks above the newest one that requests may name.")
-    seconds_ahead: float = _limit(3600.0, 0, 365 * DAY, "How far ahead of the head a time may be.")
+    max_blocks_ahead: int = _limit(
+        300, 0, 10**6, "Blocks above the newest one that requests may name."
+    )
+    max_seconds_ahead: float = _limit(
+        3600.0, 0, 365 * DAY, "How far ahead of the head a time may be."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ def prepare_insert(queries: Sequence[Query]) -> Callable[[], object]:
         return lambda: Query.objects.bulk_create(queries)
     fields = [field for field in Query._meta.concrete_fields if not field.primary_key]
     columns = ", ".join(map(_column_name, fields))
-    marks = ", ".join(["%s"] * len(fields))
-    sql = f"INSERT INTO {_table_name()} ({columns}) VALUES ({marks})"  # noqa: S608
+    placeholders = ", ".join(["%s"] * len(fields))
+    sql = f"INSERT INTO {_table_name()} ({columns}) VALUES ({placeholders})"  # noqa: S608
     rows = _column_values(queries, fields)
     return lambda: _execute_many(sql, rows)
 

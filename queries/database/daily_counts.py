@@ -15,6 +15,7 @@ DONE, REJECTED = "batches_done", "batches_rejected"
 FACTS = "facts"  # read back from a registry
 FACTS_OF_ROUTE = "facts "  # followed by source and destination
 GAS = "gas"  # of transactions that can no longer change
+GAS_OF_ROUTE = "gas "  # followed by source and destination
 # DONE batches are also counted by duration: up to this many seconds, or longer.
 DURATION_BOUNDS = (5, 15, 30, 60, 120, 300, 900, 1_800, 3_600, 14_400)
 DONE_OVERFLOW = "done_overflow"
@@ -23,6 +24,10 @@ DONE_SECONDS = "done_seconds"  # in all
 
 def route_facts_key(source: int, destination: int) -> str:
     return f"{FACTS_OF_ROUTE}{source} {destination}"
+
+
+def route_gas_key(source: int, destination: int) -> str:
+    return f"{GAS_OF_ROUTE}{source} {destination}"
 
 
 def duration_key(seconds: int) -> str:

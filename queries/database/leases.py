@@ -96,13 +96,13 @@ class Lease(Generic[Row]):
     ) -> None:
         """Release the row until `delay` has passed, with its number of consecutive failures.
 
-        `counts_towards_max_age`: whether the wait does (`batch_max_age`); otherwise it is left out.
+        `counts_towards_max_age`: whether this wait counts towards `batch_max_age`.
         """
-        now, begin = shared_now(), self.row.provable_since
+        now, provable_since = shared_now(), self.row.provable_since
         if counts_towards_max_age:
-            begin = begin or now
-        elif begin:
-            begin += delay
+            provable_since = provable_since or now
+        elif provable_since:
+            provable_since += delay
         self.owned_rows().update(
             lease_token="",
             lease_until=None,
@@ -110,7 +110,7 @@ class Lease(Generic[Row]):
             waits_for=reason.sentence if reason else "",
             wait_code=reason.code if reason else "",
             failures=failures,
-            provable_since=begin,
+            provable_since=provable_since,
         )
 
     def close(self) -> None:
@@ -135,13 +135,13 @@ class Lease(Generic[Row]):
                 jobs.exclude(header=b"", block_hash="").update(header=b"", block_hash="")
 
 
-def is_available(now: datetime) -> Q:
+def lease_free_condition(now: datetime) -> Q:
     return Q(lease_until=None) | Q(lease_until__lte=now)
 
 
 def due_rows(rows: QuerySet[Row], now: datetime, early: timedelta = timedelta(0)) -> QuerySet[Row]:
     """The rows that are due, in the order of claims."""
-    available = rows.filter(is_available(now), due_at__lte=now + early)
+    available = rows.filter(lease_free_condition(now), due_at__lte=now + early)
     return available.order_by(rows.model.order, "pk")
 
 
@@ -188,7 +188,10 @@ FACTS_PER_QUERY = len(AccountField)  # plus its slots; header fields are few
 
 
 def query_ids_of_pass(job: BlockJob) -> list[int]:
-    """The ids of the queries of a pass, in turn: about as many facts as the largest batch has."""
+    """The queries of a pass: ids chosen by batch turn, sorted by id.
+
+    They have about as many facts as the largest batch.
+    """
     # One account more than the largest batch, which may also request header fields.
     room = (settings.BATCH_ACCOUNTS + 1) * FACTS_PER_QUERY + settings.BATCH_SLOTS
     rows = Query.objects.filter(job=job, has_ended=False).order_by("batch__turn", "pk")

@@ -63,8 +63,8 @@ class BoundedSession(requests.Session):
         deadline = time.monotonic() + self.timeout
         try:
             return self._send(request, deadline, options)
-        except requests.ConnectionError as fault:
-            if isinstance(fault, requests.Timeout):
+        except requests.ConnectionError as error:
+            if isinstance(error, requests.Timeout):
                 raise
             # The server may have closed an idle connection at the moment it was used again.
             return self._send(request, deadline, options)

@@ -5,9 +5,9 @@ from django.db import transaction
 from accounts.models import Account
 from accounts.shared.errors import RefusalError
 from queries import transitions
+from queries.error_codes import BATCH_ENDED, TRANSACTION_SIGNED, batch_not_found
 from queries.ids import is_ulid
 from queries.models import Batch, Query
-from queries.refusals import BATCH_ENDED, TRANSACTION_SIGNED, batch_not_found
 from queries.statuses import ENDED_STATUSES
 
 CANCELLED = "cancelled"

@@ -26,9 +26,7 @@ from queries.config.routes import Routes
 from queries.database.bulk_sql import prepare_insert
 from queries.database.durable import durable_transaction
 from queries.engines.wake import wake
-from queries.facts import header_bits
-from queries.models import Batch, ChainRecord, Query
-from queries.refusals import (
+from queries.error_codes import (
     BATCH_EXCEEDS_DAILY_LIMIT,
     BLOCK_BEYOND_HEAD,
     FEE_TOO_LOW,
@@ -36,6 +34,8 @@ from queries.refusals import (
     IDEMPOTENCY_KEY_REUSED,
     TOO_MANY_FACTS,
 )
+from queries.facts import header_bits
+from queries.models import Batch, ChainRecord, Query
 from queries.schema.checked_batch import (
     AccountRequest,
     Address,
@@ -46,9 +46,9 @@ from queries.schema.checked_batch import (
 )
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
-MAX_KEY_LENGTH = 255
-_KEY = re.compile(rf"[\x21-\x7e]{{1,{MAX_KEY_LENGTH}}}")
-MAX_HEAD_AGE = 5  # poll intervals after which a stored head is ignored
+MAX_IDEMPOTENCY_KEY_LENGTH = 255
+_IDEMPOTENCY_KEY_PATTERN = re.compile(rf"[\x21-\x7e]{{1,{MAX_IDEMPOTENCY_KEY_LENGTH}}}")
+MAX_HEAD_AGE_POLLS = 5  # poll intervals after which a stored head is ignored
 _MAX_NUMBER = 2**63 - 1  # the largest number that a database column holds
 
 
@@ -64,7 +64,7 @@ def store_batch(
     refuse_blocks_beyond_head(request.blocks, routes.limits)
     batch = _new_batch(owner, request, idempotency_key, digest)
     queries = list(build_queries(batch, request.blocks))
-    _count_request(batch, queries)
+    _set_counts(batch, queries)
     batch.turn = next_turn(owner, batch.submitted_at, len(queries))
     insert_queries = prepare_insert(queries)
     try:
@@ -80,7 +80,7 @@ def store_batch(
     return batch
 
 
-def _count_request(batch: Batch, queries: Sequence[Query]) -> None:
+def _set_counts(batch: Batch, queries: Sequence[Query]) -> None:
     """Count what lists show. Refuses more facts than an account's daily limit."""
     batch.query_count = len(queries)
     batch.source_count = len({query.source for query in queries})
@@ -114,11 +114,11 @@ def _spend_daily_limit(facts: int, owner: Account) -> None:
 
 
 def _check_idempotency_key(key: str | None) -> None:
-    if key is not None and not _KEY.fullmatch(key):
+    if key is not None and not _IDEMPOTENCY_KEY_PATTERN.fullmatch(key):
         raise RefusalError(
             IDEMPOTENCY_KEY_MALFORMED,
-            f"{IDEMPOTENCY_KEY} has 1 to {MAX_KEY_LENGTH} characters of visible ASCII, without "
-            "spaces. A random UUID is a good one.",
+            f"{IDEMPOTENCY_KEY} has 1 to {MAX_IDEMPOTENCY_KEY_LENGTH} characters of visible ASCII, "
+            "without spaces. A random UUID is a good one.",
             path=IDEMPOTENCY_KEY,
         )
 
@@ -149,7 +149,7 @@ def _check_fee(request: CheckedBatch, *, free: bool) -> None:
 
 def refuse_blocks_beyond_head(blocks: Iterable[BlockRequest], limits: Limits) -> None:
     """Refuse a block too far above the head that a prover recorded lately."""
-    earliest = timezone.now() - timedelta(seconds=MAX_HEAD_AGE * limits.poll_interval)
+    earliest = timezone.now() - timedelta(seconds=MAX_HEAD_AGE_POLLS * limits.poll_interval)
     recent = ChainRecord.objects.filter(recorded_at__gt=earliest)
     heads = recent.in_bulk({block.source for block in blocks})
     for block in blocks:
@@ -168,12 +168,12 @@ def _reason_beyond_head(selector: Selector, head: ChainRecord | None, limits: Li
         maximum = replace(selector, number=_MAX_NUMBER)
         return f"the maximum is {maximum}." if number > _MAX_NUMBER else ""
     if selector.is_time:
-        last = head.timestamp + int(limits.seconds_ahead)
+        last = head.timestamp + int(limits.max_seconds_ahead)
         newest = f"of {format_timestamp(head.timestamp)}"
         accepted = f"times up to {format_timestamp(last)}"
         seconds = number - head.timestamp
     else:
-        last = head.number + limits.blocks_ahead
+        last = head.number + limits.max_blocks_ahead
         newest, accepted = f"{head.number:,}", f"blocks up to {last:,}"
         if head.block_seconds is not None:
             seconds = round((number - head.number) * head.block_seconds)
@@ -249,7 +249,7 @@ TURN_PER_BATCH, TURN_PER_QUERY = timedelta(milliseconds=200), timedelta(millisec
 
 
 def next_turn(owner: Account, now: datetime, query_count: int) -> datetime:
-    """The queue time of a batch with so many queries: after its owner's open batches."""
+    """The queue time of a batch with this many queries: after its owner's open batches."""
     open_batches = Batch.objects.filter(owner=owner, ended_at=None)
     sums = open_batches.aggregate(batches=Count("*"), queries=Sum("query_count"))
     query_count += int(sums["queries"] or 0)

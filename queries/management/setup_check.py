@@ -12,8 +12,8 @@ from queries.chain.destination import Destination
 from queries.chain.errors import (
     ChainError,
     FeesTooHighError,
+    InvalidAnswersError,
     MethodMissingError,
-    NodesLieError,
     NodesRefuseError,
     NodesUnreachableError,
     ProofWindowExceededError,
@@ -65,7 +65,7 @@ ADVICE: dict[type[Exception], str] = {
     WrongChainIdError: "Correct `nodes` in ROUTES_FILE, or the chain's id.",
     RateLimitedError: "Wait, or name a node in ROUTES_FILE that accepts more requests.",
     NodesRefuseError: ANOTHER_NODE,
-    NodesLieError: ANOTHER_NODE,
+    InvalidAnswersError: ANOTHER_NODE,
     MethodMissingError: ANOTHER_NODE,
     StateNotAvailableError: MORE_STATE,
     ProofWindowExceededError: MORE_STATE,
@@ -164,7 +164,7 @@ def _check_age(head: ChainHead, newest: int, limits: Limits) -> str:
     if age > limits.head_max_age:
         raise SetupError(f"Its newest block is {block}. Check that it keeps up with the chain.")
     lag = newest - head.timestamp
-    if lag > limits.lag:
+    if lag > limits.max_lag:
         raise SetupError(
             f"Its newest block is {block}, {format_count(lag, 'second')} behind another node's. "
             "Two nodes must agree that a fact is on chain: remove it until it has caught up."

@@ -30,14 +30,14 @@ from queries.proving.packing import CALLDATA_BYTES, HEADERS_PER_HOP
 from queries.proving.registry_calls import HISTORY_RING
 from queries.wait_reasons import Reason, WaitCode
 
-# Two epochs: so many blocks may leave the windows before the transaction is mined and final.
+# Two epochs: this many blocks may leave the windows before the transaction is mined and final.
 MARGIN = 2 * 32
 MESSAGE_PASSER = bytes.fromhex("4200000000000000000000000000000000000016")  # of an OP-stack chain
 
 
 @dataclass(frozen=True, slots=True)
 class OutOfReach:
-    """The block is older than its chain's history, and the nearest known block is too far above."""
+    """The block is before the block-hash history, and the nearest known block is too far above."""
 
     code: ClassVar[str] = "block_out_of_reach"
     distance: int
@@ -45,14 +45,14 @@ class OutOfReach:
     first_hop_target: int | None  # the first block that hops reach
 
     def sentence(self, block: int) -> str:
-        history_start = "which the chain does not have"
+        history_clause = "which the chain does not have"
         if self.first_hop_target is not None:
-            history_start = f"which begins at block {self.first_hop_target:,}"
+            history_clause = f"which begins at block {self.first_hop_target:,}"
         return (
             f"Block {block:,} is out of reach: it is {self.distance:,} blocks before the nearest "
             f"block that the registry can know, and a proof holds at most {self.max_headers:,} "
             "headers. Hops go further, but not before the block-hash history (EIP-2935), "
-            f"{history_start}."
+            f"{history_clause}."
         )
 
 
@@ -91,7 +91,8 @@ class AnchorSearch:
     destination: Destination
     fetch_headers: FetchHeaders
     fetch_proofs: FetchProofs
-    source_head: int  # no block above it is known; on a native route the destination's may be
+    # No block above it is known; on a native route the destination may know a newer one.
+    source_head: int
     assumed_mined: Preparation | None = None  # search as if this preparation were mined
     use_own_records: bool = True  # whether this server's jobs and attestations count
 
@@ -227,8 +228,8 @@ class AnchorSearch:
         starts = self.facts.anchor_blocks(sorted(candidates - {first}))
         # Hops stop at multiples of 8,191; the lowest accumulated one is enough.
         stops = range((first // HISTORY_RING + 1) * HISTORY_RING, self.source_head, HISTORY_RING)
-        for begin in range(0, min(len(stops), limit * limit), limit):
-            if accumulated := self.facts.accumulated_blocks(stops[begin : begin + limit]):
+        for offset in range(0, min(len(stops), limit * limit), limit):
+            if accumulated := self.facts.accumulated_blocks(stops[offset : offset + limit]):
                 starts[accumulated[0]] = True
                 break
         if window:
@@ -311,7 +312,7 @@ class AnchorSearch:
 
 
 def _own_blocks(registry: Registry, first: int, limit: int) -> list[int]:
-    """Blocks that this server may have accumulated, within a hop's reach, or signers attested."""
+    """Blocks within a hop's reach that this server may have accumulated, and attested blocks."""
     route = {"source": registry.source, "destination": registry.destination}
     jobs = BlockJob.objects.filter(**route, block__range=(first, first + HISTORY_RING))
     jobs = jobs.exclude(header=b"").order_by("-block")

@@ -1,8 +1,8 @@
 """Cut the facts of a block into pieces that fit a transaction, and join pieces into calls.
 
-Each piece shows the header itself, so that no piece waits for another. If many headers lead to the
-block, the block is proven first, and the rest once it is accumulated. Joined pieces save the 21,000
-gas of another transaction, and show shared headers once.
+Each piece contains the header itself, so that no piece waits for another. If many headers lead to
+the block, the block is proven first, and the rest once it is accumulated. Joined pieces save the
+21,000 gas of another transaction, and contain shared headers once.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.packing import (
     CALLDATA_BYTES,
-    GAS_PER_BYTE,
+    FLOOR_BYTE_GAS,
     OSAKA,
     GasRules,
     estimate_account_gas,
@@ -43,11 +43,12 @@ class Anchor:
     """
 
     header: Header
-    is_accumulated: bool  # then headers above are shown only to prove a time
+    is_accumulated: bool  # then headers above are contained only to prove a time
     newer_headers: tuple[Header, ...] = ()  # child after child
     hop: bytes = b""  # a section
     hop_from: int = 0  # the block that the hop starts from
-    can_look_up_hashes: bool = False  # the registry can, those of the parent and the beacon root
+    # Whether the registry can look up the parent hash and beacon root.
+    can_look_up_hashes: bool = False
 
     @property
     def known_block(self) -> int:
@@ -112,7 +113,7 @@ class Piece:
 
     @property
     def facts_key(self) -> str:
-        """What the registry stores for it; equal for pieces that prove the same."""
+        """What the registry stores for it; equal for pieces that prove the same facts."""
         header_fields = sorted(map(int, self.fields))
         block_hash = self.anchor.header.hash
         return repr((block_hash, self.accumulate, header_fields, self.timestamps, self.witness))
@@ -120,9 +121,9 @@ class Piece:
     @property
     def weight(self) -> int:
         """Its weight in sharing a call's cost: roughly its gas in a transaction of its own."""
-        return BASE_GAS + self.gas + GAS_PER_BYTE * len(self.section)
+        return BASE_GAS + self.gas + FLOOR_BYTE_GAS * len(self.section)
 
-    def weights(self, queries: Sequence[Query]) -> list[int]:
+    def query_weights(self, queries: Sequence[Query]) -> list[int]:
         """How much the piece proves for each query: its witness bytes, and new slots as gas."""
         requests = {request.proof.address: request for request in self.requests}
         return [
@@ -133,7 +134,7 @@ class Piece:
     def _query_weight(self, query: Query, request: AccountToStore | None) -> int:
         if not query.account:
             headers = () if self.uses_stored_header else self.headers
-            return GAS_PER_BYTE * sum(len(header.encoded) for header in headers)
+            return FLOOR_BYTE_GAS * sum(len(header.encoded) for header in headers)
         if request is None:
             return 0
         numbers = {int(slot, 16) for slot in query.slots}
@@ -142,10 +143,10 @@ class Piece:
         if not slots and not fields:
             return 0
         part = AccountToStore(replace(request.proof, slots=slots), fields)
-        return estimate_account_gas(part, self.rules) + GAS_PER_BYTE * len(build_witness([part]))
+        return estimate_account_gas(part, self.rules) + FLOOR_BYTE_GAS * len(build_witness([part]))
 
     def halves(self) -> tuple[Self, ...]:
-        """Two pieces that prove the same together; none if the piece has only one slot or one
+        """Two pieces that prove the same facts together; none if the piece has only one slot or one
         account's fields. Header facts stay with the first one.
         """
         middle = len(self.requests) // 2
@@ -187,8 +188,8 @@ def cut_into_pieces(
 
     groups = split_accounts(accounts_to_store(missing, proofs), first_call, rules)
     anchor_size = len(anchor.hop) + sum(len(header.encoded) for header in anchor.newer_headers)
-    if GAS_PER_BYTE * anchor_size * (len(groups) - 1) > BASE_GAS:
-        groups = []  # proving the block first is cheaper than showing these headers in each piece
+    if FLOOR_BYTE_GAS * anchor_size * (len(groups) - 1) > BASE_GAS:
+        groups = []  # proving the block first is cheaper than repeating these headers in each piece
     return [piece(group, first=index == 0) for index, group in enumerate(groups or [[]])]
 
 
@@ -222,15 +223,15 @@ class ProveCall:
         determines the cost, and leaves enough gas for the lookups.
         """
         call, (piece, *others) = cls.create(pieces), pieces
-        room = (GAS_PER_BYTE - BYTE_GAS) * len(call.data) - piece.gas
+        room = (FLOOR_BYTE_GAS - BYTE_GAS) * len(call.data) - piece.gas
         if others or not piece.anchor.can_look_up_hashes or room < LOOKUP_GAS:
             return call
         first, *rest = piece.steps
         steps = [replace(first, parent_known=True, beacon_known=True), *rest]
         return replace(call, data=prove_call([headers_section(steps)]), is_short=True)
 
-    def halves(self) -> tuple[Self, ...]:
-        """Two calls that prove the same together; none if the call cannot be split. A short
+    def smaller_calls(self) -> tuple[Self, ...]:
+        """Two calls that prove the same facts together; none if the call cannot be split. A short
         call is not split: its only part is the full call.
         """
         if self.is_short:
@@ -278,13 +279,13 @@ def _header_ranges(pieces: Sequence[Piece]) -> list[list[HeaderStep]]:
 def _join_ranges(
     lower: Sequence[HeaderStep], upper: Sequence[HeaderStep]
 ) -> list[HeaderStep] | None:
-    meet = upper[0].header.number - lower[0].header.number
-    if not 0 <= meet < len(lower):
+    overlap_start = upper[0].header.number - lower[0].header.number
+    if not 0 <= overlap_start < len(lower):
         return None
-    pairs = [[step for step in pair if step] for pair in zip_longest(lower[meet:], upper)]
+    pairs = [[step for step in pair if step] for pair in zip_longest(lower[overlap_start:], upper)]
     if not all(_can_merge(steps) for steps in pairs):
         return None
-    return [*lower[:meet], *map(_merge, pairs)]
+    return [*lower[:overlap_start], *map(_merge, pairs)]
 
 
 def _can_merge(steps: Sequence[HeaderStep]) -> bool:

@@ -31,7 +31,7 @@ class GasEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Pricing:
+class CallEstimator:
     """Tries out calls to a registry; `destination` may be a view of one node."""
 
     destination: Destination
@@ -53,7 +53,7 @@ class Pricing:
             may_fit_in_parts = isinstance(estimate, TooMuchGasError) or (
                 has_parts and not isinstance(estimate, GasEstimate)
             )
-            smaller = call.halves() if may_fit_in_parts else ()
+            smaller = call.smaller_calls() if may_fit_in_parts else ()
             results |= self.split_to_fit(smaller, override) if smaller else {call: estimate}
         return results
 

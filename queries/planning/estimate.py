@@ -255,12 +255,12 @@ class _Trial:
         Calls after other transactions are tried with a state override in which their blocks are
         accumulated; some nodes refuse overrides.
         """
-        pricing, price, override = self._chains.pricing(self._registry), Price(), None
+        estimator, price, override = self._chains.estimator(self._registry), Price(), None
         if self._leaves:
             override = accumulated_override(self._registry.address, self._leaves)
         try:
-            results = pricing.split_to_fit(calls, override)
-            fees = pricing.destination.fees()
+            results = estimator.split_to_fit(calls, override)
+            fees = estimator.destination.fees()
             for call, result in results.items():
                 if not isinstance(result, GasEstimate):
                     raise result

@@ -13,7 +13,7 @@ from queries.chain.registry import RegistryFacts
 from queries.config.limits import Limits
 from queries.config.registries import Registry
 from queries.config.routes import Chain, Routes
-from queries.planning.dry_runs import Pricing
+from queries.planning.dry_runs import CallEstimator
 from queries.proving.keccak import keccak256
 
 Value = TypeVar("Value")
@@ -63,8 +63,8 @@ class ChainReaders:
     def facts(self, registry: Registry) -> RegistryFacts:
         return RegistryFacts(self.destination(registry.destination), registry)
 
-    def pricing(self, registry: Registry) -> Pricing:
-        return Pricing(self.destination(registry.destination), registry.address, self.sender)
+    def estimator(self, registry: Registry) -> CallEstimator:
+        return CallEstimator(self.destination(registry.destination), registry.address, self.sender)
 
     def head(self, chain_id: int) -> ChainHead:
         """The chain's head, cached."""

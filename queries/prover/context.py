@@ -19,7 +19,7 @@ from queries.config.registries import Registry
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Outcome, Retry, recheck_pause
 from queries.models import BlockJob, ChainRecord, Query, SentTransaction
-from queries.planning.dry_runs import Pricing
+from queries.planning.dry_runs import CallEstimator
 from queries.planning.lookups import fact_reads
 from queries.planning.readers import ChainReaders
 from queries.statuses import StepName
@@ -107,8 +107,8 @@ class JobPass:
         return self.context.facts(self.registry)
 
     @property
-    def pricing(self) -> Pricing:
-        return self.context.pricing(self.registry)
+    def estimator(self) -> CallEstimator:
+        return self.context.estimator(self.registry)
 
     def transactions(self, **conditions: Any) -> QuerySet[SentTransaction]:
         """The job's transactions to the route's present registry."""

@@ -22,13 +22,13 @@ from queries.prover import prove
 from queries.prover.context import JobPass, ProverContext, route_removed
 from queries.prover.finality import pin_final_header
 from queries.prover.prove import ReadyJob
-from queries.prover.readback import confirm_missing, read_back
+from queries.prover.readback import check_missing_by_quorum, read_back
 from queries.prover.rejections import (
     failed_transaction_hashes,
     has_failed_too_often,
     reject_failed,
     reject_out_of_reach,
-    wait_for_hash,
+    wait_or_reject_unattested,
 )
 from queries.prover.reorgs import resolve_conflict
 from queries.proving.headers import Header
@@ -108,7 +108,9 @@ def _read_back_or_prove(
         return resolve_conflict(job_pass, header)
     unproven = [query for query in job_pass.queries if query not in proven_queries]
     job_pass = replace(job_pass, queries=unproven)
-    return confirm_missing(job_pass, header, state) or _prove_missing(job_pass, header, state)
+    return check_missing_by_quorum(job_pass, header, state) or _prove_missing(
+        job_pass, header, state
+    )
 
 
 def _complete_header_step(job_pass: JobPass) -> None:
@@ -126,7 +128,7 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
 
     anchor = find_anchor()
     if isinstance(anchor, HashNotKnown):
-        return wait_for_hash(job_pass, anchor.reason)
+        return wait_or_reject_unattested(job_pass, anchor.reason)
     if isinstance(anchor, OutOfReach):
         return reject_out_of_reach(job_pass, header, anchor, find_anchor)
     if isinstance(anchor, Anchor):
@@ -143,7 +145,7 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
         return prove.prepare(
             job_pass, anchor, lambda node: isinstance(find_anchor(node), Preparation)
         )
-    is_isolated = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.refusals
+    is_isolated = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.max_refusals
     return prove.fetch_proofs(
         job_pass, anchor, group_facts(state.unproven_facts), is_isolated=is_isolated
     )

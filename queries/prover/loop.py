@@ -12,7 +12,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections, c
 from django.db.models import QuerySet
 
 from queries.database.clock import shared_now
-from queries.database.leases import is_available
+from queries.database.leases import lease_free_condition
 from queries.engines.alarm import Alarm
 from queries.models import Batch, BlockJob
 from queries.prover.context import ProverContext
@@ -70,7 +70,7 @@ def seconds_until_due(*queues: QuerySet[Any]) -> float | None:
     """Seconds until a row of these queues that has no lease is due, or None."""
     now = shared_now()
     # Not `Min`: SQLite would read all rows that are not queued.
-    rows = (queue.filter(is_available(now), due_at__isnull=False) for queue in queues)
+    rows = (queue.filter(lease_free_condition(now), due_at__isnull=False) for queue in queues)
     next_rows = filter(None, (queue.order_by("due_at").first() for queue in rows))
     return min(((row.due_at - now).total_seconds() for row in next_rows), default=None)
 

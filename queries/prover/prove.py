@@ -41,15 +41,15 @@ class ReadyJob:
         return self.job_pass.job.pk
 
     @property
-    def payers(self) -> list[Query]:
+    def paying_queries(self) -> list[Query]:
         """Queries whose batches still pay: a DONE batch was charged before a reorg."""
         queries = self.job_pass.queries
         return [query for query in queries if query.batch.status not in ENDED_STATUSES]
 
     @property
     def group_key(self) -> tuple[bool, int | None]:
-        """Jobs of one group share transactions. Jobs without payers are a group of their own."""
-        return bool(self.payers), self.job_id if self.is_isolated else None
+        """Jobs of one group share transactions. Jobs without payment are a group of their own."""
+        return bool(self.paying_queries), self.job_id if self.is_isolated else None
 
     @property
     def gas(self) -> int:
@@ -80,8 +80,8 @@ def fetch_proofs(
         if not anchor.hop:
             reason = WaitCode.HORIZON_PENDING.reason
             preparation = Preparation(call, header.number, pending_reason=reason)
-            pass_without_payers = replace(job_pass, queries=[])  # the operator pays
-            return prepare(pass_without_payers, preparation, has_later_horizon)
+            unpaid_pass = replace(job_pass, queries=[])  # the operator pays
+            return prepare(unpaid_pass, preparation, has_later_horizon)
         missing, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
     rules = destination.chain.gas_rules
     pieces = cut_into_pieces(job_pass.job.pk, anchor, missing, proofs, rules)
@@ -100,7 +100,7 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
     calls = join_pieces([piece for ready in ready_jobs for piece in ready.pieces])
     estimates: dict[ProveCall, GasEstimate] = {}
     refusals: dict[int, tuple[ProveCall, CallRefusal]] = {}
-    for call, result in ready_jobs[0].job_pass.pricing.split_to_fit(calls).items():
+    for call, result in ready_jobs[0].job_pass.estimator.split_to_fit(calls).items():
         if isinstance(result, GasEstimate):
             estimates[call] = result
         else:
@@ -129,7 +129,7 @@ def prepare(
     if wait:
         return wait
     call = ProveCall(preparation.call, hops=preparation.hops_in_call)
-    estimate = job_pass.pricing.split_to_fit([call])[call]
+    estimate = job_pass.estimator.split_to_fit([call])[call]
     if not isinstance(estimate, GasEstimate):
         raise estimate
     is_obsolete = partial(_is_pending, job, preparation)
@@ -159,10 +159,10 @@ def _send(
 ) -> dict[int, Outcome]:
     """Sign and send the calls. Returns what each job waits for."""
     first = ready_jobs[0].job_pass
-    payers = {ready.job_id: ready.payers for ready in ready_jobs}
+    paying_queries = {ready.job_id: ready.paying_queries for ready in ready_jobs}
     leases = {ready.job_id: ready.job_pass.lease for ready in ready_jobs}
     try:
-        offers = make_offers(first.destination, estimates, payers)
+        offers = make_offers(first.destination, estimates, paying_queries)
         lane = first.context.lane(first.job.destination)
         latest = first.context.latest(first.job.destination)  # read before it may be mined
         lane.sign_and_send(leases, first.registry.address, offers, is_obsolete)
@@ -171,15 +171,17 @@ def _send(
     except FeeTooLowError as error:
         batch = min(error.fees_needed)
         paid_by_batch = [
-            ready for ready in ready_jobs if batch in {query.batch_id for query in ready.payers}
+            ready
+            for ready in ready_jobs
+            if batch in {query.batch_id for query in ready.paying_queries}
         ]
         if len(paid_by_batch) == len(ready_jobs):
             passes = [ready.job_pass for ready in ready_jobs]
-            return wait_or_reject_underfunded(passes, payers, list(estimates), error)
+            return wait_or_reject_underfunded(passes, paying_queries, list(estimates), error)
         # Alone it may cost more, and a rejection has to name that price.
         others = [ready for ready in ready_jobs if ready not in paid_by_batch]
         return prove(others) | prove(paid_by_batch)
-    return dict.fromkeys(payers, Snooze(reason, head_hash=latest.hash))
+    return dict.fromkeys(paying_queries, Snooze(reason, head_hash=latest.hash))
 
 
 def wait_for_budget(job_pass: JobPass) -> Snooze:

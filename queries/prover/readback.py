@@ -40,30 +40,33 @@ RESENT_AFTER_REORG = Reason(
 def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     """Finish the queries whose facts a quorum reads, each node at its own confirmation depth.
 
-    Returns what the others wait for. A batch also waits until the transactions that it pays for are
-    confirmed, because their cost is not known before; they were followed up to the latest block.
+    Returns what the remaining queries wait for. A batch also waits until the transactions that it
+    pays for are confirmed, because their cost is not known before; they were followed up to the
+    latest block.
     """
     depth = job_pass.context.depth(job_pass.job.destination)
     sentence = f"Proven; waiting for {format_count(depth, 'confirmation')}."
     confirming = Reason(WaitCode.CONFIRMING, sentence)
     open_rows = job_pass.job.transactions.filter(confirmed=False, succeeded=True)
     open_shares = Share.objects.filter(transaction__in=open_rows)
-    paying_batches = set(open_shares.values_list("batch", flat=True))
-    queries = [query for query in job_pass.queries if query.batch_id not in paying_batches]
-    has_paying_batches = len(queries) < len(job_pass.queries)
+    batches_with_open_shares = set(open_shares.values_list("batch", flat=True))
+    queries = [
+        query for query in job_pass.queries if query.batch_id not in batches_with_open_shares
+    ]
+    has_open_shares = len(queries) < len(job_pass.queries)
     job_pass = replace(job_pass, queries=queries)
     if not queries:
         return Snooze(confirming, head_hash=job_pass.latest.hash)
     all_reads = list({read: None for reads in job_pass.reads.values() for read in reads.values()})
 
-    def read(node: Destination) -> tuple[tuple[bytes | None, ...], bytes]:
+    def read_facts(node: Destination) -> tuple[tuple[bytes | None, ...], bytes]:
         facts, block = RegistryFacts(node, job_pass.registry), job_pass.deep_block(node)
         try:
             return tuple(facts.words(all_reads, block)), facts.leaves([header.number], block)[0]
         except RegistryAbsentError:  # it was deployed after that block
             return (None,) * len(all_reads), b""
 
-    answers, leaf = job_pass.destination.ask_quorum(read, ("facts", job_pass.job.pk))
+    answers, leaf = job_pass.destination.ask_quorum(read_facts, ("facts", job_pass.job.pk))
     words = {read: word for read, word in zip(all_reads, answers, strict=True) if word is not None}
     values = {
         query_id: {name: words[read].hex() for name, read in reads.items() if name != TIMESTAMP}
@@ -79,7 +82,7 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
         transitions.finish(values)
     if len(values) < len(queries):  # not deep enough yet, or only one node shows it
         return job_pass.retry(confirming)
-    return Snooze(confirming, head_hash=job_pass.latest.hash) if has_paying_batches else None
+    return Snooze(confirming, head_hash=job_pass.latest.hash) if has_open_shares else None
 
 
 def _check_and_prove_values(
@@ -99,8 +102,8 @@ def _check_and_prove_values(
     for read, word in words.items():
         if source_words.get(read, word) != word:
             raise RegistryMisreadError(
-                f"The registry reads as 0x{word.hex()}, but 0x{source_words[read].hex()} was "
-                f"proven, for block {header.number:,}."
+                f"For block {header.number:,} the registry returns 0x{word.hex()}, but "
+                f"0x{source_words[read].hex()} was proven."
             )
     needs_child = facts.timestamps and header.hash not in stored_calls.children
     child = _child_step(job_pass, header) if needs_child else []
@@ -131,7 +134,7 @@ def _child_step(job_pass: JobPass, header: Header) -> list[HeaderStep]:
     return [HeaderStep(child)] if child.parent_hash == header.hash else []
 
 
-def confirm_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> Wait | None:
+def check_missing_by_quorum(job_pass: JobPass, header: Header, state: RegistryBlock) -> Wait | None:
     """Check by quorum that the facts are missing although a transaction was mined for them lately.
 
     The first node may be behind. Returns None if the facts have to be proven.
@@ -157,14 +160,14 @@ def wait_for_effect(
     job_pass: JobPass,
     rows: Sequence[SentTransaction],
     is_missing: Callable[[Destination], bool],
-    about: Hashable,
+    question_key: Hashable,
 ) -> Wait | None:
     """Wait until these mined transactions show their effect. Reopen those that a reorg undid.
 
-    Returns None if it has to be proven again: a quorum misses it, and no reorg is the cause.
+    Returns None if a quorum sees no effect and no reorg explains it: it has to be proven again.
     """
     lane = job_pass.context.lane(job_pass.job.destination)
-    if not lane.destination.ask_quorum(is_missing, about):
+    if not lane.destination.ask_quorum(is_missing, question_key):
         return job_pass.retry(WaitCode.NODE_BEHIND.reason)
     # A former signer's account may have no funds for a transaction to be mined again.
     own_rows = [row for row in rows if row.sender == job_pass.context.sender]

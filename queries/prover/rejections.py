@@ -46,7 +46,7 @@ REPLAN_SELECTORS = (
 
 def wait_or_reject_underfunded(
     passes: Sequence[JobPass],
-    payers: Mapping[int, list[Query]],
+    paying_queries: Mapping[int, list[Query]],
     calls: Sequence[ProveCall],
     error: FeeTooLowError,
 ) -> dict[int, Outcome]:
@@ -59,25 +59,25 @@ def wait_or_reject_underfunded(
         reason = WaitCode.FEE_RESERVED.reason
         return {job_pass.job.pk: Snooze(reason, job_pass.pause) for job_pass in passes}
     first = passes[0]
-    pricing, fees_needed = first.pricing, error.fees_needed
+    estimator, fees_needed = first.estimator, error.fees_needed
 
     def find_underfunded(node: Destination) -> frozenset[str]:
         fees, costs = node.fees_after_block(block), Counter[str]()
-        for call, estimate in replace(pricing, destination=node).split_to_fit(calls).items():
+        for call, estimate in replace(estimator, destination=node).split_to_fit(calls).items():
             if not isinstance(estimate, GasEstimate):
                 raise estimate
-            costs.update(split_among_batches(call, estimate.max_cost(fees), payers))
+            costs.update(split_among_batches(call, estimate.max_cost(fees), paying_queries))
         return underfunded_batches(costs).intersection(fees_needed)
 
     try:
         block = first.context.latest(first.job.destination).number
         question_key = "fee", tuple(sorted(fees_needed))
-        rejected_batches = pricing.destination.ask_quorum(find_underfunded, question_key)
+        rejected_batches = estimator.destination.ask_quorum(find_underfunded, question_key)
     except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
         rejected_batches = frozenset()
     for batch in sorted(rejected_batches):
         price = fees_needed[batch]
-        others = Query.objects.filter(batch=batch, has_ended=False).exclude(job__in=payers)
+        others = Query.objects.filter(batch=batch, has_ended=False).exclude(job__in=paying_queries)
         more = ", and more for its other blocks" if others.exists() else ""
         sentence = (
             f"Proving this may cost {price:,} wei, and less was offered. Submit it again with a "
@@ -87,7 +87,7 @@ def wait_or_reject_underfunded(
         transitions.reject([batch], Failure("fee_too_low", sentence, step, retryable=False))
     reason = WaitCode.FEE_BELOW_GAS_PRICE.reason
     if rejected_batches:
-        return dict.fromkeys(payers, Snooze(reason))
+        return dict.fromkeys(paying_queries, Snooze(reason))
     return {job_pass.job.pk: job_pass.retry(reason) for job_pass in passes}
 
 
@@ -113,27 +113,27 @@ def reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) ->
     is_replanned = isinstance(refusal, CallRevertedError) and refusal.data.startswith(
         REPLAN_SELECTORS
     )
-    if is_replanned or wait.attempts < job_pass.limits.refusals:
+    if is_replanned or wait.attempts < job_pass.limits.max_refusals:
         return wait
-    pricing = job_pass.pricing
+    estimator = job_pass.estimator
 
     def raise_refusal(node: Destination) -> None:
-        result = replace(pricing, destination=node).split_to_fit([call]).get(call)
+        result = replace(estimator, destination=node).split_to_fit([call]).get(call)
         if isinstance(result, ChainError):
             raise result
 
     try:
-        pricing.destination.ask_quorum(raise_refusal, ("refused", job_pass.job.pk))
+        estimator.destination.ask_quorum(raise_refusal, ("refused", job_pass.job.pk))
     except ChainError as error:
         if error == refusal:
             if isinstance(refusal, BeyondHorizonError):  # header fields may still be proven
-                with_account = [query for query in job_pass.queries if query.account]
-                job_pass = replace(job_pass, queries=with_account or job_pass.queries)
+                account_queries = [query for query in job_pass.queries if query.account]
+                job_pass = replace(job_pass, queries=account_queries or job_pass.queries)
             return job_pass.reject(failure)
     return wait  # also without a quorum: other transactions may have changed the answer
 
 
-def wait_for_hash(job_pass: JobPass, reason: Reason) -> Outcome:
+def wait_or_reject_unattested(job_pass: JobPass, reason: Reason) -> Outcome:
     """Wait for the hash; for attestations at most `attestation_max_age`: signers may be gone."""
     if job_pass.registry.kind is RegistryKind.ATTESTED:
         bound = shared_now() - timedelta(seconds=job_pass.limits.attestation_max_age)
@@ -166,12 +166,12 @@ def reject_out_of_reach(
 
 
 def has_failed_too_often(job_pass: JobPass, hashes: Sequence[str]) -> bool:
-    return len(hashes) >= job_pass.limits.failed_transactions  # each has cost gas
+    return len(hashes) >= job_pass.limits.max_failed_transactions  # each has cost gas
 
 
 def reject_failed(job_pass: JobPass, hashes: Sequence[str]) -> Outcome:
     count = format_count(len(hashes), "transaction")
-    sentence = f"Mined and failed: {count}, the last one {hashes[-1]}."
+    sentence = f"{count} failed on chain; the last is {hashes[-1]}."
     step = StepName.HEADER_ACCUMULATED
     return job_pass.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
 
@@ -184,7 +184,10 @@ def counts_towards_age(row: LeasedRow, reason: Reason | None) -> bool:
 
 
 def reject_old_batches(row: LeasedRow, reason: Reason, limits: Limits) -> None:
-    """Reject batches that were provable for `batch_max_age` and have no unconfirmed transaction."""
+    """Reject batches that have been provable for `batch_max_age`.
+
+    Batches with an unconfirmed transaction are left out.
+    """
     bound = shared_now() - timedelta(seconds=limits.batch_max_age)
     if row.provable_since is None or row.provable_since > bound:
         return
@@ -197,6 +200,6 @@ def reject_old_batches(row: LeasedRow, reason: Reason, limits: Limits) -> None:
         queries, step = queries.filter(batch=row, job=None), StepName.INITIAL_STATE
     else:
         return
-    if failing := list(queries):
+    if expired_queries := list(queries):
         failure = Failure(reason.code, reason.sentence, step, retryable=True)
-        transitions.reject({query.batch_id for query in failing}, failure, failing)
+        transitions.reject({query.batch_id for query in expired_queries}, failure, expired_queries)

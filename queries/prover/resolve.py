@@ -16,22 +16,13 @@ from queries.chain.errors import (
     ChainError,
     EnsOffChainError,
     EnsUnresolvedError,
-    NodesLieError,
+    InvalidAnswersError,
     TimeTooEarlyError,
 )
 from queries.chain.reader import ChainHead, SourceChain
 from queries.config.limits import Limits
 from queries.database import bulk_sql, clock
-from queries.database.leases import (
-    NOT_DUE,
-    Lease,
-    LeaseLostError,
-    Snooze,
-    claim,
-    due_rows,
-    make_due,
-    recheck_pause,
-)
+from queries.database.leases import NOT_DUE, Lease, Snooze, claim, due_rows, make_due, recheck_pause
 from queries.models import Batch, BlockJob, Query
 from queries.planning.lookups import find_accounts, find_block_at_time
 from queries.prover.context import ProverContext, route_removed
@@ -43,8 +34,8 @@ UNRESOLVED_NAME = Q(account="") & ~Q(name="")  # an ENS name whose address is no
 
 
 @dataclass(frozen=True, slots=True)
-class NamedBlock:
-    """A block as queries of a batch name it: by its number or a time."""
+class RequestedBlock:
+    """A block as a batch requests it: by its number or a time."""
 
     source: int
     block: int | None
@@ -58,10 +49,10 @@ class NamedBlock:
         return Q(source=self.source, timestamp=self.seconds)
 
     def is_beyond(self, head: ChainHead, limits: Limits) -> bool:
-        """Whether it is further above the head than `blocks_ahead` or `seconds_ahead` allow."""
+        """Whether it exceeds the head by more than `max_blocks_ahead` or `max_seconds_ahead`."""
         if self.seconds is not None:
-            return self.seconds > head.timestamp + limits.seconds_ahead
-        return (self.block or 0) > head.number + limits.blocks_ahead
+            return self.seconds > head.timestamp + limits.max_seconds_ahead
+        return (self.block or 0) > head.number + limits.max_blocks_ahead
 
 
 @dataclass(eq=False)
@@ -72,15 +63,19 @@ class UnprovableError(Exception):
     failure: Failure
 
 
+class JobPrunedError(Exception):
+    """Pruning has just deleted a job of the batch; the next pass creates it again."""
+
+
 def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | None:
     """Attach the batch to its jobs, together with other batches that need no node."""
     batch = lease.row
-    blocks = _named_blocks(batch)
+    blocks = _requested_blocks(batch)
     sources = {block.source for block in blocks}.intersection(context.routes.chains)
     context.rotate(batch.failures, *sources)
     try:
         for block in blocks:
-            _check_block_exists(block, batch.destination, context)
+            _check_provable(block, batch.destination, context)
         reason = _resolve_times(lease, blocks, context)
         if not reason and any(block.has_unresolved_names for block in blocks):
             reason = _resolve_names(lease, context)
@@ -97,16 +92,18 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | None:
     return None
 
 
-def _named_blocks(batch: Batch) -> list[NamedBlock]:
+def _requested_blocks(batch: Batch) -> list[RequestedBlock]:
     """The distinct blocks of the batch, which may request hundreds of accounts of one block."""
     queries = Query.objects.filter(batch=batch, has_ended=False)
     rows = queries.annotate(unresolved=ExpressionWrapper(UNRESOLVED_NAME, BooleanField()))
     columns = "source", "block", "timestamp", "unresolved"
-    return [NamedBlock(*row) for row in rows.values_list(*columns).distinct().order_by(*columns)]
+    return [
+        RequestedBlock(*row) for row in rows.values_list(*columns).distinct().order_by(*columns)
+    ]
 
 
-def _check_block_exists(block: NamedBlock, destination: int, context: ProverContext) -> None:
-    """Raises `UnprovableError` if the route is gone or, by quorum, the block far in the future."""
+def _check_provable(block: RequestedBlock, destination: int, context: ProverContext) -> None:
+    """Raises `UnprovableError` if the route is gone, or a quorum finds the block too far ahead."""
     if context.registry(block.source, destination) is None:
         raise UnprovableError(Q(source=block.source), route_removed(block.source, destination))
     head, limits = context.head(block.source), context.limits
@@ -125,7 +122,7 @@ def _lookup_failure(error: ChainError) -> Failure:
 
 
 def _resolve_times(
-    lease: Lease[Batch], blocks: Sequence[NamedBlock], context: ProverContext
+    lease: Lease[Batch], blocks: Sequence[RequestedBlock], context: ProverContext
 ) -> Reason | None:
     """Find and store the blocks that are named by a time. Returns what one of them waits for."""
     numbers: dict[tuple[int, int], int] = {}
@@ -136,11 +133,11 @@ def _resolve_times(
         try:
             number, reason = find_block_at_time(context, block.source, block.seconds)
         except TimeTooEarlyError as error:
-            _confirm_time(source, -1, block.seconds)
+            _check_time_by_quorum(source, -1, block.seconds)
             raise UnprovableError(block.condition, _lookup_failure(error)) from None
         if number is None or reason:
             return reason
-        _confirm_time(source, number, block.seconds)
+        _check_time_by_quorum(source, number, block.seconds)
         numbers[block.source, block.seconds] = number
     lease.extend()
     for (chain, seconds), number in numbers.items():
@@ -149,8 +146,8 @@ def _resolve_times(
     return None
 
 
-def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
-    """Raises `NodesLieError` unless a quorum agrees on the last block at the time.
+def _check_time_by_quorum(source: SourceChain, block: int, seconds: int) -> None:
+    """Raises `InvalidAnswersError` unless a quorum agrees on the last block at the time.
 
     `block`: that block, or -1 if the chain began later.
     """
@@ -161,7 +158,9 @@ def _confirm_time(source: SourceChain, block: int, seconds: int) -> None:
 
     if not source.ask_quorum(is_last, ("last block", block, seconds)):
         time = format_timestamp(seconds)
-        raise NodesLieError(f"The nodes do not agree on which block was the last one at {time}.")
+        raise InvalidAnswersError(
+            f"The nodes do not agree on which block was the last one at {time}."
+        )
 
 
 def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None:
@@ -197,8 +196,10 @@ def _claim_similar(first: Lease[Batch], source: int, head: int) -> list[Lease[Ba
         if room < 0:
             break
         keys.append(key)
-    is_plain = Q(~UNRESOLVED_NAME, source=source, timestamp=None, block__lte=head)
-    pending = Query.objects.filter(~is_plain | Q(block=None), batch=OuterRef("pk"), has_ended=False)
+    resolved_condition = Q(~UNRESOLVED_NAME, source=source, timestamp=None, block__lte=head)
+    pending = Query.objects.filter(
+        ~resolved_condition | Q(block=None), batch=OuterRef("pk"), has_ended=False
+    )
     return claim(Batch.objects.filter(~Exists(pending), pk__in=keys), limit)
 
 
@@ -225,7 +226,7 @@ def attach_batches(leases: Sequence[Lease[Batch]]) -> None:
         )
         rows = jobs.order_by("pk").select_for_update(no_key=True)
         if not set(blocks) <= set(rows.values_list("source", "block")):
-            raise LeaseLostError  # pruning has just deleted a job: the next pass creates it again
+            raise JobPrunedError
         list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
         transitions.attach_queries(locked_ids, destination)
         # For all of their jobs: a worker that died here may have attached some already.

@@ -47,13 +47,15 @@ class Watch:
         for chain_id in sorted(self._sources | self._destinations):
             record = None if self._is_stopped() else self._claim(chain_id)
             if record:
-                is_check = record.checked_at == record.polled_at
-                self._poll(self._context.chain(chain_id), record, is_check=is_check)
+                is_full_check = record.checked_at == record.polled_at
+                self._poll(self._context.chain(chain_id), record, is_full_check=is_full_check)
                 if self._context.signer and chain_id in self._destinations:
-                    self._check_transactions(self._context.lane(chain_id), is_check=is_check)
+                    self._check_transactions(
+                        self._context.lane(chain_id), is_full_check=is_full_check
+                    )
 
     def _claim(self, chain_id: int) -> ChainRecord | None:
-        """Claim a poll that is due; a check is due as well if `checked` equals `polled_at`."""
+        """Claim a poll that is due; a full check is due too if `checked_at` equals `polled_at`."""
         now, limits = shared_now(), self._context.limits
         poll = timedelta(seconds=limits.poll_interval)
         check = timedelta(seconds=limits.check_interval)
@@ -67,8 +69,8 @@ class Watch:
         rows = ChainRecord.objects.filter(chain=chain_id, polled_at=last_poll)
         return record if rows.update(polled_at=now, checked_at=record.checked_at) else None
 
-    def _poll(self, chain: Chain, record: ChainRecord, *, is_check: bool) -> None:
-        known_final = record.final_number if record.recorded_at and not is_check else None
+    def _poll(self, chain: Chain, record: ChainRecord, *, is_full_check: bool) -> None:
+        known_final = record.final_number if record.recorded_at and not is_full_check else None
         pool = self._context.destination(chain.id)
         nodes = {number: pool.node_view(number) for number, _ in enumerate(chain.nodes, 1)}
         heads = {number: _read_head(node, known_final) for number, node in nodes.items()}
@@ -82,18 +84,18 @@ class Watch:
         record_head(chain.id, best_head)
         if (seconds := _block_seconds(record, best_head)) != record.block_seconds:
             ChainRecord.objects.filter(chain=chain.id).update(block_seconds=seconds)
-        if is_check and chain.id in self._sources:
+        if is_full_check and chain.id in self._sources:
             window = self._needed_window(chain, best_head)
             ChainRecord.objects.filter(chain=chain.id).update(needed_window=window)
             for number, head in known_heads.items():
                 if not self._is_stopped():
                     _check_node(nodes[number], number, head)
 
-    def _check_transactions(self, lane: Lane, *, is_check: bool) -> None:
+    def _check_transactions(self, lane: Lane, *, is_full_check: bool) -> None:
         """Reopen transactions that a reorg undid, and store the signer's funds."""
         chain_id, signer = lane.chain_id, lane.signer.address
         try:
-            if is_check:
+            if is_full_check:
                 balance = f"{lane.destination.balance(signer):064x}"
                 record = ChainRecord.objects.filter(chain=chain_id)
                 record.update(signer=signer, balance=balance)
@@ -139,7 +141,7 @@ def _read_head(node: SourceChain, known_final: int | None) -> ChainHead | ChainE
 def _check_node(node: SourceChain, position: int, head: ChainHead) -> None:
     """Store whether the node resolves ENS names, and how far back it proves.
 
-    The latter takes up to dozens of requests. It is measured once per `chain_id_age`, and when the
+    The latter takes up to dozens of requests. It is measured once per `node_check_interval`, and when the
     node's program or chain is another one or the chain is twice as long. It is stored only if the
     node answered all requests.
     """
@@ -149,7 +151,7 @@ def _check_node(node: SourceChain, position: int, head: ChainHead) -> None:
         row.update(can_resolve_names=ens.can_resolve_names(node))
     client = _client_name(node)
     is_current = row.filter(
-        measured_at__gt=now - timedelta(seconds=chain.limits.chain_id_age),
+        measured_at__gt=now - timedelta(seconds=chain.limits.node_check_interval),
         measured_number__range=((head.number + 1) // 2, head.number),
         client=client,
     )
@@ -158,7 +160,12 @@ def _check_node(node: SourceChain, position: int, head: ChainHead) -> None:
     try:
         window = _measure_window(node, head)
     except (NodesUnreachableError, RateLimitedError) as error:
-        log.warning("Measuring node %s of %s failed: %s.", position, chain.name, error.code)
+        log.warning(
+            "Measuring the proof window of node %s of %s failed: %s.",
+            position,
+            chain.name,
+            error.code,
+        )
         return
     row.update(proof_window=window, measured_at=now, measured_number=head.number, client=client)
 

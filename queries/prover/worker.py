@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
-from queries.chain.errors import ChainError, NodesLieError
+from queries.chain.errors import ChainError, InvalidAnswersError
 from queries.config.limits import Limits
 from queries.database.leases import Lease, LeaseLostError, Outcome, Retry, Snooze, claim_one
 from queries.models import Batch, BlockJob, WebhookDelivery
@@ -15,7 +15,7 @@ from queries.prover.context import ProverContext
 from queries.prover.job_pass import run_pass
 from queries.prover.prove import ReadyJob, prove
 from queries.prover.rejections import counts_towards_age, reject_old_batches
-from queries.prover.resolve import resolve
+from queries.prover.resolve import JobPrunedError, resolve
 from queries.proving.errors import ProofError
 from queries.transactions.lane import ConcurrentProverError
 from queries.wait_reasons import Reason, WaitCode
@@ -96,13 +96,13 @@ def _reschedule_on_error(leases: Sequence[AnyLease], limits: Limits) -> Iterator
     row_names = ", ".join(str(lease.row) for lease in leases)
     try:
         yield
-    except (LeaseLostError, ConcurrentProverError):  # another worker has at least one of them
+    except (LeaseLostError, ConcurrentProverError, JobPrunedError):  # a concurrent process won
         for lease in leases:
             _release(lease, Snooze(WaitCode.CONCURRENT_PROVER.reason), limits)
         return
     except (ChainError, ProofError) as error:
-        log.warning("%s: %s", row_names, error)
-        code = error.code if isinstance(error, ChainError) else NodesLieError.code
+        log.warning("Will retry %s: %s", row_names, error)
+        code = error.code if isinstance(error, ChainError) else InvalidAnswersError.code
         reason = Reason(code, str(error))
     except Exception:
         log.exception("Unexpected error while working on %s.", row_names)

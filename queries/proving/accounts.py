@@ -79,8 +79,8 @@ def decode_account(leaf_value: bytes) -> AccountState:
             raise ValueNotCanonicalError(f"an account has 4 items, not {len(items)}")
         nonce, balance, storage_root, code_hash = map(read_string, items)
         state = AccountState(read_integer(nonce), read_integer(balance), storage_root, code_hash)
-    except RlpMalformedError as fault:
-        raise ValueNotCanonicalError(f"a proven account is not canonical: {fault}") from fault
+    except RlpMalformedError as error:
+        raise ValueNotCanonicalError(f"a proven account is not canonical: {error}") from error
     widths = [len(item) for item in (nonce, balance, storage_root, code_hash)]
     if widths[0] > _MAX_NONCE_BYTES or widths[1] > _MAX_WORD_BYTES or widths[2:] != _HASH_WIDTHS:
         raise ValueNotCanonicalError(f"an account has fields of {widths} bytes")
@@ -99,8 +99,8 @@ def decode_slot_value(leaf_value: bytes) -> int:
     try:
         payload = read_string(leaf_value)
         value = read_integer(payload)
-    except RlpMalformedError as fault:
-        raise ValueNotCanonicalError(f"a proven slot's value is not canonical: {fault}") from fault
+    except RlpMalformedError as error:
+        raise ValueNotCanonicalError(f"a proven slot's value is not canonical: {error}") from error
     if len(payload) > _MAX_WORD_BYTES:
         raise ValueNotCanonicalError(f"a proven slot's value has {len(payload)} bytes")
     return value

@@ -235,11 +235,11 @@ def _parse_json(content: bytes, max_mib: int) -> object:
         raise BundleTooLargeError(f"The file has more than {max_values:,} values.")
     try:
         return json.loads(content.decode("ascii"), object_pairs_hook=_reject_duplicate_keys)
-    except UnicodeDecodeError as fault:
-        raise BundleRefusedError(f"The file is not ASCII at byte {fault.start}.") from None
-    except json.JSONDecodeError as fault:
+    except UnicodeDecodeError as error:
+        raise BundleRefusedError(f"The file is not ASCII at byte {error.start}.") from None
+    except json.JSONDecodeError as error:
         raise BundleRefusedError(
-            f"The file is not JSON: {fault.msg[0].lower()}{fault.msg[1:]} at byte {fault.pos}."
+            f"The file is not JSON: {error.msg[0].lower()}{error.msg[1:]} at byte {error.pos}."
         ) from None
     except (RecursionError, ValueError):
         raise BundleRefusedError("The file is nested too deeply, or has a huge number.") from None
@@ -303,8 +303,8 @@ def _check_equal(stated: object, expected: object, place: str) -> None:
 def _refuse_at(place: str) -> Iterator[None]:
     try:
         yield
-    except ProofError as fault:
-        _refuse(place, f"is refused: {fault}")
+    except ProofError as error:
+        _refuse(place, f"is refused: {error}")
 
 
 def _refuse(place: str, sentence: str) -> NoReturn:

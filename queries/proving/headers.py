@@ -85,8 +85,8 @@ class FieldRule:
         if self.format is FieldFormat.INTEGER:
             try:
                 read_integer(payload)
-            except RlpNotCanonicalError as fault:
-                raise HeaderMalformedError(f"{self.json_key}: {fault}") from fault
+            except RlpNotCanonicalError as error:
+                raise HeaderMalformedError(f"{self.json_key}: {error}") from error
 
     def word(self, payload: bytes) -> bytes:
         """The word that a contract stores for the field.
@@ -182,8 +182,8 @@ def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
     try:
         items = split_list(encoded)
         payloads = tuple(read_string(item) for item in items[: len(FIELD_RULES)])
-    except RlpMalformedError as fault:
-        raise HeaderMalformedError(f"a header is not valid RLP: {fault}") from fault
+    except RlpMalformedError as error:
+        raise HeaderMalformedError(f"a header is not valid RLP: {error}") from error
     if len(items) <= len(FIELD_RULES) and len(items) not in FORK_FIELD_COUNTS:
         raise HeaderMalformedError(f"no fork has headers of {len(items)} fields")
     for rule, payload in zip(FIELD_RULES, payloads, strict=False):

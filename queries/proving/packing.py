@@ -101,7 +101,7 @@ def _optimise_cuts(cuts: list[int], cut_cost: CutCost, fits: Fits) -> list[int]:
 SEPARATE_FIELDS = frozenset({AccountField.STORAGE_ROOT, AccountField.CODE_HASH})
 ACCOUNT_GAS = 20_000  # without its stored words
 SLOT_GAS = 10_000
-GAS_PER_BYTE = 40
+FLOOR_BYTE_GAS = 40  # the calldata floor of a non-zero byte (EIP-7623)
 HEADERS_PER_HOP = 8  # headers that cost as much as a hop, with tries as deep as mainnet's
 
 

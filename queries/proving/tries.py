@@ -117,10 +117,10 @@ def decode_node(encoded: bytes) -> Node:
             return _decode_branch(items)
         if len(items) == _PAIR_ITEMS:
             return _decode_pair(*items)
-    except RlpNotCanonicalError as fault:
-        raise NodeNotCanonicalError(f"a trie node is not canonical RLP: {fault}") from fault
-    except RlpMalformedError as fault:
-        raise NodeMalformedError(f"a trie node is not RLP: {fault}") from fault
+    except RlpNotCanonicalError as error:
+        raise NodeNotCanonicalError(f"a trie node is not canonical RLP: {error}") from error
+    except RlpMalformedError as error:
+        raise NodeMalformedError(f"a trie node is not RLP: {error}") from error
     raise NodeMalformedError(f"a trie node has 2 or 17 items, not {len(items)}")
 
 

@@ -109,7 +109,7 @@ class RegistryEntry:
 
 @dataclass(frozen=True, slots=True)
 class BlockView:
-    """A block without its queries. It has registries only if it has queries."""
+    """A block without its queries. `registries` is empty for blocks without queries."""
 
     chain: int
     number: int
@@ -353,12 +353,9 @@ MAX_COUNT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class RouteTotals:
-    """How many facts and blocks a route has proven."""
-
-    facts: int
-    blocks: int
-    more_blocks: bool  # than `MAX_COUNT`
+class BlockCount:
+    count: int
+    is_more: bool  # than `MAX_COUNT`
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,18 +365,16 @@ class BlockLine:
     source: int
     number: int
     block_hash: str  # empty before it is final, and if nothing of it was proven
+    timestamp: int | None  # None without a hash
+    waits_for: str
     is_open: bool  # a query waits for a fact of it
 
 
-def route_totals(source: int, destination: int) -> RouteTotals:
-    """Count in two statements. A closed job has a block hash only if something was proven."""
+def route_block_count(source: int, destination: int) -> BlockCount:
+    """Blocks with proven facts. A closed job has a block hash only if something was proven."""
     rows = BlockJob.objects.filter(source=source, destination=destination).exclude(block_hash="")
-    blocks = rows.order_by("-block")[: MAX_COUNT + 1].count()
-    return RouteTotals(
-        facts=facts_by_route().get((source, destination), 0),
-        blocks=min(blocks, MAX_COUNT),
-        more_blocks=blocks > MAX_COUNT,
-    )
+    count = rows.order_by("-block")[: MAX_COUNT + 1].count()
+    return BlockCount(min(count, MAX_COUNT), count > MAX_COUNT)
 
 
 def facts_by_route() -> Mapping[tuple[int, int], int]:
@@ -395,11 +390,16 @@ def blocks_of_registry(
     source: int, destination: int, cursor: Cursor | None, limit: int
 ) -> Page[BlockLine]:
     rows = BlockJob.objects.filter(source=source, destination=destination)
-    return read_page(
-        rows.only("source", "block", "block_hash", "due_at"), ("block",), cursor, limit, _block_line
-    )
+    columns = rows.only("source", "block", "header", "block_hash", "waits_for", "due_at")
+    return read_page(columns, ("block",), cursor, limit, _block_line)
 
 
 def _block_line(row: BlockJob) -> BlockLine:
-    block_hash = f"0x{row.block_hash}" if row.block_hash else ""
-    return BlockLine(row.source, row.block, block_hash, row.due_at is not None)
+    return BlockLine(
+        row.source,
+        row.block,
+        f"0x{row.block_hash}" if row.block_hash else "",
+        decode_header(row.header).timestamp if row.header else None,
+        row.waits_for,
+        row.due_at is not None,
+    )

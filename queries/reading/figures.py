@@ -4,8 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from statistics import median
 
-from django.db.models import Min, OuterRef, Subquery, Sum
+from django.db.models import Min, OuterRef, Q, Subquery, Sum
 
 from accounts.models import Account
 from queries.config.registries import Registry
@@ -14,14 +15,19 @@ from queries.database.daily_counts import (
     DONE_OVERFLOW,
     DURATION_BOUNDS,
     FACTS,
+    FACTS_OF_ROUTE,
     GAS,
+    GAS_OF_ROUTE,
     REJECTED,
     duration_key,
+    route_facts_key,
+    route_gas_key,
 )
-from queries.models import Batch, ChainRecord, DailyCount, NodeRecord
+from queries.models import Batch, BlockJob, ChainRecord, DailyCount, NodeRecord, Query
+from queries.statuses import BatchStatus
 
 DAYS = 30
-MIN_DAYS = 7  # of a young service, so that a chart has several days
+MIN_DAYS = 7  # before a chart says more than a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,7 @@ class Figures:
     """The results of all time, and of the last days."""
 
     total: PeriodResults
+    first_day: date
     days: Mapping[date, PeriodResults]  # UTC days, oldest first
     durations: DurationCounts  # in these days
 
@@ -52,20 +59,21 @@ class Figures:
     def is_empty(self) -> bool:
         return not (self.total.done or self.total.facts)
 
+    @property
+    def has_week(self) -> bool:
+        return len(self.days) >= MIN_DAYS
+
 
 def figures(today: date) -> Figures:
     sums = DailyCount.objects.values("name").annotate(total=Sum("amount"), first=Min("day"))
     rows = list(sums)
     first_day = min((row["first"] for row in rows), default=today)
-    day_count = min(max((today - first_day).days + 1, MIN_DAYS), DAYS)
-    first = today - timedelta(days=day_count - 1)
-    counts = _daily_counts(first, today)
+    days = _last_days(first_day, today)
+    counts = _daily_counts(days[0], today)
     return Figures(
         _results({row["name"]: int(row["total"]) for row in rows}),
-        days={
-            day: _results(counts[day])
-            for day in (first + timedelta(days=number) for number in range(day_count))
-        },
+        first_day,
+        days={day: _results(counts[day]) for day in days},
         durations={
             bound: sum(
                 day_counts.get(duration_key(bound) if bound else DONE_OVERFLOW, 0)
@@ -92,6 +100,72 @@ def duration_bound(durations: DurationCounts, share: float) -> int | None:
         if count >= threshold:
             return bound
     return None
+
+
+def _last_days(first_day: date, today: date) -> list[date]:
+    """At most `DAYS`, oldest first."""
+    count = min(max((today - first_day).days + 1, 1), DAYS)
+    return [today - timedelta(days=number) for number in reversed(range(count))]
+
+
+@dataclass(frozen=True, slots=True)
+class RouteFigures:
+    """What a route's facts have cost, in all and by day."""
+
+    total: PeriodResults
+    days: Mapping[date, PeriodResults]  # UTC days, oldest first
+
+    @property
+    def has_week(self) -> bool:
+        return len(self.days) >= MIN_DAYS
+
+
+Route = tuple[int, int]  # source and destination
+
+
+def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, RouteFigures]:
+    """Facts and gas by route, read in two statements."""
+    of_routes = Q(name__startswith=FACTS_OF_ROUTE) | Q(name__startswith=GAS_OF_ROUTE)
+    rows = DailyCount.objects.filter(of_routes).values("name")
+    sums = {row["name"]: row for row in rows.annotate(total=Sum("amount"), first=Min("day"))}
+    counts = _daily_counts(today - timedelta(days=DAYS - 1), today)
+    figures = {}
+    for route in routes:
+        facts, gas = route_facts_key(*route), route_gas_key(*route)
+        days = [sums[name]["first"] for name in (facts, gas) if name in sums]
+        totals = {name: int(sums[name]["total"]) for name in (facts, gas) if name in sums}
+        figures[route] = RouteFigures(
+            _route_results(totals, facts, gas),
+            {
+                day: _route_results(counts[day], facts, gas)
+                for day in _last_days(min(days, default=today), today)
+            },
+        )
+    return figures
+
+
+def _route_results(counts: Mapping[str, int], facts: str, gas: str) -> PeriodResults:
+    return PeriodResults(0, 0, counts.get(facts, 0), counts.get(gas, 0))
+
+
+MAX_TIMED_BATCHES = 100
+
+
+def median_durations(destinations: Collection[int]) -> Mapping[Route, float]:
+    """By route, the median seconds from submission to DONE of the newest batches.
+
+    One statement for each destination. Batches of several sources belong to no route.
+    """
+    source = Query.objects.filter(batch=OuterRef("pk"), position=0).values("source")
+    durations = defaultdict[Route, list[float]](list)
+    for destination in destinations:
+        rows = Batch.objects.filter(destination=destination, status=BatchStatus.DONE)
+        rows = rows.order_by("-pk").annotate(source=Subquery(source))
+        columns = rows.values_list("source", "source_count", "submitted_at", "ended_at")
+        for batch_source, source_count, start, end in columns[:MAX_TIMED_BATCHES]:
+            if source_count <= 1 and end:
+                durations[batch_source, destination].append((end - start).total_seconds())
+    return {route: median(seconds) for route, seconds in durations.items()}
 
 
 def _results(counts: Mapping[str, int]) -> PeriodResults:
@@ -169,6 +243,21 @@ def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
         for row in rows
         if row.recorded_at
     }
+
+
+MAX_NEWEST_JOBS = 50  # that are read to find a proven one
+
+
+def newest_proven_blocks(sources: Collection[int]) -> Mapping[int, int]:
+    """By source, the newest block with proven facts; one statement for each."""
+    blocks = {}
+    for source in sources:
+        jobs = BlockJob.objects.filter(source=source).order_by("-block")
+        rows = jobs.values_list("block", "block_hash", "due_at")[:MAX_NEWEST_JOBS]
+        proven = (block for block, block_hash, due_at in rows if block_hash and due_at is None)
+        if (newest := next(proven, None)) is not None:
+            blocks[source] = newest
+    return blocks
 
 
 def state_horizon(registry: Registry, heads: Mapping[int, HeadView]) -> int:

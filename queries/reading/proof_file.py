@@ -12,6 +12,14 @@ from accounts.shared.errors import RefusalError
 from queries.chain.registry import group_facts
 from queries.config.registries import Registry, constructor_arguments
 from queries.config.routes import Routes
+from queries.error_codes import (
+    BATCH_NOT_DONE,
+    BATCH_REJECTED,
+    PROOF_UNAVAILABLE,
+    PROOFS_BUSY,
+    batch_not_found,
+    busy_refusal,
+)
 from queries.facts import TIMESTAMP
 from queries.http.thread_slots import thread_slot
 from queries.models import BlockJob, Query, SentTransaction
@@ -29,14 +37,6 @@ from queries.proving.witnesses import AccountToStore
 from queries.reading import batches
 from queries.reading.stored_calls import read_stored_calls, rebuild_proofs
 from queries.reading.view_models import BatchView
-from queries.refusals import (
-    BATCH_NOT_DONE,
-    BATCH_REJECTED,
-    PROOF_UNAVAILABLE,
-    PROOFS_BUSY,
-    batch_not_found,
-    busy_refusal,
-)
 from queries.statuses import BatchStatus
 
 MAX_MEMORY = 2**20  # bytes of the file

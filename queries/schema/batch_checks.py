@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from accounts.shared.errors import RefusalError
 from accounts.shared.wording import format_count, join_names, quote_text
 from queries.config.routes import Routes
-from queries.proving.witnesses import AccountField
-from queries.refusals import (
+from queries.error_codes import (
     ACCOUNT_MALFORMED,
     CHAIN_UNSUPPORTED,
     DUPLICATE_KEY,
@@ -26,6 +25,7 @@ from queries.refusals import (
     TOO_MANY_WEBHOOK_HEADERS,
     WEBHOOK_HEADERS_TOO_LARGE,
 )
+from queries.proving.witnesses import AccountField
 from queries.schema import bodies
 from queries.schema.bodies import slot_word
 from queries.schema.checked_batch import (

@@ -24,9 +24,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError, PydanticKnownError
 from accounts.shared.errors import ErrorCode, RefusalError
 from accounts.shared.wording import join_names, json_kind, quote_text
 from queries.config.routes import ALIAS
-from queries.proving.headers import HeaderField
-from queries.proving.witnesses import AccountField
-from queries.refusals import (
+from queries.error_codes import (
     DUPLICATE_KEY,
     FEE_MALFORMED,
     LIST_TOO_LONG,
@@ -38,6 +36,8 @@ from queries.refusals import (
     WEBHOOK_MALFORMED,
     WRONG_TYPE,
 )
+from queries.proving.headers import HeaderField
+from queries.proving.witnesses import AccountField
 from queries.schema.json_schema import KEY, member_of, schema_of, text_schema
 from queries.schema.paths import JsonPath
 

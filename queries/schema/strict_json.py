@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from accounts.shared.errors import BODY_TOO_LARGE, ErrorCode, RefusalError
 from accounts.shared.wording import quote_text
-from queries.refusals import (
+from queries.error_codes import (
     DUPLICATE_KEY,
     NESTED_TOO_DEEPLY,
     NOT_JSON,

@@ -38,7 +38,7 @@ def is_budget_spent(chain: Chain, own_rows: QuerySet[SentTransaction]) -> bool:
 
 
 def spent_in_24_hours(own_rows: QuerySet[SentTransaction]) -> int:
-    """Wei: the cost of transactions signed in 24 hours, and the reserve of unconfirmed ones."""
+    """Wei: the costs of transactions signed in the last 24 hours, and open reserves."""
     yesterday = shared_now() - timedelta(days=1)
     rows = own_rows.filter(Q(confirmed=False) | Q(signed_at__gte=yesterday)).defer("raw", "hashes")
     return sum(transaction_cost(row) if row.confirmed else int(row.max_cost, 16) for row in rows)

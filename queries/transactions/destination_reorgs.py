@@ -70,7 +70,7 @@ def reopen(row: SentTransaction) -> None:
         SentTransaction.objects.filter(pk=row.pk, confirmed=True).update(
             confirmed=False, final=False, sent_at=None, nonce_used_block=None, **NOT_MINED
         )
-        # Pieces that a later transaction has by now stay with that one.
+        # Pieces that a later transaction has by now stay linked to it.
         links = JobTransaction.objects.filter(open=True)
         later = links.filter(job=OuterRef("job"), pieces=OuterRef("pieces"))
         row.job_links.filter(~Exists(later)).update(open=True)

@@ -9,7 +9,7 @@ from queries.chain.errors import NodesRefuseError, NoQuorumError
 from queries.chain.signer import decode_transaction
 from queries.database.clock import shared_now
 from queries.models import BlockJob, SentTransaction
-from queries.transactions.lane import REFUSALS, Lane
+from queries.transactions.lane import PERMANENT_SEND_ERRORS, Lane
 from queries.transactions.receipts import NOT_MINED, receipt_by_quorum, store_receipt
 from queries.transactions.replacements import cancel, replace_or_fill_gap
 from queries.transactions.shares import charge_batches
@@ -39,8 +39,8 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -
                 previous_block not in {None, row.mined_block} or row.mined_block + depth - 1 <= head
             ):
                 _confirm(lane, row, depth)
-        except (NoQuorumError, *REFUSALS) as error:  # about this transaction: follow the others
-            errors.append(error)
+        except (NoQuorumError, *PERMANENT_SEND_ERRORS) as error:
+            errors.append(error)  # about this transaction: follow the others
         is_pending = is_pending or not (row.confirmed or row.succeeded)
     if errors:
         raise errors[0]
@@ -48,7 +48,7 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -
 
 
 def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> None:
-    """Store the receipt of any of its hashes, or that none has one."""
+    """Store the receipt of whichever hash was mined, or clear it."""
     previous = row.mined_hash, row.mined_block, row.succeeded
     for transaction_hash in row.hashes:
         receipt = lane.destination.receipt(transaction_hash)
@@ -80,7 +80,7 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     seconds_waited = (now - (row.replaced_at or row.signed_at)).total_seconds()
     is_own = row.sender == lane.signer.address
     is_stuck = is_own and seconds_waited >= limits.replace_after
-    if not is_own and seconds_waited >= limits.abandoned_after:
+    if not is_own and seconds_waited >= limits.abandon_after:
         log.error(
             "Abandoning nonce %s of former signer %s on chain %s.", row.nonce, row.sender, row.chain
         )
@@ -94,7 +94,7 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     lane.destination.broadcast(row.raw)  # the first node may not have passed it on
     try:
         lane.send(row)
-    except REFUSALS as error:
+    except PERMANENT_SEND_ERRORS as error:
         is_outage = was_sent and isinstance(error, NodesRefuseError)
         is_empty = not decode_transaction(row.raw).data
         if is_outage or is_empty or not is_stuck or _resend_by_quorum(lane, row):
@@ -108,7 +108,7 @@ def _resend_by_quorum(lane: Lane, row: SentTransaction) -> bool:
     def send(node: Destination) -> bool:
         try:
             node.send(row.raw)
-        except REFUSALS:
+        except PERMANENT_SEND_ERRORS:
             return False
         return True
 

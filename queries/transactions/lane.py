@@ -2,7 +2,7 @@
 
 SIGNED (stored, not sent) → SENT → MINED → confirmed, at the operator's depth → final. `follow` does
 what comes after SENT, `replacements` replaces stuck transactions, and `destination_reorgs` reopens
-transactions that the chain undid. Signed bytes are stored before they are sent, and the same bytes
+transactions that a reorg removed. Signed bytes are stored before they are sent, and the same bytes
 are sent again.
 """
 
@@ -41,8 +41,9 @@ from queries.transactions.shares import charge_batches, lock_batches
 
 log = logging.getLogger("tacitus.prover")
 
-# Not `InsufficientFundsError`: the operator may add funds. `NodesRefuseError`: unknown messages.
-REFUSALS = (TransactionRefusedError, CallRevertedError, NodesRefuseError)
+# Without `InsufficientFundsError`, because funds may be added. `NodesRefuseError` is included for
+# messages that no pattern matches.
+PERMANENT_SEND_ERRORS = (TransactionRefusedError, CallRevertedError, NodesRefuseError)
 
 
 class ConcurrentProverError(Exception):
@@ -85,11 +86,11 @@ class Lane:
                     return
                 offers = fit_to_daily_budget(chain, self.own_rows, offers)
                 # Batches before jobs before queries, as everywhere.
-                payers = lock_batches(batch for offer in offers for batch in offer.shares)
-                if any(batch.status in ENDED_STATUSES for batch in payers):
+                paying_batches = lock_batches(batch for offer in offers for batch in offer.shares)
+                if any(batch.status in ENDED_STATUSES for batch in paying_batches):
                     raise ConcurrentProverError
                 if not chain.free:
-                    check_fees(offers, payers)
+                    check_fees(offers, paying_batches)
                 offers = self._affordable_offers(offers, funds)
                 for _, lease in sorted(leases.items()):
                     lease.extend()
@@ -97,7 +98,9 @@ class Lane:
                 list(queries.select_for_update().values_list("pk", flat=True))
                 first = max(transaction_count, self._next_nonce())
                 numbered_offers = enumerate(offers, first)
-                rows = [self._store(leases, nonce, to, offer) for nonce, offer in numbered_offers]
+                rows = [
+                    self._store_offer(leases, nonce, to, offer) for nonce, offer in numbered_offers
+                ]
         except IntegrityError:  # a piece is in a transaction that is not confirmed yet
             raise ConcurrentProverError from None
         for row in rows:
@@ -135,8 +138,8 @@ class Lane:
         return 0 if last is None else int(last) + 1
 
     def _transaction_count(self) -> int:
-        """The chain's transaction count. By quorum if it is above the nonces in the database, or if
-        there are none: the key was used elsewhere, or the database is an older backup.
+        """The signer's nonce on the chain. By quorum if it is above the nonces in the database, or
+        if there are none: the key was used elsewhere, or the database is an older backup.
         """
         next_nonce, count = self._next_nonce(), self.destination.nonce(self.signer.address)
         is_plausible = next_nonce and count <= next_nonce
@@ -147,7 +150,7 @@ class Lane:
         question_key = "transaction count", sender
         return self.destination.ask_quorum(lambda node: node.nonce(sender), question_key)
 
-    def _store(
+    def _store_offer(
         self, leases: Mapping[int, Lease[BlockJob]], nonce: int, to: str, offer: Offer
     ) -> SentTransaction:
         pieces = offer.call.pieces
@@ -168,7 +171,7 @@ class Lane:
                     proves_header=any(piece.accumulate for piece in job_pieces),
                     pieces=_pieces_digest(to, job_pieces),
                 )
-        if not pieces and offer.shares:  # horizon evidence has no payers, and belongs to no step
+        if not pieces and offer.shares:  # horizon evidence has no shares, and belongs to no step
             open_queries = Query.objects.filter(job__in=list(leases), has_ended=False)
             open_queries.update(blockhash_transaction=row)
         for piece in pieces:

@@ -32,13 +32,13 @@ class Offer:
 def make_offers(
     destination: Destination,
     estimates: Mapping[ProveCall, GasEstimate],
-    payers: Mapping[int, Sequence[Query]],
+    paying_queries: Mapping[int, Sequence[Query]],
 ) -> list[Offer]:
-    """Offer the calls at the current price; `payers` are the queries of each job."""
+    """Offer the calls at the current price; `paying_queries` are by job."""
     fees, offers = destination.fees(), list[Offer]()
     for call, estimate in estimates.items():
         limit, cost = destination.gas_limit(estimate.gas), estimate.max_cost(fees)
-        shares = split_among_batches(call, cost, payers)
+        shares = split_among_batches(call, cost, paying_queries)
         offers.append(Offer(call, estimate.gas, limit, fees, cost, shares))
     return offers
 
@@ -51,7 +51,7 @@ class FeeTooLowError(Exception):
     is_temporary: bool  # more may be left once the cost of their other transactions is known
 
 
-def check_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> None:
+def check_fees(offers: Sequence[Offer], paying_batches: Sequence[Batch]) -> None:
     """Raises `FeeTooLowError` unless the batches' fees cover the next block's price. The operator
     pays what the transactions cost beyond the fees.
     """
@@ -61,13 +61,13 @@ def check_fees(offers: Sequence[Offer], payers: Sequence[Batch]) -> None:
         for batch, wei in offer.shares.items():
             reserves[batch] += wei
             next_block_costs[batch] += -(-wei * offer.fees.next_block_fee // offer.fees.max_fee)
-    remaining = remaining_fees(payers)
+    remaining = remaining_fees(paying_batches)
     underfunded = {batch for batch, wei in next_block_costs.items() if remaining[batch] < wei}
     if not underfunded:
         return
     open_shares = Share.objects.filter(batch__in=underfunded, paid="")
     batches_with_open_shares = underfunded.intersection(open_shares.values_list("batch", flat=True))
-    spent = {batch.pk: int(batch.fee, 16) - remaining[batch.pk] for batch in payers}
+    spent = {batch.pk: int(batch.fee, 16) - remaining[batch.pk] for batch in paying_batches}
     batches_to_report = underfunded - batches_with_open_shares or underfunded
     fees_needed = {batch: spent[batch] + reserves[batch] for batch in batches_to_report}
     raise FeeTooLowError(fees_needed, is_temporary=underfunded == batches_with_open_shares)

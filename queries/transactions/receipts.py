@@ -7,8 +7,8 @@ from django.db import transaction
 
 from queries.chain.destination import Destination
 from queries.database.clock import shared_now
-from queries.database.daily_counts import GAS, add_counts
-from queries.models import ChainCost, SentTransaction
+from queries.database.daily_counts import GAS, add_counts, route_gas_key
+from queries.models import ChainCost, JobTransaction, SentTransaction
 
 # The receipt columns of a transaction that is not mined.
 NOT_MINED: Mapping[str, object] = {
@@ -74,7 +74,12 @@ def count_final_cost(row: SentTransaction) -> None:
         # Added here, because databases do not add numbers of 256 bits.
         costs.spent = f"{int(costs.spent, 16) + transaction_cost(row):064x}"
         costs.save()
-        add_counts(shared_now(), {GAS: row.gas_used or 0})
+        counts = {GAS: row.gas_used or 0}
+        jobs = JobTransaction.objects.filter(transaction=row).order_by("job_id")
+        source = jobs.values_list("job__source", flat=True).first()
+        if source is not None:  # of all its jobs: they have one registry
+            counts[route_gas_key(source, row.chain)] = row.gas_used or 0
+        add_counts(shared_now(), counts)
 
 
 def transaction_cost(row: SentTransaction) -> int:

@@ -20,23 +20,25 @@ from queries.transactions.receipts import store_receipt, transaction_cost
 
 
 def split_among_batches(
-    call: ProveCall, cost: int, payers: Mapping[int, Sequence[Query]]
+    call: ProveCall, cost: int, paying_queries: Mapping[int, Sequence[Query]]
 ) -> dict[str, int]:
-    """The share of each batch in what the call costs; `payers` are the queries of each job.
+    """The share of each batch in what the call costs; `paying_queries` are by job.
 
-    In proportion to the weight of the pieces, and within a piece to what it proves for each batch;
-    equal if a piece or preparation proves nothing for any of them.
+    The cost is split in proportion to the weight of the pieces, and within a piece to what it
+    proves for each batch. It is split equally if a piece or preparation proves nothing for any.
     """
     if not call.pieces:
-        batches = dict.fromkeys(query.batch_id for queries in payers.values() for query in queries)
+        batches = dict.fromkeys(
+            query.batch_id for queries in paying_queries.values() for query in queries
+        )
         return dict(zip(batches, split(cost, [1] * len(batches)), strict=True))
     shares: dict[str, int] = defaultdict(int)
     piece_costs = split(cost, [piece.weight for piece in call.pieces])
     for piece, piece_cost in zip(call.pieces, piece_costs, strict=True):
-        queries = payers[piece.job]
+        queries = paying_queries[piece.job]
         weights = dict.fromkeys((query.batch_id for query in queries), 0)
         if len(weights) > 1:
-            for query, weight in zip(queries, piece.weights(queries), strict=True):
+            for query, weight in zip(queries, piece.query_weights(queries), strict=True):
                 weights[query.batch_id] += weight
         if not any(weights.values()):
             weights = dict.fromkeys(weights, 1)

@@ -17,11 +17,18 @@ from accounts.models import Account
 from accounts.shared.rate_limits import refuse_over_quota, use_quota
 from queries.database.bulk_sql import next_delivery_owner
 from queries.database.clock import shared_now
-from queries.database.leases import Lease, Outcome, Retry, due_rows, is_available, lease_rows
+from queries.database.leases import (
+    Lease,
+    Outcome,
+    Retry,
+    due_rows,
+    lease_free_condition,
+    lease_rows,
+)
 from queries.engines.wake import wake
+from queries.error_codes import TOO_MANY_REPLAYS
 from queries.ids import is_ulid
 from queries.models import WebhookAttempt, WebhookDelivery
-from queries.refusals import TOO_MANY_REPLAYS
 from queries.webhooks.log import DeliveryView, delivery_views, owned_deliveries
 from queries.webhooks.payload import store_body
 from queries.webhooks.post import NotDeliveredError, post
@@ -103,7 +110,7 @@ def replay(owner: Account, event: str) -> DeliveryView | None:
             return None
         # A delivery in progress is left to its worker.
         not_due = Q(due_at=None) | Q(due_at__gt=now)
-        WebhookDelivery.objects.filter(is_available(now) & not_due, pk=row.pk).update(
+        WebhookDelivery.objects.filter(lease_free_condition(now) & not_due, pk=row.pk).update(
             due_at=now, failures=0
         )
         row.refresh_from_db()

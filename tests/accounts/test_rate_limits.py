@@ -8,7 +8,7 @@ from django.db import OperationalError, connection
 from django.test import Client, RequestFactory
 
 from accounts.keys import manage
-from accounts.models import Account, Allowance
+from accounts.models import Account, UsageCounter
 from accounts.shared import rate_limits
 from accounts.shared.rate_limits import client_network, use_quota
 from accounts.shared.wallets import Wallet
@@ -58,15 +58,15 @@ def test_refused_requests_are_not_counted(settings: LazySettings) -> None:
     text = make_key()
     for _ in range(5):
         request_with(text)
-    assert (Allowance.objects.get().total_count, Allowance.objects.get().day_count) == (1, 1)
+    assert (UsageCounter.objects.get().total_count, UsageCounter.objects.get().day_count) == (1, 1)
 
 
 @pytest.mark.django_db
 def test_a_window_starts_with_the_first_use_after_the_last_one_ended() -> None:
     assert [use_quota("one", 2, 60).allowed for _ in range(3)] == [True, True, False]
-    Allowance.objects.update(window_start=rate_limits.database_now() - 59)
+    UsageCounter.objects.update(window_start=rate_limits.database_now() - 59)
     assert not use_quota("one", 2, 60).allowed
-    Allowance.objects.update(window_start=rate_limits.database_now() - 60)
+    UsageCounter.objects.update(window_start=rate_limits.database_now() - 60)
     fresh = use_quota("one", 2, 60)
     assert (fresh.allowed, fresh.remaining, fresh.seconds_left) == (True, 1, 60)
 
@@ -74,7 +74,7 @@ def test_a_window_starts_with_the_first_use_after_the_last_one_ended() -> None:
 @pytest.mark.django_db
 def test_setting_the_clock_back_does_not_lock_a_subject_out() -> None:
     assert [use_quota("one", 1, 60).allowed for _ in range(2)] == [True, False]
-    Allowance.objects.update(window_start=rate_limits.database_now() + 3_600)
+    UsageCounter.objects.update(window_start=rate_limits.database_now() + 3_600)
     assert use_quota("one", 1, 60).allowed
 
 
@@ -93,7 +93,7 @@ def test_exactly_the_limit_of_a_hundred_concurrent_requests_passes(
         if response.status_code == 200
     ]
     assert sorted(remaining) == list(range(37))
-    assert Allowance.objects.get().total_count == 37
+    assert UsageCounter.objects.get().total_count == 37
 
 
 @pytest.mark.django_db

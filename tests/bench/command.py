@@ -38,8 +38,8 @@ def run(measure: Callable[[], None]) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         measure()
-    except FAULTS as fault:
-        sys.exit(" ".join(str(fault).split()))
+    except FAULTS as error:
+        sys.exit(" ".join(str(error).split()))
     except KeyboardInterrupt:
         sys.stderr.write("Ended before it was done.\n")
         sys.exit(INTERRUPTED)

@@ -67,8 +67,8 @@ def read_corpus(folder: Path) -> list[RecordedFile]:
     for path in paths:
         try:
             files.append(_read_file(path))
-        except (ProofError, OSError, ValueError, RecursionError) as fault:
-            faults.append(f"{path.name} cannot be read: {fault}.")
+        except (ProofError, OSError, ValueError, RecursionError) as error:
+            faults.append(f"{path.name} cannot be read: {error}.")
     if faults:
         raise BenchError(" ".join(faults))
     return files

@@ -69,9 +69,15 @@ def newest_refresh(_address: str, answer: str) -> str:
     return str(address)
 
 
+def chains_refresh(_address: str, answer: str) -> str:
+    (address,) = re.findall(r'hx-get="(/explorer/chains[^"]*)"', answer)
+    return str(address)
+
+
 PAGES = (
     PublicPage("start", "/"),
     PublicPage("newest batches, unchanged", "/", refresh=newest_refresh),
+    PublicPage("chains, unchanged", "/", refresh=chains_refresh),
     PublicPage("batches", "/explorer/batches", is_bounded=True),
     PublicPage("batches, an old page", "/explorer/batches?before={past}", is_bounded=True),
     PublicPage("batches by status and chain", STATUS_LIST, is_bounded=True),
@@ -92,6 +98,7 @@ PAGES = (
     PublicPage("registry", "/explorer/registry/{destination}/{registry}"),
     PublicPage("routes", "/explorer/routes"),
     PublicPage("status", "/status", is_bounded=True),
+    PublicPage("routes, can I?", "/explorer/routes?source={source}&block={block}&to={destination}"),
     PublicPage("search, found", "/search?q={account}"),
     PublicPage("search, both ends", "/search?q=0xd8dA…6045", is_bounded=True),
     PublicPage("search, a time", "/search?q=2026-11-25", is_bounded=True),

@@ -39,7 +39,8 @@ PATHS = (
     "", "explorer", "explorer/query", "explorer/query/BATCH", "explorer/query/BATCH/0",
     "explorer/query/BATCH/0/BALANCE", "explorer/batches", "explorer/block/11155111",
     "explorer/account", f"explorer/account/{WALLET}", "explorer/transaction/11155111",
-    "explorer/registry/11155111", "explorer/routes", "explorer/newest", "search", "docs",
+    "explorer/registry/11155111", "explorer/routes", "explorer/newest", "explorer/chains",
+    "search", "docs",
     "docs/running", "docs/first-fact", "docs/api", "docs/api.md", "llms.txt",
     "docs/monitoring/alerts.yml", "contracts/IFactsRegistry.sol",
     "contracts/abi/native.json",
@@ -68,6 +69,7 @@ ADDRESSES = st.tuples(st.sampled_from(PATHS), st.lists(PARTS, max_size=2)) | st.
 )
 NAMES = st.text(max_size=6) | st.sampled_from(
     ["q", "before", "after", "page", "first", "open", "rows", "status", "chain", "cursor", "next",
+     "source", "block",
      "state", "done", "o", "p", "to", "seen", "query", "blocks", "from", "table", "at"]
 )  # fmt: skip
 # Fields of forms, of sign-in and of the admin.

@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from explorer.guides.render import GUIDES
 from queries.database import daily_counts
-from queries.models import Batch, BlockJob, SentTransaction
+from queries.models import Batch, BlockJob, ChainRecord, SentTransaction
 from queries.statuses import BatchStatus
 from tests.accessibility import serious_problems
 from tests.explorer.stored_batches import ADDRESS, BLOCK, prove, submit_accounts, submit_balances
@@ -38,6 +38,7 @@ PAGES = [
     f"/explorer/registry/{SEPOLIA}/{ROUTES.registries[SEPOLIA, SEPOLIA].address}",
     "/explorer/routes",
     "/status",
+    f"/explorer/routes?source={SEPOLIA}&block={BLOCK}&to={SEPOLIA}",
     f"/search?q=0x{'ab' * 32}",
     f"/search?q={SEPOLIA}",
     "/nowhere",
@@ -179,6 +180,19 @@ def test_the_newest_batches_update_without_a_reload(page: Page, served: str) -> 
     assert page.evaluate("window.notReloaded")
 
 
+def test_the_heads_of_chains_update_without_a_reload(page: Page, served: str) -> None:
+    page.goto(served)
+    page.evaluate("window.notReloaded = true")
+    line = page.locator("#chain-states > li", has_text="Sepolia")
+    expect(line).to_contain_text(f"head {BLOCK + 70:,}")
+    expect(line).to_contain_text(f"newest proven {SEPOLIA:,}")
+    line.get_by_role("link", name="Sepolia").focus()
+    ChainRecord.objects.filter(chain=SEPOLIA).update(number=BLOCK + 71)
+    expect(line).to_contain_text(f"head {BLOCK + 71:,}")
+    expect(line.get_by_role("link", name="Sepolia")).to_be_focused()
+    assert page.evaluate("window.notReloaded")
+
+
 def test_an_abbreviated_hash_is_copied_in_full_by_keyboard(page: Page, served: str) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.set_viewport_size({"width": 360, "height": 900})
@@ -204,6 +218,11 @@ def test_filters_search_and_folds_work_without_a_script(browser: Browser, served
     expect(page.locator("svg.chart").first).to_be_visible()
     page.locator(".figures summary, figure summary").first.click()
     expect(page.locator("figure table").first).to_be_visible()
+    page.goto(f"{served}/explorer/routes")
+    page.get_by_label("in block, or at time").fill(f"{BLOCK + 69}")
+    page.get_by_role("button", name="Can I?").click()
+    expect(page.get_by_role("status")).to_contain_text("Your estimate will say.")
+    expect(page.get_by_role("link", name="Fill in a batch")).to_be_visible()
     page.goto(f"{served}/explorer/batches")
     page.get_by_label("Status").select_option("DONE")
     page.get_by_role("button", name="Show").click()

@@ -1,6 +1,7 @@
 """The pages of blocks, accounts, transactions, registries and routes."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from django.utils import timezone
 
 from accounts.models import Account
 from explorer.pages import chain_objects
-from queries.models import ChainRecord, NodeRecord, Query, SentTransaction
+from queries.database import daily_counts
+from queries.models import Batch, ChainRecord, NodeRecord, Query, SentTransaction
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
 from tests.explorer.stored_batches import (
     ADDRESS,
@@ -135,9 +137,11 @@ def test_a_registry_page_says_who_is_trusted_and_what_is_proven() -> None:
     words = _text(REGISTRY)
     assert "No one: the contract reads block hashes from Sepolia itself." in words
     assert "Unverifiable. The address does not prove what the constructor wrote" in words
-    assert "unverifiable" in _text("/explorer/routes")
-    assert "8 facts in 2 blocks in our database" in words
+    assert "Unverifiable" in _text("/explorer/routes")
+    assert "8 facts of Sepolia, proven by this server, can be read on Sepolia." in words
+    assert "blocks with facts 2" in words
     assert f"block {BLOCK + 70:,}, final up to {BLOCK + 70:,} seen " in words
+    assert "accountField(account, blockNumber, 1)); Copy" in words
     assert f'href="{PAGE}"' in _get(REGISTRY).text
     far = ROUTES.registries[SEPOLIA, OPTIMISM].address
     empty = _text(f"/explorer/registry/{OPTIMISM}/{far}")
@@ -148,9 +152,29 @@ def test_a_registry_page_says_who_is_trusted_and_what_is_proven() -> None:
 
 def test_routes_list_chains_and_registries() -> None:
     words = _text("/explorer/routes")
-    for label in ("Sepolia → OP Mainnet", "SN_SEPOLIA", "free", "for a fee", "No one", "native"):
+    for label in (
+        *("Sepolia → OP Mainnet", "SN_SEPOLIA", "free", "for a fee", "native · trusts nobody"),
+        *("attested · 2 of 2 signers", ROUTES.registries[SEPOLIA, OPTIMISM].address),
+    ):
         assert label in words
     assert "127.0.0.1" not in words  # a node's address may hold a key
+
+
+def test_a_route_says_what_its_facts_have_cost() -> None:
+    assert "No fact is proven yet." in _text("/explorer/routes")
+    prove(submit_balances())
+    gas = daily_counts.route_gas_key(SEPOLIA, SEPOLIA)
+    daily_counts.add_counts(timezone.now(), {gas: 600_000})
+    seconds = timedelta(seconds=754)
+    Batch.objects.update(submitted_at=timezone.now(), ended_at=timezone.now() + seconds)
+    for address in ("/explorer/routes", REGISTRY):
+        words = _text(address)
+        for figure in ("facts proven 3", "DONE 12 min 34 s", "gas a fact 200,000"):
+            assert figure in words
+    assert "drawn here after a week" in _text("/explorer/routes")
+    daily_counts.add_counts(timezone.now() - timedelta(days=7), {gas: 300_000})
+    for address in ("/explorer/routes", REGISTRY):
+        assert "300,000 gas a fact in the last 8 days" in _text(address)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +196,7 @@ def test_the_proof_window_is_that_of_the_best_node(
         )
     assert f" free {label} block {BLOCK + 70:,}" in _text("/explorer/routes")
     reach = _text(REGISTRY).partition("How far back")[2]
-    assert label in reach.partition("Proven")[0]
+    assert label in reach.partition("Can I")[0]
     connections = _get("/chain-connections").json()["connections"]
     back = {route["originChainId"]: route["blocksBack"] for route in connections}
     assert back == {str(SEPOLIA): blocks_back, str(OPTIMISM): None}
@@ -184,9 +208,9 @@ def test_pages_and_api_show_a_lowered_horizon() -> None:
     for horizon, is_lowered in ((4_102_444_800, False), (1_900_000_000, True)):
         ChainRecord.objects.update(state_horizons={address: horizon})
         assert (
-            "no accounts from 2030-03-17T17:46:40Z on" in _text("/explorer/routes")
+            "No accounts from 2030-03-17T17:46:40Z on" in _text("/explorer/routes")
         ) is is_lowered
-        words = _text(REGISTRY).partition("Until when")[2]
+        words = _text(REGISTRY).partition("How far back")[2]
         assert "Headers before 2100-01-01T00:00:00Z are accepted." in words
         assert ("of blocks from 2030-03-17T17:46:40Z on" in words) is is_lowered
         connections = _get("/chain-connections").json()["connections"]

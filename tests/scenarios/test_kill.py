@@ -93,7 +93,7 @@ def provers(install: Install) -> Iterator[Provers]:
         install() as service,
     ):
         service.add_native_chain(chain)
-        service.set_limits(chain_id_age=1)  # a prover asks again soon after its start
+        service.set_limits(node_check_interval=1)  # a prover asks again soon after its start
         chain.mine(80)
         service.serve()
         yield Provers(service, [first, second])

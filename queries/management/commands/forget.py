@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from django.db.models import ProtectedError
 
 from accounts.keys import manage
-from accounts.models import Account, Allowance, SignInNonce
+from accounts.models import Account, SignInNonce, UsageCounter
 from accounts.shared.database_state import require_migrations
 from accounts.shared.errors import RefusalError
 from accounts.shared.wallets import Wallet, wallet_address, wallet_chain_id
@@ -55,7 +55,7 @@ def _delete_account(account: Account) -> None:
     subjects = [manage.usage_subject(key) for key in account.keys.all()]
     if account.wallet:
         subjects.append(wallet_subject(account.wallet))
-    Allowance.objects.filter(pk__in=subjects).delete()
+    UsageCounter.objects.filter(pk__in=subjects).delete()
     account.keys.all().delete()
     account.sessions.all().delete()
     SignInNonce.objects.filter(address=account.address).delete()

@@ -2,9 +2,15 @@
 
 from datetime import UTC, datetime, timedelta
 
+from queries.chain.signer import Fees, Signer, UnsignedTransaction
 from queries.models import Batch, BlockJob, JobTransaction, Query, SentHash, SentTransaction
 from queries.statuses import StepName
 from tests.queries.api.served_api import SEPOLIA
+
+# Its calldata proves nothing.
+SIGNED = Signer(f"0x{1:064x}").sign(
+    UnsignedTransaction(SEPOLIA, 0, f"0x{40 * 'b'}", b"", 500_000, Fees(1, 1))
+)
 
 BEGIN = datetime(2026, 11, 20, 7, 41, 3, 204_000, tzinfo=UTC)
 HASHES = ["0x" + 64 * "1", "0x" + 64 * "2"]
@@ -31,7 +37,7 @@ def send_transaction(batch_id: str, nonce: int = 0, *, mined: bool = True) -> Se
         chain=SEPOLIA,
         sender="0x" + 40 * "a",
         nonce=nonce,
-        raw=b"\x02",
+        raw=SIGNED.raw,
         hashes=HASHES,
         max_fee=f"{1:064x}",
         max_cost=f"{200_000:064x}",

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings, strategies
 
 from accounts.shared import errors
 from explorer.urls import API_PATHS
-from queries import refusals
+from queries import error_codes
 from queries.api import endpoints as api
 from queries.config.routes import Routes
 from tests.queries.api.json_schema import Schemas
@@ -78,7 +78,7 @@ CODES_OF_PAGES = {
 
 def known_codes() -> set[str]:
     """The codes in the sources, without those of pages and sign-in."""
-    constants = [*vars(refusals).values(), *vars(errors).values()]
+    constants = [*vars(error_codes).values(), *vars(errors).values()]
     return {code.code for code in constants if isinstance(code, errors.ErrorCode)} - CODES_OF_PAGES
 
 

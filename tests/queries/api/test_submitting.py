@@ -32,7 +32,7 @@ from tests.queries.schema.example_batches import (
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
 
-def test_probable_mistakes_are_warned_of() -> None:
+def test_probable_mistakes_give_warnings() -> None:
     wrong = ADDRESS.replace("d8da", "D8da")
     response = submit(make_key(), account_batch(BALANCE, wrong) | {"version": 1})
     unknown, capitals = response.json()["warnings"]

@@ -28,7 +28,7 @@ from explorer.demo.local_node import LocalNode
 from queries.api import attestations, estimates
 from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
-from queries.refusals import CHAIN_UNAVAILABLE
+from queries.error_codes import CHAIN_UNAVAILABLE
 from queries.webhooks import deliver
 from tests.queries.api.existing_objects import ExistingObjects, existing_objects
 from tests.queries.api.served_api import LIMITS

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.destination import Destination
-from queries.chain.errors import FeesTooHighError, NodesLieError, NonceUsedError
+from queries.chain.errors import FeesTooHighError, InvalidAnswersError, NonceUsedError
 from queries.chain.signer import Fees, SignedTransaction, Signer, UnsignedTransaction
 from tests.rigs.deployed_contracts import reverted_at_end
 from tests.rigs.relay import chain_with_nodes, relay
@@ -147,7 +147,7 @@ def test_the_hash_or_receipt_of_another_transaction_is_refused(
     signed, unrelated = transaction(destination), transaction(destination, data=b"\x01")
     with (
         lying_destination(manual_node, "eth_sendRawTransaction", lambda _: unrelated.hash) as liar,
-        pytest.raises(NodesLieError),
+        pytest.raises(InvalidAnswersError),
     ):
         liar.send(signed.raw)
     manual_node.rpc.ask("evm_mine")
@@ -155,7 +155,7 @@ def test_the_hash_or_receipt_of_another_transaction_is_refused(
     receipt = manual_node.rpc.ask("eth_getTransactionReceipt", signed.hash)
     with (
         lying_destination(manual_node, "eth_getTransactionReceipt", lambda _: receipt) as liar,
-        pytest.raises(NodesLieError),
+        pytest.raises(InvalidAnswersError),
     ):
         liar.receipt(unrelated.hash)
 
@@ -173,7 +173,7 @@ def test_malformed_receipts_are_refused(
         lying_destination(
             manual_node, "eth_getTransactionReceipt", lambda old: old | change
         ) as liar,
-        pytest.raises(NodesLieError),
+        pytest.raises(InvalidAnswersError),
     ):
         liar.receipt(signed.hash)
 

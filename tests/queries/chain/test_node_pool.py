@@ -9,7 +9,7 @@ import pytest
 from explorer.demo.local_node import LocalNode
 from queries.chain.errors import (
     CallRevertedError,
-    NodesLieError,
+    InvalidAnswersError,
     NodesRefuseError,
     ProofWindowExceededError,
     RateLimitedError,
@@ -195,7 +195,7 @@ def test_if_a_node_lies_the_next_one_is_asked(shared_node: LocalNode) -> None:
     with relay(shared_node.url, lie) as liar:
         nodes = NodePool(chain_with_nodes(liar, shared_node.url))
         assert nodes.fetch("eth_blockNumber", [], honest_number) < 1_000_000
-        with pytest.raises(NodesLieError) as caught:
+        with pytest.raises(InvalidAnswersError) as caught:
             NodePool(chain_with_nodes(liar, NO_SIGNER)).fetch("eth_blockNumber", [], honest_number)
     assert caught.value.retryable
     assert caught.value.sentence == (
@@ -229,7 +229,7 @@ def test_a_node_that_switches_to_another_chain_is_noticed(shared_node: LocalNode
         return {"result": chain_ids[0]} if chain_ids and method == "eth_chainId" else answer
 
     with relay(shared_node.url, change) as address:
-        nodes = NodePool(replace(chain_with_nodes(address), limits=Limits(chain_id_age=0.5)))
+        nodes = NodePool(replace(chain_with_nodes(address), limits=Limits(node_check_interval=0.5)))
         ask(nodes, "eth_blockNumber")
         chain_ids.append("0x1")
         ask(nodes, "eth_blockNumber")

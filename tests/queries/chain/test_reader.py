@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.errors import NodesLieError, StateOfAnotherBlockError, TimeTooEarlyError
+from queries.chain.errors import InvalidAnswersError, StateOfAnotherBlockError, TimeTooEarlyError
 from queries.chain.reader import SourceChain
 from queries.config.limits import Limits
 from queries.proving.headers import Header
@@ -96,7 +96,7 @@ def test_an_invalid_header_is_requested_from_the_next_node(forked: ForkedChain, 
         assert together.headers(1, 8) == forked.headers[1:9]
         alone = forked.source(liar)
         for ask in (lambda: alone.header(5), lambda: alone.header_by_hash(forked.headers[5].hash)):
-            with pytest.raises(NodesLieError):
+            with pytest.raises(InvalidAnswersError):
                 ask()
 
 
@@ -113,7 +113,7 @@ def test_a_valid_header_of_another_block_is_refused(forked: ForkedChain) -> None
             lambda: source.header(5),
             lambda: source.header_by_hash(forked.headers[5].hash),
         ):
-            with pytest.raises(NodesLieError):
+            with pytest.raises(InvalidAnswersError):
                 ask()
 
 
@@ -239,7 +239,7 @@ def test_only_the_wrong_proof_is_requested_from_the_next_node(
         proofs = source.account_proofs(header, requests)
         alone = forked.source(liar)
         right_elsewhere = lie == "another block's proof"
-        with pytest.raises(StateOfAnotherBlockError if right_elsewhere else NodesLieError):
+        with pytest.raises(StateOfAnotherBlockError if right_elsewhere else InvalidAnswersError):
             alone.account_proofs(header, requests)
     for proof, (account, _) in zip(proofs, requests, strict=True):
         assert proof.state == forked.live.state(header.number, account)

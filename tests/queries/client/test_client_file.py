@@ -64,7 +64,7 @@ def run_isolated(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_client_needs_only_requests(folder: Path) -> None:
+def test_the_client_depends_only_on_the_requests_package(folder: Path) -> None:
     assert "No module named 'django'" in run_isolated(folder, "import django").stderr
     key = "tacitus.mapping_key('uint256', 7)"
     module = f"import tacitus; print(tacitus.Position(3).mapping({key}).slot)"

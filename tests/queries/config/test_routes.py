@@ -165,9 +165,11 @@ def test_read_registries_by_source_and_destination(routes_file: Path) -> None:
 
 
 def test_a_table_overrides_the_default_limits(routes_file: Path) -> None:
-    routes_file.write_text(f"{CHAIN}\n[limits]\nrequest_timeout = 20\nlag = 90.5\nrefusals = 5")
+    routes_file.write_text(
+        f"{CHAIN}\n[limits]\nrequest_timeout = 20\nmax_lag = 90.5\nmax_refusals = 5"
+    )
     routes = read_routes(routes_file)
-    assert routes.limits == Limits(request_timeout=20.0, lag=90.5, refusals=5)
+    assert routes.limits == Limits(request_timeout=20.0, max_lag=90.5, max_refusals=5)
     assert routes.chains[1].limits == routes.limits
     routes_file.write_text(CHAIN)
     assert read_routes(routes_file).limits == Limits()
@@ -189,13 +191,16 @@ WRONG = [
     ("[chains.01]", "chains: 01 is not a chain id; use an id from 1 to 92233720368"),
     ('[chains."\\u0661"]', "chains: a key there is not a chain id"),
     ("limits = 1", "limits: it must be a table"),
-    ("[limits]\ntimeout = 1", "limits: timeout is unknown; the keys are abandoned_after, "),
+    ("[limits]\ntimeout = 1", "limits: timeout is unknown; the keys are abandon_after, "),
     (
         "[limits]\nrequest_timeout = 0",
         "limits.request_timeout: it must be a number from 0.1 to 120",
     ),
     ("[limits]\nrequest_timeout = nan", "limits.request_timeout: it must be a number from"),
-    ("[limits]\nrefusals = 2.0", "limits.refusals: it must be a whole number from 1 to 100"),
+    (
+        "[limits]\nmax_refusals = 2.0",
+        "limits.max_refusals: it must be a whole number from 1 to 100",
+    ),
     (
         "[limits]\nmax_retry_delay = 1\ninitial_retry_delay = 2",
         "limits.initial_retry_delay: it must not exceed",

@@ -118,7 +118,7 @@ def subject(shared_node: LocalNode, corpus_folder: Path) -> Subject:
     return Subject(registry, proof, prove_call([accumulated_section(NUMBER, TIME, HASH, witness)]))
 
 
-def test_changed_bytes_of_a_real_witness_state_only_the_truth(subject: Subject) -> None:
+def test_a_changed_witness_never_proves_a_false_value(subject: Subject) -> None:
     """Our reader and the registry accept the same ones, and these state only the truth."""
     call = subject.call
     small = 0x41  # above kinds, counts, depths and lengths

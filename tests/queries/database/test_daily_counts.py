@@ -15,6 +15,7 @@ from tests.queries.api.batch_states import run_steps, send_transaction
 from tests.queries.api.served_api import HERE, SEPOLIA, make_key, submitted
 
 FAILURE = Failure("out_of_reach", "Too far.", StepName.BLOCKHASH_AVAILABLE, retryable=False)
+ROUTE_GAS = daily_counts.route_gas_key(SEPOLIA, SEPOLIA)
 ROUTE_FACTS = daily_counts.route_facts_key(SEPOLIA, SEPOLIA)
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls(HERE)]
 
@@ -77,4 +78,4 @@ def test_gas_is_counted_once_when_a_transaction_is_final() -> None:
     charge_batches(row, free=True)
     for _ in range(2):
         count_final_cost(row)
-    assert _counts() == {"gas": 170_480}
+    assert _counts() == {"gas": 170_480, ROUTE_GAS: 170_480}

@@ -24,11 +24,11 @@ def test_a_wait_that_does_not_count_keeps_the_failures_before_it() -> None:
     submitted(make_key(), {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data})
     _claim().reschedule(timedelta(0), WaitCode.INTERNAL_ERROR.reason, counts_towards_max_age=True)
     lease = _claim()
-    begin = lease.row.provable_since
-    assert begin
+    provable_since = lease.row.provable_since
+    assert provable_since
     lease.reschedule(timedelta(hours=1), WaitCode.DAILY_BUDGET_SPENT.reason)
-    Batch.objects.update(due_at=begin)
+    Batch.objects.update(due_at=provable_since)
     lease = _claim()
-    assert lease.row.provable_since == begin + timedelta(hours=1)
+    assert lease.row.provable_since == provable_since + timedelta(hours=1)
     lease.reschedule(timedelta(0), WaitCode.INTERNAL_ERROR.reason, counts_towards_max_age=True)
-    assert Batch.objects.get().provable_since == begin + timedelta(hours=1)
+    assert Batch.objects.get().provable_since == provable_since + timedelta(hours=1)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from accounts.models import Allowance
+from accounts.models import UsageCounter
 from queries.models import Batch, Query
 from tests.queries.api.served_api import HERE, OTHER_WALLET, WALLET, make_key, submit
 from tests.queries.schema.example_batches import account_batch
@@ -46,13 +46,13 @@ def test_a_batch_larger_than_the_daily_limit_is_refused(settings: LazySettings) 
         "Split it into smaller batches and submit them over several days."
     )
     assert not Batch.objects.exists()
-    assert not Allowance.objects.filter(subject__startswith="facts of ").exists()
+    assert not UsageCounter.objects.filter(subject__startswith="facts of ").exists()
 
 
 def test_the_daily_limit_starts_again_the_next_day(settings: LazySettings) -> None:
     settings.FACTS_PER_DAY = 3
     key = make_key()
     assert [_three_facts(key).status_code for _ in range(2)] == [200, 429]
-    row = Allowance.objects.get(subject__startswith="facts of ")
-    Allowance.objects.filter(pk=row.pk).update(window_start=row.window_start - 86_400)
+    row = UsageCounter.objects.get(subject__startswith="facts of ")
+    UsageCounter.objects.filter(pk=row.pk).update(window_start=row.window_start - 86_400)
     assert [_three_facts(key).status_code for _ in range(2)] == [200, 429]

@@ -39,7 +39,7 @@ def row(printed: str, name: str) -> list[str]:
     return line.split()[-4:]
 
 
-def test_single_and_bundled_facts_at_a_given_gas_price(setup: LocalSetup) -> None:
+def test_cost_prints_single_and_bundled_facts_at_a_given_gas_price(setup: LocalSetup) -> None:
     setup.add_registry("native", CHAIN_ID, CHAIN_ID)
     printed = setup.run("cost", "--gas-price-gwei", "2", "--facts-a-day", "1000")
     assert "Local → Local, native registry" in printed

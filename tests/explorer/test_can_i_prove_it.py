@@ -1,0 +1,171 @@
+"""The form "Can I?" of the routes page, answered from what provers have stored."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from explorer.pages.links import PageLinks
+from explorer.pages.reach import ReachForm
+from queries.config.registries import Registry, RegistryKind
+from queries.models import Attestation, ChainRecord, NodeRecord
+from tests.explorer.stored_batches import ADDRESS, prove, submit_accounts
+from tests.queries.api.served_api import (
+    ATTESTED,
+    HERE,
+    OPTIMISM,
+    ROUTES,
+    SEPOLIA,
+    SIGNERS,
+    record_head,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+
+HEAD, FINAL = 5_186_100, 5_186_030
+NOW = 1_764_000_000
+ASKED_TIME = f"{datetime.fromtimestamp(NOW - 1200, UTC):%Y-%m-%d %H:%M:%S}"
+
+
+@pytest.fixture(autouse=True)
+def _heads() -> None:
+    for chain in (SEPOLIA, OPTIMISM):
+        record_head(chain, number=HEAD, timestamp=NOW)
+        set_window(chain, 1_000)
+    ChainRecord.objects.update(final_number=FINAL)
+
+
+def set_window(chain: int, blocks: int | None) -> None:
+    NodeRecord.objects.update_or_create(
+        chain=chain, position=1, defaults={"recorded_at": timezone.now(), "proof_window": blocks}
+    )
+
+
+def ask(source: int, block: object, destination: int) -> str:
+    """The answer's text and the link of its button, on one line."""
+    fields: Mapping[str, Any] = {"source": source, "block": block, "to": destination}
+    text: str = Client().get("/explorer/routes", fields).text
+    section = text.partition('id="can-i"')[2].partition("</section>")[0]
+    answer = section.partition("reach-answer")[2]
+    link = re.search(r'href="([^"]+)"', answer)
+    words = " ".join(re.sub("<[^>]*>", " ", answer).split())
+    return f"{words} {link[1] if link else 'no button'}"
+
+
+@pytest.mark.parametrize(
+    ("source", "destination"), [(SEPOLIA, SEPOLIA), (SEPOLIA, OPTIMISM), (OPTIMISM, SEPOLIA)]
+)
+def test_the_answers_of_each_kind_of_route(source: int, destination: int) -> None:
+    if ATTESTED.source == source:
+        attest(FINAL, signers=2)
+    path = "/dashboard/new-batch"
+    now = ask(source, FINAL, destination)
+    assert "Now." in now
+    assert f"{path}?source={source}&amp;block={FINAL}&amp;to={destination}" in now
+    oldest = ask(source, HEAD - 1_001, destination)
+    assert f"No. The oldest block that works is {HEAD - 1_000:,}." in oldest
+    assert "no button" in oldest
+    not_yet = ask(source, HEAD + 100, destination)
+    assert "That block does not exist yet. The newest block of" in not_yet
+    assert "It can be proven in about" in not_yet
+    assert path in not_yet
+    beyond = ask(source, HEAD + 10_000, destination)
+    assert "That block does not exist yet." in beyond
+    assert "no button" in beyond
+
+
+def test_a_block_that_is_not_final_waits() -> None:
+    """On a native route it is final one block later; elsewhere when its nodes call it so."""
+    assert "Now." in ask(SEPOLIA, HEAD - 1, SEPOLIA)
+    assert "It waits about 12 seconds, until it is final." in ask(SEPOLIA, HEAD, SEPOLIA)
+    assert "It waits about 4 minutes, until it is final." in ask(SEPOLIA, FINAL + 20, OPTIMISM)
+    assert "It waits about 40 seconds, until it is final." in ask(OPTIMISM, FINAL + 20, SEPOLIA)
+
+
+def test_an_attested_route_waits_for_its_signers() -> None:
+    waits = "It waits until it is attested. The registry needs 2 of 2 signers."
+    assert waits in ask(OPTIMISM, FINAL, SEPOLIA)
+    attest(FINAL, signers=1)
+    assert waits in ask(OPTIMISM, FINAL, SEPOLIA)
+    attest(FINAL, signers=2)
+    assert "Now." in ask(OPTIMISM, FINAL - 100, SEPOLIA)  # headers lead down to it
+
+
+def test_what_a_route_has_proven_leads_to_older_blocks() -> None:
+    prove(submit_accounts({ADDRESS: {"props": ["BALANCE"]}}, FINAL - 10, source=OPTIMISM))
+    assert "Now." in ask(OPTIMISM, FINAL - 20, SEPOLIA)
+    assert "until it is attested" in ask(OPTIMISM, FINAL, SEPOLIA)
+
+
+def test_a_time_is_answered_by_an_estimated_block() -> None:
+    answer = ask(SEPOLIA, ASKED_TIME, SEPOLIA)
+    assert f"the last block was about {HEAD - 100:,}. The block is final" in answer
+    in_an_hour = NOW + 3_000
+    assert "That time has not come yet." in ask(SEPOLIA, f"timestamp:{in_an_hour}", SEPOLIA)
+
+
+def test_what_stored_rows_do_not_decide_is_left_to_the_estimate() -> None:
+    set_window(SEPOLIA, None)
+    assert "Your estimate will say. How far back" in ask(SEPOLIA, FINAL, SEPOLIA)
+    set_window(SEPOLIA, 8_191)
+    assert "Your estimate will say. The block is beyond" in ask(SEPOLIA, 1, SEPOLIA)
+    set_window(SEPOLIA, -1)
+    assert "None of them proves an account" in ask(SEPOLIA, FINAL, SEPOLIA)
+    ChainRecord.objects.update(recorded_at=timezone.now() - timedelta(hours=1))
+    assert "No prover has seen a block of Sepolia" in ask(SEPOLIA, FINAL, SEPOLIA)
+    ChainRecord.objects.all().delete()
+    assert "No prover has seen a block of Sepolia" in ask(SEPOLIA, FINAL, SEPOLIA)
+
+
+def test_a_lowered_horizon_refuses_later_blocks() -> None:
+    address = ROUTES.registries[SEPOLIA, SEPOLIA].address
+    ChainRecord.objects.update(state_horizons={address: NOW - 6_000})
+    assert "past the registry&#x27;s horizon" in ask(SEPOLIA, FINAL, SEPOLIA)
+    assert "Now." in ask(SEPOLIA, HEAD - 600, SEPOLIA)
+
+
+def test_an_output_route_waits_for_a_dispute_game() -> None:
+    registry = Registry(RegistryKind.OUTPUT, OPTIMISM, SEPOLIA, ATTESTED.address)
+    routes = replace(ROUTES, registries={**ROUTES.registries, (OPTIMISM, SEPOLIA): registry})
+    set_window(OPTIMISM, 8_191)
+
+    def headline(block: int) -> str:
+        fields = Client().get("/", {"source": OPTIMISM, "block": block, "to": SEPOLIA})
+        form = ReachForm.read(fields.wsgi_request.GET, PageLinks(routes))
+        assert form.answer
+        return form.answer.headline
+
+    assert headline(FINAL) == "It waits about 7 days, until it is recorded."
+    assert headline(FINAL + 1).startswith("It waits about 2 seconds, until it is final")
+
+
+def test_input_that_is_no_block_gets_a_hint_and_is_escaped() -> None:
+    fields: dict[str, Any] = {"source": SEPOLIA, "block": "<b>latest", "to": SEPOLIA}
+    text = Client().get("/explorer/routes", fields).text
+    assert "A block is a number, such as 5186021, or a time in UTC" in text
+    assert "<b>latest" not in text
+    for block in ("-1", "0x12", "٣", str(10**30), "1" * 500, "2026-99-99 00:00", "\0"):
+        fields["block"] = block
+        assert Client().get("/explorer/routes", fields).status_code == 200
+    for source in ("x", "", str(10**40)):
+        fields = {"source": source, "block": "1", "to": source}
+        assert Client().get("/explorer/routes", fields).status_code == 200
+
+
+def attest(block: int, *, signers: int) -> None:
+    for signer in SIGNERS[:signers]:
+        Attestation.objects.get_or_create(
+            source=ATTESTED.source,
+            destination=ATTESTED.destination,
+            registry=ATTESTED.address,
+            block=block,
+            signer=signer.address,
+            defaults={"block_hash": 64 * "a", "signature": "", "received_at": timezone.now()},
+        )
