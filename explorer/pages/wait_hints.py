@@ -8,9 +8,9 @@ from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
+from queries.reading.awaited_blocks import AwaitedBlock, awaited_block, missing_signers
 from queries.reading.figures import usual_seconds
 from queries.reading.view_models import BatchView
-from queries.reading.waits import AwaitedBlock, awaited_block, missing_signers
 from queries.wait_reasons import WaitCode
 
 # Blocks and times that are not there yet: such a wait is never too long.
@@ -41,14 +41,15 @@ def wait_hint(batch: BatchView, links: PageLinks, now: datetime) -> WaitHint | N
         return None
     left = ""
     if reason.code in EXPECTED | {WaitCode.NOT_ATTESTED}:
-        block = awaited_block(batch.id, batch.destination, reason)
-        left = _left(block, reason.code, links, now) if block else ""
+        block = awaited_block(batch.id, reason)
+        left = _left(block, batch, links, now) if block else ""
     return WaitHint(left, _overdue(batch, reason.code, now))
 
 
-def _left(block: AwaitedBlock, code: str, links: PageLinks, now: datetime) -> str:
+def _left(block: AwaitedBlock, batch: BatchView, links: PageLinks, now: datetime) -> str:
+    code = batch.waits_for.code if batch.waits_for else ""
     if code == WaitCode.NOT_ATTESTED:
-        registry = links.registry(block.source, block.destination)
+        registry = links.registry(block.source, batch.destination)
         if registry is None or block.number is None:
             return ""
         missing = missing_signers(registry, block.number)
@@ -61,11 +62,7 @@ def _left(block: AwaitedBlock, code: str, links: PageLinks, now: datetime) -> st
     if not block.blocks_left:
         return ""
     text = f"{format_count(block.blocks_left, 'block')} left"
-    return (
-        f"{text}, about {rough_duration(block.blocks_left * block.block_seconds)}"
-        if (block.block_seconds)
-        else text
-    )
+    return f"{text}, about {rough_duration(block.seconds_left)}" if block.seconds_left else text
 
 
 def _overdue(batch: BatchView, code: str, now: datetime) -> str:

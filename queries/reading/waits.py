@@ -1,16 +1,12 @@
 """What a batch waits for: the oldest reason of its jobs, or that no prover has taken it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
-from django.db.models import CharField, DateTimeField, Q
+from django.db.models import CharField, DateTimeField
 from django.db.models.expressions import RawSQL
 
-from queries.config.registries import Registry
-from queries.models import Attestation, Batch, BlockJob, ChainRecord, Query
-from queries.proving.headers import decode_header
+from queries.models import Batch
 from queries.statuses import ENDED_STATUSES, BatchStatus
 from queries.wait_reasons import Reason, WaitCode
 
@@ -66,57 +62,3 @@ def parse_reason(code_and_sentence: str | None) -> Reason | None:
     """Split code and sentence, as the statements read them; None without a sentence."""
     code, _, sentence = (code_and_sentence or "").partition(" ")
     return Reason(code, sentence) if sentence else None
-
-
-@dataclass(frozen=True, slots=True)
-class AwaitedBlock:
-    """The block for which a batch waits, and how far its chain is from it."""
-
-    source: int
-    destination: int
-    number: int | None  # None before a timestamp is resolved
-    timestamp: int | None  # if the request named a time
-    blocks_left: int  # until it is final
-    block_seconds: float | None  # of the chain's recent blocks; None if too few are stored
-
-
-def awaited_block(batch_id: str, destination: int, reason: Reason) -> AwaitedBlock | None:
-    """The block of the first query that waits for this reason."""
-    rows = Query.objects.filter(batch=batch_id, has_ended=False)
-    rows = rows.filter(Q(job__wait_code=reason.code) | Q(job=None)).order_by("position")
-    row = rows.values_list("source", "block", "timestamp").first()
-    if row is None:
-        return None
-    source, number, timestamp = row
-    head = ChainRecord.objects.filter(chain=source, recorded_at__isnull=False).first()
-    left = max((number or 0) - head.final_number, 0) if head else 0
-    seconds = _block_seconds(head) if head and left else None
-    return AwaitedBlock(source, destination, number, timestamp, left, seconds)
-
-
-MEASURED_JOBS = 20
-
-
-def _block_seconds(head: ChainRecord) -> float | None:
-    """Measured from the oldest header among the newest stored ones to the head."""
-    jobs = BlockJob.objects.filter(source=head.chain, block__lt=head.number).order_by("-block")
-    headers = [header for header in jobs.values_list("header", flat=True)[:MEASURED_JOBS] if header]
-    if not headers:
-        return None
-    oldest = decode_header(headers[-1])
-    return (head.timestamp - oldest.timestamp) / (head.number - oldest.number)
-
-
-def missing_signers(registry: Registry, block: int) -> Sequence[str]:
-    """The signers who have attested no block at or above this one."""
-    rows = Attestation.objects.filter(
-        source=registry.source,
-        destination=registry.destination,
-        registry=registry.address,
-        block__gte=block,
-    )
-    signers = set(rows.values_list("signer", flat=True)[:MAX_ATTESTATIONS])
-    return [signer for signer in registry.signers if signer not in signers]
-
-
-MAX_ATTESTATIONS = 1_000
