@@ -161,7 +161,7 @@ def test_the_frame_takes_one_line_and_its_menu_opens_without_a_script(
 
 def test_times_are_exact_on_hover_and_no_tab_stops(page: Page, served: str) -> None:
     page.goto(f"{served}/explorer/batches")
-    time = page.locator("td time").first
+    time = page.locator("main time").first
     exact = datetime.fromisoformat(time.get_attribute("datetime") or "")
     assert time.get_attribute("title") == f"{exact:%Y-%m-%d %H:%M:%S} UTC"
     assert page.locator("time[tabindex]").count() == 0
