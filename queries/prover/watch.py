@@ -141,9 +141,9 @@ def _read_head(node: SourceChain, known_final: int | None) -> ChainHead | ChainE
 def _check_node(node: SourceChain, position: int, head: ChainHead) -> None:
     """Store whether the node resolves ENS names, and how far back it proves.
 
-    The latter takes up to dozens of requests. It is measured once per `node_check_interval`, and when the
-    node's program or chain is another one or the chain is twice as long. It is stored only if the
-    node answered all requests.
+    The latter takes up to dozens of requests. It is measured once per `node_check_interval`, and
+    when the node's program or chain is another one or the chain is twice as long. It is stored only
+    if the node answered all requests.
     """
     chain, now = node.chain, shared_now()
     row = NodeRecord.objects.filter(chain=chain.id, position=position)

@@ -224,6 +224,7 @@ class HeadView:
     # 8,191 as well if it proves all blocks of a younger chain; -1: none; None: not measured yet.
     window: int | None
     state_horizons: Mapping[str, int]
+    block_seconds: float | None  # on average; None: not known yet
 
 
 def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
@@ -239,6 +240,7 @@ def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
             row.recorded_at,
             row.window,
             row.state_horizons,
+            row.block_seconds,
         )
         for row in rows
         if row.recorded_at

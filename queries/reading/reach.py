@@ -7,18 +7,15 @@ from math import ceil
 from django.db.models import Count, Exists, OuterRef
 from django.utils import timezone
 
-from queries.config.networks import NETWORKS
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Routes
 from queries.models import Attestation, BlockJob, Query
-from queries.proving.headers import decode_header
 from queries.proving.registry_calls import HISTORY_RING
 from queries.reading.figures import HeadView, chain_heads, state_horizon
 from queries.reading.waits import PROVER_TIMEOUT
 
 # Until a dispute game is decided and valid, with the delays of OP Mainnet.
 OUTPUT_DELAY = 7 * 86_400
-MIN_MEASURED_BLOCKS = 32  # between two timestamps, to tell the interval of blocks
 MAX_JOBS = 20  # that are read to find a proven one
 
 
@@ -73,7 +70,7 @@ class Reach:
 
 
 def block_reach(routes: Routes, source: int, destination: int, wanted: BlockAt) -> Reach:
-    """Decide in at most five statements."""
+    """Decide in at most four statements."""
     registry = routes.registries.get((source, destination))
     if registry is None:
         return Reach(ReachCode.NO_ROUTE, is_accepted=False)
@@ -84,8 +81,7 @@ def block_reach(routes: Routes, source: int, destination: int, wanted: BlockAt) 
     finality = None if wanted.is_time else routes.chains[source].finality_for(destination)
     final = head.final if finality is None else max(head.number - finality, 0)
     horizon = state_horizon(registry, heads)
-    interval = block_interval(source, head)
-    return _RouteState(routes, registry, head, final, horizon, interval).reach(wanted)
+    return _RouteState(routes, registry, head, final, horizon).reach(wanted)
 
 
 def oldest_block(head: HeadView | None) -> int | None:
@@ -95,18 +91,6 @@ def oldest_block(head: HeadView | None) -> int | None:
     return max(head.number - head.window, 0)
 
 
-def block_interval(chain: int, head: HeadView) -> float | None:
-    """Seconds between blocks: by a stored header, or of a public network."""
-    rows = BlockJob.objects.filter(source=chain, block__lte=head.number - MIN_MEASURED_BLOCKS)
-    headers = rows.order_by("-block").values_list("header", flat=True)[:MAX_JOBS]
-    if encoded := next(filter(None, headers), None):
-        header = decode_header(encoded)
-        if head.timestamp > header.timestamp:
-            return (head.timestamp - header.timestamp) / (head.number - header.number)
-    networks = (network for network in NETWORKS.values() if network.chain == chain)
-    return next((float(network.block_seconds) for network in networks), None)
-
-
 @dataclass(frozen=True, slots=True)
 class _RouteState:
     routes: Routes
@@ -114,7 +98,6 @@ class _RouteState:
     head: HeadView
     final: int  # the last block that may be proven
     horizon: int
-    interval: float | None
 
     def reach(self, wanted: BlockAt) -> Reach:
         head = self.head
@@ -123,9 +106,11 @@ class _RouteState:
                 wait = wanted.number - head.timestamp + (self._duration(head.number) or 0)
                 is_accepted = wanted.number <= head.timestamp + self.routes.limits.max_seconds_ahead
                 return self._not_yet(None, wait, is_accepted=is_accepted)
-            if self.interval is None:
+            if self.head.block_seconds is None:
                 return Reach(ReachCode.UNKNOWN, head=head, unknown=Unknown.INTERVAL)
-            block = max(head.number - ceil((head.timestamp - wanted.number) / self.interval), 0)
+            block = max(
+                head.number - ceil((head.timestamp - wanted.number) / self.head.block_seconds), 0
+            )
             # The next header shows that the block was the last one at that time.
             return self._existing(block, block + 1, wanted.number)
         if wanted.number > head.number:
@@ -178,12 +163,16 @@ class _RouteState:
 
     def _duration(self, block: int) -> int | None:
         """Seconds until the block is final, if finality keeps its distance to the head."""
-        if self.interval is None or not self.final:
+        if self.head.block_seconds is None or not self.final:
             return None
-        return ceil((block - self.final) * self.interval)
+        return ceil((block - self.final) * self.head.block_seconds)
 
     def _age(self, block: int) -> int | None:
-        return None if self.interval is None else ceil((self.head.number - block) * self.interval)
+        return (
+            None
+            if self.head.block_seconds is None
+            else ceil((self.head.number - block) * self.head.block_seconds)
+        )
 
     def _is_attested(self, block: int) -> bool:
         """Enough signers have attested a block from which the prover reaches this one."""

@@ -36,9 +36,10 @@ ASKED_TIME = f"{datetime.fromtimestamp(NOW - 1200, UTC):%Y-%m-%d %H:%M:%S}"
 
 @pytest.fixture(autouse=True)
 def _heads() -> None:
-    for chain in (SEPOLIA, OPTIMISM):
+    for chain, block_seconds in ((SEPOLIA, 12), (OPTIMISM, 2)):
         record_head(chain, number=HEAD, timestamp=NOW)
         set_window(chain, 1_000)
+        ChainRecord.objects.filter(chain=chain).update(block_seconds=block_seconds)
     ChainRecord.objects.update(final_number=FINAL)
 
 
