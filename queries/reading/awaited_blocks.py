@@ -8,7 +8,6 @@ from django.db.models import Q
 from queries.config.registries import Registry
 from queries.models import Attestation, Query
 from queries.reading.figures import chain_heads
-from queries.reading.reach import block_interval
 from queries.wait_reasons import Reason
 
 MAX_ATTESTATIONS = 1_000
@@ -33,8 +32,8 @@ def awaited_block(batch_id: str, reason: Reason) -> AwaitedBlock | None:
     source, number, timestamp = row
     head = chain_heads([source]).get(source)
     left = max((number or 0) - head.final, 0) if head else 0
-    interval = block_interval(source, head) if head and left else None
-    return AwaitedBlock(source, number, timestamp, left, left * interval if interval else None)
+    seconds = left * head.block_seconds if head and head.block_seconds else None
+    return AwaitedBlock(source, number, timestamp, left, seconds)
 
 
 def missing_signers(registry: Registry, block: int) -> Sequence[str]:
