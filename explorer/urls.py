@@ -97,14 +97,13 @@ def explorer_pages(routes: Routes) -> list[URLPattern]:
         page("batches", batches.batches, "batches"),
         page(batch, batches.batch, "batch"),
         page(f"{batch}/changes", batches.batch_changes, "batch-changes"),
-        page(f"{batch}/block", batches.batch_block, "batch-block"),
         page(f"{batch}/proof.json", batches.batch_proof, "batch-proof-file"),
         *(
             page(f"{route}/facts.{form}", view, f"{name}-facts-{form}", form=form)
             for name, route, view in files
             for form in downloads.WRITERS
         ),
-        page(query, batches.query, "query"),
+        get_page(f"explorer/{query}", batches.query, {}, "query"),
         get_page(f"explorer/{query}/<str:name>", facts.batch_fact, {}, "batch-fact"),
         page(fact, facts.fact, "fact"),
         page(f"{fact}/check", facts.check, "fact-check"),

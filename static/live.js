@@ -1,31 +1,45 @@
-// A live page: sends the marks of its parts and what is open, so that the server returns only the
-// changed parts.
+// A live batch page: polls its content, and replaces only the nodes that have changed, so that the
+// focus, the selection and open details stay.
 
 const live = document.getElementById("live");
+const batch = document.getElementById("batch");
+const KEPT_ATTRIBUTES = ["open", "hidden"]; // changed by the visitor and by copy.js
 
-function seenMarks() {
-  return [...document.querySelectorAll("[data-mark]")].map((part) => part.dataset.mark).join(".");
+function update(current, next) {
+  if (current.isEqualNode(next)) return;
+  for (const { name, value } of next.attributes) {
+    if (!KEPT_ATTRIBUTES.includes(name) && current.getAttribute(name) !== value) current.setAttribute(name, value);
+  }
+  const nodes = [...current.childNodes];
+  const nextNodes = [...next.childNodes];
+  const isAlike = (node, index) => node.nodeName === nextNodes[index].nodeName;
+  if (nodes.length !== nextNodes.length || !nodes.every(isAlike)) {
+    current.replaceChildren(...nextNodes);
+    return;
+  }
+  nodes.forEach((node, index) => {
+    const { data } = nextNodes[index];
+    if (node.nodeType === Node.ELEMENT_NODE) update(node, nextNodes[index]);
+    else if (node.data !== data) node.data = data;
+  });
 }
 
-function openBlocks() {
-  const blocks = [...document.querySelectorAll("details[data-block][open]")];
-  return blocks
-    .map((block) => [block.dataset.block, block.querySelector("[data-from]")?.dataset.from])
-    .filter(([, from]) => from !== undefined)
-    .map(([block, from]) => `${block}:${from}`)
-    .join(",");
-}
-
-// Places of open queries; other queries get only new marks.
-function openQueries() {
-  return [...document.querySelectorAll("[data-row]")].map((row) => row.dataset.row).join(",");
+// The shared button of copy.js is not a change. It keeps its place and the focus.
+function updateBesideSharedButton(next) {
+  const shared = batch.querySelector(".shared");
+  const hash = shared?.parentElement;
+  const hadFocus = shared && shared === document.activeElement;
+  shared?.remove();
+  update(batch, next);
+  if (!hash?.isConnected) return;
+  hash.append(shared);
+  if (hadFocus) shared.focus();
 }
 
 // For other tabs and screen readers.
 function announce() {
-  const state = document.getElementById("state");
-  if (document.title !== state.dataset.title) document.title = state.dataset.title;
-  const { announcement } = state.dataset;
+  const { title, announcement } = batch.dataset;
+  if (document.title !== title) document.title = title;
   if (announcement) document.getElementById("announcement").textContent = announcement;
 }
 
@@ -36,37 +50,14 @@ function showLiveness(text) {
 
 live?.addEventListener("htmx:configRequest", (event) => {
   if (document.hidden) event.preventDefault();
-  event.detail.parameters.seen = seenMarks();
-  event.detail.parameters.open = openBlocks();
-  event.detail.parameters.rows = openQueries();
+  event.detail.parameters.seen = batch.dataset.seen;
 });
 live?.addEventListener("htmx:afterRequest", (event) => {
-  showLiveness(event.detail.successful ? "live" : "not live: the server does not answer, trying again");
+  const { successful, xhr } = event.detail;
+  showLiveness(successful ? "live" : "not live: the server does not answer, trying again");
+  if (!successful || !xhr.responseText) return;
+  const { body } = new DOMParser().parseFromString(xhr.responseText, "text/html");
+  updateBesideSharedButton(body.firstElementChild);
+  htmx.trigger(batch, "htmx:load"); // shows new copy buttons
   announce();
 });
-
-// Unchanged parts are not swapped, so that a selection in them survives. The shared button of
-// copy.js is not a change; if a swap removes it while it has the focus, its hash gets the focus.
-let focusId = "";
-document.addEventListener("htmx:oobBeforeSwap", (event) => {
-  const { target, fragment } = event.detail;
-  const current = target.cloneNode(true);
-  current.querySelector(".shared")?.remove();
-  const same = current.isEqualNode(fragment.firstElementChild);
-  if (same) event.detail.shouldSwap = false;
-  else focusId = target.querySelector(".shared:focus")?.closest("[id]").id ?? focusId;
-});
-live?.addEventListener("htmx:afterRequest", () => {
-  const hash = focusId && document.getElementById(focusId);
-  focusId = "";
-  if (hash) (hash.querySelector("a") ?? hash).focus();
-});
-
-// A click on a link of a fact failed.
-for (const failure of ["htmx:sendError", "htmx:responseError"]) {
-  document.addEventListener(failure, (event) => {
-    const { elt, target } = event.detail;
-    if (!elt.matches(".related-links a")) return;
-    target.textContent = "The server did not respond correctly. Try again in a moment.";
-  });
-}

@@ -43,10 +43,8 @@ def main() -> None:
         with _page(
             chromium, f"{service.url}/explorer/query/{_proven_batch(service, chain)}"
         ) as page:
-            page.locator(".queries summary", has_text="NONCE").click()
-            page.locator(".decoded-value").first.wait_for()
             PICTURES.mkdir(exist_ok=True)
-            _take(page, page.locator(".queries"), "batch")
+            _take(page, page.locator("#batch"), "batch")
         _take_card(chromium)
         _take_icon(chromium)
 

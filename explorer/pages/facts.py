@@ -28,12 +28,9 @@ from queries.reading import batches
 from queries.reading.fact_lookup import FactKey, FoundFact, find_fact
 from queries.reading.fact_proof import read_fact_proof
 from queries.reading.facts import BLOCK_AT_TIME, FactView, query_facts
-from queries.reading.view_models import QueryView
 from queries.schema.bodies import ADDRESS
 
 HEADER = "header"  # the subject of header fields in URLs
-
-MAX_SUMMARIZED_VALUES = 20  # a list of queries with thousands of slots would take too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,38 +39,8 @@ class FactLine:
     decoded: DecodedValue
 
 
-@dataclass(frozen=True, slots=True)
-class FactLines:
-    lines: tuple[FactLine, ...]
-    fact_count: int  # of the query
-    next: int | None  # index of the next page's first fact
-    is_absent: bool  # there is proof that the account does not exist
-
-
 def fact_line(fact: FactView, links: PageLinks) -> FactLine:
     return FactLine(fact, decode_fact(fact, links.currency(fact.source)))
-
-
-def fact_lines(
-    query: QueryView, destination: int, links: PageLinks, *, first: int = 0, limit: int
-) -> FactLines:
-    facts = query_facts(query, destination)
-    return FactLines(
-        tuple(fact_line(fact, links) for fact in facts[first : first + limit]),
-        len(facts),
-        first + limit if first + limit < len(facts) else None,
-        proves_no_account(facts),
-    )
-
-
-def result_summary(query: QueryView, destination: int, links: PageLinks) -> str:
-    """The query's result if it is a single value; otherwise empty."""
-    if len(query.values) > MAX_SUMMARIZED_VALUES:
-        return ""
-    facts = query_facts(query, destination)
-    if proves_no_account(facts):
-        return "no such account"
-    return fact_line(facts[0], links).decoded.short if len(facts) == 1 else ""
 
 
 MAX_CHECKS, CHECK_SECONDS = 20, 60  # for each network of visitors

@@ -1,6 +1,6 @@
 """The start page: chains and newest batches, both live, and what proving costs."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from hashlib import blake2s
@@ -12,6 +12,7 @@ from django.utils import timezone
 from explorer.pages.charts import bound_text, facts_chart, price_chart
 from explorer.pages.formatting import MINUTE, KeyFigure, age, intcomma
 from explorer.pages.links import PageLinks
+from explorer.pages.sentences import Sentence, batch_sentences
 from explorer.pages.trust import trust
 from queries.config.routes import Chain
 from queries.reading.batches import ListedBatch, listed_batches
@@ -34,19 +35,21 @@ def _digest(content: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NewestBatches:
-    """`digest` changes if a status or the text of an age does."""
+    """`digest` changes if a status, a sentence or the text of an age does."""
 
     batches: tuple[ListedBatch, ...]
+    sentences: Mapping[str, Sentence]
     digest: str
 
 
-def newest_batches(now: datetime) -> NewestBatches:
+def newest_batches(now: datetime, links: PageLinks) -> NewestBatches:
     batches = listed_batches(status="", destination=None, cursor=None, limit=NEWEST_BATCHES).rows
+    sentences = batch_sentences([batch.id for batch in batches], links)
     content = [
-        (batch.id, batch.status, batch.query_count, _rough_age(now, batch.submitted_at))
+        (batch.id, batch.status, sentences.get(batch.id), _rough_age(now, batch.submitted_at))
         for batch in batches
     ]
-    return NewestBatches(batches, _digest(content))
+    return NewestBatches(batches, sentences, _digest(content))
 
 
 def _rough_age(now: datetime, moment: datetime) -> str:
@@ -90,7 +93,7 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "start.html",
         {
             "links": links,
-            "newest": newest_batches(now),
+            "newest": newest_batches(now, links),
             "states": chain_states(links),
             "summary": results_summary(totals, today),
             "figures": _key_figures(totals),
@@ -130,7 +133,7 @@ def _key_figures(totals: Figures) -> Collection[KeyFigure]:
 
 def newest_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     """The newest batches; status 204 if the digest `seen` has not changed."""
-    newest = newest_batches(timezone.now())
+    newest = newest_batches(timezone.now(), links)
     if request.GET.get("seen") == newest.digest:
         return HttpResponse(status=204)
     return render(request, "parts/newest.html", {"newest": newest, "links": links})

@@ -18,19 +18,16 @@ from accounts.shared.site_address import site_address as address_for_request
 from accounts.shared.wallets import short_hash
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts
-from explorer.pages.batches import BatchPage
 from explorer.pages.decoding import DecodedValue, decode_value
 from explorer.pages.formatting import age, format_wei, intcomma, precise_duration, quantity
 from explorer.pages.sentences import field_name
 from explorer.pages.trust import trust
 from queries.config.registries import Registry
 from queries.reading.chain_objects import HeaderFieldView
-from queries.reading.view_models import QueryView
-
-FACTS_PER_PAGE = 10
 
 register = template.Library()
 register.filter("abbreviate", short_hash)
+register.filter("duration", precise_duration)
 register.simple_tag(facts.fact_url)
 for formatter in (intcomma, quantity, format_wei, wording.format_utc, wording.datetime_from_unix):
     register.filter(formatter)
@@ -83,8 +80,13 @@ def time_of_day(moment: datetime | None) -> str:
 
 @register.filter
 def duration_since(end: datetime, start: datetime) -> str:
-    """`0.6 s`, `12 s` or `3 min 20 s`."""
     return precise_duration((end - start).total_seconds())
+
+
+@register.filter
+def percentage(share: float) -> str:
+    """`2 %`, or `less than 1 %`."""
+    return f"{share:.0f} %" if share >= 1 else "less than 1 %"
 
 
 # Marks, embeddings, overrides and isolates that change the direction of the text around them.
@@ -93,9 +95,9 @@ BIDI_TABLE = str.maketrans(dict.fromkeys(BIDI_CONTROLS, "\ufffd"))
 
 
 @register.filter
-def mask_bidi(text: str) -> str:
+def mask_bidi(text: object) -> str:
     """Replace direction controls; right-to-left letters stay as they are."""
-    return text.translate(BIDI_TABLE)
+    return str(text).translate(BIDI_TABLE)
 
 
 MARKS = {
@@ -121,13 +123,8 @@ def final_mark(mark: str, ended: datetime | None) -> str:
 
 
 @register.filter
-def get(mapping: Mapping[str, str], key: str) -> str:
+def get(mapping: Mapping[str, object], key: str) -> object:
     return mapping.get(key, "")
-
-
-@register.filter
-def is_open_in(query: QueryView, page: BatchPage) -> bool:
-    return page.is_query_open(query.position)
 
 
 ABBREVIATED = re.compile(r"0x\w{4}…\w{4}", re.ASCII)
@@ -178,20 +175,6 @@ def route_registry(context: Context, source: object, destination: object) -> obj
         return None
     registry: object = context["links"].registry(source, destination)
     return registry
-
-
-@register.simple_tag(takes_context=True)
-def fact_lines(context: Context, query: QueryView) -> facts.FactLines:
-    """A page of the query's facts, from the context's `first` on."""
-    first: int = context.get("first") or 0
-    destination = context["page"].batch.destination
-    return facts.fact_lines(query, destination, context["links"], first=first, limit=FACTS_PER_PAGE)
-
-
-@register.simple_tag(takes_context=True)
-def result_summary(context: Context, query: QueryView) -> str:
-    """A few words beside the query's name."""
-    return facts.result_summary(query, context["page"].batch.destination, context["links"])
 
 
 @register.filter

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from types import SimpleNamespace
 
-from django.db.models import QuerySet
-
 from accounts.models import Account
 from queries.database import bulk_sql
 from queries.facts import account_fields, display_values, header_names
@@ -27,7 +25,6 @@ from queries.reading.view_models import (
     ValueView,
 )
 from queries.reading.waits import (
-    JOB_REASON,
     WAIT_ANNOTATIONS,
     WAIT_COLUMNS,
     WAIT_EXPRESSIONS,
@@ -156,10 +153,19 @@ def query_views(rows: Iterable[QueryRow], batch: BatchView) -> tuple[QueryView, 
     return tuple(query_view(row, transactions, is_done=is_done, error=batch.error) for row in rows)
 
 
-def query_rows(batch: BatchView) -> QuerySet[Query]:
-    """The batch's queries, annotated with what their jobs wait for."""
-    rows = Query.objects.filter(batch=batch.id).order_by("position")
-    return rows.annotate(job_reason=JOB_REASON)
+def batch_sources(batch: BatchView) -> list[int]:
+    rows = Query.objects.filter(batch=batch.id).order_by("source")
+    return list(rows.values_list("source", flat=True).distinct())
+
+
+def query_sizes(batch: BatchView, *, first: int, limit: int) -> list[int]:
+    """How many facts each of the batch's queries from the position `first` on asks for."""
+    rows = Query.objects.filter(batch=batch.id, position__gte=first).order_by("position")
+    columns = ("props", "header_fields", "slot_count", "timestamp")
+    return [
+        props.bit_count() + header.bit_count() + slots + (timestamp is not None)
+        for props, header, slots, timestamp in rows.values_list(*columns)[:limit]
+    ]
 
 
 def read_transactions(rows: Iterable[QueryRow]) -> Mapping[int, SimpleNamespace]:
@@ -267,10 +273,7 @@ def _registry_address(row: QueryRow, transactions: Mapping[int, SimpleNamespace]
     return ""
 
 
-_LIST_COLUMNS = (
-    "id", "status", "destination", "fee", "spent", "submitted_at", "ended_at", "query_count",
-    "block_count",
-)  # fmt: skip
+_LIST_COLUMNS = ("id", "status", "destination", "spent", "submitted_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,12 +281,8 @@ class ListedBatch:
     id: str
     status: BatchStatus
     destination: int
-    query_count: int
-    block_count: int
-    fee: int
     spent: int
     submitted_at: datetime
-    ended_at: datetime | None
 
 
 def listed_batches(
@@ -300,13 +299,5 @@ def listed_batches(
 
 def _listed_batch(row: Batch) -> ListedBatch:
     return ListedBatch(
-        row.id,
-        BatchStatus(row.status),
-        row.destination,
-        row.query_count,
-        row.block_count,
-        int(row.fee, 16),
-        int(row.spent, 16),
-        row.submitted_at,
-        row.ended_at,
+        row.id, BatchStatus(row.status), row.destination, int(row.spent, 16), row.submitted_at
     )

@@ -52,20 +52,24 @@ def query_facts(query: QueryView, destination: int) -> tuple[FactView, ...]:
     if not words:
         return ()
     block = query.block or 0
+    words[BLOCK_AT_TIME] = f"0x{block:064x}"
+    subject = (query.source, destination, block, query.account, query.name)
+    return tuple(
+        FactView(kind, *subject, name, key, words[name])
+        for kind, name, key in requested_facts(query)
+        if name in words
+    )
+
+
+def requested_facts(query: QueryView) -> tuple[tuple[FactKind, str, int], ...]:
+    """The kind, name and registry key of each fact that the query asks for."""
     facts: list[tuple[FactKind, str, int]] = []
     if query.timestamp is not None:
-        # Its value is the block's number.
-        words[BLOCK_AT_TIME] = f"0x{block:064x}"
         facts.append((FactKind.BLOCK_AT_TIME, BLOCK_AT_TIME, query.timestamp))
     facts += ((FactKind.HEADER_FIELD, field, HeaderField[field]) for field in query.header)
     facts += ((FactKind.ACCOUNT_FIELD, prop.name, prop) for prop in query.props)
     facts += ((FactKind.STORAGE_SLOT, slot, int(slot, 16)) for slot in query.slots)
-    subject = (query.source, destination, block, query.account, query.name)
-    return tuple(
-        FactView(kind, *subject, name, key, words[name])
-        for kind, name, key in facts
-        if name in words
-    )
+    return tuple(facts)
 
 
 def proven_facts(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:

@@ -81,6 +81,14 @@ def figures(today: date) -> Figures:
     )
 
 
+def usual_seconds(today: date) -> int | None:
+    """The bound within which half of the last days' batches were DONE; None if there is none."""
+    names = {duration_key(bound): bound for bound in DURATION_BOUNDS} | {DONE_OVERFLOW: None}
+    rows = DailyCount.objects.filter(day__gt=today - timedelta(days=DAYS), name__in=names)
+    counts = dict(rows.values_list("name").annotate(Sum("amount")))
+    return duration_bound({bound: counts.get(name, 0) for name, bound in names.items()}, 0.5)
+
+
 def duration_bound(durations: DurationCounts, share: float) -> int | None:
     """The bound within which that share of the batches was DONE; None: beyond all bounds."""
     threshold, count = share * sum(durations.values()), 0

@@ -3,9 +3,8 @@
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
-from django.db.models import CharField, DateTimeField, TextField, Value
+from django.db.models import CharField, DateTimeField
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Concat
 
 from queries.models import Batch
 from queries.statuses import ENDED_STATUSES, BatchStatus
@@ -39,9 +38,6 @@ WAIT_ANNOTATIONS = {
 
 # The same for raw statements
 WAIT_EXPRESSIONS = f"({_JOB_REASON}), ({_LAST_POLL}), {_READ_AT}"
-
-# The reason of a query's job, for ORM queries
-JOB_REASON = Concat("job__wait_code", Value(" "), "job__waits_for", output_field=TextField())
 
 
 def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.db import connection
@@ -61,13 +60,8 @@ class PageTime:
 
 def batch_refresh(address: str, answer: str) -> str:
     """The address that `static/live.js` polls."""
-    blocks = re.findall(r'data-block="([^"]+)" open.*?data-from="(\d+)"', answer, re.DOTALL)
-    parameters = {
-        "seen": ".".join(re.findall(r'data-mark="([^"]+)"', answer)),
-        "open": ",".join(":".join(block) for block in blocks),
-        "rows": ",".join(re.findall(r'data-row="(\d+)"', answer)),
-    }
-    return f"{address}/changes?{urlencode(parameters)}"
+    (seen,) = re.findall(r'data-seen="([^"]+)"', answer)
+    return f"{address}/changes?seen={seen}"
 
 
 def newest_refresh(_address: str, answer: str) -> str:
@@ -89,8 +83,7 @@ PAGES = (
     PublicPage("batches by status and chain", STATUS_LIST, is_bounded=True),
     PublicPage("batch of 1 query", "/explorer/query/{small}", is_bounded=True),
     PublicPage("batch of 1,000 queries", "/explorer/query/{large}", is_bounded=True),
-    PublicPage("one of its blocks", "/explorer/query/{large}/block?open={source}-{block}"),
-    PublicPage("one of its queries", "/explorer/query/{large}/7"),
+    PublicPage("a later page of it", "/explorer/query/{large}?query=700", is_bounded=True),
     PublicPage("batch in progress, unchanged", "/explorer/query/{moving}", refresh=batch_refresh),
     PublicPage("fact", "/explorer/fact/{source}/{block}/{account}/BALANCE", is_bounded=True),
     PublicPage("account", "/explorer/account/{account}", is_bounded=True),

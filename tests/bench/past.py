@@ -230,6 +230,11 @@ def _write_batches(batches: list[NewBatch]) -> None:
             id=batch.id,
             owner_id=owners[batch.number % len(owners)].pk,
             submitted_at=submitted.get_db_prep_save(batch.submitted, connection),
+            query_count=batch.size,
+            block_count=-(-batch.size // QUERIES_PER_BLOCK),
+            source_count=1,
+            account_count=min(batch.size, QUERIES_PER_BLOCK),
+            fact_count=2 * batch.size,
         )
         for batch in batches
     )
@@ -311,7 +316,8 @@ def add_wide_queries() -> Mapping[str, str]:
         Batch(
             id=str(ULID.from_datetime(moment)), owner=owner, destination=DESTINATION,
             fee=f"{0:064x}", status=BatchStatus.DONE, submitted_at=moment, ended_at=moment,
-            request_digest=64 * "a", query_count=1, block_count=1,
+            request_digest=64 * "a", query_count=1, block_count=1, source_count=1,
+            account_count=1, fact_count=WIDE_SLOTS + 1,
         )
         for moment in submitted
     ]  # fmt: skip

@@ -61,8 +61,6 @@ def _check_layout(page: Page) -> None:
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        for steps in page.get_by_role("region", name="Steps").all():
-            assert steps.evaluate("element => element.scrollWidth <= element.clientWidth")
         if width == PHONE:
             assert_accessible(page)
 
@@ -79,75 +77,77 @@ def _send(service: Service) -> ProverContext:
 def test_a_batch_page_updates_until_the_batch_is_done(
     page: Page, live_server: LiveServer, service: Service
 ) -> None:
-    batch = service.ask_balance(HOLDER, service.head() - 1)
+    block = service.head() - 1
+    batch = service.ask_balance(HOLDER, block)
     page.goto(_batch_url(live_server, batch))
-    expect(page).to_have_title(re.compile(f"^RECEIVED · Batch {batch}"))
+    sentence = f"balance of 0xd8dA…6045 · Local, block {block}"
+    expect(page).to_have_title(f"RECEIVED · {sentence} · Tacitus")
+    expect(page.get_by_role("heading", level=1)).to_have_text(sentence)
     page.evaluate("window.notReloaded = true")
-    rail = page.locator(".rail li")
-    expect(rail).to_have_count(4)
-    expect(rail.first).to_have_class("moving")
+    stages = page.locator(".time-line li .mark")
+    expect(stages).to_have_count(5)
+    expect(stages.first).to_have_class("mark moving")
+    page.get_by_text("of 4 steps").click()
+    steps = page.get_by_role("table")
+    expect(steps.locator("th[scope=row]")).to_have_count(4)
     context = _send(service)
-    expect(rail.nth(1)).to_have_class("proven")
-    expect(rail.nth(2)).to_have_class("moving")
+    expect(stages.nth(2)).to_have_class("mark proven")
+    expect(page.locator(".time-line > ol .mark.moving")).to_have_text("mined")
     expect(page.get_by_text("live", exact=True)).to_be_visible()
     _check_layout(page)
-    # Focus, selection, and open or closed details survive a refresh.
-    steps = page.get_by_role("region", name="Steps")
-    steps.focus()
-    element = steps.evaluate_handle("element => element")
-    box = steps.bounding_box()
-    steps.locator("tbody th").first.evaluate("cell => getSelection().selectAllChildren(cell)")
-    BlockJob.objects.update(waits_for="")
-    expect(page.locator("#state .wait-reason")).to_be_empty()
-    assert steps.bounding_box() == box
+    # Focus, selection, and open details survive a refresh.
+    summary = page.get_by_text("of 4 steps")
+    summary.focus()
+    element = summary.evaluate_handle("element => element")
+    heading = page.get_by_role("heading", level=1)
+    heading.evaluate("element => getSelection().selectAllChildren(element)")
     BlockJob.objects.update(waits_for="It waits for this test.")
     expect(page.get_by_text("It waits for this test.")).to_have_count(1)
-    assert steps.bounding_box() == box
-    assert element.evaluate("element => element.isConnected") is True
-    assert page.evaluate("getSelection().toString()") == "INITIAL_STATE"
     Query.objects.update(header_accumulated_began_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     expect(steps).to_contain_text("03:04:05")
-    assert element.evaluate("element => element.isConnected") is False
-    expect(steps).to_be_focused()
-    page.locator(".queries summary").first.click()
+    assert element.evaluate("element => element.isConnected") is True
+    assert page.evaluate("getSelection().toString()") == sentence
+    expect(summary).to_be_focused()
     _set_automine(service.node, enabled=True)
     service.mine()
     service.work(batch, context=context)
-    for place in range(4):
-        expect(rail.nth(place)).to_have_class("proven")
-    expect(page).to_have_title(re.compile(f"^DONE · Batch {batch}"))
+    expect(page.locator(".time-line > ol .mark.proven")).to_have_count(5)
+    expect(page).to_have_title(f"DONE · {sentence} → 123 ETH · Tacitus")
     expect(page.locator("#announcement")).to_have_text("The batch is DONE.")
-    expect(page.locator(".result")).to_have_text("123 ETH")
-    assert page.evaluate("document.activeElement.closest('.queries') !== null")
-    assert page.evaluate("document.querySelector('.queries details').open") is False
+    expect(page.locator(".value")).to_contain_text("123 ETH")
+    expect(page.get_by_text("its 100 %")).to_have_count(0)
+    expect(summary).to_be_focused()
+    expect(steps).to_be_visible()
     assert page.evaluate("window.notReloaded") is True
-    page.locator(".queries summary").first.press("Enter")
-    expect(page.locator(".decoded-value")).to_contain_text("123 ETH")
-    expect(page.locator(".step-table th[scope=row]")).to_have_count(4)
+    page.get_by_role("link", name="Check it now").click()
+    expect(page.locator("main")).to_contain_text("The registry says the same")
 
 
-def test_a_visitor_checks_a_fact_and_reads_it(
+def test_the_answer_is_above_the_fold(
+    page: Page, live_server: LiveServer, service: Service
+) -> None:
+    batch = service.ask_balance(HOLDER, service.head() - 1)
+    service.work(batch)
+    for width, height in ((1280, 800), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(_batch_url(live_server, batch))
+        for answer in ("123 ETH", "DONE", "Check it now", "native · trusts nobody"):
+            expect(page.locator("main").get_by_text(answer).first).to_be_in_viewport()
+
+
+def test_facts_of_several_blocks_are_in_a_table(
     page: Page, live_server: LiveServer, service: Service
 ) -> None:
     batch = proven_batch(service)
     page.goto(_batch_url(live_server, batch))
-    balance = page.locator(".values > div").filter(has_text="BALANCE")
-    balance.get_by_role("link", name="Check it now").click()
-    expect(balance.locator(".checked")).to_contain_text("The registry says the same, read on Local")
-    balance.get_by_role("link", name="Read it yourself").click()
-    expect(balance.locator(".pane").first).to_contain_text("cast call")
-    balance.get_by_role("radio", name="cast").focus()
-    page.keyboard.press("ArrowRight")
-    expect(balance.locator("pre:visible")).to_contain_text("from web3 import Web3")
-    expect(balance.locator(".pane:visible .copy")).to_be_visible()
-    assert page.url == _batch_url(live_server, batch)
+    table = page.get_by_role("region", name="Facts")
+    expect(table.get_by_role("row")).to_have_count(1 + 5)
     _check_layout(page)
-    path = balance.get_by_role("link", name="Check it now").get_attribute("href") or ""
-    fact = f"{live_server.url}{path.removesuffix('/check')}"
-    for address in (fact, f"{fact}/check", f"{_batch_url(live_server, batch)}/0"):
-        page.goto(address)
-        expect(page.locator(".decoded-value").first).to_contain_text("123 ETH")
-        _check_layout(page)
+    balance = table.get_by_role("link", name="123 ETH")
+    balance.focus()
+    expect(table.locator(".exact:visible")).to_contain_text(f"{123 * ETHER}")
+    balance.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("balance of 0xd8dA…6045")
 
 
 def test_a_rejected_batch_shows_reason_and_advice_with_hostile_names_escaped(
@@ -156,36 +156,19 @@ def test_a_rejected_batch_shows_reason_and_advice_with_hostile_names_escaped(
     batch = service.ask_balance(HOLDER, service.head() - 1)
     Query.objects.filter(batch=batch).update(name=HOSTILE)
     page.goto(_batch_url(live_server, batch))
-    expect(page.locator(".queries .name")).to_contain_text("<script>alert(1)</script>")
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_contain_text("<script>alert(1)</script>")
     Batch.objects.filter(pk=batch).update(waits_for=f"For {HOSTILE}"[:300])
-    expect(page.locator("#state .info")).to_contain_text("For <script>")
+    expect(page.locator(".wait")).to_contain_text("For <script>")
     _check_layout(page)
     transitions.reject([batch], FAILURE)
     cause = page.locator(".cause")
     expect(cause).to_contain_text("<script>alert(1)</script>")
     expect(cause).to_contain_text("Ask for a newer block")
     expect(cause).to_contain_text("It stopped at BLOCKHASH_AVAILABLE")
-    expect(page.locator(".step-table .rejected")).to_have_text(re.compile("^stopped$"))
+    expect(page.locator(".time-line > ol .mark.rejected")).to_have_count(1)
     expect(page).to_have_title(re.compile("^REJECTED · "))
     expect(page.locator("#announcement")).to_contain_text("The batch is REJECTED. Block 1")
     assert page.locator("main script").count() == 0
     assert "\u202e" not in page.content()
     _check_layout(page)
-
-
-def test_queries_load_on_demand_and_in_pages(
-    page: Page, live_server: LiveServer, service: Service
-) -> None:
-    accounts = {f"0x{number + 1:040x}": {"props": ["BALANCE"]} for number in range(60)}
-    block = f"block:{service.head() - 1}"
-    batch = service.submit({str(CHAIN_ID): {block: {"accounts": accounts}}})
-    service.work(batch)
-    page.goto(_batch_url(live_server, batch))
-    expect(page.locator(".queries > li")).to_have_count(0)
-    page.locator(".block > summary").click()
-    expect(page.locator(".queries > li")).to_have_count(50)
-    expect(page.locator(".queries .values")).to_have_count(0)
-    page.locator(".queries summary").nth(2).click()
-    expect(page.locator(".queries .values")).to_have_count(1)
-    page.get_by_role("link", name="The next queries").click()
-    expect(page.locator(".queries > li")).to_have_count(10)

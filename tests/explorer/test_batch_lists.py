@@ -16,7 +16,7 @@ from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.explorer.stored_batches import prove, submit_balances
 from tests.queries.api.batch_states import set_status
-from tests.queries.api.served_api import HERE, OPTIMISM, SEPOLIA, make_key, submitted
+from tests.queries.api.served_api import HERE, OPTIMISM, OTHER_WALLET, SEPOLIA, make_key, submitted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -38,7 +38,7 @@ def _link(answer: Any, text: str) -> str:
 def _submit_to_optimism() -> str:
     data = {str(SEPOLIA): {"block:7": {"header": ["TIMESTAMP"]}}}
     content = {"destinationChainId": str(OPTIMISM), "fee": "1000", "data": data}
-    return submitted(make_key(), content)
+    return submitted(make_key(OTHER_WALLET), content)
 
 
 def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> None:
@@ -48,8 +48,8 @@ def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> No
     answer = _list()
     assert _ids(answer) == [other, new, old]
     text = " ".join(re.sub("<[^>]*>", " ", answer.text).split())
-    assert re.search(rf"{new} RECEIVED now OP Mainnet 1 1 1,000 wei 0", text)
-    assert re.search(rf"{old} DONE .* Sepolia 6 2 0 0", text)
+    assert "RECEIVED timestamp of the header Sepolia, block 7 now" in text
+    assert f"DONE 10 facts of 3 accounts 2 blocks of Sepolia now {old}" in text
     assert _ids(_list(status="REJECTED")) == [other]
     assert _ids(_list(to=str(SEPOLIA))) == [other, old]
     assert _ids(_list(to=str(SEPOLIA), status="DONE")) == [old]
@@ -97,12 +97,12 @@ def test_the_start_page_refreshes_the_ten_newest_batches() -> None:
     ids = [submit_balances(count=2) for _ in range(11)]
     text = Client().get("/").text
     assert re.findall(r'id="batch-(\w+)"', text) == sorted(ids, reverse=True)[:10]
-    assert text.count("2 queries to Sepolia") == 10
+    assert text.count("4 facts of 2 accounts") == 10
     same = _newest_since(_mark(text))
     assert (same.status_code, same.content) == (204, b"")
     set_status(ids[-1], BatchStatus.DONE)
     changed = _newest_since(_mark(text))
-    assert changed.text.lstrip().startswith('<ol class="rows newest" id="newest"')
+    assert changed.text.lstrip().startswith('<div id="newest"')
     assert "DONE" in changed.text
     assert _newest_since(_mark(changed.text)).status_code == 204
     Batch.objects.update(submitted_at=datetime.now(UTC) - timedelta(hours=3))

@@ -1,98 +1,248 @@
 """The page of a batch, and its refreshes."""
 
 import re
+from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from queries import transitions
-from queries.models import BlockJob, Query
+from queries.database import daily_counts
+from queries.models import Attestation, Batch, BlockJob, ChainRecord, Query, SentTransaction, Share
 from queries.statuses import BatchStatus, StepName
 from queries.transitions import Failure
-from tests.explorer.stored_batches import BLOCK, submit_accounts
-from tests.queries.api.batch_states import run_steps, set_status
-from tests.queries.api.served_api import HERE, SEPOLIA, record_head
+from tests.explorer.batch_form import signed_in
+from tests.explorer.stored_batches import ADDRESS, BLOCK, prove, submit_accounts, submit_balances
+from tests.queries.api.batch_states import HASHES, run_steps, send_transaction, set_status
+from tests.queries.api.served_api import (
+    ATTESTED,
+    HERE,
+    OPTIMISM,
+    OTHER_WALLET,
+    SEPOLIA,
+    SIGNERS,
+    make_key,
+    record_head,
+    submitted,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
+FAILURE = Failure("fee_too_low", "More.", StepName.HEADER_ACCUMULATED, retryable=False)
+BALANCE = {"props": ["BALANCE"]}
 
 
-def _submit(blocks: int, accounts: int = 2) -> str:
+def _submit(blocks: int = 1, accounts: int = 1) -> str:
     """The first block is the newest one."""
-    entries = {f"0x{number + 1:040x}": {"props": ["BALANCE"]} for number in range(accounts)}
+    entries = {f"0x{number + 1:040x}": BALANCE for number in range(accounts)}
     return submit_accounts(entries, *(BLOCK - number for number in range(blocks)))
 
 
-def _page(batch_id: str, **parameters: str) -> Any:
-    return Client().get(f"/explorer/query/{batch_id}", parameters)
+def _submit_own(source: int = SEPOLIA) -> str:
+    """A batch of the account that `signed_in()` signs in."""
+    data = {str(source): {f"block:{BLOCK}": {"accounts": {ADDRESS: BALANCE}}}}
+    return submitted(make_key(), {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data})
 
 
-def _changes(batch_id: str, seen: str, open_blocks: str = "", rows: str = "") -> Any:
-    parameters = {"seen": seen, "open": open_blocks, "rows": rows}
-    return Client().get(f"/explorer/query/{batch_id}/changes", parameters)
+def _get(batch_id: str, page: str = "", client: Client | None = None, **parameters: str) -> Any:
+    parameters = {name.rstrip("_"): value for name, value in parameters.items()}
+    return (client or Client()).get(f"/explorer/query/{batch_id}{page}", parameters)
 
 
-def _marks(text: str) -> str:
-    return ".".join(re.findall(r'data-mark="([^"]+)"', text))
+def _words(answer: Any) -> str:
+    """The visible text, on one line."""
+    assert answer.status_code in {200, 286}
+    return " ".join(re.sub("<[^>]*>", " ", answer.text).split())
 
 
-def test_blocks_of_a_large_batch_load_on_demand() -> None:
-    batch_id = _submit(blocks=3, accounts=60)
-    text = _page(batch_id).text
-    assert text.count('id="marks-') == 0
-    address = f"/explorer/query/{batch_id}/block"
-    block = Client().get(address, {"open": f"{SEPOLIA}-{BLOCK - 1}"}).text
-    assert block.count('id="marks-') == 50
-    (more,) = re.findall(r'hx-get="([^"]+/block[^"]+)"', block)
-    assert Client().get(more).text.count('id="marks-') == 10
-    assert Client().get(address, {"open": "5-5"}).status_code == 404
+def _seen(answer: Any) -> str:
+    return str(re.findall(r'data-seen="(\w+)"', answer.text)[0])
 
 
-def test_a_refresh_returns_changed_parts_and_stops_when_the_batch_has_ended() -> None:
+def test_the_sentence_and_the_value_of_a_single_fact_come_first() -> None:
+    batch_id = submit_accounts({ADDRESS: BALANCE})
+    prove(batch_id)
+    answer = _get(batch_id)
+    sentence = f"balance of 0xd8dA…6045 · Sepolia, block {BLOCK:,}"
+    heading, _, rest = answer.text.partition("</h1>")
+    assert sentence in " ".join(re.sub("<[^>]*>", "", heading.partition("<h1>")[2]).split())
+    assert f"<title>DONE · {sentence} → 21 ETH · Tacitus</title>" in answer.text
+    assert "21 ETH" in rest.partition("</header>")[0]
+    assert "<table" not in rest.partition('class="time-line"')[0]
+    assert "Read it in your contract" in _words(answer)
+
+
+def test_facts_are_in_one_table_in_pages() -> None:
+    """A row for each query if its facts fit, or else for each fact."""
+    many_accounts = _submit(accounts=60)
+    first = _get(many_accounts)
+    assert first.text.count('id="query-') == 50
+    (following,) = re.findall(r'href="\?from=(\w+)#facts"', first.text)
+    second = _get(many_accounts, from_=following)
+    assert second.text.count('id="query-') == 10
+    assert 'id="query-59"' in _get(many_accounts, query="57").text
+    redirect = _get(many_accounts, "/57")
+    assert redirect["Location"] == f"/explorer/query/{many_accounts}?query=57#query-57"
+    assert _get(many_accounts, "/60").status_code == 404
+    assert _get(many_accounts, from_="60").status_code == 404
+
+    many_slots = submit_accounts({ADDRESS: {"slots": [hex(n) for n in range(70)]}}, BLOCK)
+    prove(many_slots)
+    first = _get(many_slots)
+    assert first.text.count('<th scope="row">') == 50 + 4  # four steps
+    second = _get(many_slots, from_="0.50")
+    assert second.text.count('<th scope="row">') == 20 + 4
+    assert "slot 69" in second.text
+    assert "Next facts" not in second.text
+
+    many_blocks = submit_accounts({ADDRESS: {"props": ["BALANCE", "NONCE"]}}, *range(1, 32))
+    prove(many_blocks)
+    text = _get(many_blocks).text
+    assert len(re.findall(r"<bdi>\d+ ETH</bdi>", text)) == 31
+    assert len(text) < 150_000
+
+
+def test_a_refresh_returns_changes_and_stops_when_the_batch_has_ended() -> None:
     batch_id = _submit(blocks=2)
-    first = _page(batch_id).text
-    open_blocks = f"{SEPOLIA}-{BLOCK}:0,{SEPOLIA}-{BLOCK - 1}:2"
-    same = _changes(batch_id, _marks(first), open_blocks)
+    seen = _seen(_get(batch_id))
+    same = _get(batch_id, "/changes", seen=seen)
     assert (same.status_code, same.content) == (204, b"")
     run_steps(batch_id, StepName.INITIAL_STATE)
-    changed = _changes(batch_id, _marks(first), open_blocks, rows="0,3")
+    changed = _get(batch_id, "/changes", seen=seen)
     assert changed.status_code == 200
-    assert 'id="state" data-mark="' in changed.text
-    # The state, two blocks, the marks of four queries, and two open queries.
-    assert changed.text.count('hx-swap-oob="true"') == 1 + 2 + 4 + 2
-    seen = _marks(changed.text)
-    assert _changes(batch_id, seen, open_blocks).status_code == 204
-    failure = Failure("fee_too_low", "More.", StepName.HEADER_ACCUMULATED, retryable=False)
+    assert changed.text.count("waits for its block") == 2
+    assert changed.text.lstrip().startswith('<article class="batch"')
+    seen = _seen(changed)
+    assert _get(batch_id, "/changes", seen=seen).status_code == 204
     set_status(batch_id, BatchStatus.ACCEPTED)
-    transitions.reject([batch_id], failure)
-    last = _changes(batch_id, seen, open_blocks)
+    transitions.reject([batch_id], FAILURE)
+    last = _get(batch_id, "/changes", seen=seen)
     assert last.status_code == 286
     assert "More." in last.text
-    assert _changes(batch_id, _marks(last.text), open_blocks).status_code == 286
-    assert 'id="live"' not in _page(batch_id).text
+    assert _get(batch_id, "/changes", seen=_seen(last)).status_code == 286
+    assert 'id="live"' not in _get(batch_id).text
 
 
 def _make_jobs_wait(batch_id: str, *sentences: str, code: str = "confirming") -> None:
     """One job per block, each with its wait reason."""
-    for number, sentence in enumerate(sentences):
-        block = BLOCK - number
+    for source, block in set(Query.objects.filter(batch=batch_id).values_list("source", "block")):
+        assert block is not None
         job = BlockJob.objects.create(
-            source=SEPOLIA, destination=SEPOLIA, block=block, waits_for=sentence, wait_code=code
+            source=source,
+            destination=SEPOLIA,
+            block=block,
+            waits_for=sentences[(BLOCK - block) % len(sentences)],
+            wait_code=code,
         )
         Query.objects.filter(batch=batch_id, block=block).update(job=job)
     set_status(batch_id, BatchStatus.IN_PROGRESS)
-    record_head(SEPOLIA, number=BLOCK, timestamp=1)
 
 
-def test_a_block_shows_its_wait_reason_only_if_the_batch_has_another() -> None:
+def test_a_row_shows_its_wait_reason_only_if_the_batch_has_another() -> None:
     batch_id = _submit(blocks=3)
     _make_jobs_wait(batch_id, "It is sent.", "Block 5 is not final yet.", "It is sent.")
-    text = _page(batch_id).text
+    record_head(SEPOLIA, number=BLOCK, timestamp=1)
+    text = _get(batch_id).text
     assert text.count("It is sent.") == 1
     assert text.count("Block 5 is not final yet.") == 1
-    # Another common reason changes the heads of all three blocks.
-    BlockJob.objects.filter(block=BLOCK).update(waits_for="Block 5 is not final yet.")
-    changed = _changes(batch_id, _marks(text))
-    assert changed.text.count("Block 5 is not final yet.") == 1
-    assert changed.text.count("It is sent.") == 1
-    assert changed.text.count('<span class="block-head"') == 3
+
+
+def test_a_wait_for_finality_says_how_much_is_left() -> None:
+    batch_id = _submit()
+    _make_jobs_wait(batch_id, "Not final yet.", code="block_not_final")
+    record_head(SEPOLIA, number=BLOCK - 245, timestamp=1)
+    ChainRecord.objects.update(block_seconds=12)
+    assert "Not final yet. 245 blocks left, about 49 minutes" in _words(_get(batch_id))
+
+
+def test_a_wait_for_signatures_names_the_missing_signers() -> None:
+    batch_id = _submit_own(OPTIMISM)
+    _make_jobs_wait(batch_id, "Too few.", code="not_attested")
+    record_head(SEPOLIA, number=BLOCK, timestamp=1)
+    first, second = (f"{signer.address[:6]}…{signer.address[-4:]}" for signer in SIGNERS)
+    assert f"Too few. 0 of 2 signatures, waiting for {first}, {second}" in _words(_get(batch_id))
+    Attestation.objects.create(
+        source=OPTIMISM, destination=SEPOLIA, registry=ATTESTED.address, block=BLOCK,
+        block_hash="", signer=SIGNERS[0].address, signature="", received_at=timezone.now(),
+    )  # fmt: skip
+    assert f"1 of 2 signatures, waiting for {second}" in _words(_get(batch_id))
+
+
+@pytest.mark.parametrize(("minutes", "is_long"), [(2, False), (4, True)])
+def test_a_wait_of_three_times_the_usual_says_who_can_act(minutes: int, is_long: bool) -> None:
+    daily_counts.add_counts(timezone.now(), {"done_within_60": 10})
+    batch_id = _submit()
+    _make_jobs_wait(batch_id, "Too expensive.", code="daily_budget_spent")
+    record_head(SEPOLIA, number=BLOCK, timestamp=1)
+    Batch.objects.update(submitted_at=timezone.now() - timedelta(minutes=minutes))
+    words = _words(_get(batch_id))
+    assert (
+        "half of the batches here are DONE within 1 minute. The operator can" in words
+    ) is is_long
+
+
+def _share(transaction: SentTransaction, costs: Mapping[str, int]) -> None:
+    for batch_id, wei in costs.items():
+        Share.objects.create(
+            transaction=transaction, batch_id=batch_id, max_cost=f"{wei:064x}", paid=f"{wei:064x}"
+        )
+
+
+def test_the_cost_of_a_batch_is_its_share_shown_once() -> None:
+    small, large, third = (_submit() for _ in range(3))
+    prove(small)
+    _share(send_transaction(small), {small: 2 * 10**12, large: 97 * 10**12, third: 10**12})
+    words = _words(_get(small))
+    cost = "3,409 gas · 2,000 gwei (its 2 % of a transaction shared with 2 batches)"
+    assert words.count(cost) == 1, words
+    assert "170,480" not in words
+    assert "fee ceiling 0 (free here)" in words
+    _share(send_transaction(small, nonce=1), {small: 10**12})
+    words = _words(_get(small))
+    assert "173,889 gas · 3,000 gwei in 2 transactions" in words
+    assert f"/explorer/transaction/{SEPOLIA}/{HASHES[0]}" in _get(small).text
+
+
+def test_a_batch_can_be_cancelled_by_its_owner_until_a_transaction_is_signed() -> None:
+    batch_id = _submit_own()
+    action = f'action="/dashboard/batches/{batch_id}/cancel"'
+    owner = signed_in()
+    assert action in _get(batch_id, client=owner).text
+    for client in (Client(), signed_in(OTHER_WALLET)):
+        assert "Cancel" not in _get(batch_id, client=client).text
+    seen = _seen(_get(batch_id, client=owner))
+    _share(send_transaction(batch_id, mined=False), {batch_id: 1})
+    assert action not in _get(batch_id, client=owner).text
+    refreshed = _get(batch_id, "/changes", owner, seen=seen)
+    assert refreshed.status_code == 200
+    assert "Cancel" not in refreshed.text
+
+
+def test_a_rejected_batch_says_the_cause_and_lets_its_owner_submit_it_again() -> None:
+    batch_id = _submit_own()
+    transitions.reject([batch_id], FAILURE)
+    again = f'href="/dashboard/new-batch?batch={batch_id}"'
+    answer = _get(batch_id, client=signed_in())
+    assert again in answer.text
+    assert answer.text.index("More.") < answer.text.index("registry")
+    assert again not in _get(batch_id).text
+
+
+def test_the_query_that_failed_is_marked() -> None:
+    batch_id = _submit(accounts=3)
+    failing = Query.objects.filter(batch=batch_id, position=1)
+    run_steps(batch_id, StepName.INITIAL_STATE, completed=False)
+    transitions.reject([batch_id], FAILURE, failing)
+    answer = _get(batch_id)
+    assert re.findall(r'<tr id="query-(\d)" class="failed"', answer.text) == ["1"]
+    assert "1 query failed" in _words(answer)
+    assert _words(answer).count("not proven") == 2
+
+
+def test_a_batch_whose_facts_a_reorg_removed_says_so() -> None:
+    batch_id = submit_balances()
+    prove(batch_id)
+    Query.objects.filter(batch=batch_id).update(has_ended=False)
+    assert "after the batch was DONE. They are proven again at no charge." in _words(_get(batch_id))

@@ -53,7 +53,7 @@ PATHS = (
 # Pages of proven facts; the words in capitals are replaced by values of the fixture.
 PROVEN_PATHS = (
     "explorer/query/PROVEN", "explorer/query/PROVEN/changes",
-    "explorer/query/PROVEN/block?open=CHAIN-BLOCK",
+    "explorer/query/PROVEN?from=0.1",
     "explorer/query/PROVEN/0", "explorer/query/PROVEN/0/BALANCE",
     "explorer/fact/CHAIN/BLOCK/HOLDER/BALANCE", "explorer/fact/CHAIN/BLOCK/HOLDER/BALANCE/check",
     "explorer/fact/CHAIN/BLOCK/HOLDER/SLOT", "explorer/fact/CHAIN/BLOCK/header/TIMESTAMP",

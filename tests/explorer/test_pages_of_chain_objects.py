@@ -55,7 +55,7 @@ def _text(address: str) -> str:
     return " ".join(re.sub("<[^>]*>", " ", answer.text).split())
 
 
-@pytest.mark.parametrize("page", [ACCOUNT, PAGE, TRANSACTION, "fact", "query"])
+@pytest.mark.parametrize("page", [ACCOUNT, PAGE, TRANSACTION, "fact", "batch"])
 def test_pages_say_if_an_account_is_proven_not_to_exist(page: str) -> None:
     zero, storage, code = f"{0:064x}", EMPTY_TRIE_ROOT.hex(), EMPTY_CODE_HASH.hex()
     words = {"NONCE": zero, "BALANCE": zero, "STORAGE_ROOT": storage, "CODE_HASH": code}
@@ -63,7 +63,7 @@ def test_pages_say_if_an_account_is_proven_not_to_exist(page: str) -> None:
     prove(batch, nonce=0)
     urls = {
         "fact": f"/explorer/fact/{SEPOLIA}/{BLOCK}/{ADDRESS}/NONCE",
-        "query": f"/explorer/query/{batch}/0",
+        "batch": f"/explorer/query/{batch}",
     }
     for exists in (True, False):
         words["NONCE"] = f"{exists:064x}"

@@ -53,7 +53,7 @@ def test_the_search_finds_a_batch_an_account_and_a_block(
 ) -> None:
     batch, block = done
     for term, heading in (
-        (batch, "Batch"),
+        (batch, "of 0xd8dA…6045 · Chain 31337, block"),
         (HOLDER.lower(), HOLDER),
         (f"{block}", f"Block {block:,}"),
     ):

@@ -1,0 +1,300 @@
+"""The page of a batch: its answer, where its time went, what it cost, and its facts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2s
+
+from django.utils import timezone
+
+from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
+from explorer.pages.links import PageLinks
+from explorer.pages.sentences import Sentence, batch_sentence, field_name
+from explorer.pages.wait_hints import WaitHint, wait_hint
+from queries.config.registries import Registry
+from queries.intake.cancel import CANCELLED
+from queries.reading import batches as reading
+from queries.reading.costs import TransactionShare, transaction_shares
+from queries.reading.facts import FactView, query_facts, requested_facts
+from queries.reading.progress import Progress, batch_progress
+from queries.reading.summaries import BatchSummary, batch_summaries
+from queries.reading.view_models import BatchView, QueryView
+from queries.statuses import BatchStatus, StepName, StepStatus
+
+ROWS_PER_PAGE = 50
+MAX_COLUMNS = 3  # of values; queries with more facts have a row for each
+MAX_LISTED_TRANSACTIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of the time line."""
+
+    name: str
+    mark: str  # CSS class
+    seconds: float | None = None  # None before it begins
+    percent: float = 0  # of the longest stage
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the batch has paid, or reserved, for its shares of transactions."""
+
+    transactions: tuple[TransactionShare, ...]  # oldest first
+    is_free: bool  # the operator pays
+
+    @property
+    def gas(self) -> int:
+        return sum(share.gas or 0 for share in self.transactions)
+
+    @property
+    def paid(self) -> int:
+        return sum(share.paid or 0 for share in self.transactions)
+
+    @property
+    def reserved(self) -> int:
+        """Of transactions that are not confirmed yet."""
+        return sum(share.reserved for share in self.transactions if share.paid is None)
+
+    @property
+    def listed(self) -> tuple[TransactionShare, ...]:
+        return self.transactions[:MAX_LISTED_TRANSACTIONS]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A fact in the table; without its value before it is proven."""
+
+    name: str  # for people
+    slot: str  # in full; empty if it is a field
+    fact: FactView | None = None
+    value: DecodedValue | None = None
+
+    @property
+    def wei(self) -> str:
+        """Digits to copy, if the value is an amount."""
+        notations = self.value.notations if self.value else ()
+        is_amount = any(notation.label == "wei" for notation in notations)
+        return str(int(self.fact.word, 16)) if self.fact and is_amount else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of facts of one query."""
+
+    query: QueryView
+    cells: tuple[Cell, ...]
+    mark: str  # CSS class
+    label: str  # what the mark means
+    span: int  # rows of the query from this one on; 0 after its first row
+    is_absent: bool  # there is proof that the account does not exist
+
+
+@dataclass(frozen=True, slots=True)
+class FactTable:
+    columns: tuple[Cell, ...]  # names of facts; empty if each row names its fact
+    rows: tuple[Row, ...]
+    has_blocks: bool  # several, so that rows name theirs
+    has_accounts: bool
+    is_continued: bool  # another page precedes it
+    next: str  # cursor of the next page; empty on the last one
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPage:
+    batch: BatchView
+    sentence: Sentence
+    summary: BatchSummary
+    progress: Progress
+    registries: tuple[Registry, ...]
+    stages: tuple[Stage, ...]
+    cost: Cost
+    hint: WaitHint | None
+    table: FactTable
+    is_owner: bool
+    digest: str = ""  # of everything that a refresh may change
+
+    @property
+    def has_ended(self) -> bool:
+        return self.batch.ended_at is not None
+
+    @property
+    def steps_completed(self) -> int:
+        return sum(bool(step.completed_at) for step in self.progress.steps)
+
+    @property
+    def can_be_cancelled(self) -> bool:
+        return self.is_owner and not self.has_ended and not self.cost.transactions
+
+    @property
+    def has_culprit(self) -> bool:
+        """Whether only some of the queries have failed."""
+        return 0 < self.progress.failed_queries < self.summary.query_count
+
+    @property
+    def single(self) -> Cell | None:
+        """The fact, if the batch asks for one alone."""
+        return self.table.rows[0].cells[0] if self.summary.fact_count == 1 else None
+
+    @property
+    def absent_account(self) -> bool:
+        """Whether the account of the only query is proven not to exist."""
+        return self.summary.query_count == 1 and self.table.rows[0].is_absent
+
+
+def batch_page(
+    batch: BatchView, links: PageLinks, first: tuple[int, int], *, is_owner: bool
+) -> BatchPage:
+    """`first`: the query's position and the fact's index in it, with which the table begins."""
+    summary, progress = batch_summaries([batch.id])[batch.id], batch_progress(batch)
+    shares = transaction_shares(batch.id)
+    chain = links.routes.chains.get(batch.destination)
+    sources = [summary.first.source]
+    if summary.source_count > 1:
+        sources = reading.batch_sources(batch)
+    registries = (links.registry(source, batch.destination) for source in sources)
+    now = timezone.now()
+    content = (
+        batch,
+        batch_sentence(summary, links),
+        summary,
+        progress,
+        tuple(filter(None, registries)),
+        tuple(_stages(batch, progress, shares, now)),
+        Cost(shares, is_free=bool(chain and chain.free)),
+        wait_hint(batch, links, now),
+        _fact_table(batch, summary, first, links),
+        is_owner,
+    )
+    # The seconds of a running stage change without anything else; they are left out.
+    parts = (*content[:5], [stage.mark for stage in content[5]], *content[6:])
+    digest = blake2s(repr(parts).encode(), digest_size=6).hexdigest()
+    return BatchPage(*content, digest)
+
+
+def table_start(batch: BatchView, position: int) -> int:
+    """The position of the first query on the table's page that has this query."""
+    summary = batch_summaries([batch.id])[batch.id]
+    if summary.fact_count <= ROWS_PER_PAGE:
+        return 0
+    return position - position % ROWS_PER_PAGE if _has_columns(summary) else position
+
+
+def _stages(
+    batch: BatchView, progress: Progress, shares: Sequence[TransactionShare], now: datetime
+) -> Iterator[Stage]:
+    """The stages in order; each begins when the one before has ended for all queries."""
+    ends = _stage_ends(batch, progress, shares)
+    seconds: dict[str, float | None] = {}
+    began: datetime | None = batch.submitted_at
+    for name, end in ends.items():
+        until = end or batch.ended_at or now
+        seconds[name] = max((until - began).total_seconds(), 0) if began else None
+        began = max(began, end) if began and end else None
+    longest = max(filter(None, seconds.values()), default=0) or 1
+    for name, duration in seconds.items():
+        running = "rejected" if batch.ended_at else "moving"
+        mark = "waiting" if duration is None else "proven" if ends[name] else running
+        yield Stage(name, mark, duration, 100 * (duration or 0) / longest)
+
+
+def _stage_ends(
+    batch: BatchView, progress: Progress, shares: Sequence[TransactionShare]
+) -> Mapping[str, datetime | None]:
+    done = batch.ended_at if batch.status == BatchStatus.DONE else None
+    known = progress.completed_at(StepName.BLOCKHASH_AVAILABLE)
+    ends = {"final": progress.completed_at(StepName.INITIAL_STATE), "hash known": known}
+    signed = max((share.signed_at for share in shares if not share.is_preparation), default=None)
+    if done and signed is None:  # the registry had all facts already
+        return {**ends, "read back": done}
+    ends["sent"] = signed if known else None
+    mined = progress.completed_at(StepName.HEADER_ACCUMULATED)
+    has_accounts = progress.steps[-1].name is StepName.ACCOUNT_ACCUMULATED
+    if not (has_accounts and mined and signed and mined > signed):
+        mined = None  # the header was known before, or is read back itself
+    if done and not mined:
+        return {**ends, "mined and confirmed": done}
+    return {**ends, "mined": mined, "confirmed": done}
+
+
+def _has_columns(summary: BatchSummary) -> bool:
+    """Whether the facts of each query fit in one row."""
+    facts = summary.fact_count // summary.query_count
+    return summary.is_uniform and summary.query_count > 1 and facts <= MAX_COLUMNS
+
+
+def _fact_table(
+    batch: BatchView, summary: BatchSummary, first: tuple[int, int], links: PageLinks
+) -> FactTable:
+    (position, index), limit = first, ROWS_PER_PAGE
+    if not _has_columns(summary):
+        # Queries may have thousands of facts, so only those of this page are read.
+        limit, count = 1, -index
+        for size in reading.query_sizes(batch, first=position, limit=ROWS_PER_PAGE):
+            count += size
+            if count >= ROWS_PER_PAGE:
+                break
+            limit += 1
+    page = reading.query_page(batch, first=position, limit=limit)
+    columns, rows, following = tuple[Cell, ...](), list[Row](), ""
+    for query in page.queries:
+        cells, is_absent = _cells(query, batch.destination, links)
+        mark, label = _mark(query, batch)
+        if _has_columns(summary):
+            columns = cells
+            rows.append(Row(query, cells, mark, label, 1, is_absent))
+            continue
+        start = index if query.position == position else 0
+        visible = cells[start : start + ROWS_PER_PAGE - len(rows)]
+        for number, cell in enumerate(visible):
+            rows.append(Row(query, (cell,), mark, label, 0 if number else len(visible), is_absent))
+        if start + len(visible) < len(cells):
+            following = f"{query.position}.{start + len(visible)}"
+    if not following and page.next is not None:
+        following = str(page.next)
+    return FactTable(
+        columns,
+        tuple(rows),
+        has_blocks=summary.block_count > 1 or summary.source_count > 1,
+        has_accounts=len({query.account or query.name for query in page.queries}) > 1,
+        is_continued=first != (0, 0),
+        next=following,
+    )
+
+
+def _cells(query: QueryView, destination: int, links: PageLinks) -> tuple[tuple[Cell, ...], bool]:
+    """The facts that the query asks for; and whether they prove that there is no such account."""
+    proven = query_facts(query, destination)
+    facts, currency = {fact.name: fact for fact in proven}, links.currency(query.source)
+    return tuple(
+        Cell(
+            field_name(name),
+            name if name.startswith("0x") else "",
+            facts.get(name),
+            decode_fact(facts[name], currency) if name in facts else None,
+        )
+        for _, name, _ in requested_facts(query)
+    ), proves_no_account(proven)
+
+
+STAGE_LABELS = {
+    StepName.INITIAL_STATE: "waits until its block is final",
+    StepName.BLOCKHASH_AVAILABLE: "waits for its block's hash",
+    StepName.HEADER_ACCUMULATED: "is being proven",
+    StepName.ACCOUNT_ACCUMULATED: "is being confirmed",
+}
+
+
+def _mark(query: QueryView, batch: BatchView) -> tuple[str, str]:
+    """The CSS class of the query's mark, and what it means. Only the time line says what moves."""
+    if any(step.error and step.error.code != CANCELLED for step in query.steps):
+        is_lost = batch.status == BatchStatus.DONE
+        return "rejected", "removed by a reorganisation" if is_lost else "failed"
+    if query.steps[-1].status == StepStatus.COMPLETED:
+        return "proven", "proven"
+    if batch.status == BatchStatus.DONE:
+        return "moving", "is proven again"
+    if batch.ended_at:
+        return "waiting", "not proven"
+    step = next(step for step in query.steps if step.status != StepStatus.COMPLETED)
+    return "waiting", STAGE_LABELS[step.name]

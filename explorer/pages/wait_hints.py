@@ -1,0 +1,77 @@
+"""How much of a batch's wait is left, and who can end it if it takes too long."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from accounts.shared.wallets import short_hash
+from accounts.shared.wording import format_count
+from explorer.pages.formatting import rough_duration
+from explorer.pages.links import PageLinks
+from queries.reading.awaited_blocks import AwaitedBlock, awaited_block, missing_signers
+from queries.reading.figures import usual_seconds
+from queries.reading.view_models import BatchView
+from queries.wait_reasons import WaitCode
+
+# Blocks and times that are not there yet: such a wait is never too long.
+EXPECTED = {WaitCode.BLOCK_NOT_FINAL, WaitCode.TIME_NOT_REACHED, WaitCode.NEXT_BLOCK_MISSING}
+LONG_WAIT = 3  # times the usual one
+MIN_LONG_WAIT = 60  # seconds
+
+ACTORS: Mapping[str, str] = {
+    WaitCode.NOT_CLAIMED: "The operator can start another prover.",
+    WaitCode.NO_PROVER: "The operator can start a prover.",
+    WaitCode.NOT_ATTESTED: "The missing signers can act.",
+    WaitCode.DAILY_BUDGET_SPENT: "The operator can raise the daily budget.",
+    WaitCode.FEE_BELOW_GAS_PRICE: "You can submit it again with a higher fee.",
+    WaitCode.TRANSACTION_PENDING: "You need not act: a stuck transaction is sent at a higher fee.",
+}
+OTHER_ACTOR = "You need not act. The operator can check the nodes and the prover's log."
+
+
+@dataclass(frozen=True, slots=True)
+class WaitHint:
+    left: str  # such as `245 blocks left, about 4 minutes`
+    overdue: str  # a sentence, if the batch takes much longer than usual
+
+
+def wait_hint(batch: BatchView, links: PageLinks, now: datetime) -> WaitHint | None:
+    reason = batch.waits_for
+    if batch.ended_at or not reason:
+        return None
+    left = ""
+    if reason.code in EXPECTED | {WaitCode.NOT_ATTESTED}:
+        block = awaited_block(batch.id, reason)
+        left = _left(block, batch, links, now) if block else ""
+    return WaitHint(left, _overdue(batch, reason.code, now))
+
+
+def _left(block: AwaitedBlock, batch: BatchView, links: PageLinks, now: datetime) -> str:
+    code = batch.waits_for.code if batch.waits_for else ""
+    if code == WaitCode.NOT_ATTESTED:
+        registry = links.registry(block.source, batch.destination)
+        if registry is None or block.number is None:
+            return ""
+        missing = missing_signers(registry, block.number)
+        count = len(registry.signers) - len(missing)
+        names = ", ".join(map(short_hash, missing))
+        return f"{count} of {registry.threshold} signatures, waiting for {names}" if names else ""
+    if code == WaitCode.TIME_NOT_REACHED and block.timestamp:
+        seconds = block.timestamp - now.timestamp()
+        return f"about {rough_duration(seconds)} left" if seconds > 0 else ""
+    if not block.blocks_left:
+        return ""
+    text = f"{format_count(block.blocks_left, 'block')} left"
+    return f"{text}, about {rough_duration(block.seconds_left)}" if block.seconds_left else text
+
+
+def _overdue(batch: BatchView, code: str, now: datetime) -> str:
+    waited = (now - batch.submitted_at).total_seconds()
+    if code in EXPECTED or waited < MIN_LONG_WAIT:
+        return ""
+    usual = usual_seconds(now.astimezone(UTC).date())
+    if usual is None or waited < LONG_WAIT * usual:
+        return ""
+    actor = ACTORS.get(code, OTHER_ACTOR)
+    half = f"half of the batches here are DONE within {rough_duration(usual)}"
+    return f"This takes longer than usual: {half}. {actor}"
