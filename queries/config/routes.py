@@ -85,7 +85,9 @@ Nodes = Annotated[
         Annotated[NodeAddress, BeforeValidator(lambda entry, info: read_node(entry, info.context))],
         ...,
     ],
-    Field(min_length=1, description='a list of nodes, such as ["https://node.example/"]'),
+    Field(
+        min_length=1, description='a list of at least one node, such as ["https://node.example/"]'
+    ),
     AfterValidator(_number_nodes),
 ]
 

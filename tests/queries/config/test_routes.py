@@ -214,7 +214,7 @@ WRONG = [
     (f'[chains.1]\nname = "a\\u0007b"\n{NODES}', "chains.1.name: it must be a text"),
     (f'[chains.1]\nname = "{51 * "a"}"\n{NODES}', "chains.1.name: it must be a text of 1 to 50"),
     (f'{CHAIN}\n[chains.2]\nname = "ethereum"\n{NODES}', "chains.1.name: another chain has the"),
-    ('[chains.1]\nname = "a"', "chains.1.nodes: it must be a list of nodes, such as"),
+    ('[chains.1]\nname = "a"', "chains.1.nodes: it must be a list of at least one node"),
     (_nodes("[1]"), "chains.1.nodes, entry 1: it must be an address, or { file ="),
     (_nodes('[["https://node.example/hunter2"]]'), "chains.1.nodes, entry 1: it must be an addr"),
     (_nodes('["hunter2"]'), "chains.1.nodes, entry 1: it is not an http or https address"),
