@@ -17,7 +17,8 @@ from queries.chain.json_rpc import JsonRpcError, NodeTransportError
 from queries.chain.registry import FactRead, read_live_fact
 from queries.chain.registry_checks import SetupError, read_visible_l1_block
 from queries.config.registries import Registry
-from queries.config.routes import Routes, RoutesFileError, read_routes
+from queries.config.routes import Routes, read_routes
+from queries.config.routes_file import RoutesFileError
 from queries.http.thread_slots import thread_slot
 from queries.reading.facts import FactView
 from queries.schema.batch_checks import BatchLimits

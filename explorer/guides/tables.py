@@ -8,7 +8,7 @@ from django.conf import settings
 from explorer.guides.advice import ADVICE, OPERATOR_ACTS
 from queries.api import reference
 from queries.api.examples import RouteExample, fill_in
-from queries.config.limits import limit_views
+from queries.config.limits import limit_rows
 from queries.config.measured_costs import MEASURED_ACCOUNTS, balance_cost, calls_per_fact
 from queries.config.networks import NETWORKS, provable_after, route_kind
 from queries.config.registries import RegistryKind, proves_its_code
@@ -110,7 +110,4 @@ def _call_table() -> str:
 
 def _routes_limit_table() -> str:
     """The table `[limits]` of the routes file."""
-    rows = (
-        (f"`{limit.name}`", limit.default, limit.allowed, limit.meaning) for limit in limit_views()
-    )
-    return reference.table(("name", "default", "allowed", "meaning"), rows)
+    return reference.table(("name", "default", "allowed", "meaning"), limit_rows())

@@ -9,12 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 from eth_abi.abi import decode, encode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
+from pydantic import Field, StrictInt
 
+from queries.config.routes_file import ContractAddress, Time
 from queries.contracts.abi import Artifact, load_artifact
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import HORIZON
@@ -23,6 +25,10 @@ from queries.proving.registry_calls import HORIZON
 # address is the same on every chain, because a signed transaction without a chain id deploys it.
 FACTORY = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
 SALT = b"Tacitus registry".ljust(32, b"\0")
+ChainId = Annotated[StrictInt, Field(description="the id of a chain in the file")]
+Signers = Annotated[
+    tuple[ContractAddress, ...], Field(min_length=1, description="a list of addresses")
+]
 VALID_UNTIL = 1_830_297_600  # 2028-01-01: the default end of attested registries
 
 
@@ -39,17 +45,17 @@ class RegistryKind(StrEnum):
 class Registry:
     """A registry contract on the destination chain."""
 
-    kind: RegistryKind
-    source: int
-    destination: int
-    address: str = ""  # checksummed
+    kind: Annotated[RegistryKind, Field(description=f"one of {', '.join(RegistryKind)}")]
+    source: ChainId
+    destination: ChainId
+    address: ContractAddress = ""
     # Attested: who signs for block hashes, how many must agree, and until when (Unix seconds).
-    signers: tuple[str, ...] = ()
-    threshold: int = 0
-    valid_until: int = VALID_UNTIL
+    signers: Signers = ()
+    threshold: Annotated[StrictInt, Field(description="a whole number")] = 0
+    valid_until: Time = VALID_UNTIL
     # Output: the contract that knows which dispute games are valid.
-    anchor_state_registry: str = ""
-    horizon: int = HORIZON  # Unix seconds; the registry refuses later headers
+    anchor_state_registry: ContractAddress = ""
+    horizon: Time = HORIZON  # Unix seconds; the registry refuses later headers
 
 
 def registry_artifact(kind: RegistryKind) -> Artifact:

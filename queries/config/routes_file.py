@@ -1,24 +1,31 @@
-"""Read the operator's TOML file strictly; each error is a sentence that names the place.
+"""Read tables of the operator's TOML file by pydantic; each error's sentence names the place.
 
 No sentence repeats a node's address or the name of a secret file, which may be a secret by mistake.
 """
 
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection
+from dataclasses import field
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
-from urllib.parse import urlsplit
+from typing import Annotated, Any, NoReturn, TypeVar
 
 from eth_utils.address import is_checksum_address
+from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, TypeAdapter, ValidationError
 
 MAX_NAME_LENGTH = 50
+Form = TypeVar("Form")
 
 
 class RoutesFileError(Exception):
     """The routes file is missing or wrong; the sentence says where."""
+
+
+def refuse(place: str, sentence: str) -> NoReturn:
+    raise RoutesFileError(f"ROUTES_FILE, {place}: {sentence}.") from None
 
 
 def parse_toml(path: Path) -> object:
@@ -44,101 +51,13 @@ def parse_toml(path: Path) -> object:
         raise RoutesFileError("ROUTES_FILE holds a number that is too long.") from None
 
 
-def read_name(place: str, name: object) -> str:
-    if (
-        not isinstance(name, str)
-        or not name.isprintable()
-        or name != name.strip()
-        or not 0 < len(name) <= MAX_NAME_LENGTH
-    ):
-        refuse(place, f'it must be a text of 1 to {MAX_NAME_LENGTH} characters, such as "Ethereum"')
-    return name
-
-
-def read_node_address(place: str, entry: object, folder: Path) -> str:
-    if isinstance(entry, dict):
-        check_keys(place, entry, {"file"})
-        entry = _read_secret(place, entry.get("file"), folder)
-    if not isinstance(entry, str):
-        refuse(place, 'it must be an address, or { file = "…" } that names a file with one')
-    try:
-        parts = urlsplit(entry)
-        is_complete = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_complete = False
-    if not is_complete or not re.fullmatch("[!-~]+", entry) or parts.fragment:
-        refuse(place, "it is not an http or https address")
-    return entry
-
-
-def _read_secret(place: str, name: object, folder: Path) -> str:
-    if not isinstance(name, str) or not name or "\0" in name:
-        refuse(place, "file must name a file")
-    try:
-        content = (folder / name).read_text(encoding="utf-8").strip()
-    except OSError as error:
-        refuse(place, f"the file it names cannot be read: {error.strerror}")
-    except UnicodeDecodeError:
-        refuse(place, "the file it names is not UTF-8 text")
-    if not content:
-        refuse(place, "the file it names is empty")
-    return content
-
-
-def read_whole_number(place: str, value: object, max_value: int, min_value: int = 0) -> int:
-    if type(value) is not int or not min_value <= value <= max_value:
-        refuse(place, f"it must be a whole number from {min_value} to {max_value}")
-    return value
-
-
-def read_time(place: str, value: object) -> int:
-    """A day or a time in TOML, such as 2027-12-31T00:00:00Z, or a number of seconds."""
-    if type(value) is date:
-        value = datetime.combine(value, time(), UTC)
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        value = int(value.timestamp())
-    if type(value) is not int or value <= 0:
-        refuse(place, "it must be a day, or a time with its zone, such as 2027-12-31T00:00:00Z")
-    return value
-
-
-def read_flag(place: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        refuse(place, "it must be true or false")
-    return value
-
-
-def read_texts(place: str, value: object) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        refuse(place, "it must be a list of texts")
-    return value
-
-
-def read_contract_address(place: str, value: object) -> str:
-    """Read a checksummed address, so that a mistyped one is noticed."""
-    if not isinstance(value, str) or not is_checksum_address(value):
-        refuse(place, "it must be an address with its checksum (EIP-55)")
-    return value
-
-
-def read_site_address(place: str, value: object) -> str:
-    """Read an address for links, without a slash at its end."""
-    if not isinstance(value, str) or not re.fullmatch("https?://[A-Za-z0-9.:/_~-]+", value):
-        refuse(place, "it must be an http or https address, such as https://etherscan.io")
-    return value.rstrip("/")
-
-
-def read_table(place: str, content: object) -> dict[str, Any]:
-    if not isinstance(content, dict):
+def check_keys(place: str, table: object, known: Collection[str]) -> dict[str, Any]:
+    if not isinstance(table, dict):
         refuse(place, "it must be a table")
-    return content
-
-
-def check_keys(place: str, table: Mapping[str, object], allowed: Collection[str]) -> None:
     for key in table:
-        if key not in allowed:
-            keys = ", ".join(sorted(allowed))
-            refuse(place, f"{redact_key(key)} is unknown; the keys are {keys}")
+        if key not in known:
+            refuse(place, f"{redact_key(key)} is unknown; the keys are {', '.join(sorted(known))}")
+    return table
 
 
 def redact_key(key: str) -> str:
@@ -146,5 +65,85 @@ def redact_key(key: str) -> str:
     return key if re.fullmatch("[A-Za-z0-9_-]{1,24}", key) else "a key there"
 
 
-def refuse(place: str, sentence: str) -> NoReturn:
-    raise RoutesFileError(f"ROUTES_FILE, {place}: {sentence}.") from None
+def read_table(
+    form: Callable[..., Form], place: str, table: object, folder: Path = Path(), **given: object
+) -> Form:
+    """Read a table as this dataclass; `given` are fields that the file does not name."""
+    adapter, schemas = _form(form)
+    values = check_keys(place, table, schemas.keys() - given.keys())
+    try:
+        content: Form = adapter.validate_python(values | given, context=folder)
+    except ValidationError as invalid:
+        error = invalid.errors(include_url=False, include_input=False)[0]
+    else:
+        return content
+    key, *entry = error["loc"]
+    place, schema = f"{place}.{key}", schemas[str(key)]
+    if entry:
+        place, schema = f"{place}, entry {int(entry[0]) + 1}", schema["items"]
+    # A validator raises `ValueError`, with a sentence if the description says too little.
+    refuse(place, str(error.get("ctx", {}).get("error", "")) or _requirement(schema))
+
+
+@cache
+def _form(form: Any) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    """What reads the form, and the JSON Schemas of its fields."""
+    adapter = TypeAdapter(form)
+    return adapter, adapter.json_schema()["properties"]
+
+
+def _requirement(schema: dict[str, Any]) -> str:
+    match schema:
+        case {"minimum": min_value, "maximum": max_value, "type": kind}:
+            number = "a whole number" if kind == "integer" else "a number"
+            return f"it must be {number} from {min_value} to {max_value}"
+        case {"description": description}:
+            return f"it must be {description}"
+    return {"boolean": "it must be true or false", "array": "it must be a list"}[schema["type"]]
+
+
+# Fields and forms of values; their bounds or their description say what a value must be.
+
+
+def bounded(default: float, min_value: float, max_value: float, meaning: str = "") -> Any:
+    bounds = {"strict": True, "ge": min_value, "le": max_value}
+    return field(default=default, metadata={**bounds, "description": meaning})
+
+
+def matching(pattern: str, description: str) -> Any:
+    return Field(pattern=f"^({pattern})$", description=description)
+
+
+def _check(is_valid: Callable[[str], bool]) -> AfterValidator:
+    def check(text: str) -> str:
+        if not is_valid(text):
+            raise ValueError
+        return text
+
+    return AfterValidator(check)
+
+
+def _read_seconds(value: object) -> object:
+    if type(value) is date:
+        value = datetime.combine(value, time(), UTC)
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return int(value.timestamp())
+    return value
+
+
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_NAME_LENGTH),
+    Field(description=f'a text of 1 to {MAX_NAME_LENGTH} characters, such as "Ethereum"'),
+    _check(lambda name: name.isprintable() and name == name.strip()),
+]
+ContractAddress = Annotated[
+    str,
+    Field(description="an address with its checksum (EIP-55)"),  # so that a typing error is noticed
+    _check(is_checksum_address),
+]
+Time = Annotated[
+    StrictInt,
+    Field(gt=0, description="a day, or a time with its zone, such as 2027-12-31T00:00:00Z"),
+    BeforeValidator(_read_seconds),
+]

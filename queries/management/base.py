@@ -18,7 +18,8 @@ from queries.chain.errors import ChainError, NodeError, NodesUnreachableError
 from queries.chain.json_rpc import JsonRpc
 from queries.chain.registry_checks import SetupError
 from queries.chain.signer import Signer, SignerUnusableError, open_signer
-from queries.config.routes import Chain, NodeAddress, Routes, RoutesFileError, read_routes
+from queries.config.routes import Chain, NodeAddress, Routes, read_routes
+from queries.config.routes_file import RoutesFileError
 from queries.management.setup_check import add_advice
 from queries.proving.errors import ProofError
 from queries.proving.json_values import read_quantity

@@ -8,7 +8,7 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,7 +30,7 @@ from queries.config.registries import (
     registry_address,
     route_lines,
 )
-from queries.config.routes import KEYS_OF_KIND, REGISTRY_KEYS, Routes, read_registry
+from queries.config.routes import Routes, read_registry
 from queries.management.base import (
     OperatorCommand,
     add_wait_argument,
@@ -203,8 +203,8 @@ def add_transaction_arguments(parser: ArgumentParser) -> None:
 
 def _registry_table(options: Mapping[str, Any]) -> dict[str, object]:
     """Return the options of a new registry as a table of the routes file."""
-    keys = REGISTRY_KEYS.union(*KEYS_OF_KIND.values()) & options.keys()
-    table = {key: options[key] for key in keys if options[key] is not None}
+    keys = {member.name for member in fields(Registry)}
+    table = {key: value for key, value in options.items() if key in keys and value is not None}
     if "signers" in table:
         table["signers"] = [signer.strip() for signer in options["signers"].split(",")]
     return table

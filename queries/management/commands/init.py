@@ -21,8 +21,7 @@ from queries.chain.errors import NodesUnreachableError
 from queries.chain.signer import SignerUnusableError
 from queries.config.networks import NETWORKS, Network, chain_lines, network_registry, provable_after
 from queries.config.registries import Registry, RegistryKind, route_lines
-from queries.config.routes import Routes, read_routes
-from queries.config.routes_file import RoutesFileError, read_node_address
+from queries.config.routes import Routes, read_node, read_routes
 from queries.management.base import OperatorCommand, configured_signer, node_chain
 
 NETWORK_NAMES = ", ".join(NETWORKS)
@@ -181,9 +180,9 @@ def _parse_node(text: str) -> str:
     """Return the node as a TOML value."""
     entry: object = {"file": str(Path(text[1:]).absolute())} if text.startswith("@") else text
     try:
-        read_node_address("nodes", entry, Path())
-    except RoutesFileError as error:
-        raise CommandError(str(error).replace("ROUTES_FILE, nodes:", "A node's address:")) from None
+        read_node(entry, Path())
+    except ValueError as error:
+        raise CommandError(f"A node's address: {error}.") from None
     if isinstance(entry, dict):
         return f"{{ file = {json.dumps(entry['file'], ensure_ascii=False)} }}"
     return json.dumps(text)

@@ -7,7 +7,8 @@ import pytest
 
 from queries.config.limits import Limits
 from queries.config.registries import Registry, RegistryKind
-from queries.config.routes import Chain, NodeAddress, Routes, RoutesFileError, read_routes
+from queries.config.routes import Chain, NodeAddress, Routes, read_routes
+from queries.config.routes_file import RoutesFileError
 
 pytestmark = pytest.mark.no_database
 
@@ -213,7 +214,7 @@ WRONG = [
     (f'[chains.1]\nname = "a\\u0007b"\n{NODES}', "chains.1.name: it must be a text"),
     (f'[chains.1]\nname = "{51 * "a"}"\n{NODES}', "chains.1.name: it must be a text of 1 to 50"),
     (f'{CHAIN}\n[chains.2]\nname = "ethereum"\n{NODES}', "chains.1.name: another chain has the"),
-    ('[chains.1]\nname = "a"', "chains.1.nodes: it must list at least one node"),
+    ('[chains.1]\nname = "a"', "chains.1.nodes: it must be a list of at least one node"),
     (_nodes("[1]"), "chains.1.nodes, entry 1: it must be an address, or { file ="),
     (_nodes('[["https://node.example/hunter2"]]'), "chains.1.nodes, entry 1: it must be an addr"),
     (_nodes('["hunter2"]'), "chains.1.nodes, entry 1: it is not an http or https address"),
@@ -225,9 +226,9 @@ WRONG = [
         _nodes('["https://node.example/hunter2", { file = "secret" }]'),
         "chains.1.nodes: the same address is listed twice",
     ),
-    (_nodes("[{}]"), "chains.1.nodes, entry 1: file must name a file"),
-    (_nodes('[{ file = "hunter2\\u0000" }]'), "entry 1: file must name a file"),
-    (_nodes('[{ url = "hunter2" }]'), "entry 1: url is unknown; the keys are file"),
+    (_nodes("[{}]"), "chains.1.nodes, entry 1: it must be an address, or { file ="),
+    (_nodes('[{ file = "hunter2\\u0000" }]'), "entry 1: it must be an address, or { file ="),
+    (_nodes('[{ url = "hunter2" }]'), "entry 1: it must be an address, or { file ="),
     (
         _nodes('["https://node.example/", { file = "hunter2" }]'),
         "chains.1.nodes, entry 2: the file it names cannot be read: No such file or directory",
@@ -237,7 +238,7 @@ WRONG = [
 ]
 
 ALIAS_A = 'aliases = ["A"]'
-ALIAS = "chains.1.aliases: an alias is a letter"
+ALIAS = "chains.1.aliases, entry 1: it must be a letter"
 FINALITY = 'chains.1.finality: it must be "finalized" or a number of blocks from 0 to 100000'
 CONFIRMATIONS = "chains.1.confirmations: it must be a whole number from 0 to 100000"
 CURRENCY = "chains.1.currency: it must be a symbol of up to 10 letters and digits"
@@ -247,7 +248,7 @@ GAS_PRICE = (
 )
 EXPLORER = "chains.1.explorer: it must be an http or https address"
 WRONG_OPTIONS = [
-    (_with_line('aliases = "ETHEREUM"'), "chains.1.aliases: it must be a list of texts"),
+    (_with_line('aliases = "ETHEREUM"'), "chains.1.aliases: it must be a list"),
     (_with_line('aliases = ["10"]'), ALIAS),
     (_with_line(f'aliases = ["{51 * "a"}"]'), ALIAS),
     (_with_line('aliases = ["A", "A"]'), "chains.1.aliases: A is used twice"),
@@ -263,6 +264,7 @@ WRONG_OPTIONS = [
     (_with_line("max_gas_price_gwei = 0.0000000001"), GAS_PRICE),
     (_with_line("daily_budget = 0"), DAILY_BUDGET),
     (_with_line("max_gas_price_gwei = nan"), GAS_PRICE),
+    (_with_line("id = 2"), "chains.1: id is unknown; the keys are aliases, "),
     (_with_line("free = 1"), "chains.1.free: it must be true or false"),
     (_with_line('explorer = "etherscan.io"'), EXPLORER),
     (_with_line('explorer = "javascript:hunter2"'), EXPLORER),
@@ -281,10 +283,15 @@ WRONG_REGISTRIES = [
     (_registries(_registry(kind='"attested"')), "are equal for native registries only"),
     (_registries(_registry(address=f'"{ADDRESS.lower()}"')), f"{PLACE}.address: {CHECKSUM}"),
     (_registries(_registry("range = 1")), f"{PLACE}: range is unknown; the keys are address, "),
-    (_registries(_attested("")), "registries, entry 1.signers: an attested registry has a list"),
-    (_registries(_attested('signers = ["x"]')), f"registries, entry 1.signers: {CHECKSUM}"),
-    (_registries(_attested(f'signers = ["{OTHER}", "{OTHER}"]')), "an address is listed twice"),
-    (_registries(_attested(f'signers = ["{OTHER}"]')), "a whole number from 1 to 1"),
+    (_registries(_attested("")), "registries, entry 1.signers: it must be set, because the"),
+    (_registries(_attested("signers = []")), f"{PLACE}.signers: it must be a list of addresses"),
+    (_registries(_registry("horizon = 2100-01-01T00:00:00")), f"{PLACE}.horizon: it must be a day"),
+    (_registries(_attested('signers = ["x"]')), f"{PLACE}.signers, entry 1: {CHECKSUM}"),
+    (
+        _registries(_attested(f'signers = ["{OTHER}", "{OTHER}"]\nthreshold = 2')),
+        "an address is listed twice",
+    ),
+    (_registries(_attested(f'signers = ["{OTHER}"]')), f"{PLACE}.threshold: it must be set"),
     (_registries(_attested(f'signers = ["{OTHER}"]\nthreshold = 2')), "number from 1 to 1"),
     (_registries(_registry("threshold = 1")), f"{PLACE}: threshold is unknown"),
     (

@@ -261,7 +261,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
             ],
             "--valid-until is past",
         ),
-        ([*OUTPUT[:-2]], "the new registry.anchor_state_registry: it must be an address"),
+        ([*OUTPUT[:-2]], "the new registry.anchor_state_registry: it must be set"),
         ([*NATIVE, *OUTPUT[-2:]], "the new registry: anchor_state_registry is unknown"),
         ([*NATIVE, "--wait", "nan"], "argument --wait: invalid positive_int value: 'nan'"),
     ],
