@@ -114,7 +114,7 @@ def test_a_batch_page_updates_until_the_batch_is_done(
     expect(page.locator(".time-line > ol .mark.proven")).to_have_count(5)
     expect(page).to_have_title(f"DONE · {sentence} → 123 ETH · Tacitus")
     expect(page.locator("#announcement")).to_have_text("The batch is DONE.")
-    expect(page.locator(".value")).to_contain_text("123 ETH")
+    expect(page.locator(".answer")).to_contain_text("123 ETH")
     expect(page.get_by_text("its 100 %")).to_have_count(0)
     expect(summary).to_be_focused()
     expect(steps).to_be_visible()

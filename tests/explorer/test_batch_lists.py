@@ -75,7 +75,8 @@ def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> No
 def test_the_sentence_says_what_was_asked(
     accounts: dict[str, object], header: list[str], subject: str
 ) -> None:
-    submit_accounts(accounts, **({"header": header} if header else {}))
+    more: dict[str, Any] = {"header": header} if header else {}
+    submit_accounts(accounts, **more)
     assert f"<bdi>{subject}</bdi>" in re.sub("</?span[^>]*>", "", _list().text)
 
 
