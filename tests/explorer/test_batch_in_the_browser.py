@@ -135,6 +135,19 @@ def test_the_answer_is_above_the_fold(
             expect(page.locator("main").get_by_text(answer).first).to_be_in_viewport()
 
 
+def test_an_absent_account_is_named_and_the_proof_is_drawn(
+    page: Page, live_server: LiveServer, service: Service
+) -> None:
+    block = service.head() - 1
+    batch = service.ask_balance("0x00000000000000000000000000000000DeaDBeef", block)
+    service.work(batch)
+    page.goto(_batch_url(live_server, batch))
+    expect(page.locator(".headline")).to_contain_text(f"does not exist in block {block:,}: the")
+    page.get_by_text("Proof: hash of block").click()
+    expect(page.get_by_role("img", name="state trie")).to_be_visible()
+    _check_layout(page)
+
+
 def test_facts_of_several_blocks_are_in_a_table(
     page: Page, live_server: LiveServer, service: Service
 ) -> None:
