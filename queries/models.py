@@ -88,6 +88,7 @@ class Batch(FairlyQueued):
     source_count = models.PositiveIntegerField(default=0)
     account_count = models.PositiveIntegerField(default=0)
     fact_count = models.PositiveIntegerField(default=0)
+    header_field_count = models.PositiveIntegerField(default=0)
     is_uniform = models.BooleanField(default=True)  # its queries ask for the same fields and slots
     # Why it was rejected, or why facts of it are lost (`Query.failed`):
     error_code = models.CharField(max_length=60, default="")

@@ -7,14 +7,19 @@ from hashlib import blake2s
 
 from django.utils import timezone
 
+from accounts.shared.wording import datetime_from_unix
 from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
+from explorer.pages.formatting import PRECISE_SECONDS, precise_duration
 from explorer.pages.links import PageLinks
+from explorer.pages.proof_picture import ProofPicture, proof_picture
 from explorer.pages.sentences import Sentence, batch_sentence, field_name
 from explorer.pages.wait_hints import WaitHint, wait_hint
 from queries.config.registries import Registry
 from queries.intake.cancel import CANCELLED
+from queries.proving.bundles import FactKind
 from queries.reading import batches as reading
 from queries.reading.costs import TransactionShare, transaction_shares
+from queries.reading.fact_proof import FactProof, read_fact_proof
 from queries.reading.facts import FactView, query_facts, requested_facts
 from queries.reading.progress import Progress, batch_progress
 from queries.reading.summaries import BatchSummary, batch_summaries
@@ -23,7 +28,8 @@ from queries.statuses import BatchStatus, StepName, StepStatus
 
 ROWS_PER_PAGE = 50
 MAX_COLUMNS = 3  # of values; queries with more facts have a row for each
-MAX_LISTED_TRANSACTIONS = 20
+MAX_LISTED_TRANSACTIONS = 10
+MIN_WIDTH = 1  # percent of the time line
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +38,9 @@ class Stage:
 
     name: str
     mark: str  # CSS class
-    seconds: float | None = None  # None before it begins
-    percent: float = 0  # of the longest stage
+    duration: str = ""  # empty before it begins
+    start: float = 0  # percent of the line's width
+    width: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +103,15 @@ class FactTable:
     rows: tuple[Row, ...]
     has_blocks: bool  # several, so that rows name theirs
     has_accounts: bool
+    has_marks: bool  # otherwise all facts are proven
     is_continued: bool  # another page precedes it
     next: str  # cursor of the next page; empty on the last one
+
+    @property
+    def first_fact(self) -> FactView | None:
+        """Not a block at a time, which is found on the way to the requested facts."""
+        facts = (cell.fact for row in self.rows for cell in row.cells if cell.fact)
+        return next((fact for fact in facts if fact.kind is not FactKind.BLOCK_AT_TIME), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +125,9 @@ class BatchPage:
     cost: Cost
     hint: WaitHint | None
     table: FactTable
+    block_time: datetime | None  # of the first block, once it is known
+    proof: FactProof | None  # of the first fact, if there is a single query
+    picture: ProofPicture | None  # of the proof, if there is a single fact
     is_owner: bool
     digest: str = ""  # of everything that a refresh may change
 
@@ -132,9 +149,9 @@ class BatchPage:
         return 0 < self.progress.failed_queries < self.summary.query_count
 
     @property
-    def single(self) -> Cell | None:
+    def single(self) -> FactView | None:
         """The fact, if the batch asks for one alone."""
-        return self.table.rows[0].cells[0] if self.summary.fact_count == 1 else None
+        return self.table.first_fact if self.summary.fact_count == 1 else None
 
     @property
     def absent_account(self) -> bool:
@@ -154,6 +171,15 @@ def batch_page(
         sources = reading.batch_sources(batch)
     registries = (links.registry(source, batch.destination) for source in sources)
     now = timezone.now()
+    table = _fact_table(batch, summary, progress, first, links)
+    key, block_time = reading.first_query(batch)
+    proof = picture = None
+    if table.first_fact and summary.query_count == 1:
+        proof = read_fact_proof(key, table.first_fact)
+    if proof and table.first_fact and summary.fact_count == 1:
+        value = decode_fact(table.first_fact, links.currency(summary.first.source)).short
+        route = links.registry(summary.first.source, batch.destination)
+        picture = proof_picture(proof, table.first_fact, value, route)
     content = (
         batch,
         batch_sentence(summary, links),
@@ -163,7 +189,10 @@ def batch_page(
         tuple(_stages(batch, progress, shares, now)),
         Cost(shares, is_free=bool(chain and chain.free)),
         wait_hint(batch, links, now),
-        _fact_table(batch, summary, first, links),
+        table,
+        datetime_from_unix(block_time) if block_time else None,
+        proof,
+        picture,
         is_owner,
     )
     # The seconds of a running stage change without anything else; they are left out.
@@ -186,16 +215,30 @@ def _stages(
     """The stages in order; each begins when the one before has ended for all queries."""
     ends = _stage_ends(batch, progress, shares)
     seconds: dict[str, float | None] = {}
+    whole = ((batch.ended_at or now) - batch.submitted_at).total_seconds()
     began: datetime | None = batch.submitted_at
     for name, end in ends.items():
         until = end or batch.ended_at or now
         seconds[name] = max((until - began).total_seconds(), 0) if began else None
         began = max(began, end) if began and end else None
-    longest = max(filter(None, seconds.values()), default=0) or 1
+    widths = {
+        name: max(100 * duration / (whole or 1), MIN_WIDTH)
+        for name, duration in seconds.items()
+        if duration is not None
+    }
+    elapsed = start = 0.0
     for name, duration in seconds.items():
+        if duration is None:
+            yield Stage(name, "waiting")
+            continue
+        # Rounded, the parts still add up to the whole.
+        digits, before = int(whole < PRECISE_SECONDS), elapsed
+        elapsed += duration
+        text = precise_duration(round(elapsed, digits) - round(before, digits), whole)
         running = "rejected" if batch.ended_at else "moving"
-        mark = "waiting" if duration is None else "proven" if ends[name] else running
-        yield Stage(name, mark, duration, 100 * (duration or 0) / longest)
+        width = 100 * widths[name] / sum(widths.values())
+        yield Stage(name, "proven" if ends[name] else running, text, start, width)
+        start += width
 
 
 def _stage_ends(
@@ -224,7 +267,11 @@ def _has_columns(summary: BatchSummary) -> bool:
 
 
 def _fact_table(
-    batch: BatchView, summary: BatchSummary, first: tuple[int, int], links: PageLinks
+    batch: BatchView,
+    summary: BatchSummary,
+    progress: Progress,
+    first: tuple[int, int],
+    links: PageLinks,
 ) -> FactTable:
     (position, index), limit = first, ROWS_PER_PAGE
     if not _has_columns(summary):
@@ -257,6 +304,8 @@ def _fact_table(
         tuple(rows),
         has_blocks=summary.block_count > 1 or summary.source_count > 1,
         has_accounts=len({query.account or query.name for query in page.queries}) > 1,
+        has_marks=batch.status != BatchStatus.DONE
+        or bool(batch.error or progress.lost_queries or progress.failed_queries),
         is_continued=first != (0, 0),
         next=following,
     )

@@ -11,6 +11,7 @@ from accounts.shared.errors import RefusalError, error_response
 from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.batch_page import BatchPage, batch_page, table_start
 from explorer.pages.downloads import batch_file_name
+from explorer.pages.facts import answer_context, fact_line
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of
 from explorer.pages.sentences import batch_sentences
@@ -26,7 +27,7 @@ TABLE_START = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
 
 def batch(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
     page = _read_page(request, batch_id, links)
-    return render(request, "batch.html", {"page": page, "links": links})
+    return render(request, "batch.html", _context(page, links))
 
 
 def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponse:
@@ -35,7 +36,12 @@ def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> Http
     status = STOP_POLLING if page.has_ended else 200
     if request.GET.get("seen") == page.digest:
         return HttpResponse(status=STOP_POLLING if page.has_ended else 204)
-    return render(request, "parts/batch.html", {"page": page, "links": links}, status=status)
+    return render(request, "parts/batch.html", _context(page, links), status=status)
+
+
+def _context(page: BatchPage, links: PageLinks) -> dict[str, object]:
+    answer = answer_context(fact_line(page.single, links)) if page.single else {}
+    return {"page": page, "links": links, **answer}
 
 
 def _read_page(request: HttpRequest, batch_id: str, links: PageLinks) -> BatchPage:

@@ -39,6 +39,18 @@ class FactLine:
     decoded: DecodedValue
 
 
+def answer_context(line: FactLine) -> dict[str, Any]:
+    """What `parts/fact_answer.html` shows."""
+    is_balance = line.fact.kind is FactKind.ACCOUNT_FIELD and line.fact.name == "BALANCE"
+    return {
+        "line": line,
+        "forms": word_forms(line.fact),
+        "plain": str(int(line.fact.word, 16)) if is_balance else line.decoded.exact,
+        "plain_unit": "of the balance" if is_balance else "the value",
+        "plain_label": "Copy wei" if is_balance else "",
+    }
+
+
 def fact_line(fact: FactView, links: PageLinks) -> FactLine:
     return FactLine(fact, decode_fact(fact, links.currency(fact.source)))
 
@@ -162,17 +174,11 @@ def _fact_context(
     fact = selected.fact
     route = links.registry(fact.source, fact.destination)
     registry = route.address if route else ""
-    line = fact_line(fact, links)
-    is_balance = fact.kind is FactKind.ACCOUNT_FIELD and fact.name == "BALANCE"
     return {
+        **answer_context(fact_line(fact, links)),
         "links": links,
         "found": selected,
         "others": [entry for entry in found if entry is not selected],
-        "line": line,
-        "forms": word_forms(fact),
-        "plain": str(int(fact.word, 16)) if is_balance else line.decoded.exact,
-        "plain_unit": "of the balance" if is_balance else "the value",
-        "plain_label": "Copy wei" if is_balance else "",
         "trust": trust(route, links) if route else None,
         "sentence": fact_sentence(fact, links),
         "absent": proves_no_account(selected.query_facts),

@@ -41,10 +41,13 @@ def format_wei(amount: int, currency: str = "ETH") -> str:
     return f"{amount:,} wei" if amount else "0"
 
 
-def precise_duration(seconds: float) -> str:
-    """`0.6 s`, `12 s` or `3 min 20 s`."""
-    seconds = max(seconds, 0)
-    if seconds < PRECISE_SECONDS:
+def precise_duration(seconds: float, whole: float | None = None) -> str:
+    """`0.6 s`, `12 s` or `3 min 20 s`; a part is as precise as the `whole`."""
+    is_precise = (seconds if whole is None else whole) < PRECISE_SECONDS
+    unit = 0.1 if is_precise else 1
+    if seconds < unit / 2:
+        return f"<{unit} s"
+    if is_precise:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

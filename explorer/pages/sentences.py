@@ -1,7 +1,8 @@
 """One sentence for what was asked: in headings, lists, tab titles and the names of files.
 
 balance of 0xd8dA…6045 · Demo A, block 884 → 123.456789 ETH
-12 slots of 0xd8dA…6045 · Demo A, block 845
+balance and 12 slots of 0xd8dA…6045 · Demo A, block 845
+3 header fields and 7 facts of 2 accounts · Demo A, block 55
 balance and nonce of 100 accounts · 31 blocks of Demo A
 """
 
@@ -17,7 +18,7 @@ from queries.reading.fact_lookup import FactKey
 from queries.reading.facts import FactView
 from queries.reading.summaries import BatchSummary, QuerySummary, batch_summaries
 
-MAX_LISTED_FIELDS = 2  # of an account; more are counted
+MAX_LISTED_FIELDS = 3  # with slots as one of them; more are counted
 MAX_SHORT_SLOT = 2**32  # a larger one is abbreviated in hex
 
 
@@ -57,14 +58,17 @@ def key_sentence(key: FactKey, links: PageLinks) -> Sentence:
 
 
 def _subject(summary: BatchSummary) -> str:
-    if not summary.account_count:
-        if summary.is_uniform:
-            return query_subject(summary.first)
-        return format_count(summary.fact_count, "header field")
-    accounts = _account(summary.first) if summary.account_count == 1 else ""
-    accounts = accounts or format_count(summary.account_count, "account")
-    facts = format_count(summary.fact_count, "fact")
-    return f"{_fields(summary.first) if summary.is_uniform else facts} of {accounts}"
+    accounts = format_count(summary.account_count, "account")
+    if summary.account_count <= 1:
+        accounts = _account(summary.first) or (accounts if summary.account_count else "the header")
+    if summary.is_uniform:
+        return f"{_fields(summary.first)} of {accounts}"
+    parts, facts = list[str](), summary.fact_count - summary.header_field_count
+    if summary.header_field_count:
+        parts.append(format_count(summary.header_field_count, "header field"))
+    if facts:
+        parts.append(f"{format_count(facts, 'fact')} of {accounts}")
+    return " and ".join(parts)
 
 
 def _blocks(summary: BatchSummary, links: PageLinks) -> str:
@@ -75,11 +79,6 @@ def _blocks(summary: BatchSummary, links: PageLinks) -> str:
     if summary.source_count > 1:
         chains = format_count(summary.source_count, "chain")
     return f"{format_count(summary.block_count, 'block')} of {chains}"
-
-
-def query_subject(query: QuerySummary) -> str:
-    """Such as `balance of 0xd8dA…6045`."""
-    return f"{_fields(query)} of {_account(query) or 'the header'}"
 
 
 def field_name(name: str) -> str:
@@ -103,14 +102,12 @@ def _account(query: QuerySummary) -> str:
 
 
 def _fields(query: QuerySummary) -> str:
-    names = [*query.header, *(prop.name for prop in query.props)]
-    if query.slot:
-        names.append(query.slot)
-    count = len(names) + (0 if query.slot else query.slot_count)
-    if len(names) == count <= MAX_LISTED_FIELDS:
-        return " and ".join(map(field_name, names))
-    noun = "slot" if not names else "field" if query.header else "fact"
-    return format_count(count, noun)
+    parts = [field_name(name) for name in (*query.header, *(prop.name for prop in query.props))]
+    if len(parts) + bool(query.slot_count) > MAX_LISTED_FIELDS:
+        parts = [format_count(len(parts), "field")]
+    if query.slot_count:
+        parts.append(field_name(query.slot) if query.slot else f"{query.slot_count:,} slots")
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def _result(summary: BatchSummary, links: PageLinks) -> str:

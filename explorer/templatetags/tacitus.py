@@ -27,7 +27,6 @@ from queries.reading.chain_objects import HeaderFieldView
 
 register = template.Library()
 register.filter("abbreviate", short_hash)
-register.filter("duration", precise_duration)
 register.simple_tag(facts.fact_url)
 for formatter in (intcomma, quantity, format_wei, wording.format_utc, wording.datetime_from_unix):
     register.filter(formatter)

@@ -87,6 +87,7 @@ def _set_counts(batch: Batch, queries: Sequence[Query]) -> None:
     batch.account_count = len({query.account or query.name for query in queries} - {""})
     requests = [(query.props, query.header_fields, tuple(query.slots)) for query in queries]
     batch.is_uniform = len(set(requests)) == 1
+    batch.header_field_count = sum(query.header_fields.bit_count() for query in queries)
     batch.fact_count = sum(
         props.bit_count() + header_fields.bit_count() + len(slots)
         for props, header_fields, slots in requests

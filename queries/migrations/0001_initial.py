@@ -88,6 +88,7 @@ class Migration(migrations.Migration):
                 ('source_count', models.PositiveIntegerField(default=0)),
                 ('account_count', models.PositiveIntegerField(default=0)),
                 ('fact_count', models.PositiveIntegerField(default=0)),
+                ('header_field_count', models.PositiveIntegerField(default=0)),
                 ('is_uniform', models.BooleanField(default=True)),
                 ('error_code', models.CharField(default='', max_length=60)),
                 ('error_sentence', models.CharField(default='', max_length=1000)),

@@ -14,6 +14,7 @@ from queries.database import bulk_sql
 from queries.facts import account_fields, display_values, header_names
 from queries.ids import is_ulid
 from queries.models import Batch, Query
+from queries.proving.headers import decode_header
 from queries.reading.pagination import Cursor, Page, read_page
 from queries.reading.view_models import (
     BatchView,
@@ -156,6 +157,13 @@ def query_views(rows: Iterable[QueryRow], batch: BatchView) -> tuple[QueryView, 
 def batch_sources(batch: BatchView) -> list[int]:
     rows = Query.objects.filter(batch=batch.id).order_by("source")
     return list(rows.values_list("source", flat=True).distinct())
+
+
+def first_query(batch: BatchView) -> tuple[int, int | None]:
+    """The key of the batch's first query, and its block's timestamp once that is known."""
+    rows = Query.objects.filter(batch=batch.id, position=0).values_list("pk", "job__header")
+    key, header = rows[0]
+    return key, decode_header(header).timestamp if header else None
 
 
 def query_sizes(batch: BatchView, *, first: int, limit: int) -> list[int]:

@@ -11,7 +11,8 @@ from queries.proving.witnesses import AccountField
 from queries.reading.view_models import ValueView
 
 _COUNTS = (
-    "query_count", "block_count", "source_count", "account_count", "fact_count", "is_uniform",
+    "query_count", "block_count", "source_count", "account_count", "fact_count",
+    "header_field_count", "is_uniform",
 )  # fmt: skip
 _COLUMNS = (
     "source", "block", "timestamp", "account", "name", "props", "slot_count", "header_fields",
@@ -44,6 +45,7 @@ class BatchSummary:
     source_count: int
     account_count: int
     fact_count: int
+    header_field_count: int
     is_uniform: bool  # all its queries ask for the same fields and slots
     first: QuerySummary
 

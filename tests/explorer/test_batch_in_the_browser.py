@@ -114,7 +114,7 @@ def test_a_batch_page_updates_until_the_batch_is_done(
     expect(page.locator(".time-line > ol .mark.proven")).to_have_count(5)
     expect(page).to_have_title(f"DONE · {sentence} → 123 ETH · Tacitus")
     expect(page.locator("#announcement")).to_have_text("The batch is DONE.")
-    expect(page.locator(".value")).to_contain_text("123 ETH")
+    expect(page.locator(".answer")).to_contain_text("123 ETH")
     expect(page.get_by_text("its 100 %")).to_have_count(0)
     expect(summary).to_be_focused()
     expect(steps).to_be_visible()
@@ -133,6 +133,19 @@ def test_the_answer_is_above_the_fold(
         page.goto(_batch_url(live_server, batch))
         for answer in ("123 ETH", "DONE", "Check it now", "native · trusts nobody"):
             expect(page.locator("main").get_by_text(answer).first).to_be_in_viewport()
+
+
+def test_an_absent_account_is_named_and_the_proof_is_drawn(
+    page: Page, live_server: LiveServer, service: Service
+) -> None:
+    block = service.head() - 1
+    batch = service.ask_balance("0x00000000000000000000000000000000DeaDBeef", block)
+    service.work(batch)
+    page.goto(_batch_url(live_server, batch))
+    expect(page.locator(".headline")).to_contain_text(f"does not exist in block {block:,}: the")
+    page.get_by_text("Proof: hash of block").click()
+    expect(page.get_by_role("img", name="state trie")).to_be_visible()
+    _check_layout(page)
 
 
 def test_facts_of_several_blocks_are_in_a_table(

@@ -14,7 +14,7 @@ from explorer.pages.formatting import age
 from queries.database import daily_counts
 from queries.models import Batch
 from queries.statuses import BatchStatus
-from tests.explorer.stored_batches import prove, submit_balances
+from tests.explorer.stored_batches import ADDRESS, OTHER, prove, submit_accounts, submit_balances
 from tests.queries.api.batch_states import set_status
 from tests.queries.api.served_api import HERE, OPTIMISM, OTHER_WALLET, SEPOLIA, make_key, submitted
 
@@ -58,6 +58,26 @@ def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> No
         assert owner is not None
         for private in (owner, short_hash(owner), owner.lower()):
             assert private not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("accounts", "header", "subject"),
+    [
+        ({ADDRESS: {"props": ["BALANCE"], "slots": [hex(n) for n in range(12)]}}, [],
+         "balance and 12 slots of 0xd8dA…6045"),
+        ({ADDRESS: {"props": ["NONCE", "CODE_HASH", "BALANCE"], "slots": ["0x0"]}}, [],
+         "3 fields and slot 0 of 0xd8dA…6045"),
+        ({ADDRESS: {"slots": ["0x0", "0x1"]}, OTHER: {"props": ["NONCE"]}}, ["TIMESTAMP"],
+         "1 header field and 3 facts of 2 accounts"),
+        ({}, ["TIMESTAMP", "GAS_USED"], "gas used and timestamp of the header"),
+    ],
+)  # fmt: skip
+def test_the_sentence_says_what_was_asked(
+    accounts: dict[str, object], header: list[str], subject: str
+) -> None:
+    more: dict[str, Any] = {"header": header} if header else {}
+    submit_accounts(accounts, **more)
+    assert f"<bdi>{subject}</bdi>" in re.sub("</?span[^>]*>", "", _list().text)
 
 
 def test_paging_back_and_forth_shows_no_batch_twice(monkeypatch: pytest.MonkeyPatch) -> None:

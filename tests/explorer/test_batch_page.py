@@ -6,9 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.test import Client
 from django.utils import timezone
 
+from accounts.shared.wallets import short_hash
+from accounts.shared.wording import format_timestamp
 from queries import transitions
 from queries.database import daily_counts
 from queries.models import Attestation, Batch, BlockJob, ChainRecord, Query, SentTransaction, Share
@@ -71,6 +74,8 @@ def test_the_sentence_and_the_value_of_a_single_fact_come_first() -> None:
     assert f"<title>DONE · {sentence} → 21 ETH · Tacitus</title>" in answer.text
     assert "21 ETH" in rest.partition("</header>")[0]
     assert "<table" not in rest.partition('class="time-line"')[0]
+    time = format_timestamp(1_700_000_000 + 12 * BLOCK)
+    assert f"block {BLOCK:,} · {time}" in _words(answer)
     assert "Read it in your contract" in _words(answer)
 
 
@@ -102,6 +107,32 @@ def test_facts_are_in_one_table_in_pages() -> None:
     text = _get(many_blocks).text
     assert len(re.findall(r"<bdi>\d+ ETH</bdi>", text)) == 31
     assert len(text) < 150_000
+
+
+def test_the_time_line_is_one_bar_whose_parts_add_up_to_the_duration() -> None:
+    batch_id = submit_accounts({ADDRESS: BALANCE})
+    prove(batch_id)
+    Batch.objects.update(ended_at=F("submitted_at") + timedelta(seconds=7.3))
+    for step, seconds in ((StepName.INITIAL_STATE, 1.24), (StepName.BLOCKHASH_AVAILABLE, 1.25)):
+        Query.objects.update(
+            **{step.completed_column: Batch.objects.get().submitted_at + timedelta(seconds=seconds)}
+        )
+    answer = _get(batch_id)
+    line = answer.text.partition('class="time-line"')[2].partition("</ol>")[0]
+    assert "DONE in 7.3 s" in _words(answer)
+    assert re.findall('class="seconds">([^<]*)', line) == ["1.2 s", "&lt;0.1 s", "6.1 s"]
+    widths = [float(width) for width in re.findall(r'width="([\d.]+)%" height="8"/', line)]
+    assert sum(widths) == pytest.approx(100, abs=0.1)
+    assert min(widths) > 0.9
+
+
+def test_marks_are_in_the_table_only_while_they_differ() -> None:
+    batch_id = _submit(accounts=3)
+    assert _get(batch_id).text.count('<td class="status">') == 3
+    prove(batch_id)
+    answer = _get(batch_id)
+    assert "3 facts all proven" in _words(answer)
+    assert 'class="status"' not in answer.text
 
 
 def test_a_refresh_returns_changes_and_stops_when_the_batch_has_ended() -> None:
@@ -195,13 +226,14 @@ def test_the_cost_of_a_batch_is_its_share_shown_once() -> None:
     prove(small)
     _share(send_transaction(small), {small: 2 * 10**12, large: 97 * 10**12, third: 10**12})
     words = _words(_get(small))
-    cost = "3,409 gas · 2,000 gwei (its 2 % of a transaction shared with 2 batches)"
+    cost = f"3,409 gas · 2,000 gwei its 2 % of {short_hash(HASHES[0])}"
     assert words.count(cost) == 1, words
     assert "170,480" not in words
-    assert "fee ceiling 0 (free here)" in words
+    assert words.count("shared with 2 other batches") == 1
+    assert "fee ceiling" not in words  # it is free here
     _share(send_transaction(small, nonce=1), {small: 10**12})
     words = _words(_get(small))
-    assert "173,889 gas · 3,000 gwei in 2 transactions" in words
+    assert "173,889 gas · 3,000 gwei 3,409 gas · 2,000 gwei, its 2 % of" in words
     assert f"/explorer/transaction/{SEPOLIA}/{HASHES[0]}" in _get(small).text
 
 

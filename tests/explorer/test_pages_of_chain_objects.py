@@ -242,7 +242,7 @@ def test_a_transaction_page_has_shares_confirmations_and_replaced_hashes() -> No
     assert "mined and confirmed 1 block deep, 1 required" in words
     assert "127,860 0.00025572 ETH" in words
     assert "42,620 0.00008524 ETH" in words
-    assert f"3 facts of 0xd8dA…6045 · Sepolia, block {BLOCK:,}" in words
+    assert f"nonce, balance and slot 1 of 0xd8dA…6045 · Sepolia, block {BLOCK:,}" in words
     assert f"2 hashes, oldest first, each at a higher fee than the one before: {HASHES[0]}" in words
     assert f"instead of {HASHES[1]}" in _text(TRANSACTION.replace(HASHES[0], HASHES[1]))
 

@@ -149,7 +149,7 @@ def test_batches_are_listed_as_sentences() -> None:
     batches = [submit_balances(), submit_balances()]
     for batch in batches:
         prove(batch)
-    sentence = f"3 facts of 0xd8dA…6045 · Sepolia, block {BLOCK:,}"
+    sentence = f"nonce, balance and slot 1 of 0xd8dA…6045 · Sepolia, block {BLOCK:,}"
     assert _search(batches[0][:4]).text.count(sentence) == len(batches)
 
 
