@@ -328,7 +328,7 @@ def test_pages_and_api_show_a_lowered_horizon() -> None:
             "No accounts from 2030-03-17T17:46:40Z on" in _text("/explorer/routes")
         ) is is_lowered
         words = _text(REGISTRY).partition("How far back")[2]
-        assert "no header of 2100-01-01T00:00:00Z or later" in words
+        assert "Headers of 2100-01-01T00:00:00Z or later are refused" in words
         assert ("of blocks from 2030-03-17T17:46:40Z on" in words) is is_lowered
         connections = _get("/chain-connections").json()["connections"]
         (route,) = (route for route in connections if route["registry"] == address)
