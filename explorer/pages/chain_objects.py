@@ -17,7 +17,7 @@ from explorer.pages.headlines import (
     block_headline,
     confirmation_text,
     transaction_figures,
-    transaction_sentence,
+    transaction_headline,
 )
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
@@ -112,7 +112,7 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
             "links": links,
             "requested_hash": f"0x{digits}",
             "transaction": transaction,
-            "sentence": transaction_sentence(transaction, facts, links),
+            "headline": transaction_headline(transaction, facts, links),
             "figures": transaction_figures(transaction, facts, links),
             "confirmations": confirmation_text(transaction, chain_heads([chain]), links),
             "sentences": batch_sentences([batch.id for batch in transaction.batches], links),

@@ -20,10 +20,10 @@ from queries.reading.figures import HeadView
 @dataclass(frozen=True, slots=True)
 class Headline:
     subject: str
-    standing: str  # what is proven of it
+    standing: str  # what is proven of it, or what it cost; may be empty
 
     def __str__(self) -> str:
-        return f"{self.subject}: {self.standing}"
+        return ": ".join(filter(None, (self.subject, self.standing)))
 
 
 def absent_accounts(facts: Sequence[ListedFact]) -> frozenset[tuple[int, str]]:
@@ -71,7 +71,7 @@ def account_figures(facts: FactList, chain: int, links: PageLinks) -> tuple[KeyF
     more = "" if facts.next_start is None else "+"
     figures = [
         _figure(facts.fact_count, "fact proven", "facts proven", more),
-        _figure(len(blocks), "block", "blocks", more, f"the newest is {max(blocks):,}"),
+        _figure(len(blocks), "block", "blocks", more, f"up to block {max(blocks):,}"),
     ]
     for listed in facts.facts:
         fact = listed.fact
@@ -131,11 +131,14 @@ def block_figures(block: BlockView, facts: FactList, links: PageLinks) -> tuple[
     return tuple(figures)
 
 
-def transaction_sentence(transaction: TransactionView, facts: FactList, links: PageLinks) -> str:
+def transaction_headline(
+    transaction: TransactionView, facts: FactList, links: PageLinks
+) -> Headline:
     """Such as `Transaction 0x9a48…e4db on Demo A proved 3 facts for 2 batches: 76,730 gas, …`."""
     chain = links.chain_name(transaction.chain)
     subject = f"Transaction {short_hash(transaction.hash)} on {chain}"
-    return f"{subject} {_transaction_result(transaction, facts)}{_price(transaction, links)}"
+    result = _transaction_result(transaction, facts)
+    return Headline(f"{subject} {result}", _price(transaction, links))
 
 
 def _transaction_result(transaction: TransactionView, facts: FactList) -> str:
@@ -158,10 +161,10 @@ def _price(transaction: TransactionView, links: PageLinks) -> str:
     currency = links.currency(transaction.chain)
     if transaction.gas_used is not None:
         cost = "" if transaction.cost is None else f", {format_wei(transaction.cost, currency)}"
-        return f": {transaction.gas_used:,} gas{cost}"
+        return f"{transaction.gas_used:,} gas{cost}"
     if transaction.confirmed:
         return ""
-    return f": at most {transaction.gas_limit:,} gas, {format_wei(transaction.max_cost, currency)}"
+    return f"at most {transaction.gas_limit:,} gas, {format_wei(transaction.max_cost, currency)}"
 
 
 def transaction_figures(

@@ -106,6 +106,10 @@ def test_an_account_page_begins_with_the_newest_balance() -> None:
     assert f'href="https://scan.example/address/{ADDRESS}' in text
     assert f'/dashboard/new-batch?source={SEPOLIA}&amp;account={ADDRESS}"' in text
     assert "style=" not in text
+    Query.objects.filter(account=ADDRESS).update(values={"BALANCE": f"{21 * 10**18:064x}"})
+    sentence = f"The balance was 21 ETH in all 3 blocks proven from block {BLOCK:,} to block"
+    assert sentence in _text(ACCOUNT)
+    assert "<svg class=" not in _get(ACCOUNT).text
 
 
 def test_a_fact_that_several_batches_asked_for_stands_once() -> None:
@@ -177,8 +181,8 @@ def test_names_are_escaped_and_marked_as_unproven() -> None:
     assert "<bdi>&lt;b&gt;" in _get(ACCOUNT).text
 
 
-@pytest.mark.parametrize(("queries", "facts"), [(250, 4), (2, 4), (2, 50), (250, 50)])
-def test_each_fact_is_on_one_page(
+@pytest.mark.parametrize(("queries", "facts"), [(250, 2), (250, 4), (2, 4), (2, 50), (250, 50)])
+def test_each_fact_is_on_one_page_and_pages_end_with_a_block(
     monkeypatch: pytest.MonkeyPatch, queries: int, facts: int
 ) -> None:
     monkeypatch.setattr(fact_lists, "MAX_QUERIES", queries)
@@ -187,6 +191,8 @@ def test_each_fact_is_on_one_page(
     prove(submit_balances(blocks=3))
     names = ("NONCE", "BALANCE", "1")
     assert _all_facts(ACCOUNT) == [f"{n} {name}" for n in (2, 1, 0) for name in names]
+    if facts > len(names):
+        assert len(_facts(ACCOUNT)) % len(names) == 0
     prove(submit_balances(count=5))
     if queries == 250:
         assert sorted(_all_facts(PAGE)) == sorted(
@@ -261,6 +267,7 @@ def test_a_registry_page_says_who_is_trusted_and_what_is_proven() -> None:
     assert f"block {BLOCK + 70:,}, final up to {BLOCK + 70:,} seen " in words
     assert "accountField(account, blockNumber, 1)); Copy" in words
     assert f'href="{PAGE}"' in _get(REGISTRY).text
+    assert f"{BLOCK + 1:,} 2025-11-04 04:57:" in words
     far = ROUTES.registries[SEPOLIA, OPTIMISM].address
     empty = _text(f"/explorer/registry/{OPTIMISM}/{far}")
     assert "OP Mainnet alone" in empty
