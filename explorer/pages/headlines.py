@@ -73,21 +73,14 @@ def account_figures(facts: FactList, chain: int, links: PageLinks) -> tuple[KeyF
         _figure(facts.fact_count, "fact proven", "facts proven", more),
         _figure(len(blocks), "block", "blocks", more, f"up to block {max(blocks):,}"),
     ]
-    for listed in facts.facts:
-        fact = listed.fact
-        if fact.name == "BALANCE":
-            is_absent = (fact.block, fact.account) in absent_accounts(facts.facts)
-            amount = short_amount(int(fact.word, 16), links.currency(chain))
-            place = f"at block {fact.block:,}"
-            figures.insert(
-                0,
-                KeyFigure(
-                    "no such account" if is_absent else amount,
-                    place if is_absent else f"balance {place}",
-                    f"readable on {_chain_names(listed.destinations, links)}",
-                ),
-            )
-            break
+    if newest := next((row for row in facts.facts if row.fact.name == "BALANCE"), None):
+        fact, place = newest.fact, f"at block {newest.fact.block:,}"
+        value = short_amount(int(fact.word, 16), links.currency(chain))
+        label = f"balance {place}"
+        if (fact.block, fact.account) in absent_accounts(facts.facts):
+            value, label = "no such account", place
+        readable = f"readable on {_chain_names(newest.destinations, links)}"
+        figures.insert(0, KeyFigure(value, label, readable))
     return tuple(figures)
 
 
