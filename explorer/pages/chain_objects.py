@@ -7,17 +7,17 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
-from explorer.pages.charts import balance_chart
+from explorer.pages.charts import balance_chart, balance_title
 from explorer.pages.fact_rows import fact_page
 from explorer.pages.headlines import (
     account_figures,
-    account_sentence,
+    account_headline,
     balances,
     block_figures,
-    block_sentence,
+    block_headline,
     confirmation_text,
     transaction_figures,
-    transaction_sentence,
+    transaction_headline,
 )
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
@@ -44,8 +44,8 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
         {
             "links": links,
             "block_view": block,
-            "sentence": block_sentence(block, facts, links),
-            "figures": block_figures(block, facts),
+            "headline": block_headline(block, facts, links),
+            "figures": block_figures(block, facts, links),
             "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
         },
     )
@@ -67,11 +67,12 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         "account": account,
         "chain": chain,
         "chains": account.chains if chain is None else sorted({chain, *account.chains}),
-        "sentence": account_sentence(account, chain, facts, links),
+        "headline": account_headline(account, chain, facts, links),
     }
     if chain is None or not facts.facts:
         return render(request, "account.html", context)
-    chart = balance_chart(balances(facts))
+    found = balances(facts)
+    chart = balance_chart(found)
     table_open = "table" in request.GET
     if table_open and chart and request.headers.get("HX-Request"):
         return render(request, "parts/figure_table.html", {"chart": chart})
@@ -81,6 +82,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         "figures": account_figures(facts, chain, links),
         "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
         "chart": chart,
+        "balance_sentence": balance_title(found) if len(found) > 1 else "",
         "table_open": table_open,
         "table_url": f"?chain={chain}&table=whole" if fetch_table else "",
     }
@@ -110,7 +112,7 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
             "links": links,
             "requested_hash": f"0x{digits}",
             "transaction": transaction,
-            "sentence": transaction_sentence(transaction, facts, links),
+            "headline": transaction_headline(transaction, facts, links),
             "figures": transaction_figures(transaction, facts, links),
             "confirmations": confirmation_text(transaction, chain_heads([chain]), links),
             "sentences": batch_sentences([batch.id for batch in transaction.batches], links),

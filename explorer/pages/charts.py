@@ -31,10 +31,10 @@ class Chart:
 
 
 def balance_chart(balances: Sequence[Balance]) -> Chart | None:
-    """None for fewer than two blocks."""
-    if len({balance.block for balance in balances}) <= 1:
+    """None if the balance was the same in all blocks."""
+    if len({balance.wei for balance in balances}) <= 1:
         return None
-    title, measure = _balance_title(balances), Measure("Balance", format_wei, _format_balance_short)
+    title, measure = balance_title(balances), Measure("Balance", format_wei, _format_balance_short)
     points = [
         Point(balance.block, f"block {intcomma(balance.block)}", balance.wei)
         for balance in balances
@@ -58,7 +58,8 @@ def _format_balance_short(amount: int) -> str:
     return text if len(text) <= MAX_TICK_LENGTH else f"{amount / 10**18:.1e} ETH"
 
 
-def _balance_title(balances: Sequence[Balance]) -> str:
+def balance_title(balances: Sequence[Balance]) -> str:
+    """What became of the balance between two blocks or more."""
     first, last = balances[0], balances[-1]
     blocks = f"from block {intcomma(first.block)} to block {intcomma(last.block)}"
     if len({balance.wei for balance in balances}) == 1:

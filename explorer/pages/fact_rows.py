@@ -1,6 +1,6 @@
 """A page of a list of facts, in groups of one block and account."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -16,19 +16,18 @@ from explorer.pages.lists import (
     cursor_of,
     number_parser,
 )
-from explorer.pages.sentences import field_name
+from explorer.pages.sentences import Sentence, batch_sentences, field_name
 from queries.reading.fact_lists import FactList, FactRequest, ListedFact
 from queries.reading.pagination import Page
 
-MAX_BATCHES = 3  # listed beside a fact
+MAX_BATCHES = 3  # listed beside facts
 
 
 @dataclass(frozen=True, slots=True)
-class FactRow:
+class FactCell:
     listed: ListedFact
     name: str
     value: DecodedValue | None  # None before it is proven
-    span: int  # so many rows from here on have the same batches; 0: as the row above
 
     @property
     def wei(self) -> int | None:
@@ -36,13 +35,24 @@ class FactRow:
         fact = self.listed.fact
         return int(fact.word, 16) if self.value and fact.name == "BALANCE" else None
 
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """Facts with the same batches and destinations."""
+
+    cells: tuple[FactCell, ...]
+
+    @property
+    def first(self) -> ListedFact:
+        return self.cells[0].listed
+
     @property
     def requests(self) -> tuple[FactRequest, ...]:
-        return self.listed.requests[:MAX_BATCHES]
+        return self.first.requests[:MAX_BATCHES]
 
     @property
     def more_requests(self) -> int:
-        return len(self.listed.requests[MAX_BATCHES:])
+        return len(self.first.requests[MAX_BATCHES:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +66,7 @@ class FactGroup:
 @dataclass(frozen=True, slots=True)
 class FactPage:
     groups: tuple[FactGroup, ...]
+    sentences: Mapping[str, Sentence]  # by batch
     adjacent: AdjacentPages
 
 
@@ -70,29 +81,47 @@ def fact_page(
     cursor = cursor_of(request, number_parser(2), (OLDER_PARAMETER,))
     start, first = map(int, cursor.key) if cursor else (newest.start, 0)
     facts = newest if start == newest.start else read(start)
+    page_starts = _page_starts(facts.facts, limit)
+    end = next((place for place in page_starts if place > first), len(facts.facts))
     older = newer = ""
-    if first + limit < len(facts.facts):
-        older = f"{start}.{first + limit}"
+    if end < len(facts.facts):
+        older = f"{start}.{end}"
     elif facts.next_start is not None:
         older = f"{facts.next_start}.0"
     if first:
-        newer = f"{start}.{max(first - limit, 0)}"
+        newer = f"{start}.{max((place for place in page_starts if place < first), default=0)}"
     absent = absent_accounts(facts.facts)
-    groups = groupby(
-        facts.facts[first : first + limit],
-        lambda listed: (listed.fact.source, listed.fact.block, listed.fact.account),
+    groups = tuple(
+        FactGroup(tuple(_fact_rows(group, links)), key[1:] in absent)
+        for key, group in groupby(facts.facts[first:end], _group_key)
     )
+    batches = {entry.batch for group in groups for row in group.rows for entry in row.requests}
     return FactPage(
-        tuple(FactGroup(tuple(_fact_rows(rows, links)), key[1:] in absent) for key, rows in groups),
-        adjacent_pages(request, Page((), older, newer)),
+        groups, batch_sentences(batches, links), adjacent_pages(request, Page((), older, newer))
     )
+
+
+def _group_key(listed: ListedFact) -> tuple[int, int, str]:
+    return listed.fact.source, listed.fact.block, listed.fact.account
+
+
+def _page_starts(facts: Iterable[ListedFact], limit: int) -> list[int]:
+    """Pages end with a whole group, unless it alone is longer than a page."""
+    starts, end = [0], 0
+    for _, group in groupby(facts, _group_key):
+        begin, end = end, end + len(list(group))
+        if end - starts[-1] > limit and begin > starts[-1]:
+            starts.append(begin)
+        starts += range(starts[-1] + limit, end, limit)
+    return starts
 
 
 def _fact_rows(group: Iterable[ListedFact], links: PageLinks) -> Iterator[FactRow]:
     for _, same in groupby(group, lambda listed: (listed.requests, listed.destinations)):
-        run = list(same)
-        for index, listed in enumerate(run):
-            fact = listed.fact
-            value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
-            name = field_name(fact.name) if fact.name else ""
-            yield FactRow(listed, name, value, 0 if index else len(run))
+        yield FactRow(tuple(_fact_cell(listed, links) for listed in same))
+
+
+def _fact_cell(listed: ListedFact, links: PageLinks) -> FactCell:
+    fact = listed.fact
+    value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
+    return FactCell(listed, field_name(fact.name) if fact.name else "", value)

@@ -1,11 +1,14 @@
 """The first sentence and the figures of an account, a block or a transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils import timezone
 
 from accounts.shared.wallets import short_hash
-from accounts.shared.wording import datetime_from_unix, format_count
+from accounts.shared.wording import datetime_from_unix, format_count, format_utc
 from explorer.pages.decoding import is_absent
-from explorer.pages.formatting import KeyFigure, format_wei, intcomma
+from explorer.pages.formatting import KeyFigure, age, format_wei, intcomma
 from explorer.pages.links import PageLinks
 from queries.amounts import short_amount
 from queries.proving.bundles import FactKind
@@ -13,7 +16,14 @@ from queries.reading.chain_objects import AccountView, Balance, BlockView, Trans
 from queries.reading.fact_lists import FactList, ListedFact
 from queries.reading.figures import HeadView
 
-MORE = "or more"  # the list of facts goes on
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    subject: str
+    standing: str  # what is proven of it, or what it cost; may be empty
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.subject, self.standing)))
 
 
 def absent_accounts(facts: Sequence[ListedFact]) -> frozenset[tuple[int, str]]:
@@ -35,48 +45,51 @@ def balances(facts: FactList) -> tuple[Balance, ...]:
     )
 
 
-def account_sentence(
+def account_headline(
     account: AccountView, chain: int | None, facts: FactList, links: PageLinks
-) -> str:
+) -> Headline:
     """Such as `0xd8dA…6045 on Demo A: balance 1.5 ETH at block 884, the newest proven`."""
     subject = short_hash(account.address)
     if chain is None or account.newest is None:
-        return f"{subject}: nothing of this account was asked for yet"
+        return Headline(subject, "nothing of this account was asked for yet")
     subject = f"{subject} on {links.chain_name(chain)}"
     if not facts.facts:
-        return f"{subject}: nothing is proven yet"
+        return Headline(subject, "nothing is proven yet")
     newest = facts.facts[0].fact.block
     if (newest, account.address) in absent_accounts(facts.facts):
-        return f"{subject}: no such account at block {newest:,}, the newest proven"
+        return Headline(subject, f"no such account at block {newest:,}, the newest proven")
     if found := balances(facts):
         amount = short_amount(found[-1].wei, links.currency(chain))
-        return f"{subject}: balance {amount} at block {found[-1].block:,}, the newest proven"
-    return f"{subject}: {_count_facts(facts)} proven, the newest at block {newest:,}"
+        return Headline(
+            subject, f"balance {amount} at block {found[-1].block:,}, the newest proven"
+        )
+    return Headline(subject, f"{_count_facts(facts)} proven, the newest at block {newest:,}")
 
 
 def account_figures(facts: FactList, chain: int, links: PageLinks) -> tuple[KeyFigure, ...]:
     blocks = {listed.fact.block for listed in facts.facts}
-    more = "" if facts.next_start is None else MORE
+    more = "" if facts.next_start is None else "+"
     figures = [
         _figure(facts.fact_count, "fact proven", "facts proven", more),
-        _figure(len(blocks), "block", "blocks", more),
-        KeyFigure(f"{max(blocks):,}", "newest block proven"),
+        _figure(len(blocks), "block", "blocks", more, f"up to block {max(blocks):,}"),
     ]
-    if found := balances(facts):
-        amount = short_amount(found[-1].wei, links.currency(chain))
-        figures.insert(0, KeyFigure(amount, "balance", f"at block {found[-1].block:,}"))
+    if newest := next((row for row in facts.facts if row.fact.name == "BALANCE"), None):
+        fact, place = newest.fact, f"at block {newest.fact.block:,}"
+        value = short_amount(int(fact.word, 16), links.currency(chain))
+        label = f"balance {place}"
+        if (fact.block, fact.account) in absent_accounts(facts.facts):
+            value, label = "no such account", place
+        readable = f"readable on {_chain_names(newest.destinations, links)}"
+        figures.insert(0, KeyFigure(value, label, readable))
     return tuple(figures)
 
 
-def block_sentence(block: BlockView, facts: FactList, links: PageLinks) -> str:
-    """Such as `Block 884 of Demo A, 2026-11-25 17:04 UTC: 12 facts of 3 accounts`."""
+def block_headline(block: BlockView, facts: FactList, links: PageLinks) -> Headline:
+    """Such as `Block 884 of Demo A: 12 facts of 3 accounts`."""
     subject = f"Block {block.number:,} of {links.chain_name(block.chain)}"
-    moment = datetime_from_unix(block.header.timestamp) if block.header else None
-    if moment:
-        subject += f", {moment:%Y-%m-%d %H:%M} UTC"
     if not facts.facts and not block.registries:
-        return f"{subject}: nothing of this block was asked for yet"
-    return f"{subject}: {_block_result(block, facts)}"
+        return Headline(subject, "nothing of this block was asked for yet")
+    return Headline(subject, _block_result(block, facts))
 
 
 def _block_result(block: BlockView, facts: FactList) -> str:
@@ -94,24 +107,31 @@ def _block_result(block: BlockView, facts: FactList) -> str:
     return f"{result} and the header" if header_facts else result
 
 
-def block_figures(block: BlockView, facts: FactList) -> tuple[KeyFigure, ...]:
-    more = "" if facts.next_start is None else MORE
-    accounts = {listed.fact.account for listed in facts.proven} - {""}
-    registries = sum(entry.accumulated for entry in block.registries)
-    figures = (
-        _figure(facts.fact_count, "fact proven", "facts proven", more),
-        _figure(len(accounts), "account", "accounts", more),
-        _figure(len(_batches(facts)), "batch asked for it", "batches asked for it", more),
-        _figure(registries, "registry has it", "registries have it"),
-    )
-    return figures if facts.facts else ()
+def block_figures(block: BlockView, facts: FactList, links: PageLinks) -> tuple[KeyFigure, ...]:
+    more = "" if facts.next_start is None else "+"
+    figures = []
+    if facts.proven:
+        accounts = {listed.fact.account for listed in facts.proven} - {""}
+        figures = [
+            _figure(facts.fact_count, "fact proven", "facts proven", more),
+            _figure(len(accounts), "account", "accounts", more),
+        ]
+    if destinations := [entry.destination for entry in block.registries if entry.accumulated]:
+        figures.append(KeyFigure(_chain_names(destinations, links), "readable on"))
+    if block.header and (moment := datetime_from_unix(block.header.timestamp)):
+        seconds = (timezone.now() - moment).total_seconds()
+        figures.append(KeyFigure(age(seconds), "mined", format_utc(moment)))
+    return tuple(figures)
 
 
-def transaction_sentence(transaction: TransactionView, facts: FactList, links: PageLinks) -> str:
+def transaction_headline(
+    transaction: TransactionView, facts: FactList, links: PageLinks
+) -> Headline:
     """Such as `Transaction 0x9a48…e4db on Demo A proved 3 facts for 2 batches: 76,730 gas, …`."""
     chain = links.chain_name(transaction.chain)
     subject = f"Transaction {short_hash(transaction.hash)} on {chain}"
-    return f"{subject} {_transaction_result(transaction, facts)}{_price(transaction, links)}"
+    result = _transaction_result(transaction, facts)
+    return Headline(f"{subject} {result}", _price(transaction, links))
 
 
 def _transaction_result(transaction: TransactionView, facts: FactList) -> str:
@@ -134,17 +154,16 @@ def _price(transaction: TransactionView, links: PageLinks) -> str:
     currency = links.currency(transaction.chain)
     if transaction.gas_used is not None:
         cost = "" if transaction.cost is None else f", {format_wei(transaction.cost, currency)}"
-        return f": {transaction.gas_used:,} gas{cost}"
+        return f"{transaction.gas_used:,} gas{cost}"
     if transaction.confirmed:
         return ""
-    return f": at most {transaction.gas_limit:,} gas, {format_wei(transaction.max_cost, currency)}"
+    return f"at most {transaction.gas_limit:,} gas, {format_wei(transaction.max_cost, currency)}"
 
 
 def transaction_figures(
     transaction: TransactionView, facts: FactList, links: PageLinks
 ) -> tuple[KeyFigure, ...]:
     currency = links.currency(transaction.chain)
-    more = "" if facts.next_start is None else MORE
     batches = len(transaction.batches) + transaction.more_batches
     limit = f"of at most {transaction.gas_limit:,}"
     if transaction.gas_used is None:
@@ -155,6 +174,7 @@ def transaction_figures(
         cost = KeyFigure(format_wei(transaction.cost or 0, currency), "cost")
     figures = [gas, cost, _figure(batches, "batch", "batches")]
     if facts.proven:
+        more = "" if facts.next_start is None else "+"
         figures.insert(2, _figure(facts.fact_count, "fact proven", "facts proven", more))
     return tuple(figures)
 
@@ -175,8 +195,8 @@ def confirmation_text(
     return f"{min(depth, required):,} of {format_count(required, 'confirmation')}"
 
 
-def _figure(number: int, singular: str, plural: str, note: str = "") -> KeyFigure:
-    return KeyFigure(intcomma(number), singular if number == 1 else plural, note)
+def _figure(number: int, singular: str, plural: str, more: str = "", note: str = "") -> KeyFigure:
+    return KeyFigure(f"{number:,}{more}", singular if number == 1 and not more else plural, note)
 
 
 def _count_facts(facts: FactList) -> str:
@@ -184,5 +204,5 @@ def _count_facts(facts: FactList) -> str:
     return more + format_count(facts.fact_count, "fact")
 
 
-def _batches(facts: FactList) -> set[str]:
-    return {request.batch for listed in facts.facts for request in listed.requests}
+def _chain_names(chains: Iterable[int], links: PageLinks) -> str:
+    return ", ".join(map(links.chain_name, chains))

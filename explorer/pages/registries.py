@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.shared.wording import format_count
 from explorer.pages.charts import Chart, route_gas_chart
 from explorer.pages.facts import check_wait_seconds
-from explorer.pages.formatting import KeyFigure, intcomma, precise_duration
+from explorer.pages.formatting import KeyFigure, format_wei, intcomma, precise_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import adjacent_pages, cursor_of, number_parser
 from explorer.pages.reach import ReachForm
@@ -29,7 +29,8 @@ from queries.reading.figures import (
 )
 from queries.reading.route_record import RouteRecord, route_records
 
-ROWS_PER_PAGE = 50
+NEWEST_BLOCKS = 10  # on a registry's first page
+BLOCKS_PER_PAGE = 50
 
 REACH = {  # of the contract
     RegistryKind.NATIVE: f"The last {HISTORY_RING:,} blocks at any time.",
@@ -81,8 +82,7 @@ class RouteCard:
     trust: Trust
     proves_its_code: bool
     accounts_until: str  # empty unless the horizon was lowered
-    reach: str
-    figures: tuple[KeyFigure, ...]
+    figures: list[KeyFigure]
     gas_chart: Chart | None  # None before there is a week of figures
 
     @property
@@ -91,18 +91,23 @@ class RouteCard:
         return f"#address-{self.registry.source}-{self.registry.destination}"
 
 
-def _key_figures(results: RouteFigures, record: RouteRecord | None) -> tuple[KeyFigure, ...]:
+def _key_figures(
+    results: RouteFigures, record: RouteRecord | None, currency: str
+) -> list[KeyFigure]:
     """Empty before the first fact."""
     facts = results.total.facts
     if not facts:
-        return ()
+        return []
     figures = [KeyFigure(intcomma(facts), "fact proven" if facts == 1 else "facts proven")]
+    price = ""
     if record:
+        if record.wei_per_fact:
+            price = f"{format_wei(record.wei_per_fact, currency)} lately"
         duration = precise_duration(record.median_duration.total_seconds())
-        figures.append(KeyFigure(duration, "median time", "submission to DONE"))
+        figures.append(KeyFigure(duration, "median time to DONE"))
     if (gas := results.total.gas_per_fact) is not None and results.total.gas:
-        figures.append(KeyFigure(intcomma(gas), "gas a fact"))
-    return tuple(figures)
+        figures.append(KeyFigure(intcomma(gas), "gas a fact", price))
+    return figures
 
 
 def _today() -> date:
@@ -122,8 +127,11 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
             trust(registry, links),
             proves_its_code(registry),
             lowered_horizon_text(registry, heads),
-            node_reach_text(heads.get(registry.source)),
-            _key_figures(figures[route], records[registry.destination].get(registry.source)),
+            _key_figures(
+                figures[route],
+                records[registry.destination].get(registry.source),
+                links.currency(registry.destination),
+            ),
             _gas_chart(registry, figures[route]),
         )
         for route, registry in registries.items()
@@ -174,9 +182,13 @@ def registry(
     route = registry.source, registry.destination
     heads = chain_heads(route)
     head = heads.get(registry.source)
-    blocks = reading.blocks_of_registry(*route, cursor_of(request, number_parser(1)), ROWS_PER_PAGE)
+    cursor = cursor_of(request, number_parser(1))
+    limit = BLOCKS_PER_PAGE if cursor else NEWEST_BLOCKS
+    blocks = reading.blocks_of_registry(*route, cursor, limit)
     results = route_figures([route], _today())[route]
-    totals = reading.route_block_count(*route)
+    record = route_records(destination).get(registry.source)
+    figures = _key_figures(results, record, links.currency(destination))
+    figures += _count_figures(reading.route_block_count(*route), head)
     return render(
         request,
         "registry.html",
@@ -192,15 +204,13 @@ def registry(
             "contract_reach": contract_reach_text(registry, links),
             "node_reach": node_reach_text(head),
             "facts": results.total.facts,
-            "figures": (
-                *_key_figures(results, route_records(destination).get(registry.source)),
-                *_count_figures(totals, head),
-            ),
+            "figures": figures,
             "gas_chart": _gas_chart(registry, results),
             "source_head": head,
             "destination_head": heads.get(registry.destination),
             "blocks": blocks,
             "adjacent": adjacent_pages(request, blocks),
+            "max_queries": reading.MAX_QUERIES,
         },
     )
 
@@ -214,5 +224,5 @@ def _count_figures(blocks: reading.BlockCount, head: HeadView | None) -> list[Ke
     if head is not None and head.window is not None and head.window >= 0:
         reach = min(head.window, head.number)
         more = "+" if reach >= HISTORY_RING else ""
-        figures.append(KeyFigure(f"{reach:,}{more}", "blocks of reach", "of our nodes, now"))
+        figures.append(KeyFigure(f"{reach:,}{more}", "blocks back", "that our nodes can prove now"))
     return figures

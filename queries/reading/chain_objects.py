@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Exists, OuterRef, QuerySet, Sum
+from django.db.models import Exists, IntegerField, OuterRef, QuerySet, Subquery, Sum
 
 from queries.database.daily_counts import FACTS_OF_ROUTE
 from queries.models import (
@@ -275,6 +275,7 @@ def _served_batches(row: SentTransaction, cost: int | None) -> tuple[ServedBatch
 
 # Beyond this number of rows a page says "more than".
 MAX_COUNT = 10_000
+MAX_QUERIES = 100  # counted of a block
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +294,8 @@ class BlockLine:
     timestamp: int | None  # None without a hash
     waits_for: str
     is_open: bool  # a query waits for a fact of it
+    transaction: str  # the hash of our transaction that proved the header, if there is one
+    query_count: int  # at most `MAX_QUERIES`
 
 
 def route_block_count(source: int, destination: int) -> BlockCount:
@@ -311,15 +314,29 @@ def facts_by_route() -> Mapping[tuple[int, int], int]:
     return facts_of_routes
 
 
+class _Count(Subquery):
+    """The number of rows of a subquery, which may be sliced."""
+
+    template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
+    output_field = IntegerField()
+
+
 def blocks_of_registry(
     source: int, destination: int, cursor: Cursor | None, limit: int
 ) -> Page[BlockLine]:
+    """In two statements."""
+    queries = Query.objects.filter(source=OuterRef("source"), block=OuterRef("block"))
+    keys = queries.filter(job=OuterRef("pk")).order_by("id").values("id")
     rows = BlockJob.objects.filter(source=source, destination=destination)
     columns = rows.only("source", "block", "header", "block_hash", "waits_for", "due_at")
-    return read_page(columns, ("block",), cursor, limit, _block_line)
+    counted = columns.annotate(query_count=_Count(keys[:MAX_QUERIES]))
+    jobs = read_page(counted, ("block",), cursor, limit, lambda job: job)
+    hashes = _header_transactions(jobs.rows)
+    lines = tuple(_block_line(job, hashes.get(job.pk, "")) for job in jobs.rows)
+    return Page(lines, jobs.older, jobs.newer)
 
 
-def _block_line(row: BlockJob) -> BlockLine:
+def _block_line(row: BlockJob, transaction: str) -> BlockLine:
     return BlockLine(
         row.source,
         row.block,
@@ -327,4 +344,6 @@ def _block_line(row: BlockJob) -> BlockLine:
         decode_header(row.header).timestamp if row.header else None,
         row.waits_for,
         row.due_at is not None,
+        transaction,
+        vars(row)["query_count"],
     )

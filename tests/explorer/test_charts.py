@@ -44,7 +44,7 @@ CHARTS = [
     step_chart("a", "A title", [], FACTS),
     step_chart("a", "A title", [Point(5_186_021, "5,186,021", 0)], FACTS),
     step_chart("a", HOSTILE, [Point(1, HOSTILE, 1)], Measure(HOSTILE, lambda _: HOSTILE)),
-    _balance_picture((0, 0), (1, 0)),
+    _balance_picture((0, 0), (1, 1)),
     _balance_picture((0, 2**256 - 1), (2**63 - 1, 0)),
     _balance_picture(*((block, block * ETHER // 7) for block in range(500))),
 ]

@@ -151,7 +151,7 @@ def test_registry_addresses_prove_their_code(demo: Demo) -> None:
     for route in routes:
         assert route.proves_its_code
         page = f"{demo.site}/explorer/registry/{route.destination}/{route.registry}"
-        assert "Proven by the address" in requests.get(page, timeout=10).text
+        assert "Its code is proven by its address" in requests.get(page, timeout=10).text
 
 
 def test_the_chains_refuse_requests_from_web_pages(demo: Demo) -> None:
