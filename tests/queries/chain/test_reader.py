@@ -181,12 +181,6 @@ def assert_proven(forked: ForkedChain, source: SourceChain, header: Header) -> N
             assert slot.value == forked.live.slot_value(header.number, account, slot.slot)
 
 
-def test_accounts_and_slots_are_proven(forked: ForkedChain) -> None:
-    source = forked.source()
-    assert_proven(forked, source, forked.headers[3])
-    assert source.account_proofs(forked.headers[3], []) == []
-
-
 def test_a_node_that_accepts_no_block_hash_gets_the_number(forked: ForkedChain) -> None:
     blocks: list[Any] = []
 

@@ -4,23 +4,13 @@ import json
 import pprint
 import sys
 import traceback
-from dataclasses import replace
-from typing import Any
 
 import pytest
 from django.test import RequestFactory
 from django.views.debug import ExceptionReporter
 from eth_account import Account
 
-from queries.chain.signer import (
-    Fees,
-    Signer,
-    SignerUnusableError,
-    UnsignedTransaction,
-    decode_transaction,
-    open_signer,
-)
-from queries.proving.keccak import keccak256
+from queries.chain.signer import Fees, Signer, SignerUnusableError, open_signer
 
 pytestmark = pytest.mark.no_database
 
@@ -43,25 +33,6 @@ def test_a_key_is_read(text: str) -> None:
 
 def test_a_keystore_is_opened(keystore: str) -> None:
     assert open_signer("", keystore, PASSWORD).address == ADDRESS
-
-
-def test_a_signed_transaction_decodes_to_the_same_call() -> None:
-    call = UnsignedTransaction(31_337, 3, ADDRESS, b"\x01", 50_000, FEES)
-    signed = Signer(KEY).sign(call)
-    assert Account.recover_transaction(signed.raw) == ADDRESS
-    assert signed.hash == f"0x{keccak256(signed.raw).hex()}"
-    assert decode_transaction(signed.raw) == replace(call, to=ADDRESS.lower())
-    assert signed == Signer(KEY).sign(call)
-    changes: list[dict[str, Any]] = [
-        {"chain_id": 31_338},
-        {"nonce": 4},
-        {"to": f"0x{40 * '1'}"},
-        {"data": b"\x02"},
-        {"gas_limit": 50_001},
-        {"fees": Fees(FEES.max_fee, 1)},
-    ]
-    for change in changes:
-        assert Signer(KEY).sign(replace(call, **change)).hash != signed.hash
 
 
 WRONG_KEYS = [

@@ -11,7 +11,7 @@ import pytest
 
 from queries.client import tacitus
 from queries.client.tacitus import BlockQuery, Tacitus, build_batch
-from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service
+from tests.rigs.service import HOLDER, Service
 from tests.rigs.terminal import run_in_terminal, shown_lines
 
 pytestmark = pytest.mark.either_database
@@ -42,23 +42,6 @@ def run(
 
 def submit(block: int, *options: str) -> list[str]:
     return ["submit", "--to", f"{CHAIN_ID}", "--block", f"{block}", "--account", HOLDER, *options]
-
-
-def test_the_command_submits_waits_and_prints_the_facts(
-    shared_service: Service, block: int
-) -> None:
-    completed = run(
-        shared_service, *submit(block, "--prop", "BALANCE", "--header", "GAS_USED", "--wait")
-    )
-    assert completed.returncode == 0, completed.stderr
-    lines = completed.stdout.splitlines()
-    balance = f"{CHAIN_ID}  {block:,}  {HOLDER}  BALANCE"
-    assert f"{balance}   {HOLDER_BALANCE / 10**18} ({HOLDER_BALANCE:,} wei)" in lines
-    assert [line.split()[:3] for line in lines if HOLDER not in line] == [
-        [f"{CHAIN_ID}", f"{block:,}", "GAS_USED"]
-    ]
-    assert f"{shared_service.url}/explorer/query/" in completed.stderr
-    assert completed.stderr.splitlines()[-1] == "DONE"
 
 
 def test_the_output_of_a_command_is_the_input_of_the_next(

@@ -60,32 +60,6 @@ def test_mapping_positions_for_other_keys(
         assert Position(slot).mapping(mapping_key(kind, key)).slot == expected
 
 
-@pytest.mark.parametrize(
-    ("index", "size", "expected"),
-    [
-        (0, 32, (0, 0)),
-        (3, 32, (3, 0)),
-        (31, 1, (0, 31)),
-        (32, 1, (1, 0)),
-        (3, 8, (0, 24)),
-        (4, 8, (1, 0)),
-        (1, 16, (0, 16)),
-        (1, 20, (1, 0)),  # a second address does not fit beside the first
-        (5, 12, (2, 12)),  # two a slot, and 8 bytes left over
-        (9, 10, (3, 0)),  # three a slot
-        (2, 64, (4, 0)),
-        (3, 96, (9, 0)),
-    ],
-)
-def test_array_elements_smaller_and_larger_than_a_word(
-    index: int, size: int, expected: tuple[int, int]
-) -> None:
-    slot, byte_offset = expected
-    assert Position(5).fixed_array_element(index, size) == Position(5 + slot, byte_offset)
-    data = second_opinion(("uint256", 5))
-    assert Position(5).dynamic_array_element(index, size) == Position(data + slot, byte_offset)
-
-
 def test_slots_wrap_around() -> None:
     last = Position(SLOT_LIMIT - 1)
     assert last.member(1) == Position(0)

@@ -64,12 +64,6 @@ def has_genuine_code(node: LocalNode, kind: RegistryKind, address: str) -> bool:
     return has_built_code(kind, bytes.fromhex(node.rpc.ask("eth_getCode", address, "latest")[2:]))
 
 
-def test_a_native_registry_is_deployed(setup: LocalSetup, node: LocalNode) -> None:
-    address = add_deployed(setup, setup.run("deploy_registry", *NATIVE))
-    assert has_genuine_code(node, RegistryKind.NATIVE, address)
-    assert node.call(address, call_data("accumulated(uint256)", 1)) == bytes(32)
-
-
 def test_an_optimism_registry_needs_the_predeploy(setup: LocalSetup, node: LocalNode) -> None:
     printed = setup.run("deploy_registry", *OPTIMISM)
     assert (
@@ -79,16 +73,6 @@ def test_an_optimism_registry_needs_the_predeploy(setup: LocalSetup, node: Local
     put_predeploy(node)
     address = add_deployed(setup, setup.run("deploy_registry", *OPTIMISM))
     assert has_genuine_code(node, RegistryKind.OPTIMISM, address)
-
-
-def test_an_attested_registry_has_its_signers(setup: LocalSetup, node: LocalNode) -> None:
-    printed = setup.run("deploy_registry", *ATTESTED, "--signers", TWO_SIGNERS, "--threshold", "2")
-    address = add_deployed(setup, printed)
-    assert has_genuine_code(node, RegistryKind.ATTESTED, address)
-    assert node.call(address, call_data("sourceChainId()")) == SOURCE.to_bytes(32, "big")
-    assert node.call(address, call_data("threshold()")) == (2).to_bytes(32, "big")
-    for signer in SIGNERS[:2]:
-        assert node.call(address, call_data("isSigner(address)", signer.address))[31] == 1
 
 
 def test_an_attested_registrys_validity_can_be_shortened(
@@ -274,14 +258,6 @@ def test_invalid_arguments_are_reported_before_anything_is_sent(
     assert printed.startswith("FAILED: ")
     assert sentence in printed
     assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == nonce
-
-
-def test_a_missing_or_malformed_signer_key_is_reported(setup: LocalSetup) -> None:
-    setup.sign_with("")
-    assert "FAILED: There is no signer: set SIGNER_KEY" in setup.run("deploy_registry", *NATIVE)
-    setup.sign_with("hunter2")
-    printed = setup.run("deploy_registry", *NATIVE)
-    assert printed == "FAILED: SIGNER_KEY is not a private key (32 bytes in hex)."
 
 
 def test_a_native_registry_needs_a_chain_whose_contracts_see_its_hashes(

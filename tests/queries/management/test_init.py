@@ -68,13 +68,6 @@ def test_every_pair_of_networks_gets_its_kind_of_registry(
     assert all(chain.explorer for chain in routes.chains.values())
 
 
-def test_several_routes_share_their_chains(setup: LocalSetup) -> None:
-    nodes = ("--node", f"ethereum={NOWHERE}", "--node", f"ethereum={NOWHERE}2")
-    routes = written_routes(setup, "ethereum", "ethereum:base", *nodes, "--node", f"base={NOWHERE}")
-    assert set(routes.registries) == {(1, 1), (1, 8453)}
-    assert [len(chain.nodes) for chain in routes.chains.values()] == [2, 1]
-
-
 def test_a_new_file_is_private_and_force_replaces_it_atomically(
     setup: LocalSetup, tmp_path: Path
 ) -> None:
@@ -95,13 +88,6 @@ def test_a_new_file_is_private_and_force_replaces_it_atomically(
     assert replaced.st_mode & 0o777 == 0o640
     assert os.geteuid() != 0 or (replaced.st_uid, replaced.st_gid) == (1, 2)
     assert list(tmp_path.iterdir()) == [setup.file]
-
-
-def test_a_nodes_url_may_be_in_a_file(setup: LocalSetup, tmp_path: Path) -> None:
-    (tmp_path / "node").write_text(f"{NOWHERE}\n")
-    routes = written_routes(setup, "sepolia", "--node", f"sepolia=@{tmp_path}/node")
-    assert routes.chains[SEPOLIA].nodes[0].url == NOWHERE
-    assert "hunter2" not in setup.file.read_text()
 
 
 @pytest.mark.parametrize(
