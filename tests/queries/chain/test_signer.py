@@ -10,14 +10,13 @@ from django.test import RequestFactory
 from django.views.debug import ExceptionReporter
 from eth_account import Account
 
-from queries.chain.signer import Fees, Signer, SignerUnusableError, open_signer
+from queries.chain.signer import Signer, SignerUnusableError, open_signer
 
 pytestmark = pytest.mark.no_database
 
 KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
 ADDRESS = "0x2c7536E3605D9C16a7a3D7b1898e529396a65c23"
 PASSWORD = "correct horse"
-FEES = Fees(2 * 10**9, 10**9)
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
 NOWHERE = "http://127.0.0.1:1/hunter2"
 TWO_SIGNERS = ",".join(signer.address for signer in SIGNERS[:2])
-SEPOLIA, BASE_SEPOLIA = 11_155_111, 84_532
+BASE_SEPOLIA = 84_532
 GAMES = "0xa1Cec548926eb5d69aa3B7B57d371EdBdD03e64b"  # of OP Sepolia, on Sepolia
 # All other pairs of different networks need an attested registry.
 KINDS = {

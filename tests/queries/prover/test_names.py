@@ -7,7 +7,7 @@ import pytest
 from eth_account import Account as Key
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.ens import EXTENDED_RESOLVER_ID, dns_name, name_hash
+from queries.chain.ens import EXTENDED_RESOLVER_ID, dns_name
 from queries.models import SentTransaction
 from tests.queries.contracts.local_ens import LocalEns
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
@@ -49,18 +49,6 @@ def _expect_rejection(service: Service, block: int, *names: str) -> dict[str, An
     assert (status["code"], status["error"]) == (estimate["code"], estimate["error"])
     assert not SentTransaction.objects.exists()
     return status
-
-
-@pytest.mark.parametrize(
-    ("name", "node"),
-    [
-        ("eth", "93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae"),
-        ("foo.eth", "de9b09fd7c5f901e23a3f19fecc54828e9c848539801e86591bd9801b019f84f"),
-        ("vitalik.eth", "ee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"),
-    ],
-)
-def test_name_hashes_follow_eip_137(name: str, node: str) -> None:
-    assert name_hash(name).hex() == node
 
 
 def test_wildcard_resolution_follows_ensip_10() -> None:

@@ -3,7 +3,6 @@
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from celery.exceptions import OperationalError
 from queries.chain.json_rpc import JsonRpc, NodeTransportError
 from queries.engines.celery import create_app
 from queries.webhooks.post import NotDeliveredError, post
-from tests.rigs.certificates import DAY, self_signed_certificate
+from tests.rigs.certificates import self_signed_certificate
 from tests.rigs.tls_receiver import tls_receiver
 
 pytestmark = pytest.mark.no_database
@@ -54,8 +53,8 @@ class TlsClient:
 
 @dataclass(frozen=True)
 class Certificate:
-    host: str = HOST
-    ends: timedelta = DAY
+    name: str = f"DNS:{HOST}"
+    expired: bool = False
     trusted: bool = True
 
 
@@ -70,10 +69,10 @@ BROKERS = {
 CLIENTS = {name: client for name, (client, _) in RESPONSES.items()} | BROKERS
 BAD_CERTIFICATES = {
     "untrusted": Certificate(trusted=False),
-    "for another name": Certificate("another.example"),
+    "for another name": Certificate("DNS:another.example"),
     # An attacker who spoofs DNS has a certificate for the IP address, not for the name.
-    "for the IP address": Certificate("127.0.0.1"),
-    "expired": Certificate(ends=-DAY),
+    "for the IP address": Certificate("IP:127.0.0.1"),
+    "expired": Certificate(expired=True),
 }
 
 
@@ -101,7 +100,7 @@ def test_a_trusted_certificate_is_accepted(
     client_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the tests below could fail for another reason."""
-    certificate = self_signed_certificate(tmp_path, HOST)
+    certificate = self_signed_certificate(tmp_path, f"DNS:{HOST}")
     _trust(certificate, monkeypatch)
     client, response = RESPONSES[client_name]
     with tls_receiver(certificate) as kept:
@@ -117,7 +116,7 @@ def test_nothing_is_sent_without_a_trusted_certificate(
     client_name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad, client = BAD_CERTIFICATES[kind], CLIENTS[client_name]
-    certificate = self_signed_certificate(tmp_path, bad.host, bad.ends)
+    certificate = self_signed_certificate(tmp_path, bad.name, expired=bad.expired)
     if bad.trusted:
         _trust(certificate, monkeypatch)
     fails = pytest.raises(client.refusal, match=client.why)
