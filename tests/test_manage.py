@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands import PRODUCTION, Manage, clean_environment
+from tests.commands import PRODUCTION, Manage, clean_environment, run_program
 from tests.rigs.stub_node import StubNode, stall, stub_node
 
 pytestmark = pytest.mark.no_database
@@ -91,7 +91,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback(repository: Path, tmp_path: P
 
 def test_missing_packages_are_reported_with_instructions(repository: Path) -> None:
     command = [sys.executable, "-S", "manage.py", "check"]  # -S: without site-packages
-    completed = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
+    completed = run_program(command, cwd=repository)
     assert completed.returncode == 1
     assert completed.stderr == (
         "Tacitus's packages are not installed for this Python: django is missing. After make "

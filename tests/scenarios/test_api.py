@@ -12,6 +12,7 @@ from typing import Any
 
 import requests
 
+from tests.commands import run_program
 from tests.rigs.anvil import Chain
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, HORIZON, Service, accounts, request
 from tests.scenarios.fixtures import NewNode, NewService
@@ -148,14 +149,7 @@ def test_the_servers_tacitus_py_submits_and_waits(shared_service: Service, tmp_p
     settings = {"TACITUS_URL": shared_service.url, "TACITUS_KEY": shared_service.keys[0]}
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, str(file), *arguments],
-            env=settings,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return run_program([sys.executable, str(file), *arguments], env=settings)
 
     options = ["--account", HOLDER, "--prop", "BALANCE", "--to", "31337", "--wait"]
     result = run("submit", "--block", str(shared_service.chain.mine(2) - 1), *options)

@@ -11,6 +11,7 @@ import pytest
 
 from queries.client import tacitus
 from queries.client.tacitus import BlockQuery, Tacitus, build_batch
+from tests.commands import run_program
 from tests.rigs.service import HOLDER, Service
 from tests.rigs.terminal import run_in_terminal, shown_lines
 
@@ -22,17 +23,13 @@ BLOCKS_AHEAD = 2  # of its chain's head, which a server still accepts
 def run(
     shared_service: Service, *arguments: str, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    completed = subprocess.run(
+    completed = run_program(
         [sys.executable, tacitus.__file__, *arguments],
         env={
             "TACITUS_URL": shared_service.url,
             "TACITUS_KEY": shared_service.keys[0],
             "PYTHONUTF8": "1",
         },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
         **options,
     )
     assert shared_service.keys[0] not in completed.stdout + completed.stderr

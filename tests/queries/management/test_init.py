@@ -2,7 +2,6 @@
 
 import os
 import pty
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,7 +16,7 @@ from queries.config.networks import NETWORKS
 from queries.config.registries import RegistryKind, proves_its_code
 from queries.config.routes import Routes, read_routes
 from queries.contracts.abi import load_artifact
-from tests.commands import clean_environment
+from tests.commands import clean_environment, run_program
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
@@ -126,14 +125,10 @@ def on_a_terminal(folder: Path, answers: str, *arguments: str, **variables: str)
     """Run a command on a terminal where these answers are typed, and return its output."""
     keyboard, terminal = pty.openpty()
     os.write(keyboard, answers.encode())
-    completed = subprocess.run(
+    completed = run_program(
         [sys.executable, "manage.py", *arguments],
         stdin=terminal,
         env=clean_environment(folder, DEVELOPMENT="1", **variables),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
     )
     os.close(terminal)
     os.close(keyboard)
