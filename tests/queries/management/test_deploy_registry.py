@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from eth_abi.abi import decode
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.registry_checks import has_built_code
@@ -292,6 +293,8 @@ def test_a_router_has_all_registries_of_its_destination(setup: LocalSetup, node:
     setup.run("deploy_registry")
     progress, address = setup.run_apart(*command)
     assert f"Deploying the router on Local, paid for by {ADDRESS}" in progress
+    (chains,) = decode(["uint256[]"], node.call(address.strip(), call_data("chainIds()")))
+    assert set(chains) == {SOURCE, CHAIN_ID}
     registries = read_routes(setup.file).registries
     for source in (SOURCE, CHAIN_ID):
         registry = node.call(address.strip(), call_data("registryOf(uint256)", source))

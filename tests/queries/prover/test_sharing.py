@@ -45,25 +45,6 @@ def _calldata(row: SentTransaction) -> bytes:
     return decode_transaction(row.raw).data
 
 
-def test_blocks_of_one_batch_share_a_transaction_and_its_cost(service: Service) -> None:
-    alone = service.submit(_blocks(service, 1), fee=str(ETHER))
-    service.work(alone)
-    single = SentTransaction.objects.get()
-    service.mine(8)
-    service.context().head(CHAIN_ID)
-    batch = service.submit(_blocks(service, 5), fee=str(ETHER))
-    service.work(batch)
-    assert service.status(batch)["queryStatus"] == "DONE"
-    row = SentTransaction.objects.exclude(pk=single.pk).get()
-    assert row.jobs.count() == 5
-    # It saves four times the 21,000 gas of a transaction.
-    assert (row.gas_used or 0) < 5 * (single.gas_used or 0) - 4 * 20_000
-    assert int(service.status(batch)["spent"]) == _price(row)
-    shares = [int(query.cost, 16) for query in Query.objects.filter(batch=batch)]
-    assert sum(shares) == _price(row)
-    assert max(shares) - min(shares) < max(shares) // 20
-
-
 @pytest.mark.parametrize("same_account", [False, True])
 def test_a_small_batch_does_not_pay_for_a_large_one(
     service: Service, *, same_account: bool
