@@ -100,9 +100,9 @@ def test_a_batch_that_cannot_be_proven_says_why(
     status = rejected.service.status(batch)
     assert (status["status"], status["waitCode"]) == ("REJECTED", None)
     assert status["ended"]
-    failing = next(
+    (failing,) = [
         query for query in status["queries"] if any(step["error"] for step in query["steps"])
-    )
+    ]
     reached = STEPS.index(step)
     statuses = [*reached * ["COMPLETED"], "IN_PROGRESS", *(3 - reached) * [None]]
     assert [step["status"] for step in failing["steps"]] == statuses

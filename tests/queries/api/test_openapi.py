@@ -7,7 +7,9 @@ import pytest
 from django.test import Client
 from hypothesis import HealthCheck, assume, given, settings, strategies
 
+from accounts.shared import errors
 from explorer.urls import API_PATHS
+from queries import refusals
 from tests.queries.api.json_schema import Schemas
 from tests.queries.api.served_api import HERE, WALLET, ask, make_key, submit
 from tests.queries.schema.example_batches import LEGACY, SPECIFICATION, without
@@ -35,6 +37,21 @@ def test_it_has_exactly_the_paths_and_methods_of_the_server() -> None:
         assert refused.status_code == 405
         allowed = set(refused["Allow"].split(", ")) - {"HEAD"}
         assert allowed == {method.upper() for method in operations}
+
+
+CODES_OF_PAGES = {
+    "not_allowed", "csrf_failed", "too_many_keys", "too_many_key_changes", "key_changed",
+    "request_malformed", "wrong_origin", "message_refused", "signature_refused",
+    "wallet_unreachable", "too_many_attempts",
+}  # fmt: skip
+
+
+def test_it_has_exactly_the_codes_of_the_api() -> None:
+    """Those in the sources, without those of pages and sign-in."""
+    constants = [*vars(refusals).values(), *vars(errors).values()]
+    codes = {code.code for code in constants if isinstance(code, errors.ErrorCode)}
+    error = document()["components"]["schemas"]["ErrorResponse"]
+    assert set(error["properties"]["code"]["enum"]) == codes - CODES_OF_PAGES
 
 
 LONG = "9" * 100_000

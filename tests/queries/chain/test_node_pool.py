@@ -24,12 +24,13 @@ NO_ACCOUNT = "0x00000000000000000000000000000000000dEaD1"
 
 
 def fail_first(log: RequestLog, times: int, status: int = 502) -> Any:
-    """Answer the first requests with this status."""
+    """Answer the first requests with this status; with 200, that too many were made."""
 
-    def fail(node: StubNode, _: object) -> None:
+    def fail(node: StubNode, question: Any) -> None:
         if len(log.requests) > times:
             raise NotHandledError
-        node.answer(b"not now", status)
+        limited = {"id": question["id"], **refusal("daily request limit reached", -32005)}
+        node.answer(json_bytes(limited) if status == 200 else b"not now", status)
 
     return fail
 
@@ -39,7 +40,7 @@ def with_cooldown(*urls: str, first: float = 0.2, longest: float = 60, **other: 
     return replace(chain_with_nodes(*urls), limits=limits)
 
 
-@pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
+@pytest.mark.parametrize("status", [200, 401, 403, 429, 500, 503])
 def test_a_failed_node_gets_no_requests_during_its_cool_down(
     shared_node: LocalNode, status: int
 ) -> None:
