@@ -35,15 +35,9 @@ def test_a_keystore_is_opened(keystore: str) -> None:
 
 
 WRONG_KEYS = [
-    KEY[:-1],
-    KEY + "0",
-    KEY[:-1] + "g",
-    "0" * 64,
-    "f" * 64,
-    f"0x0x{KEY}",
-    "hunter2",
+    KEY[:-1], KEY + "0", KEY[:-1] + "g", "0" * 64, "f" * 64, f"0x0x{KEY}", "hunter2",
     f"{KEY} {KEY}",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("key", WRONG_KEYS)

@@ -70,19 +70,13 @@ def test_slots_wrap_around() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "key"),
     [
-        (HOLDER, "address", HOLDER),
-        (HOLDER.lower(), "address", HOLDER),
-        ("0x" + 32 * "ab", "bytes32", "0x" + 32 * "ab"),
-        ("7", "uint256", 7),
-        ("-7", "int256", -7),
-        ("true", "bool", "true"),
-        ("uint8:0xff", "uint256", 255),
-        ("int8:-128", "int256", -128),
-        ("string:uint:5", "string", "uint:5"),
-        ("bytes4:0xa9059cbb", "bytes4", "0xa9059cbb"),
+        (HOLDER, "address", HOLDER), (HOLDER.lower(), "address", HOLDER),
+        ("0x" + 32 * "ab", "bytes32", "0x" + 32 * "ab"), ("7", "uint256", 7), ("-7", "int256", -7),
+        ("true", "bool", "true"), ("uint8:0xff", "uint256", 255), ("int8:-128", "int256", -128),
+        ("string:uint:5", "string", "uint:5"), ("bytes4:0xa9059cbb", "bytes4", "0xa9059cbb"),
         ("bytes:0xabcd", "bytes", "0xABCD"),
     ],
-)
+)  # fmt: skip
 def test_a_keys_type_is_inferred_or_written_before_it(text: str, kind: str, key: str | int) -> None:
     assert parse_typed_key(text) == mapping_key(kind, key)
 

@@ -142,16 +142,11 @@ def test_every_constructor_argument_changes_the_address() -> None:
     attested = Registry(RegistryKind.ATTESTED, SOURCE, CHAIN_ID, signers=signers, threshold=2)
     output = Registry(RegistryKind.OUTPUT, SOURCE, CHAIN_ID, anchor_state_registry=signers[0])
     registries = [
-        attested,
-        replace(attested, source=SOURCE + 1),
-        replace(attested, threshold=3),
-        replace(attested, signers=signers[:2]),
-        replace(attested, valid_until=HORIZON - 1),
-        replace(attested, horizon=HORIZON - 1),
-        output,
-        replace(output, source=SOURCE + 1),
+        attested, replace(attested, source=SOURCE + 1), replace(attested, threshold=3),
+        replace(attested, signers=signers[:2]), replace(attested, valid_until=HORIZON - 1),
+        replace(attested, horizon=HORIZON - 1), output, replace(output, source=SOURCE + 1),
         replace(output, anchor_state_registry=signers[1]),
-    ]
+    ]  # fmt: skip
     assert len(set(map(registry_address, registries))) == len(registries)
     assert registry_address(replace(attested, signers=signers[::-1])) == registry_address(attested)
 
@@ -236,12 +231,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
         ),
         (
             [
-                *ATTESTED,
-                "--signers",
-                TWO_SIGNERS,
-                "--threshold",
-                "1",
-                "--valid-until",
+                *ATTESTED, "--signers", TWO_SIGNERS, "--threshold", "1", "--valid-until",
                 "2020-01-01",
             ],
             "--valid-until is past",
@@ -250,7 +240,7 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
         ([*NATIVE, *OUTPUT[-2:]], "the new registry: anchor_state_registry is unknown"),
         ([*NATIVE, "--wait", "nan"], "argument --wait: invalid positive_int value: 'nan'"),
     ],
-)
+)  # fmt: skip
 def test_invalid_arguments_are_reported_before_anything_is_sent(
     setup: LocalSetup, node: LocalNode, arguments: list[str], sentence: str
 ) -> None:
