@@ -26,6 +26,13 @@ def test_the_same_key_and_batch_give_the_same_id() -> None:
     assert (Batch.objects.count(), Query.objects.count()) == (1, 3)
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize("text", ["", "ä", 256 * "k"])
+def test_a_malformed_key_is_refused(text: str) -> None:
+    response = submit(make_key(), LEGACY, **{"idempotency-key": text})
+    assert (response.status_code, response.json()["code"]) == (400, "idempotency_key_malformed")
+
+
 @pytest.mark.django_db(transaction=True)
 def test_one_of_several_concurrent_batches_is_stored_and_the_others_conflict() -> None:
     key = make_key()
