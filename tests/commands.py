@@ -4,8 +4,9 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pytest
 
@@ -32,19 +33,20 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
+def run_program(
+    command: Sequence[str | Path], *, cwd: Path = REPOSITORY, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run it to its end, and keep its output."""
+    kept: dict[str, Any] = {"capture_output": True, "text": True, **more}
+    return subprocess.run(command, cwd=cwd, timeout=300, check=False, **kept)
+
+
 @pytest.fixture
-def manage(repository: Path, tmp_path: Path) -> Manage:
+def manage(tmp_path: Path) -> Manage:
     """Run `manage.py` with a database in `tmp_path`."""
 
     def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=repository,
-            env=clean_environment(tmp_path, **variables),
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
+        command = [sys.executable, "manage.py", *arguments]
+        return run_program(command, env=clean_environment(tmp_path, **variables))
 
     return run

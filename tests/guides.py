@@ -3,11 +3,12 @@
 import html
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import requests
+
+from tests.commands import run_program
 
 REPOSITORY = Path(__file__).parent.parent
 # solcjs is in the first one, cast and forge in the second
@@ -38,14 +39,10 @@ def run(language: str, code: str, folder: Path, *arguments: str, **variables: st
     )
     program = {"js": ["node"], "python": [sys.executable], "sh": ["sh", "-e"]}[language]
     path = ":".join(map(str, [Path(sys.executable).parent, *TOOLS, os.environ["PATH"]]))
-    ended = subprocess.run(
+    ended = run_program(
         [*program, FILES[language], *arguments],
         cwd=folder,
         env={"PATH": path, "HOME": str(folder), **variables},
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

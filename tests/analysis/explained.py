@@ -18,164 +18,63 @@ class Explained:
 
 
 EXPLAINED = (
-    Explained(
-        "uninitialized-local",
-        "Medium",
-        (
-            "AttestedRegistry.constructor.last",
-            "AttestedRegistry.attest.last",
-        ),
-        "Starting at zero is intended: the first signer must be above the zero address.",
-    ),
-    Explained(
-        "uninitialized-local",
-        "Medium",
-        (
-            "ProofReader._readWitness.walk",
-            "ProofReader._readStorage.walk",
-            "FactsRegistry.endedBy.hop",
-            "FactsRegistry.verify.hop",
-        ),
-        "A struct in memory starts as zeros. Other members are set below, before the walk.",
-    ),
-    Explained(
-        "uninitialized-local",
-        "Medium",
-        ("FactStore._storeAccount.written",),
-        "It starts as false: nothing is written yet.",
-    ),
-    Explained(
-        "incorrect-exp",
-        "High",
-        ("ProofReader._checkContradiction",),
-        "Exclusive or is intended: it turns the offset 0 into 32 and 32 into 0.",
-    ),
-    Explained(
-        "cyclomatic-complexity",
-        "Informational",
-        ("FactStore._storeAccount",),
-        "Every field of an account is stored in one of two ways, and each way is a condition.",
-    ),
-    Explained(
-        "calls-loop",
-        "Low",
-        ("FactsRegistry.multicall",),
-        "All calls succeed or none, which is its purpose. The caller pays for them.",
-    ),
-    Explained(
-        "calls-loop",
-        "Low",
-        ("OptimismRegistry._knownHash",),
-        "A static call to a system contract for a section or header of a proof. The caller pays, "
-        "and if it fails the proof is refused.",
-    ),
-    Explained(
-        "calls-loop",
-        "Low",
-        ("FactsRouter.constructor",),
-        "The deployer chooses the registries and pays for the calls. A registry that reverts has "
-        "no source.",
-    ),
-    Explained(
-        "low-level-calls",
-        "Informational",
-        ("FactsRouter.constructor",),
-        "Native and optimism registries do not have the function, so a typed call would revert.",
-    ),
-    Explained(
-        "low-level-calls",
-        "Informational",
-        ("FactsRegistry.multicall",),
-        "A call of this contract's own functions. Its success is checked, and its error passed on.",
-    ),
-    Explained(
-        "assembly",
-        "Informational",
-        ("NativeRegistry._ask",),
-        "The system contracts take a bare word. Success and the length of one word are checked; a "
-        "hash of zero is never known.",
-    ),
-    Explained(
-        "assembly",
-        "Informational",
-        (
-            "CompactHeader._fieldWord",
-            "CompactHeader._insertBeaconRoot",
-            "CompactHeader._integer",
-            "CompactHeader._item",
-            "CompactHeader._seal",
-            "FactStore._key",
-            "FactsRegistry._bounds",
-            "FactsRegistry.multicall",
-            "ProofReader._accountTrieKey",
-            "ProofReader._slotTrieKey",
-            "ProvenFacts._returnFacts",
-            "TrieWitness._key",
-            "TrieWitness._other",
-            "TrieWitness._root",
-        ),
-        "Headers and nodes are assembled and hashed in memory, which Solidity cannot express. Each "
-        "block is a few instructions, which random tries compare with the trie package.",
-    ),
-    Explained(
-        "assembly",
-        "Informational",
-        (
-            "SignatureCheck.constructor",
-            "SignatureCheck._ask",
-            "SignatureCheck._make",
-            "SignatureCheck._part",
-            "SignatureCheck._word",
-        ),
+    Explained("uninitialized-local", "Medium", (
+        "AttestedRegistry.constructor.last", "AttestedRegistry.attest.last"),
+        "Starting at zero is intended: the first signer must be above the zero address."),
+    Explained("uninitialized-local", "Medium", (
+        "ProofReader._readWitness.walk", "ProofReader._readStorage.walk",
+        "FactsRegistry.endedBy.hop", "FactsRegistry.verify.hop"),
+        "A struct in memory starts as zeros. Other members are set below, before the walk."),
+    Explained("uninitialized-local", "Medium", ("FactStore._storeAccount.written",),
+        "It starts as false: nothing is written yet."),
+    Explained("incorrect-exp", "High", ("ProofReader._checkContradiction",),
+        "Exclusive or is intended: it turns the offset 0 into 32 and 32 into 0."),
+    Explained("cyclomatic-complexity", "Informational", ("FactStore._storeAccount",),
+        "Every field of an account is stored in one of two ways, and each way is a condition."),
+    Explained("calls-loop", "Low", ("FactsRegistry.multicall",),
+        "All calls succeed or none, which is its purpose. The caller pays for them."),
+    Explained("calls-loop", "Low", ("OptimismRegistry._knownHash",),
+        "A static call to a system contract for a section or header of a proof. The caller "
+        "pays, and if it fails the proof is refused."),
+    Explained("calls-loop", "Low", ("FactsRouter.constructor",),
+        "The deployer chooses the registries and pays for the calls. A registry that reverts "
+        "has no source."),
+    Explained("low-level-calls", "Informational", ("FactsRouter.constructor",),
+        "Native and optimism registries do not have the function, so a typed call would revert."),
+    Explained("low-level-calls", "Informational", ("FactsRegistry.multicall",),
+        "A call of this contract's own functions. Its success is checked, and its error passed "
+        "on."),
+    Explained("assembly", "Informational", ("NativeRegistry._ask",),
+        "The system contracts take a bare word. Success and the length of one word are checked;"
+        " a hash of zero is never known."),
+    Explained("assembly", "Informational", (
+        "CompactHeader._fieldWord", "CompactHeader._insertBeaconRoot", "CompactHeader._integer",
+        "CompactHeader._item", "CompactHeader._seal", "FactStore._key", "FactsRegistry._bounds",
+        "FactsRegistry.multicall", "ProofReader._accountTrieKey", "ProofReader._slotTrieKey",
+        "ProvenFacts._returnFacts", "TrieWitness._key", "TrieWitness._other", "TrieWitness._root"),
+        "Headers and nodes are assembled and hashed in memory, which Solidity cannot express. "
+        "Each block is a few instructions, which random tries compare with the trie package."),
+    Explained("assembly", "Informational", (
+        "SignatureCheck.constructor", "SignatureCheck._ask", "SignatureCheck._make",
+        "SignatureCheck._part", "SignatureCheck._word"),
         "A constructor that returns a byte, and a parser that refuses malformed signatures "
-        "cheaply. It runs in an eth_call and is never deployed.",
-    ),
-    Explained(
-        "pragma",
-        "Informational",
-        ("",),
-        "Contracts that others import, in interfaces/, take any compiler from 0.8.4 on.",
-    ),
-    Explained(
-        "solc-version",
-        "Informational",
-        ("",),
-        "As above: the importing project chooses the compiler.",
-    ),
-    Explained(
-        "naming-convention",
-        "Informational",
-        ("CompactHeader.HORIZON", "IFactsRegistry.HORIZON"),
-        "It is immutable, and read like a constant.",
-    ),
-    Explained(
-        "timestamp",
-        "Low",
-        ("AttestedRegistry.attest",),
-        "Attesting ends years ahead; a block producer can shift that by a few seconds.",
-    ),
-    Explained(
-        "timestamp",
-        "Low",
-        ("DisputeGamesStandIn.isGameClaimValid", "DisputeGamesStandIn.isGameRetired"),
-        "As in the rollup's own contracts. The stand-in is for tests and the demo.",
-    ),
-    Explained(
-        "constable-states",
-        "Optimization",
-        ("DemoToken.name", "DemoToken.symbol"),
-        "The demo's token; as storage variables, its slots are those of most tokens.",
-    ),
-    Explained(
-        "immutable-states",
-        "Optimization",
-        ("DemoToken.totalSupply",),
-        "As above: the demo proves the token's storage.",
-    ),
-    Explained(
-        "costly-loop",
-        "Informational",
-        ("DemoToken.constructor",),
-        "As above; it runs once, for a few holders.",
-    ),
+        "cheaply. It runs in an eth_call and is never deployed."),
+    Explained("pragma", "Informational", ("",),
+        "Contracts that others import, in interfaces/, take any compiler from 0.8.4 on."),
+    Explained("solc-version", "Informational", ("",),
+        "As above: the importing project chooses the compiler."),
+    Explained("naming-convention", "Informational", (
+        "CompactHeader.HORIZON", "IFactsRegistry.HORIZON"),
+        "It is immutable, and read like a constant."),
+    Explained("timestamp", "Low", ("AttestedRegistry.attest",),
+        "Attesting ends years ahead; a block producer can shift that by a few seconds."),
+    Explained("timestamp", "Low", (
+        "DisputeGamesStandIn.isGameClaimValid", "DisputeGamesStandIn.isGameRetired"),
+        "As in the rollup's own contracts. The stand-in is for tests and the demo."),
+    Explained("constable-states", "Optimization", ("DemoToken.name", "DemoToken.symbol"),
+        "The demo's token; as storage variables, its slots are those of most tokens."),
+    Explained("immutable-states", "Optimization", ("DemoToken.totalSupply",),
+        "As above: the demo proves the token's storage."),
+    Explained("costly-loop", "Informational", ("DemoToken.constructor",),
+        "As above; it runs once, for a few holders."),
 )  # fmt: skip

@@ -10,6 +10,7 @@ when everything that is loaded once is there.
 import json
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -18,13 +19,12 @@ from django.db.models import F
 from queries.client.tacitus import BlockQuery, build_batch
 from queries.database.clock import shared_now
 from queries.models import Batch
-from tests.bench.chain import CHAIN_ID, BenchChain, bench_chain
+from tests.bench.chain import CHAIN_ID, BenchChain
 from tests.bench.database import scratch_database
 from tests.bench.rows import Bench, Row
-from tests.bench.service import Service, service
+from tests.bench.service import BenchService, proving
 
 MANY_BATCHES, MEMORY = "many_batches_1", "memory_prover"
-PROVER = "prover 1"
 FOREVER = timedelta(days=365)
 
 ACCOUNTS, BATCHES_PER_ROUND = 100, 1_000
@@ -49,9 +49,8 @@ class ProvingRun:
 
 def many_batches(bench: Bench) -> Iterator[Row]:
     blocks = min(bench.sizes.blocks, bench.sizes.batches)
-    with bench_chain(1, -(-bench.sizes.batches // blocks), bench.sizes.nodes) as chain:
-        chain.node.rpc.ask("anvil_mine", hex(blocks))
-        newest = chain.head()
+    with closing(BenchChain(-(-bench.sizes.batches // blocks))) as chain:
+        newest = chain.mine(blocks, seconds=1)
         numbers = range(newest - blocks + 1, newest + 1)
         facts = [(block, account) for account in chain.accounts for block in numbers]
         facts = facts[: bench.sizes.batches]
@@ -84,36 +83,36 @@ def _prove(bench: Bench, chain: BenchChain, name: str, bodies: list[bytes]) -> P
     facts = bench.sizes.batches
     with (
         scratch_database() as database,
-        service(bench, name, database, chain, provers=0) as running,
+        proving(bench, name, database, chain, provers=0) as running,
     ):
         bench.say(f"submitting {len(bodies):,} batches")
         running.submit_all(bodies)
         Batch.objects.update(due_at=shared_now() + FOREVER)
-        first = chain.head()
+        first = chain.head
         bench.say(f"{facts:,} facts in {len(bodies):,} batches")
-        names = running.start_provers(1)
-        before = running.cpu_seconds(names)
+        running.start_prover()
+        before = running.cpu_seconds()
         Batch.objects.update(due_at=F("submitted_at"))
         begin = time.perf_counter()
         running.wait_until_all_have_ended()
         seconds = time.perf_counter() - begin
         gas = chain.gas_of(running.registry, first)
-        cpu = running.cpu_seconds(names) - before
+        cpu = running.cpu_seconds() - before
         return ProvingRun(facts, seconds, cpu, gas)
 
 
 def memory(bench: Bench) -> Iterator[Row]:
     many = bench.sizes.memory_batches
     with (
-        bench_chain(1, ACCOUNTS, bench.sizes.nodes) as chain,
+        closing(BenchChain(ACCOUNTS)) as chain,
         scratch_database() as database,
-        service(bench, "memory", database, chain, provers=1) as running,
+        proving(bench, "memory", database, chain) as running,
     ):
         _prove_new_facts(bench, running, chain, min(max(many // 10, 1), BATCHES_PER_ROUND))
-        samples = [running.resident_bytes(PROVER) / MEBIBYTE]
+        samples = [running.resident_bytes() / MEBIBYTE]
         for start in range(0, many, BATCHES_PER_ROUND):
             _prove_new_facts(bench, running, chain, min(BATCHES_PER_ROUND, many - start))
-            samples.append(running.resident_bytes(PROVER) / MEBIBYTE)
+            samples.append(running.resident_bytes() / MEBIBYTE)
     yield Row(
         MEMORY,
         f"memory of the prover after {many:,} batches, and before",
@@ -125,11 +124,10 @@ def memory(bench: Bench) -> Iterator[Row]:
     )
 
 
-def _prove_new_facts(bench: Bench, running: Service, chain: BenchChain, count: int) -> None:
+def _prove_new_facts(bench: Bench, running: BenchService, chain: BenchChain, count: int) -> None:
     """Submit `count` batches of new facts, and wait until all are proven."""
     bench.say(f"{count:,} batches")
-    chain.node.rpc.ask("anvil_mine", hex(-(-count // ACCOUNTS)))
-    newest = chain.head()
+    newest = chain.mine(-(-count // ACCOUNTS), seconds=1)
     for _ in range(KNOWN_AFTER):  # until the server knows these blocks
         chain.wait_for_a_block()
     places = [divmod(place, ACCOUNTS) for place in range(count)]

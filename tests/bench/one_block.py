@@ -15,25 +15,20 @@ polls before the receipt.
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, cast
 
 from accounts.shared.wording import format_count
 from queries.client.tacitus import BlockQuery
-from tests.bench.chain import CHAIN_ID, BenchChain, bench_chain
+from tests.bench.chain import CHAIN_ID, BenchChain
 from tests.bench.database import scratch_database
 from tests.bench.plain_script import Outcome, run_pipelined_script, run_sequential_script
 from tests.bench.rows import Bench, Row
-from tests.bench.service import Service, service
+from tests.bench.service import BenchService, proving
 from tests.rigs.faulty_node import Node
-
-if TYPE_CHECKING:
-    from tests.rigs.anvil import Chain
 
 WAITING, PIPELINED = "thousand_accounts", "thousand_accounts_pipelined"
 MIN_SPEED_UP = {WAITING: 10, PIPELINED: 1}
-PROVER = "prover 1"
 POLL_SECONDS = 0.05
 
 LATENCY, MAX_LATENCY = "latency_blocks", 3.0  # two blocks and a second
@@ -53,11 +48,10 @@ class ServiceTurn:
 
 def thousand_accounts(bench: Bench) -> Iterator[Row]:
     count = bench.sizes.accounts
-    with bench_chain(1, count, bench.sizes.nodes) as chain:
+    with closing(BenchChain(count)) as chain:
         # A block per turn, so that nothing of it is proven yet. All are from before the first turn,
         # because the local node makes proofs from its whole state, which grows with every fact.
-        chain.node.rpc.ask("anvil_mine", hex(bench.sizes.turns))
-        newest = chain.head()
+        newest = chain.mine(bench.sizes.turns, seconds=1)
         blocks = range(newest - bench.sizes.turns + 1, newest + 1)
         ours, script = _take_turns(bench, chain, blocks)
         if WAITING in bench.wanted:
@@ -75,10 +69,7 @@ def _take_turns(
     """Turns of the service, and of the script that sends everything at once."""
     count = f"{len(chain.accounts):,} accounts"
     ours, script = [], []
-    with (
-        scratch_database() as database,
-        service(bench, WAITING, database, chain, provers=1) as running,
-    ):
+    with scratch_database() as database, proving(bench, WAITING, database, chain) as running:
         for turn, block in enumerate(blocks):
             delay = turn / len(blocks)  # after a block
             bench.say(f"turn {turn + 1} of {len(blocks)}: {count}, by the service")
@@ -97,12 +88,12 @@ def _wait_after_block(chain: BenchChain, seconds: float) -> None:
     time.sleep(seconds)
 
 
-def _service_turn(running: Service, chain: BenchChain, block: int) -> ServiceTurn:
+def _service_turn(running: BenchService, chain: BenchChain, block: int) -> ServiceTurn:
     ask = BlockQuery(CHAIN_ID, block=block, accounts=chain.accounts, props=["BALANCE"])
-    before, head = running.cpu_seconds([PROVER]), chain.head()
+    before, head = running.cpu_seconds(), chain.head
     seconds = running.seconds_to_done(ask, poll_seconds=POLL_SECONDS)
     gas = chain.gas_of(running.registry, head + 1)
-    return ServiceTurn(seconds, gas, running.cpu_seconds([PROVER]) - before)
+    return ServiceTurn(seconds, gas, running.cpu_seconds() - before)
 
 
 def _speed_row(
@@ -146,20 +137,18 @@ def _spread(seconds: Sequence[float]) -> str:
 def latency(bench: Bench) -> Iterator[Row]:
     turns, ours, script = bench.sizes.latencies, [], []
     with (
-        bench_chain(1, 1, bench.sizes.nodes) as chain,
+        closing(BenchChain(1)) as chain,
         scratch_database() as database,
-        service(bench, LATENCY, database, chain, provers=1) as running,
+        proving(bench, LATENCY, database, chain) as running,
     ):
         for turn in range(turns):
             bench.say(f"{turn + 1} of {turns}")
             chain.wait_for_a_block()
-            ask = BlockQuery(
-                CHAIN_ID, block=chain.head(), accounts=chain.accounts, props=["BALANCE"]
-            )
+            ask = BlockQuery(CHAIN_ID, block=chain.head, accounts=chain.accounts, props=["BALANCE"])
             ours.append(running.seconds_to_done(ask, poll_seconds=FAST_POLL_SECONDS))
             registry = chain.new_registry()
             chain.wait_for_a_block()
-            plain = run_sequential_script(chain, registry, chain.accounts, chain.head())
+            plain = run_sequential_script(chain, registry, chain.accounts, chain.head)
             script.append(plain.seconds)
     yield Row(
         LATENCY,
@@ -184,22 +173,19 @@ def node_requests(bench: Bench) -> Iterator[Row]:
 
 def _requests_row(bench: Bench, name: str, accounts: int) -> Row:
     with (
-        bench_chain(1, accounts) as direct,
-        closing(Node(cast("Chain", direct.node))) as node,
+        closing(BenchChain(accounts)) as chain,
+        closing(Node(chain)) as node,
         scratch_database() as database,
     ):
-        chain = replace(direct, proxy_url=node.url)
-        with service(bench, name, database, chain, provers=1) as running:
+        with proving(bench, name, database, chain, node.url) as running:
             chain.wait_for_a_block()
-            ask = BlockQuery(
-                CHAIN_ID, block=chain.head(), accounts=chain.accounts, props=["BALANCE"]
-            )
+            ask = BlockQuery(CHAIN_ID, block=chain.head, accounts=chain.accounts, props=["BALANCE"])
             node.calls.clear()
             running.seconds_to_done(ask, poll_seconds=FAST_POLL_SECONDS)
             ours = node.calls.copy()
         registry = chain.new_registry()
         node.calls.clear()
-        run_sequential_script(chain, registry, chain.accounts, chain.head())
+        run_sequential_script(chain, registry, chain.accounts, chain.head, node.url)
         script = node.calls.total() - node.calls["eth_getTransactionReceipt"] + accounts
     methods = ", ".join(f"{method[4:]} {count}" for method, count in ours.most_common())
     return Row(

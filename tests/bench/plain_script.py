@@ -69,13 +69,13 @@ class PlainNode:
 
 
 def run_sequential_script(
-    chain: BenchChain, registry: str, accounts: Sequence[str], block: int
+    chain: BenchChain, registry: str, accounts: Sequence[str], block: int, url: str = ""
 ) -> Outcome:
     """Wait for each receipt before getting the next proof."""
     begin, gas = time.perf_counter(), 0
-    with PlainNode(chain.address) as node:
+    with PlainNode(url or chain.url) as node:
         for call in _calls(node, accounts, block):
-            gas += _gas_used(node, _send(node, chain.node.payer, registry, call))
+            gas += _gas_used(node, _send(node, chain.payer, registry, call))
     return Outcome(len(accounts), time.perf_counter() - begin, gas)
 
 
@@ -84,8 +84,8 @@ def run_pipelined_script(
 ) -> Outcome:
     """Send all transactions, then wait for the receipts."""
     begin = time.perf_counter()
-    payer = chain.node.payer
-    with PlainNode(chain.address) as node:
+    payer = chain.payer
+    with PlainNode(chain.url) as node:
         nonce = int(node.ask("eth_getTransactionCount", payer, "pending"), 16)
         sent = [
             _send(node, payer, registry, call, nonce + place)

@@ -19,7 +19,7 @@ from tests.bench.database import scratch_database
 from tests.bench.http_load import Request, request_rate
 from tests.bench.past import fill
 from tests.bench.rows import Bench, Row
-from tests.bench.service import Server, serving
+from tests.bench.service import BenchService, serving
 
 STATUS = "batch-query-status"
 WARM_UP = 0.5  # seconds
@@ -79,8 +79,8 @@ def status_growth(bench: Bench) -> Iterator[Row]:
     )
 
 
-def _poll_request(server: Server, batch: str, path: str = STATUS) -> Request:
-    return Request.build(server.port, f"/{path}?batchQueryId={batch}&details=0", server.key)
+def _poll_request(server: BenchService, batch: str, path: str = STATUS) -> Request:
+    return server.request(f"/{path}?batchQueryId={batch}&details=0")
 
 
 def _moving_batch() -> str:

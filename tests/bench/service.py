@@ -3,15 +3,12 @@
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
 
-from explorer.demo.processes import Programs
-from explorer.demo.service import is_ready
 from queries.client.tacitus import BlockQuery, Tacitus, build_batch
 from queries.models import Batch
 from queries.statuses import BatchStatus
@@ -20,12 +17,12 @@ from tests.bench.command import BenchError
 from tests.bench.database import new_key
 from tests.bench.http_load import Request, send_all
 from tests.bench.rows import Bench
-from tests.commands import free_port
+from tests.rigs.service import Process, Service
 
-SERVER = "web server"
 COUNT_SECONDS = 0.1  # between two counts of open batches, to leave the database to the provers
 MAX_BATCH_SECONDS = 600
 STUCK_SECONDS = 120  # in which no batch ends
+UNLIMITED = str(10**9)
 
 PROC = Path("/proc")
 NO_PROC = "CPU and memory are read from /proc, which is missing here."
@@ -33,92 +30,71 @@ NO_PROC = "CPU and memory are read from /proc, which is missing here."
 PARENT, USER_TICKS, SYSTEM_TICKS, PAGES = 1, 11, 12, 21
 
 
-class MeasuredPrograms(Programs):
-    def pid(self, name: str) -> int:
-        return self._running[name].pid
+class BenchService(Service):
+    """A service without rate limits, with an API key of the scratch database."""
 
+    def __init__(self, folder: Path, database: str) -> None:
+        super().__init__(folder, database, [new_key()])
+        connection.close()
+        del self.settings["PROVER_LEASE_SECONDS"]
+        self.settings |= dict.fromkeys(("REQUESTS_PER_MINUTE", "FACTS_PER_DAY"), UNLIMITED)
+        self.settings["SECRET_KEY"] = settings.SECRET_KEY
+        self.provers: list[Process] = []
 
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A running web server, an API key, and the programs started with it."""
+    def start_prover(self) -> None:
+        prover = self.start("run_prover")
+        prover.await_log("Proving on")
+        self.provers.append(prover)
 
-    port: int
-    key: str
-    programs: MeasuredPrograms
+    def check(self) -> None:
+        for prover in self.provers:
+            if not prover.runs:
+                raise BenchError(f"A prover has ended: {prover.log[-500:]}")
 
     @property
-    def site(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+    def registry(self) -> str:
+        return self.registries[CHAIN_ID, CHAIN_ID]
 
+    def cpu_seconds(self) -> float:
+        """CPU time of the provers so far, with that of their running children."""
+        ticks = sum(
+            int(stat[USER_TICKS]) + int(stat[SYSTEM_TICKS]) for stat in self._prover_stats()
+        )
+        return ticks / os.sysconf("SC_CLK_TCK")
 
-@contextmanager
-def serving(bench: Bench, name: str, database: str, **more: str) -> Iterator[Server]:
-    """A server without rate limits, and with one process, to leave a processor to the client."""
-    folder = bench.folder / name
-    folder.mkdir()
-    own = {
-        "DEVELOPMENT": "1",
-        "SECRET_KEY": settings.SECRET_KEY,
-        "DATABASE_URL": database,
-        "REQUESTS_PER_MINUTE": "1000000000",
-        "FACTS_PER_DAY": "1000000000",
-    }
-    port, key = free_port(), new_key()
-    connection.close()
-    bare_views = {"DJANGO_SETTINGS_MODULE": "tests.bench.server_settings"}
-    with MeasuredPrograms(folder, own | more) as programs:
-        options = ("--port", str(port), "--workers", "1")
-        programs.start(SERVER, "serve", *options, **bare_views)
-        server = Server(port, key, programs)
-        programs.wait_for(SERVER, lambda _: is_ready(server.site))
-        yield server
+    def resident_bytes(self) -> int:
+        """Memory of the provers and their children; shared memory counts several times."""
+        pages = sum(int(stat[PAGES]) for stat in self._prover_stats())
+        return pages * os.sysconf("SC_PAGE_SIZE")
 
+    def _prover_stats(self) -> Iterator[list[str]]:
+        for prover in self.provers:
+            yield from _family_stats(prover.pid)
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A server with provers, on a local chain with its own registry."""
-
-    server: Server
-    chain: BenchChain
-    registry: str
-
-    def start_provers(self, count: int) -> list[str]:
-        """Return their names once all are running."""
-        names = [f"prover {place + 1}" for place in range(count)]
-        for name in names:
-            self.server.programs.start(name, "run_prover")
-        for name in names:
-            self.server.programs.wait_for(name, lambda log: "Proving on" in log)
-        return names
-
-    def cpu_seconds(self, names: Sequence[str]) -> float:
-        return sum(_cpu_seconds(self.server.programs.pid(name)) for name in names)
-
-    def resident_bytes(self, name: str) -> int:
-        return _resident_bytes(self.server.programs.pid(name))
+    def request(self, path: str, body: bytes = b"") -> Request:
+        return Request.build(int(self.url.rpartition(":")[2]), path, self.keys[0], body)
 
     def seconds_to_done(self, ask: BlockQuery, *, poll_seconds: float) -> float:
         """Submit a batch and wait until it is DONE, as a client does."""
-        client = Tacitus(self.server.site, self.server.key)
+        client = Tacitus(self.url, self.keys[0])
         begin = time.perf_counter()
         batch = client.submit(build_batch(CHAIN_ID, ask)).id
         deadline = time.monotonic() + MAX_BATCH_SECONDS
         while not (status := client.status(batch, steps=False, deadline=deadline)).done:
             if status.rejected:
                 raise status.rejected
-            self.server.programs.check()
+            self.check()
             time.sleep(poll_seconds)
         return time.perf_counter() - begin
 
     def submit_all(self, bodies: Sequence[bytes]) -> None:
-        path = "/submit-batch-query"
-        send_all([Request.build(self.server.port, path, self.server.key, body) for body in bodies])
+        send_all([self.request("/submit-batch-query", body) for body in bodies])
 
     def wait_until_all_have_ended(self) -> None:
         """Count rows in the database, so that the server stays idle."""
         left, last = -1, time.monotonic()
         while open_now := Batch.objects.filter(ended_at=None).count():
-            self.server.programs.check()
+            self.check()
             if open_now != left:
                 left, last = open_now, time.monotonic()
             if time.monotonic() > last + STUCK_SECONDS:
@@ -129,34 +105,32 @@ class Service:
 
 
 @contextmanager
-def service(
-    bench: Bench, name: str, database: str, chain: BenchChain, *, provers: int
-) -> Iterator[Service]:
-    registry = chain.new_registry()
-    routes = bench.folder / f"{name}.toml"
-    routes.write_text(chain.routes(registry))
-    own = {"ROUTES_FILE": str(routes), "SIGNER_KEY": chain.signer_key}
-    with serving(bench, name, database, **own) as server:
-        running = Service(server, chain, registry)
-        running.start_provers(provers)
+def serving(bench: Bench, name: str, database: str) -> Iterator[BenchService]:
+    """A service with one web process, to leave a processor to the client, and the bare view."""
+    (folder := bench.folder / name).mkdir()
+    with closing(BenchService(folder, database)) as running:
+        running.serve(DJANGO_SETTINGS_MODULE="tests.bench.server_settings")
+        yield running
+
+
+@contextmanager
+def proving(
+    bench: Bench, name: str, database: str, chain: BenchChain, *nodes: str, provers: int = 1
+) -> Iterator[BenchService]:
+    """A service that proves the chain to itself, with these nodes or `bench.sizes.nodes` names of
+    the chain's own.
+    """
+    (folder := bench.folder / name).mkdir()
+    nodes = nodes or tuple(f"{chain.url}/?{number}" for number in range(bench.sizes.nodes))
+    with closing(BenchService(folder, database)) as running:
+        running.add_native_chain(chain, *nodes, finality=0)
+        running.serve()
+        for _ in range(provers):
+            running.start_prover()
         try:
             yield running
         finally:
             connection.close()
-
-
-def _cpu_seconds(process: int) -> float:
-    """CPU time so far, with that of its running children."""
-    ticks = os.sysconf("SC_CLK_TCK")
-    return (
-        sum(int(stat[USER_TICKS]) + int(stat[SYSTEM_TICKS]) for stat in _family_stats(process))
-        / ticks
-    )
-
-
-def _resident_bytes(process: int) -> int:
-    """Memory of the process and its children; shared memory counts several times."""
-    return sum(int(stat[PAGES]) for stat in _family_stats(process)) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _family_stats(process: int) -> Iterator[list[str]]:

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.commands import REPOSITORY
+from tests.commands import REPOSITORY, run_program
 
 GUIDES = [REPOSITORY / "explorer" / "docs" / f"{name}.md" for name in ("running", "operating")]
 # Here one user runs all commands.
@@ -29,15 +29,11 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run commands with bash in `folder`; every command must succeed."""
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
-    completed = subprocess.run(
+    completed = run_program(
         ["bash", "-euo", "pipefail", "-c", commands],
         cwd=folder,
         env={**environment, "PATH": path},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
     )
     assert completed.returncode == 0, f"{commands}\n{completed.stdout}\n{completed.stderr}"
     return completed

@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from queries.config.registries import Registry, RegistryKind, registry_address
-from tests.commands import free_port
+from tests.commands import free_port, run_program
 from tests.operating import background
 from tests.operating.drill import Drill, fund_signer, guide_chain, service_client, with_chain_node
 from tests.operating.guide import SUDO, find_commands, run, write_stand_in
@@ -139,7 +139,7 @@ def _check_units(units: Path) -> None:
     names = [unit.name for unit in units.glob("*.service")]
     assert len(names) == 2
     command = ["systemd-analyze", "verify", *(str(units / name) for name in names)]
-    completed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    completed = run_program(command)
     assert completed.returncode == 0
     assert "tacitus" not in completed.stderr
 

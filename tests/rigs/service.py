@@ -16,7 +16,7 @@ import psycopg
 import requests
 from eth_utils.crypto import keccak
 
-from tests.commands import clean_environment, free_port
+from tests.commands import clean_environment, free_port, run_program
 from tests.rigs.anvil import ETHER, L1_BLOCK, Chain, build
 from tests.rigs.faulty_node import Node
 
@@ -204,15 +204,8 @@ class Service:
         self, *arguments: str, fails: bool = False, **settings: str
     ) -> subprocess.CompletedProcess[str]:
         """Run a command to its end; it must succeed, or fail if `fails` is set."""
-        result = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=REPOSITORY,
-            env=self._environment(settings),
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
+        command = [sys.executable, "manage.py", *arguments]
+        result = run_program(command, env=self._environment(settings))
         assert (result.returncode != 0) == fails, result.stdout + result.stderr
         return result
 

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 import requests
 
+from tests.commands import run_program
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service
 
 pytestmark = pytest.mark.either_database
@@ -22,14 +22,8 @@ PROGRAMS = JS / "node_modules" / ".bin"
 
 def run(*arguments: object, folder: Path) -> str:
     python_path = {"PYTHONPATH": str(folder)}
-    result = subprocess.run(
-        [str(argument) for argument in arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env=os.environ | python_path,
-        timeout=120,
-        check=False,
+    result = run_program(
+        [str(argument) for argument in arguments], cwd=folder, env=os.environ | python_path
     )
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout

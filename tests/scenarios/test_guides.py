@@ -3,7 +3,6 @@
 import json
 import re
 import secrets
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from tests.commands import clean_environment
+from tests.commands import clean_environment, run_program
 from tests.guides import code_of, run
 from tests.rigs.anvil import Chain
 from tests.rigs.receiver import receiver
@@ -163,14 +162,8 @@ def _with_node(chain: Chain, code: str) -> str:
 
 def _run_in_clone(command: str, folder: Path) -> str:
     here = command.replace(".venv/bin/python manage.py", f"{sys.executable} {REPOSITORY}/manage.py")
-    result = subprocess.run(
-        ["sh", "-ec", here],
-        cwd=folder,
-        env=clean_environment(folder, DEVELOPMENT="1"),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    result = run_program(
+        ["sh", "-ec", here], cwd=folder, env=clean_environment(folder, DEVELOPMENT="1")
     )
     assert result.returncode == 0, result.stderr
     return result.stdout

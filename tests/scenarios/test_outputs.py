@@ -26,7 +26,6 @@ pytestmark = pytest.mark.either_database
 
 L2, L1 = 31337, 1337
 MESSAGE_PASSER = "0x4200000000000000000000000000000000000016"
-VALID = True
 
 
 @dataclass(frozen=True)

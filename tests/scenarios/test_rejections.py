@@ -100,9 +100,9 @@ def test_a_batch_that_cannot_be_proven_says_why(
     status = rejected.service.status(batch)
     assert (status["status"], status["waitCode"]) == ("REJECTED", None)
     assert status["ended"]
-    failing = next(
+    (failing,) = [
         query for query in status["queries"] if any(step["error"] for step in query["steps"])
-    )
+    ]
     reached = STEPS.index(step)
     statuses = [*reached * ["COMPLETED"], "IN_PROGRESS", *(3 - reached) * [None]]
     assert [step["status"] for step in failing["steps"]] == statuses
@@ -239,17 +239,23 @@ def test_one_nodes_false_head_does_not_reject_a_batch(
 def test_a_batch_is_rejected_if_the_registry_refuses_its_proof(
     new_service: NewService, new_chain: NewChain
 ) -> None:
-    """The contract at the registry's address answers like a registry but refuses every proof."""
+    """The contract at the registry's address answers like a registry but refuses every proof.
+
+    As long as there is none, the batch waits.
+    """
     chain = new_chain()
     service = new_service()
     service.set_limits(max_retry_delay=1)
     service.add_chain(chain)
     registry = service.add_registry("native", chain, chain)
     genuine = chain.deploy("NativeRegistry", ["uint256"], [HORIZON])
-    chain.rpc("anvil_setCode", registry, refuses_proofs(genuine))
+    chain.rpc("anvil_setCode", registry, "0x")
     block = chain.mine(4) - 3
     with service.serve(), service.prove():
-        rejection = service.rejection(service.submit_balance(block))
+        batch = service.submit_balance(block)
+        service.wait_for(batch, "registry_absent")
+        chain.rpc("anvil_setCode", registry, refuses_proofs(genuine))
+        rejection = service.rejection(batch)
     assert REFUSAL in rejection.pop("message")
     step = "HEADER_ACCUMULATED"
     assert rejection == {"code": "registry_refuses", "step": step, "retryable": True}

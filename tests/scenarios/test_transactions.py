@@ -39,6 +39,15 @@ def pending_hashes(chain: Chain) -> list[str]:
     return [transaction["hash"] for by_nonce in senders for transaction in by_nonce.values()]
 
 
+def pay_elsewhere(chain: Chain, nonce: int) -> None:
+    """Send a payment with the signer's key, as if it was used outside of the service."""
+    payment = {"chainId": chain.id, "nonce": nonce, "to": HOLDER, "value": 1}
+    signed = Account.from_key(SIGNER_KEY).sign_transaction(
+        {**payment, "gas": 21_000, "gasPrice": 10**12}
+    )
+    chain.rpc("eth_sendRawTransaction", f"0x{bytes(signed.raw_transaction).hex()}")
+
+
 def test_a_transaction_that_the_node_forgot_is_sent_again(
     served: Service, blocks: Iterator[int]
 ) -> None:
@@ -119,17 +128,7 @@ def test_facts_are_proven_again_if_their_nonce_was_used_elsewhere(
         batch = served.submit_balance(next(blocks))
         (sent,) = wait_until(lambda: pending_hashes(chain))
         chain.rpc("anvil_dropTransaction", sent)
-        payment = Account.from_key(SIGNER_KEY).sign_transaction(
-            {
-                "chainId": chain.id,
-                "nonce": len(before),
-                "to": HOLDER,
-                "value": 1,
-                "gas": 21_000,
-                "gasPrice": 10**12,
-            }
-        )
-        chain.rpc("eth_sendRawTransaction", f"0x{bytes(payment.raw_transaction).hex()}")
+        pay_elsewhere(chain, nonce=len(before))
         chain.mine()
         chain.rpc("anvil_setIntervalMining", 1)
         served.wait(batch)
@@ -190,23 +189,13 @@ def test_transactions_of_a_former_key_are_followed(served: Service, blocks: Iter
 
 def test_nonces_used_elsewhere_are_skipped(served: Service, blocks: Iterator[int]) -> None:
     chain, before = served.chain, mined_nonces(served.chain)
-    signer = Account.from_key(SIGNER_KEY)
     with served.prove():
         for block in islice(blocks, 2):
             served.wait(served.submit_balance(block))
-            payment = signer.sign_transaction(
-                {
-                    "chainId": chain.id,
-                    "nonce": int(
-                        chain.rpc("eth_getTransactionCount", signer.address, "latest"), 16
-                    ),
-                    "to": HOLDER,
-                    "value": 1,
-                    "gas": 21_000,
-                    "gasPrice": 10**11,
-                }
+            signer = Account.from_key(SIGNER_KEY).address
+            pay_elsewhere(
+                chain, nonce=int(chain.rpc("eth_getTransactionCount", signer, "latest"), 16)
             )
-            chain.rpc("eth_sendRawTransaction", f"0x{bytes(payment.raw_transaction).hex()}")
         served.wait(served.submit_balance(next(blocks)))
     assert mined_nonces(chain) == [*before, *range(len(before), len(before) + 5)]
 

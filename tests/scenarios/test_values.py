@@ -10,28 +10,16 @@ from tests.rigs.service import BALANCE, Service, accounts
 EDGES = (0, 2**184 - 1, 2**184, 2**256 - 2, 2**256 - 1)
 # In the registry's order: names in requests, and in JSON-RPC.
 HEADER_FIELDS = (
-    ("PARENT_HASH", "parentHash"),
-    ("UNCLES_HASH", "sha3Uncles"),
-    ("COINBASE", "miner"),
-    ("STATE_ROOT", "stateRoot"),
-    ("TRANSACTIONS_ROOT", "transactionsRoot"),
-    ("RECEIPTS_ROOT", "receiptsRoot"),
-    ("LOGS_BLOOM", "logsBloom"),
-    ("DIFFICULTY", "difficulty"),
-    ("BLOCK_NUMBER", "number"),
-    ("GAS_LIMIT", "gasLimit"),
-    ("GAS_USED", "gasUsed"),
-    ("TIMESTAMP", "timestamp"),
-    ("EXTRA_DATA", "extraData"),
-    ("MIX_HASH", "mixHash"),
-    ("NONCE", "nonce"),
-    ("BASE_FEE_PER_GAS", "baseFeePerGas"),
-    ("WITHDRAWALS_ROOT", "withdrawalsRoot"),
-    ("BLOB_GAS_USED", "blobGasUsed"),
-    ("EXCESS_BLOB_GAS", "excessBlobGas"),
-    ("PARENT_BEACON_BLOCK_ROOT", "parentBeaconBlockRoot"),
+    ("PARENT_HASH", "parentHash"), ("UNCLES_HASH", "sha3Uncles"), ("COINBASE", "miner"),
+    ("STATE_ROOT", "stateRoot"), ("TRANSACTIONS_ROOT", "transactionsRoot"),
+    ("RECEIPTS_ROOT", "receiptsRoot"), ("LOGS_BLOOM", "logsBloom"), ("DIFFICULTY", "difficulty"),
+    ("BLOCK_NUMBER", "number"), ("GAS_LIMIT", "gasLimit"), ("GAS_USED", "gasUsed"),
+    ("TIMESTAMP", "timestamp"), ("EXTRA_DATA", "extraData"), ("MIX_HASH", "mixHash"),
+    ("NONCE", "nonce"), ("BASE_FEE_PER_GAS", "baseFeePerGas"),
+    ("WITHDRAWALS_ROOT", "withdrawalsRoot"), ("BLOB_GAS_USED", "blobGasUsed"),
+    ("EXCESS_BLOB_GAS", "excessBlobGas"), ("PARENT_BEACON_BLOCK_ROOT", "parentBeaconBlockRoot"),
     ("REQUESTS_HASH", "requestsHash"),
-)
+)  # fmt: skip
 
 
 def test_balances_and_slots_are_exact_up_to_the_largest_word(shared_service: Service) -> None:

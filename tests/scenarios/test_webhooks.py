@@ -26,15 +26,9 @@ from tests.scenarios.fixtures import Install
 
 # Names of this machine.
 LOOPBACK = (
-    "127.0.0.1",
-    "127.1",
-    "2130706433",
-    "0x7f000001",
-    "0.0.0.0",
-    "[::ffff:127.0.0.1]",
-    "localhost",
-    "LOCALHOST",
-)
+    "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0x7f.1", "0", "0.0.0.0", "[::1]",
+    "[::ffff:127.0.0.1]", "localhost", "LOCALHOST",
+)  # fmt: skip
 
 
 # Request headers that the documented receiver refuses without failing.

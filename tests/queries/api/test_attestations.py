@@ -75,14 +75,6 @@ def test_a_malformed_attestation_is_refused_with_its_field(content: object, path
     assert refused(send_attestation(content)) == (400, "attestation_malformed", path)
 
 
-def test_a_signer_cannot_attest_two_hashes_of_a_block() -> None:
-    make_waiting_queries(BLOCK)
-    send_attestation(attestation())
-    response = send_attestation(attestation(block_hash=32 * b"\x08"))
-    assert refused(response) == (409, "attestation_contradicted", "blockHash")
-    assert Attestation.objects.get().block_hash == 32 * "07"
-
-
 @pytest.mark.parametrize(
     ("block", "code"),
     [

@@ -4,16 +4,13 @@ from typing import Any
 
 import pytest
 
-from queries import transitions
 from queries.models import BlockJob, Query
-from queries.statuses import BatchStatus, StepName
-from queries.transitions import Failure
-from tests.queries.api.batch_states import HASHES, run_steps, send_transaction, set_status
+from queries.statuses import BatchStatus
+from tests.queries.api.batch_states import set_status
 from tests.queries.api.served_api import (
     HERE,
     OTHER_WALLET,
     SEPOLIA,
-    WALLET,
     ask,
     make_key,
     submit,
@@ -51,6 +48,10 @@ def test_existing_clients_see_three_of_the_five_states(
     assert response["Cache-Control"] == "no-store"
     assert (response.json()["queryStatus"], response.json()["status"]) == (shown, stored)
     assert ("queries" in response.json()) is (not details)
+    listed = {
+        each: ask(key, "/batch-queries", status=each).json()["batches"] for each in BatchStatus
+    }
+    assert [each for each, batches in listed.items() if batches] == [stored]
 
 
 def test_any_key_may_read_a_batch_without_its_webhook() -> None:
@@ -58,62 +59,6 @@ def test_any_key_may_read_a_batch_without_its_webhook() -> None:
     response = status(make_key(OTHER_WALLET), batch_id)
     assert response.status_code == 200
     assert "example.org" not in response.text  # the webhook is its owner's
-
-
-def test_a_step_shows_its_times_and_its_transaction() -> None:
-    key = make_key()
-    batch_id = submitted(key, SPECIFICATION)
-    *before, last = StepName
-    run_steps(batch_id, *before)
-    run_steps(batch_id, last, completed=False)
-    send_transaction(batch_id)
-    (query,) = status(key, batch_id).json()["queries"]
-    initial, blockhash, header, account = query["steps"]
-    assert (initial["started"], initial["completed"]) == (
-        "2026-11-20T07:41:03.204Z", "2026-11-20T07:41:04.204Z",
-    )  # fmt: skip
-    assert [step["status"] for step in query["steps"]] == 3 * ["COMPLETED"] + ["IN_PROGRESS"]
-    mined = {"transactionHash": HASHES[0], "transactionBlock": "6000000", "gasUsed": "170480"}
-    assert mined.items() <= header.items()
-    assert mined.items() <= account.items()
-    assert blockhash["transactionHash"] is None
-
-
-def test_a_failed_query_has_the_error_at_the_step_that_it_did_not_complete() -> None:
-    key = make_key()
-    batch_id = submitted(key, block_batch({"accounts": {WALLET: BALANCE, OTHER_WALLET: BALANCE}}))
-    run_steps(batch_id, StepName.INITIAL_STATE)
-    run_steps(batch_id, StepName.BLOCKHASH_AVAILABLE, completed=False)
-    failure = Failure(
-        "block_out_of_reach", "Too far.", StepName.BLOCKHASH_AVAILABLE, retryable=False
-    )
-    transitions.reject([batch_id], failure, Query.objects.filter(batch=batch_id, position=1))
-    whole, failing = status(key, batch_id).json()["queries"]
-    assert [step["error"] for step in whole["steps"]] == 4 * [None]
-    result = {"error": "Too far.", "code": "block_out_of_reach", "retryable": False}
-    assert [step["error"] for step in failing["steps"]] == [None, result, None, None]
-    assert failing["steps"][1]["status"] == "IN_PROGRESS"
-
-
-def test_a_rejected_batch_has_its_cause() -> None:
-    key = make_key()
-    batch_id = submitted(key, SPECIFICATION)
-    cause = {
-        "error_code": "block_out_of_reach", "error_sentence": "It is too far away.",
-        "error_step": "BLOCKHASH_AVAILABLE", "error_retryable": False,
-    }  # fmt: skip
-    waits = {"waits_for": "It waits.", "wait_code": "concurrent_prover"}
-    set_status(batch_id, BatchStatus.IN_PROGRESS, **waits)
-    assert not {"rejection", "info"} & set(status(key, batch_id).json())
-    assert status(key, batch_id).json()["waitsFor"] == "It waits."
-    assert status(key, batch_id).json()["waitCode"] == "concurrent_prover"
-    set_status(batch_id, BatchStatus.REJECTED, **cause)
-    result = status(key, batch_id, details=0).json()
-    assert result["rejection"] == {
-        "message": "It is too far away.", "code": "block_out_of_reach",
-        "step": "BLOCKHASH_AVAILABLE", "retryable": False,
-    }  # fmt: skip
-    assert result["info"] == ["It is too far away."]
 
 
 def test_a_batch_waits_for_the_reason_of_its_first_waiting_job() -> None:

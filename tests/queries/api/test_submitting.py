@@ -12,7 +12,6 @@ from accounts.models import Account
 from queries.models import Batch
 from tests.queries.api.served_api import (
     HERE,
-    OPTIMISM,
     SEPOLIA,
     WALLET,
     make_key,
@@ -39,22 +38,6 @@ def test_probable_mistakes_give_warnings() -> None:
     assert unknown["sentence"] == 'Fields that are not known here were ignored: "version".'
     assert capitals["path"] == f"data.11155111.block:5.accounts.{wrong}"
     assert Batch.objects.get().warnings == [unknown, capitals]
-
-
-@pytest.mark.parametrize("free", [True, False])
-def test_a_fee_of_zero_is_accepted_only_where_proving_is_free(*, free: bool) -> None:
-    to = SEPOLIA if free else OPTIMISM
-    body = batch({"11155111": {"block:5": {"header": ["NONCE"]}}}, destinationChainId=str(to))
-    response = submit(make_key(), body)
-    assert (response.status_code == 200) is free
-    if not free:
-        result = response.json()
-        assert (result["code"], result["path"], result["retryable"]) == (
-            "fee_too_low",
-            "fee",
-            False,
-        )
-        submitted(make_key(), body | {"fee": "1"})
 
 
 BEYOND_400 = "the newest block seen is 100, and blocks up to 400 are accepted."

@@ -31,16 +31,10 @@ def test_a_server_that_does_not_answer_properly_is_given_up_in_time(kind: str) -
 @pytest.mark.parametrize(
     "wanted",
     [
-        1,
-        [1],
-        [{}],
-        [ROUTE],
-        [ROUTE | {"blocks": 1}],
-        [ROUTE | {"blocks": [{}]}],
-        [ROUTE | {"blocks": ["x"]}],
-        [ROUTE | {"blocks": [math.inf]}],
+        1, [1], [{}], [ROUTE], [ROUTE | {"blocks": 1}], [ROUTE | {"blocks": [{}]}],
+        [ROUTE | {"blocks": ["x"]}], [ROUTE | {"blocks": [math.inf]}],
     ],
-)
+)  # fmt: skip
 def test_a_malformed_list_of_wanted_blocks_is_an_error(
     wanted: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,6 @@ from queries.config.limits import Limits
 from queries.config.routes import Chain
 from queries.proving.errors import AnswerMalformedError
 
-NO_SIGNER = "http://127.0.0.1:1/hunter2"
 FORBIDDEN = ("{", "hunter2", "http", "127.0.0.1")
 
 

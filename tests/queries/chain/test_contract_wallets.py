@@ -76,20 +76,11 @@ def test_a_wallet_accepts_what_its_owner_signed(ask: Asking, owned_wallet: str) 
 @pytest.mark.parametrize(
     "answer",
     [
-        b"",
-        MAGIC[:4],
-        MAGIC[:31],
-        MAGIC + b"\0",
-        MAGIC + bytes(32),
-        bytes(32),
-        MAGIC[:31] + b"\1",
-        MAGIC[:4] + b"\1" + bytes(27),
-        bytes(28) + MAGIC[:4],
-        bytes(31) + b"\1",
-        32 * b"\xff",
+        b"", MAGIC[:4], MAGIC[:31], MAGIC + b"\0", MAGIC + bytes(32), bytes(32), MAGIC[:31] + b"\1",
+        MAGIC[:4] + b"\1" + bytes(27), bytes(28) + MAGIC[:4], bytes(31) + b"\1", 32 * b"\xff",
     ],
     ids=bytes.hex,
-)
+)  # fmt: skip
 def test_answers_other_than_the_magic_value_are_refusals(
     ask: Asking, shared_node: LocalNode, answer: bytes
 ) -> None:

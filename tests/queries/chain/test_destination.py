@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.destination import Destination
-from queries.chain.errors import FeesTooHighError, InvalidAnswersError, NonceUsedError
+from queries.chain.errors import InvalidAnswersError
 from queries.chain.signer import Fees, SignedTransaction, Signer, UnsignedTransaction
 from tests.rigs.deployed_contracts import reverted_at_end
 from tests.rigs.relay import chain_with_nodes, relay
@@ -83,38 +82,7 @@ def test_fees_stay_within_the_operators_maximum(
         assert destination.fees() == fees
 
 
-def test_a_base_fee_above_the_maximum_is_an_error(node: LocalNode) -> None:
-    with reverted_at_end(node):
-        destination = with_base_fee(node, 10 * GWEI + 1, max_gas_price=10 * GWEI)
-        with pytest.raises(FeesTooHighError) as caught:
-            destination.fees()
-    assert caught.value.retryable
-    assert caught.value.sentence == (
-        "Gas on Local costs 10.000000001 gwei; at most 10 gwei are paid here."
-    )
-
-
 # Transactions
-
-
-def test_send_a_transaction_and_read_its_receipt(
-    destination: Destination, manual_node: LocalNode
-) -> None:
-    nonce = destination.nonce(SIGNER.address)
-    signed = transaction(destination)
-    assert destination.receipt(signed.hash) is None
-    destination.send(signed.raw)
-    assert destination.receipt(signed.hash) is None
-    assert destination.nonce(SIGNER.address) == nonce
-    destination.send(signed.raw)  # which it knows already
-    manual_node.rpc.ask("evm_mine")
-    receipt = destination.receipt(signed.hash)
-    assert receipt is not None
-    assert (receipt.succeeded, receipt.gas_used, receipt.data_fee) == (True, 21_000, 0)
-    assert GWEI < receipt.gas_price <= 10 * GWEI
-    assert destination.nonce(SIGNER.address) == nonce + 1
-    with pytest.raises(NonceUsedError):
-        destination.send(signed.raw)
 
 
 def test_gas_estimates_are_raised_to_the_calldata_floor(manual_node: LocalNode) -> None:
@@ -176,18 +144,3 @@ def test_malformed_receipts_are_refused(
         pytest.raises(InvalidAnswersError),
     ):
         liar.receipt(signed.hash)
-
-
-def test_receipts_of_op_stack_chains_have_an_l1_data_fee(
-    destination: Destination, manual_node: LocalNode
-) -> None:
-    signed = transaction(destination)
-    destination.send(signed.raw)
-    manual_node.rpc.ask("evm_mine")
-    honest = destination.receipt(signed.hash)
-    assert honest
-    l1_fee = {"l1Fee": "0x1234"}
-    with lying_destination(
-        manual_node, "eth_getTransactionReceipt", lambda old: old | l1_fee
-    ) as op_stack:
-        assert op_stack.receipt(signed.hash) == replace(honest, data_fee=0x1234)

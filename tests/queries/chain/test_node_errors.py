@@ -140,16 +140,10 @@ def test_node_errors_are_classified(kind: type[ChainError], code: int, message: 
 @pytest.mark.parametrize(
     ("data", "decoded"),
     [
-        ("0x0102", b"\x01\x02"),
-        ("Reverted 0x0102", b"\x01\x02"),
-        ("0x", b""),
-        ("0x1", b""),
-        ("", b""),
-        ("0xzz", b""),
-        ({"data": "0x01"}, b""),
-        (None, b""),
+        ("0x0102", b"\x01\x02"), ("Reverted 0x0102", b"\x01\x02"), ("0x", b""), ("0x1", b""),
+        ("", b""), ("0xzz", b""), ({"data": "0x01"}, b""), (None, b""),
     ],
-)
+)  # fmt: skip
 def test_revert_data_is_decoded(data: object, decoded: bytes) -> None:
     assert revert_data(JsonRpcError("eth_call", "reverted", data, 3).data) == decoded
 

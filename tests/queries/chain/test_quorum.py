@@ -17,7 +17,6 @@ from tests.rigs.relay import NotHandledError, RequestLog, chain_with_nodes, refu
 
 pytestmark = pytest.mark.no_database
 ACCOUNT = "0x00000000000000000000000000000000000000Aa"
-REVERTS = {"0xaa": "60aa5f5260205ffd", "0xbb": "60bb5f5260205ffd"}
 WAIT = 0.6  # seconds
 GONE, PRUNED, LATE = "gone", "pruned", "late"
 QUESTION_IDS = count()

@@ -1,14 +1,17 @@
 """Headers, times and proofs of a source chain are checked."""
 
+import random
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from itertools import accumulate
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.errors import InvalidAnswersError, StateOfAnotherBlockError, TimeTooEarlyError
-from queries.chain.reader import SourceChain
+from queries.chain.reader import ChainHead, SourceChain
 from queries.config.limits import Limits
 from queries.proving.headers import Header
 from tests.queries.contracts.holder import SLOTS, compiled_holder
@@ -156,6 +159,44 @@ def test_the_earliest_and_the_latest_possible_time(forked: ForkedChain) -> None:
     assert source.last_block_at(head.timestamp - 1, head)[1].hash == head.hash
 
 
+BLOCKS = 300_000
+BEGIN = 1_438_269_988  # mainnet's second block; its first has no time
+
+
+class _CountingChain(SourceChain):
+    """A chain with these block times that counts requests."""
+
+    def __init__(self, times: list[int]) -> None:
+        super().__init__(chain_with_nodes("http://127.0.0.1:1"))
+        self.times = times
+        self.requests = 0
+
+    def header(self, number: int) -> Header:
+        self.requests += 1
+        return cast("Header", SimpleNamespace(number=number, timestamp=self.times[number]))
+
+    def header_by_hash(self, block_hash: bytes) -> Header:
+        return self.header(int.from_bytes(block_hash))
+
+
+@pytest.mark.parametrize(
+    "step", [12, 0], ids=["a block every 12 seconds", "many blocks at the same second"]
+)
+def test_the_block_search_needs_few_requests(step: int) -> None:
+    rng = random.Random(step)
+    steps = (step or 100 * (rng.random() < 0.3) for _ in range(BLOCKS))
+    times = [0, *accumulate(steps, initial=BEGIN)]
+    last_number = len(times) - 1
+    head = ChainHead(last_number, times[-1], last_number.to_bytes(32), last_number)
+    for _ in range(50):
+        chain = _CountingChain(times)
+        seconds = rng.choice((rng.randrange(BEGIN, times[-1]), rng.choice(times[1:-200])))
+        last, child = chain.last_block_at(seconds, head)
+        assert last.timestamp <= seconds < child.timestamp
+        assert child.number == last.number + 1
+        assert chain.requests <= 21
+
+
 # Proofs
 
 
@@ -179,12 +220,6 @@ def assert_proven(forked: ForkedChain, source: SourceChain, header: Header) -> N
         assert [slot.slot for slot in proof.slots] == slots
         for slot in proof.slots[:3] + proof.slots[-3:]:
             assert slot.value == forked.live.slot_value(header.number, account, slot.slot)
-
-
-def test_accounts_and_slots_are_proven(forked: ForkedChain) -> None:
-    source = forked.source()
-    assert_proven(forked, source, forked.headers[3])
-    assert source.account_proofs(forked.headers[3], []) == []
 
 
 def test_a_node_that_accepts_no_block_hash_gets_the_number(forked: ForkedChain) -> None:

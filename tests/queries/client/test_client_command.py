@@ -11,7 +11,8 @@ import pytest
 
 from queries.client import tacitus
 from queries.client.tacitus import BlockQuery, Tacitus, build_batch
-from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service
+from tests.commands import run_program
+from tests.rigs.service import HOLDER, Service
 from tests.rigs.terminal import run_in_terminal, shown_lines
 
 pytestmark = pytest.mark.either_database
@@ -22,17 +23,13 @@ BLOCKS_AHEAD = 2  # of its chain's head, which a server still accepts
 def run(
     shared_service: Service, *arguments: str, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    completed = subprocess.run(
+    completed = run_program(
         [sys.executable, tacitus.__file__, *arguments],
         env={
             "TACITUS_URL": shared_service.url,
             "TACITUS_KEY": shared_service.keys[0],
             "PYTHONUTF8": "1",
         },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
         **options,
     )
     assert shared_service.keys[0] not in completed.stdout + completed.stderr
@@ -42,23 +39,6 @@ def run(
 
 def submit(block: int, *options: str) -> list[str]:
     return ["submit", "--to", f"{CHAIN_ID}", "--block", f"{block}", "--account", HOLDER, *options]
-
-
-def test_the_command_submits_waits_and_prints_the_facts(
-    shared_service: Service, block: int
-) -> None:
-    completed = run(
-        shared_service, *submit(block, "--prop", "BALANCE", "--header", "GAS_USED", "--wait")
-    )
-    assert completed.returncode == 0, completed.stderr
-    lines = completed.stdout.splitlines()
-    balance = f"{CHAIN_ID}  {block:,}  {HOLDER}  BALANCE"
-    assert f"{balance}   {HOLDER_BALANCE / 10**18} ({HOLDER_BALANCE:,} wei)" in lines
-    assert [line.split()[:3] for line in lines if HOLDER not in line] == [
-        [f"{CHAIN_ID}", f"{block:,}", "GAS_USED"]
-    ]
-    assert f"{shared_service.url}/explorer/query/" in completed.stderr
-    assert completed.stderr.splitlines()[-1] == "DONE"
 
 
 def test_the_output_of_a_command_is_the_input_of_the_next(

@@ -11,6 +11,7 @@ import requests
 from django.test import Client
 
 from queries.client import tacitus
+from tests.commands import run_program
 
 pytestmark = pytest.mark.no_database
 
@@ -53,14 +54,8 @@ def run_isolated(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
     """Run it without access to this environment's packages and this repository."""
     paths = [str(folder / "packages"), str(folder)]
     isolated = [sys.executable, "-I", "-S", "-W", "error"]
-    return subprocess.run(
-        [*isolated, "-c", f"import sys; sys.path += {paths}; {source}"],
-        cwd=folder,
-        env={},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    return run_program(
+        [*isolated, "-c", f"import sys; sys.path += {paths}; {source}"], cwd=folder, env={}
     )
 
 

@@ -4,14 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from queries.client.tacitus import (
-    BatchRejectedError,
-    BlockQuery,
-    RequestRefusedError,
-    Status,
-    Tacitus,
-    build_batch,
-)
+from queries.client.tacitus import BatchRejectedError, BlockQuery, Status, Tacitus, build_batch
 from tests.queries.contracts.holder import NESTED, NESTED_VALUE
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service
 
@@ -67,29 +60,6 @@ def test_a_program_submits_waits_and_reads_the_facts(
     assert by_name[None, "TIMESTAMP"].number == int(head["timestamp"], 16)
     (nonce,) = [fact for fact in facts if fact.selector.startswith("timestamp:")]
     assert (nonce.name, nonce.number) == ("NONCE", 0)
-
-
-def test_a_refusal_has_a_code_and_the_invalid_values_path(
-    shared_service: Service, client: Tacitus
-) -> None:
-    wrong = build_batch(
-        CHAIN_ID, BlockQuery(CHAIN_ID, block=1, accounts=["0x12"], props=["BALANCE"])
-    )
-    with pytest.raises(RequestRefusedError) as raised:
-        client.submit(wrong)
-    refusal = raised.value
-    assert (refusal.code, refusal.retryable) == ("account_malformed", False)
-    assert refusal.http_status == 400
-    assert refusal.path == f"data.{CHAIN_ID}.block:1.accounts.0x12"
-    with pytest.raises(RequestRefusedError) as raised:
-        client.wait("01J2VM6JSA6VKKZ0ENWGYYPR18")
-    assert raised.value.code == "batch_unknown"
-    with pytest.raises(RequestRefusedError) as raised:
-        Tacitus(shared_service.url, "tct_wrong").submit(wrong)
-    assert raised.value.code == "key_unknown"
-    with pytest.raises(RequestRefusedError) as raised:
-        client.proof("01J2VM6JSA6VKKZ0ENWGYYPR18")
-    assert raised.value.http_status == 404
 
 
 def test_a_rejected_batch_shows_its_step(client: Tacitus) -> None:

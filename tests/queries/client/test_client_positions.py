@@ -60,32 +60,6 @@ def test_mapping_positions_for_other_keys(
         assert Position(slot).mapping(mapping_key(kind, key)).slot == expected
 
 
-@pytest.mark.parametrize(
-    ("index", "size", "expected"),
-    [
-        (0, 32, (0, 0)),
-        (3, 32, (3, 0)),
-        (31, 1, (0, 31)),
-        (32, 1, (1, 0)),
-        (3, 8, (0, 24)),
-        (4, 8, (1, 0)),
-        (1, 16, (0, 16)),
-        (1, 20, (1, 0)),  # a second address does not fit beside the first
-        (5, 12, (2, 12)),  # two a slot, and 8 bytes left over
-        (9, 10, (3, 0)),  # three a slot
-        (2, 64, (4, 0)),
-        (3, 96, (9, 0)),
-    ],
-)
-def test_array_elements_smaller_and_larger_than_a_word(
-    index: int, size: int, expected: tuple[int, int]
-) -> None:
-    slot, byte_offset = expected
-    assert Position(5).fixed_array_element(index, size) == Position(5 + slot, byte_offset)
-    data = second_opinion(("uint256", 5))
-    assert Position(5).dynamic_array_element(index, size) == Position(data + slot, byte_offset)
-
-
 def test_slots_wrap_around() -> None:
     last = Position(SLOT_LIMIT - 1)
     assert last.member(1) == Position(0)
@@ -96,19 +70,13 @@ def test_slots_wrap_around() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "key"),
     [
-        (HOLDER, "address", HOLDER),
-        (HOLDER.lower(), "address", HOLDER),
-        ("0x" + 32 * "ab", "bytes32", "0x" + 32 * "ab"),
-        ("7", "uint256", 7),
-        ("-7", "int256", -7),
-        ("true", "bool", "true"),
-        ("uint8:0xff", "uint256", 255),
-        ("int8:-128", "int256", -128),
-        ("string:uint:5", "string", "uint:5"),
-        ("bytes4:0xa9059cbb", "bytes4", "0xa9059cbb"),
+        (HOLDER, "address", HOLDER), (HOLDER.lower(), "address", HOLDER),
+        ("0x" + 32 * "ab", "bytes32", "0x" + 32 * "ab"), ("7", "uint256", 7), ("-7", "int256", -7),
+        ("true", "bool", "true"), ("uint8:0xff", "uint256", 255), ("int8:-128", "int256", -128),
+        ("string:uint:5", "string", "uint:5"), ("bytes4:0xa9059cbb", "bytes4", "0xa9059cbb"),
         ("bytes:0xabcd", "bytes", "0xABCD"),
     ],
-)
+)  # fmt: skip
 def test_a_keys_type_is_inferred_or_written_before_it(text: str, kind: str, key: str | int) -> None:
     assert parse_typed_key(text) == mapping_key(kind, key)
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from queries.config.limits import Limits
-from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain, NodeAddress, Routes, read_routes
 from queries.config.routes_file import RoutesFileError
 
@@ -65,12 +63,6 @@ def _refusal(file: Path) -> str:
 
 def test_without_a_file_there_are_no_chains() -> None:
     assert read_routes(None) == Routes({})
-
-
-@pytest.mark.parametrize("content", ["", "[chains]"])
-def test_a_file_without_chains_is_valid(routes_file: Path, content: str) -> None:
-    routes_file.write_text(content)
-    assert read_routes(routes_file) == Routes({})
 
 
 def test_read_chains_with_names_and_nodes(routes_file: Path) -> None:
@@ -140,40 +132,6 @@ def test_read_all_options_of_a_chain(routes_file: Path) -> None:
     )
     second = Chain(10, "OP", nodes, finality=None, max_gas_price=7 * 10**9, free=False)
     assert read_routes(routes_file) == Routes({1: first, 10: second})
-
-
-def test_read_registries_by_source_and_destination(routes_file: Path) -> None:
-    # The same address on another chain is allowed.
-    routes_file.write_text(
-        _registries(
-            _registry(),
-            _registry(kind='"optimism"', destination=10),
-            _registry(
-                f'signers = ["{OTHER}", "{ADDRESS}"]\nthreshold = 2',
-                kind='"attested"',
-                source=10,
-                address=f'"{OTHER}"',
-            ),
-            _registry(source=10, destination=10, address=f'"{OTHER}"'),
-        )
-    )
-    assert read_routes(routes_file).registries == {
-        (1, 1): Registry(RegistryKind.NATIVE, 1, 1, ADDRESS),
-        (1, 10): Registry(RegistryKind.OPTIMISM, 1, 10, ADDRESS),
-        (10, 1): Registry(RegistryKind.ATTESTED, 10, 1, OTHER, (OTHER, ADDRESS), 2),
-        (10, 10): Registry(RegistryKind.NATIVE, 10, 10, OTHER),
-    }
-
-
-def test_a_table_overrides_the_default_limits(routes_file: Path) -> None:
-    routes_file.write_text(
-        f"{CHAIN}\n[limits]\nrequest_timeout = 20\nmax_lag = 90.5\nmax_refusals = 5"
-    )
-    routes = read_routes(routes_file)
-    assert routes.limits == Limits(request_timeout=20.0, max_lag=90.5, max_refusals=5)
-    assert routes.chains[1].limits == routes.limits
-    routes_file.write_text(CHAIN)
-    assert read_routes(routes_file).limits == Limits()
 
 
 def test_no_representation_shows_a_nodes_address(routes_file: Path) -> None:

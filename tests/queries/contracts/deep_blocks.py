@@ -152,25 +152,15 @@ def _header(number: int, state_root: bytes) -> Header:
     return decode_header(
         encode_list(
             [
-                any_hash[8],
-                encode_string(EMPTY_UNCLES_HASH),
-                encode_string(keccak256(b"coinbase")[:20]),
-                encode_string(state_root),
-                *any_hash[10:12],
-                encode_string(bloom),
-                *map(encode_integer, integers),
-                encode_string(b"beaverbuild.org made up"),
-                any_hash[12],
-                encode_string(bytes(8)),
-                encode_integer(10**9),
-                any_hash[13],
-                encode_integer(786_432),
-                encode_integer(10**8),
-                any_hash[14],
-                any_hash[15],
+                any_hash[8], encode_string(EMPTY_UNCLES_HASH),
+                encode_string(keccak256(b"coinbase")[:20]), encode_string(state_root),
+                *any_hash[10:12], encode_string(bloom), *map(encode_integer, integers),
+                encode_string(b"beaverbuild.org made up"), any_hash[12], encode_string(bytes(8)),
+                encode_integer(10**9), any_hash[13], encode_integer(786_432), encode_integer(10**8),
+                any_hash[14], any_hash[15],
             ]
         )
-    )
+    )  # fmt: skip
 
 
 def _path(key: bytes, value: bytes, branches: Sequence[int]) -> list[bytes]:

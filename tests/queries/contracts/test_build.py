@@ -13,7 +13,7 @@ from queries.config.registries import (
     constructor_arguments,
     registry_address,
 )
-from queries.contracts.abi import BUILD, load_artifact, selector
+from queries.contracts.abi import BUILD, load_artifact
 from queries.contracts.compiler import SOURCES, read_sources, standard_input
 from tests.builds import compile_cached
 
@@ -57,29 +57,6 @@ def test_the_published_addresses_are_those_of_the_code() -> None:
     attested = Registry(RegistryKind.ATTESTED, 5, 1, signers=(FACTORY,), threshold=1)
     code = load_artifact("AttestedRegistry").bytecode + constructor_arguments(attested)
     assert tacitus.registry_address(code) == registry_address(attested).lower()
-
-
-@pytest.mark.parametrize("name", REGISTRIES)
-def test_deployed_consumers_find_the_functions_they_call(name: str) -> None:
-    assert selector("accountField(address,uint256,uint8)").hex() == "7177899b"
-    assert selector("accountStorageSlotValues(address,uint256,bytes32)").hex() == "7e445a26"
-    functions = {
-        f"{entry['name']}({','.join(argument['type'] for argument in entry['inputs'])})"
-        for entry in load_artifact(name).abi
-        if entry["type"] == "function"
-    }
-    assert {
-        "accountField(address,uint256,uint8)",
-        "tryAccountField(address,uint256,uint8)",
-        "accountStorageSlotValues(address,uint256,bytes32)",
-        "tryAccountStorageSlotValues(address,uint256,bytes32)",
-        "headerField(uint256,uint8)",
-        "tryHeaderField(uint256,uint8)",
-        "blockNumberAt(uint256)",
-        "tryBlockNumberAt(uint256)",
-        "prove()",
-        "multicall(bytes[])",
-    } <= functions
 
 
 @pytest.mark.parametrize("name", REGISTRIES)

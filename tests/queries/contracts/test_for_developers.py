@@ -4,10 +4,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.commands import run_program
 
 pytestmark = pytest.mark.no_database
 
@@ -18,9 +19,7 @@ CONTRACTS = Path(__file__).parents[3] / "queries" / "contracts"
 
 def run(*command: str | Path, folder: Path) -> str:
     variables = {**os.environ, "FOUNDRY_DISABLE_NIGHTLY_WARNING": "1"}
-    process = subprocess.run(
-        command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300, check=False
-    )
+    process = run_program(command, cwd=folder, env=variables)
     assert process.returncode == 0, process.stdout + process.stderr
     return process.stdout
 

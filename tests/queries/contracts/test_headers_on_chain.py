@@ -7,7 +7,6 @@ from eth_abi.abi import encode
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.proving.headers import FIELD_RULES, Header, HeaderField
-from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import (
     HISTORY_RING,
     HeaderFlag,
@@ -136,18 +135,6 @@ def test_headers_lead_from_an_accumulated_block_to_an_earlier_one(
     assert accumulated(registry, [older, between]) == [298]
 
 
-def test_every_header_field_is_read_as_in_the_header(
-    chain: LiveChain, registry: DeployedContract
-) -> None:
-    header = chain.header(chain.newest())
-    registry.send(call(HeaderStep(header, fields=frozenset(HeaderField))))
-    for field in HeaderField:
-        assert registry.reads.header_field(header.number, field) == header.word(field)
-    assert header.word(HeaderField.LOGS_BLOOM) == keccak256(bytes(256))
-    assert registry.reads.header_field(header.number, len(FIELD_RULES)) is None
-    assert registry.reads.header_field(header.number + 1, 0) is None
-
-
 def test_extra_data_of_any_length_is_its_word_or_its_hash(shared_node: LocalNode) -> None:
     registry = DeployedContract(
         shared_node, "SettableRegistry", encode(["bool", "bool"], [False, False])
@@ -177,16 +164,6 @@ def test_a_timestamp_is_proven_by_two_consecutive_headers(
         proof = call(HeaderStep(before), HeaderStep(after, timestamps=(outside,)))
         assert registry.refusal(proof) == "TimestampOutside"
     assert registry.refusal(call(HeaderStep(after, timestamps=inside))) == "NoParentProvided"
-
-
-def test_hashes_that_the_chain_knows_may_be_omitted(
-    chain: LiveChain, registry: DeployedContract
-) -> None:
-    header = chain.header(chain.newest())
-    short = call(HeaderStep(header, accumulate=True, parent_known=True, beacon_known=True))
-    assert len(to_accumulate(header)) - len(short) == 32 + 33 - 1
-    registry.send(short)
-    assert accumulated(registry, [header])
 
 
 def test_an_omitted_beacon_root_is_read_from_the_chain(

@@ -33,22 +33,6 @@ def test_an_account_may_request_a_limited_number_of_facts_a_day(settings: LazySe
     assert (Batch.objects.count(), Query.objects.count()) == (3, 3)
 
 
-def test_a_batch_larger_than_the_daily_limit_is_refused(settings: LazySettings) -> None:
-    """The refusal is not retryable."""
-    settings.FACTS_PER_DAY = 2
-    refused = _three_facts(make_key())
-    error = refused.json()
-    assert (refused.status_code, error["code"]) == (400, "batch_exceeds_daily_limit")
-    assert (error["retryable"], error["path"]) == (False, "data")
-    assert "Retry-After" not in refused
-    assert error["error"] == (
-        "This batch asks for 3 facts, and no account may ask for more than 2 in a day here. "
-        "Split it into smaller batches and submit them over several days."
-    )
-    assert not Batch.objects.exists()
-    assert not UsageCounter.objects.filter(subject__startswith="facts of ").exists()
-
-
 def test_the_daily_limit_starts_again_the_next_day(settings: LazySettings) -> None:
     settings.FACTS_PER_DAY = 3
     key = make_key()

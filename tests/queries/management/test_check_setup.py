@@ -146,15 +146,6 @@ def deploy_attested(node: LocalNode) -> str:
     return deploy_by_factory(node, RegistryKind.ATTESTED, SOURCE, signers=signers, threshold=2)
 
 
-def test_an_attested_registrys_signers_are_shown(two_chains: LocalSetup, node: LocalNode) -> None:
-    address = deploy_attested(node)
-    two_chains.add_registry("attested", SOURCE, CHAIN_ID, address, *signer_lines(3, 2))
-    printed = two_chains.run("check_setup")
-    assert failed_checks(printed) == []
-    sentence = "its address proves its code; 2 of 3 signers must agree, until 2028-01-01T00:00:00Z"
-    assert sentence in printed
-
-
 def deploy_games(node: LocalNode, chain: int) -> str:
     """Deploy an AnchorStateRegistry with a valid game about this chain."""
     anchors = DeployedContract(node, "DisputeGamesStandIn")
@@ -166,18 +157,6 @@ def deploy_games(node: LocalNode, chain: int) -> str:
 
 def deploy_output(node: LocalNode, anchors: str) -> str:
     return deploy_by_factory(node, RegistryKind.OUTPUT, SOURCE, anchor_state_registry=anchors)
-
-
-def test_an_output_registrys_games_are_shown(two_chains: LocalSetup, node: LocalNode) -> None:
-    """Its address is not in the file, because it follows from the arguments."""
-    anchors = deploy_games(node, SOURCE)
-    deploy_output(node, anchors)
-    line = f'anchor_state_registry = "{anchors}"'
-    two_chains.add_registry("output", SOURCE, CHAIN_ID, "", line)
-    printed = two_chains.run("check_setup")
-    assert failed_checks(printed) == []
-    sentence = f"its address proves its code; asks the AnchorStateRegistry {anchors} which games"
-    assert sentence in printed
 
 
 def test_proof_windows_shorter_than_a_dispute_game_are_reported(
@@ -321,18 +300,6 @@ def with_proof_window(blocks: int, newest: int) -> Any:
         return response
 
     return change
-
-
-@pytest.mark.parametrize("window", [0, 3, 4, 5])
-def test_a_nodes_proof_window_is_measured(
-    setup: LocalSetup, node: LocalNode, native: str, window: int
-) -> None:
-    change = with_proof_window(window, LiveChain(node).newest())
-    with changed_responses(node, "eth_getProof", change) as pruned:
-        printed = native_setup(setup, native, pruned, option="finality = 0").run("check_setup")
-    assert failed_checks(printed) == []
-    assert f"eth_getProof reaches back {window} blocks, " in printed
-    assert "only final blocks of the last " in printed
 
 
 @pytest.mark.parametrize(
@@ -537,15 +504,6 @@ def test_a_chain_without_a_daily_budget_gets_a_hint(
     assert [
         hint.endswith("in a day. Set `daily_budget` if gas costs money.") for hint in hints
     ] == ([] if option else [True])
-
-
-def test_a_file_without_chains_or_with_a_fault_is_reported(setup: LocalSetup) -> None:
-    assert (
-        setup.run("check_setup")
-        == "FAILED: ROUTES_FILE names no chains: there is nothing to prove."
-    )
-    setup.add("[chains]", "x = 1")
-    assert setup.run("check_setup").startswith("FAILED: ROUTES_FILE, chains: x is not a chain id")
 
 
 def test_the_exit_code_is_1_if_a_check_fails(

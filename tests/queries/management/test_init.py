@@ -2,7 +2,6 @@
 
 import os
 import pty
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,7 +16,7 @@ from queries.config.networks import NETWORKS
 from queries.config.registries import RegistryKind, proves_its_code
 from queries.config.routes import Routes, read_routes
 from queries.contracts.abi import load_artifact
-from tests.commands import clean_environment
+from tests.commands import clean_environment, run_program
 from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
@@ -27,7 +26,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 
 NOWHERE = "http://127.0.0.1:1/hunter2"
 TWO_SIGNERS = ",".join(signer.address for signer in SIGNERS[:2])
-SEPOLIA, OP_SEPOLIA, BASE_SEPOLIA = 11_155_111, 11_155_420, 84_532
+BASE_SEPOLIA = 84_532
 GAMES = "0xa1Cec548926eb5d69aa3B7B57d371EdBdD03e64b"  # of OP Sepolia, on Sepolia
 # All other pairs of different networks need an attested registry.
 KINDS = {
@@ -68,13 +67,6 @@ def test_every_pair_of_networks_gets_its_kind_of_registry(
     assert all(chain.explorer for chain in routes.chains.values())
 
 
-def test_several_routes_share_their_chains(setup: LocalSetup) -> None:
-    nodes = ("--node", f"ethereum={NOWHERE}", "--node", f"ethereum={NOWHERE}2")
-    routes = written_routes(setup, "ethereum", "ethereum:base", *nodes, "--node", f"base={NOWHERE}")
-    assert set(routes.registries) == {(1, 1), (1, 8453)}
-    assert [len(chain.nodes) for chain in routes.chains.values()] == [2, 1]
-
-
 def test_a_new_file_is_private_and_force_replaces_it_atomically(
     setup: LocalSetup, tmp_path: Path
 ) -> None:
@@ -95,13 +87,6 @@ def test_a_new_file_is_private_and_force_replaces_it_atomically(
     assert replaced.st_mode & 0o777 == 0o640
     assert os.geteuid() != 0 or (replaced.st_uid, replaced.st_gid) == (1, 2)
     assert list(tmp_path.iterdir()) == [setup.file]
-
-
-def test_a_nodes_url_may_be_in_a_file(setup: LocalSetup, tmp_path: Path) -> None:
-    (tmp_path / "node").write_text(f"{NOWHERE}\n")
-    routes = written_routes(setup, "sepolia", "--node", f"sepolia=@{tmp_path}/node")
-    assert routes.chains[SEPOLIA].nodes[0].url == NOWHERE
-    assert "hunter2" not in setup.file.read_text()
 
 
 @pytest.mark.parametrize(
@@ -140,14 +125,10 @@ def on_a_terminal(folder: Path, answers: str, *arguments: str, **variables: str)
     """Run a command on a terminal where these answers are typed, and return its output."""
     keyboard, terminal = pty.openpty()
     os.write(keyboard, answers.encode())
-    completed = subprocess.run(
+    completed = run_program(
         [sys.executable, "manage.py", *arguments],
         stdin=terminal,
         env=clean_environment(folder, DEVELOPMENT="1", **variables),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
     )
     os.close(terminal)
     os.close(keyboard)

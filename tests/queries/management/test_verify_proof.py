@@ -1,7 +1,6 @@
 """`verify_proof` prints a file's facts and what they rely on, or one sentence why it refuses."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +15,7 @@ from queries.proving.accounts import check_account_proof
 from queries.proving.bundles import BlockProof
 from queries.proving.headers import Header, HeaderField, header_from_json
 from queries.proving.witnesses import AccountField, AccountToStore
+from tests.commands import run_program
 from tests.queries.proving.bundle_parts import BATCH, REGISTRY, SENT, block_proof, file_of, recorded
 
 pytestmark = pytest.mark.no_database
@@ -190,14 +190,10 @@ def test_verifying_opens_no_socket_and_no_database(
     block = local_block_proof(node)
     write_proof(file, block)
     option = f"--hash=0x{block.header.hash.hex()}"
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-c", WITHOUT_NETWORK, str(file), option],
         cwd=repository,
         env={"PATH": os.environ["PATH"], **NOWHERE},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "Proven: 5 facts." in done.stdout

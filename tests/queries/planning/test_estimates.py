@@ -74,20 +74,6 @@ def test_an_estimate_stores_and_sends_nothing(service: Service) -> None:
     assert service.head() == before
 
 
-def test_facts_in_the_registry_are_listed_and_cost_nothing(service: Service) -> None:
-    service.mine(2)
-    selector = f"block:{service.head() - 1}"
-    first = _estimate(service, _request(selector))
-    service.work(service.submit(_request(selector), fee=first["feeNeeded"]))
-    block = _estimate_block(service, selector)
-    assert (block["readiness"], block["price"]["cost"]) == ("PROVEN", "0")
-    assert block["proven"] == [{"account": HOLDER, "name": None, "facts": ["BALANCE"]}]
-    more = {"accounts": {HOLDER: {"props": ["BALANCE", "NONCE"], "slots": ["0x5"]}}}
-    block = _estimate_block(service, selector, more)
-    assert (block["readiness"], block["price"]["transactions"]) == ("READY", 1)
-    assert block["proven"] == [{"account": HOLDER, "name": None, "facts": ["NONCE", "BALANCE"]}]
-
-
 def test_a_block_that_is_not_final_is_reported_with_the_last_final_block(node: LocalNode) -> None:
     with running_service(node, finality=5) as service:
         service.mine(8)

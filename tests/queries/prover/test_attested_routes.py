@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
-from pytest_django.live_server_helper import LiveServer
 
 from accounts.shared.errors import RefusalError
 from queries.attestations.body import SignedAttestation, read_line
@@ -93,37 +92,6 @@ def _attest(settings: Any, key: str, *arguments: str) -> str:
     call_command("attest", *route, *arguments, stdout=out, stderr=err)
     assert err.getvalue() == ""
     return out.getvalue()
-
-
-def test_signers_elsewhere_post_their_attestations(
-    attested: Service,
-    chains: TwoChains,
-    live_server: LiveServer,
-    settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """One signer names the block, the other attests what the server's queries wait for."""
-    monkeypatch.setattr("queries.management.base.read_routes", lambda _: attested.routes)
-    block = chains.final_block()
-    batch = ask_balance(attested, block)
-    attested.work_until_code(batch, "not_attested")
-    to = ("--post", f"{live_server.url}/")
-    printed = _attest(settings, "0x" + 32 * "01", "--block", str(block), *to)
-    assert read_line(printed).attested.block == block
-    with pytest.raises(CommandError, match="No query waits for block 1, or for one of the 8,191"):
-        _attest(settings, "0x" + 32 * "01", "--block", "1", *to)
-
-    def interrupt(_: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("queries.management.commands.attest.time.sleep", interrupt)
-    first, line, last = _attest(settings, "0x" + 32 * "02", "--watch", *to).splitlines()
-    assert read_line(line).attested.block == block
-    assert first.startswith("Signing as 0x")
-    assert last == "Ended."
-    monkeypatch.undo()
-    attested.work(batch)
-    assert_proven(attested, chains, batch, block)
 
 
 def test_a_watching_signer_survives_a_database_outage(

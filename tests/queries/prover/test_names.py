@@ -5,16 +5,44 @@ from typing import Any
 
 import pytest
 from eth_account import Account as Key
+from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode
 from queries.chain.ens import EXTENDED_RESOLVER_ID, dns_name, name_hash
+from queries.contracts.abi import call_data
 from queries.models import SentTransaction
-from tests.queries.contracts.local_ens import LocalEns
+from tests.builds import contract_for_tests
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 NAME = "vitalik.eth"
 NO_SIGNER = "0x" + 40 * "0"
+
+
+class LocalEns:
+    """A registry and its resolvers."""
+
+    def __init__(self, node: LocalNode) -> None:
+        self._node = node
+        self.address, self.resolver, self.whole_names = (
+            to_checksum_address(node.deploy(contract_for_tests(name)))
+            for name in ("EnsRegistry", "Resolver", "WholeNamesResolver")
+        )
+
+    def set_resolver(self, name: str, resolver: str) -> None:
+        self._set(self.address, name, resolver)
+
+    def set_address(self, name: str, account: str) -> None:
+        self.set_resolver(name, self.resolver)
+        self._set(self.resolver, name, account)
+
+    def set_below(self, parent: str, name: str, account: str) -> None:
+        """Set the address of a wildcard name, by its parent's resolver (ENSIP-10)."""
+        self.set_resolver(parent, self.whole_names)
+        self._set(self.whole_names, name, account)
+
+    def _set(self, contract: str, name: str, value: str) -> None:
+        self._node.send(contract, call_data("set(bytes32,address)", name_hash(name), value))
 
 
 @pytest.fixture(scope="module")
@@ -49,18 +77,6 @@ def _expect_rejection(service: Service, block: int, *names: str) -> dict[str, An
     assert (status["code"], status["error"]) == (estimate["code"], estimate["error"])
     assert not SentTransaction.objects.exists()
     return status
-
-
-@pytest.mark.parametrize(
-    ("name", "node"),
-    [
-        ("eth", "93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae"),
-        ("foo.eth", "de9b09fd7c5f901e23a3f19fecc54828e9c848539801e86591bd9801b019f84f"),
-        ("vitalik.eth", "ee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"),
-    ],
-)
-def test_name_hashes_follow_eip_137(name: str, node: str) -> None:
-    assert name_hash(name).hex() == node
 
 
 def test_wildcard_resolution_follows_ensip_10() -> None:

@@ -5,8 +5,7 @@ import rlp
 
 from queries.proving.errors import ArgumentMalformedError, HeaderFieldMissingError
 from queries.proving.headers import Header, HeaderField, decode_header
-from queries.proving.keccak import EMPTY_UNCLES_HASH
-from queries.proving.registry_calls import HeaderStep, headers_section, prove_call
+from queries.proving.registry_calls import HeaderStep, headers_section
 
 pytestmark = pytest.mark.no_database
 
@@ -18,22 +17,6 @@ def header(fields: int = 21, **changes: bytes) -> Header:
     for name, payload in changes.items():
         payloads[HeaderField[name]] = payload
     return decode_header(rlp.encode(payloads))
-
-
-def test_hashes_that_the_registry_knows_are_left_out() -> None:
-    known_header = header(UNCLES_HASH=EMPTY_UNCLES_HASH)
-    full = headers_section([HeaderStep(known_header)])
-    short = headers_section([HeaderStep(known_header, parent_known=True, beacon_known=True)])
-    assert known_header.parent_hash in full
-    assert known_header.parent_hash not in short
-    assert EMPTY_UNCLES_HASH not in full
-    # Two hashes and an RLP prefix are left out; a byte for the position is added.
-    assert len(full) - len(short) == 32 + 33 - 1
-
-
-def test_a_call_is_the_selector_and_the_sections() -> None:
-    section = headers_section([HeaderStep(header())])
-    assert prove_call([section, section]).hex() == "45152ae3" + 2 * section.hex()
 
 
 def test_unlinked_headers_are_refused() -> None:

@@ -1,7 +1,6 @@
 """The proof file of a batch is complete for all kinds of facts, whoever proved them."""
 
 import json
-import re
 import secrets
 import time
 import tracemalloc
@@ -18,8 +17,6 @@ from queries.proving.call_reading import RecoveredProofs, read_call
 from queries.proving.headers import decode_header
 from queries.proving.registry_calls import PROVE_SELECTOR, HeaderFlag
 from queries.reading.proof_file import build_proof_file
-from queries.statuses import BatchStatus
-from tests.queries.api.batch_states import set_status
 from tests.queries.contracts.holder import SLOTS, compiled_holder
 from tests.queries.prover.bundles import checked_proof, proof_file, request_proof
 from tests.queries.prover.service import CHAIN_ID, ETHER, HOLDER, Service, running_service
@@ -128,34 +125,6 @@ def test_it_spells_addresses_with_their_checksum(service: Service) -> None:
     assert block["registry"]["address"] == service.registry.address
     assert [account["address"] for account in block["accounts"]] == [HOLDER]
     assert {fact["account"] for fact in block["facts"]} == {HOLDER}
-
-
-def test_a_batch_without_a_proof_is_refused(service: Service) -> None:
-    batch = service.ask_balance(HOLDER, service.head() - 1)
-    set_status(batch, BatchStatus.REJECTED, error_sentence="No.", error_retryable=True)
-    result = request_proof(service, batch).json()
-    assert result["code"] == "batch_rejected"
-    assert result["error"] == "The batch was rejected, so it has no proof. No."
-    for unknown in ("x", "01J2VM6JSA6VKKZ0ENWGYYPR18"):
-        assert request_proof(service, unknown).json()["path"] == "batch"
-        assert service.client.get(f"/explorer/query/{unknown}/proof.json").status_code == 404
-
-
-def test_the_page_of_a_batch_has_the_same_file_without_a_key(service: Service) -> None:
-    batch = service.ask_balance(HOLDER, service.head() - 1)
-    address = f"/explorer/query/{batch}/proof.json"
-    assert service.client.get(address).json()["code"] == "batch_not_done"
-    assert address not in service.client.get(f"/explorer/query/{batch}").text
-    service.work(batch)
-    response = service.client.get(address)
-    assert response.getvalue() == proof_file(service, batch)
-    name = rf"tacitus-balance-of-{HOLDER[:6]}-{HOLDER[-4:].lower()}-local-block-\d+-proof\.json"
-    assert re.fullmatch(f'attachment; filename="{name}"', response["Content-Disposition"])
-    assert response["Content-Type"] == "application/json"
-    assert address in service.client.get(f"/explorer/query/{batch}").text
-    head = service.client.head(address)
-    assert (head.status_code, head["Content-Length"]) == (200, response["Content-Length"])
-    head.close()
 
 
 def test_a_thousand_accounts_take_little_memory(service: Service) -> None:

@@ -6,19 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from accounts.shared.errors import RefusalError
-from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.schema.bodies import WebhookBody
-from queries.schema.checked_batch import (
-    AccountRequest,
-    Address,
-    BatchWarning,
-    BlockRequest,
-    CheckedBatch,
-    EnsName,
-    Selector,
-    canonical,
-)
+from queries.schema.checked_batch import AccountRequest, Address, BatchWarning, canonical
 from queries.schema.strict_json import read_json
 from tests.queries.schema.example_batches import (
     ADDRESS,
@@ -26,8 +15,6 @@ from tests.queries.schema.example_batches import (
     CHECKSUMMED,
     LEGACY,
     LIMITS,
-    SEPOLIA,
-    SPECIFICATION,
     account_batch,
     batch,
     block_batch,
@@ -37,88 +24,12 @@ from tests.queries.schema.example_batches import (
 pytestmark = pytest.mark.no_database
 
 VITALIK = Address(bytes.fromhex(ADDRESS[2:]))
-BALANCE_REQUEST = AccountRequest(VITALIK, (AccountField.BALANCE,), ())
 ACCOUNTS = "data.11155111.block:5.accounts"
 WRONG_CHECKSUM = ADDRESS.replace("d8da", "D8da")
 
 
 def word(number: int) -> bytes:
     return number.to_bytes(32, "big")
-
-
-def read_account(entry: object) -> AccountRequest:
-    return read(account_batch(entry)).blocks[0].accounts[0]
-
-
-def test_the_example_of_the_specification_is_read() -> None:
-    block = BlockRequest(SEPOLIA, Selector(5186021), (), (BALANCE_REQUEST,))
-    expected = CheckedBatch(SEPOLIA, 0, (block,), None, ())
-    assert read(read_json(SPECIFICATION.encode(), 1_000)) == expected
-
-
-def test_a_batch_of_existing_clients_is_read() -> None:
-    other = Address(bytes.fromhex("69030ef8c2744b37a096faf2a4c78b4daec1308b"))
-    by_number = BlockRequest(SEPOLIA, Selector(5186021), ("PARENT_HASH",), (BALANCE_REQUEST,))
-    by_time = BlockRequest(
-        SEPOLIA, Selector(1703799420, is_time=True), (), (AccountRequest(other, (), (word(1),)),)
-    )
-    webhook = WebhookBody(
-        url="https://example.org/hook", headers={"Content-Type": "application/json"}
-    )
-    expected = CheckedBatch(SEPOLIA, 0, (by_number, by_time), webhook, ())
-    assert read(read_json(LEGACY.encode(), 1_000)) == expected
-
-
-def test_an_alias_can_replace_any_chain_id() -> None:
-    request = read(
-        batch({"0x-like": {"block:0": {"header": ["NONCE"]}}}, destinationChainId="SN_SEPOLIA")
-    )
-    assert request.destination == SEPOLIA
-    assert request.blocks[0].source == 10
-
-
-def test_header_fields_are_read_once_in_their_order() -> None:
-    names = [
-        "PARENT_HASH", "UNCLES_HASH", "COINBASE", "STATE_ROOT", "TRANSACTIONS_ROOT",
-        "RECEIPTS_ROOT", "LOGS_BLOOM", "DIFFICULTY", "BLOCK_NUMBER", "GAS_LIMIT", "GAS_USED",
-        "TIMESTAMP", "EXTRA_DATA", "MIX_HASH", "NONCE", "BASE_FEE_PER_GAS", "WITHDRAWALS_ROOT",
-        "BLOB_GAS_USED", "EXCESS_BLOB_GAS", "PARENT_BEACON_BLOCK_ROOT", "REQUESTS_HASH",
-    ]  # fmt: skip
-    request = read(block_batch({"header": [*names, "PROPOSER", "NONCE"]}))
-    assert request.blocks[0].header_fields == (*names, "PROPOSER")
-    assert [HeaderField[name] for name in names] == list(range(21))
-
-
-def test_props_are_read_once_with_the_registrys_numbers() -> None:
-    names = ["CODE_HASH", "NONCE", "BALANCE", "STORAGE_ROOT", "NONCE"]
-    assert list(map(int, read_account({"props": names}).props)) == [3, 0, 1, 2]
-
-
-def test_slots_are_padded_and_read_once() -> None:
-    sent = ["0xa", "0x0", f"0x{'Ff' * 32}", "0x0A", f"0x{10:064x}", "0x00"]
-    assert read_account({"slots": sent}).slots == (word(10), word(0), word(2**256 - 1))
-
-
-def test_ens_names_are_read() -> None:
-    names = ["vitalik.eth", "a.--b.1-", f"{'a' * 63}.eth", ".".join(["a" * 63] * 3 + ["a" * 63])]
-    for name in names:
-        request = read(account_batch(BALANCE, name))
-        assert request.blocks[0].accounts[0].account == EnsName(name)
-
-
-@pytest.mark.parametrize("key", [ADDRESS, CHECKSUMMED, f"0x{ADDRESS[2:].upper()}"])
-def test_an_address_with_its_checksum_or_in_one_case_is_read_without_a_warning(key: str) -> None:
-    request = read(account_batch(BALANCE, key))
-    assert request.blocks[0].accounts == (BALANCE_REQUEST,)
-    assert not request.warnings
-
-
-def test_a_wrong_checksum_is_accepted_with_a_warning() -> None:
-    request = read(account_batch(BALANCE, WRONG_CHECKSUM))
-    assert request.blocks[0].accounts == (BALANCE_REQUEST,)
-    (warning,) = request.warnings
-    assert warning.path == f"{ACCOUNTS}.{WRONG_CHECKSUM}"
-    assert CHECKSUMMED in warning.sentence
 
 
 def test_spellings_of_one_account_are_merged() -> None:

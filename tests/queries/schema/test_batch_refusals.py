@@ -76,38 +76,6 @@ def test_a_fee_that_is_not_text_is_refused(fee: object, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "chain",
-    ["", "011155111", "+10", " 10", "10\n", "1.0", "0xaa36a7", "\u0661\u0660", " " * 100_000],
-    ids=lambda chain: ascii(chain[:20]),
-)
-def test_a_malformed_chain_id_is_refused(chain: str) -> None:
-    path = JsonPath(("data", chain)).text
-    check(
-        batch(DATA, destinationChainId=chain),
-        "number_malformed",
-        "destinationChainId",
-        'destinationChainId: "',
-    )
-    check(batch({chain: {}}), "number_malformed", path, f'{path}: "')
-
-
-@pytest.mark.parametrize(
-    "chain",
-    ["0", "1", "sn_sepolia", "SN_SEPOLIA ", "1e1", "\u00b2", "10x", LONG],
-    ids=lambda chain: ascii(chain[:20]),
-)
-def test_an_unknown_chain_is_refused(chain: str) -> None:
-    path = JsonPath(("data", chain)).text
-    check(
-        batch(DATA, destinationChainId=chain),
-        "chain_unsupported",
-        "destinationChainId",
-        'destinationChainId: no chain "',
-    )
-    check(batch({chain: {}}), "chain_unsupported", path, f'{path}: no chain "')
-
-
-@pytest.mark.parametrize(
     ("content", "code", "path", "beginning"),
     [
         (batch(DATA, destinationChainId=11155111), "wrong_type", "destinationChainId",
@@ -126,18 +94,6 @@ def test_invalid_chains_and_routes_are_refused(
     content: object, code: str, path: str, beginning: str
 ) -> None:
     check(content, code, path, beginning)
-
-
-@pytest.mark.parametrize(
-    "selector",
-    ["", "5", "block:latest", "Block:5", "block:5:6", f"block:{2**64}", "timestamp:2024-01-01",
-     *(f"block:{number}" for number in NOT_NUMBERS), "timestamp:-1"],
-    ids=lambda selector: selector[:20],
-)  # fmt: skip
-def test_a_malformed_selector_is_refused(selector: str) -> None:
-    path = JsonPath((*SOURCE, selector)).text
-    content = block_batch({"header": ["NONCE"]}, selector)
-    check(content, "selector_malformed", path, f"{path} is not a block selector. ")
 
 
 @pytest.mark.parametrize(
@@ -178,24 +134,12 @@ def test_a_malformed_block_is_refused(block: object, code: str, path: str, begin
     check(block_batch(block), code, BLOCK + path, BLOCK + beginning)
 
 
-@pytest.mark.parametrize(
-    "key",
-    ["", ADDRESS[2:], ADDRESS[:-1], f"{ADDRESS}0", f"0X{ADDRESS[2:]}", f"{ADDRESS}\n", "vitalik",
-     f"0x{LONG}", f"0x{chr(0x661) * 40}",
-     # Names that have another normal form, or none, or one that takes tables to find.
-     "Vitalik.eth", "vitalik..eth", ".", "\u00e9.eth", "xn--e28h.eth", "sub.ab--c.eth", "a_b.eth",
-     f"{'a' * 64}.eth", f"{'.'.join(['a' * 63] * 4)}.e", "vitalik.eth\n", f"{LONG}.eth"],
-    ids=lambda key: ascii(key[:30]),
-)  # fmt: skip
-def test_a_key_that_is_not_an_account_is_refused(key: str) -> None:
-    path = JsonPath((*SOURCE, "block:5", "accounts", key)).text
-    beginning = 'Invalid account address or ENS name "'
-    check(account_batch(BALANCE, key), "account_malformed", path, beginning)
-
-
 def test_a_refused_account_key_says_why() -> None:
     said = f'Invalid account address or ENS name "0x12" in {ACCOUNTS}: an address has 40 hex '
     check(account_batch(BALANCE, "0x12"), "account_malformed", f"{ACCOUNTS}.0x12", said)
+    for name in ("xn--e28h.eth", "sub.ab--c.eth"):  # which the API's description does not exclude
+        beginning = f'Invalid account address or ENS name "{name}"'
+        check(account_batch(BALANCE, name), "account_malformed", f"{ACCOUNTS}.{name}", beginning)
     path = "data.10.block:5.accounts.vitalik.eth"
     said = 'Invalid account address or ENS name "vitalik.eth" in data.10.block:5.accounts: names '
     nameless = batch({"10": {"block:5": {"accounts": {"vitalik.eth": BALANCE}}}})
@@ -231,16 +175,12 @@ def test_a_malformed_account_is_refused(
 @pytest.mark.parametrize(
     ("slot", "hint"),
     [("5", ': slot 5 is "0x5".'), ("10", ': slot 10 is "0xa".'), ("0x", ': slot 0 is "0x0".'),
-     (f"0x{0:065x}", ", and this has 65."), (f"0x{LONG}", ", and this has 100,000."),
-     *((slot, ".") for slot in ("", "0xg", "0X1", " 0x1", "0x1 ", "0x1\n", "-0x1", "0x-1", "-1",
-                                "0x1_0", "x1", "ff", "0x\u0661", "\u0661", LONG))],
-    ids=lambda text: ascii(text[:20]),
+     (f"0x{0:065x}", ", and this has 65."), (f"0x{LONG}", ", and this has 100,000."), ("ff", ".")],
+    ids=lambda text: text[:20],
 )  # fmt: skip
 def test_a_malformed_slot_is_refused_with_a_hint(slot: str, hint: str) -> None:
-    path = f"{ACCOUNT}.slots[1]"
+    path = f"{ACCOUNT}.slots[0]"
     with pytest.raises(RefusalError) as caught:
-        read(account_batch({"slots": ["0x1", slot]}))
-    assert (caught.value.code, caught.value.path) == ("slot_malformed", path)
-    begun, _, ended = caught.value.sentence.partition("but a slot is 0x and 1 to 64 hex digits")
-    assert begun.startswith(f'{path} is "')
-    assert ended == hint
+        read(account_batch({"slots": [slot]}))
+    _, _, ended = caught.value.sentence.partition("but a slot is 0x and 1 to 64 hex digits")
+    assert (caught.value.path, ended) == (path, hint)

@@ -1,9 +1,11 @@
 """Nothing is sent to nodes, webhooks and brokers before their certificate is trusted."""
 
 import socket
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import timedelta
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,49 @@ from celery.exceptions import OperationalError
 from queries.chain.json_rpc import JsonRpc, NodeTransportError
 from queries.engines.celery import create_app
 from queries.webhooks.post import NotDeliveredError, post
-from tests.rigs.certificates import DAY, self_signed_certificate
-from tests.rigs.tls_receiver import tls_receiver
+from tests.rigs.certificates import self_signed_certificate
+from tests.rigs.slow_receivers import socket_server
 
 pytestmark = pytest.mark.no_database
 HOST = "receiver.example"
 SECRET = b"hunter2"  # in an address, a header and a body
 # The trusted certificates of OpenSSL, and of requests
 TRUSTED = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
+
+
+ANSWER = (
+    b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\nConnection: close\r\n\r\n"
+    b'{"jsonrpc": "2.0", "id": 1, "result": 7}'
+)
+
+
+@dataclass
+class TlsReceiver:
+    port: int = 0
+    connections: int = 0
+    requests_received: list[bytes] = field(default_factory=list)  # requests, decrypted
+
+
+@contextmanager
+def tls_receiver(certificate: Path) -> Iterator[TlsReceiver]:
+    """`certificate`: a file that also holds the private key."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    kept = TlsReceiver()
+
+    def converse(plain: socket.socket, _: threading.Event) -> None:
+        kept.connections += 1
+        plain.settimeout(10)
+        request = b""
+        with suppress(OSError), context.wrap_socket(plain, server_side=True) as connection:
+            while not request.endswith(b"}") and (piece := connection.recv(2**16)):
+                request += piece
+            connection.sendall(ANSWER)
+        if request:
+            kept.requests_received.append(request)
+
+    with socket_server(converse) as kept.port:
+        yield kept
 
 
 def post_webhook(address: str) -> int:
@@ -54,8 +91,8 @@ class TlsClient:
 
 @dataclass(frozen=True)
 class Certificate:
-    host: str = HOST
-    ends: timedelta = DAY
+    name: str = f"DNS:{HOST}"
+    expired: bool = False
     trusted: bool = True
 
 
@@ -70,10 +107,10 @@ BROKERS = {
 CLIENTS = {name: client for name, (client, _) in RESPONSES.items()} | BROKERS
 BAD_CERTIFICATES = {
     "untrusted": Certificate(trusted=False),
-    "for another name": Certificate("another.example"),
+    "for another name": Certificate("DNS:another.example"),
     # An attacker who spoofs DNS has a certificate for the IP address, not for the name.
-    "for the IP address": Certificate("127.0.0.1"),
-    "expired": Certificate(ends=-DAY),
+    "for the IP address": Certificate("IP:127.0.0.1"),
+    "expired": Certificate(expired=True),
 }
 
 
@@ -101,7 +138,7 @@ def test_a_trusted_certificate_is_accepted(
     client_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the tests below could fail for another reason."""
-    certificate = self_signed_certificate(tmp_path, HOST)
+    certificate = self_signed_certificate(tmp_path, f"DNS:{HOST}")
     _trust(certificate, monkeypatch)
     client, response = RESPONSES[client_name]
     with tls_receiver(certificate) as kept:
@@ -117,7 +154,7 @@ def test_nothing_is_sent_without_a_trusted_certificate(
     client_name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad, client = BAD_CERTIFICATES[kind], CLIENTS[client_name]
-    certificate = self_signed_certificate(tmp_path, bad.host, bad.ends)
+    certificate = self_signed_certificate(tmp_path, bad.name, expired=bad.expired)
     if bad.trusted:
         _trust(certificate, monkeypatch)
     fails = pytest.raises(client.refusal, match=client.why)

@@ -19,17 +19,6 @@ contract Resolver {
     }
 }
 
-/// @title A resolver that redirects every lookup to a server
-contract OffChainResolver {
-    error OffchainLookup(address sender, string[] urls, bytes data, bytes4 callback, bytes extra);
-
-    function addr(bytes32 node) external view returns (address) {
-        string[] memory urls = new string[](1);
-        urls[0] = "https://gateway.example/{sender}/{data}";
-        revert OffchainLookup(address(this), urls, abi.encode(node), this.addr.selector, "");
-    }
-}
-
 /// @title A wildcard resolver (ENSIP-10) that redirects to a server for names that it lacks
 contract WholeNamesResolver {
     error OffchainLookup(address sender, string[] urls, bytes data, bytes4 callback, bytes extra);
