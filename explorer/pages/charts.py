@@ -128,7 +128,8 @@ def price_chart() -> Chart:
         for kind in (RegistryKind.NATIVE, RegistryKind.ATTESTED)
     )
     labels = {count: quantity(count, "account") for count in MEASURED_ACCOUNTS}
-    bars = [Bar(labels[count], str(count), gas) for count, gas in native.items()]
+    bars = [Bar(labels[count], labels[count], gas) for count, gas in native.items()]
+    measure = Measure("gas a balance, by accounts of one block")
     saved = 1 - native[max(native)] / native[min(native)]
     title = f"{max(native)} balances proven together cost {saved:.0%} less gas each"
     rows = tuple(
@@ -138,11 +139,11 @@ def price_chart() -> Chart:
     return Chart(
         "price",
         title,
-        bar_chart("price", title, bars, Measure("gas a balance, by accounts of one block")),
+        bar_chart("price", title, bars, measure, striking=len(bars) - 1),
         ("Accounts of a block", "Native route", "Attested route"),
         rows,
-        "Measured with proofs of Ethereum mainnet under the rules of Osaka: accounts of a block "
-        "share its header and the upper nodes of its trie.",
+        "Measured with proofs of Ethereum mainnet. Accounts of a block share its header and the "
+        "upper nodes of its trie.",
     )
 
 

@@ -41,6 +41,12 @@ def format_wei(amount: int, currency: str = "ETH") -> str:
     return f"{amount:,} wei" if amount else "0"
 
 
+def format_cost(amount: int, currency: str = "ETH") -> str:
+    """Always with six decimals, for columns."""
+    millionths = round(amount / 10**12)
+    return f"{millionths / 10**6:,.6f} {currency}" if millionths else f"< 0.000001 {currency}"
+
+
 def precise_duration(seconds: float, whole: float | None = None) -> str:
     """`0.6 s`, `12 s` or `3 min 20 s`; a part is as precise as the `whole`."""
     is_precise = (seconds if whole is None else whole) < PRECISE_SECONDS

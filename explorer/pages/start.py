@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from explorer.pages.charts import bound_text, facts_chart, price_chart
-from explorer.pages.formatting import MINUTE, KeyFigure, age, intcomma
+from explorer.pages.formatting import MINUTE, KeyFigure, age, intcomma, quantity
 from explorer.pages.links import PageLinks
 from explorer.pages.sentences import Sentence, batch_sentences
 from explorer.pages.trust import trust
@@ -25,7 +25,7 @@ from queries.reading.figures import (
     newest_proven_blocks,
 )
 
-NEWEST_BATCHES = 10
+NEWEST_BATCHES = 5
 AGE_UPDATE_SECONDS = 10  # for batches younger than a minute
 
 
@@ -96,7 +96,7 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
             "newest": newest_batches(now, links),
             "states": chain_states(links),
             "summary": results_summary(totals, today),
-            "figures": _key_figures(totals),
+            "figures": _key_figures(totals, today),
             "facts_chart": facts_chart(totals.days) if totals.has_week else None,
             "price_chart": price_chart(),
             "trusts": [
@@ -110,24 +110,34 @@ def results_summary(totals: Figures, today: date) -> str:
     """The results in a sentence; empty before the first."""
     if totals.is_empty:
         return ""
-    half = duration_bound(totals.durations, 0.5)
+    half = _half_within(totals)
+    quickness = f", {half} of submission" if half else ""
+    facts = quantity(totals.total.facts, "fact")
+    return f"This server has proven {facts} {_since(totals, today)}{quickness}."
+
+
+def _since(totals: Figures, today: date) -> str:
     first = totals.first_day
-    began = "Today" if first == today else f"Since {first.day} {first:%B %Y}"
-    quickness = f", half of the batches within {bound_text(half)} of submission" if half else ""
-    return f"{began} this server has proven {intcomma(totals.total.facts)} facts{quickness}."
+    return "today" if first == today else f"since {first.day} {first:%B %Y}"
 
 
-def _key_figures(totals: Figures) -> Collection[KeyFigure]:
+def _half_within(totals: Figures) -> str:
+    half = duration_bound(totals.durations, 0.5)
+    return f"half of the batches within {bound_text(half)}" if half else ""
+
+
+def _key_figures(totals: Figures, today: date) -> Collection[KeyFigure]:
     total = totals.total
     if totals.is_empty:
         return ()
     shown = [
-        KeyFigure(intcomma(total.facts), "facts"),
-        KeyFigure(intcomma(total.done), "batches DONE"),
+        KeyFigure(intcomma(total.facts), "facts", _since(totals, today)),
+        KeyFigure(intcomma(total.done), "batches DONE", _half_within(totals)),
         KeyFigure(intcomma(total.rejected), "batches REJECTED"),
     ]
     if total.gas_per_fact is not None:
-        shown.append(KeyFigure(intcomma(total.gas_per_fact), "gas a fact"))
+        gas = intcomma(total.gas_per_fact)
+        shown.append(KeyFigure(gas, "gas a fact", "on this server; mainnet below"))
     return shown
 
 

@@ -18,7 +18,7 @@ TOP_MARGIN, BOTTOM_MARGIN = 40, 22  # for the unit and a value, and for the labe
 LEFT, RIGHT = 12, 100  # percent; ticks stand at the left end of their lines
 NARROW = 250  # the narrowest place, in pixels: labels that fit there fit everywhere
 LETTER_WIDTH = 6.5  # roughly, in pixels
-LABEL_GAP = 10  # between two labels
+LABEL_GAP = 8  # between two labels
 MAX_BAR_WIDTH = 12  # percent
 MAX_LABELLED_BARS = 5  # more have a value above the tallest only
 MAX_DOTS = 60  # more would hide the line
@@ -57,15 +57,20 @@ class Measure:
     format_short: Formatter = compact
 
 
-def bar_chart(name: str, title: str, bars: Sequence[Bar], measure: Measure) -> SafeString:
-    """A bar per value; of many bars, only the tallest has its value above it."""
+def bar_chart(
+    name: str, title: str, bars: Sequence[Bar], measure: Measure, striking: int | None = None
+) -> SafeString:
+    """A bar per value. Of many bars only the tallest has its value above it, and all have ticks."""
     values = [bar.value or 0 for bar in bars]
     tallest = values.index(max(values)) if any(values) else None
+    striking = tallest if striking is None else striking
+    are_labelled = len(bars) <= MAX_LABELLED_BARS
     scale = _Scale.fit(values)
-    slot = (RIGHT - LEFT) / max(len(bars), 1)
-    centres = [LEFT + slot * (index + 0.5) for index in range(len(bars))]
+    left = 0 if are_labelled else LEFT
+    slot = (RIGHT - left) / max(len(bars), 1)
+    centres = [left + slot * (index + 0.5) for index in range(len(bars))]
     width = min(slot * 0.72, MAX_BAR_WIDTH)
-    elements = _grid(scale, measure)
+    elements = _grid(scale, measure)[: 2 if are_labelled else None]
     for index, (bar, centre) in enumerate(zip(bars, centres, strict=True)):
         if not bar.value:
             continue
@@ -74,15 +79,15 @@ def bar_chart(name: str, title: str, bars: Sequence[Bar], measure: Measure) -> S
             _svg(
                 '<rect class="{}" x="{}%" y="{}" width="{}%" height="{}">'
                 "<title>{}: {}</title></rect>",
-                *("bar tallest" if index == tallest else "bar", centre - width / 2, top),
+                *("bar striking" if index == striking else "bar", centre - width / 2, top),
                 *(width, scale.bottom - top, bar.label, measure.format_exact(bar.value)),
             )
         )
-        if index == tallest or len(bars) <= MAX_LABELLED_BARS:
+        if index == tallest or are_labelled:
             text = measure.format_exact(bar.value)
             elements.append(_text("value", centre, top - 5, text))
     elements += _labels([(centre, bar.short) for bar, centre in zip(bars, centres, strict=True)])
-    elements += _ticks(scale, measure)
+    elements += [] if are_labelled else _ticks(scale, measure)
     description = _describe([(bar.label, bar.value) for bar in bars], measure)
     return _picture(name, title, description, elements)
 

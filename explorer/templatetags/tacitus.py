@@ -9,6 +9,7 @@ from django import template
 from django.conf import settings
 from django.template import Context
 from django.template.loader_tags import BLOCK_CONTEXT_KEY
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -19,7 +20,14 @@ from accounts.shared.wallets import short_hash
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts
 from explorer.pages.decoding import DecodedValue, decode_value
-from explorer.pages.formatting import age, format_wei, intcomma, precise_duration, quantity
+from explorer.pages.formatting import (
+    age,
+    format_cost,
+    format_wei,
+    intcomma,
+    precise_duration,
+    quantity,
+)
 from explorer.pages.sentences import field_name
 from explorer.pages.trust import trust
 from queries.config.registries import Registry
@@ -48,6 +56,14 @@ def page_block(context: Context, name: str) -> str:
     """The text of a block in a second place, because templates cannot name a block twice."""
     block = context.render_context[BLOCK_CONTEXT_KEY].get_block(name)
     return mark_safe(" ".join(block.render(context).split()))  # noqa: S308  (rendered, so escaped)
+
+
+@register.simple_tag(takes_context=True)
+def page_link(context: Context, text: str, name: str, *arguments: str) -> SafeString:
+    """A link to a page by its URL's name, marked on that page itself."""
+    url = reverse(name, args=arguments)
+    current = mark_safe(' aria-current="page"') if context["request"].path == url else ""
+    return format_html('<a href="{}"{}>{}</a>', url, current, text)
 
 
 @register.simple_tag
@@ -160,6 +176,12 @@ for name in ("chain_name", "currency", "transaction_link", "account_link", "bloc
 def amount_on(context: Context, chain_id: int, amount: int) -> str:
     """An amount in the chain's own currency."""
     return format_wei(amount, context["links"].currency(chain_id))
+
+
+@register.simple_tag(takes_context=True)
+def cost_on(context: Context, chain_id: int, amount: int) -> str:
+    """An amount in the chain's own currency, comparable with those above and below it."""
+    return format_cost(amount, context["links"].currency(chain_id))
 
 
 @register.inclusion_tag("parts/trust_mark.html", takes_context=True)

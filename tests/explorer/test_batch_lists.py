@@ -48,8 +48,9 @@ def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> No
     answer = _list()
     assert _ids(answer) == [other, new, old]
     text = " ".join(re.sub("<[^>]*>", " ", answer.text).split())
-    assert "RECEIVED timestamp of the header Sepolia, block 7 now" in text
-    assert f"DONE 10 facts of 3 accounts 2 blocks of Sepolia now {old}" in text
+    assert "RECEIVED timestamp of the header Sepolia, block 7 OP Mainnet now" in text
+    assert "Asked Source Readable on Value Cost When" in text
+    assert "DONE 10 facts of 3 accounts 2 blocks of Sepolia Sepolia now" in text
     assert _ids(_list(status="REJECTED")) == [other]
     assert _ids(_list(to=str(SEPOLIA))) == [other, old]
     assert _ids(_list(to=str(SEPOLIA), status="DONE")) == [old]
@@ -112,12 +113,12 @@ def _mark(text: str) -> str:
     return str(re.findall(r"/explorer/newest\?seen=(\w+)", text)[0])
 
 
-def test_the_start_page_refreshes_the_ten_newest_batches() -> None:
+def test_the_start_page_refreshes_the_five_newest_batches() -> None:
     assert "Nothing has been submitted here yet." in Client().get("/").text
-    ids = [submit_balances(count=2) for _ in range(11)]
+    ids = [submit_balances(count=2) for _ in range(6)]
     text = Client().get("/").text
-    assert re.findall(r'id="batch-(\w+)"', text) == sorted(ids, reverse=True)[:10]
-    assert text.count("4 facts of 2 accounts") == 10
+    assert re.findall(r'id="batch-(\w+)"', text) == sorted(ids, reverse=True)[:5]
+    assert text.count("4 facts of 2 accounts") == 5
     same = _newest_since(_mark(text))
     assert (same.status_code, same.content) == (204, b"")
     set_status(ids[-1], BatchStatus.DONE)
@@ -138,8 +139,8 @@ def test_the_start_page_charts_facts_once_there_is_a_week_of_them() -> None:
     assert "this server has proven" not in Client().get("/").text
     daily_counts.add_counts(datetime.now(UTC), counts)
     text = Client().get("/").text
-    assert "Today this server has proven 1,234 facts, half of the batches within 15 s" in text
-    assert "100,000" in text  # gas a fact
+    assert "This server has proven 1,234 facts today, half of the batches within 15 s" in text
+    assert "on this server; mainnet below</span></dt><dd>100,000</dd>" in text  # gas a fact
     assert "balances proven together cost" in text
     assert "1,234 facts in " not in text
     daily_counts.add_counts(datetime.now(UTC) - timedelta(days=6), {"facts": 1_000_000})

@@ -132,7 +132,7 @@ def test_the_keyboard_suffices(page: Page, served: str) -> None:
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{served}/#content")
-    page.get_by_label("Search for").fill(f"{NAME}\u202e")
+    page.get_by_role("searchbox").fill(f"{NAME}\u202e")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search?*")
     assert page.locator("main").get_by_text(NAME).count() >= 1
@@ -153,6 +153,8 @@ def test_the_frame_takes_one_line_and_its_menu_opens_without_a_script(
         assert box
         assert box["height"] < 70, width
         expect(link).to_be_visible(visible=width >= 1120)
+    docs = page.get_by_role("navigation", name="Main").get_by_role("link", name="Docs")
+    expect(docs).to_have_attribute("aria-current", "page")
     page.locator("summary", has_text="Menu").click()
     link.click()
     expect(page).to_have_url(f"{served}/explorer/routes")
@@ -170,7 +172,7 @@ def test_times_are_exact_on_hover_and_no_tab_stops(page: Page, served: str) -> N
 def test_the_newest_batches_update_without_a_reload(page: Page, served: str) -> None:
     page.goto(served)
     page.evaluate("window.notReloaded = true")
-    line = page.locator("#newest li").first
+    line = page.locator("#newest tbody tr").first
     expect(line).to_contain_text("RECEIVED")
     line.get_by_role("link").focus()
     batch = (line.get_by_role("link").get_attribute("href") or "").rpartition("/")[2]
@@ -226,7 +228,7 @@ def test_filters_search_and_folds_work_without_a_script(browser: Browser, served
     page.goto(f"{served}/explorer/batches")
     page.get_by_label("Status").select_option("DONE")
     page.get_by_role("button", name="Show").click()
-    expect(page.locator(".batch-rows > li")).to_have_count(2)
+    expect(page.locator(".batch-rows tbody tr")).to_have_count(2)
     page.get_by_label("Search for").fill(f"sepolia {BLOCK}")
     page.get_by_role("button", name="Search").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"Block {BLOCK:,} of Sepolia")
