@@ -58,6 +58,17 @@ def test_the_drawn_nodes_are_those_of_the_chain(service: Service) -> None:
         assert f"{name} <code>{value}</code>" in slot.text
 
 
+def test_a_proof_of_absence_is_explained(service: Service) -> None:
+    service.mine(4)
+    service.context().head(CHAIN_ID)
+    accounts = {f"0x{0xDEAD:040x}": {"props": ["BALANCE"]}}
+    batch = service.submit({str(CHAIN_ID): {f"block:{service.head() - 2}": {"accounts": accounts}}})
+    service.work(batch)
+    text = fact_page(batch, 0, "BALANCE").text
+    assert "the proof shows that its place in the trie is empty" in text
+    assert "storage root" not in text
+
+
 def test_a_proof_of_others_is_said_to_be_missing(service: Service) -> None:
     batch = proven_batch(service)
     Query.objects.update(
