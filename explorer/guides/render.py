@@ -298,7 +298,7 @@ def _html_of_blocks(blocks: Sequence[Sequence[Token]]) -> Iterator[SafeString]:
 
 
 COPY_BUTTON = (
-    '<button type="button" class="button plain copy" data-copy="#{}" hidden>'
+    '<button type="button" class="copy" data-copy="#{}" hidden>'
     '<span class="label">Copy</span><span class="unseen"> {}</span></button>'
 )
 

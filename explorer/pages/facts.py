@@ -194,5 +194,8 @@ def _fact_response(request: HttpRequest, part: str, context: dict[str, Any]) -> 
     found, line, links = context["found"], context["line"], context["links"]
     if proof := read_fact_proof(found.query, found.fact):
         route = links.registry(found.fact.source, found.fact.destination)
-        context["picture"] = proof_picture(proof, found.fact, line.decoded.short, route)
+        context["proves_absence"] = proof.proves_absence
+        context["picture"] = proof_picture(
+            proof, found.fact, line.decoded.short, route, links.currency(found.fact.source)
+        )
     return render(request, "fact.html", context)

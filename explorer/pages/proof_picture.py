@@ -8,59 +8,74 @@ from django.utils.safestring import SafeString
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count
+from queries.amounts import short_amount
 from queries.config.registries import Registry, RegistryKind
+from queries.proving.accounts import AccountState
 from queries.proving.bundles import FactKind
 from queries.reading.fact_proof import FactProof, ProofNode
-from queries.reading.facts import FactView
+from queries.reading.facts import BLOCK_AT_TIME, FactView
 
-WIDTH, LEFT, RIGHT, INDENT = 320, 2, 318, 12
-BOX_HEIGHT, NODES_HEIGHT, GAP = 48, 20, 20
-NODE_HEIGHT, NODE_GAP, MAX_NODE_WIDTH = 12, 3, 40
+BAR_HEIGHT, BAR_GAP, MAX_BAR_WIDTH, BARS_WIDTH = 12, 3, 40, 260
 MAX_NODE_SIZE = 532  # bytes of a branch with sixteen hashes
 MAX_DRAWN_NODES = 64
 BLOCKHASH_REACH = 256
 KILOBYTE = 1_000
-_SOURCES = {RegistryKind.OPTIMISM: "the L1Block contract", RegistryKind.OUTPUT: "a dispute game"}
+_SOURCES = {
+    RegistryKind.OPTIMISM: (
+        "known by the L1Block contract",
+        "The L1Block contract of the destination chain gives it to the registry.",
+    ),
+    RegistryKind.OUTPUT: (
+        "known by a dispute game",
+        "It is part of the claim of a dispute game that the rollup accepts as valid.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A box of the picture. It has one hash, or nodes."""
+    """A step of the proof, and why it follows from the one above it."""
 
     name: str
     detail: str
+    reason: str
     hash: str = ""
     nodes: tuple[ProofNode, ...] = ()
+    fields: tuple[tuple[str, str], ...] = ()  # of an account
+
+    @property
+    def bars(self) -> SafeString:
+        """A bar per node, as wide as its bytes; its hash shows on hover."""
+        nodes = self.nodes[:MAX_DRAWN_NODES]
+        room = min(BARS_WIDTH // max(len(nodes), 1) - BAR_GAP, MAX_BAR_WIDTH)
+        x, bars = 0, list[tuple[int, int, int, str, str]]()
+        for node in nodes:
+            width = max(room * min(node.size, MAX_NODE_SIZE) // MAX_NODE_SIZE, 1)
+            bars.append((x, width, BAR_HEIGHT, node.hash, format_bytes(node.size)))
+            x += width + BAR_GAP
+        form = '<rect x="{}" width="{}" height="{}"><title>{}, {}</title></rect>'
+        return format_html(
+            '<svg class="nodes" width="{}" height="{}" role="img" aria-label="{}, {}">{}</svg>',
+            *(BARS_WIDTH, BAR_HEIGHT, self.name, self.detail),
+            format_html_join("", form, bars),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ProofPicture:
     levels: tuple[Level, ...]
     summary: str
-    elements: SafeString  # of an SVG
-    width: int
-    height: int
     is_stored: bool
 
 
 def proof_picture(
-    proof: FactProof, fact: FactView, value: str, registry: Registry | None
+    proof: FactProof, fact: FactView, value: str, registry: Registry | None, currency: str = "ETH"
 ) -> ProofPicture:
-    levels = tuple(_levels(proof, fact, value, registry))
+    levels = tuple(_levels(proof, fact, value, registry, currency))
     first, *others = levels
     parts = [f"{first.name}, {first.detail}"]
     parts += (f"{level.name}, {level.detail}" if level.nodes else level.name for level in others)
-    elements, top = list[SafeString](), LEFT
-    for level in levels:
-        if level is not first:
-            elements.append(_arrow(top))
-            top += GAP
-        height = BOX_HEIGHT + (NODES_HEIGHT if level.nodes else 0)
-        is_end = level in {first, levels[-1]}
-        elements.append(_box(level, "level end" if is_end else "level", top, height))
-        top += height
-    drawn = format_html_join("", "{}", ((element,) for element in elements))
-    return ProofPicture(levels, " → ".join(parts), drawn, WIDTH, top + LEFT, proof.is_stored)
+    return ProofPicture(levels, " → ".join(parts), proof.is_stored)
 
 
 def format_bytes(size: int) -> str:
@@ -68,38 +83,79 @@ def format_bytes(size: int) -> str:
 
 
 def _levels(
-    proof: FactProof, fact: FactView, value: str, registry: Registry | None
+    proof: FactProof, fact: FactView, value: str, registry: Registry | None, currency: str
 ) -> Iterator[Level]:
     headers = (proof.header, *proof.later_headers)
     number = fact.block + len(proof.later_headers)
-    reason = _why_known(proof, number, registry)
-    yield Level(f"hash of block {number:,}", reason, hash=headers[-1].hash)
+    yield Level(f"hash of block {number:,}", *_why_known(proof, number, registry), headers[-1].hash)
+    reason = "Hashed, it gives the hash above."
     if proof.later_headers:
         name = format_count(len(proof.later_headers), "later header")
-        yield Level(name, _total(proof.later_headers), nodes=headers[:0:-1])
+        nodes = headers[:0:-1]
+        yield Level(name, _total(nodes), "Each has the hash of the header before it.", nodes=nodes)
+        reason = "Hashed, it gives the parent hash in the header after it."
     size = format_bytes(proof.header.size)
-    yield Level(f"header of block {fact.block:,}", size, hash=proof.header.hash)
+    yield Level(f"header of block {fact.block:,}", size, reason, proof.header.hash)
     if fact.kind in {FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT} and proof.is_stored:
-        absence = ": no such account" if proof.proves_absence else ""
-        yield Level("state trie", _count(proof.state) + absence, nodes=proof.state)
-        if fact.kind is FactKind.STORAGE_SLOT:
-            yield Level("account", short_hash(fact.account))
-            yield Level("storage trie", _count(proof.storage), nodes=proof.storage)
-    yield Level("value", value)
+        yield from _account_levels(proof, fact, currency)
+    yield Level("value", value, _why_value(proof, fact))
 
 
-def _why_known(proof: FactProof, number: int, registry: Registry | None) -> str:
-    """Why the registry trusts the block hash from which the proof starts."""
+def _account_levels(proof: FactProof, fact: FactView, currency: str) -> Iterator[Level]:
+    trie = "The {} has the hash of its root; each node has the hash of the next one."
+    root = proof.state[0].hash if proof.state else ""
+    yield Level("state trie", _count(proof.state), trie.format("header"), root, proof.state)
+    name = short_hash(fact.account)
+    if not proof.account:
+        yield Level("no such account", name, "Its place in the trie is empty.")
+        return
+    fields = _account_fields(proof.account, currency)
+    yield Level("account", name, "The last node of the state trie holds it.", fields=fields)
+    if fact.kind is FactKind.STORAGE_SLOT:
+        reason = trie.format("account") if proof.storage else "Nothing is stored in any slot."
+        root = f"0x{proof.account.storage_root.hex()}"
+        yield Level("storage trie", _count(proof.storage), reason, root, proof.storage)
+
+
+def _account_fields(account: AccountState, currency: str) -> tuple[tuple[str, str], ...]:
+    return (
+        ("nonce", f"{account.nonce:,}"),
+        ("balance", short_amount(account.balance, currency)),
+        ("storage root", short_hash(f"0x{account.storage_root.hex()}")),
+        ("code hash", short_hash(f"0x{account.code_hash.hex()}")),
+    )
+
+
+def _why_value(proof: FactProof, fact: FactView) -> str:
+    if fact.name == BLOCK_AT_TIME:
+        return "The header has this time or an earlier one, and the next header a later one."
+    if fact.kind is FactKind.HEADER_FIELD:
+        return "The header holds it."
+    if proof.proves_absence:
+        return "An account that does not exist has this value."
+    if fact.kind is FactKind.STORAGE_SLOT:
+        is_empty = int(fact.word, 16) == 0
+        return f"{'No' if is_empty else 'The last'} node of the storage trie holds it."
+    return "The account holds it."
+
+
+def _why_known(proof: FactProof, number: int, registry: Registry | None) -> tuple[str, str]:
+    """Why the registry trusts the block hash from which the proof starts, shortly and at length."""
     if proof.mined_block is None:
-        return "accumulated in the registry before"
+        known = "The registry knew it from an earlier proof."
+        return "accumulated in the registry before", known
     if proof.hops:
-        return f"reached by {format_count(proof.hops, 'hop')} through EIP-2935"
+        hops = format_count(proof.hops, "hop")
+        history = "The contract of EIP-2935 keeps the hashes of the 8,191 blocks before it."
+        return f"reached by {hops} through EIP-2935", history
     if registry and registry.kind is RegistryKind.NATIVE:
-        is_near = proof.mined_block - number <= BLOCKHASH_REACH
-        return "known by BLOCKHASH" if is_near else "known by EIP-2935"
+        if proof.mined_block - number <= BLOCKHASH_REACH:
+            return "known by BLOCKHASH", "The EVM gives contracts the last 256 block hashes."
+        return "known by EIP-2935", "Its contract gives the last 8,191 block hashes."
     if registry and registry.kind is RegistryKind.ATTESTED:
-        return f"signed by {registry.threshold} of {len(registry.signers)} signers"
-    return f"known by {_SOURCES[registry.kind]}" if registry else "known to the registry"
+        signers = f"signed by {registry.threshold} of {len(registry.signers)} signers"
+        return signers, "The registry has checked their signatures."
+    return _SOURCES[registry.kind] if registry else ("known to the registry", "")
 
 
 def _count(nodes: Sequence[ProofNode]) -> str:
@@ -108,43 +164,3 @@ def _count(nodes: Sequence[ProofNode]) -> str:
 
 def _total(nodes: Sequence[ProofNode]) -> str:
     return format_bytes(sum(node.size for node in nodes))
-
-
-def _arrow(top: int) -> SafeString:
-    x, end = WIDTH // 2, top + GAP - 3
-    path = f"M{x} {top + 3}V{end}M{x - 5} {end - 5}L{x} {end} {x + 5} {end - 5}"
-    return format_html('<path class="arrow" d="{}"/>', path)
-
-
-def _box(level: Level, kind: str, top: int, height: int) -> SafeString:
-    return format_html(
-        '<g class="{kind}">{title}'
-        '<rect x="{left}" y="{top}" width="{width}" height="{height}" rx="5"/>'
-        '<text x="{x}" y="{first}">{name}</text>'
-        '<text class="where" x="{x}" y="{second}">{detail}</text>{nodes}</g>',
-        kind=kind,
-        title=format_html("<title>{}</title>", level.hash) if level.hash else "",
-        left=LEFT,
-        top=top,
-        width=RIGHT - LEFT,
-        height=height,
-        x=LEFT + INDENT,
-        first=top + 20,
-        second=top + 38,
-        name=level.name.capitalize(),
-        detail=level.detail,
-        nodes=_node_boxes(level.nodes, top + BOX_HEIGHT),
-    )
-
-
-def _node_boxes(nodes: Sequence[ProofNode], top: int) -> SafeString:
-    """A box per node, as wide as its bytes; its hash shows on hover."""
-    nodes = nodes[:MAX_DRAWN_NODES]
-    room = (RIGHT - LEFT - 2 * INDENT) // max(len(nodes), 1) - NODE_GAP
-    x, boxes = LEFT + INDENT, list[tuple[int, int, int, int, str, str]]()
-    for node in nodes:
-        width = max(min(room, MAX_NODE_WIDTH) * min(node.size, MAX_NODE_SIZE) // MAX_NODE_SIZE, 1)
-        boxes.append((x, top, width, NODE_HEIGHT, node.hash, format_bytes(node.size)))
-        x += width + NODE_GAP
-    form = '<rect class="node" x="{}" y="{}" width="{}" height="{}"><title>{}, {}</title></rect>'
-    return format_html_join("", form, boxes)

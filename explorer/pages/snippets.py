@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from django.template.loader import render_to_string
 
+from explorer.pages.sentences import field_name
 from queries.proving.bundles import FactKind
 from queries.reading.facts import FactView
 
-LANGUAGES = {"cast": "cast", "web3py": "web3.py", "viem": "viem", "solidity": "Solidity"}
+LANGUAGES = {"solidity": "Solidity", "cast": "cast", "web3py": "web3.py", "viem": "viem"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class RegistryCall:
     function: str
     arguments: tuple[Argument, ...]
     returns: str = "bytes32"
+    note: str = ""  # what an argument means
 
     @property
     def types(self) -> str:
@@ -68,14 +70,15 @@ def registry_call(fact: FactView) -> RegistryCall:
     account = Argument("address", "account", fact.account)
     block = Argument("uint256", "blockNumber", f"{fact.block}")
     field = Argument("uint8", "field", f"{fact.key}")
+    note = f"{fact.key} = {field_name(fact.name)}"
     match fact.kind:
         case FactKind.ACCOUNT_FIELD:
-            return RegistryCall("accountField", (account, block, field))
+            return RegistryCall("accountField", (account, block, field), note=note)
         case FactKind.STORAGE_SLOT:
             slot = Argument("bytes32", "slot", f"0x{fact.key:064x}")
             return RegistryCall("accountStorageSlotValues", (account, block, slot))
         case FactKind.HEADER_FIELD:
-            return RegistryCall("headerField", (block, field))
+            return RegistryCall("headerField", (block, field), note=note)
         case _:
             seconds = Argument("uint256", "timestamp", f"{fact.key}")
             return RegistryCall("blockNumberAt", (seconds,), returns="uint256")

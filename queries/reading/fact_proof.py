@@ -7,6 +7,7 @@ from itertools import islice
 
 from queries.chain.signer import decode_transaction
 from queries.models import BlockJob, Query, SentTransaction
+from queries.proving.accounts import AccountState
 from queries.proving.bundles import FactKind
 from queries.proving.call_reading import (
     RecoveredProofs,
@@ -42,8 +43,13 @@ class FactProof:
     mined_block: int | None  # where our transaction proved the header, if there is one
     state: tuple[ProofNode, ...]  # empty for header fields
     storage: tuple[ProofNode, ...]  # empty unless the fact is a slot
-    proves_absence: bool  # of the account
+    account: AccountState | None  # None if the proof shows that it does not exist
     is_stored: bool  # otherwise the trie nodes are not known
+
+    @property
+    def proves_absence(self) -> bool:
+        """Of the account."""
+        return bool(self.state) and not self.account
 
 
 def read_fact_proof(query: int, fact: FactView) -> FactProof | None:
@@ -61,7 +67,7 @@ def read_fact_proof(query: int, fact: FactView) -> FactProof | None:
         with suppress(ProofError):  # a cancelling transaction is empty, for example
             read_call(decode_transaction(transaction.raw).data, recovered)
     paths = _find_paths(header, fact, recovered, row.job)
-    state, storage, exists = paths or ([], [], True)
+    state, storage, account = paths or ([], [], None)
     header_transaction = transactions.get(row.header_transaction_id or 0)
     return FactProof(
         _node(header.encoded),
@@ -70,20 +76,20 @@ def read_fact_proof(query: int, fact: FactView) -> FactProof | None:
         header_transaction.mined_block if header_transaction else None,
         tuple(map(_node, state)),
         tuple(map(_node, storage)),
-        proves_absence=not exists,
+        account,
         is_stored=paths is not None,
     )
 
 
 def _find_paths(
     header: Header, fact: FactView, recovered: RecoveredProofs, job: BlockJob
-) -> tuple[list[bytes], list[bytes], bool] | None:
-    """The encoded nodes of the account and of the slot, and whether the account exists.
+) -> tuple[list[bytes], list[bytes], AccountState | None] | None:
+    """The encoded nodes of the account and of the slot, and the account if it exists.
 
     None if nodes are missing.
     """
     if fact.kind in {FactKind.HEADER_FIELD, FactKind.BLOCK_AT_TIME}:
-        return [], [], True
+        return [], [], None
     account = bytes.fromhex(fact.account[2:])
     other_calls = (call for call in islice(stored_calls(job), MAX_CALLS) if account in call)
     while True:
@@ -99,14 +105,14 @@ def _find_paths(
 
 def _paths(
     state_root: bytes, account: bytes, fact: FactView, nodes: Mapping[bytes, bytes]
-) -> tuple[list[bytes], list[bytes], bool]:
+) -> tuple[list[bytes], list[bytes], AccountState | None]:
     slots = [fact.key] if fact.kind is FactKind.STORAGE_SLOT else []
     proof = rebuild_account_proof(state_root, account, slots, nodes, CheckedNodes())
     storage_root = proof.state.storage_root
     return (
         path_nodes(state_root, keccak256(account), nodes),
         path_nodes(storage_root, keccak256(number_word(fact.key)), nodes) if slots else [],
-        proof.exists,
+        proof.state if proof.exists else None,
     )
 
 

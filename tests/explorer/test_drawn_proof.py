@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from eth_utils.crypto import keccak
 
+from accounts.shared.wallets import short_hash
 from queries.config.routes import NodeAddress
 from queries.models import JobTransaction, Query, SentTransaction
 from tests.explorer.proven_facts import HOLDER, SLOT, fact_page, proven_batch
@@ -45,12 +46,27 @@ def test_the_drawn_nodes_are_those_of_the_chain(service: Service) -> None:
         (later, _), *drawn = _drawn_nodes(page)
         assert (later, drawn) == (child, nodes)
     for page in (balance, slot, timestamp):
-        assert f"<title>{header['hash']}</title>" in page.text
+        assert f'<code class="exact">{header["hash"]}</code>' in page.text
         assert "known by BLOCKHASH" in page.text
-    summary = re.search(r'role="img" aria-label="([^"]+)"', slot.text)
-    assert summary
-    assert summary[1].startswith("hash of block")
-    assert f"state trie, {len(state)} nodes" in summary[1]
+    levels = re.findall(r'<div class="level"><strong>([^<]+)</strong>', slot.text)
+    trusted = f"Hash of block {(block or 0) + 1:,}"
+    header_levels = ["1 later header", f"Header of block {block:,}"]
+    tries = ["State trie", "Account", "Storage trie", "Value"]
+    assert levels == [trusted, *header_levels, *tries]
+    assert f'aria-label="state trie, {len(state)} nodes' in slot.text
+    for name, value in (("balance", "123 ETH"), ("storage root", short_hash(proof["storageHash"]))):
+        assert f"{name} <code>{value}</code>" in slot.text
+
+
+def test_a_proof_of_absence_is_explained(service: Service) -> None:
+    service.mine(4)
+    service.context().head(CHAIN_ID)
+    accounts = {f"0x{0xDEAD:040x}": {"props": ["BALANCE"]}}
+    batch = service.submit({str(CHAIN_ID): {f"block:{service.head() - 2}": {"accounts": accounts}}})
+    service.work(batch)
+    text = fact_page(batch, 0, "BALANCE").text
+    assert "the proof shows that its place in the trie is empty" in text
+    assert "storage root" not in text
 
 
 def test_a_proof_of_others_is_said_to_be_missing(service: Service) -> None:

@@ -31,7 +31,7 @@ def test_a_value_is_checked_in_place(page: Page, live_server: LiveServer, servic
     expect(page.locator(".answer .exact")).to_be_visible()
     expect(page.locator(".answer .exact")).to_contain_text("123,000,000,000,000,000,000 wei")
     expect(page.get_by_role("img", name="state trie")).to_be_visible()
-    page.get_by_text("As a table").click()
+    page.get_by_text("All hashes").click()
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width

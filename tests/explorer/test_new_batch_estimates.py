@@ -47,7 +47,7 @@ def test_the_estimated_fee_is_filled_in_and_sufficient(node: LocalNode) -> None:
         assert service.status(batch)["queryStatus"] == "DONE"
         proven = checked()
         assert "All of this is proven already" in proven
-        assert "Proven already: <code><bdi>0xd8dA…6045</bdi></code> balance" in proven
+        assert '<p class="faded"><code><bdi>0xd8dA…6045</bdi></code> balance' in proven
 
 
 def test_a_block_that_is_not_ready_shows_what_batches_took(node: LocalNode) -> None:

@@ -23,6 +23,7 @@ def test_all_snippets_read_all_kinds_of_facts(service: Service) -> None:
     by_name = facts_in(proven_batch(service))
     assert set(by_name) == FACTS
     facts = list(by_name.values())
+    assert "1 // 1 = balance" in _snippet(by_name["BALANCE"], service, "solidity")
     _check_web3_py(facts, service)
     for fact in facts:
         _check_cast(fact, service)
