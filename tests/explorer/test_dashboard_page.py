@@ -15,7 +15,7 @@ from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
 from queries.proving.witnesses import AccountField
 from queries.webhooks.signatures import webhook_secret
 from tests.explorer.batch_form import send, signed_in, wallet_account
-from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET, make_key
+from tests.queries.api.served_api import HERE, OTHER_WALLET, SEPOLIA, WALLET, make_key, submitted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 HOSTILE = "<script>alert(1)</script>\u202ehunter2"
@@ -193,8 +193,9 @@ def test_pages_show_nothing_of_another_account() -> None:
 
 
 def test_the_webhook_secret_is_only_on_the_webhooks_page() -> None:
-    make_key()
-    batch = _batch(webhook_url="https://example.org")
+    data = {str(SEPOLIA): {"block:7": {"header": ["TIMESTAMP"]}}}
+    content = {"destinationChainId": str(SEPOLIA), "fee": "0", "data": data}
+    batch = Batch.objects.get(pk=submitted(make_key(), content))
     _delivery(batch)
     client, secret = signed_in(), webhook_secret(wallet_account())
     others = set(PAGES) - {"/dashboard/webhooks"}
