@@ -40,7 +40,7 @@ def test_every_page_has_a_preview_with_absolute_links(repository: Path) -> None:
     missing = Client().get("/<nowhere>", headers=HTML).text
     assert "canonical" not in missing
     block = Client().get(f"/explorer/block/{SEPOLIA}/{BLOCK}", headers=HTML).text
-    assert f'content="Block {BLOCK:,} of Sepolia · Tacitus"' in block
+    assert f'content="Block {BLOCK:,} of Sepolia: not final yet · Tacitus"' in block
 
 
 def test_the_sitemap_and_robots_name_pages_that_exist() -> None:
