@@ -153,9 +153,9 @@ def test_the_frame_takes_one_line_and_its_menu_opens_without_a_script(
         assert box
         assert box["height"] < 70, width
         expect(link).to_be_visible(visible=width >= 1120)
+    page.locator("summary", has_text="Menu").click()
     docs = page.get_by_role("navigation", name="Main").get_by_role("link", name="Docs")
     expect(docs).to_have_attribute("aria-current", "page")
-    page.locator("summary", has_text="Menu").click()
     link.click()
     expect(page).to_have_url(f"{served}/explorer/routes")
     context.close()
