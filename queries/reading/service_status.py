@@ -36,8 +36,8 @@ class ChainStatus:
 
     @property
     def is_answered(self) -> bool:
-        """Whether a node gave the chain's head in the last polls."""
-        if self.head is None or self.polled_at is None:
+        """Whether a node answered the last poll, and one gave the chain's head lately."""
+        if self.head is None or self.polled_at is None or (self.nodes and not self.usable_nodes):
             return False
         return self.polled_at - self.head.seen < PROVER_TIMEOUT
 

@@ -47,6 +47,10 @@ def test_a_chain_whose_nodes_are_silent_is_named() -> None:
     ChainRecord.objects.filter(chain=OPTIMISM).update(recorded_at=ago)
     problem = "Proving with OP Mainnet is delayed: none of its nodes has answered for 5 minutes."
     assert problem in _text()
+    ChainRecord.objects.filter(chain=OPTIMISM).update(recorded_at=timezone.now())
+    assert "Everything works." in _text()
+    NodeRecord.objects.filter(chain=OPTIMISM).update(fault="nodes_unreachable")
+    assert "OP Mainnet is delayed: none of its nodes has answered for" in _text()
     ChainRecord.objects.filter(chain=OPTIMISM).update(recorded_at=None)
     assert "OP Mainnet is delayed: none of its nodes has answered yet." in _text()
 
