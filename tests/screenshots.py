@@ -36,7 +36,7 @@ def main() -> None:
     ):
         service.manage("migrate", "--verbosity", "0")
         service.keys = (service.manage("create_api_key", "--owner", OWNERS[0]).stdout.strip(),)
-        service.add_chain(chain, name="Local")
+        service.add_chain(chain, name="Demo A")
         service.add_registry("native", chain, chain)
         service.serve()
         service.prove()
