@@ -1,4 +1,4 @@
-"""Syntax highlighting: strings, comments, keywords, names and numbers, as CSS classes."""
+"""Syntax highlighting: strings, comments and keywords, as CSS classes."""
 
 import re
 
@@ -53,5 +53,7 @@ def highlight(code: str, language: str) -> SafeString:
     return mark_safe(html)  # noqa: S308  (each part is escaped)
 
 
-def _span(token: re.Match[str]) -> SafeString:
+def _span(token: re.Match[str]) -> str:
+    if token.lastgroup in {"name", "number"}:  # without a colour
+        return token[0]
     return format_html('<span class="{}">{}</span>', token.lastgroup, token[0])
