@@ -10,8 +10,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from queries import transitions
-from queries.chain.destination import Destination
-from queries.chain.reader import ChainHead, SourceChain
+from queries.chain.answers import ChainHead
+from queries.chain.client import ChainClient
 from queries.chain.registry import FactRead, RegistryFacts
 from queries.chain.signer import Signer
 from queries.config.limits import Limits
@@ -51,7 +51,7 @@ class ProverContext(ChainReaders):
     def lane(self, chain_id: int) -> Lane:
         if self.signer is None:
             raise RuntimeError("there is no signer")
-        return Lane(self.destination(chain_id), self.signer, self.routes.limits)
+        return Lane(self.client(chain_id), self.signer, self.routes.limits)
 
     def is_budget_spent(self, chain_id: int) -> bool:
         """Whether the daily budget is spent. Cached; signing checks the budget again."""
@@ -90,12 +90,12 @@ class JobPass:
         return self.context.limits
 
     @property
-    def source(self) -> SourceChain:
-        return self.context.source(self.job.source)
+    def source(self) -> ChainClient:
+        return self.context.client(self.job.source)
 
     @property
-    def destination(self) -> Destination:
-        return self.context.destination(self.job.destination)
+    def destination(self) -> ChainClient:
+        return self.context.client(self.job.destination)
 
     @cached_property
     def reads(self) -> Mapping[int, Mapping[str, FactRead]]:
@@ -114,7 +114,7 @@ class JobPass:
         """The job's transactions to the route's present registry."""
         return self.job.transactions.filter(to=self.registry.address, **conditions)
 
-    def deep_block(self, node: Destination) -> int:
+    def deep_block(self, node: ChainClient) -> int:
         """The newest block that is deep enough to count, by this node's head or ours if lower."""
         head = min(node.head(known_final=0).number, self.latest.number)
         return max(head - self.context.depth(self.job.destination) + 1, 0)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from queries import transitions
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.registry import RegistryBlock, group_facts
 from queries.database.leases import Lease, Outcome, Snooze, query_ids_of_pass
 from queries.models import BlockJob
@@ -123,7 +123,7 @@ def _complete_header_step(job_pass: JobPass) -> None:
 
 
 def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> ReadyJob | Outcome:
-    def find_anchor(node: Destination | None = None) -> AnchorResult:
+    def find_anchor(node: ChainClient | None = None) -> AnchorResult:
         return AnchorSearch.create(job_pass.context, job_pass.registry, node).find(header, state)
 
     anchor = find_anchor()

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef
 
 from accounts.shared.wording import format_count
 from queries import transitions
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BeyondHorizonError,
     CallRevertedError,
@@ -61,7 +61,7 @@ def wait_or_reject_underfunded(
     first = passes[0]
     estimator, fees_needed = first.estimator, error.fees_needed
 
-    def find_underfunded(node: Destination) -> frozenset[str]:
+    def find_underfunded(node: ChainClient) -> frozenset[str]:
         fees, costs = node.fees_after_block(block), Counter[str]()
         for call, estimate in replace(estimator, destination=node).split_to_fit(calls).items():
             if not isinstance(estimate, GasEstimate):
@@ -117,7 +117,7 @@ def reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) ->
         return wait
     estimator = job_pass.estimator
 
-    def raise_refusal(node: Destination) -> None:
+    def raise_refusal(node: ChainClient) -> None:
         result = replace(estimator, destination=node).split_to_fit([call]).get(call)
         if isinstance(result, ChainError):
             raise result
@@ -148,7 +148,7 @@ def reject_out_of_reach(
     job_pass: JobPass,
     header: Header,
     result: OutOfReach,
-    find_anchor: Callable[[Destination], AnchorResult],
+    find_anchor: Callable[[ChainClient], AnchorResult],
 ) -> Outcome:
     """Reject by quorum: one node may be wrong about the header or the nearest known block."""
     number = header.number

@@ -3,7 +3,7 @@
 `transactions/destination_reorgs` has those of the destination.
 """
 
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import AnotherBlockAccumulatedError
 from queries.chain.registry import EMPTY_WORD, RegistryFacts
 from queries.database.leases import Outcome, Snooze
@@ -32,7 +32,7 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Outcome:
     """Reject if, by quorum, the registry holds another header of the block."""
     number, registry = header.number, job_pass.registry
 
-    def read_leaf(node: Destination) -> bytes:
+    def read_leaf(node: ChainClient) -> bytes:
         return RegistryFacts(node, registry).leaves([number], job_pass.deep_block(node))[0]
 
     destination = job_pass.destination
