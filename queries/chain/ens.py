@@ -26,9 +26,7 @@ Resolution = bytes | ChainError  # an account, or why the name has none
 
 def resolve_names(source: ChainClient, header: Header, names: Sequence[str]) -> list[Resolution]:
     """The account of each name at this block, by quorum; or why it has none, as an error."""
-    return source.ask_quorum(
-        lambda node: _resolve(node, header, names), ("names", header.hash, tuple(names))
-    )
+    return source.ask_quorum(_resolve, header, tuple(names))
 
 
 def can_resolve_names(source: ChainClient) -> bool:

@@ -132,8 +132,7 @@ def _revert_sentence(error: CallRevertedError, registry: Registry) -> str:
 def _read_known_facts(
     facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, bytes]
 ) -> RegistryBlock:
-    reads = {str(index): read for index, read in enumerate(proven)}
-    known = facts.read_block(block.header, [reads])
+    known = facts.read_block(block.header, proven)
     for read, word in known.words.items():
         if word not in {None, proven[read]}:
             raise NotPublishedError(

@@ -204,7 +204,9 @@ def _estimate_block(
     header = source.header(estimate.block or 0)
     find_accounts(chains, header, estimate.queries)
     reads = [fact_reads(query) for query in estimate.queries]
-    state = chains.facts(registry).read_block(header, reads)
+    state = chains.facts(registry).read_block(
+        header, (read for query_reads in reads for read in query_reads.values())
+    )
     proven_facts = [
         [name for name, read in query_reads.items() if state.words[read] is not None]
         for query_reads in reads

@@ -103,6 +103,11 @@ class JobPass:
         return {query.pk: fact_reads(query) for query in self.queries}
 
     @property
+    def all_reads(self) -> list[FactRead]:
+        """The distinct facts of all queries."""
+        return list(dict.fromkeys(read for reads in self.reads.values() for read in reads.values()))
+
+    @property
     def facts(self) -> RegistryFacts:
         return self.context.facts(self.registry)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from queries.chain.client import ChainClient
 from queries.chain.errors import StateRootEmptyError
 from queries.database.leases import Outcome, Snooze, recheck_pause
 from queries.prover.context import JobPass
@@ -37,13 +38,14 @@ def _check_state_root(job_pass: JobPass, header: Header) -> Header | Outcome:
     queries = [query for query in job_pass.queries if query.account]
     if header.state_root != EMPTY_TRIE_ROOT or not queries:
         return header
-    accounts = [(bytes.fromhex(queries[0].account[2:]), ())]
+    account = bytes.fromhex(queries[0].account[2:])
     try:
-        job_pass.source.ask_quorum(
-            lambda node: node.account_proofs(node.header_by_hash(header.hash), accounts),
-            ("state", header.hash),
-        )
+        job_pass.source.ask_quorum(_prove_account, header.hash, account)
     except StateRootEmptyError as error:
         failure = Failure(error.code, error.sentence, StepName.INITIAL_STATE, retryable=False)
         return replace(job_pass, queries=queries).reject(failure)
     return header
+
+
+def _prove_account(node: ChainClient, block_hash: bytes, account: bytes) -> None:
+    node.account_proofs(node.header_by_hash(block_hash), [(account, ())])

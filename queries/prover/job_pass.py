@@ -2,8 +2,10 @@
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from queries import transitions
 from queries.chain.client import ChainClient
@@ -92,10 +94,10 @@ def _read_back_or_prove(
     open_queries = transitions.open_queries(job_pass.job)
     transitions.complete(open_queries, StepName.INITIAL_STATE)
     transitions.begin(open_queries, StepName.BLOCKHASH_AVAILABLE)
-    state = job_pass.facts.read_block(header, job_pass.reads.values())
+    reads = job_pass.reads
+    state = job_pass.facts.read_block(header, job_pass.all_reads)
     if state.is_accumulated:
         _complete_header_step(job_pass)
-    reads = job_pass.reads
     proven_queries = [
         query for query in job_pass.queries if state.has_facts(reads[query.pk].values())
     ]
@@ -142,10 +144,16 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
     if job_pass.context.is_budget_spent(job_pass.job.destination):
         return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent
     if isinstance(anchor, Preparation):
-        return prove.prepare(
-            job_pass, anchor, lambda node: isinstance(find_anchor(node), Preparation)
-        )
+        ask = job_pass.destination.ask_quorum
+        is_needed = partial(ask, _needs_preparation, job_pass.job.pk, find_anchor=find_anchor)
+        return prove.prepare(job_pass, anchor, is_needed)
     is_isolated = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.max_refusals
     return prove.fetch_proofs(
         job_pass, anchor, group_facts(state.unproven_facts), is_isolated=is_isolated
     )
+
+
+def _needs_preparation(
+    node: ChainClient, _job: int, *, find_anchor: Callable[[ChainClient], AnchorResult]
+) -> bool:
+    return isinstance(find_anchor(node), Preparation)

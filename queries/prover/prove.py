@@ -8,6 +8,7 @@ from queries.amounts import short_amount
 from queries.chain.client import ChainClient
 from queries.chain.registry import FactGroups, RegistryFacts, group_facts
 from queries.chain.signer import decode_transaction
+from queries.config.registries import Registry
 from queries.contracts.abi import selector
 from queries.database.leases import Outcome, Snooze
 from queries.models import BlockJob, Query, SentTransaction
@@ -72,20 +73,24 @@ def fetch_proofs(
     headers = header, *anchor.newer_headers
     call = horizon_evidence(source, headers, proofs.pop()) if history else None
 
-    def has_later_horizon(node: ChainClient) -> bool:
-        return RegistryFacts(node, job_pass.registry).state_horizon() > header.timestamp
-
     destination = job_pass.destination
-    if call and destination.ask_quorum(has_later_horizon, ("horizon", job_pass.job.pk)):
+    is_needed = partial(
+        destination.ask_quorum, _has_later_horizon, job_pass.registry, header.timestamp
+    )
+    if call and is_needed():
         if not anchor.hop:
             reason = WaitCode.HORIZON_PENDING.reason
             preparation = Preparation(call, header.number, pending_reason=reason)
             unpaid_pass = replace(job_pass, queries=[])  # the operator pays
-            return prepare(unpaid_pass, preparation, has_later_horizon)
+            return prepare(unpaid_pass, preparation, is_needed)
         missing, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
     rules = destination.chain.gas_rules
     pieces = cut_into_pieces(job_pass.job.pk, anchor, missing, proofs, rules)
     return ReadyJob(job_pass, pieces, is_isolated)
+
+
+def _has_later_horizon(node: ChainClient, registry: Registry, timestamp: int) -> bool:
+    return RegistryFacts(node, registry).state_horizon() > timestamp
 
 
 def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
@@ -114,9 +119,7 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
     return outcomes
 
 
-def prepare(
-    job_pass: JobPass, preparation: Preparation, is_needed: Callable[[ChainClient], bool]
-) -> Outcome:
+def prepare(job_pass: JobPass, preparation: Preparation, is_needed: Callable[[], bool]) -> Outcome:
     """Send the preparation, unless a pending one of this route may serve this job as well.
 
     If one was mined for this job, send another only if a quorum finds that it is needed.
@@ -125,7 +128,7 @@ def prepare(
     if _is_pending(job, preparation):
         return Snooze(preparation.pending_reason, head_hash=job_pass.latest.hash)
     earlier = list(job_pass.transactions(is_preparation=True, succeeded=True).order_by("-pk")[:1])
-    wait = wait_for_effect(job_pass, earlier, is_needed, ("first", job.pk)) if earlier else None
+    wait = wait_for_effect(job_pass, earlier, is_needed) if earlier else None
     if wait:
         return wait
     call = ProveCall(preparation.call, hops=preparation.hops_in_call)

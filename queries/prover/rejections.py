@@ -25,7 +25,7 @@ from queries.database.leases import Outcome, Snooze, query_ids_of_pass
 from queries.models import Batch, BlockJob, LeasedRow, Query, Share
 from queries.planning.anchors import AnchorResult, OutOfReach
 from queries.planning.calls import ProveCall
-from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
+from queries.planning.dry_runs import CallEstimator, CallRefusal, GasEstimate, describe_refusal
 from queries.prover.context import JobPass
 from queries.prover.reorgs import store_header
 from queries.proving.headers import Header
@@ -61,18 +61,19 @@ def wait_or_reject_underfunded(
     first = passes[0]
     estimator, fees_needed = first.estimator, error.fees_needed
 
-    def find_underfunded(node: ChainClient) -> frozenset[str]:
+    def read_costs(node: ChainClient) -> Mapping[str, int]:
         fees, costs = node.fees_after_block(block), Counter[str]()
         for call, estimate in replace(estimator, destination=node).split_to_fit(calls).items():
             if not isinstance(estimate, GasEstimate):
                 raise estimate
             costs.update(split_among_batches(call, estimate.max_cost(fees), paying_queries))
-        return underfunded_batches(costs).intersection(fees_needed)
+        return costs
 
     try:
         block = first.context.latest(first.job.destination).number
-        question_key = "fee", tuple(sorted(fees_needed))
-        rejected_batches = estimator.destination.ask_quorum(find_underfunded, question_key)
+        rejected_batches = estimator.destination.ask_quorum(
+            _find_underfunded, frozenset(fees_needed), read_costs=read_costs
+        )
     except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
         rejected_batches = frozenset()
     for batch in sorted(rejected_batches):
@@ -89,6 +90,15 @@ def wait_or_reject_underfunded(
     if rejected_batches:
         return dict.fromkeys(paying_queries, Snooze(reason))
     return {job_pass.job.pk: job_pass.retry(reason) for job_pass in passes}
+
+
+def _find_underfunded(
+    node: ChainClient,
+    batches: frozenset[str],
+    *,
+    read_costs: Callable[[ChainClient], Mapping[str, int]],
+) -> frozenset[str]:
+    return batches.intersection(underfunded_batches(read_costs(node)))
 
 
 def failed_transaction_hashes(job_pass: JobPass) -> list[str]:
@@ -115,15 +125,10 @@ def reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) ->
     )
     if is_replanned or wait.attempts < job_pass.limits.max_refusals:
         return wait
-    estimator = job_pass.estimator
-
-    def raise_refusal(node: ChainClient) -> None:
-        result = replace(estimator, destination=node).split_to_fit([call]).get(call)
-        if isinstance(result, ChainError):
-            raise result
-
     try:
-        estimator.destination.ask_quorum(raise_refusal, ("refused", job_pass.job.pk))
+        job_pass.destination.ask_quorum(
+            _raise_refusal, job_pass.job.pk, call=call, estimator=job_pass.estimator
+        )
     except ChainError as error:
         if error == refusal:
             if isinstance(refusal, BeyondHorizonError):  # header fields may still be proven
@@ -131,6 +136,14 @@ def reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) ->
                 job_pass = replace(job_pass, queries=account_queries or job_pass.queries)
             return job_pass.reject(failure)
     return wait  # also without a quorum: other transactions may have changed the answer
+
+
+def _raise_refusal(
+    node: ChainClient, _job: int, *, call: ProveCall, estimator: CallEstimator
+) -> None:
+    result = replace(estimator, destination=node).split_to_fit([call]).get(call)
+    if isinstance(result, ChainError):
+        raise result
 
 
 def wait_or_reject_unattested(job_pass: JobPass, reason: Reason) -> Outcome:
@@ -152,17 +165,21 @@ def reject_out_of_reach(
 ) -> Outcome:
     """Reject by quorum: one node may be wrong about the header or the nearest known block."""
     number = header.number
-    quorum_header = job_pass.source.ask_quorum(lambda node: node.header(number), ("header", number))
+    quorum_header = job_pass.source.ask_quorum(ChainClient.header, number)
     if quorum_header != header:
         store_header(job_pass, quorum_header)
         return Snooze()
     destination = job_pass.destination
-    if not destination.ask_quorum(
-        lambda node: isinstance(find_anchor(node), OutOfReach), ("out of reach", job_pass.job.pk)
-    ):
+    if not destination.ask_quorum(_is_out_of_reach, job_pass.job.pk, find_anchor=find_anchor):
         raise NoQuorumError.create(destination.chain.name)  # the retry asks another node first
     sentence, step = result.sentence(number), StepName.BLOCKHASH_AVAILABLE
     return job_pass.reject(Failure(result.code, sentence, step, retryable=False))
+
+
+def _is_out_of_reach(
+    node: ChainClient, _job: int, *, find_anchor: Callable[[ChainClient], AnchorResult]
+) -> bool:
+    return isinstance(find_anchor(node), OutOfReach)
 
 
 def has_failed_too_often(job_pass: JobPass, hashes: Sequence[str]) -> bool:

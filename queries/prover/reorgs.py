@@ -6,6 +6,7 @@
 from queries.chain.client import ChainClient
 from queries.chain.errors import AnotherBlockAccumulatedError
 from queries.chain.registry import EMPTY_WORD, RegistryFacts
+from queries.config.registries import Registry
 from queries.database.leases import Outcome, Snooze
 from queries.prover.context import JobPass
 from queries.proving.headers import Header
@@ -32,20 +33,23 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Outcome:
     """Reject if, by quorum, the registry holds another header of the block."""
     number, registry = header.number, job_pass.registry
 
-    def read_leaf(node: ChainClient) -> bytes:
-        return RegistryFacts(node, registry).leaves([number], job_pass.deep_block(node))[0]
-
     destination = job_pass.destination
-    leaf = destination.ask_quorum(read_leaf, ("leaf", registry.address, number))
+    leaf = destination.ask_quorum(_read_deep_leaf, registry, number, job_pass=job_pass)
     if leaf in {EMPTY_WORD, block_leaf(header)}:
         return job_pass.retry(WaitCode.REGISTRY_CONFLICT.reason)
-    quorum_header = job_pass.source.ask_quorum(lambda node: node.header(number), ("header", number))
+    quorum_header = job_pass.source.ask_quorum(ChainClient.header, number)
     if block_leaf(quorum_header) == leaf:
         store_header(job_pass, quorum_header)
         return Snooze(WaitCode.REGISTRY_CONFLICT.reason)
     error = AnotherBlockAccumulatedError.create(destination.chain.name, why=f": block {number:,}")
     step = StepName.HEADER_ACCUMULATED
     return job_pass.reject(Failure(error.code, error.sentence, step, retryable=False))
+
+
+def _read_deep_leaf(
+    node: ChainClient, registry: Registry, number: int, *, job_pass: JobPass
+) -> bytes:
+    return RegistryFacts(node, registry).leaves([number], job_pass.deep_block(node))[0]
 
 
 def store_header(job_pass: JobPass, header: Header) -> Header:

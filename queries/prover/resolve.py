@@ -109,13 +109,17 @@ def _check_provable(block: RequestedBlock, destination: int, context: ProverCont
         raise UnprovableError(Q(source=block.source), route_removed(block.source, destination))
     head, limits = context.head(block.source), context.limits
     if block.is_beyond(head, limits) and context.client(block.source).ask_quorum(
-        lambda node: block.is_beyond(node.head(), limits), ("beyond", block)
+        _is_beyond, block, limits=limits
     ):
         is_time = block.seconds is not None
         last = f"of {format_timestamp(head.timestamp)}" if is_time else f"block {head.number:,}"
         sentence = f"Chain {block.source} has no such block yet: the last one seen there is {last}."
         failure = Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
         raise UnprovableError(block.condition, failure)
+
+
+def _is_beyond(node: ChainClient, block: RequestedBlock, *, limits: Limits) -> bool:
+    return block.is_beyond(node.head(), limits)
 
 
 def _lookup_failure(error: ChainError) -> Failure:
@@ -152,16 +156,16 @@ def _check_time_by_quorum(source: ChainClient, block: int, seconds: int) -> None
 
     `block`: that block, or -1 if the chain began later.
     """
-
-    def is_last(node: ChainClient) -> bool:
-        *last, child = node.headers(max(block, 0), block + 1)
-        return all(header.timestamp <= seconds for header in last) and seconds < child.timestamp
-
-    if not source.ask_quorum(is_last, ("last block", block, seconds)):
+    if not source.ask_quorum(_is_last_block, block, seconds):
         time = format_timestamp(seconds)
         raise InvalidAnswersError(
             f"The nodes do not agree on which block was the last one at {time}."
         )
+
+
+def _is_last_block(node: ChainClient, block: int, seconds: int) -> bool:
+    *last, child = node.headers(max(block, 0), block + 1)
+    return all(header.timestamp <= seconds for header in last) and seconds < child.timestamp
 
 
 def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None:

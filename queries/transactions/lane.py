@@ -146,9 +146,7 @@ class Lane:
         return count if is_plausible else self.transaction_count_by_quorum()
 
     def transaction_count_by_quorum(self) -> int:
-        sender = self.signer.address
-        question_key = "transaction count", sender
-        return self.destination.ask_quorum(lambda node: node.nonce(sender), question_key)
+        return self.destination.ask_quorum(ChainClient.nonce, self.signer.address)
 
     def _store_offer(
         self, leases: Mapping[int, Lease[BlockJob]], nonce: int, to: str, offer: Offer
@@ -222,14 +220,10 @@ class Lane:
             SentTransaction.objects.filter(pk=row.pk, confirmed=False).update(
                 nonce_used_block=head.number
             )
-        sender, nonce, hashes = row.sender, row.nonce, tuple(row.hashes)
-
-        def has_no_receipt(node: ChainClient) -> bool:
-            return node.nonce(sender) > nonce and not any(map(node.receipt, hashes))
-
         is_final = head.final_number >= row.nonce_used_block
-        question_key = "used elsewhere", sender, nonce
-        if not is_final or not self.destination.ask_quorum(has_no_receipt, question_key):
+        if not is_final or not self.destination.ask_quorum(
+            _is_used_elsewhere, row.sender, row.nonce, hashes=row.hashes
+        ):
             raise NoQuorumError.create(self.destination.chain.name)
         self.give_up(row)
 
@@ -237,6 +231,12 @@ class Lane:
         """Close a transaction that will never be mined. It costs nothing."""
         row.succeeded = False
         charge_batches(row, free=self.destination.chain.free)
+
+
+def _is_used_elsewhere(
+    node: ChainClient, sender: str, nonce: int, *, hashes: Sequence[str]
+) -> bool:
+    return node.nonce(sender) > nonce and not any(map(node.receipt, hashes))
 
 
 def _pieces_digest(to: str, pieces: Sequence[Piece]) -> str:
