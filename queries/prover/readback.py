@@ -7,10 +7,7 @@ If facts are missing although a transaction was mined for them, a quorum has to 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from django.db import transaction
-
 from accounts.shared.wording import format_count
-from queries import transitions
 from queries.chain.destination import Destination
 from queries.chain.errors import (
     PROOF_TOO_OLD,
@@ -20,9 +17,9 @@ from queries.chain.errors import (
 )
 from queries.chain.reader import AccountSlots
 from queries.chain.registry import FactRead, RegistryBlock, RegistryFacts, group_facts
-from queries.database.leases import Snooze, Wait
+from queries.database.leases import Wait
 from queries.facts import TIMESTAMP
-from queries.models import SentTransaction, Share, UnsentProof
+from queries.models import SentTransaction, Share
 from queries.prover.context import JobPass
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
@@ -38,14 +35,14 @@ RESENT_AFTER_REORG = Reason(
 
 
 def read_back(job_pass: JobPass, header: Header) -> Wait | None:
-    """Finish the queries whose facts a quorum reads, each node at its own confirmation depth.
+    """Find the values of queries whose facts a quorum reads, each node at its confirmation depth.
 
     Returns what the remaining queries wait for. A batch also waits until the transactions that it
     pays for are confirmed, because their cost is not known before; they were followed up to the
     latest block.
     """
-    depth = job_pass.context.depth(job_pass.job.destination)
-    sentence = f"Proven; waiting for {format_count(depth, 'confirmation')}."
+    depth = format_count(job_pass.destination.chain.depth, "confirmation")
+    sentence = f"Proven; waiting for {depth}."
     confirming = Reason(WaitCode.CONFIRMING, sentence)
     open_rows = job_pass.job.transactions.filter(confirmed=False, succeeded=True)
     open_shares = Share.objects.filter(transaction__in=open_rows)
@@ -56,7 +53,7 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     has_open_shares = len(queries) < len(job_pass.queries)
     job_pass = replace(job_pass, queries=queries)
     if not queries:
-        return Snooze(confirming, head_hash=job_pass.latest.hash)
+        return job_pass.wait_for_block(confirming)
     all_reads = list({read: None for reads in job_pass.reads.values() for read in reads.values()})
 
     def read_facts(node: Destination) -> tuple[tuple[bytes | None, ...], bytes]:
@@ -74,15 +71,11 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
         if leaf == block_leaf(header) and words.keys() >= set(reads.values())
     }
     new_words = {read: words[read] for key in values for read in job_pass.reads[key].values()}
-    call = _check_and_prove_values(job_pass, header, new_words)
-    job_pass.lease.extend()
-    with transaction.atomic():
-        if call:
-            UnsentProof.objects.create(job=job_pass.job, call=call)
-        transitions.finish(values)
+    job_pass.findings.unsent_call = _check_and_prove_values(job_pass, header, new_words)
+    job_pass.findings.values = values
     if len(values) < len(queries):  # not deep enough yet, or only one node shows it
         return job_pass.retry(confirming)
-    return Snooze(confirming, head_hash=job_pass.latest.hash) if has_open_shares else None
+    return job_pass.wait_for_block(confirming) if has_open_shares else None
 
 
 def _check_and_prove_values(
@@ -166,11 +159,11 @@ def wait_for_effect(
 
     Returns None if a quorum sees no effect and no reorg explains it: it has to be proven again.
     """
-    lane = job_pass.context.lane(job_pass.job.destination)
+    lane = job_pass.lane
     if not lane.destination.ask_quorum(is_missing, question_key):
         return job_pass.retry(WaitCode.NODE_BEHIND.reason)
     # A former signer's account may have no funds for a transaction to be mined again.
-    own_rows = [row for row in rows if row.sender == job_pass.context.sender]
+    own_rows = [row for row in rows if row.sender == lane.signer.address]
     undone = [row for row in own_rows if is_undone(lane, row)]
     for row in undone:
         if row.confirmed:  # otherwise the next pass follows it
