@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from queries.chain.destination import Destination
+from queries.chain.answers import AccountSlots
+from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError, RegistryAbsentError
-from queries.chain.reader import AccountSlots
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain
 from queries.contracts.abi import StateOverride, call_data
@@ -136,7 +136,7 @@ class RegistryBlock:
 class RegistryFacts:
     """Reads from a registry, for one thread."""
 
-    def __init__(self, destination: Destination, registry: Registry) -> None:
+    def __init__(self, destination: ChainClient, registry: Registry) -> None:
         self._destination = destination
         self._registry = registry
 
@@ -231,7 +231,7 @@ class RegistryFacts:
 
 def read_live_fact(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, bytes | None]:
     """Return the newest block and the fact's word there, within `visitor_timeout`."""
-    with Destination.open_for_visitor(chain) as destination:
+    with ChainClient.open_for_visitor(chain) as destination:
         block = destination.head().number
         (word,) = RegistryFacts(destination, registry).words([read], block)
         return block, word

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from django.db.models import QuerySet
 
-from queries.chain.destination import Destination
-from queries.chain.reader import ChainHead, SourceChain
+from queries.chain.answers import ChainHead
+from queries.chain.client import ChainClient
 from queries.chain.registry import FactRead, RegistryFacts
 from queries.chain.signer import Signer
 from queries.config.limits import Limits
@@ -80,8 +80,8 @@ class JobPass:
     queries: list[Query]
     context: ProverContext
     registry: Registry
-    source: SourceChain
-    destination: Destination
+    source: ChainClient
+    destination: ChainClient
     lane: Lane
     facts: RegistryFacts
     estimator: CallEstimator
@@ -96,13 +96,13 @@ class JobPass:
         registry: Registry,
         latest: ChainHead,
     ) -> Self:
-        destination = context.destination(registry.destination)
+        destination = context.client(registry.destination)
         return cls(
             findings,
             queries,
             context,
             registry,
-            context.source(registry.source),
+            context.client(registry.source),
             destination,
             context.lane(registry.destination),
             context.facts(registry),
@@ -139,7 +139,7 @@ class JobPass:
         """The job's transactions to the route's present registry."""
         return self.job.transactions.filter(to=self.registry.address, **conditions)
 
-    def deep_block(self, node: Destination) -> int:
+    def deep_block(self, node: ChainClient) -> int:
         """The newest block that is deep enough to count, by this node's head or ours if lower."""
         head = min(node.head(known_final=0).number, self.latest.number)
         return max(head - node.chain.depth + 1, 0)

@@ -5,7 +5,7 @@
 
 from dataclasses import replace
 
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import AnotherBlockAccumulatedError, StateRootEmptyError
 from queries.chain.registry import EMPTY_WORD, RegistryFacts
 from queries.database.leases import Snooze, Wait, recheck_pause
@@ -61,7 +61,7 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     """Reject if, by quorum, the registry holds another header of the block."""
     number, registry = header.number, job_pass.registry
 
-    def read_leaf(node: Destination) -> bytes:
+    def read_leaf(node: ChainClient) -> bytes:
         return RegistryFacts(node, registry).leaves([number], job_pass.deep_block(node))[0]
 
     destination = job_pass.destination

@@ -5,7 +5,7 @@ import time
 from dataclasses import replace
 from datetime import timedelta
 
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.registry import RegistryBlock, group_facts
 from queries.database.leases import Lease, Snooze, query_ids_of_pass
 from queries.models import BlockJob, Query
@@ -124,7 +124,7 @@ def _read_back_or_prove(
 
 
 def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> ReadyJob | Outcome:
-    def find_anchor(node: Destination | None = None) -> AnchorResult:
+    def find_anchor(node: ChainClient | None = None) -> AnchorResult:
         return AnchorSearch.create(job_pass.context, job_pass.registry, node).find(header, state)
 
     anchor = find_anchor()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from queries.amounts import short_amount
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.registry import FactGroups, RegistryFacts, group_facts
 from queries.chain.signer import decode_transaction
 from queries.contracts.abi import selector
@@ -73,7 +73,7 @@ def fetch_proofs(
     headers = header, *anchor.newer_headers
     call = horizon_evidence(source, headers, proofs.pop()) if history else None
 
-    def has_later_horizon(node: Destination) -> bool:
+    def has_later_horizon(node: ChainClient) -> bool:
         return RegistryFacts(node, job_pass.registry).state_horizon() > header.timestamp
 
     destination = job_pass.destination
@@ -90,7 +90,7 @@ def fetch_proofs(
 
 
 def prepare(
-    job_pass: JobPass, preparation: Preparation, is_needed: Callable[[Destination], bool]
+    job_pass: JobPass, preparation: Preparation, is_needed: Callable[[ChainClient], bool]
 ) -> ReadyJob | Outcome:
     """The preparation, ready to be sent; or the wait for a pending one that may serve this job too.
 

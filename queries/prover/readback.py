@@ -8,14 +8,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from accounts.shared.wording import format_count
-from queries.chain.destination import Destination
+from queries.chain.answers import AccountSlots
+from queries.chain.client import ChainClient
 from queries.chain.errors import (
     PROOF_TOO_OLD,
     BlockUnknownError,
     RegistryAbsentError,
     RegistryMisreadError,
 )
-from queries.chain.reader import AccountSlots
 from queries.chain.registry import FactRead, RegistryBlock, RegistryFacts, group_facts
 from queries.database.leases import Wait
 from queries.facts import TIMESTAMP
@@ -56,7 +56,7 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
         return job_pass.wait_for_block(confirming)
     all_reads = list({read: None for reads in job_pass.reads.values() for read in reads.values()})
 
-    def read_facts(node: Destination) -> tuple[tuple[bytes | None, ...], bytes]:
+    def read_facts(node: ChainClient) -> tuple[tuple[bytes | None, ...], bytes]:
         facts, block = RegistryFacts(node, job_pass.registry), job_pass.deep_block(node)
         try:
             return tuple(facts.words(all_reads, block)), facts.leaves([header.number], block)[0]
@@ -138,7 +138,7 @@ def check_missing_by_quorum(job_pass: JobPass, header: Header, state: RegistryBl
         return None
     block = rows[-1].mined_block
 
-    def is_missing(node: Destination) -> bool:
+    def is_missing(node: ChainClient) -> bool:
         facts = RegistryFacts(node, job_pass.registry)
         if not state.is_accumulated and facts.leaves([header.number], block) == [
             state.expected_leaf
@@ -152,7 +152,7 @@ def check_missing_by_quorum(job_pass: JobPass, header: Header, state: RegistryBl
 def wait_for_effect(
     job_pass: JobPass,
     rows: Sequence[SentTransaction],
-    is_missing: Callable[[Destination], bool],
+    is_missing: Callable[[ChainClient], bool],
     question_key: Hashable,
 ) -> Wait | None:
     """Wait until these mined transactions show their effect. Reopen those that a reorg undid.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from accounts.shared.wording import format_count
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BeyondHorizonError,
     CallRevertedError,
@@ -54,7 +54,7 @@ def wait_or_reject_underfunded(
     paying_queries = {job_pass.job.pk: job_pass.paying_queries for job_pass in passes}
     estimator, fees_needed = passes[0].estimator, error.fees_needed
 
-    def find_underfunded(node: Destination) -> frozenset[str]:
+    def find_underfunded(node: ChainClient) -> frozenset[str]:
         fees, costs = node.fees_after_block(block), Counter[str]()
         for call, estimate in replace(estimator, destination=node).split_to_fit(calls).items():
             if not isinstance(estimate, GasEstimate):
@@ -113,7 +113,7 @@ def reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) ->
         return wait
     estimator = job_pass.estimator
 
-    def raise_refusal(node: Destination) -> None:
+    def raise_refusal(node: ChainClient) -> None:
         result = replace(estimator, destination=node).split_to_fit([call]).get(call)
         if isinstance(result, ChainError):
             raise result
@@ -144,7 +144,7 @@ def reject_out_of_reach(
     job_pass: JobPass,
     header: Header,
     result: OutOfReach,
-    find_anchor: Callable[[Destination], AnchorResult],
+    find_anchor: Callable[[ChainClient], AnchorResult],
 ) -> Outcome:
     """Reject by quorum: one node may be wrong about the header or the nearest known block."""
     number = header.number

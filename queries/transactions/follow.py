@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable
 from datetime import timedelta
 
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import NodesRefuseError, NoQuorumError
 from queries.chain.signer import decode_transaction
 from queries.database.clock import shared_now
@@ -104,7 +104,7 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
 def _resend_by_quorum(lane: Lane, row: SentTransaction) -> bool:
     """Send it to a quorum of nodes. Returns whether they accept it."""
 
-    def send(node: Destination) -> bool:
+    def send(node: ChainClient) -> bool:
         try:
             node.send(row.raw)
         except PERMANENT_SEND_ERRORS:

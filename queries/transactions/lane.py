@@ -14,7 +14,7 @@ from hashlib import sha256
 from django.db import IntegrityError
 from django.db.models import Max, QuerySet
 
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import (
     CallRevertedError,
     ChainRefusalError,
@@ -54,7 +54,7 @@ class ConcurrentProverError(Exception):
 class Lane:
     """One signer on one chain."""
 
-    destination: Destination
+    destination: ChainClient
     signer: Signer
     limits: Limits
 
@@ -224,7 +224,7 @@ class Lane:
             )
         sender, nonce, hashes = row.sender, row.nonce, tuple(row.hashes)
 
-        def has_no_receipt(node: Destination) -> bool:
+        def has_no_receipt(node: ChainClient) -> bool:
             return node.nonce(sender) > nonce and not any(map(node.receipt, hashes))
 
         is_final = head.final_number >= row.nonce_used_block
