@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from ulid import ULID
 
 from queries.database import bulk_sql, daily_counts
 from queries.database.clock import shared_now
+from queries.database.leases import NOT_DUE, Lease, make_due
 from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.statuses import ENDED_STATUSES, BatchStatus, StepName
 
@@ -85,28 +86,35 @@ def reject(
         daily_counts.add_counts(now, {daily_counts.REJECTED: len(keys)})
 
 
-def begin(queries: QuerySet[Query], step: StepName) -> None:
-    """Begin the step unless it has begun. ACCEPTED batches become IN_PROGRESS."""
+def reach(
+    queries: QuerySet[Query], step: StepName, header_transaction: SentTransaction | None = None
+) -> None:
+    """Begin the step and complete those before it, unless it has begun already.
+
+    ACCEPTED batches become IN_PROGRESS. Queries of header fields have no step after
+    HEADER_ACCUMULATED, so they stay in it. `header_transaction`: the one that completed it.
+    """
+    if step is StepName.ACCOUNT_ACCUMULATED:
+        reach(queries.filter(account=""), StepName.HEADER_ACCUMULATED)
+        queries = queries.exclude(account="")
     rows = queries.filter(**{f"{step.began_column}__isnull": True}, has_ended=False)
     batches = list(rows.values_list("batch", flat=True).distinct())
-    rows.update(**{step.began_column: shared_now()})
+    if not batches:
+        return
+    now = shared_now()
+    changes = _completed_columns(STEPS[: STEPS.index(step)], now) | {step.began_column: now}
+    if header_transaction is not None:
+        changes["header_transaction"] = header_transaction
+    rows.update(**changes)
     Batch.objects.filter(pk__in=batches, status=BatchStatus.ACCEPTED).update(
         status=BatchStatus.IN_PROGRESS
     )
 
 
-def complete(
-    queries: QuerySet[Query], step: StepName, header_transaction: SentTransaction | None = None
-) -> None:
-    """Complete the step, and the steps before it if they are not completed yet."""
-    now = shared_now()
-    changes: dict[str, object] = {}
-    for step_name in STEPS[: STEPS.index(step) + 1]:
-        for column in (step_name.began_column, step_name.completed_column):
-            changes[column] = Coalesce(F(column), now)
-    if header_transaction is not None:
-        changes["header_transaction"] = header_transaction
-    queries.filter(**{f"{step.completed_column}__isnull": True}, has_ended=False).update(**changes)
+def _completed_columns(steps: Sequence[StepName], moment: datetime) -> dict[str, object]:
+    """Columns that complete these steps, unless they are completed."""
+    columns = [name for step in steps for name in (step.began_column, step.completed_column)]
+    return {name: Coalesce(F(name), moment) for name in columns}
 
 
 def finish(values: Mapping[int, Mapping[str, str]]) -> None:
@@ -129,12 +137,12 @@ def finish(values: Mapping[int, Mapping[str, str]]) -> None:
                 corrected.add(query.batch_id)
             query.set_values(words)
         bulk_sql.update(queries, ["values", "slot_values"])
+        now = shared_now()
         last_steps = {True: StepName.ACCOUNT_ACCUMULATED, False: StepName.HEADER_ACCUMULATED}
         for has_account, last_step in last_steps.items():
             ids = [query.pk for query in queries if bool(query.account) is has_account]
-            complete(Query.objects.filter(pk__in=ids), last_step)
-            Query.objects.filter(pk__in=ids).update(has_ended=True)
-        now = shared_now()
+            columns = _completed_columns(STEPS[: STEPS.index(last_step) + 1], now)
+            Query.objects.filter(pk__in=ids).update(has_ended=True, **columns)
         durations = _end_batches({query.batch_id for query in queries}, now)
         # A webhook without a body was not sent yet, and will be sent with the new facts.
         outdated = WebhookDelivery.objects.filter(batch__in=corrected, correction=None)
@@ -174,6 +182,42 @@ def _create_deliveries(rows: Iterable[tuple[str, int, str | None]]) -> None:
     )  # fmt: skip
 
 
+class JobPrunedError(Exception):
+    """Pruning has just deleted a job of the batch; the next pass creates it again."""
+
+
+def attach(leases: Sequence[Lease[Batch]]) -> None:
+    """Attach batches of one destination to jobs for their blocks, accept them and close them.
+
+    Jobs may serve others already. Rows are locked in one order, batches before jobs before queries.
+    """
+    destination, keys = leases[0].row.destination, [lease.row.pk for lease in leases]
+    batches = Batch.objects.filter(pk__in=keys, lease_token__in={lease.token for lease in leases})
+    with transaction.atomic():
+        locked_ids = [batch.pk for batch in batches.order_by("pk").select_for_update()]
+        queries = Query.objects.filter(batch__in=locked_ids, has_ended=False)
+        pairs = queries.values_list("source", "block").order_by("source", "block").distinct()
+        blocks = [(source, block) for source, block in pairs if block is not None]
+        BlockJob.objects.bulk_create(
+            [BlockJob(source=source, destination=destination, block=n) for source, n in blocks],
+            ignore_conflicts=True,
+        )
+        jobs = BlockJob.objects.filter(
+            destination=destination,
+            source__in={source for source, _ in blocks},
+            block__in={block for _, block in blocks},
+        )
+        rows = jobs.order_by("pk").select_for_update(no_key=True)
+        if not set(blocks) <= set(rows.values_list("source", "block")):
+            raise JobPrunedError
+        list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
+        attach_queries(locked_ids, destination)
+        # For all of their jobs: a worker that died here may have attached some already.
+        make_due(jobs.filter(Exists(queries.filter(job=OuterRef("pk")))))
+        accept(batches)
+        batches.update(**NOT_DUE)
+
+
 def attach_queries(batches: Sequence[str], destination: int) -> None:
     """Attach open queries whose block is known to the jobs for these blocks."""
     jobs = BlockJob.objects.filter(
@@ -193,7 +237,3 @@ def first_open_step(queries: QuerySet[Query]) -> StepName:
         ),
         STEPS[-1],
     )
-
-
-def open_queries(job: BlockJob) -> QuerySet[Query]:
-    return Query.objects.filter(job=job, has_ended=False)

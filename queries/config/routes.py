@@ -157,6 +157,11 @@ class Chain:
         return 1 if self.finality is None and destination == self.id else self.finality
 
     @property
+    def depth(self) -> int:
+        """How many blocks deep a fact must be to count; its own block is 1 deep."""
+        return max(self.confirmations, 1)
+
+    @property
     def gas_rules(self) -> GasRules:
         return GasRules(self.gas_cap, self.new_slot_gas)
 

@@ -40,10 +40,6 @@ class ChainReaders:
     def chain(self, chain_id: int) -> Chain:
         return self.routes.chains[chain_id]
 
-    def depth(self, chain_id: int) -> int:
-        """How many blocks deep a fact must be to count; its own block is 1 deep."""
-        return max(self.chain(chain_id).confirmations, 1)
-
     def registry(self, source: int, destination: int) -> Registry | None:
         return self.routes.registries.get((source, destination))
 

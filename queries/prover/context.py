@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 from django.db.models import QuerySet
 
-from queries import transitions
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.registry import FactRead, RegistryFacts
@@ -17,12 +16,14 @@ from queries.chain.signer import Signer
 from queries.config.limits import Limits
 from queries.config.registries import Registry
 from queries.database.clock import shared_now
-from queries.database.leases import Lease, Outcome, Retry, recheck_pause
+from queries.database.leases import Lease, Retry, Snooze, recheck_pause
 from queries.models import BlockJob, ChainRecord, Query, SentTransaction
 from queries.planning.dry_runs import CallEstimator
 from queries.planning.lookups import fact_reads
 from queries.planning.readers import ChainReaders
-from queries.statuses import StepName
+from queries.prover.outcomes import Findings, Reject
+from queries.proving.headers import Header
+from queries.statuses import ENDED_STATUSES, StepName
 from queries.transactions.budget import is_budget_spent
 from queries.transactions.lane import Lane
 from queries.transitions import Failure
@@ -73,13 +74,45 @@ class ProverContext(ChainReaders):
 
 @dataclass(frozen=True)
 class JobPass:
-    """One pass of a worker over a block job."""
+    """One pass of a worker over a block job: all that its stages work with, and what they found."""
 
-    lease: Lease[BlockJob]
+    findings: Findings
+    queries: list[Query]
     context: ProverContext
     registry: Registry
+    source: ChainClient
+    destination: ChainClient
+    lane: Lane
+    facts: RegistryFacts
+    estimator: CallEstimator
     latest: ChainHead  # of the destination, read before everything else
-    queries: list[Query]
+
+    @classmethod
+    def begin(
+        cls,
+        findings: Findings,
+        queries: list[Query],
+        context: ProverContext,
+        registry: Registry,
+        latest: ChainHead,
+    ) -> Self:
+        destination = context.client(registry.destination)
+        return cls(
+            findings,
+            queries,
+            context,
+            registry,
+            context.client(registry.source),
+            destination,
+            context.lane(registry.destination),
+            context.facts(registry),
+            context.estimator(registry),
+            latest,
+        )
+
+    @property
+    def lease(self) -> Lease[BlockJob]:
+        return self.findings.lease
 
     @property
     def job(self) -> BlockJob:
@@ -88,14 +121,6 @@ class JobPass:
     @property
     def limits(self) -> Limits:
         return self.context.limits
-
-    @property
-    def source(self) -> ChainClient:
-        return self.context.client(self.job.source)
-
-    @property
-    def destination(self) -> ChainClient:
-        return self.context.client(self.job.destination)
 
     @cached_property
     def reads(self) -> Mapping[int, Mapping[str, FactRead]]:
@@ -108,12 +133,12 @@ class JobPass:
         return list(dict.fromkeys(read for reads in self.reads.values() for read in reads.values()))
 
     @property
-    def facts(self) -> RegistryFacts:
-        return self.context.facts(self.registry)
+    def paying_queries(self) -> list[Query]:
+        """Queries whose batches still pay: a DONE batch was charged before a reorg."""
+        return [query for query in self.queries if query.batch.status not in ENDED_STATUSES]
 
-    @property
-    def estimator(self) -> CallEstimator:
-        return self.context.estimator(self.registry)
+    def is_paid_by(self, batch: str) -> bool:
+        return any(query.batch_id == batch for query in self.paying_queries)
 
     def transactions(self, **conditions: Any) -> QuerySet[SentTransaction]:
         """The job's transactions to the route's present registry."""
@@ -122,7 +147,13 @@ class JobPass:
     def deep_block(self, node: ChainClient) -> int:
         """The newest block that is deep enough to count, by this node's head or ours if lower."""
         head = min(node.head(known_final=0).number, self.latest.number)
-        return max(head - self.context.depth(self.job.destination) + 1, 0)
+        return max(head - node.chain.depth + 1, 0)
+
+    def pin(self, header: Header) -> Header:
+        """Keep to this header from now on."""
+        self.findings.header = header
+        self.job.header, self.job.block_hash = header.encoded, header.hash.hex()
+        return header
 
     @property
     def pause(self) -> timedelta:
@@ -131,16 +162,18 @@ class JobPass:
         last = max((start or shared_now() for start in times), default=shared_now())
         return recheck_pause(last, self.limits)
 
+    def wait_for_block(self, reason: Reason) -> Snooze:
+        """Wait until the destination has a new block: nothing else can change anything."""
+        return Snooze(reason, head_hash=self.latest.hash)
+
     def retry(self, reason: Reason) -> Retry:
         """Count one more consecutive failure for this reason."""
         is_same = self.job.wait_code == reason.code
         return Retry(reason, self.job.failures + 1 if is_same else 1)
 
-    def reject(self, failure: Failure) -> Outcome:
-        """Reject all batches of this pass. The job stays due if others wait for it."""
-        self.lease.extend()  # fails if another worker has the job and may have signed for them
-        transitions.reject({query.batch_id for query in self.queries}, failure, self.queries)
-        return None
+    def reject(self, failure: Failure) -> Reject:
+        """Reject all batches of this pass."""
+        return Reject.create(self.queries, failure)
 
 
 def route_removed(source: int, destination: int) -> Failure:

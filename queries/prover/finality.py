@@ -1,39 +1,47 @@
-"""Wait until the block is final, and pin its header."""
+"""Wait until the block is final, pin its header, and notice reorgs of the source.
+
+`transactions/destination_reorgs` has reorgs of the destination.
+"""
 
 from dataclasses import replace
 
 from queries.chain.client import ChainClient
-from queries.chain.errors import StateRootEmptyError
-from queries.database.leases import Outcome, Snooze, recheck_pause
+from queries.chain.errors import AnotherBlockAccumulatedError, StateRootEmptyError
+from queries.chain.registry import EMPTY_WORD, RegistryFacts
+from queries.config.registries import Registry
+from queries.database.leases import Snooze, Wait, recheck_pause
 from queries.prover.context import JobPass
-from queries.prover.reorgs import replace_header, store_header
+from queries.prover.outcomes import Reject
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import EMPTY_TRIE_ROOT
+from queries.proving.registry_calls import block_leaf
 from queries.statuses import StepName
 from queries.transitions import Failure
+from queries.wait_reasons import WaitCode
 
 
-def pin_final_header(job_pass: JobPass) -> Header | Outcome:
-    """Return the block's header, stored once it is final; or the outcome of this pass.
+def pin_final_header(job_pass: JobPass) -> Header | Wait | Reject:
+    """Return the block's header, pinned once it is final; or the outcome of this pass.
 
     After a failure it is read again, because the source may have replaced it.
     """
     job = job_pass.job
-    stored_header = decode_header(job.header) if job.header else None
-    if stored_header and not job.failures:
-        return _check_state_root(job_pass, stored_header)
-    head = job_pass.context.provable_head(job_pass.registry)
-    if reason := head.wait_reason(job.block):
-        last_submitted = max(query.batch.submitted_at for query in job_pass.queries)
-        return Snooze(reason, recheck_pause(last_submitted, job_pass.limits))
-    header = job_pass.source.header(job.block)
-    if stored_header is None:
-        return _check_state_root(job_pass, store_header(job_pass, header))
-    result = replace_header(job_pass, stored_header, header)
-    return _check_state_root(job_pass, result) if isinstance(result, Header) else result
+    pinned = decode_header(job.header) if job.header else None
+    if pinned is None or job.failures:
+        head = job_pass.context.provable_head(job_pass.registry)
+        if reason := head.wait_reason(job.block):
+            last_submitted = max(query.batch.submitted_at for query in job_pass.queries)
+            return Snooze(reason, recheck_pause(last_submitted, job_pass.limits))
+        header = job_pass.source.header(job.block)
+        if pinned is None or header.hash != pinned.hash:
+            # An accumulated header stays, because other facts were proven from it.
+            if pinned and job_pass.facts.leaves([header.number]) == [block_leaf(pinned)]:
+                return resolve_conflict(job_pass, header)
+            pinned = job_pass.pin(header)
+    return _check_state_root(job_pass, pinned)
 
 
-def _check_state_root(job_pass: JobPass, header: Header) -> Header | Outcome:
+def _check_state_root(job_pass: JobPass, header: Header) -> Header | Reject:
     """Return the header. Reject, by quorum, if its state root lacks the accounts of the block."""
     queries = [query for query in job_pass.queries if query.account]
     if header.state_root != EMPTY_TRIE_ROOT or not queries:
@@ -49,3 +57,26 @@ def _check_state_root(job_pass: JobPass, header: Header) -> Header | Outcome:
 
 def _prove_account(node: ChainClient, block_hash: bytes, account: bytes) -> None:
     node.account_proofs(node.header_by_hash(block_hash), [(account, ())])
+
+
+def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
+    """Reject if, by quorum, the registry holds another header of the block."""
+    number, registry = header.number, job_pass.registry
+
+    destination = job_pass.destination
+    leaf = destination.ask_quorum(_read_deep_leaf, registry, number, job_pass=job_pass)
+    if leaf in {EMPTY_WORD, block_leaf(header)}:
+        return job_pass.retry(WaitCode.REGISTRY_CONFLICT.reason)
+    quorum_header = job_pass.source.ask_quorum(ChainClient.header, number)
+    if block_leaf(quorum_header) == leaf:
+        job_pass.pin(quorum_header)
+        return Snooze(WaitCode.REGISTRY_CONFLICT.reason)
+    error = AnotherBlockAccumulatedError.create(destination.chain.name, why=f": block {number:,}")
+    step = StepName.HEADER_ACCUMULATED
+    return job_pass.reject(Failure(error.code, error.sentence, step, retryable=False))
+
+
+def _read_deep_leaf(
+    node: ChainClient, registry: Registry, number: int, *, job_pass: JobPass
+) -> bytes:
+    return RegistryFacts(node, registry).leaves([number], job_pass.deep_block(node))[0]

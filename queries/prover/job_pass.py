@@ -7,11 +7,10 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
-from queries import transitions
 from queries.chain.client import ChainClient
 from queries.chain.registry import RegistryBlock, group_facts
-from queries.database.leases import Lease, Outcome, Snooze, query_ids_of_pass
-from queries.models import BlockJob
+from queries.database.leases import Lease, Snooze, query_ids_of_pass
+from queries.models import BlockJob, Query
 from queries.planning.anchors import (
     AnchorResult,
     AnchorSearch,
@@ -22,7 +21,8 @@ from queries.planning.anchors import (
 from queries.planning.calls import Anchor
 from queries.prover import prove
 from queries.prover.context import JobPass, ProverContext, route_removed
-from queries.prover.finality import pin_final_header
+from queries.prover.finality import pin_final_header, resolve_conflict
+from queries.prover.outcomes import Findings, Outcome, Reject
 from queries.prover.prove import ReadyJob
 from queries.prover.readback import check_missing_by_quorum, read_back
 from queries.prover.rejections import (
@@ -32,33 +32,29 @@ from queries.prover.rejections import (
     reject_out_of_reach,
     wait_or_reject_unattested,
 )
-from queries.prover.reorgs import resolve_conflict
 from queries.proving.headers import Header
 from queries.statuses import StepName
 from queries.transactions.follow import follow, unconfirmed_transactions
 from queries.wait_reasons import Reason, WaitCode
 
 
-def run_pass(lease: Lease[BlockJob], context: ProverContext) -> ReadyJob | Outcome:
-    """Make one pass over the job. Returns None if nothing is left to do.
+def run_pass(
+    lease: Lease[BlockJob], context: ProverContext, findings: Findings
+) -> ReadyJob | Outcome:
+    """Make one pass over the job. What it finds is kept in `findings`, also if it raises.
 
-    A pass reads each fact, and facts change only with a new block. So a job that waits for a block
-    is skipped until there is one, or until its transactions may have to be sent again.
+    It changes no status and signs nothing: the worker stores what was found and the outcome, and
+    has the pieces or the preparation of a `ReadyJob` sent.
     """
-    job = lease.row
-    block_hash, wait_start = context.block_waits.get(job.pk, (b"", -math.inf))
-    is_early = time.monotonic() < wait_start + context.limits.resend_after
-    if job.wait_code and is_early and context.latest(job.destination).hash == block_hash:
-        return Snooze(Reason(job.wait_code, job.waits_for), head_hash=block_hash)
-    context.block_waits.pop(job.pk, None)
+    job, chains = lease.row, context.routes.chains
+    if wait := _wait_for_new_block(job, context):
+        return wait
     # Prefetched, so that a batch is read once and not for each of its queries.
-    open_queries = transitions.open_queries(job).filter(pk__in=query_ids_of_pass(job))
+    open_queries = Query.objects.filter(pk__in=query_ids_of_pass(job), has_ended=False)
     queries = list(open_queries.order_by("pk").prefetch_related("batch"))
     registry = context.registry(job.source, job.destination)
     if registry is None and queries:
-        failure = route_removed(job.source, job.destination)
-        transitions.reject({query.batch_id for query in queries}, failure, queries)
-    chains = context.routes.chains
+        return Reject.create(queries, route_removed(job.source, job.destination))
     if job.destination not in chains:
         sentence = f"Chain {job.destination} is no longer configured on this server."
         pause = timedelta(seconds=context.limits.max_retry_delay)
@@ -66,18 +62,30 @@ def run_pass(lease: Lease[BlockJob], context: ProverContext) -> ReadyJob | Outco
     context.rotate(job.failures, *chains.keys() & {job.source, job.destination})
     latest = context.latest(job.destination)
     # Transactions come first, because all else relies on their receipts, and a node may have lied.
-    rows, depth = unconfirmed_transactions(job), context.depth(job.destination)
-    is_pending = bool(rows) and follow(context.lane(job.destination), rows, depth, latest.number)
+    rows = unconfirmed_transactions(job)
+    is_pending = bool(rows) and follow(context.lane(job.destination), rows, latest.number)
     if registry is None or not queries:
         return _wait_for_transactions(job, latest.hash)
-    job_pass = JobPass(lease, context, registry, latest, queries)
+    job_pass = JobPass.begin(findings, queries, context, registry, latest)
     result = pin_final_header(job_pass)
     if not isinstance(result, Header):
         return result
     return _read_back_or_prove(job_pass, result, is_pending=is_pending)
 
 
-def _wait_for_transactions(job: BlockJob, block_hash: bytes) -> Outcome:
+def _wait_for_new_block(job: BlockJob, context: ProverContext) -> Snooze | None:
+    """Wait on if the destination has no new block yet, because facts change only with one; but not
+    for so long that its transactions have to be sent again.
+    """
+    block_hash, wait_start = context.block_waits.get(job.pk, (b"", -math.inf))
+    is_early = time.monotonic() < wait_start + context.limits.resend_after
+    if job.wait_code and is_early and context.latest(job.destination).hash == block_hash:
+        return Snooze(Reason(job.wait_code, job.waits_for), head_hash=block_hash)
+    context.block_waits.pop(job.pk, None)
+    return None
+
+
+def _wait_for_transactions(job: BlockJob, block_hash: bytes) -> Snooze | None:
     """Keep the job due while it has transactions, even if no query waits for them."""
     rows = unconfirmed_transactions(job)
     if not rows:
@@ -91,13 +99,15 @@ def _read_back_or_prove(
     job_pass: JobPass, header: Header, *, is_pending: bool
 ) -> ReadyJob | Outcome:
     """Read back the queries whose facts are all in the registry, and prove the others."""
-    open_queries = transitions.open_queries(job_pass.job)
-    transitions.complete(open_queries, StepName.INITIAL_STATE)
-    transitions.begin(open_queries, StepName.BLOCKHASH_AVAILABLE)
-    reads = job_pass.reads
+    findings, reads = job_pass.findings, job_pass.reads
+    findings.step = StepName.BLOCKHASH_AVAILABLE
     state = job_pass.facts.read_block(header, job_pass.all_reads)
     if state.is_accumulated:
-        _complete_header_step(job_pass)
+        rows = job_pass.transactions(
+            job_links__job=job_pass.job, job_links__proves_header=True, succeeded=True
+        )
+        findings.step = StepName.ACCOUNT_ACCUMULATED
+        findings.header_transaction = rows.order_by("-pk").first()
     proven_queries = [
         query for query in job_pass.queries if state.has_facts(reads[query.pk].values())
     ]
@@ -105,7 +115,7 @@ def _read_back_or_prove(
     if state.is_complete:
         return wait or _wait_for_transactions(job_pass.job, job_pass.latest.hash)
     if is_pending:
-        return Snooze(WaitCode.TRANSACTION_PENDING.reason, head_hash=job_pass.latest.hash)
+        return job_pass.wait_for_block(WaitCode.TRANSACTION_PENDING.reason)
     if state.has_conflict:
         return resolve_conflict(job_pass, header)
     unproven = [query for query in job_pass.queries if query not in proven_queries]
@@ -113,15 +123,6 @@ def _read_back_or_prove(
     return check_missing_by_quorum(job_pass, header, state) or _prove_missing(
         job_pass, header, state
     )
-
-
-def _complete_header_step(job_pass: JobPass) -> None:
-    rows = job_pass.transactions(
-        job_links__job=job_pass.job, job_links__proves_header=True, succeeded=True
-    )
-    open_queries = transitions.open_queries(job_pass.job).exclude(account="")
-    transitions.complete(open_queries, StepName.HEADER_ACCUMULATED, rows.order_by("-pk").first())
-    transitions.begin(open_queries, StepName.ACCOUNT_ACCUMULATED)
 
 
 def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> ReadyJob | Outcome:
@@ -133,15 +134,13 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
         return wait_or_reject_unattested(job_pass, anchor.reason)
     if isinstance(anchor, OutOfReach):
         return reject_out_of_reach(job_pass, header, anchor, find_anchor)
-    if isinstance(anchor, Anchor):
-        open_queries = transitions.open_queries(job_pass.job)
-        transitions.complete(open_queries, StepName.BLOCKHASH_AVAILABLE)
-        transitions.begin(open_queries, StepName.HEADER_ACCUMULATED)
+    if isinstance(anchor, Anchor) and not state.is_accumulated:
+        job_pass.findings.step = StepName.HEADER_ACCUMULATED
     job_pass.lease.extend()
     failed_hashes = failed_transaction_hashes(job_pass)
     if has_failed_too_often(job_pass, failed_hashes):
         return reject_failed(job_pass, failed_hashes)
-    if job_pass.context.is_budget_spent(job_pass.job.destination):
+    if job_pass.context.is_budget_spent(job_pass.registry.destination):
         return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent
     if isinstance(anchor, Preparation):
         ask = job_pass.destination.ask_quorum

@@ -10,17 +10,17 @@ from queries.chain.registry import FactGroups, RegistryFacts, group_facts
 from queries.chain.signer import decode_transaction
 from queries.config.registries import Registry
 from queries.contracts.abi import selector
-from queries.database.leases import Outcome, Snooze
-from queries.models import BlockJob, Query, SentTransaction
+from queries.database.leases import Snooze
+from queries.models import BlockJob, SentTransaction
 from queries.planning.anchors import Preparation
 from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
 from queries.planning.dry_runs import CallRefusal, GasEstimate
 from queries.planning.horizon_evidence import history_request, horizon_evidence
 from queries.prover.context import JobPass
+from queries.prover.outcomes import Outcome
 from queries.prover.readback import wait_for_effect
 from queries.prover.rejections import reject_or_retry, wait_or_reject_underfunded
 from queries.prover.watch import measure_again_if_beyond
-from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import DailyBudgetSpentError
 from queries.transactions.follow import unconfirmed_transactions
 from queries.transactions.offers import FeeTooLowError, make_offers
@@ -31,30 +31,31 @@ ENDED_BY_SELECTOR = selector("endedBy(bytes)")
 
 @dataclass(frozen=True, slots=True)
 class ReadyJob:
-    """A job whose proofs are fetched, checked and cut into pieces."""
+    """A job whose proofs are fetched, checked and cut into pieces; or that needs a preparation."""
 
     job_pass: JobPass
-    pieces: Sequence[Piece]
+    pieces: Sequence[Piece] = ()
     is_isolated: bool = False  # it failed before, and must not make others fail
+    preparation: Preparation | None = None
 
     @property
     def job_id(self) -> int:
         return self.job_pass.job.pk
 
     @property
-    def paying_queries(self) -> list[Query]:
-        """Queries whose batches still pay: a DONE batch was charged before a reorg."""
-        queries = self.job_pass.queries
-        return [query for query in queries if query.batch.status not in ENDED_STATUSES]
-
-    @property
     def group_key(self) -> tuple[bool, int | None]:
         """Jobs of one group share transactions. Jobs without payment are a group of their own."""
-        return bool(self.paying_queries), self.job_id if self.is_isolated else None
+        is_alone = self.is_isolated or self.preparation
+        return bool(self.job_pass.paying_queries), self.job_id if is_alone else None
 
     @property
     def gas(self) -> int:
         return sum(piece.gas for piece in self.pieces)
+
+    def wait_until_mined(self) -> Snooze:
+        pending = WaitCode.TRANSACTION_PENDING.reason
+        reason = self.preparation.pending_reason if self.preparation else pending
+        return self.job_pass.wait_for_block(reason)
 
 
 def fetch_proofs(
@@ -93,51 +94,19 @@ def _has_later_horizon(node: ChainClient, registry: Registry, timestamp: int) ->
     return RegistryFacts(node, registry).state_horizon() > timestamp
 
 
-def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
-    """Join the pieces of these jobs into calls, estimate and send them.
-
-    Returns what each job waits for. All jobs are of one registry and one group.
-    """
-    if not ready_jobs:
-        return {}
-    for ready in ready_jobs:
-        ready.job_pass.lease.extend()
-    calls = join_pieces([piece for ready in ready_jobs for piece in ready.pieces])
-    estimates: dict[ProveCall, GasEstimate] = {}
-    refusals: dict[int, tuple[ProveCall, CallRefusal]] = {}
-    for call, result in ready_jobs[0].job_pass.estimator.split_to_fit(calls).items():
-        if isinstance(result, GasEstimate):
-            estimates[call] = result
-        else:
-            refusals[call.pieces[0].job] = call, result
-    if not refusals:
-        return _send(ready_jobs, estimates, WaitCode.TRANSACTION_PENDING.reason)
-    outcomes = prove([ready for ready in ready_jobs if ready.job_id not in refusals])
-    for ready in ready_jobs:
-        if ready.job_id in refusals:
-            outcomes[ready.job_id] = reject_or_retry(ready.job_pass, *refusals[ready.job_id])
-    return outcomes
-
-
-def prepare(job_pass: JobPass, preparation: Preparation, is_needed: Callable[[], bool]) -> Outcome:
-    """Send the preparation, unless a pending one of this route may serve this job as well.
+def prepare(
+    job_pass: JobPass, preparation: Preparation, is_needed: Callable[[], bool]
+) -> ReadyJob | Outcome:
+    """The preparation, ready to be sent; or the wait for a pending one that may serve this job too.
 
     If one was mined for this job, send another only if a quorum finds that it is needed.
     """
     job = job_pass.job
     if _is_pending(job, preparation):
-        return Snooze(preparation.pending_reason, head_hash=job_pass.latest.hash)
+        return job_pass.wait_for_block(preparation.pending_reason)
     earlier = list(job_pass.transactions(is_preparation=True, succeeded=True).order_by("-pk")[:1])
     wait = wait_for_effect(job_pass, earlier, is_needed) if earlier else None
-    if wait:
-        return wait
-    call = ProveCall(preparation.call, hops=preparation.hops_in_call)
-    estimate = job_pass.estimator.split_to_fit([call])[call]
-    if not isinstance(estimate, GasEstimate):
-        raise estimate
-    is_obsolete = partial(_is_pending, job, preparation)
-    ready_jobs = [ReadyJob(job_pass, [])]
-    return _send(ready_jobs, {call: estimate}, preparation.pending_reason, is_obsolete)[job.pk]
+    return wait or ReadyJob(job_pass, preparation=preparation)
 
 
 def _is_pending(job: BlockJob, preparation: Preparation) -> bool:
@@ -154,37 +123,78 @@ def _is_pending(job: BlockJob, preparation: Preparation) -> bool:
     return any(decode_transaction(row.raw).data.startswith(data) for row in rows)
 
 
-def _send(
-    ready_jobs: Sequence[ReadyJob],
-    estimates: Mapping[ProveCall, GasEstimate],
-    reason: Reason,
-    is_obsolete: Callable[[], bool] | None = None,
-) -> dict[int, Outcome]:
-    """Sign and send the calls. Returns what each job waits for."""
-    first = ready_jobs[0].job_pass
-    paying_queries = {ready.job_id: ready.paying_queries for ready in ready_jobs}
-    leases = {ready.job_id: ready.job_pass.lease for ready in ready_jobs}
-    try:
-        offers = make_offers(first.destination, estimates, paying_queries)
-        lane = first.context.lane(first.job.destination)
-        latest = first.context.latest(first.job.destination)  # read before it may be mined
-        lane.sign_and_send(leases, first.registry.address, offers, is_obsolete)
-    except DailyBudgetSpentError:  # by others, since the check in `job_pass`
-        return {ready.job_id: wait_for_budget(ready.job_pass) for ready in ready_jobs}
-    except FeeTooLowError as error:
-        batch = min(error.fees_needed)
-        paid_by_batch = [
-            ready
-            for ready in ready_jobs
-            if batch in {query.batch_id for query in ready.paying_queries}
-        ]
-        if len(paid_by_batch) == len(ready_jobs):
-            passes = [ready.job_pass for ready in ready_jobs]
-            return wait_or_reject_underfunded(passes, paying_queries, list(estimates), error)
-        # Alone it may cost more, and a rejection has to name that price.
-        others = [ready for ready in ready_jobs if ready not in paid_by_batch]
-        return prove(others) | prove(paid_by_batch)
-    return dict.fromkeys(paying_queries, Snooze(reason, head_hash=latest.hash))
+def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
+    """Join the pieces of these jobs into calls, estimate, sign and send them.
+
+    Returns the outcome of each job. All jobs are of one registry and one group. Those whose calls
+    are refused are left out, and those whose batches cannot pay are priced without the others.
+    """
+    outcomes: dict[int, Outcome] = {}
+    refused: list[tuple[ReadyJob, ProveCall, CallRefusal]] = []
+    groups = [list(ready_jobs)]
+    while groups:
+        group = groups.pop()
+        for ready in group:
+            ready.job_pass.lease.extend()
+        estimates, refusals = _estimate(group)
+        if refusals:
+            refused += [
+                (ready, *refusals[ready.job_id]) for ready in group if ready.job_id in refusals
+            ]
+            others = [ready for ready in group if ready.job_id not in refusals]
+            groups += [others] if others else []
+            continue
+        try:
+            _sign_and_send(group, estimates)
+        except DailyBudgetSpentError:  # by others, since the check in `job_pass`
+            outcomes |= {ready.job_id: wait_for_budget(ready.job_pass) for ready in group}
+        except FeeTooLowError as error:
+            batch = min(error.fees_needed)
+            payers = [ready for ready in group if ready.job_pass.is_paid_by(batch)]
+            others = [ready for ready in group if ready not in payers]
+            if others:  # alone it may cost more, and a rejection has to name that price
+                groups += [payers, others]
+            else:
+                passes = [ready.job_pass for ready in payers]
+                outcomes |= wait_or_reject_underfunded(passes, list(estimates), error)
+        else:
+            outcomes |= {ready.job_id: ready.wait_until_mined() for ready in group}
+    for ready, call, refusal in refused:
+        outcomes[ready.job_id] = reject_or_retry(ready.job_pass, call, refusal)
+    return outcomes
+
+
+def _estimate(
+    group: Sequence[ReadyJob],
+) -> tuple[dict[ProveCall, GasEstimate], dict[int, tuple[ProveCall, CallRefusal]]]:
+    """The gas of the group's calls, and by job, the calls that are refused.
+
+    Raises the refusal of a preparation: the job is planned again.
+    """
+    first = group[0]
+    calls = join_pieces([piece for ready in group for piece in ready.pieces])
+    if first.preparation:
+        calls = [ProveCall(first.preparation.call, hops=first.preparation.hops_in_call)]
+    estimates: dict[ProveCall, GasEstimate] = {}
+    refusals: dict[int, tuple[ProveCall, CallRefusal]] = {}
+    for call, result in first.job_pass.estimator.split_to_fit(calls).items():
+        if isinstance(result, GasEstimate):
+            estimates[call] = result
+        elif not call.pieces:
+            raise result
+        else:
+            refusals[call.pieces[0].job] = call, result
+    return estimates, refusals
+
+
+def _sign_and_send(group: Sequence[ReadyJob], estimates: Mapping[ProveCall, GasEstimate]) -> None:
+    first = group[0].job_pass
+    leases = {ready.job_id: ready.job_pass.lease for ready in group}
+    paying_queries = {ready.job_id: ready.job_pass.paying_queries for ready in group}
+    offers = make_offers(first.destination, estimates, paying_queries)
+    preparation = group[0].preparation
+    is_obsolete = partial(_is_pending, first.job, preparation) if preparation else None
+    first.lane.sign_and_send(leases, first.registry.address, offers, is_obsolete)
 
 
 def wait_for_budget(job_pass: JobPass) -> Snooze:

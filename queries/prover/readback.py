@@ -8,10 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from django.db import transaction
-
 from accounts.shared.wording import format_count
-from queries import transitions
 from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
@@ -22,9 +19,9 @@ from queries.chain.errors import (
 )
 from queries.chain.registry import EMPTY_WORD, FactRead, RegistryBlock, RegistryFacts, group_facts
 from queries.config.registries import Registry
-from queries.database.leases import Snooze, Wait
+from queries.database.leases import Wait
 from queries.facts import TIMESTAMP
-from queries.models import SentTransaction, Share, UnsentProof
+from queries.models import SentTransaction, Share
 from queries.prover.context import JobPass
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header
@@ -40,14 +37,14 @@ RESENT_AFTER_REORG = Reason(
 
 
 def read_back(job_pass: JobPass, header: Header) -> Wait | None:
-    """Finish the queries whose facts a quorum reads, each node at its own confirmation depth.
+    """Find the values of queries whose facts a quorum reads, each node at its confirmation depth.
 
     Returns what the remaining queries wait for. A batch also waits until the transactions that it
     pays for are confirmed, because their cost is not known before; they were followed up to the
     latest block.
     """
-    depth = job_pass.context.depth(job_pass.job.destination)
-    sentence = f"Proven; waiting for {format_count(depth, 'confirmation')}."
+    depth = format_count(job_pass.destination.chain.depth, "confirmation")
+    sentence = f"Proven; waiting for {depth}."
     confirming = Reason(WaitCode.CONFIRMING, sentence)
     open_rows = job_pass.job.transactions.filter(confirmed=False, succeeded=True)
     open_shares = Share.objects.filter(transaction__in=open_rows)
@@ -58,13 +55,9 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     has_open_shares = len(queries) < len(job_pass.queries)
     job_pass = replace(job_pass, queries=queries)
     if not queries:
-        return Snooze(confirming, head_hash=job_pass.latest.hash)
+        return job_pass.wait_for_block(confirming)
     state = job_pass.destination.ask_quorum(
-        _read_deep_block,
-        header,
-        tuple(job_pass.all_reads),
-        registry=job_pass.registry,
-        deep_block=job_pass.deep_block,
+        _read_deep_block, header, tuple(job_pass.all_reads), job_pass=job_pass
     )
     words = {read: word for read, word in state.words.items() if word is not None}
     values = {
@@ -73,27 +66,19 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
         if state.has_facts(reads.values())
     }
     new_words = {read: words[read] for key in values for read in job_pass.reads[key].values()}
-    call = _check_and_prove_values(job_pass, header, new_words)
-    job_pass.lease.extend()
-    with transaction.atomic():
-        if call:
-            UnsentProof.objects.create(job=job_pass.job, call=call)
-        transitions.finish(values)
+    job_pass.findings.unsent_call = _check_and_prove_values(job_pass, header, new_words)
+    job_pass.findings.values = values
     if len(values) < len(queries):  # not deep enough yet, or only one node shows it
         return job_pass.retry(confirming)
-    return Snooze(confirming, head_hash=job_pass.latest.hash) if has_open_shares else None
+    return job_pass.wait_for_block(confirming) if has_open_shares else None
 
 
 def _read_deep_block(
-    node: ChainClient,
-    header: Header,
-    reads: tuple[FactRead, ...],
-    *,
-    registry: Registry,
-    deep_block: Callable[[ChainClient], int],
+    node: ChainClient, header: Header, reads: tuple[FactRead, ...], *, job_pass: JobPass
 ) -> RegistryBlock:
+    facts = RegistryFacts(node, job_pass.registry)
     try:
-        return RegistryFacts(node, registry).read_block(header, reads, deep_block(node))
+        return facts.read_block(header, reads, job_pass.deep_block(node))
     except RegistryAbsentError:  # it was deployed after that block
         return RegistryBlock(dict.fromkeys(reads), EMPTY_WORD, block_leaf(header))
 
@@ -157,6 +142,7 @@ def check_missing_by_quorum(job_pass: JobPass, header: Header, state: RegistryBl
     if not rows:
         return None
     block = rows[-1].mined_block
+
     ask = job_pass.destination.ask_quorum
     is_missing = partial(ask, _is_missing, job_pass.registry, header, block, state=state)
     return wait_for_effect(job_pass, rows, is_missing)
@@ -184,11 +170,11 @@ def wait_for_effect(
 
     Returns None if a quorum sees no effect and no reorg explains it: it has to be proven again.
     """
-    lane = job_pass.context.lane(job_pass.job.destination)
+    lane = job_pass.lane
     if not is_missing():
         return job_pass.retry(WaitCode.NODE_BEHIND.reason)
     # A former signer's account may have no funds for a transaction to be mined again.
-    own_rows = [row for row in rows if row.sender == job_pass.context.sender]
+    own_rows = [row for row in rows if row.sender == lane.signer.address]
     undone = [row for row in own_rows if is_undone(lane, row)]
     for row in undone:
         if row.confirmed:  # otherwise the next pass follows it

@@ -1,14 +1,11 @@
-"""Reject batches that cannot be proven: out of reach, refused, underfunded, failed, or too old."""
+"""Reject batches that cannot be proven: out of reach, refused, underfunded, or failed."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from django.db.models import Exists, OuterRef
-
 from accounts.shared.wording import format_count
-from queries import transitions
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BeyondHorizonError,
@@ -17,23 +14,22 @@ from queries.chain.errors import (
     NoQuorumError,
     TransactionRefusedError,
 )
-from queries.config.limits import Limits
 from queries.config.registries import RegistryKind
 from queries.contracts.abi import selector
 from queries.database.clock import shared_now
-from queries.database.leases import Outcome, Snooze, query_ids_of_pass
-from queries.models import Batch, BlockJob, LeasedRow, Query, Share
+from queries.database.leases import Snooze
+from queries.models import Query
 from queries.planning.anchors import AnchorResult, OutOfReach
 from queries.planning.calls import ProveCall
 from queries.planning.dry_runs import CallEstimator, CallRefusal, GasEstimate, describe_refusal
 from queries.prover.context import JobPass
-from queries.prover.reorgs import store_header
+from queries.prover.outcomes import Outcome, Reject
 from queries.proving.headers import Header
 from queries.statuses import StepName
 from queries.transactions.offers import FeeTooLowError
 from queries.transactions.shares import split_among_batches, underfunded_batches
 from queries.transitions import Failure
-from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, Reason, WaitCode
+from queries.wait_reasons import Reason, WaitCode
 
 TRANSACTION_FAILED = "transaction_failed"
 
@@ -45,10 +41,7 @@ REPLAN_SELECTORS = (
 
 
 def wait_or_reject_underfunded(
-    passes: Sequence[JobPass],
-    paying_queries: Mapping[int, list[Query]],
-    calls: Sequence[ProveCall],
-    error: FeeTooLowError,
+    passes: Sequence[JobPass], calls: Sequence[ProveCall], error: FeeTooLowError
 ) -> dict[int, Outcome]:
     """Reject, by quorum at one block, batches that cannot pay the next block's price.
 
@@ -58,8 +51,8 @@ def wait_or_reject_underfunded(
     if error.is_temporary:
         reason = WaitCode.FEE_RESERVED.reason
         return {job_pass.job.pk: Snooze(reason, job_pass.pause) for job_pass in passes}
-    first = passes[0]
-    estimator, fees_needed = first.estimator, error.fees_needed
+    paying_queries = {job_pass.job.pk: job_pass.paying_queries for job_pass in passes}
+    estimator, fees_needed = passes[0].estimator, error.fees_needed
 
     def read_costs(node: ChainClient) -> Mapping[str, int]:
         fees, costs = node.fees_after_block(block), Counter[str]()
@@ -70,25 +63,18 @@ def wait_or_reject_underfunded(
         return costs
 
     try:
-        block = first.context.latest(first.job.destination).number
-        rejected_batches = estimator.destination.ask_quorum(
+        block = estimator.destination.head(known_final=0).number
+        batches = estimator.destination.ask_quorum(
             _find_underfunded, frozenset(fees_needed), read_costs=read_costs
         )
     except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
-        rejected_batches = frozenset()
-    for batch in sorted(rejected_batches):
-        price = fees_needed[batch]
-        others = Query.objects.filter(batch=batch, has_ended=False).exclude(job__in=paying_queries)
-        more = ", and more for its other blocks" if others.exists() else ""
-        sentence = (
-            f"Proving this may cost {price:,} wei, and less was offered. Submit it again with a "
-            f"fee of at least {price}{more}."
+        batches = frozenset()
+    if batches:
+        rejection = Reject(
+            {batch: _fee_too_low(batch, fees_needed[batch], paying_queries) for batch in batches}
         )
-        step = StepName.HEADER_ACCUMULATED
-        transitions.reject([batch], Failure("fee_too_low", sentence, step, retryable=False))
+        return dict.fromkeys(paying_queries, rejection)
     reason = WaitCode.FEE_BELOW_GAS_PRICE.reason
-    if rejected_batches:
-        return dict.fromkeys(paying_queries, Snooze(reason))
     return {job_pass.job.pk: job_pass.retry(reason) for job_pass in passes}
 
 
@@ -99,6 +85,16 @@ def _find_underfunded(
     read_costs: Callable[[ChainClient], Mapping[str, int]],
 ) -> frozenset[str]:
     return batches.intersection(underfunded_batches(read_costs(node)))
+
+
+def _fee_too_low(batch: str, price: int, jobs: Collection[int]) -> Failure:
+    others = Query.objects.filter(batch=batch, has_ended=False).exclude(job__in=jobs)
+    more = ", and more for its other blocks" if others.exists() else ""
+    sentence = (
+        f"Proving this may cost {price:,} wei, and less was offered. Submit it again with a fee of "
+        f"at least {price}{more}."
+    )
+    return Failure("fee_too_low", sentence, StepName.HEADER_ACCUMULATED, retryable=False)
 
 
 def failed_transaction_hashes(job_pass: JobPass) -> list[str]:
@@ -146,7 +142,7 @@ def _raise_refusal(
         raise result
 
 
-def wait_or_reject_unattested(job_pass: JobPass, reason: Reason) -> Outcome:
+def wait_or_reject_unattested(job_pass: JobPass, reason: Reason) -> Snooze | Reject:
     """Wait for the hash; for attestations at most `attestation_max_age`: signers may be gone."""
     if job_pass.registry.kind is RegistryKind.ATTESTED:
         bound = shared_now() - timedelta(seconds=job_pass.limits.attestation_max_age)
@@ -167,7 +163,7 @@ def reject_out_of_reach(
     number = header.number
     quorum_header = job_pass.source.ask_quorum(ChainClient.header, number)
     if quorum_header != header:
-        store_header(job_pass, quorum_header)
+        job_pass.pin(quorum_header)
         return Snooze()
     destination = job_pass.destination
     if not destination.ask_quorum(_is_out_of_reach, job_pass.job.pk, find_anchor=find_anchor):
@@ -186,37 +182,8 @@ def has_failed_too_often(job_pass: JobPass, hashes: Sequence[str]) -> bool:
     return len(hashes) >= job_pass.limits.max_failed_transactions  # each has cost gas
 
 
-def reject_failed(job_pass: JobPass, hashes: Sequence[str]) -> Outcome:
+def reject_failed(job_pass: JobPass, hashes: Sequence[str]) -> Reject:
     count = format_count(len(hashes), "transaction")
     sentence = f"{count} failed on chain; the last is {hashes[-1]}."
     step = StepName.HEADER_ACCUMULATED
     return job_pass.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
-
-
-def counts_towards_age(row: LeasedRow, reason: Reason | None) -> bool:
-    """Whether a wait for this reason counts towards `batch_max_age`."""
-    if isinstance(row, BlockJob) and row.transactions.filter(confirmed=False).exists():
-        return False
-    return reason is None or reason.code not in EXEMPT_FROM_MAX_AGE
-
-
-def reject_old_batches(row: LeasedRow, reason: Reason, limits: Limits) -> None:
-    """Reject batches that have been provable for `batch_max_age`.
-
-    Batches with an unconfirmed transaction are left out.
-    """
-    bound = shared_now() - timedelta(seconds=limits.batch_max_age)
-    if row.provable_since is None or row.provable_since > bound:
-        return
-    shares = Share.objects.filter(batch=OuterRef("batch"), transaction__confirmed=False)
-    queries = Query.objects.filter(~Exists(shares), has_ended=False, batch__submitted_at__lte=bound)
-    if isinstance(row, BlockJob):
-        queries = queries.filter(pk__in=query_ids_of_pass(row))
-        step = transitions.first_open_step(queries)
-    elif isinstance(row, Batch):
-        queries, step = queries.filter(batch=row, job=None), StepName.INITIAL_STATE
-    else:
-        return
-    if expired_queries := list(queries):
-        failure = Failure(reason.code, reason.sentence, step, retryable=True)
-        transitions.reject({query.batch_id for query in expired_queries}, failure, expired_queries)

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db import transaction
-from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 
 from accounts.shared.wording import format_timestamp
-from queries import transitions
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
@@ -23,10 +21,11 @@ from queries.chain.errors import (
 )
 from queries.config.limits import Limits
 from queries.database import bulk_sql, clock
-from queries.database.leases import NOT_DUE, Lease, Snooze, claim, due_rows, make_due, recheck_pause
-from queries.models import Batch, BlockJob, Query
+from queries.database.leases import Lease, Snooze, due_rows, recheck_pause
+from queries.models import Batch, Query
 from queries.planning.lookups import find_accounts, find_block_at_time
 from queries.prover.context import ProverContext, route_removed
+from queries.prover.outcomes import Attach, Reject
 from queries.statuses import StepName
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
@@ -64,12 +63,8 @@ class UnprovableError(Exception):
     failure: Failure
 
 
-class JobPrunedError(Exception):
-    """Pruning has just deleted a job of the batch; the next pass creates it again."""
-
-
-def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | None:
-    """Attach the batch to its jobs, together with other batches that need no node."""
+def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | Reject | Attach:
+    """Store the batch's blocks and accounts. Returns what it waits for, or how it goes on."""
     batch = lease.row
     blocks = _requested_blocks(batch)
     sources = {block.source for block in blocks}.intersection(context.routes.chains)
@@ -82,15 +77,13 @@ def resolve(lease: Lease[Batch], context: ProverContext) -> Snooze | None:
             reason = _resolve_names(lease, context)
     except UnprovableError as error:
         failing = Query.objects.filter(error.condition, batch=batch, has_ended=False)
-        transitions.reject([batch.pk], error.failure, failing)
-        return None
+        return Reject({batch.pk: error.failure}, list(failing))
     if reason:
         return Snooze(reason, recheck_pause(batch.submitted_at, context.limits))
-    head = context.head(blocks[0].source).number if blocks else 0
-    with transaction.atomic():  # if they cannot be attached, the others are not claimed either
-        others = _claim_similar(lease, blocks[0].source, head) if blocks else []
-        attach_batches([lease, *others])
-    return None
+    if not blocks:
+        return Attach(lease, Batch.objects.none())
+    source = blocks[0].source
+    return Attach(lease, _similar_batches(batch, source, context.head(source).number))
 
 
 def _requested_blocks(batch: Batch) -> list[RequestedBlock]:
@@ -188,14 +181,14 @@ def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None
     return None
 
 
-def _claim_similar(first: Lease[Batch], source: int, head: int) -> list[Lease[Batch]]:
-    """Claim due batches of the same route whose accounts are known and whose blocks exist.
+def _similar_batches(batch: Batch, source: int, head: int) -> QuerySet[Batch]:
+    """Due batches of the same route whose accounts are known and whose blocks exist.
 
-    Together with the first batch they have at most `BATCH_ACCOUNTS` queries.
+    Together with the batch they have at most `BATCH_ACCOUNTS` queries.
     """
     limit = settings.BATCH_ACCOUNTS
-    room, keys = limit - first.row.query_count, list[str]()
-    others = due_rows(Batch.objects.filter(destination=first.row.destination), clock.shared_now())
+    room, keys = limit - batch.query_count, list[str]()
+    others = due_rows(Batch.objects.filter(destination=batch.destination), clock.shared_now())
     for key, count in others.values_list("pk", "query_count")[:limit]:
         room -= count
         if room < 0:
@@ -205,36 +198,4 @@ def _claim_similar(first: Lease[Batch], source: int, head: int) -> list[Lease[Ba
     pending = Query.objects.filter(
         ~resolved_condition | Q(block=None), batch=OuterRef("pk"), has_ended=False
     )
-    return claim(Batch.objects.filter(~Exists(pending), pk__in=keys), limit)
-
-
-def attach_batches(leases: Sequence[Lease[Batch]]) -> None:
-    """Attach batches of one destination to jobs for their blocks, accept them and close them.
-
-    Jobs may serve others already. Rows are locked in one order, batches before jobs before queries.
-    """
-    destination, keys = leases[0].row.destination, [lease.row.pk for lease in leases]
-    batches = Batch.objects.filter(pk__in=keys, lease_token__in={lease.token for lease in leases})
-    with transaction.atomic():
-        locked_ids = [batch.pk for batch in batches.order_by("pk").select_for_update()]
-        queries = Query.objects.filter(batch__in=locked_ids, has_ended=False)
-        pairs = queries.values_list("source", "block").order_by("source", "block").distinct()
-        blocks = [(source, block) for source, block in pairs if block is not None]
-        BlockJob.objects.bulk_create(
-            [BlockJob(source=source, destination=destination, block=n) for source, n in blocks],
-            ignore_conflicts=True,
-        )
-        jobs = BlockJob.objects.filter(
-            destination=destination,
-            source__in={source for source, _ in blocks},
-            block__in={block for _, block in blocks},
-        )
-        rows = jobs.order_by("pk").select_for_update(no_key=True)
-        if not set(blocks) <= set(rows.values_list("source", "block")):
-            raise JobPrunedError
-        list(queries.order_by("pk").select_for_update().values_list("pk", flat=True))
-        transitions.attach_queries(locked_ids, destination)
-        # For all of their jobs: a worker that died here may have attached some already.
-        make_due(jobs.filter(Exists(queries.filter(job=OuterRef("pk")))))
-        transitions.accept(batches)
-        batches.update(**NOT_DUE)
+    return Batch.objects.filter(~Exists(pending), pk__in=keys)

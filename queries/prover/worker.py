@@ -3,28 +3,28 @@
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 
 from queries.chain.errors import ChainError, InvalidAnswersError
 from queries.config.limits import Limits
-from queries.database.leases import Lease, LeaseLostError, Outcome, Retry, Snooze, claim_one
-from queries.models import Batch, BlockJob, WebhookDelivery
+from queries.database.leases import Lease, LeaseLostError, Retry, Snooze, claim_one
+from queries.models import Batch, BlockJob
 from queries.prover.context import ProverContext
 from queries.prover.job_pass import run_pass
+from queries.prover.outcomes import AnyLease, Findings, Outcome, release, store_findings
 from queries.prover.prove import ReadyJob, prove
-from queries.prover.rejections import counts_towards_age, reject_old_batches
-from queries.prover.resolve import JobPrunedError, resolve
+from queries.prover.resolve import resolve
 from queries.proving.errors import ProofError
 from queries.transactions.lane import ConcurrentProverError
+from queries.transitions import JobPrunedError
 from queries.wait_reasons import Reason, WaitCode
 from queries.webhooks.deliver import claim_delivery, deliver
 
 log = logging.getLogger("tacitus.prover")
 
 OnClaim = Callable[[], object]  # called after a claim: then another thread may look for work
-AnyLease = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
 
 
 def work_once(context: ProverContext, on_claim: OnClaim = lambda: None) -> bool:
@@ -33,7 +33,7 @@ def work_once(context: ProverContext, on_claim: OnClaim = lambda: None) -> bool:
     if batch is not None:
         on_claim()
         with _reschedule_on_error([batch], context.limits):
-            _release(batch, resolve(batch, context), context.limits)
+            release(batch, resolve(batch, context), context.limits)
     job = claim_one(BlockJob.objects.all())
     if job is not None:
         on_claim()
@@ -48,7 +48,7 @@ def deliver_once(limits: Limits, on_claim: OnClaim = lambda: None) -> bool:
         return False
     on_claim()
     with _reschedule_on_error([delivery], limits):
-        _release(delivery, deliver(delivery), limits)
+        release(delivery, deliver(delivery), limits)
     return True
 
 
@@ -62,7 +62,7 @@ def _work_on_jobs(first: Lease[BlockJob], context: ProverContext) -> None:
         with _reschedule_on_error(leases, context.limits):
             outcomes = prove(group)
             for lease in leases:
-                _release_after_block(lease, outcomes[lease.row.pk], context)
+                _release_job(lease, outcomes[lease.row.pk], context)
 
 
 def _gather_ready(first: Lease[BlockJob], context: ProverContext) -> list[ReadyJob]:
@@ -74,31 +74,59 @@ def _gather_ready(first: Lease[BlockJob], context: ProverContext) -> list[ReadyJ
     lease: Lease[BlockJob] | None = first
     while lease is not None:
         seen_jobs.add(lease.row.pk)
-        with _reschedule_on_error([lease], limits):
-            result = run_pass(lease, context)
-            if isinstance(result, ReadyJob):
-                ready_jobs.append(result)
-            else:
-                _release_after_block(lease, result, context)
+        if ready := _run_pass(lease, context):
+            ready_jobs.append(ready)
         if not ready_jobs or time.monotonic() > deadline:
             break
+        # Others of the route may need the same preparation, so it is sent at once.
+        is_preparing = any(ready.preparation for ready in ready_jobs)
         room = context.chain(job.destination).gas_rules.items_gas
-        if sum(ready.gas for ready in ready_jobs) > room:
+        if is_preparing or sum(ready.gas for ready in ready_jobs) > room:
             break
         early = timedelta(seconds=limits.initial_retry_delay)
         lease = claim_one(same_route.exclude(pk__in=seen_jobs), early=early)
     return ready_jobs
 
 
+def _run_pass(lease: Lease[BlockJob], context: ProverContext) -> ReadyJob | None:
+    """Run a pass, store what it found, and release the job unless it is ready to be proven.
+
+    If it is ready, a header has to be pinned before its proofs are paid for, and pages show the
+    step while other jobs are gathered.
+    """
+    findings = Findings(lease)
+    with _reschedule_on_error([lease], context.limits, findings):
+        result = run_pass(lease, context, findings)
+        if isinstance(result, ReadyJob):
+            store_findings(findings)
+            return result
+        _release_job(lease, result, context, findings)
+    return None
+
+
+def _release_job(
+    lease: Lease[BlockJob],
+    outcome: Outcome,
+    context: ProverContext,
+    findings: Findings | None = None,
+) -> None:
+    if isinstance(outcome, Snooze) and outcome.head_hash is not None:
+        delay = context.pause_until_next_block(lease.row.pk, outcome.head_hash)
+        outcome = replace(outcome, delay=delay)
+    release(lease, outcome, context.limits, findings)
+
+
 @contextmanager
-def _reschedule_on_error(leases: Sequence[AnyLease], limits: Limits) -> Iterator[None]:
-    """Make these rows due again if the `with` body raises."""
+def _reschedule_on_error(
+    leases: Sequence[AnyLease], limits: Limits, findings: Findings | None = None
+) -> Iterator[None]:
+    """Make these rows due again if the `with` body raises. Findings are stored if nodes failed."""
     row_names = ", ".join(str(lease.row) for lease in leases)
     try:
         yield
     except (LeaseLostError, ConcurrentProverError, JobPrunedError):  # a concurrent process won
         for lease in leases:
-            _release(lease, Snooze(WaitCode.CONCURRENT_PROVER.reason), limits)
+            release(lease, Snooze(WaitCode.CONCURRENT_PROVER.reason), limits)
         return
     except (ChainError, ProofError) as error:
         log.warning("Will retry %s: %s", row_names, error)
@@ -106,34 +134,9 @@ def _reschedule_on_error(leases: Sequence[AnyLease], limits: Limits) -> Iterator
         reason = Reason(code, str(error))
     except Exception:
         log.exception("Unexpected error while working on %s.", row_names)
-        reason = WaitCode.INTERNAL_ERROR.reason
+        reason, findings = WaitCode.INTERNAL_ERROR.reason, None
     else:
         return
     for lease in leases:
-        _release(lease, Retry(reason, lease.row.failures + 1), limits)
-
-
-def _release_after_block(lease: Lease[BlockJob], outcome: Outcome, context: ProverContext) -> None:
-    if isinstance(outcome, Snooze) and outcome.head_hash is not None:
-        delay = context.pause_until_next_block(lease.row.pk, outcome.head_hash)
-        outcome = replace(outcome, delay=delay)
-    _release(lease, outcome, context.limits)
-
-
-def _release(lease: AnyLease, outcome: Outcome, limits: Limits) -> None:
-    if outcome is None:
-        lease.close()
-        return
-    attempts = outcome.attempts if isinstance(outcome, Retry) else 0
-    pause = _back_off(attempts, limits) if outcome.delay is None else outcome.delay
-    row, reason = lease.row, outcome.reason
-    counts = counts_towards_age(row, reason)
-    lease.reschedule(pause, reason, failures=attempts, counts_towards_max_age=counts)
-    if counts and reason:
-        reject_old_batches(row, reason, limits)
-
-
-def _back_off(attempts: int, limits: Limits) -> timedelta:
-    """The pause after this many consecutive failures."""
-    seconds = limits.initial_retry_delay * 2 ** min(attempts, 20)
-    return timedelta(seconds=min(seconds, limits.max_retry_delay))
+        with suppress(LeaseLostError):
+            release(lease, Retry(reason, lease.row.failures + 1), limits, findings)

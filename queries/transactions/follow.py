@@ -21,13 +21,14 @@ def unconfirmed_transactions(job: BlockJob) -> list[SentTransaction]:
     return list(job.transactions.filter(confirmed=False).order_by("nonce"))
 
 
-def follow(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -> bool:
+def follow(lane: Lane, rows: Iterable[SentTransaction], head: int) -> bool:
     """Follow these transactions up to block `head`. True if any of them is pending.
 
     A failed one is pending until it is confirmed: otherwise its proofs would be sent again on one
     node's answer.
     """
     is_pending, errors = False, list[Exception]()
+    deep_block = head - lane.destination.chain.depth + 1
     for row in rows:
         previous_block = row.mined_block
         try:
@@ -35,10 +36,8 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], depth: int, head: int) -
             if row.mined_block is None:
                 _rebroadcast(lane, row, is_undone=previous_block is not None)
             # One node may make up a receipt. If its block changes, do not wait for the depth.
-            elif (
-                previous_block not in {None, row.mined_block} or row.mined_block + depth - 1 <= head
-            ):
-                _confirm(lane, row, depth)
+            elif previous_block not in {None, row.mined_block} or row.mined_block <= deep_block:
+                _confirm(lane, row)
         except (NoQuorumError, *PERMANENT_SEND_ERRORS) as error:
             errors.append(error)  # about this transaction: follow the others
         is_pending = is_pending or not (row.confirmed or row.succeeded)
@@ -115,12 +114,13 @@ def _accepts(node: ChainClient, raw: bytes) -> bool:
     return True
 
 
-def _confirm(lane: Lane, row: SentTransaction, depth: int) -> None:
+def _confirm(lane: Lane, row: SentTransaction) -> None:
     """Confirm it if a quorum sees it deep enough; its cost and its proofs count from then on.
 
     Prices are left out, because honest nodes of an OP-stack chain disagree about them.
     """
     stored = row.mined_block, row.succeeded, row.gas_used
-    if receipt_by_quorum(lane.destination, row, depth) != stored:
-        raise NoQuorumError.create(lane.destination.chain.name)  # the retry asks another node first
-    charge_batches(row, free=lane.destination.chain.free)
+    chain = lane.destination.chain
+    if receipt_by_quorum(lane.destination, row, chain.depth) != stored:
+        raise NoQuorumError.create(chain.name)  # the retry asks another node first
+    charge_batches(row, free=chain.free)

@@ -13,10 +13,10 @@ from explorer.demo.local_node import LocalNode
 from queries import transitions
 from queries.chain.signer import Signer, decode_transaction
 from queries.config.routes import Routes
-from queries.database.leases import Outcome
 from queries.models import Batch, SentTransaction, Share
 from queries.prover import prove, worker
 from queries.prover.context import ProverContext
+from queries.prover.outcomes import Outcome
 from queries.prover.worker import work_once
 from queries.statuses import StepName
 from queries.transactions.destination_reorgs import finalize_or_reopen

@@ -1,0 +1,161 @@
+"""What a pass comes to, as values, and the only place that stores it.
+
+A pass changes no status. What it has found and its outcome are stored in one database transaction
+with the release of the row, under the lease's token; what it has found, also if a later stage
+fails. Locks are taken in one order, as everywhere: batches, jobs, queries.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Self
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from queries import transitions
+from queries.config.limits import Limits
+from queries.database.clock import shared_now
+from queries.database.leases import Lease, Retry, Wait, claim, query_ids_of_pass
+from queries.models import (
+    Batch,
+    BlockJob,
+    LeasedRow,
+    Query,
+    SentTransaction,
+    Share,
+    UnsentProof,
+    WebhookDelivery,
+)
+from queries.proving.headers import Header
+from queries.statuses import StepName
+from queries.transactions.shares import lock_batches
+from queries.transitions import Failure
+from queries.wait_reasons import EXEMPT_FROM_MAX_AGE
+
+AnyLease = Lease[Batch] | Lease[BlockJob] | Lease[WebhookDelivery]
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """These batches certainly cannot be proven. The row stays due if others wait for it."""
+
+    failures: Mapping[str, Failure]  # by batch
+    queries: Sequence[Query] | None = None  # that fail; None: all of these batches
+
+    @classmethod
+    def create(cls, queries: Sequence[Query], failure: Failure) -> Self:
+        return cls({query.batch_id: failure for query in queries}, queries)
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """The batch's blocks and accounts are known: attach it, and similar ones, to their jobs."""
+
+    lease: Lease[Batch]
+    similar: QuerySet[Batch]
+
+
+Outcome = Wait | Reject | Attach | None  # None: nothing is left to do
+
+
+@dataclass
+class Findings:
+    """What a pass over a job has found so far."""
+
+    lease: Lease[BlockJob]
+    header: Header | None = None  # pinned from now on
+    step: StepName | None = None  # that the block has reached
+    header_transaction: SentTransaction | None = None  # that has accumulated the header
+    values: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  # read back, by query
+    unsent_call: bytes | None = None  # it would prove the values that others have proven
+
+
+def store_findings(findings: Findings) -> None:
+    """Raises `LeaseLostError` and stores nothing if another worker has the job now."""
+    lease, job = findings.lease, findings.lease.row
+    if findings == Findings(lease):
+        return
+    open_queries = Query.objects.filter(job=job, has_ended=False)
+    with transaction.atomic():
+        # With the batches and the job locked, nothing else changes these queries.
+        rows = Batch.objects.filter(pk__in=open_queries.values("batch")).order_by("pk")
+        batches = list(rows.select_for_update().values_list("pk", flat=True))
+        lease.extend()
+        if header := findings.header:
+            lease.owned_rows().update(header=header.encoded, block_hash=header.hash.hex())
+        if findings.step:
+            queries = open_queries.filter(batch__in=batches)
+            transitions.reach(queries, findings.step, findings.header_transaction)
+        if findings.unsent_call:
+            UnsentProof.objects.create(job=job, call=findings.unsent_call)
+        if findings.values:
+            transitions.finish(findings.values)
+
+
+def release(
+    lease: AnyLease, outcome: Outcome, limits: Limits, findings: Findings | None = None
+) -> None:
+    """Store the outcome of the pass, and release the row."""
+    with transaction.atomic():
+        if findings:
+            store_findings(findings)
+        if isinstance(outcome, Attach):
+            # In one transaction: if they cannot be attached, the others are not claimed either.
+            others = claim(outcome.similar, settings.BATCH_ACCOUNTS)
+            transitions.attach([outcome.lease, *others])
+        elif isinstance(outcome, Reject):
+            _reject(lease, outcome)
+            lease.close()
+        elif outcome is None:
+            lease.close()
+        else:
+            _reschedule(lease, outcome, limits)
+
+
+def _reject(lease: AnyLease, rejection: Reject) -> None:
+    lock_batches(rejection.failures)
+    lease.extend()  # fails if another worker has the job and may have signed for them
+    batches_by_failure: dict[Failure, list[str]] = {}
+    for batch, failure in rejection.failures.items():
+        batches_by_failure.setdefault(failure, []).append(batch)
+    for failure, batches in batches_by_failure.items():
+        transitions.reject(batches, failure, rejection.queries)
+
+
+def _reschedule(lease: AnyLease, wait: Wait, limits: Limits) -> None:
+    """Release the row until the wait is over. Reject its batches if they have become too old."""
+    row, reason = lease.row, wait.reason
+    attempts = wait.attempts if isinstance(wait, Retry) else 0
+    pause = _back_off(attempts, limits) if wait.delay is None else wait.delay
+    is_exempt = reason is not None and reason.code in EXEMPT_FROM_MAX_AGE
+    has_sent = isinstance(row, BlockJob) and row.transactions.filter(confirmed=False).exists()
+    counts = not is_exempt and not has_sent
+    if counts and reason:
+        old_queries = _queries_beyond_max_age(row, limits)
+        if failing := list(old_queries):
+            step = transitions.first_open_step(old_queries)
+            failure = Failure(reason.code, reason.sentence, step, retryable=True)
+            _reject(lease, Reject.create(failing, failure))
+    lease.reschedule(pause, reason, failures=attempts, counts_towards_max_age=counts)
+
+
+def _queries_beyond_max_age(row: LeasedRow, limits: Limits) -> QuerySet[Query]:
+    """The row's queries that have been provable for `batch_max_age`, except those of batches with
+    an unconfirmed transaction.
+    """
+    bound = shared_now() - timedelta(seconds=limits.batch_max_age)
+    if row.provable_since is None or row.provable_since > bound:
+        return Query.objects.none()
+    shares = Share.objects.filter(batch=OuterRef("batch"), transaction__confirmed=False)
+    queries = Query.objects.filter(~Exists(shares), has_ended=False, batch__submitted_at__lte=bound)
+    if isinstance(row, BlockJob):
+        return queries.filter(pk__in=query_ids_of_pass(row))
+    return queries.filter(batch=row, job=None) if isinstance(row, Batch) else queries.none()
+
+
+def _back_off(attempts: int, limits: Limits) -> timedelta:
+    """The pause after this many consecutive failures."""
+    seconds = limits.initial_retry_delay * 2 ** min(attempts, 20)
+    return timedelta(seconds=min(seconds, limits.max_retry_delay))
