@@ -5,20 +5,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any
 
 from django.db.models import QuerySet
 
 from queries.chain.destination import Destination
-from queries.chain.reader import ChainHead, SourceChain
-from queries.chain.registry import FactRead, RegistryFacts
+from queries.chain.reader import ChainHead
+from queries.chain.registry import FactRead
 from queries.chain.signer import Signer
-from queries.config.limits import Limits
 from queries.config.registries import Registry
 from queries.database.clock import shared_now
-from queries.database.leases import Lease, Retry, Snooze, recheck_pause
-from queries.models import BlockJob, ChainRecord, Query, SentTransaction
-from queries.planning.dry_runs import CallEstimator
+from queries.database.leases import Retry, Snooze, recheck_pause
+from queries.models import ChainRecord, Query, SentTransaction
 from queries.planning.lookups import fact_reads
 from queries.planning.readers import ChainReaders
 from queries.prover.outcomes import Findings, Reject
@@ -72,7 +70,7 @@ class ProverContext(ChainReaders):
         return timedelta(seconds=seconds)
 
 
-@dataclass(frozen=True)
+@dataclass
 class JobPass:
     """One pass of a worker over a block job: all that its stages work with, and what they found."""
 
@@ -80,47 +78,16 @@ class JobPass:
     queries: list[Query]
     context: ProverContext
     registry: Registry
-    source: SourceChain
-    destination: Destination
-    lane: Lane
-    facts: RegistryFacts
-    estimator: CallEstimator
     latest: ChainHead  # of the destination, read before everything else
 
-    @classmethod
-    def begin(
-        cls,
-        findings: Findings,
-        queries: list[Query],
-        context: ProverContext,
-        registry: Registry,
-        latest: ChainHead,
-    ) -> Self:
-        destination = context.destination(registry.destination)
-        return cls(
-            findings,
-            queries,
-            context,
-            registry,
-            context.source(registry.source),
-            destination,
-            context.lane(registry.destination),
-            context.facts(registry),
-            context.estimator(registry),
-            latest,
-        )
-
-    @property
-    def lease(self) -> Lease[BlockJob]:
-        return self.findings.lease
-
-    @property
-    def job(self) -> BlockJob:
-        return self.lease.row
-
-    @property
-    def limits(self) -> Limits:
-        return self.context.limits
+    def __post_init__(self) -> None:
+        self.lease = self.findings.lease
+        self.job, self.limits = self.lease.row, self.context.limits
+        self.source = self.context.source(self.registry.source)
+        self.destination = self.context.destination(self.registry.destination)
+        self.lane = self.context.lane(self.registry.destination)
+        self.facts = self.context.facts(self.registry)
+        self.estimator = self.context.estimator(self.registry)
 
     @cached_property
     def reads(self) -> Mapping[int, Mapping[str, FactRead]]:
