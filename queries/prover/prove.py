@@ -139,7 +139,6 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
     are refused are left out, and those whose batches cannot pay are priced without the others.
     """
     outcomes: dict[int, Outcome] = {}
-    refused: list[tuple[ReadyJob, ProveCall, CallRefusal]] = []
     groups = [list(ready_jobs)]
     while groups:
         group = groups.pop()
@@ -147,9 +146,9 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
             ready.job_pass.lease.extend()
         estimates, refusals = _estimate(group)
         if refusals:
-            refused += [
-                (ready, *refusals[ready.job_id]) for ready in group if ready.job_id in refusals
-            ]
+            for ready in group:
+                if refusal := refusals.get(ready.job_id):
+                    outcomes[ready.job_id] = _reject_or_retry(ready.job_pass, *refusal)
             others = [ready for ready in group if ready.job_id not in refusals]
             groups += [others] if others else []
             continue
@@ -168,8 +167,6 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
                 outcomes |= _wait_or_reject_underfunded(passes, list(estimates), error)
         else:
             outcomes |= {ready.job_id: ready.wait_until_mined() for ready in group}
-    for ready, call, refusal in refused:
-        outcomes[ready.job_id] = _reject_or_retry(ready.job_pass, call, refusal)
     return outcomes
 
 
