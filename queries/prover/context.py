@@ -14,9 +14,10 @@ from queries.chain.reader import ChainHead
 from queries.chain.registry import FactRead
 from queries.chain.signer import Signer
 from queries.config.registries import Registry
+from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
 from queries.database.leases import Retry, Snooze, recheck_pause
-from queries.models import ChainRecord, Query, SentTransaction
+from queries.models import Query, SentTransaction
 from queries.planning.lookups import fact_reads
 from queries.planning.readers import ChainReaders
 from queries.prover.outcomes import Findings, Reject
@@ -142,19 +143,3 @@ def route_removed(source: int, destination: int) -> Failure:
     """The failure of a batch whose route was removed from the routes file."""
     sentence = f"This server no longer proves chain {source} on {destination}."
     return Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False)
-
-
-def record_head(chain_id: int, head: ChainHead) -> None:
-    """Store the head that submissions are compared with."""
-    columns = {
-        "recorded_at": shared_now(),
-        "number": head.number,
-        "timestamp": head.timestamp,
-        "final_number": head.final_number,
-    }
-    ChainRecord.objects.bulk_create(
-        [ChainRecord(chain=chain_id, **columns)],
-        update_conflicts=True,
-        unique_fields=["chain"],
-        update_fields=list(columns),
-    )

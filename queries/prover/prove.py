@@ -16,6 +16,7 @@ from queries.chain.errors import (
 from queries.chain.registry import FactGroups, RegistryFacts, group_facts
 from queries.chain.signer import decode_transaction
 from queries.contracts.abi import selector
+from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
 from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.anchors import Preparation
@@ -25,7 +26,6 @@ from queries.planning.horizon_evidence import history_request, horizon_evidence
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Outcome, Reject
 from queries.prover.readback import wait_for_effect
-from queries.prover.watch import measure_again_if_beyond
 from queries.statuses import StepName
 from queries.transactions.budget import DailyBudgetSpentError
 from queries.transactions.follow import unconfirmed_transactions
