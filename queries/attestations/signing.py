@@ -9,7 +9,7 @@ from eth_utils.exceptions import ValidationError
 
 from accounts.shared.errors import RefusalError
 from queries.attestations.body import SignedAttestation
-from queries.chain.reader import SourceChain
+from queries.chain.client import ChainClient
 from queries.chain.signer import Signer
 from queries.config.registries import Registry
 from queries.config.routes import Routes
@@ -45,7 +45,7 @@ class Attester:
     def __init__(self, routes: Routes, registry: Registry, signer: Signer) -> None:
         self.registry = registry
         self.signer = signer
-        self._source = SourceChain(routes.chains[registry.source])
+        self._source = ChainClient(routes.chains[registry.source])
 
     def sign(self, block: int) -> SignedAttestation:
         final = self._source.head().final_number

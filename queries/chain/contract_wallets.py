@@ -35,20 +35,22 @@ def ask_wallet(
     arguments = [bytes.fromhex(address.removeprefix("0x")), digest, signature]
     code = load_artifact("SignatureCheck").bytecode
     code += encode(["address", "bytes32", "bytes"], arguments)
-    # With a transaction's gas, because some nodes refuse a call with more (EIP-7825).
-    call = {"from": CALLER, "data": f"0x{code.hex()}", "gas": hex(chain.gas_cap)}
+    data = f"0x{code.hex()}"
     with thread_slot() as is_free:
         if not is_free:
             return WalletAnswer.NODE_UNREACHABLE
         spend()
         with NodePool.open_for_visitor(chain) as nodes:
             try:
-                return nodes.ask_quorum(
-                    lambda node: node.fetch("eth_call", (call, "latest"), _read_wallet_answer),
-                    ("wallet", call["data"]),
-                )
+                return nodes.ask_quorum(_ask_wallet, data, gas=hex(chain.gas_cap))
             except ChainError:
                 return WalletAnswer.NODE_UNREACHABLE
+
+
+def _ask_wallet(node: NodePool, data: str, *, gas: str) -> WalletAnswer:
+    # With a transaction's gas, because some nodes refuse a call with more (EIP-7825).
+    call = {"from": CALLER, "data": data, "gas": gas}
+    return node.fetch("eth_call", (call, "latest"), _read_wallet_answer)
 
 
 def _read_wallet_answer(answer: object) -> WalletAnswer:

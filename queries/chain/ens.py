@@ -6,8 +6,8 @@ that need an off-chain lookup are refused, because its answer cannot be checked.
 
 from collections.abc import Callable, Sequence
 
+from queries.chain.client import Call, ChainClient
 from queries.chain.errors import CallRevertedError, ChainError, EnsOffChainError, EnsUnresolvedError
-from queries.chain.reader import Call, SourceChain
 from queries.contracts.abi import call_data, selector
 from queries.proving.headers import Header
 from queries.proving.keccak import keccak256
@@ -24,14 +24,12 @@ CallAll = Callable[[Sequence[Call]], list[Answer]]
 Resolution = bytes | ChainError  # an account, or why the name has none
 
 
-def resolve_names(source: SourceChain, header: Header, names: Sequence[str]) -> list[Resolution]:
+def resolve_names(source: ChainClient, header: Header, names: Sequence[str]) -> list[Resolution]:
     """The account of each name at this block, by quorum; or why it has none, as an error."""
-    return source.ask_quorum(
-        lambda node: _resolve(node, header, names), ("names", header.hash, tuple(names))
-    )
+    return source.ask_quorum(_resolve, header, tuple(names))
 
 
-def can_resolve_names(source: SourceChain) -> bool:
+def can_resolve_names(source: ChainClient) -> bool:
     """Whether a node answers a call to the ENS registry in time."""
     call = call_data("resolver(bytes32)", name_hash("eth"))
     try:
@@ -55,7 +53,7 @@ def dns_name(name: str) -> bytes:
     return b"".join(bytes([len(label)]) + label for label in labels) + b"\0"
 
 
-def _resolve(node: SourceChain, header: Header, names: Sequence[str]) -> list[Resolution]:
+def _resolve(node: ChainClient, header: Header, names: Sequence[str]) -> list[Resolution]:
     """The account of each name, by one node."""
 
     def call_all(calls: Sequence[Call]) -> list[Answer]:

@@ -10,7 +10,7 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
 from accounts.shared.wording import format_timestamp
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import GamesUnreadableError
 from queries.config.registries import Registry
 from queries.contracts.abi import call_data
@@ -34,7 +34,7 @@ class Game:
 class Games:
     """The games that an output registry can ask about. Use it for one pass: it caches answers."""
 
-    def __init__(self, registry: Registry, destination: Destination) -> None:
+    def __init__(self, registry: Registry, destination: ChainClient) -> None:
         self._anchors, self._destination = registry.anchor_state_registry, destination
         self._covering: dict[bytes, list[Game]] = {}
         self._valid: dict[bytes, Game | None] = {}

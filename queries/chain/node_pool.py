@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 from queries.chain.errors import (
     BatchTooLargeError,
@@ -38,6 +38,7 @@ GET_BLOCK, LATEST_BLOCK = "eth_getBlockByNumber", ("latest", False)
 
 Value = TypeVar("Value")
 Answer = TypeVar("Answer")
+Parameters = ParamSpec("Parameters")
 Check = Callable[[Any], Value]
 
 log = logging.getLogger("tacitus")
@@ -303,20 +304,29 @@ class NodePool:
                 raise answer
         return answers
 
-    def ask_quorum(self, question: Callable[[Self], Answer], key: Hashable) -> Answer:
+    def ask_quorum(
+        self,
+        question: Callable[Concatenate[Self, Parameters], Answer],
+        *args: Parameters.args,
+        **options: Parameters.kwargs,
+    ) -> Answer:
         """Return the answer that two nodes give, or raise `NoQuorumError`, which calls for a retry.
 
-        `question` is called with a view of a single node. `key` identifies the question and its
-        block. A single answer counts if there is only one node, or if for `quorum_wait` every other
-        node has failed, lagged or answered this question with errors. A revert is an answer.
+        `question` is called with a view of a single node and these arguments. A single answer
+        counts if there is only one node, or if for `quorum_wait` every other node has failed,
+        lagged or answered this question with errors. A revert is an answer.
+
+        The function and the positional arguments identify the question over retries. What may
+        change from one to the next, such as the latest block, is passed by keyword.
         """
+        key = question.__module__, question.__qualname__, args
         answers: list[Answer | ChainError] = []
         errors: list[ChainError] = []
         unavailable_since: list[float] = []  # of other nodes
         for node in self._ordered_nodes():
             health = node.health
             try:
-                answer: Answer | ChainError = question(self._view(node))
+                answer: Answer | ChainError = question(self._view(node), *args, **options)
             except (ChainRefusalError, RegistryAbsentError) as refusal:
                 answer = refusal
             except ChainError as error:

@@ -2,12 +2,13 @@
 
 import math
 
+from queries.chain.answers import ChainHead
+from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError, NodesUnreachableError, RateLimitedError
-from queries.chain.reader import ChainHead, SourceChain
 
 
 def proof_window(
-    source: SourceChain,
+    source: ChainClient,
     head: ChainHead,
     *,
     first: int = 0,

@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from queries.chain.destination import Destination
+from eth_abi.abi import decode
+from eth_abi.exceptions import DecodingError
+
+from queries.chain.answers import AccountSlots
+from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError, RegistryAbsentError
-from queries.chain.reader import AccountSlots
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain
 from queries.contracts.abi import StateOverride, call_data
@@ -19,6 +22,12 @@ from queries.proving.witnesses import AccountField
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain
 EMPTY_WORD = bytes(32)
+READS_PER_CALL = 500  # some 3 million gas; nodes allow 50 million
+# The views that tell a block's hash by its number.
+HASH_VIEWS = {
+    RegistryKind.OPTIMISM: "recorded(uint256)",
+    RegistryKind.ATTESTED: "attested(uint256)",
+}
 ACCUMULATED_SLOT = 3  # the mapping's slot in FactsRegistry.sol
 
 
@@ -136,47 +145,51 @@ class RegistryBlock:
 class RegistryFacts:
     """Reads from a registry, for one thread."""
 
-    def __init__(self, destination: Destination, registry: Registry) -> None:
-        self._destination = destination
-        self._registry = registry
+    def __init__(self, client: ChainClient, registry: Registry) -> None:
+        self._client, self._registry = client, registry
 
-    def read_block(self, header: Header, reads: Iterable[Mapping[str, FactRead]]) -> RegistryBlock:
-        """What the registry holds of the block and of these facts; the names are ignored."""
-        distinct = list({read: None for named in reads for read in named.values()})
-        words = dict(zip(distinct, self.words(distinct), strict=True))
-        (leaf,) = self.leaves([header.number])
+    def read_block(
+        self, header: Header, reads: Iterable[FactRead], destination_block: int | None = None
+    ) -> RegistryBlock:
+        """What the registry holds of the block and of these facts, at a block of the destination
+        or at its newest one.
+        """
+        distinct = list(dict.fromkeys(reads))
+        calls = [*(read.call() for read in distinct), _leaf_call(header.number)]
+        *answers, leaf = self._read(calls, destination_block)
+        words = dict(zip(distinct, map(self._decode_word, answers), strict=True))
         return RegistryBlock(words, leaf, block_leaf(header))
 
-    def words(
-        self, reads: Sequence[FactRead], destination_block: int | None = None
-    ) -> list[bytes | None]:
-        """The word of each fact at this block of the destination, or None if it is not proven."""
-        answers = self._ask([read.call() for read in reads], 64, destination_block)
-        return [self._decode_word(answer) for answer in answers]
+    def word(self, read: FactRead, destination_block: int) -> bytes | None:
+        """The fact's word at this block of the destination, or None if it is not proven."""
+        (answer,) = self._read([read.call()], destination_block)
+        return self._decode_word(answer)
 
     def leaves(self, blocks: Sequence[int], destination_block: int | None = None) -> list[bytes]:
         """The leaf of each source block; 32 zeros if it is not accumulated."""
-        calls = [call_data("accumulated(uint256)", block) for block in blocks]
-        return self._ask(calls, destination_block=destination_block)
+        return self._read([_leaf_call(block) for block in blocks], destination_block)
 
     def is_recorded(self, block_hash: bytes) -> bool:
         """Whether an output registry knows this hash."""
-        (word,) = self._ask([call_data("recorded(bytes32)", block_hash)])
+        (word,) = self._read([call_data("recorded(bytes32)", block_hash)])
         return word != EMPTY_WORD
 
     def state_horizon(self) -> int:
         """The time, in seconds, from which on the registry accepts no accounts and slots."""
-        return int.from_bytes(self._ask([call_data("stateHorizon()")])[0])
+        return int.from_bytes(self._read([call_data("stateHorizon()")])[0])
 
     def latest_l1_block(self) -> tuple[int, bytes]:
         """The L1 block that `recordHash()` would record now, on an OP-stack chain."""
         calls = [call_data("number()"), call_data("hash()")]
-        number, block_hash = self._ask(calls, contract=L1_BLOCK)
+        answers = self._client.call_contract(L1_BLOCK, calls)
+        number, block_hash = (b"" if isinstance(it, ChainError) else it for it in answers)
+        if not len(number) == len(block_hash) == len(EMPTY_WORD):
+            raise self._absent_error("L1Block contract", L1_BLOCK)
         return int.from_bytes(number), block_hash
 
     def has_history_contract(self) -> bool:
         """Whether the registry's own chain has the history contract."""
-        return bool(self._destination.code(HASH_HISTORY))
+        return bool(self._client.code(HASH_HISTORY))
 
     def accumulated_blocks(self, blocks: Sequence[int]) -> list[int]:
         """The blocks among these that are accumulated."""
@@ -188,53 +201,53 @@ class RegistryFacts:
 
         Reads both mappings, because the registry's events cannot be filtered by a range of blocks.
         """
-        leaves, hashes = self.leaves(blocks), self._recorded_hashes(blocks)
+        view = HASH_VIEWS.get(self._registry.kind)
+        hash_calls = [call_data(view, block) for block in blocks] if view else []
+        words = self._read([*map(_leaf_call, blocks), *hash_calls])
+        words += [EMPTY_WORD] * (2 * len(blocks) - len(words))
         return {
             block: leaf != EMPTY_WORD
-            for block, leaf, block_hash in zip(blocks, leaves, hashes, strict=True)
+            for block, leaf, block_hash in zip(blocks, words, words[len(blocks) :], strict=False)
             if not leaf == block_hash == EMPTY_WORD
         }
 
-    def _recorded_hashes(self, blocks: Sequence[int]) -> list[bytes]:
-        """The recorded or attested hash of each block."""
-        if self._registry.kind in {RegistryKind.NATIVE, RegistryKind.OUTPUT}:
-            return [EMPTY_WORD] * len(blocks)
-        is_optimism = self._registry.kind is RegistryKind.OPTIMISM
-        view = "recorded(uint256)" if is_optimism else "attested(uint256)"
-        return self._ask([call_data(view, block) for block in blocks])
-
     def _decode_word(self, answer: bytes) -> bytes | None:
-        is_proven = int.from_bytes(answer[:32], "big")
-        if is_proven > 1:
-            raise self._absent_error(self._registry.address)
-        return answer[32:] if is_proven else None
+        """Decode `(bool, bytes32)`."""
+        is_proven, word = int.from_bytes(answer[:32]), answer[32:]
+        if is_proven > 1 or len(word) != len(EMPTY_WORD):
+            raise self._absent_error()
+        return word if is_proven else None
 
-    def _ask(
-        self,
-        calls: Sequence[bytes],
-        length: int = 32,
-        destination_block: int | None = None,
-        contract: str = "",
-    ) -> list[bytes]:
-        address = contract or self._registry.address
-        answers = self._destination.call_contract(address, calls, destination_block)
-        words = [word for word in answers if isinstance(word, bytes) and len(word) == length]
-        if len(words) < len(answers):
-            raise self._absent_error(address)
-        return words
+    def _read(self, views: Sequence[bytes], destination_block: int | None = None) -> list[bytes]:
+        """What the registry answers to these calls of views, many in one `eth_call`."""
+        calls = [
+            call_data("multicall(bytes[])", views[start : start + READS_PER_CALL])
+            for start in range(0, len(views), READS_PER_CALL)
+        ]
+        answers: list[bytes] = []
+        for result in self._client.call_contract(self._registry.address, calls, destination_block):
+            try:
+                answers += decode(["bytes[]"], b"" if isinstance(result, ChainError) else result)[0]
+            except DecodingError:
+                raise self._absent_error() from None
+        if len(answers) != len(views) or any(len(answer) < len(EMPTY_WORD) for answer in answers):
+            raise self._absent_error()
+        return answers
 
-    def _absent_error(self, address: str) -> ChainError:
-        chain = self._destination.chain.name
-        title = "L1Block contract" if address == L1_BLOCK else "registry"
+    def _absent_error(self, title: str = "registry", address: str = "") -> ChainError:
+        address, chain = address or self._registry.address, self._client.chain.name
         return RegistryAbsentError(f"At {address} on {chain} there is no {title}.")
+
+
+def _leaf_call(block: int) -> bytes:
+    return call_data("accumulated(uint256)", block)
 
 
 def read_live_fact(chain: Chain, registry: Registry, read: FactRead) -> tuple[int, bytes | None]:
     """Return the newest block and the fact's word there, within `visitor_timeout`."""
-    with Destination.open_for_visitor(chain) as destination:
+    with ChainClient.open_for_visitor(chain) as destination:
         block = destination.head().number
-        (word,) = RegistryFacts(destination, registry).words([read], block)
-        return block, word
+        return block, RegistryFacts(destination, registry).word(read, block)
 
 
 def accumulated_override(registry: str, leaves: Mapping[int, bytes]) -> StateOverride:

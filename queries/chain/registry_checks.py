@@ -6,10 +6,10 @@ from eth_abi.abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 
-from queries.chain.destination import Destination
+from queries.chain.answers import read_hex
+from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError, CallRevertedError
 from queries.chain.games import INVALID_STATES
-from queries.chain.reader import SourceChain, read_hex
 from queries.chain.registry import HASH_HISTORY, L1_BLOCK, RegistryFacts
 from queries.config.registries import (
     CONSTRUCTORS,
@@ -44,7 +44,7 @@ def has_built_code(kind: RegistryKind, code: bytes) -> bool:
     return blank == built
 
 
-def deployed_registry(destination: Destination, registry: Registry) -> Registry:
+def deployed_registry(destination: ChainClient, registry: Registry) -> Registry:
     """The registry with the constructor arguments, such as its source, that its views return."""
     views = CONSTRUCTORS[registry.kind]
     answers = destination.call_contract(registry.address, [call_data(view) for *_, view in views])
@@ -58,7 +58,7 @@ def deployed_registry(destination: Destination, registry: Registry) -> Registry:
     return registry_with_values(registry, values)
 
 
-def check_chain(destination: Destination, kind: RegistryKind) -> int:
+def check_chain(destination: ChainClient, kind: RegistryKind) -> int:
     """Return how many own hashes a native registry can read; `SetupError` if none can work here."""
     chain = destination.chain.name
     if kind is RegistryKind.OPTIMISM and not destination.code(L1_BLOCK):
@@ -73,7 +73,7 @@ def check_chain(destination: Destination, kind: RegistryKind) -> int:
     return window
 
 
-def visible_l1_block(registry: Registry, source: SourceChain, destination: Destination) -> int:
+def visible_l1_block(registry: Registry, source: ChainClient, destination: ChainClient) -> int:
     """The newest L1 block that an OP-stack chain sees.
 
     Raises `SetupError` if the source has another block of that number. No optimism registry knows
@@ -96,13 +96,13 @@ def visible_l1_block(registry: Registry, source: SourceChain, destination: Desti
 def read_visible_l1_block(registry: Registry, source: Chain, destination: Chain) -> int:
     """The same for a visitor. Raises `ChainError` after `visitor_timeout` at the latest."""
     with (
-        SourceChain.open_for_visitor(source) as source_chain,
-        Destination.open_for_visitor(destination) as destination_chain,
+        ChainClient.open_for_visitor(source) as source_chain,
+        ChainClient.open_for_visitor(destination) as destination_chain,
     ):
         return visible_l1_block(registry, source_chain, destination_chain)
 
 
-def anchor_game(registry: Registry, destination: Destination) -> str | None:
+def anchor_game(registry: Registry, destination: ChainClient) -> str | None:
     """The anchor game of the AnchorStateRegistry that an output registry asks, if there is one.
 
     Raises `SetupError` if the contract has no such games, or they are about another chain.
@@ -135,7 +135,7 @@ def anchor_game(registry: Registry, destination: Destination) -> str | None:
     return game
 
 
-def visible_own_hashes(destination: Destination) -> int:
+def visible_own_hashes(destination: ChainClient) -> int:
     """How many blocks back contracts can read the chain's own hashes, tried with a recent block."""
     number = destination.head(known_final=0).number - 1
     if number < 0:

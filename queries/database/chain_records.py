@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from django.db.models import F, Q
 
+from queries.chain.answers import ChainHead
 from queries.chain.errors import ChainError, RateLimitedError
-from queries.chain.reader import ChainHead
 from queries.chain.registry_checks import HISTORY_WINDOW
 from queries.config.limits import Limits
 from queries.database.clock import shared_now

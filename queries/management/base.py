@@ -13,13 +13,13 @@ from django.core.management.base import BaseCommand, CommandError
 
 from accounts.shared.errors import RefusalError
 from queries.attestations.post import AttestationPostError
-from queries.chain.destination import TransactionFailedError
 from queries.chain.errors import ChainError, NodeError, NodesUnreachableError
 from queries.chain.json_rpc import JsonRpc
 from queries.chain.registry_checks import SetupError
 from queries.chain.signer import Signer, SignerUnusableError, open_signer
 from queries.config.routes import Chain, NodeAddress, Routes, read_routes
 from queries.config.routes_file import RoutesFileError
+from queries.management.sending import TransactionFailedError
 from queries.management.setup_check import add_advice
 from queries.proving.errors import ProofError
 from queries.proving.json_values import read_quantity

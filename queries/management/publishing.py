@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from queries.chain.destination import Destination, Report, send_and_wait
+from queries.chain.answers import AccountSlots
+from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError
-from queries.chain.reader import AccountSlots, SourceChain
 from queries.chain.registry import FactGroups, FactRead, RegistryBlock, RegistryFacts, group_facts
 from queries.chain.registry_checks import (
     SetupError,
@@ -16,6 +16,7 @@ from queries.chain.registry_checks import (
 from queries.chain.signer import Signer
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import selector
+from queries.management.sending import Report, send_and_wait
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach, Preparation
 from queries.planning.calls import Anchor, ProveCall, cut_into_pieces
 from queries.planning.dry_runs import describe_refusal
@@ -33,14 +34,14 @@ class NotPublishedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PublishContext:
-    destination: Destination
+    destination: ChainClient
     signer: Callable[[], Signer]  # called when a transaction is needed
-    source: SourceChain | None  # has the headers up to a block that the registry knows
+    source: ChainClient | None  # has the headers up to a block that the registry knows
     receipt_timeout: float  # seconds
     report: Report
 
 
-def identify_registry(destination: Destination, address: str, source: int) -> Registry:
+def identify_registry(destination: ChainClient, address: str, source: int) -> Registry:
     """Return the registry at `address`, which must be of this version and for this source."""
     code = destination.code(address)
     kind = next((kind for kind in RegistryKind if has_built_code(kind, code)), None)
@@ -131,8 +132,7 @@ def _revert_sentence(error: CallRevertedError, registry: Registry) -> str:
 def _read_known_facts(
     facts: RegistryFacts, block: BlockProof, proven: Mapping[FactRead, bytes]
 ) -> RegistryBlock:
-    reads = {str(index): read for index, read in enumerate(proven)}
-    known = facts.read_block(block.header, [reads])
+    known = facts.read_block(block.header, proven)
     for read, word in known.words.items():
         if word not in {None, proven[read]}:
             raise NotPublishedError(
@@ -191,7 +191,7 @@ class ProofFileChain:
     """The source chain from the proof file's block to one that the registry knows."""
 
     block: BlockProof
-    source: SourceChain | None
+    source: ChainClient | None
 
     def headers(self, first: int, last: int) -> Sequence[Header]:
         headers = [header for header in (self.block.header, self.block.next_header) if header]

@@ -8,7 +8,8 @@ from functools import partial
 
 from accounts.shared.wording import format_count, format_duration
 from queries.amounts import gwei, short_amount
-from queries.chain.destination import Destination
+from queries.chain.answers import ChainHead
+from queries.chain.client import ChainClient
 from queries.chain.errors import (
     ChainError,
     FeesTooHighError,
@@ -23,7 +24,6 @@ from queries.chain.errors import (
     WrongChainIdError,
 )
 from queries.chain.proof_window import first_block_distance, proof_window
-from queries.chain.reader import ChainHead, SourceChain
 from queries.chain.registry import RegistryFacts
 from queries.chain.registry_checks import (
     HISTORY_WINDOW,
@@ -126,7 +126,7 @@ def _check_nodes(
     heads: dict[NodeAddress, ChainHead] = {}
     for node in chain.nodes:
         try:
-            with closing(SourceChain(replace(chain, nodes=(node,)))) as source:
+            with closing(ChainClient(replace(chain, nodes=(node,)))) as source:
                 heads[node] = source.head()
         except ChainError as error:
             if isinstance(error, NodesUnreachableError):
@@ -177,7 +177,7 @@ def _check_same_block(chain: Chain, heads: Mapping[NodeAddress, ChainHead]) -> s
     block = min(head.final_number for head in heads.values())
     nodes_by_hash: dict[bytes, int] = {}
     for node in heads:
-        with closing(SourceChain(replace(chain, nodes=(node,)))) as source:
+        with closing(ChainClient(replace(chain, nodes=(node,)))) as source:
             nodes_by_hash.setdefault(source.header(block).hash, node.number)
     if len(nodes_by_hash) > 1:
         first, second, *_ = nodes_by_hash.values()
@@ -207,7 +207,7 @@ def _check_proof_window(chain: Chain, head: ChainHead, windows: list[ProofWindow
             "The node reports no finalized block: wait, or set `finality` to a number of blocks."
         )
     required = min(head.number - head.final_number, first_block_distance(head))
-    with closing(SourceChain(chain)) as source:
+    with closing(ChainClient(chain)) as source:
         try:
             distance = proof_window(source, head, first=required, must_answer=False)
         except ChainError as error:
@@ -246,8 +246,8 @@ def _provable_blocks(window: ProofWindow, delay: int) -> str:
 
 def _check_registry(registry: Registry, source_chain: Chain, destination_chain: Chain) -> str:
     with (
-        closing(SourceChain(source_chain)) as source,
-        closing(Destination(destination_chain)) as destination,
+        closing(ChainClient(source_chain)) as source,
+        closing(ChainClient(destination_chain)) as destination,
     ):
         code = destination.code(registry.address)
         if not code:
@@ -270,7 +270,7 @@ def _check_registry(registry: Registry, source_chain: Chain, destination_chain: 
         raise SetupError(UNVERIFIABLE)
 
 
-def _check_horizon(registry: Registry, destination: Destination) -> str:
+def _check_horizon(registry: Registry, destination: ChainClient) -> str:
     """Check until when it takes headers. Raises if that is over, or was lowered for accounts."""
     state_horizon = format_time(RegistryFacts(destination, registry).state_horizon())
     if state_horizon != (horizon := format_time(registry.horizon)):
@@ -283,7 +283,7 @@ def _check_horizon(registry: Registry, destination: Destination) -> str:
     return f"takes headers until {horizon}"
 
 
-def _check_hash_source(registry: Registry, source: SourceChain, destination: Destination) -> str:
+def _check_hash_source(registry: Registry, source: ChainClient, destination: ChainClient) -> str:
     """Check from where the registry learns the source's block hashes."""
     visible_blocks = check_chain(destination, registry.kind)
     match registry.kind:
@@ -312,7 +312,7 @@ def _check_hash_source(registry: Registry, source: SourceChain, destination: Des
 
 def _check_funds(chain: Chain, signer: Signer, gas: int) -> str:
     """Check that the signer can pay for `gas`, at the most that provers pay now."""
-    with closing(Destination(chain)) as destination:
+    with closing(ChainClient(chain)) as destination:
         balance = destination.balance(signer.address)
         price = max(destination.fees().max_fee, 1)
         transactions = destination.pending_count(signer.address)

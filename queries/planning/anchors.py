@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 from accounts.shared.wording import format_count
 from queries.attestations.records import find_attest_call
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import (
     AnotherBlockAccumulatedError,
     BlockUnknownError,
@@ -88,7 +88,7 @@ class AnchorSearch:
     """Searches for a known block at or above a block, and for headers or hops from there to it."""
 
     registry: Registry
-    destination: Destination
+    destination: ChainClient
     fetch_headers: FetchHeaders
     fetch_proofs: FetchProofs
     # No block above it is known; on a native route the destination may know a newer one.
@@ -98,11 +98,11 @@ class AnchorSearch:
 
     @classmethod
     def create(
-        cls, chains: ChainReaders, registry: Registry, node: Destination | None = None
+        cls, chains: ChainReaders, registry: Registry, node: ChainClient | None = None
     ) -> Self:
         """`node`: search by this node of the destination alone."""
-        source, head = chains.source(registry.source), chains.head(registry.source).number
-        destination = node or chains.destination(registry.destination)
+        source, head = chains.client(registry.source), chains.head(registry.source).number
+        destination = node or chains.client(registry.destination)
         return cls(registry, destination, source.headers, source.account_proofs, head)
 
     @property

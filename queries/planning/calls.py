@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Self
 
-from queries.chain.destination import BASE_GAS, BYTE_GAS
+from queries.chain.answers import BASE_GAS, BYTE_GAS
 from queries.chain.registry import FactGroups
 from queries.facts import account_fields
 from queries.models import Query

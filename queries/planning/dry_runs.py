@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accounts.shared.wording import excerpt
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BeyondHorizonError,
     CallRevertedError,
@@ -34,7 +34,7 @@ class GasEstimate:
 class CallEstimator:
     """Tries out calls to a registry; `destination` may be a view of one node."""
 
-    destination: Destination
+    destination: ChainClient
     registry: str
     sender: str
 

@@ -190,7 +190,7 @@ def _failed_estimate(estimate: BlockEstimate, error: ChainError) -> BlockEstimat
 def _estimate_block(
     chains: ChainReaders, registry: Registry, estimate: BlockEstimate
 ) -> BlockEstimate:
-    head, source = chains.provable_head(registry), chains.source(estimate.source)
+    head, source = chains.provable_head(registry), chains.client(estimate.source)
     has_time = any(query.timestamp is not None for query in estimate.queries)
     if has_time or any(query.name for query in estimate.queries):
         # Blocks and accounts that are looked up are stored for good: they wait for a final block.
@@ -204,7 +204,9 @@ def _estimate_block(
     header = source.header(estimate.block or 0)
     find_accounts(chains, header, estimate.queries)
     reads = [fact_reads(query) for query in estimate.queries]
-    state = chains.facts(registry).read_block(header, reads)
+    state = chains.facts(registry).read_block(
+        header, (read for query_reads in reads for read in query_reads.values())
+    )
     proven_facts = [
         [name for name, read in query_reads.items() if state.words[read] is not None]
         for query_reads in reads
@@ -291,7 +293,7 @@ class _Trial:
         return replace(estimate, facts_price=price, sentence=sentence)
 
     def _fetch_pieces(self, anchor: Anchor, missing: FactGroups) -> list[Piece]:
-        source = self._chains.source(self._registry.source)
+        source = self._chains.client(self._registry.source)
         proofs = source.account_proofs(anchor.header, missing.account_slots)
         rules = self._chains.chain(self._registry.destination).gas_rules
         return cut_into_pieces(anchor.header.number, anchor, missing, proofs, rules)

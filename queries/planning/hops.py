@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from django.db.models import Max
 
 from accounts.shared.wording import format_count
+from queries.chain.answers import AccountSlots
 from queries.chain.errors import PROOF_TOO_OLD, BlockUnknownError, HistoryMissingError
-from queries.chain.reader import AccountSlots
 from queries.chain.registry import HASH_HISTORY
 from queries.config.registries import Registry
 from queries.models import NodeRecord

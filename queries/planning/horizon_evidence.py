@@ -5,7 +5,8 @@ From such a block on, the registry must not take accounts and slots: its horizon
 
 from collections.abc import Sequence
 
-from queries.chain.reader import AccountSlots, SourceChain
+from queries.chain.answers import AccountSlots
+from queries.chain.client import ChainClient
 from queries.chain.registry import EMPTY_WORD
 from queries.contracts.abi import call_data
 from queries.planning.hops import HISTORY
@@ -23,7 +24,7 @@ def history_request(header: Header) -> list[AccountSlots]:
 
 
 def horizon_evidence(
-    source: SourceChain, headers: Sequence[Header], history: AccountProof
+    source: ChainClient, headers: Sequence[Header], history: AccountProof
 ) -> bytes | None:
     """The `endedBy` call if the first header's state root is that before its block: its history has
     the grandparent's hash and lacks the parent's. The last header is known to the registry.

@@ -41,7 +41,7 @@ def find_block_at_time(
     if head.timestamp <= seconds:
         sentence = f"Chain {source} has no block after {format_timestamp(seconds)} yet."
         return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
-    block, child = chains.source(source).last_block_at(seconds, head)
+    block, child = chains.client(source).last_block_at(seconds, head)
     if child.number > head.final_number:
         time = format_timestamp(seconds)
         sentence = f"The block after {time} on chain {source} is not final yet."
@@ -58,7 +58,7 @@ def find_accounts(chains: ChainReaders, header: Header, queries: Iterable[Query]
     if not unresolved:
         return
     names = list(dict.fromkeys(query.name for query in unresolved))
-    source = chains.source(unresolved[0].source)
+    source = chains.client(unresolved[0].source)
     accounts = dict(zip(names, resolve_names(source, header, names), strict=True))
     for query in unresolved:
         account = accounts[query.name]

@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TypeVar, cast
 
-from queries.chain.destination import Destination
-from queries.chain.reader import ChainHead, SourceChain
+from queries.chain.answers import ChainHead
+from queries.chain.client import ChainClient
 from queries.chain.registry import RegistryFacts
 from queries.config.limits import Limits
 from queries.config.registries import Registry
@@ -30,7 +30,7 @@ class ChainReaders:
     _: KW_ONLY
     deadline: float = math.inf  # monotonic time after which no node is asked
     head_cache_seconds: float = 0.0  # 0: the limit of this name
-    _connections: dict[int, Destination] = field(default_factory=dict, init=False)
+    _clients: dict[int, ChainClient] = field(default_factory=dict, init=False)
     _cache: dict[tuple[str, int], tuple[float, object]] = field(default_factory=dict, init=False)
 
     @property
@@ -43,13 +43,10 @@ class ChainReaders:
     def registry(self, source: int, destination: int) -> Registry | None:
         return self.routes.registries.get((source, destination))
 
-    def source(self, chain_id: int) -> SourceChain:
-        return self.destination(chain_id)
-
-    def destination(self, chain_id: int) -> Destination:
-        if chain_id not in self._connections:
-            self._connections[chain_id] = Destination(self.chain(chain_id), deadline=self.deadline)
-        return self._connections[chain_id]
+    def client(self, chain_id: int) -> ChainClient:
+        if chain_id not in self._clients:
+            self._clients[chain_id] = ChainClient(self.chain(chain_id), deadline=self.deadline)
+        return self._clients[chain_id]
 
     @property
     def sender(self) -> str:
@@ -57,21 +54,21 @@ class ChainReaders:
         return NO_SIGNER
 
     def facts(self, registry: Registry) -> RegistryFacts:
-        return RegistryFacts(self.destination(registry.destination), registry)
+        return RegistryFacts(self.client(registry.destination), registry)
 
     def estimator(self, registry: Registry) -> CallEstimator:
-        return CallEstimator(self.destination(registry.destination), registry.address, self.sender)
+        return CallEstimator(self.client(registry.destination), registry.address, self.sender)
 
     def head(self, chain_id: int) -> ChainHead:
         """The chain's head, cached."""
         return self._read_cached(("head", chain_id), partial(self._read_head, chain_id))
 
     def _read_head(self, chain_id: int) -> ChainHead:
-        return self.source(chain_id).head()
+        return self.client(chain_id).head()
 
     def latest(self, chain_id: int) -> ChainHead:
         """The latest block, cached. Saves the request for the final number, which is left out."""
-        read = partial(self.destination(chain_id).head, known_final=0)
+        read = partial(self.client(chain_id).head, known_final=0)
         return self._read_cached(("latest", chain_id), read)
 
     def _read_cached(self, key: tuple[str, int], read: Callable[[], Value]) -> Value:
@@ -86,7 +83,7 @@ class ChainReaders:
     def rotate(self, attempt: int, *chain_ids: int) -> None:
         """Attempt n asks each chain's n-th node first, counted from 0 and round robin."""
         for chain_id in chain_ids:
-            if self.destination(chain_id).rotate(attempt):
+            if self.client(chain_id).rotate(attempt):
                 self._cache.pop(("head", chain_id), None)
                 self._cache.pop(("latest", chain_id), None)
 
@@ -99,5 +96,5 @@ class ChainReaders:
         return replace(head, final_number=max(head.number - finality, 0))
 
     def close(self) -> None:
-        for connection in self._connections.values():
-            connection.close()
+        for client in self._clients.values():
+            client.close()

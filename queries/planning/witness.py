@@ -74,7 +74,7 @@ def _make_witness(
         sentence = "The proof does not fit into one transaction. Ask for less, or submit a batch."
         raise NotProvableError(sentence, is_permanent=True)
     proof = call.data[len(PROVE_SELECTOR) :]
-    node = chains.destination(registry.destination)
+    node = chains.client(registry.destination)
     gas = node.estimate_gas(chains.sender, registry.address, call_data("verify(bytes)", proof))
     last_valid = _last_valid_block(chains, registry, [piece.anchor for piece in pieces])
     ordered_facts = sorted((fact for _, facts in blocks for fact in facts), key=itemgetter(0))
@@ -91,7 +91,7 @@ def _prove_block(
 ) -> tuple[Piece, list[tuple[FactPosition, WitnessFact]]]:
     if reason := chains.provable_head(registry).wait_reason(block):
         raise NotProvableError(reason.sentence)
-    source = chains.source(registry.source)
+    source = chains.client(registry.source)
     header = source.header(block)
     queries = list(block_queries)
     find_accounts(chains, header, queries)
@@ -158,4 +158,4 @@ def _last_valid_block(
     temporary = blocks.difference(chains.facts(registry).accumulated_blocks(sorted(blocks)))
     if not temporary:
         return None
-    return min(temporary) + visible_own_hashes(chains.destination(registry.destination))
+    return min(temporary) + visible_own_hashes(chains.client(registry.destination))

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from queries.chain.destination import Destination
-from queries.chain.reader import ChainHead
+from queries.chain.answers import ChainHead
+from queries.chain.client import ChainClient
 from queries.chain.registry import FactRead
 from queries.chain.signer import Signer
 from queries.config.registries import Registry
@@ -51,7 +51,7 @@ class ProverContext(ChainReaders):
     def lane(self, chain_id: int) -> Lane:
         if self.signer is None:
             raise RuntimeError("there is no signer")
-        return Lane(self.destination(chain_id), self.signer, self.routes.limits)
+        return Lane(self.client(chain_id), self.signer, self.routes.limits)
 
     def is_budget_spent(self, chain_id: int) -> bool:
         """Whether the daily budget is spent. Cached; signing checks the budget again."""
@@ -84,8 +84,8 @@ class JobPass:
     def __post_init__(self) -> None:
         self.lease = self.findings.lease
         self.job, self.limits = self.lease.row, self.context.limits
-        self.source = self.context.source(self.registry.source)
-        self.destination = self.context.destination(self.registry.destination)
+        self.source = self.context.client(self.registry.source)
+        self.destination = self.context.client(self.registry.destination)
         self.lane = self.context.lane(self.registry.destination)
         self.facts = self.context.facts(self.registry)
         self.estimator = self.context.estimator(self.registry)
@@ -94,6 +94,11 @@ class JobPass:
     def reads(self) -> Mapping[int, Mapping[str, FactRead]]:
         """The facts of each query, by the names of their values."""
         return {query.pk: fact_reads(query) for query in self.queries}
+
+    @property
+    def all_reads(self) -> list[FactRead]:
+        """The distinct facts of all queries."""
+        return list(dict.fromkeys(read for reads in self.reads.values() for read in reads.values()))
 
     @property
     def paying_queries(self) -> list[Query]:
@@ -107,7 +112,7 @@ class JobPass:
         """The job's transactions to the route's present registry."""
         return self.job.transactions.filter(to=self.registry.address, **conditions)
 
-    def deep_block(self, node: Destination) -> int:
+    def deep_block(self, node: ChainClient) -> int:
         """The newest block that is deep enough to count, by this node's head or ours if lower."""
         head = min(node.head(known_final=0).number, self.latest.number)
         return max(head - node.chain.depth + 1, 0)

@@ -5,9 +5,10 @@
 
 from dataclasses import replace
 
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import AnotherBlockAccumulatedError, StateRootEmptyError
 from queries.chain.registry import EMPTY_WORD, RegistryFacts
+from queries.config.registries import Registry
 from queries.database.leases import Snooze, Wait, recheck_pause
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Reject
@@ -45,33 +46,37 @@ def _check_state_root(job_pass: JobPass, header: Header) -> Header | Reject:
     queries = [query for query in job_pass.queries if query.account]
     if header.state_root != EMPTY_TRIE_ROOT or not queries:
         return header
-    accounts = [(bytes.fromhex(queries[0].account[2:]), ())]
+    account = bytes.fromhex(queries[0].account[2:])
     try:
-        job_pass.source.ask_quorum(
-            lambda node: node.account_proofs(node.header_by_hash(header.hash), accounts),
-            ("state", header.hash),
-        )
+        job_pass.source.ask_quorum(_prove_account, header.hash, account)
     except StateRootEmptyError as error:
         failure = Failure(error.code, error.sentence, StepName.INITIAL_STATE, retryable=False)
         return replace(job_pass, queries=queries).reject(failure)
     return header
 
 
+def _prove_account(node: ChainClient, block_hash: bytes, account: bytes) -> None:
+    node.account_proofs(node.header_by_hash(block_hash), [(account, ())])
+
+
 def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     """Reject if, by quorum, the registry holds another header of the block."""
     number, registry = header.number, job_pass.registry
 
-    def read_leaf(node: Destination) -> bytes:
-        return RegistryFacts(node, registry).leaves([number], job_pass.deep_block(node))[0]
-
     destination = job_pass.destination
-    leaf = destination.ask_quorum(read_leaf, ("leaf", registry.address, number))
+    leaf = destination.ask_quorum(_read_deep_leaf, registry, number, job_pass=job_pass)
     if leaf in {EMPTY_WORD, block_leaf(header)}:
         return job_pass.retry(WaitCode.REGISTRY_CONFLICT.reason)
-    quorum_header = job_pass.source.ask_quorum(lambda node: node.header(number), ("header", number))
+    quorum_header = job_pass.source.ask_quorum(ChainClient.header, number)
     if block_leaf(quorum_header) == leaf:
         job_pass.pin(quorum_header)
         return Snooze(WaitCode.REGISTRY_CONFLICT.reason)
     error = AnotherBlockAccumulatedError.create(destination.chain.name, why=f": block {number:,}")
     step = StepName.HEADER_ACCUMULATED
     return job_pass.reject(Failure(error.code, error.sentence, step, retryable=False))
+
+
+def _read_deep_leaf(
+    node: ChainClient, registry: Registry, number: int, *, job_pass: JobPass
+) -> bytes:
+    return RegistryFacts(node, registry).leaves([number], job_pass.deep_block(node))[0]

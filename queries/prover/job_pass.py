@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from accounts.shared.wording import format_count
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import NoQuorumError
 from queries.chain.registry import RegistryBlock, group_facts
 from queries.config.registries import RegistryKind
@@ -100,7 +101,7 @@ def _read_back_or_prove(
     """Read back the queries whose facts are all in the registry, and prove the others."""
     findings, reads = job_pass.findings, job_pass.reads
     findings.step = StepName.BLOCKHASH_AVAILABLE
-    state = job_pass.facts.read_block(header, reads.values())
+    state = job_pass.facts.read_block(header, job_pass.all_reads)
     if state.is_accumulated:
         rows = job_pass.transactions(
             job_links__job=job_pass.job, job_links__proves_header=True, succeeded=True
@@ -125,7 +126,7 @@ def _read_back_or_prove(
 
 
 def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> ReadyJob | Outcome:
-    def find_anchor(node: Destination | None = None) -> AnchorResult:
+    def find_anchor(node: ChainClient | None = None) -> AnchorResult:
         return AnchorSearch.create(job_pass.context, job_pass.registry, node).find(header, state)
 
     anchor = find_anchor()
@@ -145,13 +146,19 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
     if job_pass.context.is_budget_spent(job_pass.registry.destination):
         return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent
     if isinstance(anchor, Preparation):
-        return prove.prepare(
-            job_pass, anchor, lambda node: isinstance(find_anchor(node), Preparation)
-        )
+        ask = job_pass.destination.ask_quorum
+        is_needed = partial(ask, _needs_preparation, job_pass.job.pk, find_anchor=find_anchor)
+        return prove.prepare(job_pass, anchor, is_needed)
     is_isolated = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.max_refusals
     return prove.fetch_proofs(
         job_pass, anchor, group_facts(state.unproven_facts), is_isolated=is_isolated
     )
+
+
+def _needs_preparation(
+    node: ChainClient, _job: int, *, find_anchor: Callable[[ChainClient], AnchorResult]
+) -> bool:
+    return isinstance(find_anchor(node), Preparation)
 
 
 def _failed_transaction_hashes(job_pass: JobPass) -> list[str]:
@@ -178,18 +185,22 @@ def _reject_out_of_reach(
     job_pass: JobPass,
     header: Header,
     result: OutOfReach,
-    find_anchor: Callable[[Destination], AnchorResult],
+    find_anchor: Callable[[ChainClient], AnchorResult],
 ) -> Outcome:
     """Reject by quorum: one node may be wrong about the header or the nearest known block."""
     number = header.number
-    quorum_header = job_pass.source.ask_quorum(lambda node: node.header(number), ("header", number))
+    quorum_header = job_pass.source.ask_quorum(ChainClient.header, number)
     if quorum_header != header:
         job_pass.pin(quorum_header)
         return Snooze()
     destination = job_pass.destination
-    if not destination.ask_quorum(
-        lambda node: isinstance(find_anchor(node), OutOfReach), ("out of reach", job_pass.job.pk)
-    ):
+    if not destination.ask_quorum(_is_out_of_reach, job_pass.job.pk, find_anchor=find_anchor):
         raise NoQuorumError.create(destination.chain.name)  # the retry asks another node first
     sentence, step = result.sentence(number), StepName.BLOCKHASH_AVAILABLE
     return job_pass.reject(Failure(result.code, sentence, step, retryable=False))
+
+
+def _is_out_of_reach(
+    node: ChainClient, _job: int, *, find_anchor: Callable[[ChainClient], AnchorResult]
+) -> bool:
+    return isinstance(find_anchor(node), OutOfReach)

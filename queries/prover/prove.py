@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from queries.amounts import short_amount
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import (
     BeyondHorizonError,
     CallRevertedError,
@@ -15,13 +15,14 @@ from queries.chain.errors import (
 )
 from queries.chain.registry import FactGroups, RegistryFacts, group_facts
 from queries.chain.signer import decode_transaction
+from queries.config.registries import Registry
 from queries.contracts.abi import selector
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
 from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.anchors import Preparation
 from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
-from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
+from queries.planning.dry_runs import CallEstimator, CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon_evidence import history_request, horizon_evidence
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Outcome, Reject
@@ -87,24 +88,28 @@ def fetch_proofs(
     headers = header, *anchor.newer_headers
     call = horizon_evidence(source, headers, proofs.pop()) if history else None
 
-    def has_later_horizon(node: Destination) -> bool:
-        return RegistryFacts(node, job_pass.registry).state_horizon() > header.timestamp
-
     destination = job_pass.destination
-    if call and destination.ask_quorum(has_later_horizon, ("horizon", job_pass.job.pk)):
+    is_needed = partial(
+        destination.ask_quorum, _has_later_horizon, job_pass.registry, header.timestamp
+    )
+    if call and is_needed():
         if not anchor.hop:
             reason = WaitCode.HORIZON_PENDING.reason
             preparation = Preparation(call, header.number, pending_reason=reason)
             unpaid_pass = replace(job_pass, queries=[])  # the operator pays
-            return prepare(unpaid_pass, preparation, has_later_horizon)
+            return prepare(unpaid_pass, preparation, is_needed)
         missing, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
     rules = destination.chain.gas_rules
     pieces = cut_into_pieces(job_pass.job.pk, anchor, missing, proofs, rules)
     return ReadyJob(job_pass, pieces, is_isolated)
 
 
+def _has_later_horizon(node: ChainClient, registry: Registry, timestamp: int) -> bool:
+    return RegistryFacts(node, registry).state_horizon() > timestamp
+
+
 def prepare(
-    job_pass: JobPass, preparation: Preparation, is_needed: Callable[[Destination], bool]
+    job_pass: JobPass, preparation: Preparation, is_needed: Callable[[], bool]
 ) -> ReadyJob | Outcome:
     """The preparation, ready to be sent; or the wait for a pending one that may serve this job too.
 
@@ -114,7 +119,7 @@ def prepare(
     if _is_pending(job, preparation):
         return job_pass.wait_for_block(preparation.pending_reason)
     earlier = list(job_pass.transactions(is_preparation=True, succeeded=True).order_by("-pk")[:1])
-    wait = wait_for_effect(job_pass, earlier, is_needed, ("first", job.pk)) if earlier else None
+    wait = wait_for_effect(job_pass, earlier, is_needed) if earlier else None
     return wait or ReadyJob(job_pass, preparation=preparation)
 
 
@@ -227,15 +232,10 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
     )
     if is_replanned or wait.attempts < job_pass.limits.max_refusals:
         return wait
-    estimator = job_pass.estimator
-
-    def raise_refusal(node: Destination) -> None:
-        result = replace(estimator, destination=node).split_to_fit([call]).get(call)
-        if isinstance(result, ChainError):
-            raise result
-
     try:
-        estimator.destination.ask_quorum(raise_refusal, ("refused", job_pass.job.pk))
+        job_pass.destination.ask_quorum(
+            _raise_refusal, job_pass.job.pk, call=call, estimator=job_pass.estimator
+        )
     except ChainError as error:
         if error == refusal:
             if isinstance(refusal, BeyondHorizonError):  # header fields may still be proven
@@ -243,6 +243,14 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
                 job_pass = replace(job_pass, queries=account_queries or job_pass.queries)
             return job_pass.reject(failure)
     return wait  # also without a quorum: other transactions may have changed the answer
+
+
+def _raise_refusal(
+    node: ChainClient, _job: int, *, call: ProveCall, estimator: CallEstimator
+) -> None:
+    result = replace(estimator, destination=node).split_to_fit([call]).get(call)
+    if isinstance(result, ChainError):
+        raise result
 
 
 def _wait_or_reject_underfunded(
@@ -259,18 +267,19 @@ def _wait_or_reject_underfunded(
     paying_queries = {job_pass.job.pk: job_pass.paying_queries for job_pass in passes}
     estimator, fees_needed = passes[0].estimator, error.fees_needed
 
-    def find_underfunded(node: Destination) -> frozenset[str]:
+    def read_costs(node: ChainClient) -> Mapping[str, int]:
         fees, costs = node.fees_after_block(block), Counter[str]()
         for call, estimate in replace(estimator, destination=node).split_to_fit(calls).items():
             if not isinstance(estimate, GasEstimate):
                 raise estimate
             costs.update(split_among_batches(call, estimate.max_cost(fees), paying_queries))
-        return underfunded_batches(costs).intersection(fees_needed)
+        return costs
 
     try:
         block = estimator.destination.head(known_final=0).number
-        question_key = "fee", tuple(sorted(fees_needed))
-        batches = estimator.destination.ask_quorum(find_underfunded, question_key)
+        batches = estimator.destination.ask_quorum(
+            _find_underfunded, frozenset(fees_needed), read_costs=read_costs
+        )
     except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
         batches = frozenset()
     if batches:
@@ -280,6 +289,15 @@ def _wait_or_reject_underfunded(
         return dict.fromkeys(paying_queries, rejection)
     reason = WaitCode.FEE_BELOW_GAS_PRICE.reason
     return {job_pass.job.pk: job_pass.retry(reason) for job_pass in passes}
+
+
+def _find_underfunded(
+    node: ChainClient,
+    batches: frozenset[str],
+    *,
+    read_costs: Callable[[ChainClient], Mapping[str, int]],
+) -> frozenset[str]:
+    return batches.intersection(underfunded_batches(read_costs(node)))
 
 
 def _fee_too_low(batch: str, price: int, jobs: Collection[int]) -> Failure:

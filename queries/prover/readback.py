@@ -4,19 +4,21 @@ If others had proven the facts, the calldata that would prove them is stored for
 If facts are missing although a transaction was mined for them, a quorum has to confirm that.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from accounts.shared.wording import format_count
-from queries.chain.destination import Destination
+from queries.chain.answers import AccountSlots
+from queries.chain.client import ChainClient
 from queries.chain.errors import (
     PROOF_TOO_OLD,
     BlockUnknownError,
     RegistryAbsentError,
     RegistryMisreadError,
 )
-from queries.chain.reader import AccountSlots
-from queries.chain.registry import FactRead, RegistryBlock, RegistryFacts, group_facts
+from queries.chain.registry import EMPTY_WORD, FactRead, RegistryBlock, RegistryFacts, group_facts
+from queries.config.registries import Registry
 from queries.database.leases import Wait
 from queries.facts import TIMESTAMP
 from queries.models import SentTransaction, Share
@@ -54,21 +56,14 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     job_pass = replace(job_pass, queries=queries)
     if not queries:
         return job_pass.wait_for_block(confirming)
-    all_reads = list({read: None for reads in job_pass.reads.values() for read in reads.values()})
-
-    def read_facts(node: Destination) -> tuple[tuple[bytes | None, ...], bytes]:
-        facts, block = RegistryFacts(node, job_pass.registry), job_pass.deep_block(node)
-        try:
-            return tuple(facts.words(all_reads, block)), facts.leaves([header.number], block)[0]
-        except RegistryAbsentError:  # it was deployed after that block
-            return (None,) * len(all_reads), b""
-
-    answers, leaf = job_pass.destination.ask_quorum(read_facts, ("facts", job_pass.job.pk))
-    words = {read: word for read, word in zip(all_reads, answers, strict=True) if word is not None}
+    state = job_pass.destination.ask_quorum(
+        _read_deep_block, header, tuple(job_pass.all_reads), job_pass=job_pass
+    )
+    words = {read: word for read, word in state.words.items() if word is not None}
     values = {
         query_id: {name: words[read].hex() for name, read in reads.items() if name != TIMESTAMP}
         for query_id, reads in job_pass.reads.items()
-        if leaf == block_leaf(header) and words.keys() >= set(reads.values())
+        if state.has_facts(reads.values())
     }
     new_words = {read: words[read] for key in values for read in job_pass.reads[key].values()}
     job_pass.findings.unsent_call = _check_and_prove_values(job_pass, header, new_words)
@@ -76,6 +71,16 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     if len(values) < len(queries):  # not deep enough yet, or only one node shows it
         return job_pass.retry(confirming)
     return job_pass.wait_for_block(confirming) if has_open_shares else None
+
+
+def _read_deep_block(
+    node: ChainClient, header: Header, reads: tuple[FactRead, ...], *, job_pass: JobPass
+) -> RegistryBlock:
+    facts = RegistryFacts(node, job_pass.registry)
+    try:
+        return facts.read_block(header, reads, job_pass.deep_block(node))
+    except RegistryAbsentError:  # it was deployed after that block
+        return RegistryBlock(dict.fromkeys(reads), EMPTY_WORD, block_leaf(header))
 
 
 def _check_and_prove_values(
@@ -138,29 +143,35 @@ def check_missing_by_quorum(job_pass: JobPass, header: Header, state: RegistryBl
         return None
     block = rows[-1].mined_block
 
-    def is_missing(node: Destination) -> bool:
-        facts = RegistryFacts(node, job_pass.registry)
-        if not state.is_accumulated and facts.leaves([header.number], block) == [
-            state.expected_leaf
-        ]:
-            return False
-        return all(word is None for word in facts.words(state.unproven_facts, block))
+    ask = job_pass.destination.ask_quorum
+    is_missing = partial(ask, _is_missing, job_pass.registry, header, block, state=state)
+    return wait_for_effect(job_pass, rows, is_missing)
 
-    return wait_for_effect(job_pass, rows, is_missing, ("missing", job_pass.job.pk, block))
+
+def _is_missing(
+    node: ChainClient,
+    registry: Registry,
+    header: Header,
+    block: int | None,
+    *,
+    state: RegistryBlock,
+) -> bool:
+    """Whether the registry has no more at this block of the destination than in this state."""
+    seen = RegistryFacts(node, registry).read_block(header, state.unproven_facts, block)
+    if seen.is_accumulated and not state.is_accumulated:
+        return False
+    return all(word is None for word in seen.words.values())
 
 
 def wait_for_effect(
-    job_pass: JobPass,
-    rows: Sequence[SentTransaction],
-    is_missing: Callable[[Destination], bool],
-    question_key: Hashable,
+    job_pass: JobPass, rows: Sequence[SentTransaction], is_missing: Callable[[], bool]
 ) -> Wait | None:
     """Wait until these mined transactions show their effect. Reopen those that a reorg undid.
 
     Returns None if a quorum sees no effect and no reorg explains it: it has to be proven again.
     """
     lane = job_pass.lane
-    if not lane.destination.ask_quorum(is_missing, question_key):
+    if not is_missing():
         return job_pass.retry(WaitCode.NODE_BEHIND.reason)
     # A former signer's account may have no funds for a transaction to be mined again.
     own_rows = [row for row in rows if row.sender == lane.signer.address]

@@ -10,6 +10,8 @@ from django.conf import settings
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 
 from accounts.shared.wording import format_timestamp
+from queries.chain.answers import ChainHead
+from queries.chain.client import ChainClient
 from queries.chain.errors import (
     ChainError,
     EnsOffChainError,
@@ -17,7 +19,6 @@ from queries.chain.errors import (
     InvalidAnswersError,
     TimeTooEarlyError,
 )
-from queries.chain.reader import ChainHead, SourceChain
 from queries.config.limits import Limits
 from queries.database import bulk_sql, clock
 from queries.database.leases import Lease, Snooze, due_rows, recheck_pause
@@ -100,14 +101,18 @@ def _check_provable(block: RequestedBlock, destination: int, context: ProverCont
     if context.registry(block.source, destination) is None:
         raise UnprovableError(Q(source=block.source), route_removed(block.source, destination))
     head, limits = context.head(block.source), context.limits
-    if block.is_beyond(head, limits) and context.source(block.source).ask_quorum(
-        lambda node: block.is_beyond(node.head(), limits), ("beyond", block)
+    if block.is_beyond(head, limits) and context.client(block.source).ask_quorum(
+        _is_beyond, block, limits=limits
     ):
         is_time = block.seconds is not None
         last = f"of {format_timestamp(head.timestamp)}" if is_time else f"block {head.number:,}"
         sentence = f"Chain {block.source} has no such block yet: the last one seen there is {last}."
         failure = Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
         raise UnprovableError(block.condition, failure)
+
+
+def _is_beyond(node: ChainClient, block: RequestedBlock, *, limits: Limits) -> bool:
+    return block.is_beyond(node.head(), limits)
 
 
 def _lookup_failure(error: ChainError) -> Failure:
@@ -122,7 +127,7 @@ def _resolve_times(
     for block in blocks:
         if block.block is not None or block.seconds is None:
             continue
-        source = context.source(block.source)
+        source = context.client(block.source)
         try:
             number, reason = find_block_at_time(context, block.source, block.seconds)
         except TimeTooEarlyError as error:
@@ -139,21 +144,21 @@ def _resolve_times(
     return None
 
 
-def _check_time_by_quorum(source: SourceChain, block: int, seconds: int) -> None:
+def _check_time_by_quorum(source: ChainClient, block: int, seconds: int) -> None:
     """Raises `InvalidAnswersError` unless a quorum agrees on the last block at the time.
 
     `block`: that block, or -1 if the chain began later.
     """
-
-    def is_last(node: SourceChain) -> bool:
-        *last, child = node.headers(max(block, 0), block + 1)
-        return all(header.timestamp <= seconds for header in last) and seconds < child.timestamp
-
-    if not source.ask_quorum(is_last, ("last block", block, seconds)):
+    if not source.ask_quorum(_is_last_block, block, seconds):
         time = format_timestamp(seconds)
         raise InvalidAnswersError(
             f"The nodes do not agree on which block was the last one at {time}."
         )
+
+
+def _is_last_block(node: ChainClient, block: int, seconds: int) -> bool:
+    *last, child = node.headers(max(block, 0), block + 1)
+    return all(header.timestamp <= seconds for header in last) and seconds < child.timestamp
 
 
 def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None:
@@ -167,7 +172,7 @@ def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None
         rows = unresolved.filter(source=source, block=block).order_by("position")
         queries = list(rows[: context.limits.max_batch_calls])
         try:
-            find_accounts(context, context.source(source).header(block), queries)
+            find_accounts(context, context.client(source).header(block), queries)
         except (EnsUnresolvedError, EnsOffChainError) as error:
             name = next(query.name for query in queries if not query.account)
             failing = Q(name=name, source=source, block=block)

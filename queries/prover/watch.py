@@ -9,9 +9,10 @@ from contextlib import suppress
 from datetime import timedelta
 
 from queries.chain import ens
+from queries.chain.answers import ChainHead
+from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError, NodesUnreachableError, NoQuorumError, RateLimitedError
 from queries.chain.proof_window import first_block_distance, proof_window
-from queries.chain.reader import ChainHead, SourceChain
 from queries.chain.registry_checks import HISTORY_WINDOW
 from queries.config.registries import RegistryKind
 from queries.config.routes import Chain
@@ -54,7 +55,7 @@ class Watch:
 
     def _poll(self, chain: Chain, record: ChainRecord, *, is_full_check: bool) -> None:
         known_final = record.final_number if record.recorded_at and not is_full_check else None
-        pool = self._context.destination(chain.id)
+        pool = self._context.client(chain.id)
         nodes = {number: pool.node_view(number) for number, _ in enumerate(chain.nodes, 1)}
         heads = {number: _read_head(node, known_final) for number, node in nodes.items()}
         known_heads = {n: head for n, head in heads.items() if isinstance(head, ChainHead)}
@@ -114,14 +115,14 @@ def _block_seconds(record: ChainRecord, head: ChainHead) -> float | None:
     return seconds if average is None else 0.9 * average + 0.1 * seconds
 
 
-def _read_head(node: SourceChain, known_final: int | None) -> ChainHead | ChainError:
+def _read_head(node: ChainClient, known_final: int | None) -> ChainHead | ChainError:
     try:
         return node.head(known_final)
     except ChainError as error:
         return error
 
 
-def _check_node(node: SourceChain, position: int, head: ChainHead) -> None:
+def _check_node(node: ChainClient, position: int, head: ChainHead) -> None:
     """Store whether the node resolves ENS names, and how far back it proves.
 
     The latter takes up to dozens of requests. It is measured once per `node_check_interval`, and
@@ -153,7 +154,7 @@ def _check_node(node: SourceChain, position: int, head: ChainHead) -> None:
     row.update(proof_window=window, measured_at=now, measured_number=head.number, client=client)
 
 
-def _client_name(node: SourceChain) -> str:
+def _client_name(node: ChainClient) -> str:
     """The name of the node's program; empty if the node does not say."""
 
     def read_name(version: object) -> str:
@@ -165,7 +166,7 @@ def _client_name(node: SourceChain) -> str:
         return ""
 
 
-def _measure_window(node: SourceChain, head: ChainHead) -> int:
+def _measure_window(node: ChainClient, head: ChainHead) -> int:
     """How many blocks back the node proves accounts, as `NodeRecord.proof_window` has it."""
     limit = min(first_block_distance(head), HISTORY_WINDOW)
     for first in (limit, 0):  # most nodes prove either all of these blocks or few

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from queries.chain.reader import AccountSlots
+from queries.chain.answers import AccountSlots
 from queries.chain.registry import FactGroups, FactRead
 from queries.chain.signer import decode_transaction
 from queries.models import BlockJob, SentTransaction, UnsentProof

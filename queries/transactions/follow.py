@@ -13,7 +13,7 @@ from datetime import timedelta
 
 from django.db import IntegrityError
 
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import FeesTooHighError, NodesRefuseError, NoQuorumError
 from queries.chain.signer import Fees, UnsignedTransaction, decode_transaction
 from queries.database.clock import shared_now
@@ -118,22 +118,22 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
     except PERMANENT_SEND_ERRORS as error:
         is_outage = was_sent and isinstance(error, NodesRefuseError)
         is_empty = not decode_transaction(row.raw).data
-        if is_outage or is_empty or not is_stuck or _resend_by_quorum(lane, row):
+        if is_outage or is_empty or not is_stuck or _is_accepted_by_quorum(lane, row):
             raise
         _cancel(lane, row, str(error))
 
 
-def _resend_by_quorum(lane: Lane, row: SentTransaction) -> bool:
+def _is_accepted_by_quorum(lane: Lane, row: SentTransaction) -> bool:
     """Send it to a quorum of nodes. Returns whether they accept it."""
+    return lane.destination.ask_quorum(_accepts, row.raw)
 
-    def send(node: Destination) -> bool:
-        try:
-            node.send(row.raw)
-        except PERMANENT_SEND_ERRORS:
-            return False
-        return True
 
-    return lane.destination.ask_quorum(send, ("resend", row.hashes[-1]))
+def _accepts(node: ChainClient, raw: bytes) -> bool:
+    try:
+        node.send(raw)
+    except PERMANENT_SEND_ERRORS:
+        return False
+    return True
 
 
 def _replace_or_fill_gap(lane: Lane, row: SentTransaction) -> None:

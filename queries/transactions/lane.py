@@ -13,7 +13,7 @@ from hashlib import sha256
 from django.db import IntegrityError
 from django.db.models import Max, QuerySet
 
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import (
     CallRevertedError,
     ChainRefusalError,
@@ -53,7 +53,7 @@ class ConcurrentProverError(Exception):
 class Lane:
     """One signer on one chain."""
 
-    destination: Destination
+    destination: ChainClient
     signer: Signer
     limits: Limits
 
@@ -147,9 +147,7 @@ class Lane:
         return count if is_plausible else self.transaction_count_by_quorum()
 
     def transaction_count_by_quorum(self) -> int:
-        sender = self.signer.address
-        question_key = "transaction count", sender
-        return self.destination.ask_quorum(lambda node: node.nonce(sender), question_key)
+        return self.destination.ask_quorum(ChainClient.nonce, self.signer.address)
 
     def _store_offer(
         self, jobs: Sequence[BlockJob], nonce: int, to: str, offer: Offer
@@ -223,14 +221,10 @@ class Lane:
             SentTransaction.objects.filter(pk=row.pk, confirmed=False).update(
                 nonce_used_block=head.number
             )
-        sender, nonce, hashes = row.sender, row.nonce, tuple(row.hashes)
-
-        def has_no_receipt(node: Destination) -> bool:
-            return node.nonce(sender) > nonce and not any(map(node.receipt, hashes))
-
         is_final = head.final_number >= row.nonce_used_block
-        question_key = "used elsewhere", sender, nonce
-        if not is_final or not self.destination.ask_quorum(has_no_receipt, question_key):
+        if not is_final or not self.destination.ask_quorum(
+            _is_used_elsewhere, row.sender, row.nonce, hashes=row.hashes
+        ):
             raise NoQuorumError.create(self.destination.chain.name)
         self.give_up(row)
 
@@ -238,6 +232,12 @@ class Lane:
         """Close a transaction that will never be mined. It costs nothing."""
         row.succeeded = False
         charge_batches(row, free=self.destination.chain.free)
+
+
+def _is_used_elsewhere(
+    node: ChainClient, sender: str, nonce: int, *, hashes: Sequence[str]
+) -> bool:
+    return node.nonce(sender) > nonce and not any(map(node.receipt, hashes))
 
 
 def _pieces_digest(to: str, pieces: Sequence[Piece]) -> str:

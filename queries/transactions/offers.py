@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.signer import Fees
 from queries.models import Batch, Query, Share
 from queries.planning.calls import ProveCall
@@ -30,7 +30,7 @@ class Offer:
 
 
 def make_offers(
-    destination: Destination,
+    destination: ChainClient,
     estimates: Mapping[ProveCall, GasEstimate],
     paying_queries: Mapping[int, Sequence[Query]],
 ) -> list[Offer]:

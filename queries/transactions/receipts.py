@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.db import transaction
 
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.database.clock import shared_now
 from queries.database.daily_counts import GAS, add_counts, route_gas_key
 from queries.models import ChainCost, JobTransaction, SentTransaction
@@ -26,20 +26,19 @@ class ConfirmedReceipt(NamedTuple):
 
 
 def receipt_by_quorum(
-    destination: Destination, row: SentTransaction, depth: int = 0
+    destination: ChainClient, row: SentTransaction, depth: int = 0
 ) -> ConfirmedReceipt | None:
     """The receipt, if it is at least `depth` blocks deep for each node's own head."""
-    transaction_hash = row.mined_hash
+    return destination.ask_quorum(_read_deep_receipt, row.mined_hash, depth)
 
-    def read(node: Destination) -> ConfirmedReceipt | None:
-        receipt = node.receipt(transaction_hash)
-        if receipt is None or (
-            depth and receipt.block + depth - 1 > node.head(known_final=0).number
-        ):
-            return None
-        return ConfirmedReceipt(receipt.block, receipt.succeeded, receipt.gas_used)
 
-    return destination.ask_quorum(read, ("receipt", transaction_hash, depth))
+def _read_deep_receipt(
+    node: ChainClient, transaction_hash: str, depth: int
+) -> ConfirmedReceipt | None:
+    receipt = node.receipt(transaction_hash)
+    if receipt is None or (depth and receipt.block + depth - 1 > node.head(known_final=0).number):
+        return None
+    return ConfirmedReceipt(receipt.block, receipt.succeeded, receipt.gas_used)
 
 
 def store_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:

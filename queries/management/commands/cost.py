@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from queries.amounts import gwei, short_amount
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError
 from queries.config.limits import DAY, Limits
 from queries.config.measured_costs import (
@@ -54,7 +54,7 @@ class Command(OperatorCommand):
             raise CommandError("ROUTES_FILE names no registry. manage.py init writes such a file.")
         for registry in routes.registries.values():
             source, chain = routes.chains[registry.source], routes.chains[registry.destination]
-            with closing(Destination(chain)) as destination:
+            with closing(ChainClient(chain)) as destination:
                 self.stdout.write(f"{source.name} → {chain.name}, {registry.kind} registry")
                 for line in _cost_lines(registry, destination, gas_price_gwei, facts_a_day):
                     self.stdout.write(f"  {line}")
@@ -70,7 +70,7 @@ class Command(OperatorCommand):
 
 
 def _cost_lines(
-    registry: Registry, destination: Destination, price: int | None, facts: int
+    registry: Registry, destination: ChainClient, price: int | None, facts: int
 ) -> Iterator[str]:
     chain = destination.chain
     if price is None:
@@ -96,7 +96,7 @@ def _cost_lines(
         yield _budget_line(chain, chain.daily_budget, costs)
 
 
-def _data_fee(destination: Destination, work: MeasuredCost) -> int:
+def _data_fee(destination: ChainClient, work: MeasuredCost) -> int:
     """Estimate the L1 data fee in wei. Random bytes compress as badly as proofs."""
     (fee,) = destination.data_fees([Random(0).randbytes(round(work.bytes))])  # noqa: S311
     return fee
@@ -106,7 +106,7 @@ def _table_row(name: str, gas: str, amounts: Iterable[str]) -> str:
     return f"{name:22}{gas:>10}{''.join(f'{amount:>14}' for amount in amounts)}"
 
 
-def _deployment_line(registry: Registry, destination: Destination, price: int) -> str:
+def _deployment_line(registry: Registry, destination: ChainClient, price: int) -> str:
     if destination.code(registry.address):
         return "The registry is deployed."
     if not destination.code(FACTORY):

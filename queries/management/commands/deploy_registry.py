@@ -15,7 +15,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from queries.amounts import gwei, short_amount
-from queries.chain.destination import Destination, TransactionFailedError, send_and_wait
+from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError, ChainError
 from queries.chain.registry_checks import SetupError, anchor_game, check_chain
 from queries.chain.signer import Signer
@@ -37,6 +37,7 @@ from queries.management.base import (
     configured_routes,
     configured_signer,
 )
+from queries.management.sending import TransactionFailedError, send_and_wait
 from queries.management.setup_check import add_advice
 from queries.planning.dry_runs import GasEstimate
 from queries.proving.registry_calls import HORIZON
@@ -118,7 +119,7 @@ class Command(OperatorCommand):
             raise SetupError(
                 f"ROUTES_FILE has {registry.address}; this version, {registry_address(registry)}."
             )
-        with closing(Destination(chain)) as destination:
+        with closing(ChainClient(chain)) as destination:
             _check_deployable(registry, destination)
             title = f"{registry.kind} registry of {source.name}'s facts"
             data = deployment_calldata(registry)
@@ -129,7 +130,7 @@ class Command(OperatorCommand):
         title: str,
         address: str,
         data: bytes,
-        destination: Destination,
+        destination: ChainClient,
         options: Mapping[str, Any],
     ) -> str:
         """Send this calldata to the factory, unless the contract is deployed already."""
@@ -151,7 +152,7 @@ class Command(OperatorCommand):
             sentence = f"Deploying this contract on {chain.name} would revert; nothing was sent."
             raise CommandError(sentence) from None
 
-    def _show_cost(self, data: bytes, destination: Destination, signer: Signer) -> None:
+    def _show_cost(self, data: bytes, destination: ChainClient, signer: Signer) -> None:
         need, fees = estimate_deployment(destination, signer.address, data), destination.fees()
         currency = destination.chain.currency
         cost = short_amount(need.gas * fees.next_block_fee + need.data_fee, currency)
@@ -163,7 +164,7 @@ class Command(OperatorCommand):
         )
 
     def _send(
-        self, address: str, data: bytes, destination: Destination, signer: Signer, timeout: float
+        self, address: str, data: bytes, destination: ChainClient, signer: Signer, timeout: float
     ) -> str:
         chain = destination.chain
         receipt = send_and_wait(destination, signer, FACTORY, data, timeout, self.report)
@@ -175,7 +176,7 @@ class Command(OperatorCommand):
         return f"Deployed in block {receipt.block:,}, for {receipt.gas_used:,} gas, {cost}."
 
 
-def _check_deployable(registry: Registry, destination: Destination) -> None:
+def _check_deployable(registry: Registry, destination: ChainClient) -> None:
     """Check that a registry with these arguments would work on the chain."""
     if registry.kind is RegistryKind.ATTESTED and registry.valid_until <= time.time():
         raise CommandError("--valid-until is past: the registry would accept no attestation.")
@@ -190,7 +191,7 @@ def _check_deployable(registry: Registry, destination: Destination) -> None:
             )
 
 
-def estimate_deployment(destination: Destination, sender: str, data: bytes) -> GasEstimate:
+def estimate_deployment(destination: ChainClient, sender: str, data: bytes) -> GasEstimate:
     """Estimate, with a node, what a deployment with this calldata of the factory needs."""
     (fee,) = destination.data_fees([data])
     return GasEstimate(destination.estimate_gas(sender, FACTORY, data), fee)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.config.registries import SALT, create2_address, router_code
 from queries.management.base import configured_routes
 from queries.management.commands.deploy_registry import Command as DeployRegistry
@@ -32,7 +32,7 @@ class Command(DeployRegistry):
             raise CommandError(f"ROUTES_FILE has no registry on chain {chain_id}.")
         code = router_code(registries)
         address = create2_address(code)
-        with closing(Destination(routes.chains[chain_id])) as destination:
+        with closing(ChainClient(routes.chains[chain_id])) as destination:
             for registry in registries:
                 if not destination.code(registry.address):
                     name = f"The registry of chain {registry.source}"

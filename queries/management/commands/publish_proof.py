@@ -10,9 +10,8 @@ from eth_utils.address import is_checksum_address, to_checksum_address
 
 from accounts.shared.wording import format_count
 from queries.amounts import short_amount
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError
-from queries.chain.reader import SourceChain
 from queries.config.registries import proves_its_code
 from queries.config.routes import GWEI
 from queries.management.base import (
@@ -86,9 +85,9 @@ class Command(OperatorCommand):
                 )
             chain = replace(chain, max_gas_price=options["max_gas_price_gwei"] * GWEI)
             others = map(node_chain, options["source_node"])
-            sources = {source.id: SourceChain(source) for source in (chain, *others)}
+            sources = {source.id: ChainClient(source) for source in (chain, *others)}
             context = PublishContext(
-                Destination(chain), cache(configured_signer), None, options["wait"], self.report
+                ChainClient(chain), cache(configured_signer), None, options["wait"], self.report
             )
             for block in bundle.blocks:
                 self._publish(block, replace(context, source=sources.get(block.chain)), options)

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import to_checksum_address
 
 from accounts.shared.wording import format_count
+from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError, ChainError
-from queries.chain.reader import SourceChain
 from queries.config.registries import (
     Registry,
     RegistryKind,
@@ -84,11 +84,11 @@ def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
             )
 
 
-SourceNodes = Sequence[tuple[str, SourceChain]]  # the host, and the chain
+SourceNodes = Sequence[tuple[str, ChainClient]]  # the host, and the chain
 
 
 def _source_nodes(bundle: Bundle, urls: Sequence[str]) -> SourceNodes:
-    nodes = [(url_host(url), SourceChain(node_chain(url))) for url in urls]
+    nodes = [(url_host(url), ChainClient(node_chain(url))) for url in urls]
     for host, source in nodes:
         if source.chain.id not in {block.chain for block in bundle.blocks}:
             raise CommandError(f"The node at {host} is of another chain, {source.chain.id}.")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode
+from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError, StateNotAvailableError, WrongChainIdError
 from queries.chain.node_pool import NodePool
-from queries.chain.reader import SourceChain
 from queries.config.limits import Limits
 from queries.config.routes import Chain
 from tests.queries.chain.node_requests import ask, block_number, failure, number, quick_pool
@@ -92,13 +92,13 @@ def test_a_lagging_node_is_asked_last(shared_node: LocalNode) -> None:
         relay(shared_node.url, heads_from(now - 90), log) as lagging,
         relay(shared_node.url, heads_from(now)) as healthy,
     ):
-        both = SourceChain(chain_with_nodes(lagging, healthy, finality=0))
+        both = ChainClient(chain_with_nodes(lagging, healthy, finality=0))
         for attempt in (0, 1):
             both.rotate(attempt)
             both.head()
         assert both.head().timestamp == now
         assert log.methods.count("eth_getBlockByNumber") == 1
-        assert SourceChain(chain_with_nodes(lagging, finality=0)).head().timestamp == now - 90
+        assert ChainClient(chain_with_nodes(lagging, finality=0)).head().timestamp == now - 90
 
 
 def test_a_head_in_the_future_is_a_failure(shared_node: LocalNode) -> None:
@@ -107,10 +107,10 @@ def test_a_head_in_the_future_is_a_failure(shared_node: LocalNode) -> None:
         relay(shared_node.url, heads_from(now + 300)) as future,
         relay(shared_node.url, heads_from(now)) as healthy,
     ):
-        assert SourceChain(chain_with_nodes(future, healthy, finality=0)).head().timestamp == now
+        assert ChainClient(chain_with_nodes(future, healthy, finality=0)).head().timestamp == now
         # With a single node, this machine's clock may be the wrong one.
         alone = chain_with_nodes(f"{future}/alone", finality=0)
-        assert SourceChain(alone).head().timestamp == now + 300
+        assert ChainClient(alone).head().timestamp == now + 300
 
 
 # Refusals

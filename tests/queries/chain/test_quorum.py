@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import CallRevertedError, ChainError, NoQuorumError
 from queries.config.limits import Limits
 from tests.rigs.relay import NotHandledError, RequestLog, chain_with_nodes, refusal, relay
@@ -35,7 +35,7 @@ class Nodes:
             for index in range(len(balances))
         ]
         limits = Limits(quorum_wait=WAIT, initial_cooldown=0.05, max_cooldown=1)
-        self.destination = Destination(replace(chain_with_nodes(*urls), limits=limits))
+        self.destination = ChainClient(replace(chain_with_nodes(*urls), limits=limits))
         self.key = next(QUESTION_IDS)
 
     def _first(self, index: int) -> Any:
@@ -60,11 +60,7 @@ class Nodes:
         return change
 
     def balance(self) -> int:
-        def ask(node: Destination) -> int:
-            node.head()
-            return node.balance(ACCOUNT)
-
-        return self.destination.ask_quorum(ask, self.key)
+        return self.destination.ask_quorum(_balance, self.key)
 
     def seconds_to_seven(self) -> float:
         """Seconds without a quorum until the balance is 7."""
@@ -81,6 +77,11 @@ class Nodes:
         with pytest.raises(ChainError) as caught:
             self.balance()
         return caught.value
+
+
+def _balance(node: ChainClient, _: int) -> int:
+    node.head()
+    return node.balance(ACCOUNT)
 
 
 @pytest.fixture
@@ -148,8 +149,8 @@ def test_reverts_are_answers_and_compared_by_their_data(
     def ask(*changes: Any) -> ChainError:
         urls = [stack.enter_context(relay(shared_node.url, change)) for change in changes]
         with pytest.raises(ChainError) as caught:
-            Destination(chain_with_nodes(*urls)).ask_quorum(
-                lambda node: node.estimate_gas(ACCOUNT, ACCOUNT, b""), next(QUESTION_IDS)
+            ChainClient(chain_with_nodes(*urls)).ask_quorum(
+                ChainClient.estimate_gas, ACCOUNT, ACCOUNT, b""
             )
         return caught.value
 

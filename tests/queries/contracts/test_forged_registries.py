@@ -14,7 +14,7 @@ from eth_typing import Hash32
 from trie.hexary import HexaryTrie
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.registry import accumulated_slot
 from queries.chain.registry_checks import deployed_registry, has_built_code
 from queries.config.registries import Registry, RegistryKind, constructor_arguments, proves_its_code
@@ -54,7 +54,7 @@ def word_of(address: str) -> bytes:
 def check(forged: DeployedContract, registry: Registry) -> None:
     """A node's answers look genuine; the address does not."""
     configured = replace(registry, address=forged.address)
-    with closing(Destination(Chain(CHAIN_ID, "Local", (NodeAddress(forged.node.url),)))) as chain:
+    with closing(ChainClient(Chain(CHAIN_ID, "Local", (NodeAddress(forged.node.url),)))) as chain:
         assert has_built_code(registry.kind, chain.code(forged.address))
         assert deployed_registry(chain, configured) == configured
     assert not proves_its_code(configured)

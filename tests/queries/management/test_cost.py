@@ -7,7 +7,7 @@ import pytest
 from django.conf import LazySettings
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.destination import GAS_PRICE_ORACLE
+from queries.chain.client import GAS_PRICE_ORACLE
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
 from tests.rigs.deployed_contracts import reverted_at_end
 

@@ -7,7 +7,7 @@ import pytest
 from eth_account import Account as Key
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.signer import decode_transaction
 from queries.models import Query, SentTransaction
 from queries.proving.packing import CALLDATA_BYTES
@@ -89,15 +89,15 @@ def test_an_account_with_thousands_of_slots_takes_several_transactions(service: 
 def test_a_batch_pays_for_failed_transactions_too(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    estimate_gas: Any = Destination.estimate_gas_for_calls
+    estimate_gas: Any = ChainClient.estimate_gas_for_calls
 
     def underestimate(*arguments: Any, **more: Any) -> list[Any]:
         return [gas * 8 // 10 for gas in estimate_gas(*arguments, **more)]
 
-    monkeypatch.setattr(Destination, "estimate_gas_for_calls", underestimate)
+    monkeypatch.setattr(ChainClient, "estimate_gas_for_calls", underestimate)
     batch = service.submit(_blocks(service, 2), fee=str(ETHER))
     service.work_until(SentTransaction.objects.exists)
-    monkeypatch.setattr(Destination, "estimate_gas_for_calls", estimate_gas)
+    monkeypatch.setattr(ChainClient, "estimate_gas_for_calls", estimate_gas)
     service.work(batch)
     assert service.status(batch)["queryStatus"] == "DONE"
     rows = list(SentTransaction.objects.order_by("nonce"))

@@ -10,8 +10,9 @@ from typing import Any, cast
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
+from queries.chain.answers import ChainHead
+from queries.chain.client import ChainClient
 from queries.chain.errors import InvalidAnswersError, StateOfAnotherBlockError, TimeTooEarlyError
-from queries.chain.reader import ChainHead, SourceChain
 from queries.config.limits import Limits
 from queries.proving.headers import Header
 from tests.queries.contracts.holder import SLOTS, compiled_holder
@@ -43,8 +44,8 @@ class ForkedChain:
             fork.rpc.ask("evm_mine")
         self.headers = [self.live.header(number) for number in range(self.live.newest() + 1)]
 
-    def source(self, *urls: str, **chain: Any) -> SourceChain:
-        return SourceChain(chain_with_nodes(*(urls or (self.node.url,)), **chain))
+    def source(self, *urls: str, **chain: Any) -> ChainClient:
+        return ChainClient(chain_with_nodes(*(urls or (self.node.url,)), **chain))
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +164,7 @@ BLOCKS = 300_000
 BEGIN = 1_438_269_988  # mainnet's second block; its first has no time
 
 
-class _CountingChain(SourceChain):
+class _CountingChain(ChainClient):
     """A chain with these block times that counts requests."""
 
     def __init__(self, times: list[int]) -> None:
@@ -210,7 +211,7 @@ def requests_of(forked: ForkedChain) -> list[tuple[bytes, list[int]]]:
     ]
 
 
-def assert_proven(forked: ForkedChain, source: SourceChain, header: Header) -> None:
+def assert_proven(forked: ForkedChain, source: ChainClient, header: Header) -> None:
     requests = requests_of(forked)
     proofs = source.account_proofs(header, requests)
     assert len(proofs) == len(requests)

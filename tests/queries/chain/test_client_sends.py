@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.destination import Destination
+from queries.chain.client import ChainClient
 from queries.chain.errors import InvalidAnswersError
 from queries.chain.signer import Fees, SignedTransaction, Signer, UnsignedTransaction
 from tests.rigs.deployed_contracts import reverted_at_end
@@ -39,11 +39,11 @@ def manual_node(node: LocalNode) -> Iterator[LocalNode]:
 
 
 @pytest.fixture(scope="module")
-def destination(node: LocalNode) -> Destination:
-    return Destination(chain_with_nodes(node.url, finality=0))
+def destination(node: LocalNode) -> ChainClient:
+    return ChainClient(chain_with_nodes(node.url, finality=0))
 
 
-def transaction(destination: Destination, **changes: Any) -> SignedTransaction:
+def transaction(destination: ChainClient, **changes: Any) -> SignedTransaction:
     fields: dict[str, Any] = {
         "chain_id": 31_337,
         "nonce": destination.nonce(SIGNER.address),
@@ -58,10 +58,10 @@ def transaction(destination: Destination, **changes: Any) -> SignedTransaction:
 # Fees
 
 
-def with_base_fee(node: LocalNode, base: int, **chain: Any) -> Destination:
+def with_base_fee(node: LocalNode, base: int, **chain: Any) -> ChainClient:
     node.rpc.ask("anvil_setNextBlockBaseFeePerGas", hex(base))
     node.rpc.ask("evm_mine")
-    return Destination(chain_with_nodes(node.url, **chain))
+    return ChainClient(chain_with_nodes(node.url, **chain))
 
 
 @pytest.mark.parametrize(
@@ -99,18 +99,18 @@ def test_gas_estimates_are_raised_to_the_calldata_floor(manual_node: LocalNode) 
 
 
 @contextmanager
-def lying_destination(node: LocalNode, method: str, change: Any) -> Iterator[Destination]:
+def lying_destination(node: LocalNode, method: str, change: Any) -> Iterator[ChainClient]:
     """A destination whose node changes its answers to one method."""
 
     def changed(called: str, _: list[Any], answer: Answer) -> Answer:
         return {"result": change(answer.get("result"))} if called == method else answer
 
     with relay(node.url, changed) as url:
-        yield Destination(chain_with_nodes(url))
+        yield ChainClient(chain_with_nodes(url))
 
 
 def test_the_hash_or_receipt_of_another_transaction_is_refused(
-    destination: Destination, manual_node: LocalNode
+    destination: ChainClient, manual_node: LocalNode
 ) -> None:
     signed, unrelated = transaction(destination), transaction(destination, data=b"\x01")
     with (
@@ -132,7 +132,7 @@ def test_the_hash_or_receipt_of_another_transaction_is_refused(
     "change", [{"status": "0x2"}, {"status": None}, {"gasUsed": "1"}, {"blockNumber": 7}], ids=str
 )
 def test_malformed_receipts_are_refused(
-    destination: Destination, manual_node: LocalNode, change: Answer
+    destination: ChainClient, manual_node: LocalNode, change: Answer
 ) -> None:
     signed = transaction(destination)
     destination.send(signed.raw)

@@ -1,0 +1,181 @@
+"""Decode and check what nodes answer. Checks raise `ProofError` or `NodeError`."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from queries.chain.errors import (
+    BlockUnknownError,
+    NodeError,
+    StateOfAnotherBlockError,
+    StateRootEmptyError,
+)
+from queries.proving.accounts import AccountProof, check_account_proof, root_of_answer
+from queries.proving.errors import (
+    AnswerMalformedError,
+    NodeHashMismatchError,
+    NodeSurplusError,
+    ProofError,
+)
+from queries.proving.headers import Header, header_from_json
+from queries.proving.json_values import (
+    encode_hex,
+    read_bytes,
+    read_fixed_bytes,
+    read_object,
+    read_quantity,
+)
+from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES
+from queries.proving.packing import FLOOR_BYTE_GAS
+from queries.proving.tries import CheckedNodes
+from queries.wait_reasons import Reason, WaitCode
+
+# Intrinsic gas of a transaction and its calldata (EIP-2028), and the calldata floor (EIP-7623).
+BASE_GAS, ZERO_BYTE_GAS, BYTE_GAS = 21_000, 4, 16
+FLOOR_ZERO_BYTE_GAS = 10
+
+AccountSlots = tuple[bytes, Sequence[int]]  # an account's address, and slots
+
+
+@dataclass(frozen=True, slots=True)
+class ChainHead:
+    """The newest block, and the number of the newest final block."""
+
+    number: int
+    timestamp: int
+    hash: bytes
+    final_number: int
+
+    def wait_reason(self, block: int) -> Reason | None:
+        """Why the block may not be proven yet; None if it is final."""
+        if block <= self.final_number:
+            return None
+        sentence = f"Block {block:,} is not final yet: the last final one is {self.final_number:,}."
+        return Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionReceipt:
+    block: int
+    succeeded: bool
+    gas_used: int
+    gas_price: int  # wei
+    data_fee: int = 0  # wei, for data on the L1 of an OP-stack chain
+
+    @property
+    def cost(self) -> int:
+        """In wei."""
+        return self.gas_used * self.gas_price + self.data_fee
+
+
+def read_hex(answer: object) -> bytes:
+    """Decode an answer of any length, because `JsonRpc` has bounded it."""
+    return read_bytes(answer, "the answer", sys.maxsize)
+
+
+def decode_head(answer: object) -> ChainHead:
+    block = read_object(answer, "a block")
+    number = read_quantity(block.get("number"), "number")
+    timestamp = read_quantity(block.get("timestamp"), "timestamp")
+    if max(number, timestamp) >= 2**63:
+        raise AnswerMalformedError("a block's number and timestamp stay below 2^63")
+    block_hash = read_fixed_bytes(block.get("hash"), "hash", HASH_BYTES)
+    return ChainHead(number, timestamp, block_hash, final_number=0)
+
+
+def decode_final_head(answer: object) -> ChainHead:
+    """A chain that has just begun has no final block except its first."""
+    return ChainHead(0, 0, b"", 0) if answer is None else decode_head(answer)
+
+
+def check_header(
+    answer: Any, expected_hash: bytes | None = None, expected_number: int | None = None
+) -> Header:
+    if answer is None:
+        raise NodeError(BlockUnknownError)
+    header = header_from_json(answer, expected_hash)
+    if expected_number is not None and header.number != expected_number:
+        raise AnswerMalformedError(f"block {expected_number} was requested, not {header.number}")
+    return header
+
+
+def check_proof(
+    state_root: bytes, requested: AccountSlots, checked: CheckedNodes, answer: Any
+) -> AccountProof:
+    try:
+        return check_account_proof(answer, state_root, *requested, checked)
+    except NodeSurplusError:
+        if state_root == EMPTY_TRIE_ROOT:
+            raise NodeError(StateRootEmptyError) from None
+        raise
+    except NodeHashMismatchError:
+        # If valid for another root, mostly the latest, the node keeps no older state.
+        try:
+            check_account_proof(answer, root_of_answer(answer), *requested)
+        except ProofError:
+            pass
+        else:
+            raise NodeError(StateOfAnotherBlockError) from None
+        raise
+
+
+def read_number(answer: object) -> int:
+    return read_quantity(answer, "the answer")
+
+
+def read_bounded(bound: int, value: object, name: str = "the answer") -> int:
+    number = read_quantity(value, name)
+    if number >= bound:
+        raise AnswerMalformedError(f"{name} is too large to be true")
+    return number
+
+
+# Block numbers, nonces and gas, as far as the database can store them; and prices and fees.
+read_count = partial(read_bounded, 2**63)
+read_wei = partial(read_bounded, 2**128)
+
+
+def read_data_fee(answer: object) -> int:
+    """Read a fee; a node answers `0x` if there is no contract."""
+    return 0 if answer == "0x" else read_wei(answer)
+
+
+def read_gas_estimate(data: bytes, answer: object) -> int:
+    """Refuse an estimate below the intrinsic gas, and raise it to the calldata floor.
+
+    A transaction with less gas is never mined, and blocks all later nonces.
+    """
+    gas, zeros = read_number(answer), data.count(0)
+    others = len(data) - zeros
+    if gas < BASE_GAS + ZERO_BYTE_GAS * zeros + BYTE_GAS * others:
+        raise AnswerMalformedError("the estimate is below the gas for the transaction's bytes")
+    return max(gas, BASE_GAS + FLOOR_ZERO_BYTE_GAS * zeros + FLOOR_BYTE_GAS * others)
+
+
+def read_base_fee(answer: object) -> int:
+    if answer is None:
+        raise NodeError(BlockUnknownError)
+    return read_quantity(read_object(answer, "a block").get("baseFeePerGas"), "baseFeePerGas")
+
+
+def check_hash(expected: bytes, answer: object) -> None:
+    if read_fixed_bytes(answer, "the answer", HASH_BYTES) != expected:
+        raise AnswerMalformedError("the answer is not the hash of the transaction that was sent")
+
+
+def read_receipt(transaction_hash: str, answer: object) -> TransactionReceipt | None:
+    if answer is None:
+        return None
+    receipt = read_object(answer, "a receipt")
+    stated = read_fixed_bytes(receipt.get("transactionHash"), "transactionHash", HASH_BYTES)
+    if encode_hex(stated) != transaction_hash.lower():
+        raise AnswerMalformedError("the receipt is another transaction's")
+    return TransactionReceipt(
+        block=read_count(receipt.get("blockNumber"), "blockNumber"),
+        succeeded=read_bounded(2, receipt.get("status"), "status") == 1,
+        gas_used=read_count(receipt.get("gasUsed"), "gasUsed"),
+        gas_price=read_wei(receipt.get("effectiveGasPrice"), "effectiveGasPrice"),
+        data_fee=read_wei(receipt.get("l1Fee") or "0x0", "l1Fee"),
+    )

@@ -1,0 +1,303 @@
+"""Read a chain, and send transactions to it: what a prover asks of nodes.
+
+Headers are checked by their hash and proofs by their root. Heads, calls and receipts cannot be
+checked.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate, groupby, islice
+from operator import itemgetter
+
+from accounts.shared.wording import format_timestamp
+from queries.amounts import gwei
+from queries.chain.answers import (
+    AccountSlots,
+    ChainHead,
+    TransactionReceipt,
+    check_hash,
+    check_header,
+    check_proof,
+    decode_final_head,
+    decode_head,
+    read_base_fee,
+    read_count,
+    read_data_fee,
+    read_gas_estimate,
+    read_hex,
+    read_number,
+    read_receipt,
+)
+from queries.chain.errors import (
+    AlreadyKnownError,
+    BlockUnknownError,
+    CallRevertedError,
+    FeesTooHighError,
+    ParametersRejectedError,
+    StateNotAvailableError,
+    TimeTooEarlyError,
+    TransactionRefusedError,
+)
+from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK, NodePool
+from queries.chain.signer import Fees
+from queries.contracts.abi import StateOverride, call_data
+from queries.proving.accounts import AccountProof
+from queries.proving.headers import Header
+from queries.proving.json_values import encode_hex
+from queries.proving.keccak import keccak256
+from queries.proving.tries import CheckedNodes
+
+GAS_PRICE_ORACLE = "0x420000000000000000000000000000000000000F"  # of an OP-stack chain
+TRANSACTION_OVERHEAD = 110  # bytes of an EIP-1559 transaction without its calldata
+
+Call = tuple[str, bytes]  # a contract, and calldata
+
+
+class ChainClient(NodePool):
+    """A chain, for one thread."""
+
+    # Blocks and proofs
+
+    def head(self, known_final: int | None = None) -> ChainHead:
+        """The newest and the final block of a node; with `known_final` only the former."""
+        finality, final = self.chain.finality, known_final or 0
+        head: ChainHead
+        if finality is None and known_final is None:
+            try:
+                head, final_head = self.fetch_many(
+                    GET_BLOCK,
+                    [LATEST_BLOCK, ("finalized", False)],
+                    [decode_head, decode_final_head],
+                )
+            except (BlockUnknownError, ParametersRejectedError):
+                # The node has finalized nothing yet, or does not know the tag.
+                return self.head(known_final=0)
+            final = final_head.number
+        else:
+            head = self.fetch(GET_BLOCK, LATEST_BLOCK, decode_head)
+        if finality is not None:
+            final = head.number - finality
+        # The final block may come from another node, which may be ahead.
+        return replace(head, final_number=min(max(final, 0), head.number))
+
+    def header(self, number: int) -> Header:
+        (header,) = self._headers_by_number([number])
+        return header
+
+    def header_by_hash(self, block_hash: bytes) -> Header:
+        params = (f"0x{block_hash.hex()}", False)
+        check = partial(check_header, expected_hash=block_hash)
+        return self.fetch("eth_getBlockByHash", params, check)
+
+    def headers(self, first: int, last: int) -> list[Header]:
+        """The headers of these numbers, each the parent of the next."""
+        headers = self._headers_by_number(range(first, last + 1))
+        # Down from the last: fetch headers of another fork again, by hash.
+        for index in range(len(headers) - 2, -1, -1):
+            expected_hash = headers[index + 1].parent_hash
+            if headers[index].hash != expected_hash:
+                headers[index] = self.header_by_hash(expected_hash)
+        return headers
+
+    def last_block_at(self, seconds: int, head: ChainHead) -> tuple[Header, Header]:
+        """The last block at a time before the head's, and its child."""
+        headers = {head.number: self.header_by_hash(head.hash)}
+
+        def timestamp(number: int) -> int:
+            """Treat blocks that nodes have dropped (EIP-4444) as earlier than any time."""
+            try:
+                headers[number] = self.header(number)
+            except (BlockUnknownError, StateNotAvailableError):  # nodes differ
+                return -1
+            return headers[number].timestamp
+
+        child = headers[bisect_right(range(head.number), seconds, key=timestamp)]
+        time = format_timestamp(child.timestamp)
+        if child.number == 0:
+            raise TimeTooEarlyError(f"The earliest time that works is {child.timestamp} ({time}).")
+        if child.number - 1 not in headers:
+            raise BlockUnknownError(f"The nodes' earliest block is {child.number:,}, of {time}.")
+        return headers[child.number - 1], child
+
+    def account_proofs(
+        self,
+        header: Header,
+        requested: Sequence[AccountSlots],
+        heartbeat: Callable[[], object] = lambda: None,
+    ) -> list[AccountProof]:
+        """The accounts' states at this block, proven under its state root.
+
+        `heartbeat` is called before each request, because many slots take several.
+        """
+        # By hash, so that a node fails after a reorg instead of answering for another block.
+        block = {"blockHash": f"0x{header.hash.hex()}"}
+        try:
+            return self._fetch_proofs(header, requested, block, heartbeat)
+        except ParametersRejectedError:  # older nodes take a number only
+            return self._fetch_proofs(header, requested, hex(header.number), heartbeat)
+
+    def _fetch_proofs(
+        self,
+        header: Header,
+        requested: Sequence[AccountSlots],
+        block: object,
+        heartbeat: Callable[[], object],
+    ) -> list[AccountProof]:
+        limit = self.chain.limits.max_batch_calls
+        parts = [_split_slots(account, slots, limit) for account, slots in requested]
+        checked, proofs = CheckedNodes(), list[AccountProof]()
+        for request in _group_requests([part for split in parts for part in split], limit):
+            heartbeat()
+            proofs += self.fetch_many(
+                "eth_getProof",
+                [
+                    (f"0x{account.hex()}", [f"0x{slot:064x}" for slot in slots], block)
+                    for account, slots in request
+                ],
+                [partial(check_proof, header.state_root, part, checked) for part in request],
+            )
+        remaining = iter(proofs)
+        return [_join_parts(list(islice(remaining, len(split)))) for split in parts]
+
+    def call_contracts(
+        self, calls: Sequence[Call], block: object = "latest", gas: int | None = None
+    ) -> list[bytes | CallRevertedError]:
+        """The answers of `eth_call` at this block, or reverts."""
+        limit = {} if gas is None else {"gas": hex(gas)}
+        params_list = [({"to": c, "data": f"0x{data.hex()}", **limit}, block) for c, data in calls]
+        return self.fetch_many("eth_call", params_list, read_hex, CallRevertedError)
+
+    def _headers_by_number(self, numbers: Sequence[int]) -> list[Header]:
+        return self.fetch_many(
+            GET_BLOCK,
+            [(hex(number), False) for number in numbers],
+            [partial(check_header, expected_number=number) for number in numbers],
+        )
+
+    # Contracts and accounts
+
+    def call_contract(
+        self, to: str, calls: Sequence[bytes], block: int | None = None
+    ) -> list[bytes | CallRevertedError]:
+        """The contract's answer to each call, at this block or the newest one."""
+        tag = "latest" if block is None else hex(block)
+        return self.call_contracts([(to, call) for call in calls], tag)
+
+    def code(self, address: str) -> bytes:
+        """The contract's code; empty if there is no contract."""
+        return self.fetch("eth_getCode", (address, "latest"), read_hex)
+
+    def balance(self, address: str) -> int:
+        """In wei."""
+        return self.fetch("eth_getBalance", (address, "latest"), read_number)
+
+    def nonce(self, sender: str) -> int:
+        """The number of mined transactions of the sender."""
+        return self.fetch("eth_getTransactionCount", (sender, "latest"), read_count)
+
+    def pending_count(self, sender: str) -> int:
+        """The number of unmined transactions of the sender that a node holds."""
+        total = self.fetch("eth_getTransactionCount", (sender, "pending"), read_count)
+        return max(total - self.nonce(sender), 0)
+
+    # Costs
+
+    def estimate_gas(self, sender: str, to: str, data: bytes) -> int:
+        """The estimated gas of this transaction."""
+        call = {"from": sender, "to": to, "data": encode_hex(data)}
+        return self.fetch("eth_estimateGas", (call,), partial(read_gas_estimate, data))
+
+    def estimate_gas_for_calls(
+        self, sender: str, to: str, payloads: Sequence[bytes], override: StateOverride | None = None
+    ) -> list[int | CallRevertedError | TransactionRefusedError]:
+        """The estimated gas of each call on its own, with this state override."""
+        options = () if override is None else ("latest", override)
+        params_list = [
+            ({"from": sender, "to": to, "data": encode_hex(data)}, *options) for data in payloads
+        ]
+        checks = [partial(read_gas_estimate, data) for data in payloads]
+        expected = CallRevertedError | TransactionRefusedError
+        return self.fetch_many("eth_estimateGas", params_list, checks, expected)
+
+    def gas_limit(self, needed: int) -> int:
+        """Add a reserve, because the state may change before the transaction is mined."""
+        reserve = int(needed * self.chain.limits.gas_reserve)
+        return max(needed, min(needed + reserve, self.chain.gas_cap))
+
+    def fees(self) -> Fees:
+        """Fees to offer now. The base fee may double, within the operator's maximum."""
+        base, limit = self._base_fee("latest"), self.chain.max_gas_price
+        if base > limit:
+            raise FeesTooHighError(
+                f"Gas on {self.chain.name} costs {gwei(base)}; at most {gwei(limit)} are paid here."
+            )
+        tip = self._tip()
+        max_fee = min(2 * max(base, 1) + tip, limit)
+        return Fees(max_fee, min(tip, max_fee), min(_next_base_fee(base) + tip, max_fee))
+
+    def fees_after_block(self, block: int) -> Fees:
+        """Fees that the next block accepts, whatever its base fee."""
+        tip = self._tip()
+        fee_cap = _next_base_fee(self._base_fee(hex(block))) + tip
+        return Fees(fee_cap, tip, fee_cap)
+
+    def data_fees(self, payloads: Sequence[bytes]) -> list[int]:
+        """The L1 data fee of each call on an OP-stack chain now, in wei; 0 on other chains."""
+        if not self.code(GAS_PRICE_ORACLE):
+            return [0] * len(payloads)
+        calls = [
+            call_data("getL1Fee(bytes)", data + bytes(TRANSACTION_OVERHEAD)) for data in payloads
+        ]
+        fees = self.fetch_many(
+            "eth_call",
+            [({"to": GAS_PRICE_ORACLE, "data": encode_hex(call)}, "latest") for call in calls],
+            read_data_fee,
+            CallRevertedError,
+        )
+        return [0 if isinstance(fee, CallRevertedError) else fee for fee in fees]
+
+    def _base_fee(self, block: str) -> int:
+        return self.fetch("eth_getBlockByNumber", (block, False), read_base_fee)
+
+    def _tip(self) -> int:
+        return self.fetch("eth_maxPriorityFeePerGas", (), read_number)
+
+    # Sending
+
+    def send(self, raw: bytes) -> None:
+        """Send a signed transaction. Succeeds as well if a node has it already."""
+        check = partial(check_hash, keccak256(raw))
+        with suppress(AlreadyKnownError):
+            self.fetch("eth_sendRawTransaction", (encode_hex(raw),), check)
+
+    def broadcast(self, raw: bytes) -> None:
+        """Send it to every node and ignore the answers."""
+        self.ask_all("eth_sendRawTransaction", (encode_hex(raw),))
+
+    def receipt(self, transaction_hash: str) -> TransactionReceipt | None:
+        """The transaction's receipt, or None if the node has none."""
+        check = partial(read_receipt, transaction_hash)
+        return self.fetch("eth_getTransactionReceipt", (transaction_hash,), check)
+
+
+def _next_base_fee(base: int) -> int:
+    """The highest base fee that the next block can have (EIP-1559)."""
+    return base + -(-base // 8)
+
+
+def _split_slots(account: bytes, slots: Sequence[int], limit: int) -> list[AccountSlots]:
+    return [(account, slots[start : start + limit]) for start in range(0, len(slots) or 1, limit)]
+
+
+def _group_requests(requested: Sequence[AccountSlots], limit: int) -> list[list[AccountSlots]]:
+    """Group into requests of about `limit` proofs: one for the account and one for each slot."""
+    totals = accumulate((1 + len(slots) for _, slots in requested), initial=0)
+    numbered = zip((total // limit for total in totals), requested, strict=False)
+    return [[entry for _, entry in group] for _, group in groupby(numbered, itemgetter(0))]
+
+
+def _join_parts(parts: Sequence[AccountProof]) -> AccountProof:
+    return replace(parts[0], slots=tuple(slot for part in parts for slot in part.slots))
