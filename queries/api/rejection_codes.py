@@ -14,7 +14,7 @@ from queries.chain.errors import (
 )
 from queries.intake.cancel import CANCELLED
 from queries.planning.anchors import OutOfReach
-from queries.prover.rejections import TRANSACTION_FAILED
+from queries.prover.job_pass import TRANSACTION_FAILED
 from queries.wait_reasons import EXEMPT_FROM_MAX_AGE, WaitCode
 
 # A batch is not rejected for these, however long it waits.

@@ -5,20 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any
 
 from django.db.models import QuerySet
 
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
-from queries.chain.registry import FactRead, RegistryFacts
+from queries.chain.registry import FactRead
 from queries.chain.signer import Signer
-from queries.config.limits import Limits
 from queries.config.registries import Registry
+from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
-from queries.database.leases import Lease, Retry, Snooze, recheck_pause
-from queries.models import BlockJob, ChainRecord, Query, SentTransaction
-from queries.planning.dry_runs import CallEstimator
+from queries.database.leases import Retry, Snooze, recheck_pause
+from queries.models import Query, SentTransaction
 from queries.planning.lookups import fact_reads
 from queries.planning.readers import ChainReaders
 from queries.prover.outcomes import Findings, Reject
@@ -85,7 +84,7 @@ class ProverContext(ChainReaders):
         return row.values_list("block_seconds", flat=True).first() or 0.0
 
 
-@dataclass(frozen=True)
+@dataclass
 class JobPass:
     """One pass of a worker over a block job: all that its stages work with, and what they found."""
 
@@ -93,47 +92,16 @@ class JobPass:
     queries: list[Query]
     context: ProverContext
     registry: Registry
-    source: ChainClient
-    destination: ChainClient
-    lane: Lane
-    facts: RegistryFacts
-    estimator: CallEstimator
     latest: ChainHead  # of the destination, read before everything else
 
-    @classmethod
-    def begin(
-        cls,
-        findings: Findings,
-        queries: list[Query],
-        context: ProverContext,
-        registry: Registry,
-        latest: ChainHead,
-    ) -> Self:
-        destination = context.client(registry.destination)
-        return cls(
-            findings,
-            queries,
-            context,
-            registry,
-            context.client(registry.source),
-            destination,
-            context.lane(registry.destination),
-            context.facts(registry),
-            context.estimator(registry),
-            latest,
-        )
-
-    @property
-    def lease(self) -> Lease[BlockJob]:
-        return self.findings.lease
-
-    @property
-    def job(self) -> BlockJob:
-        return self.lease.row
-
-    @property
-    def limits(self) -> Limits:
-        return self.context.limits
+    def __post_init__(self) -> None:
+        self.lease = self.findings.lease
+        self.job, self.limits = self.lease.row, self.context.limits
+        self.source = self.context.client(self.registry.source)
+        self.destination = self.context.client(self.registry.destination)
+        self.lane = self.context.lane(self.registry.destination)
+        self.facts = self.context.facts(self.registry)
+        self.estimator = self.context.estimator(self.registry)
 
     @cached_property
     def reads(self) -> Mapping[int, Mapping[str, FactRead]]:
@@ -195,19 +163,3 @@ def route_removed(source: int, destination: int) -> Failure:
     """The failure of a batch whose route was removed from the routes file."""
     sentence = f"This server no longer proves chain {source} on {destination}."
     return Failure("route_unsupported", sentence, StepName.INITIAL_STATE, retryable=False)
-
-
-def record_head(chain_id: int, head: ChainHead) -> None:
-    """Store the head that submissions are compared with."""
-    columns = {
-        "recorded_at": shared_now(),
-        "number": head.number,
-        "timestamp": head.timestamp,
-        "final_number": head.final_number,
-    }
-    ChainRecord.objects.bulk_create(
-        [ChainRecord(chain=chain_id, **columns)],
-        update_conflicts=True,
-        unique_fields=["chain"],
-        update_fields=list(columns),
-    )

@@ -7,8 +7,12 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
+from accounts.shared.wording import format_count
 from queries.chain.client import ChainClient
+from queries.chain.errors import NoQuorumError
 from queries.chain.registry import RegistryBlock, group_facts
+from queries.config.registries import RegistryKind
+from queries.database.clock import shared_now
 from queries.database.leases import Lease, Snooze, query_ids_of_pass
 from queries.models import BlockJob, Query
 from queries.planning.anchors import (
@@ -25,17 +29,13 @@ from queries.prover.finality import pin_final_header, resolve_conflict
 from queries.prover.outcomes import Findings, Outcome, Reject
 from queries.prover.prove import ReadyJob
 from queries.prover.readback import check_missing_by_quorum, read_back
-from queries.prover.rejections import (
-    failed_transaction_hashes,
-    has_failed_too_often,
-    reject_failed,
-    reject_out_of_reach,
-    wait_or_reject_unattested,
-)
 from queries.proving.headers import Header
 from queries.statuses import StepName
 from queries.transactions.follow import follow, unconfirmed_transactions
+from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
+
+TRANSACTION_FAILED = "transaction_failed"
 
 
 def run_pass(
@@ -66,7 +66,7 @@ def run_pass(
     is_pending = bool(rows) and follow(context.lane(job.destination), rows, latest.number)
     if registry is None or not queries:
         return _wait_for_transactions(job, latest.hash)
-    job_pass = JobPass.begin(findings, queries, context, registry, latest)
+    job_pass = JobPass(findings, queries, context, registry, latest)
     result = pin_final_header(job_pass)
     if not isinstance(result, Header):
         return result
@@ -131,15 +131,18 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
 
     anchor = find_anchor()
     if isinstance(anchor, HashNotKnown):
-        return wait_or_reject_unattested(job_pass, anchor.reason)
+        return _wait_or_reject_unattested(job_pass, anchor.reason)
     if isinstance(anchor, OutOfReach):
-        return reject_out_of_reach(job_pass, header, anchor, find_anchor)
+        return _reject_out_of_reach(job_pass, header, anchor, find_anchor)
     if isinstance(anchor, Anchor) and not state.is_accumulated:
         job_pass.findings.step = StepName.HEADER_ACCUMULATED
     job_pass.lease.extend()
-    failed_hashes = failed_transaction_hashes(job_pass)
-    if has_failed_too_often(job_pass, failed_hashes):
-        return reject_failed(job_pass, failed_hashes)
+    failed_hashes = _failed_transaction_hashes(job_pass)
+    if len(failed_hashes) >= job_pass.limits.max_failed_transactions:  # each has cost gas
+        count = format_count(len(failed_hashes), "transaction")
+        sentence = f"{count} failed on chain; the last is {failed_hashes[-1]}."
+        step = StepName.HEADER_ACCUMULATED
+        return job_pass.reject(Failure(TRANSACTION_FAILED, sentence, step, retryable=True))
     if job_pass.context.is_budget_spent(job_pass.registry.destination):
         return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent
     if isinstance(anchor, Preparation):
@@ -156,3 +159,48 @@ def _needs_preparation(
     node: ChainClient, _job: int, *, find_anchor: Callable[[ChainClient], AnchorResult]
 ) -> bool:
     return isinstance(find_anchor(node), Preparation)
+
+
+def _failed_transaction_hashes(job_pass: JobPass) -> list[str]:
+    """Hashes of transactions that failed since the first waiting batch was submitted."""
+    first_submitted = min(query.batch.submitted_at for query in job_pass.queries)
+    failed_rows = job_pass.transactions(
+        succeeded=False, gas_used__isnull=False, confirmed=True, signed_at__gte=first_submitted
+    )
+    return list(failed_rows.order_by("pk").values_list("mined_hash", flat=True))
+
+
+def _wait_or_reject_unattested(job_pass: JobPass, reason: Reason) -> Snooze | Reject:
+    """Wait for the hash; for attestations at most `attestation_max_age`: signers may be gone."""
+    if job_pass.registry.kind is RegistryKind.ATTESTED:
+        bound = shared_now() - timedelta(seconds=job_pass.limits.attestation_max_age)
+        times = [query.blockhash_available_began_at for query in job_pass.queries]
+        if all(start is not None and start < bound for start in times):
+            step = StepName.BLOCKHASH_AVAILABLE
+            return job_pass.reject(Failure(reason.code, reason.sentence, step, retryable=True))
+    return Snooze(reason, job_pass.pause)
+
+
+def _reject_out_of_reach(
+    job_pass: JobPass,
+    header: Header,
+    result: OutOfReach,
+    find_anchor: Callable[[ChainClient], AnchorResult],
+) -> Outcome:
+    """Reject by quorum: one node may be wrong about the header or the nearest known block."""
+    number = header.number
+    quorum_header = job_pass.source.ask_quorum(ChainClient.header, number)
+    if quorum_header != header:
+        job_pass.pin(quorum_header)
+        return Snooze()
+    destination = job_pass.destination
+    if not destination.ask_quorum(_is_out_of_reach, job_pass.job.pk, find_anchor=find_anchor):
+        raise NoQuorumError.create(destination.chain.name)  # the retry asks another node first
+    sentence, step = result.sentence(number), StepName.BLOCKHASH_AVAILABLE
+    return job_pass.reject(Failure(result.code, sentence, step, retryable=False))
+
+
+def _is_out_of_reach(
+    node: ChainClient, _job: int, *, find_anchor: Callable[[ChainClient], AnchorResult]
+) -> bool:
+    return isinstance(find_anchor(node), OutOfReach)

@@ -1,32 +1,46 @@
 """Fetch and check missing proofs, build `prove()` calls for jobs that are ready, and send them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from queries.amounts import short_amount
 from queries.chain.client import ChainClient
+from queries.chain.errors import (
+    BeyondHorizonError,
+    CallRevertedError,
+    ChainError,
+    TransactionRefusedError,
+)
 from queries.chain.registry import FactGroups, RegistryFacts, group_facts
 from queries.chain.signer import decode_transaction
 from queries.config.registries import Registry
 from queries.contracts.abi import selector
+from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
-from queries.models import BlockJob, SentTransaction
+from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.anchors import Preparation
 from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
-from queries.planning.dry_runs import CallRefusal, GasEstimate
+from queries.planning.dry_runs import CallEstimator, CallRefusal, GasEstimate, describe_refusal
 from queries.planning.horizon_evidence import history_request, horizon_evidence
 from queries.prover.context import JobPass
-from queries.prover.outcomes import Outcome
+from queries.prover.outcomes import Outcome, Reject
 from queries.prover.readback import wait_for_effect
-from queries.prover.rejections import reject_or_retry, wait_or_reject_underfunded
-from queries.prover.watch import measure_again_if_beyond
+from queries.statuses import StepName
 from queries.transactions.budget import DailyBudgetSpentError
 from queries.transactions.follow import unconfirmed_transactions
 from queries.transactions.offers import FeeTooLowError, make_offers
+from queries.transactions.shares import split_among_batches, underfunded_batches
+from queries.transitions import Failure
 from queries.wait_reasons import Reason, WaitCode
 
 ENDED_BY_SELECTOR = selector("endedBy(bytes)")
+# A block that the call relies on is gone: plan the job again, and reject no batch.
+REPLAN_SELECTORS = (
+    selector("BlockNotKnown(uint256,bytes32)"),
+    selector("BlockNotAccumulated(uint256,bytes32,bytes32)"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +144,6 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
     are refused are left out, and those whose batches cannot pay are priced without the others.
     """
     outcomes: dict[int, Outcome] = {}
-    refused: list[tuple[ReadyJob, ProveCall, CallRefusal]] = []
     groups = [list(ready_jobs)]
     while groups:
         group = groups.pop()
@@ -138,9 +151,9 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
             ready.job_pass.lease.extend()
         estimates, refusals = _estimate(group)
         if refusals:
-            refused += [
-                (ready, *refusals[ready.job_id]) for ready in group if ready.job_id in refusals
-            ]
+            for ready in group:
+                if refusal := refusals.get(ready.job_id):
+                    outcomes[ready.job_id] = _reject_or_retry(ready.job_pass, *refusal)
             others = [ready for ready in group if ready.job_id not in refusals]
             groups += [others] if others else []
             continue
@@ -156,11 +169,9 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
                 groups += [payers, others]
             else:
                 passes = [ready.job_pass for ready in payers]
-                outcomes |= wait_or_reject_underfunded(passes, list(estimates), error)
+                outcomes |= _wait_or_reject_underfunded(passes, list(estimates), error)
         else:
             outcomes |= {ready.job_id: ready.wait_until_mined() for ready in group}
-    for ready, call, refusal in refused:
-        outcomes[ready.job_id] = reject_or_retry(ready.job_pass, call, refusal)
     return outcomes
 
 
@@ -189,7 +200,7 @@ def _estimate(
 
 def _sign_and_send(group: Sequence[ReadyJob], estimates: Mapping[ProveCall, GasEstimate]) -> None:
     first = group[0].job_pass
-    leases = {ready.job_id: ready.job_pass.lease for ready in group}
+    leases = [ready.job_pass.lease for ready in group]
     paying_queries = {ready.job_id: ready.job_pass.paying_queries for ready in group}
     offers = make_offers(first.destination, estimates, paying_queries)
     preparation = group[0].preparation
@@ -204,3 +215,96 @@ def wait_for_budget(job_pass: JobPass) -> Snooze:
     sentence = f"The 24-hour budget of {budget} on {chain.name} is spent or reserved."
     pause = None if unconfirmed_transactions(job_pass.job) else job_pass.pause
     return Snooze(Reason(WaitCode.DAILY_BUDGET_SPENT, sentence), pause)
+
+
+def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -> Outcome:
+    """Reject by quorum and after some attempts: what the call relies on may just have changed."""
+    step = StepName.HEADER_ACCUMULATED
+    code = WaitCode.REGISTRY_REFUSES
+    if isinstance(refusal, TransactionRefusedError | BeyondHorizonError):
+        failure = Failure(refusal.code, refusal.sentence, step, retryable=False)
+        wait = job_pass.retry(Reason(refusal.code, refusal.sentence))
+    else:
+        failure = Failure(code, describe_refusal(refusal), step, retryable=True)
+        wait = job_pass.retry(code.reason)
+    is_replanned = isinstance(refusal, CallRevertedError) and refusal.data.startswith(
+        REPLAN_SELECTORS
+    )
+    if is_replanned or wait.attempts < job_pass.limits.max_refusals:
+        return wait
+    try:
+        job_pass.destination.ask_quorum(
+            _raise_refusal, job_pass.job.pk, call=call, estimator=job_pass.estimator
+        )
+    except ChainError as error:
+        if error == refusal:
+            if isinstance(refusal, BeyondHorizonError):  # header fields may still be proven
+                account_queries = [query for query in job_pass.queries if query.account]
+                job_pass = replace(job_pass, queries=account_queries or job_pass.queries)
+            return job_pass.reject(failure)
+    return wait  # also without a quorum: other transactions may have changed the answer
+
+
+def _raise_refusal(
+    node: ChainClient, _job: int, *, call: ProveCall, estimator: CallEstimator
+) -> None:
+    result = replace(estimator, destination=node).split_to_fit([call]).get(call)
+    if isinstance(result, ChainError):
+        raise result
+
+
+def _wait_or_reject_underfunded(
+    passes: Sequence[JobPass], calls: Sequence[ProveCall], error: FeeTooLowError
+) -> dict[int, Outcome]:
+    """Reject, by quorum at one block, batches that cannot pay the next block's price.
+
+    Each node judges by its own tip and estimate. If only one node's price is too high, the next
+    pass asks another node first, and the batch is sent at that price.
+    """
+    if error.is_temporary:
+        reason = WaitCode.FEE_RESERVED.reason
+        return {job_pass.job.pk: Snooze(reason, job_pass.pause) for job_pass in passes}
+    paying_queries = {job_pass.job.pk: job_pass.paying_queries for job_pass in passes}
+    estimator, fees_needed = passes[0].estimator, error.fees_needed
+
+    def read_costs(node: ChainClient) -> Mapping[str, int]:
+        fees, costs = node.fees_after_block(block), Counter[str]()
+        for call, estimate in replace(estimator, destination=node).split_to_fit(calls).items():
+            if not isinstance(estimate, GasEstimate):
+                raise estimate
+            costs.update(split_among_batches(call, estimate.max_cost(fees), paying_queries))
+        return costs
+
+    try:
+        block = estimator.destination.head(known_final=0).number
+        batches = estimator.destination.ask_quorum(
+            _find_underfunded, frozenset(fees_needed), read_costs=read_costs
+        )
+    except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
+        batches = frozenset()
+    if batches:
+        rejection = Reject(
+            {batch: _fee_too_low(batch, fees_needed[batch], paying_queries) for batch in batches}
+        )
+        return dict.fromkeys(paying_queries, rejection)
+    reason = WaitCode.FEE_BELOW_GAS_PRICE.reason
+    return {job_pass.job.pk: job_pass.retry(reason) for job_pass in passes}
+
+
+def _find_underfunded(
+    node: ChainClient,
+    batches: frozenset[str],
+    *,
+    read_costs: Callable[[ChainClient], Mapping[str, int]],
+) -> frozenset[str]:
+    return batches.intersection(underfunded_batches(read_costs(node)))
+
+
+def _fee_too_low(batch: str, price: int, jobs: Collection[int]) -> Failure:
+    others = Query.objects.filter(batch=batch, has_ended=False).exclude(job__in=jobs)
+    more = ", and more for its other blocks" if others.exists() else ""
+    sentence = (
+        f"Proving this may cost {price:,} wei, and less was offered. Submit it again with a fee of "
+        f"at least {price}{more}."
+    )
+    return Failure("fee_too_low", sentence, StepName.HEADER_ACCUMULATED, retryable=False)

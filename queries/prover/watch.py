@@ -1,15 +1,12 @@
 """Poll all nodes' heads, check transactions until they are final, and store the results.
 
-At longer intervals, check finality, ENS, funds, and how far back a node proves. Provers on one
-database share the polls.
+At longer intervals, check finality, ENS, funds, and how far back a node proves.
 """
 
 import logging
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-
-from django.db.models import F, Q
 
 from queries.chain import ens
 from queries.chain.answers import ChainHead
@@ -19,9 +16,10 @@ from queries.chain.proof_window import first_block_distance, proof_window
 from queries.chain.registry_checks import HISTORY_WINDOW
 from queries.config.registries import RegistryKind
 from queries.config.routes import Chain
+from queries.database.chain_records import claim_poll, record_head, record_node
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
-from queries.prover.context import ProverContext, record_head
+from queries.prover.context import ProverContext
 from queries.transactions.destination_reorgs import finalize_or_reopen, reopen_undone
 from queries.transactions.lane import Lane
 
@@ -46,7 +44,7 @@ class Watch:
             NodeRecord.objects.update(measured_at=None)
             self._is_new = False
         for chain_id in sorted(self._sources | self._destinations):
-            record = None if self._is_stopped() else self._claim(chain_id)
+            record = None if self._is_stopped() else claim_poll(chain_id, self._context.limits)
             if record:
                 is_full_check = record.checked_at == record.polled_at
                 self._poll(self._context.chain(chain_id), record, is_full_check=is_full_check)
@@ -54,21 +52,6 @@ class Watch:
                     self._check_transactions(
                         self._context.lane(chain_id), is_full_check=is_full_check
                     )
-
-    def _claim(self, chain_id: int) -> ChainRecord | None:
-        """Claim a poll that is due; a full check is due too if `checked_at` equals `polled_at`."""
-        now, limits = shared_now(), self._context.limits
-        poll = timedelta(seconds=limits.poll_interval)
-        check = timedelta(seconds=limits.check_interval)
-        record, _ = ChainRecord.objects.get_or_create(chain=chain_id)
-        last_poll = record.polled_at
-        if last_poll and now < last_poll + poll:
-            return None
-        # The first check comes with the second poll, because a new prover works first.
-        last_check = record.checked_at or now - check + poll
-        record.polled_at, record.checked_at = now, now if now >= last_check + check else last_check
-        rows = ChainRecord.objects.filter(chain=chain_id, polled_at=last_poll)
-        return record if rows.update(polled_at=now, checked_at=record.checked_at) else None
 
     def _poll(self, chain: Chain, record: ChainRecord, *, is_full_check: bool) -> None:
         known_final = record.final_number if record.recorded_at and not is_full_check else None
@@ -78,7 +61,7 @@ class Watch:
         known_heads = {n: head for n, head in heads.items() if isinstance(head, ChainHead)}
         best_head = max(known_heads.values(), key=lambda head: head.number, default=None)
         for number, head in heads.items():
-            _store_node(chain.id, number, head, best_head)
+            record_node(chain.id, number, head, best_head)
         NodeRecord.objects.filter(chain=chain.id, position__gt=len(nodes)).delete()
         if best_head is None:
             return
@@ -195,27 +178,3 @@ def _measure_window(node: ChainClient, head: ChainHead) -> int:
             continue
         return HISTORY_WINDOW if window == limit else window
     return -1
-
-
-def measure_again_if_beyond(chain_id: int, block: int) -> None:
-    """Call this with a block that was proven: if it is older than the proof window of every node,
-    the windows are measured at the next check.
-    """
-    nodes = NodeRecord.objects.filter(chain=chain_id)
-    covers_block = Q(proof_window__gte=F("number") - block) | Q(proof_window__gte=HISTORY_WINDOW)
-    if not nodes.filter(covers_block).exists():
-        nodes.update(measured_at=None)
-
-
-def _store_node(
-    chain_id: int, number: int, head: ChainHead | ChainError, best_head: ChainHead | None
-) -> None:
-    columns: dict[str, object] = {"recorded_at": shared_now()}
-    if isinstance(head, ChainError):
-        columns |= {"fault": head.code, "number": None, "lag": None, "can_resolve_names": None}
-        if not isinstance(head, RateLimitedError):
-            columns["measured_at"] = None  # another node may come back at its address
-    else:
-        lag = best_head.number - head.number if best_head else None
-        columns |= {"fault": "", "number": head.number, "lag": lag}
-    NodeRecord.objects.update_or_create(chain=chain_id, position=number, defaults=columns)

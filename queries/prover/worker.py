@@ -120,23 +120,25 @@ def _release_job(
 def _reschedule_on_error(
     leases: Sequence[AnyLease], limits: Limits, findings: Findings | None = None
 ) -> Iterator[None]:
-    """Make these rows due again if the `with` body raises. Findings are stored if nodes failed."""
-    row_names = ", ".join(str(lease.row) for lease in leases)
+    """Make these rows due again if the `with` body raises, and store what it had found."""
+    row_names, is_failure = ", ".join(str(lease.row) for lease in leases), True
     try:
         yield
     except (LeaseLostError, ConcurrentProverError, JobPrunedError):  # a concurrent process won
-        for lease in leases:
-            release(lease, Snooze(WaitCode.CONCURRENT_PROVER.reason), limits)
-        return
+        reason, is_failure = WaitCode.CONCURRENT_PROVER.reason, False
     except (ChainError, ProofError) as error:
         log.warning("Will retry %s: %s", row_names, error)
         code = error.code if isinstance(error, ChainError) else InvalidAnswersError.code
         reason = Reason(code, str(error))
     except Exception:
         log.exception("Unexpected error while working on %s.", row_names)
-        reason, findings = WaitCode.INTERNAL_ERROR.reason, None
+        reason, findings = (
+            WaitCode.INTERNAL_ERROR.reason,
+            None,
+        )  # these may be what cannot be stored
     else:
         return
     for lease in leases:
+        wait = Retry(reason, lease.row.failures + 1) if is_failure else Snooze(reason)
         with suppress(LeaseLostError):
-            release(lease, Retry(reason, lease.row.failures + 1), limits, findings)
+            release(lease, wait, limits, findings)

@@ -1,13 +1,12 @@
 """Sign and send the transactions of one signer on one chain.
 
 SIGNED (stored, not sent) → SENT → MINED → confirmed, at the operator's depth → final. `follow` does
-what comes after SENT, `replacements` replaces stuck transactions, and `destination_reorgs` reopens
-transactions that a reorg removed. Signed bytes are stored before they are sent, and the same bytes
-are sent again.
+what comes after SENT, and `destination_reorgs` reopens transactions that a reorg removed. Signed
+bytes are stored before they are sent, and the same bytes are sent again.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -68,7 +67,7 @@ class Lane:
 
     def sign_and_send(
         self,
-        leases: Mapping[int, Lease[BlockJob]],
+        leases: Sequence[Lease[BlockJob]],
         to: str,
         offers: Sequence[Offer],
         is_obsolete: Callable[[], bool] | None = None,
@@ -92,14 +91,16 @@ class Lane:
                 if not chain.free:
                     check_fees(offers, paying_batches)
                 offers = self._affordable_offers(offers, funds)
-                for _, lease in sorted(leases.items()):
+                leases = sorted(leases, key=lambda lease: lease.row.pk)
+                for lease in leases:
                     lease.extend()
-                queries = Query.objects.filter(job__in=list(leases), has_ended=False).order_by("pk")
+                jobs = [lease.row for lease in leases]
+                queries = Query.objects.filter(job__in=jobs, has_ended=False).order_by("pk")
                 list(queries.select_for_update().values_list("pk", flat=True))
                 first = max(transaction_count, self._next_nonce())
-                numbered_offers = enumerate(offers, first)
                 rows = [
-                    self._store_offer(leases, nonce, to, offer) for nonce, offer in numbered_offers
+                    self._store_offer(jobs, nonce, to, offer)
+                    for nonce, offer in enumerate(offers, first)
                 ]
         except IntegrityError:  # a piece is in a transaction that is not confirmed yet
             raise ConcurrentProverError from None
@@ -150,7 +151,7 @@ class Lane:
         return self.destination.ask_quorum(ChainClient.nonce, self.signer.address)
 
     def _store_offer(
-        self, leases: Mapping[int, Lease[BlockJob]], nonce: int, to: str, offer: Offer
+        self, jobs: Sequence[BlockJob], nonce: int, to: str, offer: Offer
     ) -> SentTransaction:
         pieces = offer.call.pieces
         call = UnsignedTransaction(
@@ -161,17 +162,17 @@ class Lane:
             Share(transaction=row, batch_id=batch, max_cost=f"{wei:064x}")
             for batch, wei in offer.shares.items()
         )
-        for job, lease in leases.items():
-            job_pieces = [piece for piece in pieces if piece.job == job]
+        for job in jobs:
+            job_pieces = [piece for piece in pieces if piece.job == job.pk]
             if job_pieces or not pieces:
                 JobTransaction.objects.create(
-                    job=lease.row,
+                    job=job,
                     transaction=row,
                     proves_header=any(piece.accumulate for piece in job_pieces),
                     pieces=_pieces_digest(to, job_pieces),
                 )
         if not pieces and offer.shares:  # horizon evidence has no shares, and belongs to no step
-            open_queries = Query.objects.filter(job__in=list(leases), has_ended=False)
+            open_queries = Query.objects.filter(job__in=jobs, has_ended=False)
             open_queries.update(blockhash_transaction=row)
         for piece in pieces:
             _link_queries(piece, row)

@@ -1,0 +1,69 @@
+"""What provers last saw of chains and their nodes. Provers on one database share the polls."""
+
+from datetime import timedelta
+
+from django.db.models import F, Q
+
+from queries.chain.answers import ChainHead
+from queries.chain.errors import ChainError, RateLimitedError
+from queries.chain.registry_checks import HISTORY_WINDOW
+from queries.config.limits import Limits
+from queries.database.clock import shared_now
+from queries.models import ChainRecord, NodeRecord
+
+
+def claim_poll(chain_id: int, limits: Limits) -> ChainRecord | None:
+    """Claim a poll that is due; a full check is due too if `checked_at` equals `polled_at`."""
+    now = shared_now()
+    poll = timedelta(seconds=limits.poll_interval)
+    check = timedelta(seconds=limits.check_interval)
+    record, _ = ChainRecord.objects.get_or_create(chain=chain_id)
+    last_poll = record.polled_at
+    if last_poll and now < last_poll + poll:
+        return None
+    # The first check comes with the second poll, because a new prover works first.
+    last_check = record.checked_at or now - check + poll
+    record.polled_at, record.checked_at = now, now if now >= last_check + check else last_check
+    rows = ChainRecord.objects.filter(chain=chain_id, polled_at=last_poll)
+    return record if rows.update(polled_at=now, checked_at=record.checked_at) else None
+
+
+def record_head(chain_id: int, head: ChainHead) -> None:
+    """Store the head that submissions are compared with."""
+    columns = {
+        "recorded_at": shared_now(),
+        "number": head.number,
+        "timestamp": head.timestamp,
+        "final_number": head.final_number,
+    }
+    ChainRecord.objects.bulk_create(
+        [ChainRecord(chain=chain_id, **columns)],
+        update_conflicts=True,
+        unique_fields=["chain"],
+        update_fields=list(columns),
+    )
+
+
+def measure_again_if_beyond(chain_id: int, block: int) -> None:
+    """Call this with a block that was proven: if it is older than the proof window of every node,
+    the windows are measured at the next check.
+    """
+    nodes = NodeRecord.objects.filter(chain=chain_id)
+    covers_block = Q(proof_window__gte=F("number") - block) | Q(proof_window__gte=HISTORY_WINDOW)
+    if not nodes.filter(covers_block).exists():
+        nodes.update(measured_at=None)
+
+
+def record_node(
+    chain_id: int, position: int, head: ChainHead | ChainError, best_head: ChainHead | None
+) -> None:
+    """Store the node's head or fault."""
+    columns: dict[str, object] = {"recorded_at": shared_now()}
+    if isinstance(head, ChainError):
+        columns |= {"fault": head.code, "number": None, "lag": None, "can_resolve_names": None}
+        if not isinstance(head, RateLimitedError):
+            columns["measured_at"] = None  # another node may come back at its address
+    else:
+        lag = best_head.number - head.number if best_head else None
+        columns |= {"fault": "", "number": head.number, "lag": lag}
+    NodeRecord.objects.update_or_create(chain=chain_id, position=position, defaults=columns)

@@ -1,0 +1,73 @@
+"""What a pass has found and its outcome are stored together, and only under the job's lease."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from queries.database.leases import Lease, LeaseLostError, Snooze, claim_one
+from queries.intake.cancel import cancel
+from queries.models import Batch, BlockJob, Query
+from queries.prover.outcomes import Findings, Reject, release
+from queries.prover.resolve import resolve
+from queries.statuses import StepName
+from queries.transitions import Failure
+from queries.wait_reasons import WaitCode
+from tests.queries.prover.service import HOLDER, Service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+FAILURE = Failure("refused", "Refused.", StepName.HEADER_ACCUMULATED, retryable=False)
+
+
+@pytest.fixture
+def lease(service: Service) -> Iterator[Lease[BlockJob]]:
+    """A claimed job that one batch waits for."""
+    service.ask_balance(HOLDER, service.head() - 2)
+    batch = claim_one(Batch.objects.all())
+    assert batch is not None
+    context = service.context()
+    release(batch, resolve(batch, context), context.limits)
+    job = claim_one(BlockJob.objects.all())
+    assert job is not None
+    yield job
+    context.close()
+
+
+def test_the_step_and_the_wait_are_stored_at_once(service: Service, lease: Lease[BlockJob]) -> None:
+    findings = Findings(lease, step=StepName.HEADER_ACCUMULATED)
+    release(lease, Snooze(WaitCode.CONFIRMING.reason), service.routes.limits, findings)
+    query, job = Query.objects.get(), BlockJob.objects.get()
+    assert query.blockhash_available_completed_at
+    assert query.header_accumulated_began_at
+    assert not query.header_accumulated_completed_at
+    assert query.batch.status == "IN_PROGRESS"
+    assert (job.lease_token, job.wait_code) == ("", "confirming")
+
+
+@pytest.mark.parametrize("is_rejected", [True, False])
+def test_a_worker_that_lost_its_lease_stores_nothing(
+    service: Service, lease: Lease[BlockJob], *, is_rejected: bool
+) -> None:
+    BlockJob.objects.update(lease_token="another")
+    findings = Findings(lease)
+    if not is_rejected:
+        findings.step, findings.values = StepName.ACCOUNT_ACCUMULATED, {1: {"BALANCE": "00"}}
+    outcome = Reject.create(list(Query.objects.all()), FAILURE) if is_rejected else None
+    with pytest.raises(LeaseLostError):
+        release(lease, outcome, service.routes.limits, findings)
+    query = Query.objects.get()
+    assert (query.values, query.has_ended, query.initial_state_completed_at) == (None, False, None)
+    assert query.batch.status == "ACCEPTED"
+    assert BlockJob.objects.get().lease_token == "another"
+
+
+def test_an_ended_batch_stays_as_it_ended(service: Service, lease: Lease[BlockJob]) -> None:
+    """Its owner cancelled it while the pass was under way."""
+    queries = list(Query.objects.all())
+    cancel(queries[0].batch.owner, queries[0].batch_id)
+    assert Batch.objects.get().error_code == "cancelled"
+    findings = Findings(lease, values={queries[0].pk: {"BALANCE": "00"}})
+    release(lease, Reject.create(queries, FAILURE), service.routes.limits, findings)
+    batch = Batch.objects.get()
+    assert (batch.status, batch.error_code) == ("REJECTED", "cancelled")
+    assert Query.objects.get().values is None
+    assert BlockJob.objects.get().due_at is None
