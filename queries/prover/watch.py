@@ -34,16 +34,12 @@ class Watch:
         self, context: ProverContext, is_stopped: Callable[[], bool] = lambda: False
     ) -> None:
         self._context, self._is_stopped = context, is_stopped
-        self._is_new = True
         registries = context.routes.registries
         self._sources = {source for source, _ in registries}
         self._destinations = {destination for _, destination in registries}
 
     def poll_once(self) -> None:
         """Poll the chains that are due."""
-        if self._is_new and self._sources:  # the routes file may name other nodes now
-            NodeRecord.objects.update(measured_at=None)
-            self._is_new = False
         for chain_id in sorted(self._sources | self._destinations):
             record = None if self._is_stopped() else self._claim(chain_id)
             if record:
@@ -194,6 +190,11 @@ def _measure_window(node: SourceChain, head: ChainHead) -> int:
             continue
         return HISTORY_WINDOW if window == limit else window
     return -1
+
+
+def measure_again() -> None:
+    """Have all proof windows measured at the next check: a routes file may name other nodes now."""
+    NodeRecord.objects.update(measured_at=None)
 
 
 def measure_again_if_beyond(chain_id: int, block: int) -> None:
