@@ -17,7 +17,7 @@ from queries.config.registries import Registry
 from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
 from queries.database.leases import Retry, Snooze, recheck_pause
-from queries.models import Query, SentTransaction
+from queries.models import BlockJob, ChainRecord, Query, SentTransaction
 from queries.planning.lookups import fact_reads
 from queries.planning.readers import ChainReaders
 from queries.prover.outcomes import Findings, Reject
