@@ -43,7 +43,8 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     ids = {batch.id for batch in batches.rows} | {delivery.batch for delivery in failed}
     context = {
         "batches": batches,
-        "failed": failed,
+        "failed": [delivery for delivery in failed if not delivery.next_attempt],
+        "retried": [delivery for delivery in failed if delivery.next_attempt],
         "sentences": batch_sentences(ids, links),
         "links": links,
     }
@@ -137,7 +138,7 @@ def own_usage(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "limits": limits,
         "keys": keys,
         "usage": usage,
-        "chart": requested_facts_chart(usage.facts) if any(usage.facts.values()) else None,
+        "chart": requested_facts_chart(usage.facts),
         "max_summed": MAX_SUMMED_BATCHES,
         "links": links,
     }

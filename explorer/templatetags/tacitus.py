@@ -27,6 +27,7 @@ from explorer.pages.formatting import (
     intcomma,
     precise_duration,
     quantity,
+    rough_duration,
 )
 from explorer.pages.sentences import field_name
 from explorer.pages.trust import trust
@@ -36,7 +37,10 @@ from queries.reading.chain_objects import HeaderFieldView
 register = template.Library()
 register.filter("abbreviate", short_hash)
 register.simple_tag(facts.fact_url)
-for formatter in (intcomma, quantity, format_wei, wording.format_utc, wording.datetime_from_unix):
+for formatter in (
+    *(intcomma, quantity, format_wei, rough_duration),
+    *(wording.format_utc, wording.datetime_from_unix),
+):
     register.filter(formatter)
 register.filter(field_name)
 
@@ -115,19 +119,12 @@ def mask_bidi(text: object) -> str:
     return str(text).translate(BIDI_TABLE)
 
 
-MARKS = {
-    "IN_PROGRESS": "moving",
-    "COMPLETED": "proven",
-    "DONE": "proven",
-    "DELIVERED": "proven",
-    "REJECTED": "rejected",
-    "GIVEN_UP": "rejected",
-}
+MARKS = {"IN_PROGRESS": "moving", "COMPLETED": "proven", "DONE": "proven", "REJECTED": "rejected"}
 
 
 @register.filter
 def status_mark(status: str | None) -> str:
-    """CSS class for the status of a batch, a step or a webhook."""
+    """CSS class for the status of a batch or a step."""
     return MARKS.get(str(status), "waiting")
 
 
@@ -138,8 +135,8 @@ def final_mark(mark: str, ended: datetime | None) -> str:
 
 
 @register.filter
-def get(mapping: Mapping[str, object], key: str) -> object:
-    return mapping.get(key, "")
+def get(mapping: Mapping[str, object] | None, key: str) -> object:
+    return mapping.get(key, "") if mapping else ""
 
 
 ABBREVIATED = re.compile(r"0x\w{4}…\w{4}", re.ASCII)
@@ -206,11 +203,3 @@ def decoded_field(field: HeaderFieldView) -> DecodedValue:
 @register.filter
 def advice(code: str) -> str:
     return ADVICE.get(code, DEFAULT_ADVICE)
-
-
-DELIVERY_LABELS = {"PENDING": "to be sent", "DELIVERED": "delivered", "GIVEN_UP": "given up"}
-
-
-@register.filter
-def delivery_label(state: str) -> str:
-    return DELIVERY_LABELS[state]

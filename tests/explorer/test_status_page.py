@@ -37,9 +37,9 @@ def _text(client: Client | None = None) -> str:
 def test_the_page_says_in_a_sentence_that_everything_works() -> None:
     submit_balances()
     text = _text()
-    assert "Everything works." in text
+    assert "All systems work." in text
     assert "1 batch waits." in text
-    assert re.search("Sepolia answering 5,186,021 (now|[0-9]+ seconds? ago) 5,186,021 ", text)
+    assert re.search("Sepolia works 5,186,021 (now|[0-9]+ seconds? ago) 5,186,021 ", text)
 
 
 def test_a_chain_whose_nodes_are_silent_is_named() -> None:
@@ -48,7 +48,7 @@ def test_a_chain_whose_nodes_are_silent_is_named() -> None:
     problem = "Proving with OP Mainnet is delayed: none of its nodes has answered for 5 minutes."
     assert problem in _text()
     ChainRecord.objects.filter(chain=OPTIMISM).update(recorded_at=timezone.now())
-    assert "Everything works." in _text()
+    assert "All systems work." in _text()
     NodeRecord.objects.filter(chain=OPTIMISM).update(fault="nodes_unreachable")
     assert "OP Mainnet is delayed: none of its nodes has answered for" in _text()
     ChainRecord.objects.filter(chain=OPTIMISM).update(recorded_at=None)
@@ -65,7 +65,7 @@ def test_a_service_without_a_prover_says_so() -> None:
 def test_batches_that_wait_too_long_are_counted() -> None:
     daily_counts.add_counts(timezone.now(), {"batches_done": 9, "done_within_30": 9})
     submit_balances()
-    assert "Everything works." in _text()
+    assert "All systems work." in _text()
     submitted = timezone.now() - timedelta(seconds=91)
     old = Batch.objects.get()
     old.pk = str(ULID.from_datetime(submitted))
@@ -88,5 +88,5 @@ def test_nodes_are_shown_to_operators_or_by_a_setting(settings: LazySettings) ->
     settings.STATUS_PAGE = "FULL"
     text = _text()
     assert "Sepolia, node 1 failed node_timeout" in text
-    assert "OP Mainnet 1 of 1 answer" in text
+    assert "OP Mainnet works 1 of 1 node answers" in text
     assert "127.0.0.1" not in text
