@@ -27,7 +27,7 @@ def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
     context = {
         "links": links,
         "chains": [(row, *chain_state(row)) for row in statuses],
-        "waiting": open_batches(timezone.now()),
+        "waiting": open_batches(),
         "max_counted": MAX_COUNTED,
         "is_full": is_full,
         "last_poll": _last_poll(statuses),

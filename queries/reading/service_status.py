@@ -4,18 +4,24 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from ulid import ULID
 
 from queries.config.routes import Chain
-from queries.models import Batch, ChainRecord, NodeRecord
+from queries.models import Batch, ChainRecord, NodeRecord, Query
 from queries.reading.figures import HeadView, chain_heads, usual_seconds
 from queries.reading.metrics import spent_today
 from queries.reading.waits import PROVER_TIMEOUT
 from queries.statuses import ENDED_STATUSES, BatchStatus
+from queries.wait_reasons import WaitCode
 
 MAX_COUNTED = 1_000  # batches, so that a long queue does not slow the page
 LATE_FACTOR, USUAL_SHARE = 3, 0.95  # usual: within which this share of the batches was DONE
+EXPECTED_WAITS = (
+    *(WaitCode.BLOCK_NOT_FINAL, WaitCode.TIME_NOT_REACHED, WaitCode.NEXT_BLOCK_MISSING),
+    WaitCode.OUTPUT_NOT_RECORDED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +65,27 @@ def chain_statuses(
 
 
 def late_batches() -> int:
-    """Open batches of more than LATE_FACTOR times the usual age, at most MAX_COUNTED + 1."""
+    """Open batches of more than LATE_FACTOR times the usual age, at most MAX_COUNTED + 1.
+
+    Without those that wait as expected, such as for a block that is not final yet.
+    """
     now = timezone.now()
     usual = usual_seconds(now.date(), USUAL_SHARE)
-    return open_batches(now - timedelta(seconds=LATE_FACTOR * usual)) if usual else 0
+    if not usual:
+        return 0
+    rows = _open_batches(now - timedelta(seconds=LATE_FACTOR * usual))
+    waiting = Query.objects.filter(batch=OuterRef("pk"), job__wait_code__in=EXPECTED_WAITS)
+    late = rows.exclude(wait_code__in=EXPECTED_WAITS).exclude(Exists(waiting))
+    return late[: MAX_COUNTED + 1].count()
 
 
-def open_batches(submitted_before: datetime) -> int:
-    """At most MAX_COUNTED + 1, by the ids, which begin with the time of submission."""
+def open_batches() -> int:
+    """At most MAX_COUNTED + 1."""
+    return _open_batches(timezone.now())[: MAX_COUNTED + 1].count()
+
+
+def _open_batches(submitted_before: datetime) -> QuerySet[Batch]:
+    """By the ids, which begin with the time of submission."""
     statuses = [status for status in BatchStatus if status not in ENDED_STATUSES]
     later = str(ULID.from_datetime(submitted_before + timedelta(milliseconds=1)))
-    rows = Batch.objects.filter(status__in=statuses, pk__lt=later).order_by()
-    return rows[: MAX_COUNTED + 1].count()
+    return Batch.objects.filter(status__in=statuses, pk__lt=later).order_by()

@@ -16,7 +16,15 @@ from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.explorer.stored_batches import ADDRESS, OTHER, prove, submit_accounts, submit_balances
 from tests.queries.api.batch_states import set_status
-from tests.queries.api.served_api import HERE, OPTIMISM, OTHER_WALLET, SEPOLIA, make_key, submitted
+from tests.queries.api.served_api import (
+    HERE,
+    OPTIMISM,
+    OTHER_WALLET,
+    SEPOLIA,
+    make_key,
+    record_head,
+    submitted,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -142,6 +150,19 @@ def test_the_start_page_says_what_was_proven_and_what_it_costs() -> None:
     assert "This server has proven 1,234 facts today, half of the batches within 15 seconds" in text
     assert "on this server; mainnet below</span></dt><dd>100,000</dd>" in text  # gas a fact
     assert "balances proven together cost" in text
+
+
+def test_the_start_page_says_why_a_batch_waits_and_whom_to_trust() -> None:
+    waiting = submit_balances()
+    Batch.objects.filter(pk=waiting).update(waits_for="Block 7 is not final yet.")
+    record_head(SEPOLIA, number=1, timestamp=1)
+    for address in ("/", "/explorer/newest"):
+        assert "Block 7 is not final yet." in Client().get(address).text
+    opening = Client().get("/").text.partition('id="states-title"')[0]
+    assert "never forge one" in opening
+    assert "trusts nobody" in opening
+    set_status(waiting, BatchStatus.REJECTED)
+    assert "Block 7 is not final yet." not in Client().get("/").text
 
 
 def test_ages_are_words() -> None:

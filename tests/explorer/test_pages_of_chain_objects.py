@@ -307,7 +307,7 @@ def test_a_route_says_what_its_facts_have_cost() -> None:
     ("windows", "label", "blocks_back"),
     [
         ([None, None], "not measured yet", None),
-        ([127, None, 1_500], f"the last 1,500 blocks, back to block {BLOCK - 1_430:,}", 1_500),
+        ([127, None, 1_500], f"the last 1,500 blocks (from {BLOCK - 1_430:,} on)", 1_500),
         ([8_191], "the last 8,191 blocks or more", 8_191),
         ([-1], "no block", -1),
     ],

@@ -28,8 +28,8 @@ def _healthy() -> None:
         )
 
 
-def _text(client: Client | None = None) -> str:
-    answer = (client or Client()).get("/status", headers={"Accept": "text/html"})
+def _text(client: Client | None = None, path: str = "/status") -> str:
+    answer = (client or Client()).get(path, headers={"Accept": "text/html"})
     assert answer.status_code == 200
     return " ".join(re.sub("<[^>]*>", " ", answer.text.partition("<main")[2]).split())
 
@@ -74,6 +74,19 @@ def test_batches_that_wait_too_long_are_counted() -> None:
     text = _text()
     assert "1 batch has waited more than 3 times as long as usual." in text
     assert "2 batches wait." in text
+    Batch.objects.filter(pk=old.pk).update(wait_code="time_not_reached")
+    assert "All systems work." in _text()
+
+
+def test_the_start_page_says_whether_all_works() -> None:
+    text = _text(path="/")
+    assert "All systems work" in text
+    NodeRecord.objects.filter(chain=OPTIMISM).update(fault="nodes_unreachable")
+    sentence = "Proving with OP Mainnet is delayed: none of its nodes has answered for"
+    assert sentence in _text(path="/")
+    changes = Client().get("/explorer/chains")
+    assert sentence in changes.text
+    assert 'hx-swap-oob="true"' in changes.text
 
 
 def test_nodes_are_shown_to_operators_or_by_a_setting(settings: LazySettings) -> None:
