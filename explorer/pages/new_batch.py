@@ -45,15 +45,7 @@ from queries.reading.requests import stored_request
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.strict_json import read_json
 
-# Text and mark by the readiness of a block.
-READINESS = {
-    "PROVEN": ("proven already", "proven"),
-    "READY": ("can be proven now", "proven"),
-    "NOT_FINAL": ("not final yet: it will wait", "waiting"),
-    "NOT_KNOWN": ("its hash is not known on the destination yet: it will wait", "waiting"),
-    "OUT_OF_REACH": ("out of reach: it would be rejected", "rejected"),
-    "FAILS": ("would be rejected", "rejected"),
-}
+READINESS = ("PROVEN", "READY", "NOT_FINAL", "NOT_KNOWN", "OUT_OF_REACH", "FAILS")
 # Replacements of the API's sentences, by code and kind of field.
 FORM_SENTENCES = {
     ("empty_request", "account"): "Name an account, or choose fields of the block's header.",
@@ -105,7 +97,6 @@ class NewBatchPage:
     form: NewBatch
     links: PageLinks
     limits: BatchLimits
-    site_url: str
     keys: tuple[KeyChoice, ...]
     heads: Mapping[int, HeadView]
     notice: str = ""
@@ -168,11 +159,10 @@ class NewBatchPage:
         return next((key for key in self.keys if key.id == self.form.key), None)
 
     @cached_property
-    def blocks(self) -> list[tuple[BlockEstimateResponse, str, str, str]]:
-        """The estimate's blocks, with how long until they are final, and their readiness as a
-        text and a mark."""
+    def blocks(self) -> list[tuple[BlockEstimateResponse, str]]:
+        """The estimate's blocks, with how long until they are final."""
         blocks = self.estimate.blocks if self.estimate else ()
-        return [(block, self._wait(block), *READINESS[block.readiness]) for block in blocks]
+        return [(block, self._wait(block)) for block in blocks]
 
     def _wait(self, block: BlockEstimateResponse) -> str:
         head = self.heads.get(block.origin_chain_id)
@@ -184,17 +174,17 @@ class NewBatchPage:
     @property
     def readiness(self) -> str:
         """That of the block that is furthest from being proven."""
-        return max((block.readiness for block, *_ in self.blocks), key=list(READINESS).index)
+        return max((block.readiness for block, _ in self.blocks), key=READINESS.index)
 
     @property
     def refused_block(self) -> str:
         """Why a block would be rejected."""
-        return next((block.error for block, *_ in self.blocks if block.error), None) or ""
+        return next((block.error for block, _ in self.blocks if block.error), None) or ""
 
     @property
     def is_priced(self) -> bool:
         """Whether the price of any block could be measured."""
-        return any(block.price and block.price.transactions for block, *_ in self.blocks)
+        return any(block.price and block.price.transactions for block, _ in self.blocks)
 
     @cached_property
     def expectations(self) -> list[tuple[Registry, RouteFigures, int]]:
@@ -202,7 +192,7 @@ class NewBatchPage:
         if self.estimate is None:
             return []
         destination = self.estimate.destination_chain_id
-        sources = dict.fromkeys(block.origin_chain_id for block, *_ in self.blocks)
+        sources = dict.fromkeys(block.origin_chain_id for block, _ in self.blocks)
         routes = [(source, destination) for source in sources]
         figures = route_figures(routes, timezone.now().astimezone(UTC).date())
         registries = ((route, self.links.registry(*route)) for route in routes)
@@ -310,9 +300,8 @@ def _new_batch_page(
     request: HttpRequest, form: NewBatch, links: PageLinks, limits: BatchLimits
 ) -> NewBatchPage:
     form = replace(form, idempotency_key=form.idempotency_key or _new_idempotency_key())
-    site_url = f"{request.scheme}://{request.get_host()}"
     keys, heads = key_choices(signed_in_account(request)), chain_heads(links.routes.chains.keys())
-    return NewBatchPage(form, links, limits, site_url, keys, heads)
+    return NewBatchPage(form, links, limits, keys, heads)
 
 
 def _form_response(request: HttpRequest, page: NewBatchPage) -> HttpResponse:

@@ -1,7 +1,7 @@
 """The start page: whether all works, chains and newest batches, live, and what proving costs."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date
 from hashlib import blake2s
 
 from django.http import HttpRequest, HttpResponse
@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from explorer.pages.charts import price_chart
-from explorer.pages.formatting import MINUTE, KeyFigure, age, intcomma, rough_duration
+from explorer.pages.formatting import KeyFigure, intcomma, rough_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.sentences import batch_sentences
 from explorer.pages.status import problems
@@ -20,16 +20,14 @@ from queries.reading.service_status import chain_statuses
 from queries.reading.waits import wait_reasons
 
 NEWEST_BATCHES = 5
-AGE_UPDATE_SECONDS = 10  # for batches younger than a minute
 
 
 def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    now = timezone.now()
     context = {
         "links": links,
-        "newest": newest_batches(now, links),
+        "newest": newest_batches(links),
         "states": chain_states(links),
-        "figures": _key_figures(now.astimezone(UTC).date()),
+        "figures": _key_figures(timezone.now().astimezone(UTC).date()),
         "price_chart": price_chart(),
         "trusts": [
             (registry, trust(registry, links)) for registry in links.routes.registries.values()
@@ -39,8 +37,7 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 
 def newest_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    newest = newest_batches(timezone.now(), links)
-    return _changes(request, "parts/newest.html", links, newest=newest)
+    return _changes(request, "parts/newest.html", links, newest=newest_batches(links))
 
 
 def chain_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
@@ -56,22 +53,13 @@ def _changes(
     return render(request, part, {"links": links, "is_change": True, **content})
 
 
-def newest_batches(now: datetime, links: PageLinks) -> Mapping[str, object]:
-    """`digest` changes if a status, a sentence, what is waited for or the text of an age does."""
+def newest_batches(links: PageLinks) -> Mapping[str, object]:
+    """`digest` changes if a status, a sentence or what is waited for does."""
     batches = listed_batches(status="", destination=None, cursor=None, limit=NEWEST_BATCHES).rows
     sentences = batch_sentences([batch.id for batch in batches], links)
     reasons = wait_reasons([batch.id for batch in batches])
-    content = [
-        (batch.id, batch.status, reasons.get(batch.id), _rough_age(now, batch.submitted_at))
-        for batch in batches
-    ]
-    digest = _digest(content, *map(str, sentences.values()))
+    digest = _digest(batches, reasons, *map(str, sentences.values()))
     return {"batches": batches, "sentences": sentences, "reasons": reasons, "digest": digest}
-
-
-def _rough_age(now: datetime, moment: datetime) -> str:
-    seconds = (now - moment).total_seconds()
-    return str(seconds // AGE_UPDATE_SECONDS) if seconds < MINUTE else age(seconds)
 
 
 def chain_states(links: PageLinks) -> Mapping[str, object]:

@@ -157,16 +157,13 @@ def render_code(text: str) -> SafeString:
     return mark_safe(CODE.sub(r"<code>\1</code>", escape(text)))  # noqa: S308  (escaped before)
 
 
-def _links_tag(method: str) -> Callable[..., str]:
-    def tag(context: Context, *arguments: object) -> str:
-        link: str = getattr(context["links"], method)(*arguments)
-        return link
-
-    return tag
+def _links_tag(method: str) -> Callable[..., object]:
+    return lambda context, *arguments: getattr(context["links"], method)(*arguments)
 
 
 for name in ("chain_name", "currency", "transaction_link", "account_link", "block_link"):
     register.simple_tag(_links_tag(name), takes_context=True, name=name)
+register.simple_tag(_links_tag("registry"), takes_context=True, name="route_registry")
 
 
 @register.simple_tag(takes_context=True)
@@ -184,15 +181,6 @@ def cost_on(context: Context, chain_id: int, amount: int) -> str:
 @register.inclusion_tag("parts/trust_mark.html", takes_context=True)
 def trust_mark(context: Context, registry: Registry) -> dict[str, object]:
     return {"registry": registry, "trust": trust(registry, context["links"])}
-
-
-@register.simple_tag(takes_context=True)
-def route_registry(context: Context, source: object, destination: object) -> object:
-    """None if the route is not configured any more, or not known yet."""
-    if not isinstance(source, int) or not isinstance(destination, int):
-        return None
-    registry: object = context["links"].registry(source, destination)
-    return registry
 
 
 @register.filter
