@@ -7,7 +7,6 @@ several blocks, is edited as JSON.
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
@@ -16,7 +15,7 @@ from django.http import QueryDict
 
 from accounts.shared.wording import datetime_from_unix, format_utc
 from explorer.pages.links import PageLinks
-from queries.reading.requests import StoredQuery, StoredRequest
+from queries.reading.requests import StoredRequest
 from queries.schema.paths import WHOLE_BODY
 
 DEFAULT_PROPS = ("BALANCE",)
@@ -132,45 +131,31 @@ def form_from_link(link: QueryDict, links: PageLinks) -> tuple[NewBatch, str]:
 
 def form_from_batch(request: StoredRequest) -> tuple[NewBatch, str]:
     """The form of a stored batch, as JSON if it has several blocks or asks accounts differently."""
-    accounts = [query for query in request.queries if query.account]
-    blocks = {(query.source, query.selector) for query in request.queries}
-    asked = {(query.props, query.slots) for query in accounts}
+    content = request.content
     notice = "The headers of its webhook are not filled in." if request.has_webhook_headers else ""
-    if len(blocks) > 1 or len(asked) > 1:
-        return NewBatch(json=json.dumps(_stored_content(request), indent=2)), notice
-    first, last = request.queries[0], request.queries[-1]
-    fee = str(request.fee) if request.fee else ""
+    (source, selector, block), *others = (
+        (source, selector, block)
+        for source, blocks in content["data"].items()
+        for selector, block in blocks.items()
+    )
+    accounts = block.get("accounts", {})
+    asked: dict[str, Any] = next(iter(accounts.values()), {})
+    if others or any(entry != asked for entry in accounts.values()):
+        return NewBatch(json=json.dumps(content, indent=2)), notice
+    fee = content["fee"].removeprefix("0")
     form = NewBatch(
-        destination=str(request.destination),
-        source=str(first.source),
-        block=_block_input(first.selector),
-        account="\n".join(query.account for query in accounts),
-        props=last.props,
-        slots="\n".join(last.slots),
-        header=first.header,
-        webhook=request.webhook_url,
+        destination=content["destinationChainId"],
+        source=source,
+        block=_block_input(selector),
+        account="\n".join(accounts),
+        props=tuple(asked.get("props", ())),
+        slots="\n".join(asked.get("slots", ())),
+        header=tuple(block.get("header", ())),
+        webhook=content.get("webhook", {}).get("url", ""),
         fee=fee,
         filled_fee=fee,  # the estimate replaces it
     )
     return form, notice
-
-
-def _stored_content(request: StoredRequest) -> Mapping[str, object]:
-    data: dict[str, dict[str, dict[str, Any]]] = {}
-    for query in request.queries:
-        block = data.setdefault(str(query.source), {}).setdefault(query.selector, {})
-        if query.header:
-            block["header"] = query.header
-        else:
-            block.setdefault("accounts", {})[query.account] = _asked(query)
-    webhook = {"webhook": {"url": request.webhook_url}} if request.webhook_url else {}
-    fee = str(request.fee)
-    return {"destinationChainId": str(request.destination), "fee": fee, "data": data, **webhook}
-
-
-def _asked(query: StoredQuery) -> Mapping[str, object]:
-    both = {"props": query.props, "slots": query.slots}
-    return {name: values for name, values in both.items() if values}
 
 
 def _block_input(selector: str) -> str:

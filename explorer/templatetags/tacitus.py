@@ -93,11 +93,6 @@ def ago(moment: datetime) -> SafeString:
 
 
 @register.filter
-def time_of_day(moment: datetime | None) -> str:
-    return f"{moment.astimezone(UTC):%H:%M:%S}" if moment else ""
-
-
-@register.filter
 def duration_since(end: datetime, start: datetime) -> str:
     return precise_duration((end - start).total_seconds())
 
@@ -126,12 +121,6 @@ MARKS = {"IN_PROGRESS": "moving", "COMPLETED": "proven", "DONE": "proven", "REJE
 def status_mark(status: str | None) -> str:
     """CSS class for the status of a batch or a step."""
     return MARKS.get(str(status), "waiting")
-
-
-@register.filter
-def final_mark(mark: str, ended: datetime | None) -> str:
-    """A step still in progress when its batch ended has failed or was cancelled."""
-    return "rejected" if ended and mark == "moving" else mark
 
 
 @register.filter
