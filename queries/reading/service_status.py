@@ -73,10 +73,10 @@ def late_batches() -> int:
     usual = usual_seconds(now.date(), USUAL_SHARE)
     if not usual:
         return 0
-    rows = _open_batches(now - timedelta(seconds=LATE_FACTOR * usual))
+    rows = _open_batches(now - timedelta(seconds=LATE_FACTOR * usual))[: MAX_COUNTED + 1]
     waiting = Query.objects.filter(batch=OuterRef("pk"), job__wait_code__in=EXPECTED_WAITS)
-    late = rows.exclude(wait_code__in=EXPECTED_WAITS).exclude(Exists(waiting))
-    return late[: MAX_COUNTED + 1].count()
+    late = Batch.objects.filter(pk__in=rows.values("pk")).exclude(wait_code__in=EXPECTED_WAITS)
+    return late.exclude(Exists(waiting)).count()
 
 
 def open_batches() -> int:
