@@ -45,6 +45,10 @@ _UNIX_SECONDS = range(1_400_000_000, 4_102_444_800)  # before Ethereum, and up t
 _WORD_SEPARATORS = re.compile(r"[\s:#/]+")
 _MAX_WORDS = 12
 _ENDING = re.compile("(?<=[a-z]{3})(ied|ies|ing|ed|es|s|y)$")
+_WORD = re.compile(
+    r"\b(?!(?:and|are|can|does|for|from|has|have|how|the|this|was|what|when|where|which|who|whom|why"
+    r"|with|you|your)\b)[a-z]{3,}"
+)
 _BATCHES_UNTIL = 3
 _MAX_SECTIONS = 8
 MAX_FORMS = 5
@@ -191,15 +195,15 @@ def _block_numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, 
 
 
 def guide_hits(text: str) -> list[Hit]:
-    """The sections of the guides that have most of the words, and most often."""
-    words = {_ENDING.sub("", word) for word in re.findall("[a-z]{3,}", text.lower())}
+    """The sections of the guides with most of the words: in the title, in the text, most often."""
+    words = {_ENDING.sub("", word) for word in _WORD.findall(text.lower())}
     ranked = []
     for hit, content in _guide_sections():
         found = [word for word in words if word in content]
         if 2 * len(found) > len(words):
             in_title = sum(word in hit.name.lower() for word in words)
-            rank = (len(found), in_title, sum(map(content.count, found)) / len(content))
-            ranked.append((rank, hit))
+            often = sum(map(content.count, found)) / len(content)
+            ranked.append(((in_title + len(found), often), hit))
     ranked.sort(key=lambda pair: pair[0], reverse=True)
     return [hit for _, hit in ranked[:_MAX_SECTIONS]]
 
@@ -209,8 +213,9 @@ def _guide_sections() -> Sequence[tuple[Hit, str]]:
     """Each with its text in lower case."""
     sections = []
     for guide in GUIDES:
-        title, *parts = re.split("^##? ", guide_path(guide).read_text(), flags=re.MULTILINE)[1:]
-        name, url = title.partition("\n")[0], reverse("guide", args=[guide])
+        title, *parts = re.split("^## ", guide_path(guide).read_text(), flags=re.MULTILINE)
+        name = title.partition("\n")[0].removeprefix("# ")
+        url = reverse("guide", args=[guide])
         sections.append((Hit("Guide", name, url), title.lower()))
         for part in parts:
             heading = part.partition("\n")[0]
