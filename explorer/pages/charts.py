@@ -74,9 +74,9 @@ Bars = Sequence[tuple[str, str, int | None]]
 def _bar_chart(name: str, title: str, unit: str, bars: Bars, table: Table) -> Chart:
     """A bar per value. Of many bars only the tallest has its value above it."""
     values = [value or 0 for *_, value in bars]
-    # What many bars say is the tallest; what few say is how they end.
-    striking = len(bars) - 1 if len(bars) <= MAX_LABELLED_BARS else values.index(max(values))
     are_labelled = len(bars) <= MAX_LABELLED_BARS
+    # What many bars say is the tallest; what few say is how they end.
+    striking = len(bars) - 1 if are_labelled else values.index(max(values))
     top, grid = _grid(max(values), _compact)
     slot = 100 / len(bars)
     width = min(slot * 0.72, MAX_BAR_WIDTH)

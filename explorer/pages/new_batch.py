@@ -58,10 +58,6 @@ FORM_SENTENCES = {
         "the estimate shows how much is needed."
     ),
 }
-FIELDS = (
-    *("destination", "source", "block", "account", "props", "slots", "header"),
-    *("fee", "webhook", "key"),
-)
 MAX_WARNINGS = 5  # on the page that follows a submission
 MAX_ARGUMENT = 100_000  # a shell's argument is limited
 _PARENT_PATH = re.compile(r" in data\.\S*(?=: )")
@@ -110,11 +106,6 @@ class NewBatchPage:
     props: ClassVar = tuple(AccountField.__members__)
     header_fields: ClassVar = tuple(HeaderField.__members__)
     max_upload_bytes: ClassVar = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-
-    @property
-    def field_names(self) -> tuple[str, ...]:
-        """The fields that can have an error or a warning."""
-        return ("json", "key") if self.form.json else FIELDS
 
     @cached_property
     def json(self) -> str:
@@ -180,11 +171,6 @@ class NewBatchPage:
     def refused_block(self) -> str:
         """Why a block would be rejected."""
         return next((block.error for block, _ in self.blocks if block.error), None) or ""
-
-    @property
-    def is_priced(self) -> bool:
-        """Whether the price of any block could be measured."""
-        return any(block.price and block.price.transactions for block, _ in self.blocks)
 
     @cached_property
     def expectations(self) -> list[tuple[Registry, RouteFigures, int]]:

@@ -97,12 +97,6 @@ def duration_since(end: datetime, start: datetime) -> str:
     return precise_duration((end - start).total_seconds())
 
 
-@register.filter
-def percentage(share: float) -> str:
-    """`2 %`, or `less than 1 %`."""
-    return f"{share:.0f} %" if share >= 1 else "less than 1 %"
-
-
 # Marks, embeddings, overrides and isolates that change the direction of the text around them.
 BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 BIDI_TABLE = str.maketrans(dict.fromkeys(BIDI_CONTROLS, "\ufffd"))
