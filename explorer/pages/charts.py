@@ -19,6 +19,7 @@ HEIGHT = 190
 TOP, BOTTOM = 40, HEIGHT - 22  # of what is drawn; texts stand above and below
 LABEL_Y, LABEL_GAP = HEIGHT - 6, 5
 EDGE = 15  # percent: texts nearer to an end are kept inside
+LEFT, RIGHT = 22, 97  # percent: the ends of a line, beside the numbers of the grid
 MAX_LABELLED_BARS = 5  # more have a value above the tallest only
 MAX_LABELS = 4
 MAX_DOTS = 60  # more would hide the line
@@ -103,14 +104,14 @@ def balance_chart(balances: Sequence[Balance]) -> Chart | None:
     top, grid = _grid(max(balance.wei for balance in balances), _short_balance)
     first, last = balances[0].block, balances[-1].block
     points = [
-        (EDGE / 2 + (100 - EDGE) * (row.block - first) / (last - first), _height(row.wei, top))
+        (LEFT + (RIGHT - LEFT) * (row.block - first) / (last - first), _height(row.wei, top))
         for row in balances
     ]
     dots = [
         Mark(f"block {intcomma(row.block)}: {format_wei(row.wei)}", *point)
         for row, point in zip(balances, points, strict=True)
     ]
-    ends = ((first, 0), (last, 100))
+    ends = ((first, LEFT), (last, RIGHT))
     return Chart(
         "balance",
         balance_title(balances),
