@@ -43,6 +43,11 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   lastResponse = serverResponse;
 });
 
+// The details of an estimate stay open.
+let isOpen = false;
+document.addEventListener("toggle", ({ target }) => { if (target.id === "estimate-details" && target.isConnected) isOpen = target.open; }, true);
+document.addEventListener("htmx:afterSwap", () => document.getElementById("estimate-details")?.toggleAttribute("open", isOpen));
+
 document.addEventListener("htmx:beforeRequest", (event) => stopTooLarge(event, event.detail.elt));
 document.addEventListener("submit", (event) => stopTooLarge(event, event.target));
 for (const failure of ["htmx:sendError", "htmx:responseError"]) {

@@ -194,12 +194,16 @@ def _add_anchors(blocks: Sequence[Sequence[Token]]) -> Iterator[Section]:
     for tag, *rest in blocks:
         if tag.type == "heading_open":
             title = _plain(rest[0])
-            anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+            anchor = heading_anchor(title)
             count = counts[anchor] = counts.get(anchor, -1) + 1
             anchor += f"-{count}" if count else ""
             tag.attrSet("id", anchor)
             if tag.tag == "h2":
                 yield Section(title, anchor)
+
+
+def heading_anchor(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def _make_links_relative(block: Sequence[Token], site: str) -> None:

@@ -1,21 +1,53 @@
-"""The charts of pages, each with a table of its figures."""
+"""The charts of pages, each with a table of its figures; `parts/chart.html` draws them.
 
-from collections.abc import Mapping, Sequence
+Positions are percentages of the width, because a chart is as wide as its place, and pixels of the
+height. All values are whole numbers of 0 or more.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-
-from django.utils.safestring import SafeString
+from math import ceil
 
 from explorer.pages.formatting import format_wei, intcomma, quantity
-from explorer.pages.svg import Bar, Measure, Point, bar_chart, step_chart
 from queries.config.measured_costs import MEASURED_ACCOUNTS, balance_cost
 from queries.config.registries import RegistryKind
-from queries.database.daily_counts import DURATION_BOUNDS
 from queries.reading.chain_objects import Balance
-from queries.reading.figures import PeriodResults
+from queries.reading.figures import Results
 
+HEIGHT = 190
+TOP, BOTTOM = 40, HEIGHT - 22  # of what is drawn; texts stand above and below
+LABEL_Y, LABEL_GAP = HEIGHT - 6, 5
+EDGE = 15  # percent: texts nearer to an end are kept inside
+LEFT, RIGHT = 22, 97  # percent: the ends of a line, beside the numbers of the grid
+MAX_LABELLED_BARS = 5  # more have a value above the tallest only
+MAX_LABELS = 4
+MAX_DOTS = 60  # more would hide the line
+MAX_BAR_WIDTH = 12  # percent
 MAX_TICK_LENGTH = 14
-BALANCE_NOTE = "Each dot is proven; the balance between two dots is not."
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A bar from the bottom up to `y`, or a dot there, with its value on hover."""
+
+    text: str
+    x: float  # of its left end, or a dot's centre
+    y: float
+    width: float = 0
+    height: float = 0
+    is_striking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+    x: float
+    y: float
+
+    @property
+    def anchor(self) -> str:
+        return "start" if self.x < EDGE else "end" if self.x > 100 - EDGE else "middle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,36 +56,78 @@ class Chart:
 
     name: str  # unique on its page: prefix of ids
     title: str
-    picture: SafeString
+    unit: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    note: str = ""
+    grid: tuple[Text, ...]
+    marks: tuple[Mark, ...]
+    labels: tuple[Text, ...]  # below the axis
+    values: tuple[Text, ...] = ()  # above bars
+    line: str = ""  # the path between dots
+    height = HEIGHT
+
+
+Table = tuple[tuple[str, ...], ...]  # the first row has the heads
+# The label in the table, the one below the axis, and the value; None: no data, other than 0.
+Bars = Sequence[tuple[str, str, int | None]]
+
+
+def _bar_chart(name: str, title: str, unit: str, bars: Bars, table: Table) -> Chart:
+    """A bar per value. Of many bars only the tallest has its value above it."""
+    values = [value or 0 for *_, value in bars]
+    are_labelled = len(bars) <= MAX_LABELLED_BARS
+    # What many bars say is the tallest; what few say is how they end.
+    striking = len(bars) - 1 if are_labelled else values.index(max(values))
+    top, grid = _grid(max(values), _compact)
+    slot = 100 / len(bars)
+    width = min(slot * 0.72, MAX_BAR_WIDTH)
+    marks, labels, above = [], [], []
+    for index, (label, short, value) in enumerate(bars):
+        centre, y = slot * (index + 0.5), _height(value or 0, top)
+        if value:
+            text = f"{label}: {intcomma(value)}"
+            size = (width, BOTTOM - y)
+            marks.append(Mark(text, centre - width / 2, y, *size, is_striking=index == striking))
+        if value and (are_labelled or index == striking):
+            above.append(Text(intcomma(value), centre, y - LABEL_GAP))
+        if are_labelled or (len(bars) - 1 - index) % ceil(len(bars) / MAX_LABELS) == 0:
+            labels.append(Text(short, centre, LABEL_Y))
+    grid = grid[:1] if are_labelled else grid
+    texts = tuple(labels), tuple(above)
+    return Chart(name, title, unit, table[0], table[1:], grid, tuple(marks), *texts)
 
 
 def balance_chart(balances: Sequence[Balance]) -> Chart | None:
-    """None if the balance was the same in all blocks."""
+    """A line that is level between dots; None if the balance was the same in all blocks."""
     if len({balance.wei for balance in balances}) <= 1:
         return None
-    title, measure = balance_title(balances), Measure("Balance", format_wei, _format_balance_short)
+    top, grid = _grid(max(balance.wei for balance in balances), _short_balance)
+    first, last = balances[0].block, balances[-1].block
     points = [
-        Point(balance.block, f"block {intcomma(balance.block)}", balance.wei)
-        for balance in balances
+        (LEFT + (RIGHT - LEFT) * (row.block - first) / (last - first), _height(row.wei, top))
+        for row in balances
     ]
+    dots = [
+        Mark(f"block {intcomma(row.block)}: {format_wei(row.wei)}", *point)
+        for row, point in zip(balances, points, strict=True)
+    ]
+    ends = ((first, LEFT), (last, RIGHT))
     return Chart(
         "balance",
-        title,
-        step_chart("balance", title, points, measure),
+        balance_title(balances),
+        "Balance",
         ("Block", "Balance", "in wei"),
         tuple(
-            (intcomma(balance.block), format_wei(balance.wei), intcomma(balance.wei))
-            for balance in balances[::-1]
+            (intcomma(row.block), format_wei(row.wei), intcomma(row.wei)) for row in balances[::-1]
         ),
-        BALANCE_NOTE,
+        grid,
+        tuple(dots) if len(dots) <= MAX_DOTS else (),
+        tuple(Text(f"block {intcomma(block)}", x, LABEL_Y) for block, x in ends),
+        line="M{:.2f} {:.1f}".format(*points[0]) + "".join(f"H{x:.2f}V{y:.1f}" for x, y in points),
     )
 
 
-def _format_balance_short(amount: int) -> str:
-    """A long amount is rounded."""
+def _short_balance(amount: int) -> str:
     text = format_wei(amount)
     return text if len(text) <= MAX_TICK_LENGTH else f"{amount / 10**18:.1e} ETH"
 
@@ -75,96 +149,88 @@ def balance_title(balances: Sequence[Balance]) -> str:
     return f"The balance {verb} by {format_wei(abs(change))} {blocks}, to {format_wei(last.wei)}"
 
 
-Days = Mapping[date, PeriodResults]
-
-
-def facts_chart(days: Days) -> Chart:
-    bars = [_day_bar(day, results.facts) for day, results in days.items()]
-    title = _totals_title("facts", bars, "fact")
-    picture = bar_chart("facts", title, bars, Measure("facts a day (UTC)"))
-    rows = tuple(
-        (bar.label, *map(intcomma, (results.facts, results.done, results.rejected)))
-        for bar, results in zip(bars, days.values(), strict=True)
-    )
-    return Chart("facts", title, picture, ("Day", "Facts", "Batches DONE", "REJECTED"), rows)
-
-
-def _totals_title(plural: str, bars: Sequence[Bar], singular: str) -> str:
-    """Such as `12,345 facts in 30 days, most on 14 November`."""
-    values = [bar.value or 0 for bar in bars]
-    if not any(values):
-        return f"No {singular} in the last {len(bars)} days"
-    whole = quantity(sum(values), f"{singular},{plural}")
-    day = bars[values.index(max(values))].label.rpartition(" ")[0]
-    share = "all" if sum(1 for value in values if value) == 1 else "most"
-    return f"{whole} in {quantity(len(bars), 'day')}, {share} on {day}"
-
-
-def route_gas_chart(name: str, days: Days) -> Chart:
+def route_gas_chart(name: str, days: Mapping[date, Results]) -> Chart:
     """Gas a fact on one route, by day."""
-    bars = [_day_bar(day, results.gas_per_fact) for day, results in days.items()]
-    facts = sum(results.facts for results in days.values())
-    gas = sum(results.gas for results in days.values())
-    title = f"No fact in the last {len(bars)} days"
-    if facts:
-        title = f"{intcomma(round(gas / facts))} gas a fact in the last {len(bars)} days"
-    rows = tuple(
+    facts, gas = (sum(getattr(day, what) for day in days.values()) for what in ("facts", "gas"))
+    price = f"{intcomma(round(gas / facts))} gas a fact" if facts else "No fact"
+    rows = (
         (
-            bar.label,
-            "none" if bar.value is None else intcomma(bar.value),
+            _long(day),
+            "none" if results.gas_per_fact is None else intcomma(results.gas_per_fact),
             intcomma(results.facts),
             intcomma(results.gas),
         )
-        for bar, results in zip(bars, days.values(), strict=True)
+        for day, results in days.items()
     )
-    picture = bar_chart(name, title, bars, Measure("gas a fact, by day (UTC)"))
-    return Chart(name, title, picture, ("Day", "Gas a fact", "Facts", "Gas"), rows)
+    return _bar_chart(
+        name,
+        f"{price} in the last {len(days)} days",
+        "gas a fact, by day (UTC)",
+        [(_long(day), _short(day), results.gas_per_fact) for day, results in days.items()],
+        (("Day", "Gas a fact", "Facts", "Gas"), *rows),
+    )
 
 
 def price_chart() -> Chart:
     """The measured gas of a balance, by the number of accounts that share their block."""
     native, attested = (
-        {count: round(balance_cost(kind, count).gas) for count in MEASURED_ACCOUNTS}
+        [round(balance_cost(kind, count).gas) for count in MEASURED_ACCOUNTS]
         for kind in (RegistryKind.NATIVE, RegistryKind.ATTESTED)
     )
-    labels = {count: quantity(count, "account") for count in MEASURED_ACCOUNTS}
-    bars = [Bar(labels[count], labels[count], gas) for count, gas in native.items()]
-    measure = Measure("gas a balance, by accounts of one block")
-    saved = 1 - native[max(native)] / native[min(native)]
-    title = f"{max(native)} balances proven together cost {saved:.0%} less gas each"
-    rows = tuple(
-        (labels[count], *map(intcomma, (native[count], attested[count])))
-        for count in MEASURED_ACCOUNTS
-    )
-    return Chart(
+    labels = [quantity(count, "account") for count in MEASURED_ACCOUNTS]
+    rows = zip(labels, map(intcomma, native), map(intcomma, attested), strict=True)
+    saved = 1 - native[-1] / native[0]
+    return _bar_chart(
         "price",
-        title,
-        bar_chart("price", title, bars, measure, striking=len(bars) - 1),
-        ("Accounts of a block", "Native route", "Attested route"),
-        rows,
-        "Measured with proofs of Ethereum mainnet. Accounts of a block share its header and the "
-        "upper nodes of its trie.",
+        f"{MEASURED_ACCOUNTS[-1]} balances proven together cost {saved:.0%} less gas each",
+        "gas a balance, by accounts of one block",
+        list(zip(labels, labels, native, strict=True)),
+        (("Accounts of a block", "Native route", "Attested route"), *rows),
     )
 
 
-def bound_text(seconds: int | None) -> str:
-    """15 s, 2 min or 4 h."""
-    if seconds is None:
-        return f"more than {bound_text(DURATION_BOUNDS[-1])}"
-    for length, unit in ((3_600, "h"), (60, "min")):
-        if seconds >= length:
-            return f"{seconds // length} {unit}"
-    return f"{seconds} s"
+def requested_facts_chart(days: Mapping[date, int]) -> Chart | None:
+    """The facts that an account has requested; None if it has requested none in these days."""
+    total = sum(days.values())
+    if not total:
+        return None
+    most = max(days, key=lambda day: days[day])
+    share = "all" if days[most] == total else "most"
+    facts = quantity(total, "fact requested,facts requested")
+    return _bar_chart(
+        "requested",
+        f"{facts} in {quantity(len(days), 'day')}, {share} on {most.day} {most:%B}",
+        "facts requested a day (UTC)",
+        [(_long(day), _short(day), count) for day, count in days.items()],
+        (("Day", "Facts requested"), *((_long(day), intcomma(days[day])) for day in days)),
+    )
 
 
-def requested_facts_chart(days: Mapping[date, int]) -> Chart:
-    """The facts that an account has requested."""
-    bars = [_day_bar(day, count) for day, count in days.items()]
-    title = _totals_title("facts requested", bars, "fact requested")
-    picture = bar_chart("requested", title, bars, Measure("facts requested a day (UTC)"))
-    rows = tuple((bar.label, intcomma(bar.value or 0)) for bar in bars)
-    return Chart("requested", title, picture, ("Day", "Facts requested"), rows)
+def _long(day: date) -> str:
+    return f"{day.day} {day:%B %Y}"
 
 
-def _day_bar(day: date, value: int | None) -> Bar:
-    return Bar(f"{day.day} {day:%B %Y}", f"{day.day} {day:%b}", value)
+def _short(day: date) -> str:
+    return f"{day.day} {day:%b}"
+
+
+def _grid(largest: int, text: Callable[[int], str]) -> tuple[int, tuple[Text, ...]]:
+    """A round number at the top, and lines at 0, there, and halfway if that is a whole number."""
+    power = 10 ** (len(str(largest)) - 1)
+    top = max(ceil(largest / power), 1) * power
+    values = [0, top // 2, top] if top % 2 == 0 else [0, top]
+    return top, tuple(
+        Text(text(value) if value else "", 0, _height(value, top)) for value in values
+    )
+
+
+def _height(value: int, top: int) -> float:
+    return BOTTOM - (BOTTOM - TOP) * value / top
+
+
+def _compact(value: int) -> str:
+    """12,000 as 12k, for an axis."""
+    for size, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if value >= size:
+            return f"{value / size:.3g}{letter}"
+    return str(value)

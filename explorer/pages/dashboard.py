@@ -1,7 +1,5 @@
 """The pages of the signed-in account: batches, keys, webhooks, usage and sessions."""
 
-from dataclasses import dataclass
-
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -43,12 +41,13 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     ids = {batch.id for batch in batches.rows} | {delivery.batch for delivery in failed}
     context = {
         "batches": batches,
-        "failed": failed,
+        "failed": [delivery for delivery in failed if not delivery.next_attempt],
+        "retried": [delivery for delivery in failed if delivery.next_attempt],
         "sentences": batch_sentences(ids, links),
         "links": links,
     }
     if not batches.rows:
-        context |= _first_call(request, key_choices(account))
+        context["example_key"] = _example_key(request)
     return render(request, "dashboard.html", context)
 
 
@@ -83,15 +82,13 @@ def own_keys(request: HttpRequest) -> HttpResponse:
         "may_add_key": len(keys) < MAX_KEYS_PER_ACCOUNT,
         "grace_periods": GRACE_PERIODS.items(),
         "limit": settings.REQUESTS_PER_MINUTE,
+        "example_key": _example_key(request),
     }
-    return render(request, "own_keys.html", context | _first_call(request, key_choices(account)))
+    return render(request, "own_keys.html", context)
 
 
-def _first_call(request: HttpRequest, keys: tuple[KeyChoice, ...]) -> dict[str, object]:
-    return {
-        "example_key": next((key for key in keys if key.text), None),
-        "site_url": f"{request.scheme}://{request.get_host()}",
-    }
+def _example_key(request: HttpRequest) -> KeyChoice | None:
+    return next((key for key in key_choices(signed_in_account(request)) if key.text), None)
 
 
 @login_required
@@ -108,36 +105,18 @@ def own_webhooks(request: HttpRequest, links: PageLinks) -> HttpResponse:
     return render(request, "own_webhooks.html", context)
 
 
-@dataclass(frozen=True, slots=True)
-class LimitUse:
-    """How much of a limit is used, as a line of the usage page."""
-
-    name: str
-    used: int
-    limit: int
-    note: str = ""
-
-    @property
-    def percent(self) -> float:
-        """At least half a percent of what is used, so that it can be seen."""
-        return min(max(100 * self.used / self.limit, 0.5), 100) if self.used else 0
-
-
 @login_required
 def own_usage(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account, today = signed_in_account(request), timezone.now().date()
     keys, _ = key_views(account)
     usage, facts = account_usage(account, today), daily_facts(account)
-    reset = f"reset {age(-facts.seconds_left)}" if facts.used else ""
-    limits = [LimitUse("Facts", facts.used, facts.limit, reset)]
-    limits += [
-        LimitUse(key.name, key.requests_this_minute, settings.REQUESTS_PER_MINUTE) for key in keys
-    ]
     context = {
-        "limits": limits,
+        "facts": facts,
+        "reset": age(-facts.seconds_left),
         "keys": keys,
+        "requests_per_minute": settings.REQUESTS_PER_MINUTE,
         "usage": usage,
-        "chart": requested_facts_chart(usage.facts) if any(usage.facts.values()) else None,
+        "chart": requested_facts_chart(usage.facts),
         "max_summed": MAX_SUMMED_BATCHES,
         "links": links,
     }

@@ -34,6 +34,11 @@ class PageLinks:
     def sources(self) -> list[int]:
         return sorted({source for source, _ in self.routes.registries})
 
+    def target(self, source: int) -> int:
+        """A destination of this source: itself, if it can be."""
+        targets = [target for route, target in self.routes.registries if route == source]
+        return source if source in targets else targets[0]
+
     def registry(self, source: int, destination: int) -> Registry | None:
         return self.routes.registries.get((source, destination))
 

@@ -7,11 +7,10 @@ import json
 import re
 import shlex
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC
 from functools import cached_property
-from itertools import product
 from math import ceil
 from typing import ClassVar
 
@@ -20,6 +19,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -27,43 +27,25 @@ from accounts.keys import manage
 from accounts.keys.check import count_request
 from accounts.reading import KeyChoice, key_choices
 from accounts.shared.errors import RefusalError
-from accounts.shared.wording import format_duration, format_timestamp
+from accounts.shared.wording import format_timestamp
 from accounts.sign_in.sessions import signed_in_account
-from explorer.pages.charts import bound_text
 from explorer.pages.errors import batch_too_large
+from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
-from explorer.pages.new_batch_form import (
-    MAX_PARTS,
-    BatchJson,
-    FormPart,
-    NewBatch,
-    read_form,
-    write_batch,
-)
-from explorer.pages.new_batch_prefill import form_from_batch, form_from_link
+from explorer.pages.new_batch_form import NewBatch, form_from_batch, form_from_link, read_form
 from queries.api.batches import submit_batch
 from queries.api.estimates import BlockEstimateResponse, EstimateResponse, estimate_batch
 from queries.config.measured_costs import balance_cost
 from queries.config.registries import Registry
 from queries.config.routes import Chain
-from queries.database.daily_counts import DURATION_BOUNDS
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
-from queries.reading.figures import HeadView, chain_heads
+from queries.reading.figures import HeadView, RouteFigures, chain_heads, route_figures
 from queries.reading.requests import stored_request
-from queries.reading.route_record import RouteRecord, route_records
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.strict_json import read_json
 
-# Text and mark by the readiness of a block.
-READINESS = {
-    "PROVEN": ("proven already", "proven"),
-    "READY": ("can be proven now", "proven"),
-    "NOT_FINAL": ("not final yet: it will wait", "waiting"),
-    "NOT_KNOWN": ("its hash is not known on the destination yet: it will wait", "waiting"),
-    "OUT_OF_REACH": ("out of reach: it would be rejected", "rejected"),
-    "FAILS": ("would be rejected", "rejected"),
-}
+READINESS = ("PROVEN", "READY", "NOT_FINAL", "NOT_KNOWN", "OUT_OF_REACH", "FAILS")
 # Replacements of the API's sentences, by code and kind of field.
 FORM_SENTENCES = {
     ("empty_request", "account"): "Name an account, or choose fields of the block's header.",
@@ -76,23 +58,22 @@ FORM_SENTENCES = {
         "the estimate shows how much is needed."
     ),
 }
-FIELDS = ("destination", "fee", "webhook", "key")
-PART_FIELDS = ("source", "block", "account", "props", "slots", "header")
 MAX_WARNINGS = 5  # on the page that follows a submission
+MAX_ARGUMENT = 100_000  # a shell's argument is limited
 _PARENT_PATH = re.compile(r" in data\.\S*(?=: )")
 _SELECTOR = re.compile(r"(block|timestamp):([0-9]{1,20})\b")
 
 
 def form_sentence(refusal: RefusalError, name: str) -> str:
     """The refusal's sentence in the words of the form, for the field `name`."""
-    kind, sentence = name.partition("-")[0], refusal.sentence
-    if (refusal.code, kind) in FORM_SENTENCES:
-        return FORM_SENTENCES[refusal.code, kind]
+    sentence = FORM_SENTENCES.get((refusal.code, name), refusal.sentence)
     if refusal.code == "idempotency_key_reused":
         sentence = sentence.replace("This Idempotency-Key", "This form")
         return sentence.replace("Use a new key for a new batch", "Submit it again for a new one")
-    if name and sentence.startswith(refusal.path):
-        value = "One of these" if kind in {"props", "slots", "header"} else "This"
+    if not name or name == "json":
+        return sentence
+    if sentence.startswith(refusal.path):
+        value = "One of these" if name in {"props", "slots", "header"} else "This"
         rest = sentence.removeprefix(refusal.path)
         sentence = rest[2].upper() + rest[3:] if rest.startswith(": ") else value + rest
     return _SELECTOR.sub(_selector_text, _PARENT_PATH.sub("", sentence))
@@ -105,20 +86,6 @@ def _selector_text(match: re.Match[str]) -> str:
     return f"{'block' if match.start() else 'Block'} {number:,}"
 
 
-@dataclass(frozen=True, slots=True)
-class PartView:
-    """A part of the form, with its source chain's configuration and state."""
-
-    input: FormPart
-    position: int  # from 1
-    source: Chain | None
-    head: HeadView | None
-
-    @property
-    def takes_names(self) -> bool:
-        return bool(self.source and self.source.ens_registry)
-
-
 @dataclass(frozen=True)  # no slots: cached_property needs a __dict__
 class NewBatchPage:
     """The context of its templates."""
@@ -126,136 +93,107 @@ class NewBatchPage:
     form: NewBatch
     links: PageLinks
     limits: BatchLimits
-    site_url: str
     keys: tuple[KeyChoice, ...]
     heads: Mapping[int, HeadView]
+    notice: str = ""
     refusal: RefusalError | None = None
     refusal_sentence: str = ""  # in the words of the form
     estimate: EstimateResponse | None = None
     errors: dict[str, str] = field(default_factory=dict)  # by field
     warnings: dict[str, str] = field(default_factory=dict)  # by field
-    new_part: int | None = None  # number of a part that was just added
     checks_on_load: bool = False
-    notices: tuple[str, ...] = ()
-    records: Mapping[int, RouteRecord] = field(default_factory=dict)  # by source, of the estimate
 
     props: ClassVar = tuple(AccountField.__members__)
     header_fields: ClassVar = tuple(HeaderField.__members__)
     max_upload_bytes: ClassVar = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
     @cached_property
-    def batch_json(self) -> BatchJson:
-        return write_batch(self.form)
-
-    @property
     def json(self) -> str:
-        return json.dumps(self.batch_json.content, indent=2)
-
-    @property
-    def exceeds_form(self) -> bool:
-        """Only the request of a stored batch does."""
-        return len(self.form.parts) > MAX_PARTS
+        return self.form.json or json.dumps(self.form.content(), indent=2)
 
     @property
     def curl_data(self) -> str:
-        if self.exceeds_form:  # a shell's argument is limited
+        if self.form.is_blank or len(self.json) > MAX_ARGUMENT:
             return "@batch.json"
-        return shlex.quote(json.dumps(self.batch_json.content))
+        return shlex.quote(self.form.json or json.dumps(self.form.content()))
 
     @property
     def body(self) -> object:
         """The JSON, parsed with the limits of a request's body."""
-        return read_json(json.dumps(self.batch_json.content).encode(), self.limits.body_bytes)
-
-    @property
-    def field_names(self) -> list[str]:
-        """The fields that can have an error or a warning."""
-        parts = product(self.form.parts, PART_FIELDS)
-        return [*FIELDS, *(f"{name}-{part.number}" for part, name in parts)]
+        return read_json(self.json.encode(), self.limits.body_bytes)
 
     @property
     def destinations(self) -> list[Chain]:
         destinations = {destination for _, destination in self.links.routes.registries}
-        return self._configured_chains(destinations)
+        return [chain for chain in self.links.routes.chains.values() if chain.id in destinations]
 
     @property
     def sources(self) -> list[Chain]:
         """The chains whose facts can be read at the destination."""
-        routes = self.links.routes.registries
-        return self._configured_chains(
-            {source for source, target in routes if str(target) == self.form.destination}
-        )
-
-    def _configured_chains(self, ids: set[int]) -> list[Chain]:
-        return [chain for chain in self.links.routes.chains.values() if chain.id in ids]
+        routes, chains = self.links.routes.registries, self.links.routes.chains
+        return [chains[one] for one, other in routes if str(other) == self.form.destination]
 
     @property
     def destination(self) -> Chain | None:
-        chains = (chain for chain in self.destinations if str(chain.id) == self.form.destination)
-        return next(chains, None)
+        return _chosen(self.form.destination, self.destinations)
 
     @property
-    def parts(self) -> tuple[PartView, ...]:
-        sources = {str(chain.id): chain for chain in self.sources}
-        return tuple(
-            PartView(part, position, source, self.heads.get(source.id) if source else None)
-            for position, part in enumerate(self.form.parts, 1)
-            for source in [sources.get(part.source)]
-        )
+    def source(self) -> Chain | None:
+        return _chosen(self.form.source, self.sources)
+
+    @property
+    def head(self) -> HeadView | None:
+        return self.heads.get(self.source.id) if self.source else None
 
     @property
     def chosen_key(self) -> KeyChoice | None:
         return next((key for key in self.keys if key.id == self.form.key), None)
 
-    @property
-    def blocks(self) -> Iterator[tuple[BlockEstimateResponse, str, str, str]]:
-        """The estimate's blocks, with how long until they are final, and their readiness as a
-        text and a mark."""
-        for block in self.estimate.blocks if self.estimate else ():
-            yield block, self._wait(block), *READINESS[block.readiness]
+    @cached_property
+    def blocks(self) -> list[tuple[BlockEstimateResponse, str]]:
+        """The estimate's blocks, with how long until they are final."""
+        blocks = self.estimate.blocks if self.estimate else ()
+        return [(block, self._wait(block)) for block in blocks]
 
     def _wait(self, block: BlockEstimateResponse) -> str:
         head = self.heads.get(block.origin_chain_id)
         if block.readiness != "NOT_FINAL" or not block.block or not (head and head.block_seconds):
             return ""
         blocks_left = max(block.block - block.last_final_block, 1)
-        return format_duration(ceil(blocks_left * head.block_seconds))
+        return rough_duration(ceil(blocks_left * head.block_seconds))
 
     @property
-    def marks(self) -> set[str]:
-        return {mark for *_, mark in self.blocks}
+    def readiness(self) -> str:
+        """That of the block that is furthest from being proven."""
+        return max((block.readiness for block, _ in self.blocks), key=READINESS.index)
 
     @property
-    def is_proven(self) -> bool:
-        return all(block.readiness == "PROVEN" for block, *_ in self.blocks)
+    def refused_block(self) -> str:
+        """Why a block would be rejected."""
+        return next((block.error for block, _ in self.blocks if block.error), None) or ""
 
-    @property
-    def is_priced(self) -> bool:
-        """Whether the price of any block could be measured."""
-        return any(block.price and block.price.transactions for block, *_ in self.blocks)
-
-    @property
-    def expectations(self) -> Iterator[tuple[Registry, RouteRecord | None, str, int]]:
-        """By route of the estimate: its record, how long a batch usually takes, and the measured
-        gas of a balance."""
-        destination = int(self.form.destination)
-        for source in dict.fromkeys(block.origin_chain_id for block, *_ in self.blocks):
-            registry, record = self.links.registry(source, destination), self.records.get(source)
-            if registry:
-                usual = usual_duration(record.median_duration) if record else ""
-                yield registry, record, usual, round(balance_cost(registry.kind, 1).gas)
+    @cached_property
+    def expectations(self) -> list[tuple[Registry, RouteFigures, int]]:
+        """By route of the estimate: what its batches took, and the measured gas of a balance."""
+        if self.estimate is None:
+            return []
+        destination = self.estimate.destination_chain_id
+        sources = dict.fromkeys(block.origin_chain_id for block, _ in self.blocks)
+        routes = [(source, destination) for source in sources]
+        figures = route_figures(routes, timezone.now().astimezone(UTC).date())
+        registries = ((route, self.links.registry(*route)) for route in routes)
+        return [
+            (registry, figures[route], round(balance_cost(registry.kind, 1).gas))
+            for route, registry in registries
+            if registry
+        ]
 
     def add_refusal(self, refusal: RefusalError) -> "NewBatchPage":
-        name = self.batch_json.field_for(refusal)
+        is_empty = refusal.code == "empty_request"
+        name = self.form.field_of(refusal.path, is_empty=is_empty)
         sentence = form_sentence(refusal, name)
         errors = {name: sentence} if name else {}
         return replace(self, refusal=refusal, refusal_sentence=sentence, errors=errors)
-
-    @property
-    def has_input(self) -> bool:
-        """False if the only error is that a part is still blank."""
-        is_empty = self.refusal and self.refusal.code == "empty_request"
-        return not (is_empty and any(part.is_blank for part in self.form.parts))
 
     def add_estimate(self, estimate: EstimateResponse) -> "NewBatchPage":
         """Fills in the needed fee, unless the user has entered another one."""
@@ -263,41 +201,33 @@ class NewBatchPage:
         if not estimate.free and form.fee.strip() in {"", form.filled_fee}:
             fee = str(estimate.fee_needed)
             form = replace(form, fee=fee, filled_fee=fee)
-        warnings = {
-            self.batch_json.field_at_path(warning.path): warning.sentence
-            for warning in estimate.warnings
-        }
-        records = route_records(estimate.destination_chain_id)
-        return replace(self, form=form, estimate=estimate, warnings=warnings, records=records)
+        warnings = {form.field_of(each.path): each.sentence for each in estimate.warnings}
+        return replace(self, form=form, estimate=estimate, warnings=warnings)
 
     def correct_choices(self) -> "NewBatchPage":
-        """Replaces choices that the new destination does not offer; not used on submit."""
+        """Replaces choices that the new destination does not offer; not used on submit.
+
+        Fills in the last final block of a new source, unless the user has entered a block.
+        """
         destination = _valid_choice(self.form.destination, self.destinations)
         page = replace(self, form=replace(self.form, destination=destination))
-        key = page.form.key if page.chosen_key else page.keys[0].id if page.keys else ""
-        parts = tuple(page.fill_in_block(part) for part in page.form.parts)
-        return replace(page, form=replace(page.form, parts=parts, key=key))
-
-    def fill_in_block(self, part: FormPart) -> FormPart:
-        """Fills in the last final block of a new source, unless the user has entered a block."""
-        source = _valid_choice(part.source, self.sources)
-        is_kept = source == part.source and (part.block or part.filled)
-        if is_kept or part.block.strip() not in {"", part.filled}:
-            return replace(part, source=source)
-        head = self.heads.get(int(source)) if source else None
-        block = str(head.final) if head else ""
-        return replace(part, source=source, block=block, filled=block)
+        form, source = page.form, _valid_choice(page.form.source, page.sources)
+        if not page.chosen_key:
+            form = replace(form, key=page.keys[0].id if page.keys else "")
+        is_same = source == form.source and (form.block or form.filled_block)
+        if not is_same and form.block.strip() in {"", form.filled_block}:
+            head = self.heads.get(int(source)) if source else None
+            block = str(head.final) if head else ""
+            form = replace(form, block=block, filled_block=block)
+        return replace(page, form=replace(form, source=source))
 
 
-def usual_duration(median: timedelta) -> str:
-    """The first of the durations that are counted within which half of the batches were DONE."""
-    bounds = (bound for bound in DURATION_BOUNDS if median <= timedelta(seconds=bound))
-    return bound_text(next(bounds, None))
+def _chosen(text: str, chains: list[Chain]) -> Chain | None:
+    return next((chain for chain in chains if str(chain.id) == text), None)
 
 
 def _valid_choice(text: str, chains: list[Chain]) -> str:
-    ids = [str(chain.id) for chain in chains]
-    return text if text in ids else ids[0] if ids else ""
+    return text if _chosen(text, chains) else str(chains[0].id) if chains else ""
 
 
 def _new_idempotency_key() -> str:
@@ -309,31 +239,25 @@ def _new_idempotency_key() -> str:
 @login_required
 def new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits) -> HttpResponse:
     if request.method != "POST":
-        form, notices = _first_form(request, links)
+        form, notice = _first_form(request, links)
         page = _new_batch_page(request, form, links, limits)
-        page = replace(page, notices=tuple(notices))
-        return _form_response(request, page if page.exceeds_form else page.correct_choices())
+        return _form_response(request, replace(page, notice=notice).correct_choices())
     page = _new_batch_page(request, read_form(request.POST), links, limits)
     if len(page.json) > limits.body_bytes:
         return batch_too_large(request, limits)
-    chosen, _, number = request.POST.get("do", "").partition("-")
-    match chosen:
-        case "submit":
-            return _submit(request, page)
-        case "check":
-            return _form_response(request, _check(request, page.correct_choices()))
-        case "add" if not page.form.is_full:
-            form = page.form.add_part()
-            page = replace(page, form=form, new_part=form.parts[-1].number)
-        case "remove":
-            page = replace(page, form=page.form.remove_part(number))
-        case "key":
-            page = _create_key(request, page)
-    return _form_response(request, page.correct_choices())
+    chosen = request.POST.get("do", "")
+    if chosen == "submit":
+        return _submit(request, page)
+    if chosen == "key":
+        page = _create_key(request, page)
+    page = page.correct_choices()
+    if chosen == "json":
+        page = replace(page, form=replace(page.form, json=page.json))
+    return _form_response(request, _check(request, page) if chosen == "check" else page)
 
 
-def _first_form(request: HttpRequest, links: PageLinks) -> tuple[NewBatch, list[str]]:
-    """The form when it is opened, and notices about it."""
+def _first_form(request: HttpRequest, links: PageLinks) -> tuple[NewBatch, str]:
+    """The form when it is opened, and a notice about it."""
     if "batch" not in request.GET:
         return form_from_link(request.GET, links)
     stored = stored_request(signed_in_account(request), request.GET["batch"])
@@ -353,7 +277,8 @@ def check_new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits)
         return batch_too_large(request, limits)
     checked = _check(request, page)
     # No errors about fields that the user has not reached yet.
-    context = {"page": checked if checked.has_input else page, "links": links}
+    is_empty = checked.refusal is not None and checked.refusal.code == "empty_request"
+    context = {"page": page if is_empty and page.form.is_blank else checked, "links": links}
     return render(request, "new_batch/check.html", context)
 
 
@@ -361,15 +286,14 @@ def _new_batch_page(
     request: HttpRequest, form: NewBatch, links: PageLinks, limits: BatchLimits
 ) -> NewBatchPage:
     form = replace(form, idempotency_key=form.idempotency_key or _new_idempotency_key())
-    site_url = f"{request.scheme}://{request.get_host()}"
     keys, heads = key_choices(signed_in_account(request)), chain_heads(links.routes.chains.keys())
-    return NewBatchPage(form, links, limits, site_url, keys, heads)
+    return NewBatchPage(form, links, limits, keys, heads)
 
 
 def _form_response(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     """The whole page, or only the form for htmx."""
     template = "new_batch/page.html"
-    is_filled_in = bool(request.GET) and not any(part.is_blank for part in page.form.parts)
+    is_filled_in = bool(request.GET) and not page.form.is_blank
     if request.headers.get("HX-Request") == "true":
         template, is_filled_in = "new_batch/form.html", True  # input during the swap has no event
     page = replace(page, checks_on_load=is_filled_in and page.refusal is None)

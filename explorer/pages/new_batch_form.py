@@ -1,179 +1,170 @@
 """The form of a new batch, and the JSON that POST /submit-batch-query takes.
 
-Nothing is validated here: the API refuses invalid JSON with its own sentence, and `field_for`
-returns the form's field that the sentence is about.
+Nothing is validated here: the API refuses invalid JSON with its own sentence, and `field_of`
+returns the form's field that the sentence is about. What the form cannot hold, such as a batch of
+several blocks, is edited as JSON.
 """
 
+import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from django.core.exceptions import BadRequest
 from django.http import QueryDict
 
-from accounts.shared.errors import RefusalError
-from queries.schema.paths import WHOLE_BODY, JsonPath
+from accounts.shared.wording import datetime_from_unix, format_utc
+from explorer.pages.links import PageLinks
+from queries.reading.requests import StoredRequest
+from queries.schema.paths import WHOLE_BODY
 
-# A part has at most 30 fields, and Django reads at most 1,000 fields of a form.
-MAX_PARTS = 30
+DEFAULT_PROPS = ("BALANCE",)
+MAX_SLOTS = 100  # in a link
+LISTS = ("props", "header")
 
-_PART_NUMBER = re.compile("[0-9]{1,6}")
 _GROUPED_NUMBER = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?: ?UTC|Z)?", re.ASCII)
-_SLOT_SEPARATORS = re.compile(r"[\s,;\"']+")
-# An `empty_request` refusal has the path of the parent of the empty field.
-_EMPTY_CHILD = {"block": "account", "account": "props"}
-
-
-@dataclass(frozen=True, slots=True)
-class FormPart:
-    """The input for one account of a block, or for fields of the block's header."""
-
-    number: int  # suffix of the fields' names
-    source: str = ""
-    block: str = ""
-    filled: str = ""  # the block that the server filled in
-    account: str = ""
-    props: tuple[str, ...] = ()
-    slots: str = ""
-    header: tuple[str, ...] = ()
-
-    @property
-    def is_blank(self) -> bool:
-        return not (self.account.strip() or self.slots.strip() or self.header)
+_SEPARATORS = re.compile(r"[\s,;\"']+")
 
 
 @dataclass(frozen=True, slots=True)
 class NewBatch:
-    parts: tuple[FormPart, ...]
+    """The input, as the user typed it."""
+
     destination: str = ""
+    source: str = ""
+    block: str = ""
+    filled_block: str = ""  # the block that the server filled in
+    account: str = ""  # one or several, to all of which props and slots apply
+    props: tuple[str, ...] = ()
+    slots: str = ""
+    header: tuple[str, ...] = ()
     webhook: str = ""
     fee: str = ""
     filled_fee: str = ""  # the fee that the server filled in
     key: str = ""
     idempotency_key: str = ""
+    json: str = ""  # the request, if it is edited as such, instead of the fields above
 
     @property
-    def is_full(self) -> bool:
-        return len(self.parts) >= MAX_PARTS
+    def is_blank(self) -> bool:
+        """Whether nothing is asked for yet; props alone are the form's default."""
+        return not (self.json or self.account.strip() or self.slots.strip() or self.header)
 
-    def add_part(self) -> "NewBatch":
-        """The new part repeats the last one's chain and block."""
-        last = self.parts[-1]
-        number = max(part.number for part in self.parts) + 1
-        part = replace(last, number=number, account="", slots="", header=())
-        return replace(self, parts=(*self.parts, part))
+    @property
+    def accounts(self) -> list[str]:
+        return _unique(self.account)
 
-    def remove_part(self, number: str) -> "NewBatch":
-        """The last part cannot be removed."""
-        parts = tuple(part for part in self.parts if str(part.number) != number)
-        return replace(self, parts=parts) if parts else self
+    @property
+    def selector(self) -> str:
+        return selector_from_input(self.block)
+
+    def content(self) -> dict[str, object]:
+        """The request of the fields."""
+        block: dict[str, object] = {"header": list(self.header)} if self.header else {}
+        entry = {"props": list(self.props), "slots": _unique(self.slots)}
+        asked = {name: values for name, values in entry.items() if values}
+        if self.account.strip() or self.slots.strip():
+            block["accounts"] = dict.fromkeys(self.accounts or [""], asked)
+        webhook = {"webhook": {"url": self.webhook.strip()}} if self.webhook.strip() else {}
+        return {
+            "destinationChainId": self.destination,
+            "fee": self.fee.strip() or "0",
+            "data": {self.source: {self.selector: block}},
+            **webhook,
+        }
+
+    def field_of(self, path: str, *, is_empty: bool = False) -> str:
+        """The field of this path, or of its nearest ancestor; "" if there is none.
+
+        An empty object is the fault of the first field inside it.
+        """
+        if self.json:
+            return "key" if path == "api-key" else "json"
+        names = {"api-key": "key", "fee": "fee", "webhook": "webhook"}
+        chain = WHOLE_BODY.child("data").child(self.source)
+        block = chain.child(self.selector)
+        names |= {"destinationChainId": "destination", chain.text: "source"}
+        names |= {block.text: "account" if is_empty else "block"}
+        names |= {block.child("header").text: "header"}
+        for account in self.accounts or [""]:
+            entry = block.child("accounts").child(account)
+            names |= {entry.text: "props" if is_empty else "account"}
+            names |= {entry.child(name).text: name for name in ("props", "slots")}
+        ancestors = (name for name in names if f"{path}.".startswith((f"{name}.", f"{name}[")))
+        return names.get(max(ancestors, key=len, default=""), "")
+
+
+def _unique(text: str) -> list[str]:
+    return list(dict.fromkeys(filter(None, _SEPARATORS.split(text))))
 
 
 def read_form(form: QueryDict) -> NewBatch:
     """Missing fields are empty."""
-    numbers = list(dict.fromkeys(filter(_PART_NUMBER.fullmatch, form.getlist("part"))))
-    if len(numbers) > MAX_PARTS:
-        raise BadRequest("The form has too many parts.")
-    texts = {
-        name: form.get(name.replace("_", "-"), "")
-        for name in (entry.name for entry in fields(NewBatch))
-        if name != "parts"
-    }
-    return NewBatch(
-        tuple(_read_part(form, number) for number in numbers) or (FormPart(0),), **texts
+    names = [field.name for field in fields(NewBatch)]
+    values: dict[str, Any] = {name: form.get(name.replace("_", "-"), "") for name in names}
+    return NewBatch(**values | {name: tuple(form.getlist(name)) for name in LISTS})
+
+
+def form_from_link(link: QueryDict, links: PageLinks) -> tuple[NewBatch, str]:
+    """The form for `?source=&block=&timestamp=&account=&slot=&to=`, and a notice about it.
+
+    `slot` may stand several times. Values that no chain or fact has are left to the form's checks.
+    """
+    source, slots = link.get("source", ""), link.getlist("slot")[:MAX_SLOTS]
+    selector = f"timestamp:{link['timestamp']}" if link.get("timestamp") else link.get("block", "")
+    routes = [(str(one), str(other)) for one, other in links.routes.registries]
+    targets = [target for one, target in routes if one == source]
+    form = NewBatch(
+        destination=link.get("to", "") or (source if source in targets else "".join(targets[:1])),
+        source=source,
+        block=_block_input(selector),
+        account=link.get("account", ""),
+        props=() if slots else DEFAULT_PROPS,
+        slots="\n".join(slots),
     )
+    if source and (source, form.destination) not in routes:
+        where = f" to chain {link['to']}" if link.get("to") else ""
+        return form, f"This server has no route from chain {source}{where}. Choose another."
+    return form, ""
 
 
-def _read_part(form: QueryDict, number: str) -> FormPart:
-    values: dict[str, Any] = {
-        name: form.get(f"{name}-{number}", "")
-        for name in ("source", "block", "filled", "account", "slots")
-    }
-    for name in ("props", "header"):
-        values[name] = tuple(form.getlist(f"{name}-{number}"))
-    return FormPart(int(number), **values)
+def form_from_batch(request: StoredRequest) -> tuple[NewBatch, str]:
+    """The form of a stored batch, as JSON if it has several blocks or asks accounts differently."""
+    content = request.content
+    notice = "The headers of its webhook are not filled in." if request.has_webhook_headers else ""
+    (source, selector, block), *others = (
+        (source, selector, block)
+        for source, blocks in content["data"].items()
+        for selector, block in blocks.items()
+    )
+    accounts = block.get("accounts", {})
+    asked: dict[str, Any] = next(iter(accounts.values()), {})
+    if others or any(entry != asked for entry in accounts.values()):
+        return NewBatch(json=json.dumps(content, indent=2)), notice
+    fee = content["fee"].removeprefix("0")
+    form = NewBatch(
+        destination=content["destinationChainId"],
+        source=source,
+        block=_block_input(selector),
+        account="\n".join(accounts),
+        props=tuple(asked.get("props", ())),
+        slots="\n".join(asked.get("slots", ())),
+        header=tuple(block.get("header", ())),
+        webhook=content.get("webhook", {}).get("url", ""),
+        fee=fee,
+        filled_fee=fee,  # the estimate replaces it
+    )
+    return form, notice
 
 
-@dataclass(slots=True)
-class BatchJson:
-    """The JSON, and the form field behind each path in it."""
-
-    content: dict[str, Any]
-    fields: dict[str, str] = field(default_factory=dict)  # by path
-
-    def field_for(self, refusal: RefusalError) -> str:
-        """The field that a refusal is about; empty if none is."""
-        name = self.field_at_path(refusal.path)
-        kind, dash, number = name.partition("-")
-        if refusal.code == "empty_request" and refusal.path in self.fields:
-            kind = _EMPTY_CHILD.get(kind, kind)
-        return f"{kind}{dash}{number}"
-
-    def field_at_path(self, path: str) -> str:
-        """The field of this path, or of its nearest ancestor."""
-        ancestors = (
-            ancestor
-            for ancestor in self.fields
-            if f"{path}.".startswith((f"{ancestor}.", f"{ancestor}["))
-        )
-        return self.fields.get(max(ancestors, key=len, default=""), "")
-
-    def record(self, path: JsonPath, name: str) -> None:
-        """Keep the first field for a path."""
-        self.fields.setdefault(path.text, name)
-
-
-def write_batch(form: NewBatch) -> BatchJson:
-    """Merge parts with the same block, and with the same account."""
-    data: dict[str, Any] = {}
-    content = {"destinationChainId": form.destination, "fee": form.fee.strip() or "0", "data": data}
-    if form.webhook.strip():
-        content["webhook"] = {"url": form.webhook.strip()}
-    fields_by_path = {
-        "destinationChainId": "destination",
-        "fee": "fee",
-        "webhook": "webhook",
-        "api-key": "key",
-    }
-    batch_json = BatchJson(content, fields_by_path)
-    for part in form.parts:
-        _write_part(part, data, batch_json)
-    return batch_json
-
-
-def _write_part(part: FormPart, data: dict[str, Any], batch_json: BatchJson) -> None:
-    chain = WHOLE_BODY.child("data").child(part.source)
-    selector = selector_from_input(part.block)
-    path = chain.child(selector)
-    block = data.setdefault(part.source, {}).setdefault(selector, {})
-    batch_json.record(chain, f"source-{part.number}")
-    batch_json.record(path, f"block-{part.number}")
-    if part.header:
-        batch_json.record(path.child("header"), f"header-{part.number}")
-        _extend(block, "header", part.header)
-    account = part.account.strip()
-    slots = list(filter(None, _SLOT_SEPARATORS.split(part.slots)))
-    if not account and not slots:  # props alone are the form's default
-        return
-    entry = block.setdefault("accounts", {}).setdefault(account, {})
-    path = path.child("accounts").child(account)
-    batch_json.record(path, f"account-{part.number}")
-    if part.props:
-        batch_json.record(path.child("props"), f"props-{part.number}")
-        _extend(entry, "props", part.props)
-    if slots:
-        _extend(entry, "slots", slots)
-        batch_json.record(path.child("slots"), f"slots-{part.number}")
-        for index in range(len(entry["slots"])):
-            batch_json.record(path.child("slots").child(index), f"slots-{part.number}")
-
-
-def _extend(entry: dict[str, Any], name: str, values: Iterable[str]) -> None:
-    """Append without duplicates."""
-    entry[name] = list(dict.fromkeys([*entry.get(name, []), *values]))
+def _block_input(selector: str) -> str:
+    """As people write it: a number, or a time in UTC."""
+    kind, _, number = selector.partition(":")
+    if kind == "timestamp" and re.fullmatch("[0-9]{1,20}", number):
+        moment = datetime_from_unix(int(number))
+        return format_utc(moment) if moment else selector
+    return selector.removeprefix("block:")
 
 
 def selector_from_input(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The search for batches, blocks, accounts, transactions, registries and chains.
+"""The search for batches, blocks, accounts, transactions, registries, chains and guides.
 
 The database is asked only for text that has the format of an id, hash, number, name or time, or
 of the beginning or both ends of one.
@@ -8,22 +8,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from urllib.parse import unquote, urlencode, urlsplit
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_timestamp
-from explorer.pages.facts import fact_url, parse_fact_key
+from explorer.guides.render import GUIDES, guide_path, heading_anchor
 from explorer.pages.links import PageLinks
-from explorer.pages.sentences import batch_sentences, block_name, fact_sentence
+from explorer.pages.sentences import batch_sentences, block_name
 from queries.ids import is_ulid
 from queries.reading import search
 from queries.reading.batches import listed_batches
-from queries.reading.fact_lookup import find_fact
 from queries.reading.pagination import MAX_BIGINT
 from queries.reading.summaries import batch_summaries
 
@@ -37,14 +37,20 @@ _HEX_ENDS = re.compile(r"(?:0x)?([0-9a-f]{4,63})(?:(?:…|\.{2,3})([0-9a-f]{1,40
 _BATCH_ENDS = re.compile(
     r"([0-7][0-9A-HJKMNP-TV-Z]{3,24})(?:(?:…|\.{2,3})([0-9A-HJKMNP-TV-Z]{1,25}))?"
 )
-_NAME = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
-_MAX_NAME_LENGTH = 255
+_FACT = re.compile(r"/explorer/fact/\d{1,18}/\d{1,18}/\w+/\w+", re.ASCII)
+_NAME = re.compile(r"(?=.{1,255}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
 _NUMBER = re.compile(r"[0-9]{1,3}(?:[ ,_.'][0-9]{3})+|[0-9]{1,19}")
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[t ]+(\d{2}:\d{2}(?::\d{2})?))? *(?:z|utc)?", re.ASCII)
 _UNIX_SECONDS = range(1_400_000_000, 4_102_444_800)  # before Ethereum, and up to 2100
 _WORD_SEPARATORS = re.compile(r"[\s:#/]+")
 _MAX_WORDS = 12
+_ENDING = re.compile("(?<=[a-z]{3})(ied|ies|ing|ed|es|s|y)$")
+_WORD = re.compile(
+    r"\b(?!(?:and|are|can|does|for|from|has|have|how|the|this|was|what|when|where|which|who|whom|why"
+    r"|with|you|your)\b)[a-z]{3,}"
+)
 _BATCHES_UNTIL = 3
+_MAX_SECTIONS = 8
 MAX_FORMS = 5
 SHORT_ID = 8
 
@@ -57,63 +63,59 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Interpretation:
+class Meaning:
     """A meaning that the text may have, with the pages that match."""
 
     kind: str  # such as "the number of a block"
     hits: Sequence[Hit]
     empty_page: Hit | None = None  # if nothing is stored about it yet
     forms: Mapping[str, str] = field(default_factory=dict)  # query strings that fill in the form
-    is_exact: bool = True  # a single hit is what was meant
 
 
-def interpretations(text: str, links: PageLinks) -> Iterator[Interpretation]:
+def meanings_of(text: str, links: PageLinks) -> Iterator[Meaning]:
     """All possible meanings that have a format of their own; each is looked up by index."""
     term = " ".join(_term_of_url(text).split())
     lower, chains = term.lower(), links.chains_by_name()
-    if fact := _fact_hit(text, links):
-        yield Interpretation("a fact", [fact])
+    if match := _FACT.search(text):
+        yield Meaning("a fact", [Hit("Fact", match[0], match[0])])
     batch = term.upper().translate(_LOOKALIKES)
     if is_ulid(batch):
-        yield Interpretation("the id of a batch", _batch_hits([batch], links))
+        yield Meaning("the id of a batch", _batch_hits([batch], links))
     if match := _HASH.fullmatch(lower):
-        hits = [*_transaction_hits(f"0x{match[1]}", links)]
+        chain_ids = search.chains_of_transaction(f"0x{match[1]}")
+        hits = [_transaction_hit(chain, f"0x{match[1]}", links) for chain in chain_ids]
         hits += [_block_hit(*block, links) for block in search.blocks_with_hash(match[1])]
-        yield Interpretation("the hash of a transaction or of a block", hits)
+        yield Meaning("the hash of a transaction or of a block", hits)
     if match := _ADDRESS.fullmatch(lower):
         account = _account_hit(to_checksum_address(match[1]))
         hits = [*_registry_hits(match[1], links)]
         hits += [account] if search.is_account(account.name) else []
-        yield Interpretation(
-            "the address of an account or of a registry",
-            hits,
-            account,
-            {account.name: urlencode({"account": account.name})},
-        )
-    numbered_block = next(_block_numbers(term, chains), None)
-    if numbered_block:
-        yield _block_meaning(*numbered_block, links)
-    elif len(lower) <= _MAX_NAME_LENGTH and _NAME.fullmatch(lower) and ".." not in lower:
+        kind = "the address of an account or of a registry"
+        form = urlencode({"account": account.name})
+        yield Meaning(kind, hits, account, {account.name: form})
+    if block := next(_block_numbers(term, chains), None):
+        yield _block_meaning(*block, links)
+    elif _NAME.fullmatch(lower):
         hits = [_account_hit(address) for address in search.accounts_with_name(lower)]
-        form = {lower: urlencode({"account": lower})}
-        yield Interpretation("the name of an account", hits, forms=form)
+        form = urlencode({"account": lower})
+        yield Meaning("the name of an account", hits, forms={lower: form})
     if (seconds := _seconds(lower)) is not None:
         yield _time_meaning(seconds, links)
     if not (_ADDRESS.fullmatch(lower) or is_ulid(batch)):
         yield from _abbreviated(term, links)
     if lower in chains:
         url = f"{reverse('routes')}#chain-{chains[lower]}"
-        yield Interpretation("a chain", [Hit("Chain", links.chain_name(chains[lower]), url)])
+        yield Meaning("a chain", [Hit("Chain", links.chain_name(chains[lower]), url)])
 
 
-def _abbreviated(term: str, links: PageLinks) -> Iterator[Interpretation]:
+def _abbreviated(term: str, links: PageLinks) -> Iterator[Meaning]:
     """The beginning or both ends of an id, an address or a hash, which are not digits alone."""
     if term.isdigit():
         return
     if match := _BATCH_ENDS.fullmatch(term.upper()):
         ids = search.batches_with_prefix(match[1], match[2] or "")
         if ids:
-            yield Interpretation("the beginning of a batch's id", _batch_hits(ids, links))
+            yield Meaning("the beginning of a batch's id", _batch_hits(ids, links))
     if match := _HEX_ENDS.fullmatch(term.lower()):
         ends = (match[1], match[2] or "")
         hits = [_account_hit(address) for address in search.accounts_with_prefix(*ends)]
@@ -122,14 +124,14 @@ def _abbreviated(term: str, links: PageLinks) -> Iterator[Interpretation]:
         hits += [_block_hit(*block, links) for block in search.blocks_with_hash_prefix(*ends)]
         kind = "the beginning of an address or of a hash"
         if hits or match[2] or term.lower().startswith("0x"):
-            yield Interpretation(kind, hits)
+            yield Meaning(kind, hits)
 
 
-def _block_meaning(number: int, chain: int | None, links: PageLinks) -> Interpretation:
+def _block_meaning(number: int, chain: int | None, links: PageLinks) -> Meaning:
     candidates = links.routes.chains if chain is None else [chain]
     blocks = search.blocks_with_number(number, candidates)
     sources = [chain] if chain is not None else links.sources
-    return Interpretation(
+    return Meaning(
         "the number of a block",
         [_block_hit(*block, links) for block in blocks],
         _block_hit(chain, number, links) if chain is not None else None,
@@ -140,37 +142,26 @@ def _block_meaning(number: int, chain: int | None, links: PageLinks) -> Interpre
     )
 
 
-def _time_meaning(seconds: int, links: PageLinks) -> Interpretation:
-    """The newest known block of each source at that time, and the newest batches."""
-    hits = []
+def _time_meaning(seconds: int, links: PageLinks) -> Meaning:
+    """Which block that was on each source, and the newest batches of that time."""
+    time, hits = format_timestamp(seconds), []
     for source in links.sources:
-        if block := search.newest_known_block(source, seconds):
-            name = block_name(source, block.number, None, links)
-            time = format_timestamp(block.timestamp)
-            url = reverse("block", args=[source, block.number])
-            hits.append(Hit("Newest known block then", f"{name}, of {time}", url))
+        query = urlencode({"source": source, "block": time, "to": links.target(source)})
+        name = f"the last one of {links.chain_name(source)} at {time}"
+        hits.append(Hit("Block", name, f"{reverse('routes')}?{query}#can-i"))
     ids = search.batches_until(datetime.fromtimestamp(seconds, UTC), _BATCHES_UNTIL)
-    forms = {
-        f"block of {links.chain_name(source)} at {format_timestamp(seconds)}": urlencode(
-            {"source": source, "timestamp": seconds}
-        )
-        for source in links.sources
-    }
-    return Interpretation("a time", [*hits, *_batch_hits(ids, links)], forms=forms, is_exact=False)
+    return Meaning("a time", [*hits, *_batch_hits(ids, links)])
 
 
 def _seconds(text: str) -> int | None:
     """A date means its end: 2026-11-25, 2026-11-25 17:04, 2026-11-25T17:04:17Z, 1764090257."""
-    if text.isascii() and text.isdigit() and int(text) in _UNIX_SECONDS:
-        return int(text)
-    match = _DATE.fullmatch(text)
-    if not match:
-        return None
-    try:
-        moment = datetime.fromisoformat(f"{match[1]}T{match[2] or '23:59:59'}").replace(tzinfo=UTC)
-    except ValueError:
-        return None
-    seconds = int(moment.timestamp())
+    seconds = int(text) if text.isascii() and text.isdigit() else 0
+    if match := _DATE.fullmatch(text):
+        try:
+            moment = datetime.fromisoformat(f"{match[1]}T{match[2] or '23:59:59'}")
+        except ValueError:
+            return None
+        seconds = int(moment.replace(tzinfo=UTC).timestamp())
     return seconds if seconds in _UNIX_SECONDS else None
 
 
@@ -203,14 +194,34 @@ def _block_numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, 
                 yield block, chains[name] if name else None
 
 
-def printable(text: str) -> str:
-    """Replace characters that are invisible or change the direction of text."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+def guide_hits(text: str) -> list[Hit]:
+    """The sections of the guides with most of the words: in the title, in the text, most often."""
+    words = {_ENDING.sub("", word) for word in _WORD.findall(text.lower())}
+    ranked = []
+    for hit, content in _guide_sections():
+        found = [word for word in words if word in content]
+        if 2 * len(found) > len(words):
+            in_title = sum(word in hit.name.lower() for word in words)
+            often = sum(map(content.count, found)) / len(content)
+            ranked.append(((in_title + len(found), often), hit))
+    ranked.sort(key=lambda pair: pair[0], reverse=True)
+    return [hit for _, hit in ranked[:_MAX_SECTIONS]]
 
 
-def _transaction_hits(hash_: str, links: PageLinks) -> Iterator[Hit]:
-    for chain in search.chains_of_transaction(hash_):
-        yield _transaction_hit(chain, hash_, links)
+@cache
+def _guide_sections() -> Sequence[tuple[Hit, str]]:
+    """Each with its text in lower case."""
+    sections = []
+    for guide in GUIDES:
+        title, *parts = re.split("^## ", guide_path(guide).read_text(), flags=re.MULTILINE)
+        name = title.partition("\n")[0].removeprefix("# ")
+        url = reverse("guide", args=[guide])
+        sections.append((Hit("Guide", name, url), title.lower()))
+        for part in parts:
+            heading = part.partition("\n")[0]
+            hit = Hit("Guide", f"{name}: {heading}", f"{url}#{heading_anchor(heading)}")
+            sections.append((hit, part.lower()))
+    return sections
 
 
 def _transaction_hit(chain: int, hash_: str, links: PageLinks) -> Hit:
@@ -224,22 +235,6 @@ def _registry_hits(digits: str, links: PageLinks) -> Iterator[Hit]:
         name = f"facts of {source} on {destination}, {registry.address}"
         url = reverse("registry", args=[registry.destination, registry.address])
         yield Hit("Registry", name, url)
-
-
-def _fact_hit(text: str, links: PageLinks) -> Hit | None:
-    """The fact of a pasted link."""
-    match = re.search(r"/explorer/fact/(\d{1,18})/(\d{1,18})/(\w+)/(\w+)", text, re.ASCII)
-    if not match:
-        return None
-    try:
-        key = parse_fact_key(int(match[1]), int(match[2]), match[3], match[4])
-    except Http404:
-        return None
-    found = find_fact(key)
-    if not found:
-        return None
-    fact = found[0].fact
-    return Hit("Fact", str(fact_sentence(fact, links)), fact_url(fact))
 
 
 def _batch_hits(ids: Sequence[str], links: PageLinks) -> list[Hit]:
@@ -262,42 +257,37 @@ def _block_hit(chain: int, number: int, links: PageLinks) -> Hit:
 
 def _examples(links: PageLinks) -> Mapping[str, Sequence[str]]:
     """Texts that are found on this server, from its newest batch."""
-    newest = listed_batches(status="DONE", destination=None, cursor=None, limit=1).rows
-    examples: dict[str, Sequence[str]] = {
-        "chain": [links.chain_name(source) for source in links.sources[:2]]
-    }
-    if not newest:
-        return examples
-    (batch,) = newest
-    query = batch_summaries([batch.id])[batch.id].first
-    if query.account:
-        examples["account"] = (query.account, short_hash(query.account))
-    if query.block is not None:
-        block = f"{links.chain_name(query.source)} {query.block}"
-        examples["block"] = (block, f"{query.block:,}")
-    time = f"{batch.submitted_at.astimezone(UTC):%Y-%m-%d %H:%M}"
-    return examples | {"batch": (batch.id, batch.id[:SHORT_ID]), "time": (time,)}
+    examples = {"chain": [links.chain_name(source) for source in links.sources[:2]]}
+    for batch in listed_batches(status="DONE", destination=None, cursor=None, limit=1).rows:
+        query = batch_summaries([batch.id])[batch.id].first
+        if query.account:
+            examples["account"] = [query.account, short_hash(query.account)]
+        if query.block is not None:
+            examples["block"] = [f"{links.chain_name(query.source)} {query.block}"]
+        examples["batch"] = [batch.id, batch.id[:SHORT_ID]]
+        examples["time"] = [f"{batch.submitted_at.astimezone(UTC):%Y-%m-%d %H:%M}"]
+    return examples
 
 
 def search_page(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    text = request.GET.get("q", "").strip()
+    # Nothing that is invisible or changes the direction of text.
+    text = "".join(filter(str.isprintable, request.GET.get("q", ""))).strip()
     is_too_long = len(text) > MAX_LENGTH
-    meanings = [] if is_too_long or not text else list(interpretations(text, links))
+    meanings = [] if is_too_long or not text else list(meanings_of(text, links))
     hits = list(dict.fromkeys(hit for meaning in meanings for hit in meaning.hits))
-    if len(hits) == 1 and not any(meaning.hits and not meaning.is_exact for meaning in meanings):
+    if len(hits) == 1:
         return redirect(hits[0].url)
-    return render(
-        request,
-        "search.html",
-        {
-            "links": links,
-            "meanings": meanings,
-            "kinds": [meaning.kind for meaning in meanings],
-            "forms": [form for meaning in meanings for form in meaning.forms.items()][:MAX_FORMS],
-            "examples": {} if hits else _examples(links),
-            "search_text": printable(text[:MAX_LENGTH]),
-            "hits": hits,
-            "too_long": is_too_long,
-            "max_length": MAX_LENGTH,
-        },
-    )
+    if not (meanings or is_too_long):
+        hits = guide_hits(text)
+    context = {
+        "links": links,
+        "meanings": meanings,
+        "kinds": [meaning.kind for meaning in meanings],
+        "forms": [form for meaning in meanings for form in meaning.forms.items()][:MAX_FORMS],
+        "examples": {} if hits else _examples(links),
+        "search_text": text[:MAX_LENGTH],
+        "hits": hits,
+        "too_long": is_too_long,
+        "max_length": MAX_LENGTH,
+    }
+    return render(request, "search.html", context)

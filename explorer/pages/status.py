@@ -1,6 +1,6 @@
 """Whether the service works, in a sentence, and what that rests on."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.conf import settings
@@ -10,42 +10,66 @@ from django.utils import timezone
 
 from explorer.pages.formatting import age, quantity
 from explorer.pages.links import PageLinks
-from queries.reading.service_status import LATE_FACTOR, MAX_COUNTED, ServiceStatus, service_status
-from queries.reading.waits import PROVER_TIMEOUT
+from queries.reading.service_status import (
+    LATE_FACTOR,
+    MAX_COUNTED,
+    ChainStatus,
+    chain_statuses,
+    late_batches,
+    open_batches,
+)
 
 
 def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
     is_full = settings.STATUS_PAGE == "FULL" or request.user.is_staff
     chains = [chain for _, chain in sorted(links.routes.chains.items())]
-    state = service_status(chains, with_budgets=is_full)
-    last_poll = max((row.polled_at for row in state.chains if row.polled_at), default=None)
-    context: dict[str, object] = {"links": links, "state": state, "max_counted": MAX_COUNTED}
-    context |= {"is_full": is_full, "last_poll": last_poll}
-    context["problems"] = list(_problems(state, last_poll))
+    statuses = chain_statuses(chains, with_budgets=is_full)
+    context = {
+        "links": links,
+        "chains": [(row, *chain_state(row)) for row in statuses],
+        "waiting": open_batches(),
+        "max_counted": MAX_COUNTED,
+        "is_full": is_full,
+        "last_poll": _last_poll(statuses),
+        "problems": problems(statuses),
+    }
     return render(request, "status.html", context)
 
 
-def _problems(state: ServiceStatus, last_poll: datetime | None) -> Iterator[str]:
-    """Sentences, the one that delays most first."""
-    if not state.chains:
-        yield "No chain is configured yet."
+def problems(statuses: Sequence[ChainStatus]) -> list[str]:
+    """Sentences, the one that delays most first; empty if everything works."""
+    last_poll = _last_poll(statuses)
+    if not statuses:
+        found = ["No chain is configured yet."]
     elif last_poll is None:
-        yield "Nothing is proven: no prover has been seen yet."
-    elif timezone.now() - last_poll > PROVER_TIMEOUT:
-        yield f"Nothing is proven at the moment: no prover has been seen {_silence(last_poll)}."
+        found = ["Nothing is proven: no prover has been seen yet."]
+    elif not any(row.is_polled for row in statuses):
+        found = [f"Nothing is proven at the moment: no prover has been seen {silence(last_poll)}."]
     else:
-        for row in state.chains:
-            if not row.is_answered:
-                silence = _silence(row.head.seen) if row.head else "yet"
-                delay = f"Proving with {row.chain.name} is delayed"
-                yield f"{delay}: none of its nodes has answered {silence}."
-            elif row.budget_left == 0:
-                yield f"Proving on {row.chain.name} waits: its daily budget is spent."
-    if state.late:
-        count = quantity(min(state.late, MAX_COUNTED), "batch,batches")
-        have = "has" if state.late == 1 else "have"
-        yield f"{count} {have} waited more than {LATE_FACTOR} times as long as usual."
+        found = [sentence for row in statuses for _, _, sentence in [chain_state(row)] if sentence]
+    if late := late_batches():
+        count = quantity(min(late, MAX_COUNTED), "batch,batches")
+        have = "has" if late == 1 else "have"
+        found.append(f"{count} {have} waited more than {LATE_FACTOR} times as long as usual.")
+    return found
 
 
-def _silence(since: datetime) -> str:
+def chain_state(row: ChainStatus) -> tuple[str, str, str]:
+    """Its mark, a few words, and a sentence if something is wrong."""
+    if not row.is_answered:
+        since = silence(row.head.seen) if row.head else "yet"
+        words = f"no answer {since}" if row.head else "not seen yet"
+        delayed = f"Proving with {row.chain.name} is delayed"
+        return "rejected", words, f"{delayed}: none of its nodes has answered {since}."
+    if row.budget_left == 0:
+        waits = f"Proving on {row.chain.name} waits"
+        return "waiting", "its daily budget is spent", f"{waits}: its daily budget is spent."
+    return "proven", "works", ""
+
+
+def silence(since: datetime) -> str:
     return "for " + age((timezone.now() - since).total_seconds()).removesuffix(" ago")
+
+
+def _last_poll(statuses: Sequence[ChainStatus]) -> datetime | None:
+    return max((row.polled_at for row in statuses if row.polled_at), default=None)

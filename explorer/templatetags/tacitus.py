@@ -27,6 +27,7 @@ from explorer.pages.formatting import (
     intcomma,
     precise_duration,
     quantity,
+    rough_duration,
 )
 from explorer.pages.sentences import field_name
 from explorer.pages.trust import trust
@@ -36,7 +37,10 @@ from queries.reading.chain_objects import HeaderFieldView
 register = template.Library()
 register.filter("abbreviate", short_hash)
 register.simple_tag(facts.fact_url)
-for formatter in (intcomma, quantity, format_wei, wording.format_utc, wording.datetime_from_unix):
+for formatter in (
+    *(intcomma, quantity, format_wei, rough_duration),
+    *(wording.format_utc, wording.datetime_from_unix),
+):
     register.filter(formatter)
 register.filter(field_name)
 
@@ -89,19 +93,8 @@ def ago(moment: datetime) -> SafeString:
 
 
 @register.filter
-def time_of_day(moment: datetime | None) -> str:
-    return f"{moment.astimezone(UTC):%H:%M:%S}" if moment else ""
-
-
-@register.filter
 def duration_since(end: datetime, start: datetime) -> str:
     return precise_duration((end - start).total_seconds())
-
-
-@register.filter
-def percentage(share: float) -> str:
-    """`2 %`, or `less than 1 %`."""
-    return f"{share:.0f} %" if share >= 1 else "less than 1 %"
 
 
 # Marks, embeddings, overrides and isolates that change the direction of the text around them.
@@ -115,31 +108,18 @@ def mask_bidi(text: object) -> str:
     return str(text).translate(BIDI_TABLE)
 
 
-MARKS = {
-    "IN_PROGRESS": "moving",
-    "COMPLETED": "proven",
-    "DONE": "proven",
-    "DELIVERED": "proven",
-    "REJECTED": "rejected",
-    "GIVEN_UP": "rejected",
-}
+MARKS = {"IN_PROGRESS": "moving", "COMPLETED": "proven", "DONE": "proven", "REJECTED": "rejected"}
 
 
 @register.filter
 def status_mark(status: str | None) -> str:
-    """CSS class for the status of a batch, a step or a webhook."""
+    """CSS class for the status of a batch or a step."""
     return MARKS.get(str(status), "waiting")
 
 
 @register.filter
-def final_mark(mark: str, ended: datetime | None) -> str:
-    """A step still in progress when its batch ended has failed or was cancelled."""
-    return "rejected" if ended and mark == "moving" else mark
-
-
-@register.filter
-def get(mapping: Mapping[str, object], key: str) -> object:
-    return mapping.get(key, "")
+def get(mapping: Mapping[str, object] | None, key: str) -> object:
+    return mapping.get(key, "") if mapping else ""
 
 
 ABBREVIATED = re.compile(r"0x\w{4}…\w{4}", re.ASCII)
@@ -160,16 +140,13 @@ def render_code(text: str) -> SafeString:
     return mark_safe(CODE.sub(r"<code>\1</code>", escape(text)))  # noqa: S308  (escaped before)
 
 
-def _links_tag(method: str) -> Callable[..., str]:
-    def tag(context: Context, *arguments: object) -> str:
-        link: str = getattr(context["links"], method)(*arguments)
-        return link
-
-    return tag
+def _links_tag(method: str) -> Callable[..., object]:
+    return lambda context, *arguments: getattr(context["links"], method)(*arguments)
 
 
 for name in ("chain_name", "currency", "transaction_link", "account_link", "block_link"):
     register.simple_tag(_links_tag(name), takes_context=True, name=name)
+register.simple_tag(_links_tag("registry"), takes_context=True, name="route_registry")
 
 
 @register.simple_tag(takes_context=True)
@@ -189,15 +166,6 @@ def trust_mark(context: Context, registry: Registry) -> dict[str, object]:
     return {"registry": registry, "trust": trust(registry, context["links"])}
 
 
-@register.simple_tag(takes_context=True)
-def route_registry(context: Context, source: object, destination: object) -> object:
-    """None if the route is not configured any more, or not known yet."""
-    if not isinstance(source, int) or not isinstance(destination, int):
-        return None
-    registry: object = context["links"].registry(source, destination)
-    return registry
-
-
 @register.filter
 def decoded_field(field: HeaderFieldView) -> DecodedValue:
     return decode_value(field.name, field.word, "", is_account_field=False)
@@ -206,11 +174,3 @@ def decoded_field(field: HeaderFieldView) -> DecodedValue:
 @register.filter
 def advice(code: str) -> str:
     return ADVICE.get(code, DEFAULT_ADVICE)
-
-
-DELIVERY_LABELS = {"PENDING": "to be sent", "DELIVERED": "delivered", "GIVEN_UP": "given up"}
-
-
-@register.filter
-def delivery_label(state: str) -> str:
-    return DELIVERY_LABELS[state]

@@ -1,9 +1,11 @@
-"""Figures for pages: results by day, and the heads of chains."""
+"""Figures for pages: results of all time and by day, what routes took, and the heads of chains."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from statistics import median_high
+from typing import Any
 
 from django.db.models import Min, OuterRef, Q, Subquery, Sum
 
@@ -21,140 +23,109 @@ from queries.database.daily_counts import (
     route_facts_key,
     route_gas_key,
 )
-from queries.models import BlockJob, ChainRecord, DailyCount, NodeRecord
+from queries.models import Batch, BlockJob, ChainRecord, DailyCount, NodeRecord, Query
+from queries.proving.registry_calls import HISTORY_RING
+from queries.statuses import BatchStatus
 
 DAYS = 30
 MIN_DAYS = 7  # before a chart says more than a sentence
+MAX_READ_BATCHES = 100  # the newest ones to a destination, from all its sources
 
 
 @dataclass(frozen=True, slots=True)
-class PeriodResults:
-    done: int  # batches
-    rejected: int
-    facts: int
-    gas: int
+class Results:
+    """What was proven in a time."""
+
+    facts: int = 0
+    gas: int = 0
+    done: int = 0  # batches
+    rejected: int = 0
 
     @property
     def gas_per_fact(self) -> int | None:
         return round(self.gas / self.facts) if self.facts else None
 
 
-# Batches DONE by the upper bound of their seconds, as in a histogram; None: beyond all bounds.
-DurationCounts = Mapping[int | None, int]
+def all_results(today: date) -> tuple[Results, date]:
+    """The results of all time, and the day of the first."""
+    rows = list(DailyCount.objects.values("name").annotate(total=Sum("amount"), first=Min("day")))
+    sums = {row["name"]: int(row["total"]) for row in rows}
+    counts = [sums.get(name, 0) for name in (FACTS, GAS, DONE, REJECTED)]
+    return Results(*counts), min((row["first"] for row in rows), default=today)
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """The results of all time, and of the last days."""
+def usual_seconds(today: date, share: float = 0.5) -> int | None:
+    """The bound within which that share of the last days' batches was DONE.
 
-    total: PeriodResults
-    first_day: date
-    days: Mapping[date, PeriodResults]  # UTC days, oldest first
-    durations: DurationCounts  # in these days
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.total.done or self.total.facts)
-
-    @property
-    def has_week(self) -> bool:
-        return len(self.days) >= MIN_DAYS
-
-
-def figures(today: date) -> Figures:
-    sums = DailyCount.objects.values("name").annotate(total=Sum("amount"), first=Min("day"))
-    rows = list(sums)
-    first_day = min((row["first"] for row in rows), default=today)
-    days = _last_days(first_day, today)
-    counts = _daily_counts(days[0], today)
-    return Figures(
-        _results({row["name"]: int(row["total"]) for row in rows}),
-        first_day,
-        days={day: _results(counts[day]) for day in days},
-        durations={
-            bound: sum(
-                day_counts.get(duration_key(bound) if bound else DONE_OVERFLOW, 0)
-                for day_counts in counts.values()
-            )
-            for bound in (*DURATION_BOUNDS, None)
-        },
-    )
-
-
-def usual_seconds(today: date) -> int | None:
-    """The bound within which half of the last days' batches were DONE; None if there is none."""
+    None if there was no batch, or if it is beyond all bounds.
+    """
     names = {duration_key(bound): bound for bound in DURATION_BOUNDS} | {DONE_OVERFLOW: None}
     rows = DailyCount.objects.filter(day__gt=today - timedelta(days=DAYS), name__in=names)
     counts = dict(rows.values_list("name").annotate(Sum("amount")))
-    return duration_bound({bound: counts.get(name, 0) for name, bound in names.items()}, 0.5)
-
-
-def duration_bound(durations: DurationCounts, share: float) -> int | None:
-    """The bound within which that share of the batches was DONE; None: beyond all bounds."""
-    threshold, count = share * sum(durations.values()), 0
-    for bound, batches in durations.items():
-        count += batches
-        if count >= threshold:
+    threshold, count = share * sum(counts.values()), 0
+    for name, bound in names.items():
+        count += counts.get(name, 0)
+        if count and count >= threshold:
             return bound
     return None
-
-
-def _last_days(first_day: date, today: date) -> list[date]:
-    """At most `DAYS`, oldest first."""
-    count = min(max((today - first_day).days + 1, 1), DAYS)
-    return [today - timedelta(days=number) for number in reversed(range(count))]
-
-
-@dataclass(frozen=True, slots=True)
-class RouteFigures:
-    """What a route's facts have cost, in all and by day."""
-
-    total: PeriodResults
-    days: Mapping[date, PeriodResults]  # UTC days, oldest first
-
-    @property
-    def has_week(self) -> bool:
-        return len(self.days) >= MIN_DAYS
 
 
 Route = tuple[int, int]  # source and destination
 
 
+@dataclass(frozen=True, slots=True)
+class RouteFigures:
+    """What a route's facts have cost, in all and by day, and what its newest batches took."""
+
+    total: Results
+    days: Mapping[date, Results]  # UTC days, oldest first; empty before there is a week of them
+    batches: int  # the newest ones that are DONE
+    median_duration: timedelta | None
+    wei_per_fact: int | None  # of those that paid: the rest reused facts
+
+
 def route_figures(routes: Collection[Route], today: date) -> Mapping[Route, RouteFigures]:
-    """Facts and gas by route, read in two statements."""
+    """Read in two statements, and one for each destination."""
     of_routes = Q(name__startswith=FACTS_OF_ROUTE) | Q(name__startswith=GAS_OF_ROUTE)
     rows = DailyCount.objects.filter(of_routes).values("name")
     sums = {row["name"]: row for row in rows.annotate(total=Sum("amount"), first=Min("day"))}
-    counts = _daily_counts(today - timedelta(days=DAYS - 1), today)
+    counts = defaultdict[date, dict[str, int]](dict)
+    last_days = DailyCount.objects.filter(of_routes, day__gt=today - timedelta(days=DAYS))
+    for day, name, amount in last_days.values_list("day", "name", "amount"):
+        counts[day][name] = amount
+    newest = {
+        destination: _newest_batches(destination) for destination in {route[1] for route in routes}
+    }
     figures = {}
-    for route in routes:
-        facts, gas = route_facts_key(*route), route_gas_key(*route)
-        days = [sums[name]["first"] for name in (facts, gas) if name in sums]
-        totals = {name: int(sums[name]["total"]) for name in (facts, gas) if name in sums}
-        figures[route] = RouteFigures(
-            _route_results(totals, facts, gas),
+    for source, destination in routes:
+        names = route_facts_key(source, destination), route_gas_key(source, destination)
+        first = min((sums[name]["first"] for name in names if name in sums), default=today)
+        days = min((today - first).days + 1, DAYS)
+        batches = [batch for batch in newest[destination] if batch["source"] == source]
+        paid = [(int(batch["spent"], 16), batch["fact_count"]) for batch in batches]
+        facts = sum(facts for wei, facts in paid if wei)
+        took = [batch["ended_at"] - batch["submitted_at"] for batch in batches]
+        figures[source, destination] = RouteFigures(
+            Results(*(int(sums[name]["total"]) if name in sums else 0 for name in names)),
             {
-                day: _route_results(counts[day], facts, gas)
-                for day in _last_days(min(days, default=today), today)
+                day: Results(*(counts[day].get(name, 0) for name in names))
+                for day in (today - timedelta(days=n) for n in reversed(range(days)))
+                if days >= MIN_DAYS
             },
+            len(batches),
+            median_high(took) if took else None,
+            sum(wei for wei, _ in paid) // facts if facts else None,
         )
     return figures
 
 
-def _route_results(counts: Mapping[str, int], facts: str, gas: str) -> PeriodResults:
-    return PeriodResults(0, 0, counts.get(facts, 0), counts.get(gas, 0))
-
-
-def _results(counts: Mapping[str, int]) -> PeriodResults:
-    return PeriodResults(*(counts.get(what, 0) for what in (DONE, REJECTED, FACTS, GAS)))
-
-
-def _daily_counts(first: date, last: date) -> Mapping[date, Mapping[str, int]]:
-    counts: defaultdict[date, dict[str, int]] = defaultdict(dict)
-    rows = DailyCount.objects.filter(day__range=(first, last))
-    for day, what, amount in rows.values_list("day", "name", "amount"):
-        counts[day][what] = amount
-    return counts
+def _newest_batches(destination: int) -> Collection[Mapping[str, Any]]:
+    """Those with a single source: the others belong to no route."""
+    source = Query.objects.filter(batch=OuterRef("pk"), position=0).values("source")
+    rows = Batch.objects.filter(destination=destination, status=BatchStatus.DONE).order_by("-pk")
+    columns = ("submitted_at", "ended_at", "spent", "fact_count", "source_count", "source")
+    newest = rows.annotate(source=Subquery(source)).values(*columns)[:MAX_READ_BATCHES]
+    return [batch for batch in newest if batch["source_count"] == 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +141,17 @@ class HeadView:
     window: int | None
     state_horizons: Mapping[str, int]
     block_seconds: float | None  # on average; None: not known yet
+
+    @property
+    def oldest(self) -> int | None:
+        """The first block whose accounts the nodes prove; None: not known, or beyond one proof."""
+        if self.window is None or self.window < 0 or self.window >= HISTORY_RING:
+            return 0 if self.proves_all_blocks else None
+        return max(self.number - self.window, 0)
+
+    @property
+    def proves_all_blocks(self) -> bool:
+        return self.window is not None and self.window >= HISTORY_RING >= self.number
 
 
 def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:

@@ -1,16 +1,14 @@
 """Look up batches, accounts, transactions and blocks for the search page."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
-from itertools import cycle, islice, product
+from itertools import islice, product
 from typing import Any
 
 from django.db.models import QuerySet
 from ulid import ULID
 
 from queries.models import Batch, BlockJob, Query, SentHash
-from queries.proving.headers import decode_header
 
 MAX_HITS = 50  # of one kind
 MAX_SUGGESTIONS = 10
@@ -20,10 +18,6 @@ SPELLED_DIGITS = 4
 NAME_QUERIES = 500  # the newest queries of a name, in which its accounts are looked up
 
 BlockKey = tuple[int, int]  # chain and number
-
-
-def is_batch(batch_id: str) -> bool:
-    return Batch.objects.filter(pk=batch_id).exists()
 
 
 def is_account(address: str) -> bool:
@@ -116,45 +110,3 @@ def blocks_with_hash_prefix(prefix: str, suffix: str = "") -> list[BlockKey]:
 def _in_range(rows: QuerySet[Any], column: str, prefix: str) -> QuerySet[Any]:
     """Rows with this prefix, by index; in every collation `z` sorts last."""
     return rows.filter(**{f"{column}__gte": prefix, f"{column}__lt": f"{prefix}{'z' * 64}"})
-
-
-@dataclass(frozen=True, slots=True)
-class KnownBlock:
-    """A block whose header is stored."""
-
-    number: int
-    timestamp: int
-
-
-def newest_known_block(source: int, seconds: int) -> KnownBlock | None:
-    """The newest block at that time or before, among those with stored headers.
-
-    Times grow with numbers, so it is searched for by interpolation.
-    """
-    jobs = BlockJob.objects.filter(source=source).exclude(block_hash="")
-    low, high = _known_block(jobs.order_by("block")), _known_block(jobs.order_by("-block"))
-    if low is None or high is None or low.timestamp > seconds:
-        return None
-    if high.timestamp <= seconds:
-        return high
-    for is_bisection in islice(cycle((False, True)), MAX_LOOKUPS):
-        if high.number - low.number <= 1:
-            break
-        share = (seconds - low.timestamp) / (high.timestamp - low.timestamp)
-        distance = (high.number - low.number) * (0.5 if is_bisection else share)
-        guess = min(max(low.number + round(distance), low.number + 1), high.number - 1)
-        between = jobs.filter(block__gt=low.number, block__lt=high.number)
-        found = _known_block(between.filter(block__lte=guess).order_by("-block"))
-        found = found or _known_block(between.filter(block__gt=guess).order_by("block"))
-        if found is None:
-            break
-        low, high = (found, high) if found.timestamp <= seconds else (low, found)
-    return low
-
-
-def _known_block(jobs: QuerySet[BlockJob]) -> KnownBlock | None:
-    encoded = jobs.values_list("header", flat=True).first()
-    if not encoded:
-        return None
-    header = decode_header(bytes(encoded))
-    return KnownBlock(header.number, header.timestamp)

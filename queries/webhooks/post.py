@@ -82,9 +82,8 @@ def post(
 
 
 def _describe_fault(error: Exception) -> str:
-    name = type(error).__name__
-    sentence = next((text for kind, text in FAULTS if isinstance(error, kind)), "")
-    return f"{sentence} ({name})" if sentence else name
+    unknown = f"it could not be sent ({type(error).__name__})"
+    return next((text for kind, text in FAULTS if isinstance(error, kind)), unknown)
 
 
 def _first_line(response: urllib3.BaseHTTPResponse) -> str:

@@ -11,12 +11,11 @@ from tests.queries.api.served_api import SEPOLIA, WALLET
 
 FORM_URL = "/dashboard/new-batch"
 FORM: dict[str, Any] = {
-    "part": "0",
     "destination": str(SEPOLIA),
-    "source-0": str(SEPOLIA),
-    "block-0": "5186021",
-    "account-0": WALLET,
-    "props-0": ["BALANCE"],
+    "source": str(SEPOLIA),
+    "block": "5186021",
+    "account": WALLET,
+    "props": ["BALANCE"],
     "idempotency-key": "page-1",
 }
 

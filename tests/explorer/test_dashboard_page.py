@@ -89,7 +89,8 @@ def test_webhooks_are_listed_with_their_attempts() -> None:
     _delivery(_batch(webhook_url=url), attempts=0, due_at=later)
     text = signed_in().get("/dashboard/webhooks").text
     labels = (
-        "failed", "in 4 minutes", "2 attempts", "delivered", "given up", "to be sent", "Send again",
+        ">failed<", ">in 4 minutes<", "2 attempts", "delivered", "retried, next try", "to be sent",
+        "Send again", "Send now",
         "The receiver answered 500 Internal Server Error; only 200 to 299 accepts a webhook.",
         "The receiver answered 302 Found; redirects are not followed.",
     )  # fmt: skip
@@ -119,7 +120,12 @@ def test_the_dashboard_says_which_webhook_failed_and_why() -> None:
         assert "balance of 0xd8dA…6045" in text
         assert "block 5,186,021" in text
         assert "The request failed: no connection." in text
-    WebhookDelivery.objects.update(due_at=timezone.now())
+    assert "1 webhook failed." in client.get("/dashboard").text
+    WebhookDelivery.objects.update(due_at=timezone.now() + timedelta(seconds=299))
+    text = re.sub("<[^>]+>", "", client.get("/dashboard").text)
+    assert "1 webhook is retried." in text
+    assert "The request failed: no connection. Next try in 4 minutes." in text
+    assert "failed." not in text.replace("The request failed", "")
     WebhookAttempt.objects.update(answered=200)
     assert "failed" not in client.get("/dashboard").text
 
@@ -142,7 +148,7 @@ def test_usage_is_shown_with_its_limits() -> None:
     make_key()
     client = signed_in()
     with override_settings(REQUESTS_PER_MINUTE=20, FACTS_PER_DAY=8):
-        assert send(client, props__0=["BALANCE", "NONCE"]).status_code == 302
+        assert send(client, props=["BALANCE", "NONCE"]).status_code == 302
         text = re.sub("<[^>]+>|\\s+", " ", client.get("/dashboard/usage").text)
     assert re.search(r"Facts +in a day, with all keys +2 of 8 *, reset in (1 day|23 hours)", text)
     assert re.search(r"requests in a minute +1 of 20", text)

@@ -75,9 +75,9 @@ NAMES = st.text(max_size=6) | st.sampled_from(
 )  # fmt: skip
 # Fields of forms, of sign-in and of the admin.
 FIELDS = st.text(max_size=6) | st.sampled_from(
-    ["do", "part", "key", "name", "grace", "sure", "version", "destination", "fee", "filled-fee",
-     "webhook", "idempotency-key", "source-0", "block-0", "account-0", "props-0", "slots-0",
-     "header-0", "filled-0", "address", "chainId", "message", "signature", "username", "password",
+    ["do", "json", "key", "name", "grace", "sure", "version", "destination", "fee", "filled-fee",
+     "webhook", "idempotency-key", "source", "block", "account", "props", "slots",
+     "header", "filled-0", "address", "chainId", "message", "signature", "username", "password",
      "next", "action", "_selected_action"]
 )  # fmt: skip
 VALUES = st.text(max_size=20) | st.sampled_from(

@@ -48,13 +48,13 @@ def request_json(answer: Any) -> Any:
 def test_the_form_submits_a_batch_once() -> None:
     make_key()
     client = signed_in()
-    answer = send(client, slots__0="0x1", webhook="https://example.org/hook")
+    answer = send(client, slots="0x1", webhook="https://example.org/hook")
     batch = Batch.objects.get()
     assert answer["Location"] == f"/explorer/query/{batch.pk}"
     assert (batch.owner, batch.webhook_url) == (wallet_account(), "https://example.org/hook")
     query = Query.objects.get()
     assert (query.account, query.block, query.slots) == (WALLET, 5186021, [f"{1:064x}"])
-    again = send(client, slots__0="0x1", webhook="https://example.org/hook")
+    again = send(client, slots="0x1", webhook="https://example.org/hook")
     assert (again["Location"], Batch.objects.count()) == (answer["Location"], 1)
 
 
@@ -62,12 +62,12 @@ def test_a_changed_form_can_be_submitted_as_a_new_batch() -> None:
     make_key()
     client = signed_in()
     send(client)
-    refused = send(client, block__0="5186020")
+    refused = send(client, block="5186020")
     sentence = f"used before with another batch, {Batch.objects.get().pk}. Submit it again "
     assert sentence in refused.text
     match = re.search('name="idempotency-key" value="([^"]+)"', refused.text)
     assert match
-    assert send(client, block__0="5186020", idempotency__key=match[1]).status_code == 302
+    assert send(client, block="5186020", idempotency__key=match[1]).status_code == 302
     assert Batch.objects.count() == 2
 
 
@@ -91,23 +91,23 @@ def test_creating_a_key_in_the_form_keeps_the_input() -> None:
     first = client.get(FORM_URL).text
     assert "You have no key." in first
     assert 'value="submit"' not in first
-    created = send(client, "key", slots__0="0xabc")
+    created = send(client, "key", slots="0xabc")
     assert wallet_account().keys.count() == 1
-    assert f'value="{WALLET}"' in created.text
+    assert f">{WALLET}</textarea>" in created.text
     assert ">0xabc</textarea>" in created.text
     assert 'value="submit"' in created.text
-    assert send(client, slots__0="0xabc").status_code == 302
+    assert send(client, slots="0xabc").status_code == 302
 
 
 ERRORS: list[tuple[dict[str, Any], str, str]] = [
-    ({"account__0": "0x12"}, "account-0", "an address has 40 hex digits"),
-    ({"account__0": ""}, "account-0", "Name an account, or choose fields of the block"),
-    ({"props__0": []}, "props-0", "Choose fields or slots of the account"),
-    ({"block__0": "latest"}, "block-0", "A block is a number, such as 5186021, or a time in"),
-    ({"slots__0": "0x0 5"}, "slots-0", "One of these is &quot;5&quot;, but a slot is"),
-    ({"slots__0": "0x0 5"}, "slots-0", "slot 5 is &quot;0x5&quot;"),
-    ({"header__0": ["HASH"]}, "header-0", "One of these is &quot;HASH&quot;"),
-    ({"source__0": str(LONELY)}, "source-0", "This server does not prove facts of"),
+    ({"account": "0x12"}, "account", "an address has 40 hex digits"),
+    ({"account": ""}, "account", "Name an account, or choose fields of the block"),
+    ({"props": []}, "props", "Choose fields or slots of the account"),
+    ({"block": "latest"}, "block", "A block is a number, such as 5186021, or a time in"),
+    ({"slots": "0x0 5"}, "slots", "One of these is &quot;5&quot;, but a slot is"),
+    ({"slots": "0x0 5"}, "slots", "slot 5 is &quot;0x5&quot;"),
+    ({"header": ["HASH"]}, "header", "One of these is &quot;HASH&quot;"),
+    ({"source": str(LONELY)}, "source", "This server does not prove facts of"),
     ({"destination": "5"}, "destination", "No chain &quot;5&quot; is configured"),
     ({"fee": "1.5"}, "fee", "This is &quot;1.5&quot;, but must be an amount in wei"),
     ({"webhook": "ftp://x"}, "webhook", "This must be a full http or https URL"),
@@ -120,34 +120,53 @@ def test_an_error_is_beside_its_field_and_the_input_is_kept(
 ) -> None:
     make_key()
     client = signed_in()
-    requests = [send] if changes.get("account__0") == "" else [send, check]
+    requests = [send] if changes.get("account") == "" else [send, check]
     for response in (request(client, **changes) for request in requests):
         assert response.status_code == 200
         assert sentence in field_error(response, field)
         assert re.findall(r"data\.\w+[.:][^<]*|webhook\.url", response.text) == []  # JSON paths
     refused = send(client, **changes).text
-    for name, value in ({"account__0": WALLET, "block__0": "5186021"} | changes).items():
-        if isinstance(value, str) and name not in {"destination", "source__0", "slots__0"}:
-            assert f'name="{name.replace("__", "-")}" value="{value}"' in refused
+    for name, value in ({"account": WALLET, "block": "5186021"} | changes).items():
+        if name in {"account", "slots"}:
+            assert f">{value}</textarea>" in refused
+        elif isinstance(value, str) and name not in {"destination", "source"}:
+            assert f'name="{name}" value="{value}"' in refused
     assert not Batch.objects.exists()
 
 
-def test_parts_are_added_and_removed_without_a_script() -> None:
+def test_several_accounts_are_asked_for_the_same() -> None:
     make_key()
     client = signed_in()
-    two = send(client, "add", slots__0="0x7").text
-    assert re.findall('name="part" value="([^"]+)"', two) == ["0", "1"]
-    assert 'name="block-1" value="5186021"' in two
-    assert f'value="{WALLET}"' in two
-    assert "autofocus" in two.partition('id="part-1"')[2]
-    fields = {"part": ["0", "1"], "source__1": str(SEPOLIA), "block__1": "7"}
-    one = send(client, "remove-0", **fields).text
-    assert re.findall('name="part" value="([^"]+)"', one) == ["1"]
-    assert 'name="block-1" value="7"' in one
-    many = send(client, "add", part=[str(number) for number in range(30)]).text
-    assert many.count('name="part"') == 30
-    assert "A form has at most 30 parts" in many
-    assert 'value="add"' not in many
+    batch = send(client, account=f"{WALLET}\n{OTHER_WALLET}, {WALLET}", slots="0x1")
+    assert batch.status_code == 302
+    queries = Query.objects.values_list("account", "slots")
+    assert sorted(queries) == sorted((each, [f"{1:064x}"]) for each in (WALLET, OTHER_WALLET))
+    wrong = send(client, account=f"{WALLET} 0x12")
+    assert "an address has 40 hex digits" in field_error(wrong, "account")
+
+
+def test_a_request_can_be_edited_as_json_without_a_script() -> None:
+    make_key()
+    client = signed_in()
+    shown = request_json(check(client))
+    editor = send(client, "json").text
+    match = re.search('<textarea id="json"[^>]*>(.*?)</textarea>', editor, re.DOTALL)
+    assert match
+    assert json.loads(unescape(match[1])) == shown
+    assert 'name="account"' not in editor
+    shown["data"][str(SEPOLIA)]["block:7"] = {"header": ["TIMESTAMP"]}
+    wrong = send(client, json=json.dumps(shown).replace("TIMESTAMP", "HASH"))
+    assert "block:7.header[0]" in field_error(wrong, "json")
+    assert "is not JSON" in field_error(check(client, json="{"), "json")
+    assert "<script>alert" not in check(client, json=HOSTILE).text
+    assert send(client, json=json.dumps(shown)).status_code == 302
+    assert Query.objects.count() == 2
+
+
+def test_nothing_is_shown_as_a_request_before_something_is_asked_for() -> None:
+    make_key()
+    assert "block:" not in signed_in().get(FORM_URL).text
+    assert "block:" not in check(signed_in(), account="").text
 
 
 def test_a_link_fills_in_the_form() -> None:
@@ -177,37 +196,35 @@ def test_hostile_links_are_escaped(name: str) -> None:
 def test_a_batch_fills_in_the_form_to_be_submitted_again() -> None:
     make_key()
     client = signed_in()
-    parts: dict[str, Any] = {
-        "part": ["0", "1"],
-        "slots__0": "0x1",
-        "header__0": ["TIMESTAMP"],
-        "source__1": str(SEPOLIA),
-        "block__1": "2025-11-20 07:41 UTC",
-        "account__1": OTHER_WALLET,
-        "props__1": ["NONCE"],
+    asked: dict[str, Any] = {
+        "block": "2025-11-20 07:41 UTC",
+        "account": f"{WALLET} {OTHER_WALLET}",
+        "slots": "0x1",
+        "header": ["TIMESTAMP"],
         "webhook": "https://example.org/hook",
     }
-    send(client, **parts)
+    send(client, **asked)
     batch = Batch.objects.get()
     opened = client.get(f"{FORM_URL}?batch={batch.pk}")
-    assert request_json(opened) == request_json(check(client, **parts))
-    assert opened.text.count('name="part"') == 2
+    assert request_json(opened) == request_json(check(client, **asked))
+    assert 'id="json"' not in opened.text
     for other in ("x", "%00", "01J2VM6JSA6VKKZ0ENWGYYPR18"):
         assert client.get(f"{FORM_URL}?batch={other}").status_code == 404
     assert signed_in(OTHER_WALLET).get(f"{FORM_URL}?batch={batch.pk}").status_code == 404
 
 
-def test_the_request_of_a_batch_that_the_form_cannot_hold_is_shown() -> None:
-    accounts = {f"0x{number:040x}": {"props": ["NONCE"]} for number in range(1, 32)}
-    data = {str(SEPOLIA): {"block:7": {"accounts": accounts}}}
-    submit(make_key(), {"destinationChainId": str(SEPOLIA), "fee": "5", "data": data})
+def test_a_batch_of_different_facts_or_blocks_is_edited_as_json() -> None:
+    accounts = {f"0x{number:040}": {"props": ["NONCE"]} for number in range(1, 32)}
+    accounts[f"0x{1:040}"] = {"slots": ["0x2"]}
+    data = {str(SEPOLIA): {"block:7": {"accounts": accounts}, "block:8": {"header": ["TIMESTAMP"]}}}
+    content = {"destinationChainId": str(SEPOLIA), "fee": "5", "data": data}
+    submit(make_key(), content)
     opened = signed_in().get(f"{FORM_URL}?batch={Batch.objects.get().pk}")
-    assert "This batch has 31 parts, and the form holds 30." in opened.text
-    assert 'name="part"' not in opened.text
-    shown = request_json(opened)
-    assert shown["fee"] == "5"
-    assert len(shown["data"][str(SEPOLIA)]["block:7"]["accounts"]) == 31
-    assert "-d @batch.json" in opened.text
+    assert request_json(opened) == content
+    match = re.search('<textarea id="json"[^>]*>(.*?)</textarea>', opened.text, re.DOTALL)
+    assert match
+    assert json.loads(unescape(match[1])) == content
+    assert send(signed_in(), json=unescape(match[1])).status_code == 302
 
 
 def test_the_shown_command_is_quoted_for_a_shell() -> None:
@@ -222,7 +239,7 @@ def test_the_shown_command_is_quoted_for_a_shell() -> None:
 
 
 @pytest.mark.parametrize(
-    "field", ["account__0", "block__0", "webhook", "fee", "slots__0", "source__0", "destination"]
+    "field", ["account", "block", "webhook", "fee", "slots", "source", "destination", "json"]
 )
 def test_hostile_input_is_escaped(field: str) -> None:
     make_key()
@@ -240,7 +257,7 @@ def test_hostile_input_is_escaped(field: str) -> None:
 
 def test_an_oversized_form_is_refused_without_repeating_it() -> None:
     make_key()
-    oversized = FORM | {"slots-0": 300_000 * "7"}
+    oversized = FORM | {"slots": 300_000 * "7"}
     for address in (FORM_URL, f"{FORM_URL}/check"):
         for changes in ({"do": "submit"}, {"do": ""}):
             answer = signed_in().post(address, oversized | changes, headers={"Accept": "text/html"})

@@ -263,7 +263,7 @@ def test_a_registry_page_says_who_is_trusted_and_what_is_proven() -> None:
     assert "Unverifiable. The address does not prove what the constructor wrote" in words
     assert "Unverifiable" in _text("/explorer/routes")
     assert "8 facts of Sepolia, proven by this server, can be read on Sepolia." in words
-    assert "blocks with facts 2" in words
+    assert "Blocks 2 with facts" in words
     assert f"block {BLOCK + 70:,}, final up to {BLOCK + 70:,} seen " in words
     assert "accountField(account, blockNumber, 1)); Copy" in words
     assert f'href="{PAGE}"' in _get(REGISTRY).text
@@ -307,7 +307,7 @@ def test_a_route_says_what_its_facts_have_cost() -> None:
     ("windows", "label", "blocks_back"),
     [
         ([None, None], "not measured yet", None),
-        ([127, None, 1_500], "the last 1,500 blocks", 1_500),
+        ([127, None, 1_500], f"the last 1,500 blocks (from {BLOCK - 1_430:,} on)", 1_500),
         ([8_191], "the last 8,191 blocks or more", 8_191),
         ([-1], "no block", -1),
     ],
@@ -320,7 +320,7 @@ def test_the_proof_window_is_that_of_the_best_node(
         NodeRecord.objects.create(
             chain=SEPOLIA, position=position, recorded_at=timezone.now(), proof_window=window
         )
-    assert f", Sepolia {label}." in _text("/explorer/routes")
+    assert f"How far back: {label}" in _text("/explorer/routes")
     reach = _text(REGISTRY).partition("How far back")[2]
     assert label in reach.partition("Can I")[0]
     connections = _get("/chain-connections").json()["connections"]

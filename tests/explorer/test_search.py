@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
@@ -9,7 +10,7 @@ import pytest
 from django.test import Client
 from eth_utils.address import to_checksum_address
 
-from queries.models import Query
+from queries.models import ChainRecord, Query
 from tests.explorer.stored_batches import (
     ADDRESS,
     BLOCK,
@@ -20,7 +21,7 @@ from tests.explorer.stored_batches import (
     submit_balances,
 )
 from tests.queries.api.batch_states import HASHES, send_transaction
-from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA
+from tests.queries.api.served_api import HERE, OPTIMISM, ROUTES, SEPOLIA, record_head
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(HERE)]
 
@@ -108,23 +109,28 @@ def test_a_beginning_of_several_accounts_lists_them() -> None:
         assert f'href="/explorer/account/{to_checksum_address(address)}"' in text
 
 
-def test_a_time_leads_to_the_newest_known_blocks_and_to_the_form() -> None:
-    numbers = [BLOCK + distance for distance in (0, 1, 7, 60, 61, 500)]
-    for number in numbers:
-        attach(submit_accounts({ADDRESS: {"props": ["NONCE"]}}, number))
-    for number in range(BLOCK, BLOCK + 510, 3):
-        seconds = header_of(number).timestamp + 5
-        moment = datetime.fromtimestamp(seconds, UTC)
-        text = _search(f"{moment:%Y-%m-%d %H:%M:%S} UTC").text
-        newest = max(known for known in numbers if known <= number)
-        assert f'href="/explorer/block/{SEPOLIA}/{newest}"' in text
-        assert text.count('href="/explorer/block/') == 1
-        assert f"new-batch?source={SEPOLIA}&amp;timestamp={seconds}" in text
-    date = f"{moment:%Y-%m-%d}"
-    for spelling in (date, f"{date}T23:59Z", str(seconds)):
-        assert f'href="/explorer/block/{SEPOLIA}/{numbers[-1]}"' in _search(spelling).text
-    assert "/explorer/block/" not in _search("2020-01-01").text
+def test_a_time_leads_to_its_block_and_to_the_form() -> None:
+    record_head(SEPOLIA, number=BLOCK, timestamp=1_763_624_463 + 1_200)
+    ChainRecord.objects.update(block_seconds=12)
+    for spelling in ("2025-11-20 07:41:03 UTC", "2025-11-20T07:41:03Z", "1763624463"):
+        text = _search(spelling).text
+        link = re.search(rf'href="(/explorer/routes\?source={SEPOLIA}&amp;block=[^"]+)"', text)
+        assert link
+        page = Client().get(unescape(link[1])).text
+        assert f"At 2025-11-20 07:41:03 UTC the last block was about {BLOCK - 100:,}." in page
+        assert f"new-batch?source={SEPOLIA}&amp;block=2025-11-20" in page
+    assert "at 2025-11-20 23:59:59 UTC" in _search("2025-11-20").text
     assert _search("2026-02-30").status_code == _search("2026-11-25 25:00").status_code == 200
+
+
+def test_plain_words_lead_to_the_docs() -> None:
+    text = _search("webhook retries").text
+    assert 'href="/docs/webhooks#' in text
+    for link in re.findall(r'class="faded">Guide</span> <a href="([^"]+)"', text)[:3]:
+        path, _, anchor = link.partition("#")
+        assert f'id="{anchor}"' in Client().get(path).text
+    assert 'href="/docs/contracts' in _search("read a fact in Solidity").text
+    assert "It has no known format" in _search("zyzzyva").text
 
 
 def test_a_time_lists_the_batches_that_were_submitted_before() -> None:

@@ -28,8 +28,8 @@ def _healthy() -> None:
         )
 
 
-def _text(client: Client | None = None) -> str:
-    answer = (client or Client()).get("/status", headers={"Accept": "text/html"})
+def _text(client: Client | None = None, path: str = "/status") -> str:
+    answer = (client or Client()).get(path, headers={"Accept": "text/html"})
     assert answer.status_code == 200
     return " ".join(re.sub("<[^>]*>", " ", answer.text.partition("<main")[2]).split())
 
@@ -37,9 +37,9 @@ def _text(client: Client | None = None) -> str:
 def test_the_page_says_in_a_sentence_that_everything_works() -> None:
     submit_balances()
     text = _text()
-    assert "Everything works." in text
+    assert "All systems work." in text
     assert "1 batch waits." in text
-    assert re.search("Sepolia answering 5,186,021 (now|[0-9]+ seconds? ago) 5,186,021 ", text)
+    assert re.search("Sepolia works 5,186,021 (now|[0-9]+ seconds? ago) 5,186,021 ", text)
 
 
 def test_a_chain_whose_nodes_are_silent_is_named() -> None:
@@ -48,7 +48,7 @@ def test_a_chain_whose_nodes_are_silent_is_named() -> None:
     problem = "Proving with OP Mainnet is delayed: none of its nodes has answered for 5 minutes."
     assert problem in _text()
     ChainRecord.objects.filter(chain=OPTIMISM).update(recorded_at=timezone.now())
-    assert "Everything works." in _text()
+    assert "All systems work." in _text()
     NodeRecord.objects.filter(chain=OPTIMISM).update(fault="nodes_unreachable")
     assert "OP Mainnet is delayed: none of its nodes has answered for" in _text()
     ChainRecord.objects.filter(chain=OPTIMISM).update(recorded_at=None)
@@ -65,7 +65,7 @@ def test_a_service_without_a_prover_says_so() -> None:
 def test_batches_that_wait_too_long_are_counted() -> None:
     daily_counts.add_counts(timezone.now(), {"batches_done": 9, "done_within_30": 9})
     submit_balances()
-    assert "Everything works." in _text()
+    assert "All systems work." in _text()
     submitted = timezone.now() - timedelta(seconds=91)
     old = Batch.objects.get()
     old.pk = str(ULID.from_datetime(submitted))
@@ -74,6 +74,19 @@ def test_batches_that_wait_too_long_are_counted() -> None:
     text = _text()
     assert "1 batch has waited more than 3 times as long as usual." in text
     assert "2 batches wait." in text
+    Batch.objects.filter(pk=old.pk).update(wait_code="time_not_reached")
+    assert "All systems work." in _text()
+
+
+def test_the_start_page_says_whether_all_works() -> None:
+    text = _text(path="/")
+    assert "All systems work" in text
+    NodeRecord.objects.filter(chain=OPTIMISM).update(fault="nodes_unreachable")
+    sentence = "Proving with OP Mainnet is delayed: none of its nodes has answered for"
+    assert sentence in _text(path="/")
+    changes = Client().get("/explorer/chains")
+    assert sentence in changes.text
+    assert 'hx-swap-oob="true"' in changes.text
 
 
 def test_nodes_are_shown_to_operators_or_by_a_setting(settings: LazySettings) -> None:
@@ -88,5 +101,5 @@ def test_nodes_are_shown_to_operators_or_by_a_setting(settings: LazySettings) ->
     settings.STATUS_PAGE = "FULL"
     text = _text()
     assert "Sepolia, node 1 failed node_timeout" in text
-    assert "OP Mainnet 1 of 1 answer" in text
+    assert "OP Mainnet works 1 of 1 node answers" in text
     assert "127.0.0.1" not in text

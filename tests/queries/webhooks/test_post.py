@@ -81,7 +81,7 @@ def test_the_next_address_is_tried_unless_the_first_may_have_the_webhook(
         if accepts:
             silent.enter_context(socket.create_server(("127.0.0.2", kept.port)))
         url = f"http://hook.example:{kept.port}/x"
-        with nullcontext() if arrives else pytest.raises(NotDeliveredError, match="Timeout"):
+        with nullcontext() if arrives else pytest.raises(NotDeliveredError, match="in time"):
             assert post(url, {}, b"{}", to_private=True).status == 200
         assert len(kept.deliveries) == arrives
 
@@ -105,7 +105,7 @@ def test_all_addresses_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> 
             lambda host, *rest, **more: same if host == "a.example" else real(host, *rest, **more),
         )
         begin = time.monotonic()
-        with pytest.raises(NotDeliveredError, match="ConnectTimeoutError"):
+        with pytest.raises(NotDeliveredError, match="no connection could be made in time"):
             post(f"http://a.example:{port}/", {}, b"{}", to_private=True)
     assert 0.9 < time.monotonic() - begin < 2
 
