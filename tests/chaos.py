@@ -1,10 +1,10 @@
 """`make chaos`: the service under faults that operators run into, on each database and engine.
 
-`Installation` starts two chains with three nodes each, a web server, two provers, a signer of
-attestations and a receiver of webhooks. `Clients` submit batches.
+`Installation` starts two chains with three nodes each, a web server, two provers or Celery workers
+and beat, a signer of attestations and a receiver of webhooks. `Clients` submit batches.
 
-`Faults` kill programs, make the database, the receiver and nodes fail, reorganise chains, and make
-nodes lie, in four lanes at once.
+`Faults` kill programs, make the database, the broker, the receiver and nodes fail, reorganise
+chains, and make nodes lie, in four lanes at once.
 
 `Checks` look at batches, facts, transactions, costs, webhooks and programs once all work has ended.
 They use HTTP and JSON-RPC, not the service's code.
@@ -42,6 +42,7 @@ from eth_utils.crypto import keccak
 
 from tests.rigs.anvil import ETHER, L1_BLOCK, Chain, RpcError, call_data
 from tests.rigs.faulty_node import Node
+from tests.rigs.gate import Gate, gate_before
 from tests.rigs.receiver import receiver
 from tests.rigs.service import OWNERS, SIGNER, Process, Service, accounts, request, wait_until
 from tests.scenarios.fixtures import SERVER, new_database
@@ -118,19 +119,23 @@ class Installation:
         database = stack.enter_context(new_database(folder, server=server))
         self.service = stack.enter_context(closing(Service(folder, database)))
         self.service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
+        self.broker: Gate | None = None
         if options.engine == "celery":
-            broker = os.environ.get("CELERY_BROKER") or BROKER
-            self.service.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": broker}
+            gate = gate_before(os.environ.get("CELERY_BROKER") or BROKER)
+            self.broker, url = stack.enter_context(gate)
+            self.service.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": url}
         self._add_chains()
         self.service.manage("migrate", "--verbosity", "0")
         created = [self.service.manage("create_api_key", "--owner", owner) for owner in OWNERS]
         self.service.keys = tuple(result.stdout.strip() for result in created)
         self.programs = {
             "web server": self.service.serve(),
-            "prover 1": self.service.prove(),
-            "prover 2": self.service.prove(),
+            "prover 1": self._start_prover(),
+            "prover 2": self._start_prover(),
             "signer": self._start_signer(),
         }
+        if self.broker:
+            self.programs["beat"] = self.service.beat()
 
     def _add_chains(self) -> None:
         """B knows A's blocks as an OP chain does, A knows B's by attestations."""
@@ -150,6 +155,9 @@ class Installation:
         for chain in (a, b):
             chain.mine(RECENT_BLOCKS, seconds=1)
             chain.rpc("anvil_setIntervalMining", 1)
+
+    def _start_prover(self) -> Process:
+        return self.service.work() if self.broker else self.service.prove()
 
     def _start_signer(self) -> Process:
         """Its nodes have no faults, because a registry trusts its signers."""
@@ -314,7 +322,8 @@ class Faults:
             partial(self._kill, *named_program)
             for named_program in self._installation.programs.items()
         ]
-        return [*kills, fail_database, self._fail_receiver]
+        fail_broker = [self._fail_broker] if self._installation.broker else []
+        return [*kills, fail_database, *fail_broker, self._fail_receiver]
 
     def _kill(self, name: str, program: Process, chance: random.Random) -> None:
         if not program.runs:
@@ -335,6 +344,13 @@ class Faults:
             while time.monotonic() < deadline:
                 connection.execute(END_CONNECTIONS)
                 self._ended.wait(0.2)
+
+    def _fail_broker(self, chance: random.Random) -> None:
+        broker = self._installation.broker
+        assert broker is not None
+        broker.shut()
+        self._wait(chance)
+        broker.open()
 
     def _fail_receiver(self, chance: random.Random) -> None:
         self._installation.receiver.statuses = [503]

@@ -31,7 +31,7 @@ from queries.config.measured_costs import MEASURED, WINDOW_CALLS, balance_cost
 from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Chain
 from queries.config.routes_file import MAX_NAME_LENGTH
-from queries.engines import celery, wake
+from queries.engines import celery
 from queries.prover import loop
 from queries.proving.packing import OSAKA
 from queries.proving.registry_calls import HISTORY_RING
@@ -158,8 +158,8 @@ FIGURES = {
         f" {BOUNDS.visitor_timeout:.0f} seconds for *Check it now* and wallets |",
     ),
     "explorer/docs/configuration.md": (
-        f"poll the database every {wake.POLL_SECONDS} seconds.",
-        f"they poll every {celery.POLL_SECONDS:.0f} seconds.",
+        f"polls the database every {loop.POLL_SECONDS} seconds.",
+        f"looks for more every {celery.SWEEP_SECONDS:.0f} seconds.",
         f"At least {SECRET_KEY_MIN_LENGTH} random characters",
         f"At least {settings.MIN_TOKEN_LENGTH} random characters",
         f"| `gas_cap` | `{OSAKA.cap}` |",
@@ -199,9 +199,9 @@ FIGURES = {
         f"more than the {HISTORY_RING:,} whose hashes a chain knows",
     ),
     "explorer/docs/running.md": (
-        f"poll the database every {wake.POLL_SECONDS} seconds.",
+        f"polls the database every {loop.POLL_SECONDS} seconds.",
         f"at most {loop.WEBHOOKS_AT_ONCE + 1} database connections plus one per thread;",
-        f"they poll only every {celery.POLL_SECONDS:.0f} seconds.",
+        f"every {celery.SWEEP_SECONDS:.0f} seconds",
         f"and the {post.MAX_DELIVERY_SECONDS:.0f} seconds of a webhook",
     ),
     "explorer/docs/webhooks.md": (f"with its last {log.MAX_ATTEMPTS} attempts",),

@@ -299,6 +299,10 @@ LOGGING = {
         # DEBUG lines contain the values of queries and pages.
         "django.db.backends": {"level": "INFO"},
         "django.template": {"level": "INFO"},
+        # Lines for every message.
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
         # Warnings about malformed headers contain a node's address, which may hold a key.
         "urllib3": {"level": "ERROR"},
     },

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import accumulate, groupby, islice
 from operator import itemgetter
 
@@ -246,7 +246,7 @@ class ChainClient(NodePool):
 
     def data_fees(self, payloads: Sequence[bytes]) -> list[int]:
         """The L1 data fee of each call on an OP-stack chain now, in wei; 0 on other chains."""
-        if not self.code(GAS_PRICE_ORACLE):
+        if not self._has_data_fees:
             return [0] * len(payloads)
         calls = [
             call_data("getL1Fee(bytes)", data + bytes(TRANSACTION_OVERHEAD)) for data in payloads
@@ -258,6 +258,10 @@ class ChainClient(NodePool):
             CallRevertedError,
         )
         return [0 if isinstance(fee, CallRevertedError) else fee for fee in fees]
+
+    @cached_property
+    def _has_data_fees(self) -> bool:
+        return bool(self.code(GAS_PRICE_ORACLE))
 
     def _base_fee(self, block: str) -> int:
         return self.fetch("eth_getBlockByNumber", (block, False), read_base_fee)

@@ -44,6 +44,11 @@ def record_head(chain_id: int, head: ChainHead) -> None:
     )
 
 
+def measure_again() -> None:
+    """Have all proof windows measured at the next check: a routes file may name other nodes now."""
+    NodeRecord.objects.update(measured_at=None)
+
+
 def measure_again_if_beyond(chain_id: int, block: int) -> None:
     """Call this with a block that was proven: if it is older than the proof window of every node,
     the windows are measured at the next check.

@@ -1,1 +1,1 @@
-"""Wake sleeping workers. A lost wake-up is harmless, because workers also poll the database."""
+"""What has due rows worked on. The database is the queue, so wake-ups may be lost or repeated."""

@@ -1,32 +1,28 @@
-"""Celery as an alarm clock: messages wake provers when a batch arrives.
+"""The Celery app, and the messages that announce work.
 
-Lost and repeated messages are harmless, because provers also poll the database.
+A message says only that rows may be due; the task looks for them in the database. So lost, late and
+repeated messages are harmless. Beat sends one of each kind every `SWEEP_SECONDS`.
 """
 
 import logging
-import os
 from urllib.parse import urlsplit
 
 from celery import Celery
 from celery.exceptions import OperationalError
-from celery.worker import state
+from celery.signals import setup_logging, worker_init
 from django.conf import settings
 
-from queries.engines.alarm import Alarm
+__all__ = ["DELIVER", "PROVE", "PROVING", "WATCH", "app", "send", "setup_logging", "worker_init"]
 
 log = logging.getLogger("tacitus.prover")
 
-POLL_SECONDS = 5.0
+PROVE, DELIVER, WATCH = TASKS = "tacitus.prove", "tacitus.deliver", "tacitus.watch"
+PROVING, WEBHOOKS = QUEUES = "tacitus-proving", "tacitus-webhooks"
 
-
-class CeleryAlarm(Alarm):
-    def stop(self) -> None:
-        super().stop()
-        # For a signal before Celery has installed its own handlers.
-        state.should_stop = os.EX_OK
-
-
-ALARM: Alarm = CeleryAlarm()  # of this process
+# Seconds.
+SWEEP_SECONDS = 2.0
+MESSAGE_LIFETIME = 60  # more than a few sweeps are of no use to a worker that was away
+MAX_TASK_SECONDS, GRACE_SECONDS = 600, 60
 
 # Check the broker's certificate and host name, which neither library does by default.
 TLS_OPTIONS = {
@@ -38,18 +34,33 @@ TLS_OPTIONS = {
 def create_app(broker: str) -> Celery:
     app = Celery("tacitus", broker=broker)
     app.conf.update(
+        accept_content=["json"],
         broker_use_ssl=TLS_OPTIONS.get(urlsplit(broker).scheme),
-        task_default_queue="tacitus",
-        task_ignore_result=True,
-        task_publish_retry=False,
         broker_connection_timeout=2,
         broker_connection_retry_on_startup=True,
-        broker_connection_max_retries=None,  # provers poll while the broker is away
-        worker_prefetch_multiplier=1,
-        worker_hijack_root_logger=False,
-        # Remote control uses a queue per host name, which only one worker may have.
-        worker_enable_remote_control=False,
+        broker_connection_max_retries=None,
         broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30},
+        task_queues={name: {"message_ttl": MESSAGE_LIFETIME} for name in QUEUES},
+        task_default_queue=PROVING,
+        task_default_delivery_mode="transient",
+        task_routes={DELIVER: {"queue": WEBHOOKS}},
+        task_ignore_result=True,
+        result_expires=None,
+        # A lost connection is replaced at once; while there is no broker, sending fails soon.
+        task_publish_retry_policy={"max_retries": 1, "interval_start": 0},
+        task_acks_late=True,
+        task_soft_time_limit=MAX_TASK_SECONDS,
+        task_time_limit=MAX_TASK_SECONDS + GRACE_SECONDS,
+        worker_prefetch_multiplier=1,
+        beat_schedule={
+            name: {
+                "task": name,
+                "schedule": SWEEP_SECONDS,
+                "options": {"expires": MESSAGE_LIFETIME},
+            }
+            for name in TASKS
+        },
+        beat_scheduler="celery.beat:Scheduler",  # writes no file
     )
     return app
 
@@ -57,29 +68,17 @@ def create_app(broker: str) -> Celery:
 app = create_app(settings.CELERY_BROKER)
 
 
-@app.task(name="tacitus.wake")  # type: ignore[untyped-decorator]
-def wake_task(batch_id: str) -> None:
-    log.debug("Woken for batch %s.", batch_id)
-    ALARM.ring()
-
-
-def wake(batch_id: str) -> None:
-    """Send a wake-up. Without a broker, the batch waits for the next poll."""
+def send(task: str, delay: float = 0) -> None:
+    """Have a worker look for due rows after this many seconds. Without a broker, a sweep does."""
     try:
-        wake_task.apply_async(args=[batch_id], expires=60)
+        app.send_task(task, countdown=delay, expires=delay + MESSAGE_LIFETIME)
     except (OperationalError, OSError):
-        log.warning("The broker does not answer; batch %s waits for the next poll.", batch_id)
+        log.warning("The broker does not answer; due work waits for the next sweep.")
 
 
-def listen() -> None:
-    """Receive wake-ups until the process is stopped."""
-    worker = app.Worker(
-        pool="solo",
-        concurrency=1,
-        without_gossip=True,
-        without_mingle=True,
-        without_heartbeat=True,
-        quiet=True,
-        loglevel="WARNING",
-    )
-    worker.start()
+def wake_provers() -> None:
+    send(PROVE)
+
+
+def wake_senders() -> None:
+    send(DELIVER)

@@ -1,20 +1,16 @@
-"""The configured engine: how provers are woken."""
+"""Wake-ups of the configured engine, for rows that have become due."""
 
 from django.conf import settings
 
 if settings.PROVER_ENGINE == "CELERY":
-    from queries.engines.celery import ALARM, POLL_SECONDS, listen, wake
+    from queries.engines.celery import wake_provers, wake_senders
 else:
-    from queries.engines.alarm import Alarm
 
-    ALARM = Alarm()
-    POLL_SECONDS = 0.1
-
-    def wake(batch_id: str) -> None:
+    def wake_provers() -> None:
         """Do nothing, because provers of the embedded engine poll the database."""
 
-    def listen() -> None:
-        ALARM.wait_until_stopped()
+    def wake_senders() -> None:
+        """Do nothing, as above."""
 
 
-__all__ = ["ALARM", "POLL_SECONDS", "listen", "wake"]
+__all__ = ["wake_provers", "wake_senders"]

@@ -25,7 +25,7 @@ from queries.config.limits import Limits
 from queries.config.routes import Routes
 from queries.database.bulk_sql import prepare_insert
 from queries.database.durable import durable_transaction
-from queries.engines.wake import wake
+from queries.engines.wake import wake_provers
 from queries.error_codes import (
     BATCH_EXCEEDS_DAILY_LIMIT,
     BLOCK_BEYOND_HEAD,
@@ -76,7 +76,7 @@ def store_batch(
         if earlier := _earlier_batch(owner, idempotency_key, digest):
             return earlier
         raise
-    transaction.on_commit(lambda: wake(batch.id))
+    transaction.on_commit(wake_provers)
     return batch
 
 

@@ -147,7 +147,8 @@ def _find_anchor(
     block: BlockProof, registry: Registry, context: PublishContext, known: RegistryBlock
 ) -> Anchor | Preparation:
     source, chain = context.source, ProofFileChain(block, context.source)
-    head = source.head().number if source else block.trusted_header.number + HEADERS_PER_HOP
+    newest = context.destination if registry.kind is RegistryKind.NATIVE else source
+    head = newest.head().number if newest else block.trusted_header.number + HEADERS_PER_HOP
     search = AnchorSearch(
         registry, context.destination, chain.headers, chain.proofs, head, use_own_records=False
     )

@@ -91,8 +91,7 @@ class AnchorSearch:
     destination: ChainClient
     fetch_headers: FetchHeaders
     fetch_proofs: FetchProofs
-    # No block above it is known; on a native route the destination may know a newer one.
-    source_head: int
+    source_head: int  # no block above it is known
     assumed_mined: Preparation | None = None  # search as if this preparation were mined
     use_own_records: bool = True  # whether this server's jobs and attestations count
 
@@ -101,9 +100,11 @@ class AnchorSearch:
         cls, chains: ChainReaders, registry: Registry, node: ChainClient | None = None
     ) -> Self:
         """`node`: search by this node of the destination alone."""
-        source, head = chains.client(registry.source), chains.head(registry.source).number
-        destination = node or chains.client(registry.destination)
-        return cls(registry, destination, source.headers, source.account_proofs, head)
+        source, destination = chains.client(registry.source), chains.client(registry.destination)
+        is_native = registry.kind is RegistryKind.NATIVE
+        head = node.head(known_final=0) if node and is_native else chains.head(registry.source)
+        fetch_proofs = source.account_proofs
+        return cls(registry, node or destination, source.headers, fetch_proofs, head.number)
 
     @property
     def facts(self) -> RegistryFacts:
@@ -186,8 +187,7 @@ class AnchorSearch:
             return self._known_output_window(target)
         if self.registry.kind is not RegistryKind.NATIVE:
             return range(0)
-        head = self.destination.head(known_final=0).number
-        reach = BLOCKHASH_WINDOW - MARGIN
+        head, reach = self.source_head, BLOCKHASH_WINDOW - MARGIN
         if target.number < head - reach and self.facts.has_history_contract():
             reach = HISTORY_WINDOW - MARGIN
         return range(max(head - reach, 0), head + 1)

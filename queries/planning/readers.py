@@ -67,9 +67,17 @@ class ChainReaders:
         return self.client(chain_id).head()
 
     def latest(self, chain_id: int) -> ChainHead:
-        """The latest block, cached. Saves the request for the final number, which is left out."""
-        read = partial(self.client(chain_id).head, known_final=0)
-        return self._read_cached(("latest", chain_id), read)
+        """The latest block, cached. The final number may be left out, which saves a request."""
+        client = self.client(chain_id)
+        if client.chain.finality is not None:
+            return self.head(chain_id)
+        return self._read_cached(("latest", chain_id), partial(client.head, known_final=0))
+
+    def last_seen(self, chain_id: int) -> ChainHead:
+        """The latest block that was read, whatever its age."""
+        entries = [self._cache.get((name, chain_id)) for name in ("head", "latest")]
+        _, head = max(filter(None, entries))
+        return cast("ChainHead", head)
 
     def _read_cached(self, key: tuple[str, int], read: Callable[[], Value]) -> Value:
         """The result of `read`, cached for `head_cache_seconds`."""

@@ -17,7 +17,7 @@ from queries.config.registries import Registry
 from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
 from queries.database.leases import Retry, Snooze, recheck_pause
-from queries.models import Query, SentTransaction
+from queries.models import BlockJob, ChainRecord, Query, SentTransaction
 from queries.planning.lookups import fact_reads
 from queries.planning.readers import ChainReaders
 from queries.prover.outcomes import Findings, Reject
@@ -28,6 +28,9 @@ from queries.transactions.lane import Lane
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
 
+# A block is not looked for before this share of the average time between blocks has passed.
+EARLIEST_BLOCK = 0.8
+
 
 @dataclass
 class ProverContext(ChainReaders):
@@ -37,6 +40,7 @@ class ProverContext(ChainReaders):
     # By job: the destination's latest block, and since when the job waits for the next one. All
     # threads of a process share it, because any of them may take the job next.
     block_waits: dict[int, tuple[bytes, float]] = field(default_factory=dict)
+    recorded: dict[int, ChainHead] = field(default_factory=dict)  # by chain, the last head stored
 
     @property
     def sender(self) -> str:
@@ -44,8 +48,9 @@ class ProverContext(ChainReaders):
 
     def _read_head(self, chain_id: int) -> ChainHead:
         head = super()._read_head(chain_id)
-        if self.signer is not None:
+        if self.signer is not None and self.recorded.get(chain_id) != head:
             record_head(chain_id, head)
+            self.recorded[chain_id] = head
         return head
 
     def lane(self, chain_id: int) -> Lane:
@@ -58,17 +63,25 @@ class ProverContext(ChainReaders):
         read = partial(is_budget_spent, self.chain(chain_id), self.lane(chain_id).own_rows)
         return self._read_cached(("budget", chain_id), read)
 
-    def pause_until_next_block(self, job: int, block_hash: bytes) -> timedelta:
+    def pause_until_next_block(self, job: BlockJob, block_hash: bytes) -> timedelta:
         """How long the job waits before it looks for a successor of this block."""
         now, limits = time.monotonic(), self.limits
-        last_hash, start = self.block_waits.get(job, (b"", now))
+        last_hash, start = self.block_waits.get(job.pk, (b"", now))
         start = start if block_hash == last_hash else now
         for other, (_, since) in list(self.block_waits.items()):
             if since < now - limits.resend_after:
                 self.block_waits.pop(other, None)
-        self.block_waits[job] = block_hash, start
-        seconds = max((now - start) / limits.recheck_divisor, limits.head_cache_seconds)
-        return timedelta(seconds=seconds)
+        self.block_waits[job.pk] = block_hash, start
+        waited = now - start
+        age = max(time.time() - self.last_seen(job.destination).timestamp, waited)
+        until_expected = EARLIEST_BLOCK * self._block_seconds(job.destination) - age
+        pauses = waited / limits.recheck_divisor, limits.initial_retry_delay, until_expected
+        return timedelta(seconds=max(pauses))
+
+    def _block_seconds(self, chain_id: int) -> float:
+        """The chain's average time between blocks, as `watch` measures it; 0 if it has not yet."""
+        row = ChainRecord.objects.filter(chain=chain_id, block_seconds__isnull=False)
+        return row.values_list("block_seconds", flat=True).first() or 0.0
 
 
 @dataclass
@@ -114,8 +127,10 @@ class JobPass:
 
     def deep_block(self, node: ChainClient) -> int:
         """The newest block that is deep enough to count, by this node's head or ours if lower."""
-        head = min(node.head(known_final=0).number, self.latest.number)
-        return max(head - node.chain.depth + 1, 0)
+        depth, head = node.chain.depth, self.latest.number
+        if depth > 1:  # otherwise a node that has the block is as far
+            head = min(head, node.head(known_final=0).number)
+        return max(head - depth + 1, 0)
 
     def pin(self, header: Header) -> Header:
         """Keep to this header from now on."""

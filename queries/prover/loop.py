@@ -4,7 +4,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,13 +21,17 @@ from queries.prover.worker import OnClaim, deliver_once, work_once
 log = logging.getLogger("tacitus.prover")
 
 # Seconds.
+POLL_SECONDS = 0.1
 PAUSE_AFTER_ERROR = 2.0
 WEBHOOK_POLL_INTERVAL = 1.0
 WEBHOOKS_AT_ONCE = 4
 
 
 def run(
-    new_context: Callable[[], ProverContext], threads: int, alarm: Alarm, poll_interval: float
+    new_context: Callable[[], ProverContext],
+    threads: int,
+    alarm: Alarm,
+    poll_interval: float = POLL_SECONDS,
 ) -> list[threading.Thread]:
     """Start the threads. When the alarm is stopped, they finish their work and end.
 
@@ -38,10 +41,9 @@ def run(
     limits = new_context().limits
     prover_lock, webhook_lock = threading.Lock(), threading.Lock()
     queues = Batch.objects.all(), BlockJob.objects.all()
-    block_waits: dict[int, tuple[bytes, float]] = {}
 
     def prove() -> None:
-        work = partial(work_once, replace(new_context(), block_waits=block_waits))
+        work = partial(work_once, new_context())
         _poll_and_work(work, lambda: seconds_until_due(*queues), alarm, poll_interval, prover_lock)
 
     def deliver() -> None:
@@ -52,7 +54,7 @@ def run(
         context = new_context()
         watch = Watch(context, lambda: alarm.stopped)
         while not alarm.stopped:
-            with _log_errors(alarm):
+            with log_errors(alarm.sleep):
                 watch.poll_once()
                 alarm.sleep(limits.poll_interval / 8)
         context.close()
@@ -99,7 +101,7 @@ def _poll_and_work(
             connections.close_all()
             lock.acquire()
         has_lock = True
-        with ExitStack() as stack, _log_errors(alarm):
+        with ExitStack() as stack, log_errors(alarm.sleep):
             stack.callback(on_claim)
             while has_lock and not alarm.stopped:
                 ring_count = alarm.ring_count
@@ -114,16 +116,16 @@ def _poll_and_work(
 
 
 @contextmanager
-def _log_errors(alarm: Alarm) -> Iterator[None]:
-    """Log what fails inside, so that the thread goes on."""
+def log_errors(pause: Callable[[float], object] = lambda _: None) -> Iterator[None]:
+    """Log what fails inside, so that the thread goes on after a pause."""
     try:
         yield
     except (OperationalError, InterfaceError) as error:
         # The database is gone, locked or full: a traceback of our code would not help.
         log.error("The database cannot be used: %s", " ".join(str(error).split()))  # noqa: TRY400
-        alarm.sleep(PAUSE_AFTER_ERROR)
+        pause(PAUSE_AFTER_ERROR)
     except Exception:
         log.exception("Unexpected error in the worker loop.")
-        alarm.sleep(PAUSE_AFTER_ERROR)
+        pause(PAUSE_AFTER_ERROR)
     finally:
         close_old_connections()

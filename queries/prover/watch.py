@@ -33,16 +33,12 @@ class Watch:
         self, context: ProverContext, is_stopped: Callable[[], bool] = lambda: False
     ) -> None:
         self._context, self._is_stopped = context, is_stopped
-        self._is_new = True
         registries = context.routes.registries
         self._sources = {source for source, _ in registries}
         self._destinations = {destination for _, destination in registries}
 
     def poll_once(self) -> None:
         """Poll the chains that are due."""
-        if self._is_new and self._sources:  # the routes file may name other nodes now
-            NodeRecord.objects.update(measured_at=None)
-            self._is_new = False
         for chain_id in sorted(self._sources | self._destinations):
             record = None if self._is_stopped() else claim_poll(chain_id, self._context.limits)
             if record:

@@ -142,9 +142,10 @@ class Lane:
         """The signer's nonce on the chain. By quorum if it is above the nonces in the database, or
         if there are none: the key was used elsewhere, or the database is an older backup.
         """
-        next_nonce, count = self._next_nonce(), self.destination.nonce(self.signer.address)
-        is_plausible = next_nonce and count <= next_nonce
-        return count if is_plausible else self.transaction_count_by_quorum()
+        next_nonce = self._next_nonce()
+        if next_nonce and (count := self.destination.nonce(self.signer.address)) <= next_nonce:
+            return count
+        return self.transaction_count_by_quorum()
 
     def transaction_count_by_quorum(self) -> int:
         return self.destination.ask_quorum(ChainClient.nonce, self.signer.address)

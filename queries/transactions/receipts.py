@@ -36,7 +36,10 @@ def _read_deep_receipt(
     node: ChainClient, transaction_hash: str, depth: int
 ) -> ConfirmedReceipt | None:
     receipt = node.receipt(transaction_hash)
-    if receipt is None or (depth and receipt.block + depth - 1 > node.head(known_final=0).number):
+    if receipt is None:
+        return None
+    # Its own block is 1 deep.
+    if depth > 1 and receipt.block + depth - 1 > node.head(known_final=0).number:
         return None
     return ConfirmedReceipt(receipt.block, receipt.succeeded, receipt.gas_used)
 

@@ -26,7 +26,7 @@ from queries.database.leases import (
     lease_free_condition,
     lease_rows,
 )
-from queries.engines.wake import wake
+from queries.engines.wake import wake_senders
 from queries.error_codes import TOO_MANY_REPLAYS
 from queries.ids import is_ulid
 from queries.models import WebhookAttempt, WebhookDelivery
@@ -120,5 +120,5 @@ def replay(owner: Account, event: str) -> DeliveryView | None:
             due_at=now, failures=0
         )
         row.refresh_from_db()
-        transaction.on_commit(lambda: wake(row.batch_id))
+        transaction.on_commit(wake_senders)
     return delivery_views([row])[0]

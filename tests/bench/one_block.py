@@ -20,6 +20,7 @@ from statistics import median
 
 from accounts.shared.wording import format_count
 from queries.client.tacitus import BlockQuery
+from queries.config.limits import Limits
 from tests.bench.chain import CHAIN_ID, BenchChain
 from tests.bench.database import scratch_database
 from tests.bench.plain_script import Outcome, run_pipelined_script, run_sequential_script
@@ -178,10 +179,16 @@ def _requests_row(bench: Bench, name: str, accounts: int) -> Row:
         scratch_database() as database,
     ):
         with proving(bench, name, database, chain, node.url) as running:
-            chain.wait_for_a_block()
-            ask = BlockQuery(CHAIN_ID, block=chain.head, accounts=chain.accounts, props=["BALANCE"])
-            node.calls.clear()
-            running.seconds_to_done(ask, poll_seconds=FAST_POLL_SECONDS)
+            # First a batch that finds a service that has just started, and once the service has
+            # measured the time between blocks, the batch that counts.
+            for pause in (0, Limits().poll_interval + 1):
+                time.sleep(pause)
+                chain.wait_for_a_block()
+                ask = BlockQuery(
+                    CHAIN_ID, block=chain.head, accounts=chain.accounts, props=["BALANCE"]
+                )
+                node.calls.clear()
+                running.seconds_to_done(ask, poll_seconds=FAST_POLL_SECONDS)
             ours = node.calls.copy()
         registry = chain.new_registry()
         node.calls.clear()

@@ -46,10 +46,10 @@ def wait_until(ready: Callable[[], T], seconds: float = MAX_WAIT, what: str = ""
 
 
 class Process:
-    """A running command of the service; `log` is its whole output."""
+    """A running program of the service; `log` is its whole output."""
 
-    def __init__(self, arguments: list[str], log: Path, environment: dict[str, str]) -> None:
-        self._arguments = arguments
+    def __init__(self, command: list[str], log: Path, environment: dict[str, str]) -> None:
+        self._command = command
         self._log = log
         self._environment = environment
         self.restart()
@@ -59,7 +59,7 @@ class Process:
         with self._log.open("a") as file:
             self._log_start = len(self.log)
             self._process = subprocess.Popen(
-                [sys.executable, "manage.py", *self._arguments],
+                [sys.executable, *self._command],
                 cwd=REPOSITORY,
                 env=self._environment,
                 stdout=file,
@@ -211,9 +211,12 @@ class Service:
 
     def start(self, *arguments: str, **settings: str) -> Process:
         """Start a command that runs until `close`."""
+        return self._start(arguments[0], "manage.py", *arguments, **settings)
+
+    def _start(self, name: str, *command: str, **settings: str) -> Process:
         self._logs += 1
-        log = self.folder / f"{arguments[0]}-{self._logs}.log"
-        process = Process(list(arguments), log, self._environment(settings))
+        log = self.folder / f"{name}-{self._logs}.log"
+        process = Process(list(command), log, self._environment(settings))
         self._running.callback(process.stop)
         return process
 
@@ -236,6 +239,26 @@ class Service:
         prover = self.start("run_prover", "--threads", str(threads), **settings)
         prover.await_log("Proving on")
         return prover
+
+    def work(self, *options: str, **settings: str) -> Process:
+        """Start a Celery worker with two processes."""
+        name = f"worker-{self._logs + 1}"
+        node = ("--hostname", f"{name}-{os.getpid()}@%h")
+        return self._celery(
+            name, "[queues]", "worker", *node, "--concurrency=2", *options, **settings
+        )
+
+    def beat(self) -> Process:
+        """Start Celery's beat."""
+        return self._celery("beat", "is starting", "beat")
+
+    def _celery(self, name: str, start: str, *arguments: str, **settings: str) -> Process:
+        """Start it; `start` is what it prints when it does."""
+        # Python writes to files in blocks, and Celery warns of root.
+        settings |= {"PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "ignore"}
+        process = self._start(name, "-m", "celery", "-A", "explorer", *arguments, **settings)
+        process.await_log(start)
+        return process
 
     def execute(self, statement: str) -> None:
         """Run SQL on the database."""

@@ -1,11 +1,11 @@
-"""Provers are woken by a message over Redis or RabbitMQ, and poll without a broker."""
+"""Both engines do the work: provers that poll, and Celery workers over Redis and RabbitMQ."""
 
 import fcntl
 import os
 import socket
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,19 +14,14 @@ import pytest
 
 from tests.commands import free_port
 from tests.rigs.anvil import Chain
-from tests.rigs.service import Process, Service, wait_until
-from tests.scenarios.fixtures import NewService
+from tests.rigs.gate import gate_before
+from tests.rigs.receiver import receiver
+from tests.rigs.service import SIGNER, Process, Service, wait_until
+from tests.scenarios.fixtures import NewNode, NewService
 
 BROKERS = ("redis://127.0.0.1:6379/9", "amqp://guest:guest@127.0.0.1:5672//")
-POLL_SECONDS = 5
-
-
-def start(service: Service, chain: Chain, broker: str) -> Process:
-    """Return the prover."""
-    service.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": broker}
-    service.add_native_chain(chain)
-    service.serve()
-    return service.prove()
+ENGINES = {"embedded": "", "Redis": BROKERS[0], "RabbitMQ": BROKERS[1]}
+Start = Callable[[], Process]
 
 
 def require_broker(broker: str) -> None:
@@ -39,37 +34,140 @@ def require_broker(broker: str) -> None:
 
 @contextmanager
 def alone_at(broker: str) -> Iterator[None]:
-    """Wait for other test runs on this machine, whose provers would take our messages."""
-    lock = Path(tempfile.gettempdir()) / f"tacitus-{os.getuid()}-{urlsplit(broker).port}.lock"
+    """Wait for other test runs on this machine, whose workers would take our messages."""
+    lock = Path(tempfile.gettempdir()) / f"tacitus-{os.getuid()}-{urlsplit(broker).scheme}.lock"
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-@pytest.mark.parametrize("broker", BROKERS, ids=["Redis", "RabbitMQ"])
-def test_a_message_over_a_broker_wakes_a_prover(
-    new_service: NewService, chain: Chain, broker: str
-) -> None:
-    """Sooner than it polls, three times in a row; two provers listen on one machine."""
+@contextmanager
+def installed(service: Service, chain: Chain, broker: str, *nodes: str) -> Iterator[Start]:
+    """A web server; yield what starts a prover of the engine, without beat."""
+    service.settings["WEBHOOKS_TO_PRIVATE"] = "1"
+    service.add_native_chain(chain, *nodes)
+    if not broker:
+        service.serve()
+        yield service.prove
+        return
     require_broker(broker)
+    service.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": broker}
+    with alone_at(broker):
+        service.serve()
+        yield service.work
+        service.close()
+
+
+@pytest.fixture(params=ENGINES)
+def broker(request: pytest.FixtureRequest) -> str:
+    """The broker's URL; empty for the embedded engine."""
+    return ENGINES[request.param]
+
+
+celery_broker = pytest.mark.parametrize("broker", BROKERS, ids=["Redis", "RabbitMQ"])
+
+
+def test_a_batch_is_proven_at_once(new_service: NewService, chain: Chain, broker: str) -> None:
+    """Within a second or so, three times in a row; two provers run on one machine."""
     service = new_service()
 
     def is_done_soon() -> bool:
         begin = time.monotonic()
         service.wait(service.submit_balance(chain.mine(2) - 1))
-        return time.monotonic() - begin < POLL_SECONDS / 2
+        return time.monotonic() - begin < 2.5
 
-    with alone_at(broker):
-        provers = [start(service, chain, broker), service.prove()]
+    with installed(service, chain, broker) as start:
+        provers = [start(), start()]
         # On a busy machine a batch may take longer.
         wait_until(lambda: all(is_done_soon() for _ in range(3)))
         assert all(prover.runs for prover in provers), service.logs()
+
+
+def test_another_prover_goes_on_if_one_is_killed_in_mid_proof(
+    new_service: NewService, chain: Chain, new_node: NewNode, broker: str
+) -> None:
+    service, node = new_service(), new_node(chain)
+    with installed(service, chain, broker, node.url) as start:
+        prover = start()
+        service.wait(service.submit_balance(chain.mine(2) - 1))
+        proofs = node.calls["eth_getProof"]
+        node.delay_answers(60)
+        batch = service.submit_balance(chain.mine(2) - 1)
+        node.recover()
+        node.falsify("eth_getProof", lambda *_: time.sleep(60))
+        wait_until(lambda: node.calls["eth_getProof"] > proofs)
+        prover.kill()
+        node.recover()
+        start()
+        if broker:
+            service.beat()  # sees the end of the lease
+        service.wait(batch)
+        assert len(chain.transactions_of(SIGNER)) == 2
+
+
+@celery_broker
+def test_beat_finds_what_no_message_announced(
+    new_service: NewService, chain: Chain, broker: str
+) -> None:
+    service = new_service()
+    with installed(service, chain, broker) as start, receiver() as hook:
+        service.serve(PROVER_ENGINE="embedded")  # sends no messages
+        start()
+        beat = service.beat()
+        service.wait(service.submit_balance(chain.mine(2) - 1, webhook={"url": hook.url}))
+        beat.kill()
+        batch = service.submit_balance(chain.mine(2) - 1)
+        beat.restart()
+        service.beat()  # a second one does no harm
+        service.wait(batch)
+
+
+@celery_broker
+def test_work_goes_on_when_the_broker_is_back(
+    new_service: NewService, chain: Chain, broker: str
+) -> None:
+    """Meanwhile batches are accepted, and workers keep running."""
+    require_broker(broker)
+    service = new_service()
+    with gate_before(broker) as (gate, url), installed(service, chain, url):
+        programs = [service.work(), service.beat()]
+        service.wait(service.submit_balance(chain.mine(2) - 1))
+        gate.shut()
+        batch = service.submit_balance(chain.mine(2) - 1)
+        time.sleep(3)
+        assert service.status(batch)["queryStatus"] == "IN_PROGRESS"
+        gate.open()
+        service.wait(batch)
+        assert all(program.runs for program in programs), service.logs()
         service.close()
+
+
+@celery_broker
+def test_queues_have_workers_of_their_own(
+    new_service: NewService, chain: Chain, broker: str
+) -> None:
+    """One that delivers webhooks has no signer's key. Threads work as processes do."""
+    service = new_service()
+    with installed(service, chain, broker), receiver() as hook:
+        service.work("--queues", "tacitus-proving", "--pool", "threads")
+        batch = service.submit_balance(chain.mine(2) - 1, webhook={"url": hook.url})
+        service.wait(batch)
+        assert not hook.accepted
+        threads = ("--pool", "threads", "--concurrency", "4")
+        service.work("--queues", "tacitus-webhooks", *threads, SIGNER_KEY="")
+        wait_until(lambda: hook.accepted)
 
 
 def test_without_a_broker_a_prover_finds_batches_by_polling(
     new_service: NewService, chain: Chain
 ) -> None:
+    """`run_prover` works beside Celery's workers, too."""
     service = new_service()
-    start(service, chain, f"redis://127.0.0.1:{free_port()}/0")
+    service.settings |= {
+        "PROVER_ENGINE": "celery",
+        "CELERY_BROKER": f"redis://127.0.0.1:{free_port()}/0",
+    }
+    service.add_native_chain(chain)
+    service.serve()
+    service.prove()
     service.wait(service.submit_balance(chain.mine(2) - 1))

@@ -139,7 +139,8 @@ def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
     unset = dict.fromkeys(["SIGNER_KEY", *(name for name in secrets if name.isupper())], "")
     more = {"PROVER_ENGINE": "celery", "LOG_LEVEL": "DEBUG"}
     serve_in_production(service, **unset, **files, **more)
-    prover = service.prove()
+    prover, worker = service.prove(), service.work()
+    worker.await_log("Trying again")  # its broker does not answer
     block = chain.mine(2) - 1
     hook = {
         "url": "https://receiver.invalid/hunter2",
@@ -148,8 +149,11 @@ def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
     service.wait(batch := service.submit_balance(block, webhook=hook))
     wait_until(lambda: service.get("/webhook-deliveries").json()["deliveries"][0]["attempts"])
     commands = [file.read_bytes() for file in Path("/proc").glob("[0-9]*/cmdline")]
-    own_commands = b"".join(command for command in commands if b"manage.py" in command)
+    own_commands = b"".join(
+        command for command in commands if b"manage.py" in command or b"celery" in command
+    )
     assert b"run_prover" in own_commands
+    assert b"worker" in own_commands
     page = f"/explorer/query/{batch}"
     paths = (
         page, f"{page}/0", f"{page}/proof.json", f"{page}/facts.json", "/explorer/routes",
@@ -169,11 +173,9 @@ def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
     assert refused.json()["code"] == "chain_unavailable"
     printed = "".join(result.stdout + result.stderr for result in (checked, unsigned))
     prover.stop()
-    lines = [
-        json.loads(line)
-        for line in prover.log.splitlines()
-        if line and not line.startswith(PLAIN_LINES)
-    ]
+    worker.stop()
+    logs = prover.log.splitlines() + worker.log.partition("[queues]")[2].splitlines()[3:]
+    lines = [json.loads(line) for line in logs if line and not line.startswith(PLAIN_LINES)]
     assert "celery" in {line["logger"].partition(".")[0] for line in lines}
     output = service.logs(whole=True) + printed + refused.text + "".join(pages)
     for secret in (*secrets.values(), SIGNER_KEY, SIGNER_KEY[2:], "hunter2", *service.keys):

@@ -14,6 +14,7 @@ from explorer.demo.local_node import LocalNode, local_node
 from explorer.http import metrics
 from queries.chain.signer import Signer
 from queries.config.routes import Routes
+from queries.database.chain_records import measure_again
 from queries.database.clock import shared_now
 from queries.models import ChainRecord, NodeRecord
 from queries.prover.context import ProverContext
@@ -45,11 +46,12 @@ NO_NODE = "http://127.0.0.1:1/hunter2"
 
 
 def _watch(routes: Routes) -> Watch:
-    """The watch of a prover that has checked all chains before."""
+    """The watch of a prover that starts now; others have checked all chains before."""
     for chain in routes.chains:
         long_ago = shared_now() - timedelta(days=1)
         old = {"polled_at": long_ago, "checked_at": long_ago}
         ChainRecord.objects.get_or_create(chain=chain, defaults=old)
+    measure_again()
     return Watch(ProverContext(routes, Signer(SIGNER_KEY)))
 
 

@@ -1,0 +1,104 @@
+"""The Celery engine: tasks that do what the threads of `loop` do.
+
+A task that claims rows has another one look for more when the next row is due. A task that finds
+none sends nothing, so that messages do not multiply.
+"""
+
+import math
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.db import Error as DatabaseError
+from django.db import connections
+
+from queries.chain.signer import SignerUnusableError
+from queries.config.routes_file import RoutesFileError
+from queries.engines.celery import DELIVER, PROVE, PROVING, WATCH, app, send, worker_init
+from queries.models import Batch, BlockJob, WebhookDelivery
+from queries.prover.context import ProverContext
+from queries.prover.loop import log_errors, seconds_until_due
+from queries.prover.start import prover_routes, start_prover
+from queries.prover.watch import Watch
+from queries.prover.worker import OnClaim, deliver_once, work_once
+
+# Seconds. Tasks end soon, so that a worker can stop and all kinds of tasks get their turn.
+TASK_SECONDS = 1.0
+LOOK_AHEAD_SECONDS = 10.0  # beat's sweeps find what is due later
+
+QUEUES = {PROVE: (Batch, BlockJob), DELIVER: (WebhookDelivery,)}
+
+new_contexts = cache(start_prover)  # once per worker: forked processes inherit it
+routes = cache(prover_routes)
+thread = threading.local()
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+def prepare(sender: Any, **_: object) -> None:
+    """End a worker that cannot work, with a sentence. One that only delivers needs no signer."""
+    try:
+        (new_contexts if PROVING in sender.app.amqp.queues.consume_from else routes)()
+    except (CommandError, RoutesFileError, SignerUnusableError, DatabaseError) as error:
+        sys.exit(f"Tacitus cannot start. {error}")
+    connections.close_all()
+
+
+@app.task(name=PROVE)  # type: ignore[untyped-decorator]
+def prove() -> None:
+    _work(PROVE, partial(work_once, _context()))
+
+
+@app.task(name=DELIVER)  # type: ignore[untyped-decorator]
+def deliver() -> None:
+    _work(DELIVER, partial(deliver_once, routes().limits))
+
+
+@app.task(name=WATCH)  # type: ignore[untyped-decorator]
+def watch() -> None:
+    with log_errors():
+        Watch(_context()).poll_once()
+
+
+def _context() -> ProverContext:
+    """The context of this thread, with its connections to nodes."""
+    if not hasattr(thread, "context"):
+        thread.context = new_contexts()()
+    context: ProverContext = thread.context
+    return context
+
+
+def _work(task: str, work: Callable[[OnClaim], bool]) -> None:
+    """Work on due rows until there are none, or another task may go on."""
+    end, next_look = time.monotonic() + TASK_SECONDS, math.inf
+
+    def look_ahead() -> None:
+        nonlocal next_look
+        next_look = _send_before(next_look, task)
+
+    has_worked = False
+    with log_errors():
+        while work(look_ahead):
+            has_worked = True
+            if time.monotonic() > end:
+                look_ahead()
+                return
+        if has_worked:
+            for name in QUEUES:
+                _send_before(math.inf, name)
+
+
+def _send_before(next_look: float, task: str) -> float:
+    """Send the task for the time when its next row is due, if that is before the next look.
+
+    Returns the time of the next look.
+    """
+    due = seconds_until_due(*(model.objects.all() for model in QUEUES[task]))
+    look = time.monotonic() + max(due or 0, 0)
+    if due is None or due > LOOK_AHEAD_SECONDS or look >= next_look:
+        return next_look
+    send(task, max(due, 0))
+    return look
