@@ -52,6 +52,9 @@ def create_app(broker: str) -> Celery:
         task_soft_time_limit=MAX_TASK_SECONDS,
         task_time_limit=MAX_TASK_SECONDS + GRACE_SECONDS,
         worker_prefetch_multiplier=1,
+        # Else a worker ends if a lost connection, or another worker, still has its name.
+        control_queue_exclusive=False,
+        control_queue_durable=True,
         beat_schedule={
             name: {
                 "task": name,

@@ -32,6 +32,7 @@ MEASURES: dict[tuple[str, ...], Callable[[Bench], Iterator[Row]]] = {
     claiming.CLAIMS: claiming.claiming,
     (one_block.WAITING, one_block.PIPELINED): one_block.thousand_accounts,
     (many_batches.MANY_BATCHES,): many_batches.many_batches,
+    (many_batches.TWO_WORKERS,): many_batches.two_workers,
     (one_block.LATENCY,): one_block.latency,
     tuple(one_block.NODE_REQUESTS): one_block.node_requests,
     (many_batches.MEMORY,): many_batches.memory,

@@ -1,16 +1,18 @@
-"""many_batches_1 and memory_prover: thousands of batches of one account.
+"""many_batches_1, many_batches_2 and memory_prover: thousands of batches of one account.
 
-many_batches_1 submits all batches before the prover may take them, so that only proving is
-measured. The reference is the same prover with the same facts in one batch per block.
+The first two submit all batches before the provers may take them, so that only proving is measured.
+The reference of many_batches_1 is the same prover with the same facts in one batch per block, that
+of many_batches_2 are two provers that poll instead of two Celery workers.
 
 memory_prover compares the prover's memory after many batches with its memory after a tenth of them,
 when everything that is loaded once is there.
 """
 
 import json
+import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -24,7 +26,9 @@ from tests.bench.database import scratch_database
 from tests.bench.rows import Bench, Row
 from tests.bench.service import BenchService, proving
 
-MANY_BATCHES, MEMORY = "many_batches_1", "memory_prover"
+MANY_BATCHES, TWO_WORKERS, MEMORY = "many_batches_1", "many_batches_2", "memory_prover"
+BROKER = "redis://127.0.0.1:6379/10"  # unless CELERY_BROKER names another one
+MIN_CELERY_RATE = 0.9
 FOREVER = timedelta(days=365)
 
 ACCOUNTS, BATCHES_PER_ROUND = 100, 1_000
@@ -47,15 +51,25 @@ class ProvingRun:
         return self.facts / self.seconds
 
 
-def many_batches(bench: Bench) -> Iterator[Row]:
+@contextmanager
+def _chain_and_facts(bench: Bench) -> Iterator[tuple[BenchChain, dict[int, list[str]]]]:
+    """Yield a chain, and the accounts to be proven of each of its newest blocks."""
     blocks = min(bench.sizes.blocks, bench.sizes.batches)
     with closing(BenchChain(-(-bench.sizes.batches // blocks))) as chain:
         newest = chain.mine(blocks, seconds=1)
         numbers = range(newest - blocks + 1, newest + 1)
         facts = [(block, account) for account in chain.accounts for block in numbers]
         facts = facts[: bench.sizes.batches]
-        by_block = {number: [a for block, a in facts if block == number] for number in numbers}
-        single = [_body(block, [account]) for block in numbers for account in by_block[block]]
+        yield chain, {number: [a for block, a in facts if block == number] for number in numbers}
+
+
+def _single_bodies(by_block: Mapping[int, list[str]]) -> list[bytes]:
+    return [_body(block, [account]) for block in by_block for account in by_block[block]]
+
+
+def many_batches(bench: Bench) -> Iterator[Row]:
+    with _chain_and_facts(bench) as (chain, by_block):
+        single = _single_bodies(by_block)
         joined = [_body(block, accounts) for block, accounts in by_block.items()]
         ours = _prove(bench, chain, "one-fact-per-batch", single)
         reference = _prove(bench, chain, "one-batch-per-block", joined)
@@ -74,12 +88,43 @@ def many_batches(bench: Bench) -> Iterator[Row]:
     )
 
 
+def two_workers(bench: Bench) -> Iterator[Row]:
+    broker = os.environ.get("CELERY_BROKER") or BROKER
+    with _chain_and_facts(bench) as (chain, by_block):
+        bodies = _single_bodies(by_block)
+        celery = _prove(bench, chain, "two-workers", bodies, lambda s: s.start_workers(2, broker))
+        polling = _prove(bench, chain, "two-provers", bodies, _start_two_provers)
+    yield Row(
+        TWO_WORKERS,
+        f"{celery.facts:,} batches of one account: two Celery workers, and two provers that poll",
+        celery.rate,
+        polling.rate,
+        "facts/s",
+        min_ratio=MIN_CELERY_RATE,
+        remarks=tuple(
+            f"{name}: {run.seconds:.1f} s; {run.cpu / run.facts * 1_000:.2f} ms of CPU per fact"
+            for name, run in (("Celery", celery), ("polling", polling))
+        ),
+    )
+
+
+def _start_two_provers(running: BenchService) -> None:
+    for _ in range(2):
+        running.start_prover()
+
+
 def _body(block: int, accounts: Sequence[str]) -> bytes:
     ask = BlockQuery(CHAIN_ID, block=block, accounts=accounts, props=["BALANCE"])
     return json.dumps(build_batch(CHAIN_ID, ask)).encode()
 
 
-def _prove(bench: Bench, chain: BenchChain, name: str, bodies: list[bytes]) -> ProvingRun:
+def _prove(
+    bench: Bench,
+    chain: BenchChain,
+    name: str,
+    bodies: list[bytes],
+    start: Callable[[BenchService], None] = BenchService.start_prover,
+) -> ProvingRun:
     facts = bench.sizes.batches
     with (
         scratch_database() as database,
@@ -90,7 +135,7 @@ def _prove(bench: Bench, chain: BenchChain, name: str, bodies: list[bytes]) -> P
         Batch.objects.update(due_at=shared_now() + FOREVER)
         first = chain.head
         bench.say(f"{facts:,} facts in {len(bodies):,} batches")
-        running.start_prover()
+        start(running)
         before = running.cpu_seconds()
         Batch.objects.update(due_at=F("submitted_at"))
         begin = time.perf_counter()

@@ -46,6 +46,11 @@ class BenchService(Service):
         prover.await_log("Proving on")
         self.provers.append(prover)
 
+    def start_workers(self, count: int, broker: str) -> None:
+        """Start Celery's workers and beat."""
+        self.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": broker}
+        self.provers += [*(self.work() for _ in range(count)), self.beat()]
+
     def check(self) -> None:
         for prover in self.provers:
             if not prover.runs:
