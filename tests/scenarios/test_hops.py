@@ -81,7 +81,7 @@ def test_hops_reach_a_block_20_000_back(
     hashes = [step["transactionHash"] for step in query["steps"]]
     assert hashes == [None, *(transaction["hash"] for transaction in mined), mined[-1]["hash"]]
     assert all(hops in page for hops in ("2 hops<", "1 hop<"))
-    assert gas == pytest.approx(int(estimate["gas"]), rel=0.05)
+    assert gas == pytest.approx(int(estimate["gas"]), rel=0.01)
     trusted = chain.header(block)["hash"]
     assert (
         f"{HOLDER_BALANCE} wei"
