@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2s
+from itertools import pairwise
 
 from django.utils import timezone
 
@@ -98,6 +99,16 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class History:
+    """A fact in several blocks."""
+
+    changes: int
+    first: Cell  # of the blocks; the lowest if it is a number
+    last: Cell  # of the blocks; the highest if it is a number
+    is_number: bool
+
+
+@dataclass(frozen=True, slots=True)
 class FactTable:
     columns: tuple[Cell, ...]  # names of facts; empty if each row names its fact
     rows: tuple[Row, ...]
@@ -106,6 +117,21 @@ class FactTable:
     has_marks: bool  # otherwise all facts are proven
     is_continued: bool  # another page precedes it
     next: str  # cursor of the next page; empty on the last one
+
+    @property
+    def history(self) -> "History | None":
+        """How one fact of an account went from block to block, if this page has all of them."""
+        facts = [(cell.fact, cell) for row in self.rows for cell in row.cells if cell.fact]
+        is_whole = not (self.has_accounts or self.is_continued or self.next)
+        if len(self.columns) != 1 or not self.has_blocks or not is_whole:
+            return None
+        if len(facts) < len(self.rows) or len({fact.source for fact, _ in facts}) > 1:
+            return None
+        facts.sort(key=lambda pair: pair[0].block)
+        changes = sum(old.word != new.word for (old, _), (new, _) in pairwise(facts))
+        if is_number := self.columns[0].name in {"balance", "nonce"}:
+            facts.sort(key=lambda pair: pair[0].word)
+        return History(changes, facts[0][1], facts[-1][1], is_number=is_number)
 
     @property
     def first_fact(self) -> FactView | None:

@@ -109,6 +109,18 @@ def test_facts_are_in_one_table_in_pages() -> None:
     assert len(text) < 150_000
 
 
+def test_a_fact_of_many_blocks_is_answered_in_a_line() -> None:
+    balances = submit_accounts({ADDRESS: BALANCE}, *range(1, 32))
+    assert "it changed" not in _words(_get(balances))
+    prove(balances)
+    assert "1 ETH to 31 ETH it changed 30 times in 31 blocks" in _words(_get(balances))
+    slots = submit_accounts({ADDRESS: {"slots": ["0x0"]}}, *range(1, 32))
+    prove(slots)
+    words = _words(_get(slots))
+    assert "1 the same in all 31 blocks" in words
+    assert words.index("31 facts") < words.index("4 of 4 steps")
+
+
 def test_the_time_line_is_one_bar_whose_parts_add_up_to_the_duration() -> None:
     batch_id = submit_accounts({ADDRESS: BALANCE})
     prove(batch_id)
