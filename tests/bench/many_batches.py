@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.db import connection
 from django.db.models import F
 
 from queries.client.tacitus import BlockQuery, build_batch
@@ -100,7 +101,8 @@ def two_workers(bench: Bench) -> Iterator[Row]:
         celery.rate,
         polling.rate,
         "facts/s",
-        min_ratio=MIN_CELERY_RATE,
+        # Four processes of two workers wait for SQLite's lock: Celery goes with PostgreSQL.
+        min_ratio=None if connection.vendor == "sqlite" else MIN_CELERY_RATE,
         remarks=tuple(
             f"{name}: {run.seconds:.1f} s; {run.cpu / run.facts * 1_000:.2f} ms of CPU per fact"
             for name, run in (("Celery", celery), ("polling", polling))
