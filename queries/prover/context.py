@@ -28,8 +28,9 @@ from queries.transactions.lane import Lane
 from queries.transitions import Failure
 from queries.wait_reasons import Reason
 
-# A block is not looked for before this share of the average time between blocks has passed.
-EARLIEST_BLOCK = 0.8
+# A block is not looked for before this share of the average time between blocks has passed. Chains
+# with a longer time make blocks on demand.
+EARLIEST_BLOCK, MAX_BLOCK_SECONDS = 0.8, 15
 
 
 @dataclass
@@ -79,8 +80,8 @@ class ProverContext(ChainReaders):
         return timedelta(seconds=max(pauses))
 
     def _block_seconds(self, chain_id: int) -> float:
-        """The chain's average time between blocks, as `watch` measures it; 0 if it has not yet."""
-        row = ChainRecord.objects.filter(chain=chain_id, block_seconds__isnull=False)
+        """The average time between blocks, as `watch` measures it; 0 if one may come any time."""
+        row = ChainRecord.objects.filter(chain=chain_id, block_seconds__lte=MAX_BLOCK_SECONDS)
         return row.values_list("block_seconds", flat=True).first() or 0.0
 
 
