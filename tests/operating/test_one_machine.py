@@ -93,7 +93,7 @@ def test_the_guides_commands_set_up_a_service_that_survives_a_restore_and_an_upg
         machine.run(with_chain_node(chain, find_commands("tacitus init sepolia")))
         for part in ("tacitus deploy_registry", "check --deploy", "tacitus-.service.d"):
             machine.run(find_commands(part))
-        machine.run(find_commands("systemctl enable"))
+        machine.run(find_commands("systemctl enable --now tacitus-web"))
         machine.run(find_commands("^  caddyfile:"))
         machine.await_readiness()
         printed = machine.run(find_commands("tacitus create_api_key"))
