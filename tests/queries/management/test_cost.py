@@ -49,7 +49,7 @@ def test_cost_prints_single_and_bundled_facts_at_a_given_gas_price(setup: LocalS
     assert "`daily_budget`, 0.05 ETH, pays for 146 single facts, or 284 by the hundred." in (
         printed
     )
-    assert "  274,000 to each node in 30 days without facts, plus\n  123 for one" in printed
+    assert "  274,000 to each node in 30 days without facts, plus\n  31 for one" in printed
 
 
 def test_the_default_gas_price_is_the_next_blocks(setup: LocalSetup, node: LocalNode) -> None:
