@@ -95,6 +95,16 @@ class Process:
 
         wait_until(is_printed, what=text)
 
+    def await_signal_handler(self) -> None:
+        """Wait until it handles SIGTERM: Celery says that it starts before it does."""
+
+        def is_handled() -> bool:
+            status = Path(f"/proc/{self.pid}/status").read_text()
+            _, _, handled = status.partition("SigCgt:")
+            return bool(int(handled.split()[0], 16) >> (signal.SIGTERM - 1) & 1)
+
+        wait_until(is_handled, what="a handler of SIGTERM")
+
     def stop(self) -> None:
         """Send SIGTERM and expect exit code 0."""
         if self.runs:
@@ -258,6 +268,7 @@ class Service:
         settings |= {"PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "ignore"}
         process = self._start(name, "-m", "celery", "-A", "explorer", *arguments, **settings)
         process.await_log(start)
+        process.await_signal_handler()
         return process
 
     def execute(self, statement: str) -> None:
