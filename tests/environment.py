@@ -1,4 +1,4 @@
-"""Remove the developer's settings from the environment of tests, except DATABASE_URL.
+"""Remove the developer's settings from the environment of tests, except the servers to use.
 
 This is a plugin, because pytest-django reads the settings before it loads conftest.py.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 SETTINGS = Path(__file__).parent.parent / "explorer" / "settings" / "__init__.py"
 SETTINGS_READ = set(re.findall(r'\benv\.\w+\(\s*"([A-Z_]+)"', SETTINGS.read_text()))
 
-for name in SETTINGS_READ - {"DATABASE_URL"}:
+for name in SETTINGS_READ - {"DATABASE_URL", "CELERY_BROKER"}:
     os.environ.pop(name, None)
     os.environ.pop(f"{name}_FILE", None)
 os.environ["DEVELOPMENT"] = "1"

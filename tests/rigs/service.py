@@ -123,10 +123,13 @@ class Process:
 class Service:
     """Settings, a routes file and a database; nothing runs at first.
 
-    Clients need `url` and `keys`. `settings` are the environment of all commands from now on.
+    Clients need `url` and `keys`. `settings` are the environment of all commands from now on. With
+    a broker, Celery's workers prove.
     """
 
-    def __init__(self, folder: Path, database: str, keys: Iterable[str] = ()) -> None:
+    def __init__(
+        self, folder: Path, database: str, keys: Iterable[str] = (), broker: str = ""
+    ) -> None:
         self.folder = folder
         self.database = database
         self.keys = tuple(keys)
@@ -140,6 +143,9 @@ class Service:
             "PROVER_LEASE_SECONDS": "13",  # the minimum
             "REQUESTS_PER_MINUTE": "100000",  # scenarios poll ten times a second
         }
+        self._broker = broker
+        if broker:
+            self.settings |= {"PROVER_ENGINE": "celery", "CELERY_BROKER": broker}
         self.url = ""
         self.headers: dict[str, str] = {}  # of all requests, as a proxy adds them
         self.registries: dict[tuple[int, int], str] = {}
@@ -246,6 +252,9 @@ class Service:
         return server
 
     def prove(self, *, threads: int = 2, **settings: str) -> Process:
+        """Start a prover of the service's engine."""
+        if self._broker:
+            return self.work("--beat", f"--concurrency={threads}", **settings)
         prover = self.start("run_prover", "--threads", str(threads), **settings)
         prover.await_log("Proving on")
         return prover

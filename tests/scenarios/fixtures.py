@@ -1,9 +1,11 @@
 """Fixtures of scenarios: chains, nodes, empty databases, and running services."""
 
+import fcntl
 import os
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -17,6 +19,7 @@ from tests.rigs.faulty_node import Node
 from tests.rigs.service import OWNERS, Service
 
 SERVER = os.environ.get("DATABASE_URL", "")
+BROKER = os.environ.get("CELERY_BROKER", "")  # then Celery is the engine
 Install = Callable[[], AbstractContextManager[Service]]
 NewService = Callable[[], Service]
 NewChain = Callable[..., Chain]  # takes the arguments of `Chain`
@@ -57,11 +60,25 @@ def _on_server(server: str, statement: str) -> None:
 
 
 @contextmanager
+def own_broker() -> Iterator[str]:
+    """Yield BROKER with a number for `{}` that no other service has: it would take our messages."""
+    with ExitStack() as stack:
+        for number in count(1) if BROKER else ():
+            name = f"tacitus-{os.getuid()}-broker-{number}.lock"
+            file = stack.enter_context((Path(tempfile.gettempdir()) / name).open("w"))
+            with suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+        yield BROKER and BROKER.format(number)
+
+
+@contextmanager
 def installation(template: Template, folder: Path) -> Iterator[Service]:
     """Yield an installation without chains; stop its processes at the end."""
     with (
         new_database(folder, template.database) as database,
-        closing(Service(folder, database, template.keys)) as service,
+        own_broker() as broker,
+        closing(Service(folder, database, template.keys, broker)) as service,
     ):
         yield service
 

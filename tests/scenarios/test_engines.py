@@ -169,5 +169,5 @@ def test_without_a_broker_a_prover_finds_batches_by_polling(
     }
     service.add_native_chain(chain)
     service.serve()
-    service.prove()
+    service.start("run_prover")
     service.wait(service.submit_balance(chain.mine(2) - 1))

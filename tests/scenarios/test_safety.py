@@ -139,7 +139,7 @@ def test_secrets_from_files_are_in_no_process_list_log_page_or_error(
     unset = dict.fromkeys(["SIGNER_KEY", *(name for name in secrets if name.isupper())], "")
     more = {"PROVER_ENGINE": "celery", "LOG_LEVEL": "DEBUG"}
     serve_in_production(service, **unset, **files, **more)
-    prover, worker = service.prove(), service.work()
+    prover, worker = service.start("run_prover"), service.work()
     worker.await_log("Trying again")  # its broker does not answer
     block = chain.mine(2) - 1
     hook = {
