@@ -362,6 +362,9 @@ class Faults:
         chain, depth = self._installation.chains[chain_id], chance.randrange(1, FINALITY)
         chain.rpc("anvil_setIntervalMining", 0)  # stop mining
         try:
+            # If Anvil still made a block during the reorg, the chain would lack another one.
+            time.sleep(0.5)
+            chain.mine()
             # Pending transactions may depend on replaced blocks, such as the L1 block that B knows.
             pool = chain.rpc("txpool_content").values()
             sent = [pending for state in pool for pending in state.get(SIGNER.lower(), {}).values()]
