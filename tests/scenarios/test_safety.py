@@ -199,7 +199,7 @@ UNSAFE = {
     "an operator without a checksum": ("check", {"OPERATORS": HOLDER.lower()}, "OPERATORS"),
     "a weak token": ("check", {"METRICS_TOKEN": "hunter2"}, "METRICS_TOKEN"),
     "an unknown database": ("check", {"DATABASE_URL": "mysql://u:hunter2@h/n"}, "DATABASE_URL"),
-    "no broker": ("check", {"PROVER_ENGINE": "celery"}, "CELERY_BROKER"),
+    "no broker": ("check", {"PROVER_ENGINE": "celery", "CELERY_BROKER": ""}, "CELERY_BROKER"),
     "an unknown broker": ("check", {"CELERY_BROKER": "hunter2://h"}, "CELERY_BROKER"),
     "a broker's password with a slash": (
         "check",
