@@ -317,7 +317,8 @@ class NodePool:
         lagged or answered this question with errors. A revert is an answer.
 
         The function and the positional arguments identify the question over retries. What may
-        change from one to the next, such as the latest block, is passed by keyword.
+        change from one to the next, such as the latest block, the function encloses, or is passed
+        by keyword.
         """
         key = question.__module__, question.__qualname__, args
         answers: list[Answer | ChainError] = []

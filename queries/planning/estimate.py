@@ -17,8 +17,7 @@ from queries.models import Query
 from queries.planning.anchors import AnchorSearch, OutOfReach, Preparation
 from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
 from queries.planning.dry_runs import GasEstimate, describe_refusal
-from queries.planning.lookups import fact_reads, find_accounts, find_block_at_time
-from queries.planning.readers import ChainReaders
+from queries.planning.readers import ChainReaders, fact_reads
 from queries.proving.headers import Header
 from queries.proving.registry_calls import block_leaf
 from queries.wait_reasons import WaitCode
@@ -167,7 +166,7 @@ def _set_blocks_at_times(chains: ChainReaders, queries: Sequence[Query]) -> Iter
     for (source, seconds), time_queries in queries_by_time.items():
         estimate = BlockEstimate(source, tuple(time_queries), chains.head(source).final_number)
         try:
-            block, reason = find_block_at_time(chains, source, seconds)
+            block, reason = chains.block_at_time(source, seconds)
         except ChainError as error:
             yield _failed_estimate(estimate, error)
             continue
@@ -202,7 +201,7 @@ def _estimate_block(
     if last > head.number:
         return estimate
     header = source.header(estimate.block or 0)
-    find_accounts(chains, header, estimate.queries)
+    chains.set_accounts(header, estimate.queries)
     reads = [fact_reads(query) for query in estimate.queries]
     state = chains.facts(registry).read_block(
         header, (read for query_reads in reads for read in query_reads.values())

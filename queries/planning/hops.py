@@ -1,7 +1,9 @@
-"""Hops: proofs of an older block's hash in the state of a newer block.
+"""Proofs of the history that a block's state holds: the hashes of the 8,191 blocks before it
+(EIP-2935).
 
-A block's state holds the hashes of the 8,191 blocks before it (EIP-2935). For older blocks several
-hops follow one another.
+Hops prove an older block's hash in the state of a newer block. For older blocks several hops follow
+one another. Horizon evidence shows that a header holds the state root from before its block
+(EIP-7862): from there on, the registry must take no accounts and slots, so its horizon is lowered.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,12 +13,14 @@ from django.db.models import Max
 
 from accounts.shared.wording import format_count
 from queries.chain.answers import AccountSlots
+from queries.chain.client import ChainClient
 from queries.chain.errors import PROOF_TOO_OLD, BlockUnknownError, HistoryMissingError
-from queries.chain.registry import HASH_HISTORY
+from queries.chain.registry import EMPTY_WORD, HASH_HISTORY
 from queries.config.registries import Registry
+from queries.contracts.abi import call_data
 from queries.models import NodeRecord
 from queries.proving.accounts import AccountProof
-from queries.proving.headers import Header
+from queries.proving.headers import Header, HeaderField
 from queries.proving.packing import CALLDATA_BYTES, FLOOR_BYTE_GAS, GasRules
 from queries.proving.registry_calls import (
     HISTORY_RING,
@@ -109,3 +113,32 @@ class HopBuilder:
         nodes = NodeRecord.objects.filter(chain=self.registry.source, proof_window__gte=0)
         window = nodes.aggregate(max=Max("proof_window"))["max"]
         return "" if window is None else f" They prove the last {format_count(window, 'block')}."
+
+
+def history_request(header: Header) -> list[AccountSlots]:
+    """The slots of the grandparent's and the parent's hash, if the chain may have the contract."""
+    if header.number <= 1 or not header.has_field(HeaderField.REQUESTS_HASH):
+        return []
+    return [(HISTORY, [history_slot(header.number - back) for back in (2, 1)])]
+
+
+def horizon_evidence(
+    source: ChainClient, headers: Sequence[Header], history: AccountProof
+) -> bytes | None:
+    """The `endedBy` call if the first header's state root is that before its block: its history has
+    the grandparent's hash and lacks the parent's. The last header is known to the registry.
+    """
+    header = headers[0]
+    grandparent_hash, parent_hash = (slot.value.to_bytes(32) for slot in history.slots)
+    if parent_hash in {EMPTY_WORD, header.parent_hash}:
+        return None
+    parent = source.header_by_hash(header.parent_hash)
+    if grandparent_hash != parent.parent_hash:  # a history of another size
+        return None
+    if history_slot(parent.number) == 0:  # `endedBy` takes no slots around the end of the ring
+        (history,) = source.account_proofs(parent, history_request(parent))
+        return horizon_evidence(source, (parent, *headers), history)
+    witness = build_witness([AccountToStore(history, frozenset())])
+    first = HeaderStep(parent, fields=frozenset({HeaderField.PARENT_HASH}))
+    steps = [first, HeaderStep(header, witness), *map(HeaderStep, headers[1:])]
+    return call_data("endedBy(bytes)", headers_section(steps))

@@ -1,20 +1,31 @@
-"""Connections to the chains of the routes file, with briefly cached heads."""
+"""Connections to the chains of the routes file, with briefly cached heads; and what a query's facts
+are there: the block at its time, the account of its name, and how a registry is asked for them.
+"""
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TypeVar, cast
 
+from accounts.shared.wording import format_timestamp
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
-from queries.chain.registry import RegistryFacts
+from queries.chain.ens import resolve_names
+from queries.chain.errors import ChainError
+from queries.chain.registry import FactRead, RegistryFacts
 from queries.config.limits import Limits
 from queries.config.registries import Registry
 from queries.config.routes import Chain, Routes
+from queries.facts import TIMESTAMP, account_fields, header_names
+from queries.models import Query
 from queries.planning.dry_runs import CallEstimator
+from queries.proving.bundles import FactKind
+from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
+from queries.schema.checked_batch import Address
+from queries.wait_reasons import Reason, WaitCode
 
 Value = TypeVar("Value")
 
@@ -103,6 +114,54 @@ class ChainReaders:
             return head
         return replace(head, final_number=max(head.number - finality, 0))
 
+    def block_at_time(self, source: int, seconds: int) -> tuple[int | None, Reason | None]:
+        """The last block at a time, or None; and what that block still waits for."""
+        head = self.head(source)
+        if head.timestamp <= seconds:
+            sentence = f"Chain {source} has no block after {format_timestamp(seconds)} yet."
+            return None, Reason(WaitCode.TIME_NOT_REACHED, sentence)
+        block, child = self.client(source).last_block_at(seconds, head)
+        if child.number > head.final_number:
+            time_text = format_timestamp(seconds)
+            sentence = f"The block after {time_text} on chain {source} is not final yet."
+            return block.number, Reason(WaitCode.BLOCK_NOT_FINAL, sentence)
+        return block.number, None
+
+    def set_accounts(self, header: Header, queries: Iterable[Query]) -> None:
+        """Set the accounts of queries of one block by their ENS names, unsaved.
+
+        Raises `EnsUnresolvedError` or `EnsOffChainError` at the first name without an address.
+        """
+        unresolved = [query for query in queries if query.name and not query.account]
+        if not unresolved:
+            return
+        names = list(dict.fromkeys(query.name for query in unresolved))
+        source = self.client(unresolved[0].source)
+        accounts = dict(zip(names, resolve_names(source, header, names), strict=True))
+        for query in unresolved:
+            account = accounts[query.name]
+            if isinstance(account, ChainError):
+                raise account
+            query.account = Address(account).checksum_address
+
     def close(self) -> None:
         for client in self._clients.values():
             client.close()
+
+
+def fact_reads(query: Query) -> dict[str, FactRead]:
+    """The facts that a query requests, by the names of their values."""
+    if (block := query.block) is None:
+        raise ValueError("the query's block is not resolved yet")
+    reads: dict[str, FactRead] = {}
+    if query.timestamp is not None:
+        reads[TIMESTAMP] = FactRead(FactKind.BLOCK_AT_TIME, query.timestamp)
+    for name in header_names(query.header_fields):
+        reads[name] = FactRead(FactKind.HEADER_FIELD, HeaderField[name], block)
+    if query.account:
+        account = bytes.fromhex(query.account[2:])
+        for prop in account_fields(query.props):
+            reads[prop.name] = FactRead(FactKind.ACCOUNT_FIELD, prop, block, account)
+        for slot in query.slots:
+            reads[slot] = FactRead(FactKind.STORAGE_SLOT, int(slot, 16), block, account)
+    return reads

@@ -15,8 +15,7 @@ from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach, Preparation
 from queries.planning.calls import Anchor, Piece, ProveCall, accounts_to_store
-from queries.planning.lookups import fact_reads, find_accounts, find_block_at_time
-from queries.planning.readers import ChainReaders
+from queries.planning.readers import ChainReaders, fact_reads
 from queries.proving.bundles import FactKind
 from queries.proving.headers import Header
 from queries.proving.keccak import keccak256
@@ -52,7 +51,7 @@ def make_witnesses(
     """Make the witnesses for queries of one batch. Raises `NotProvableError` or `ChainError`."""
     for query in queries:
         if query.timestamp is not None:
-            query.block, reason = find_block_at_time(chains, query.source, query.timestamp)
+            query.block, reason = chains.block_at_time(query.source, query.timestamp)
             if reason:
                 raise NotProvableError(reason.sentence)
     sources = dict.fromkeys(query.source for query in queries)
@@ -94,7 +93,7 @@ def _prove_block(
     source = chains.client(registry.source)
     header = source.header(block)
     queries = list(block_queries)
-    find_accounts(chains, header, queries)
+    chains.set_accounts(header, queries)
     reads = [(query, name, read) for query in queries for name, read in fact_reads(query).items()]
     unproven = dict.fromkeys(read for *_, read in reads)
     state = replace(chains.facts(registry).read_block(header, []), words=unproven)

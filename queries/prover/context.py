@@ -18,8 +18,7 @@ from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
 from queries.database.leases import Retry, Snooze, recheck_pause
 from queries.models import BlockJob, ChainRecord, Query, SentTransaction
-from queries.planning.lookups import fact_reads
-from queries.planning.readers import ChainReaders
+from queries.planning.readers import ChainReaders, fact_reads
 from queries.prover.outcomes import Findings, Reject
 from queries.proving.headers import Header
 from queries.statuses import ENDED_STATUSES, StepName

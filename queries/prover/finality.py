@@ -46,25 +46,27 @@ def _check_state_root(job_pass: JobPass, header: Header) -> Header | Reject:
     queries = [query for query in job_pass.queries if query.account]
     if header.state_root != EMPTY_TRIE_ROOT or not queries:
         return header
-    account = bytes.fromhex(queries[0].account[2:])
+
+    def prove_account(node: ChainClient, block_hash: bytes, account: bytes) -> None:
+        node.account_proofs(node.header_by_hash(block_hash), [(account, ())])
+
     try:
-        job_pass.source.ask_quorum(_prove_account, header.hash, account)
+        account = bytes.fromhex(queries[0].account[2:])
+        job_pass.source.ask_quorum(prove_account, header.hash, account)
     except StateRootEmptyError as error:
         failure = Failure(error.code, error.sentence, StepName.INITIAL_STATE, retryable=False)
         return replace(job_pass, queries=queries).reject(failure)
     return header
 
 
-def _prove_account(node: ChainClient, block_hash: bytes, account: bytes) -> None:
-    node.account_proofs(node.header_by_hash(block_hash), [(account, ())])
-
-
 def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     """Reject if, by quorum, the registry holds another header of the block."""
-    number, registry = header.number, job_pass.registry
 
-    destination = job_pass.destination
-    leaf = destination.ask_quorum(_read_deep_leaf, registry, number, job_pass=job_pass)
+    def read_deep_leaf(node: ChainClient, registry: Registry, number: int) -> bytes:
+        return RegistryFacts(node, registry).leaves([number], job_pass.deep_block(node))[0]
+
+    number, destination = header.number, job_pass.destination
+    leaf = destination.ask_quorum(read_deep_leaf, job_pass.registry, number)
     if leaf in {EMPTY_WORD, block_leaf(header)}:
         return job_pass.retry(WaitCode.REGISTRY_CONFLICT.reason)
     quorum_header = job_pass.source.ask_quorum(ChainClient.header, number)
@@ -74,9 +76,3 @@ def resolve_conflict(job_pass: JobPass, header: Header) -> Wait | Reject:
     error = AnotherBlockAccumulatedError.create(destination.chain.name, why=f": block {number:,}")
     step = StepName.HEADER_ACCUMULATED
     return job_pass.reject(Failure(error.code, error.sentence, step, retryable=False))
-
-
-def _read_deep_leaf(
-    node: ChainClient, registry: Registry, number: int, *, job_pass: JobPass
-) -> bytes:
-    return RegistryFacts(node, registry).leaves([number], job_pass.deep_block(node))[0]

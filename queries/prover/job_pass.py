@@ -129,11 +129,17 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
     def find_anchor(node: ChainClient | None = None) -> AnchorResult:
         return AnchorSearch.create(job_pass.context, job_pass.registry, node).find(header, state)
 
+    def has_result(node: ChainClient, _job: int, kind: type[AnchorResult]) -> bool:
+        return isinstance(find_anchor(node), kind)
+
+    def has_quorum(kind: type[AnchorResult]) -> bool:
+        return job_pass.destination.ask_quorum(has_result, job_pass.job.pk, kind)
+
     anchor = find_anchor()
     if isinstance(anchor, HashNotKnown):
         return _wait_or_reject_unattested(job_pass, anchor.reason)
     if isinstance(anchor, OutOfReach):
-        return _reject_out_of_reach(job_pass, header, anchor, find_anchor)
+        return _reject_out_of_reach(job_pass, header, anchor, partial(has_quorum, OutOfReach))
     if isinstance(anchor, Anchor) and not state.is_accumulated:
         job_pass.findings.step = StepName.HEADER_ACCUMULATED
     job_pass.lease.extend()
@@ -146,19 +152,11 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
     if job_pass.context.is_budget_spent(job_pass.registry.destination):
         return prove.wait_for_budget(job_pass)  # before fetching proofs that could not be sent
     if isinstance(anchor, Preparation):
-        ask = job_pass.destination.ask_quorum
-        is_needed = partial(ask, _needs_preparation, job_pass.job.pk, find_anchor=find_anchor)
-        return prove.prepare(job_pass, anchor, is_needed)
+        return prove.prepare(job_pass, anchor, partial(has_quorum, Preparation))
     is_isolated = bool(failed_hashes) or job_pass.job.failures >= job_pass.limits.max_refusals
     return prove.fetch_proofs(
         job_pass, anchor, group_facts(state.unproven_facts), is_isolated=is_isolated
     )
-
-
-def _needs_preparation(
-    node: ChainClient, _job: int, *, find_anchor: Callable[[ChainClient], AnchorResult]
-) -> bool:
-    return isinstance(find_anchor(node), Preparation)
 
 
 def _failed_transaction_hashes(job_pass: JobPass) -> list[str]:
@@ -182,10 +180,7 @@ def _wait_or_reject_unattested(job_pass: JobPass, reason: Reason) -> Snooze | Re
 
 
 def _reject_out_of_reach(
-    job_pass: JobPass,
-    header: Header,
-    result: OutOfReach,
-    find_anchor: Callable[[ChainClient], AnchorResult],
+    job_pass: JobPass, header: Header, result: OutOfReach, has_quorum: Callable[[], bool]
 ) -> Outcome:
     """Reject by quorum: one node may be wrong about the header or the nearest known block."""
     number = header.number
@@ -193,14 +188,7 @@ def _reject_out_of_reach(
     if quorum_header != header:
         job_pass.pin(quorum_header)
         return Snooze()
-    destination = job_pass.destination
-    if not destination.ask_quorum(_is_out_of_reach, job_pass.job.pk, find_anchor=find_anchor):
-        raise NoQuorumError.create(destination.chain.name)  # the retry asks another node first
+    if not has_quorum():  # the retry asks another node first
+        raise NoQuorumError.create(job_pass.destination.chain.name)
     sentence, step = result.sentence(number), StepName.BLOCKHASH_AVAILABLE
     return job_pass.reject(Failure(result.code, sentence, step, retryable=False))
-
-
-def _is_out_of_reach(
-    node: ChainClient, _job: int, *, find_anchor: Callable[[ChainClient], AnchorResult]
-) -> bool:
-    return isinstance(find_anchor(node), OutOfReach)

@@ -22,8 +22,8 @@ from queries.database.leases import Snooze
 from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.anchors import Preparation
 from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
-from queries.planning.dry_runs import CallEstimator, CallRefusal, GasEstimate, describe_refusal
-from queries.planning.horizon_evidence import history_request, horizon_evidence
+from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
+from queries.planning.hops import history_request, horizon_evidence
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Outcome, Reject
 from queries.prover.readback import wait_for_effect
@@ -88,10 +88,11 @@ def fetch_proofs(
     headers = header, *anchor.newer_headers
     call = horizon_evidence(source, headers, proofs.pop()) if history else None
 
-    destination = job_pass.destination
-    is_needed = partial(
-        destination.ask_quorum, _has_later_horizon, job_pass.registry, header.timestamp
-    )
+    def has_later_horizon(node: ChainClient, registry: Registry, timestamp: int) -> bool:
+        return RegistryFacts(node, registry).state_horizon() > timestamp
+
+    ask = job_pass.destination.ask_quorum
+    is_needed = partial(ask, has_later_horizon, job_pass.registry, header.timestamp)
     if call and is_needed():
         if not anchor.hop:
             reason = WaitCode.HORIZON_PENDING.reason
@@ -99,13 +100,9 @@ def fetch_proofs(
             unpaid_pass = replace(job_pass, queries=[])  # the operator pays
             return prepare(unpaid_pass, preparation, is_needed)
         missing, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
-    rules = destination.chain.gas_rules
+    rules = job_pass.destination.chain.gas_rules
     pieces = cut_into_pieces(job_pass.job.pk, anchor, missing, proofs, rules)
     return ReadyJob(job_pass, pieces, is_isolated)
-
-
-def _has_later_horizon(node: ChainClient, registry: Registry, timestamp: int) -> bool:
-    return RegistryFacts(node, registry).state_horizon() > timestamp
 
 
 def prepare(
@@ -232,10 +229,14 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
     )
     if is_replanned or wait.attempts < job_pass.limits.max_refusals:
         return wait
+
+    def raise_refusal(node: ChainClient, _job: int) -> None:
+        result = replace(job_pass.estimator, destination=node).split_to_fit([call]).get(call)
+        if isinstance(result, ChainError):
+            raise result
+
     try:
-        job_pass.destination.ask_quorum(
-            _raise_refusal, job_pass.job.pk, call=call, estimator=job_pass.estimator
-        )
+        job_pass.destination.ask_quorum(raise_refusal, job_pass.job.pk)
     except ChainError as error:
         if error == refusal:
             if isinstance(refusal, BeyondHorizonError):  # header fields may still be proven
@@ -243,14 +244,6 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
                 job_pass = replace(job_pass, queries=account_queries or job_pass.queries)
             return job_pass.reject(failure)
     return wait  # also without a quorum: other transactions may have changed the answer
-
-
-def _raise_refusal(
-    node: ChainClient, _job: int, *, call: ProveCall, estimator: CallEstimator
-) -> None:
-    result = replace(estimator, destination=node).split_to_fit([call]).get(call)
-    if isinstance(result, ChainError):
-        raise result
 
 
 def _wait_or_reject_underfunded(
@@ -267,19 +260,17 @@ def _wait_or_reject_underfunded(
     paying_queries = {job_pass.job.pk: job_pass.paying_queries for job_pass in passes}
     estimator, fees_needed = passes[0].estimator, error.fees_needed
 
-    def read_costs(node: ChainClient) -> Mapping[str, int]:
+    def find_underfunded(node: ChainClient, batches: frozenset[str]) -> frozenset[str]:
         fees, costs = node.fees_after_block(block), Counter[str]()
         for call, estimate in replace(estimator, destination=node).split_to_fit(calls).items():
             if not isinstance(estimate, GasEstimate):
                 raise estimate
             costs.update(split_among_batches(call, estimate.max_cost(fees), paying_queries))
-        return costs
+        return batches & underfunded_batches(costs)
 
     try:
         block = estimator.destination.head(known_final=0).number
-        batches = estimator.destination.ask_quorum(
-            _find_underfunded, frozenset(fees_needed), read_costs=read_costs
-        )
+        batches = estimator.destination.ask_quorum(find_underfunded, frozenset(fees_needed))
     except ChainError:  # such as `NoQuorumError`: other transactions may have changed the answer
         batches = frozenset()
     if batches:
@@ -289,15 +280,6 @@ def _wait_or_reject_underfunded(
         return dict.fromkeys(paying_queries, rejection)
     reason = WaitCode.FEE_BELOW_GAS_PRICE.reason
     return {job_pass.job.pk: job_pass.retry(reason) for job_pass in passes}
-
-
-def _find_underfunded(
-    node: ChainClient,
-    batches: frozenset[str],
-    *,
-    read_costs: Callable[[ChainClient], Mapping[str, int]],
-) -> frozenset[str]:
-    return batches.intersection(underfunded_batches(read_costs(node)))
 
 
 def _fee_too_low(batch: str, price: int, jobs: Collection[int]) -> Failure:

@@ -23,7 +23,6 @@ from queries.config.limits import Limits
 from queries.database import bulk_sql, clock
 from queries.database.leases import Lease, Snooze, due_rows, recheck_pause
 from queries.models import Batch, Query
-from queries.planning.lookups import find_accounts, find_block_at_time
 from queries.prover.context import ProverContext, route_removed
 from queries.prover.outcomes import Attach, Reject
 from queries.statuses import StepName
@@ -100,19 +99,17 @@ def _check_provable(block: RequestedBlock, destination: int, context: ProverCont
     """Raises `UnprovableError` if the route is gone, or a quorum finds the block too far ahead."""
     if context.registry(block.source, destination) is None:
         raise UnprovableError(Q(source=block.source), route_removed(block.source, destination))
-    head, limits = context.head(block.source), context.limits
-    if block.is_beyond(head, limits) and context.client(block.source).ask_quorum(
-        _is_beyond, block, limits=limits
-    ):
+
+    def is_beyond(node: ChainClient, block: RequestedBlock) -> bool:
+        return block.is_beyond(node.head(), context.limits)
+
+    head, source = context.head(block.source), context.client(block.source)
+    if block.is_beyond(head, context.limits) and source.ask_quorum(is_beyond, block):
         is_time = block.seconds is not None
         last = f"of {format_timestamp(head.timestamp)}" if is_time else f"block {head.number:,}"
         sentence = f"Chain {block.source} has no such block yet: the last one seen there is {last}."
         failure = Failure("block_beyond_head", sentence, StepName.INITIAL_STATE, retryable=True)
         raise UnprovableError(block.condition, failure)
-
-
-def _is_beyond(node: ChainClient, block: RequestedBlock, *, limits: Limits) -> bool:
-    return block.is_beyond(node.head(), limits)
 
 
 def _lookup_failure(error: ChainError) -> Failure:
@@ -129,7 +126,7 @@ def _resolve_times(
             continue
         source = context.client(block.source)
         try:
-            number, reason = find_block_at_time(context, block.source, block.seconds)
+            number, reason = context.block_at_time(block.source, block.seconds)
         except TimeTooEarlyError as error:
             _check_time_by_quorum(source, -1, block.seconds)
             raise UnprovableError(block.condition, _lookup_failure(error)) from None
@@ -172,7 +169,7 @@ def _resolve_names(lease: Lease[Batch], context: ProverContext) -> Reason | None
         rows = unresolved.filter(source=source, block=block).order_by("position")
         queries = list(rows[: context.limits.max_batch_calls])
         try:
-            find_accounts(context, context.client(source).header(block), queries)
+            context.set_accounts(context.client(source).header(block), queries)
         except (EnsUnresolvedError, EnsOffChainError) as error:
             name = next(query.name for query in queries if not query.account)
             failing = Q(name=name, source=source, block=block)

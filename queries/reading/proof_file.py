@@ -23,7 +23,7 @@ from queries.error_codes import (
 from queries.facts import TIMESTAMP
 from queries.http.thread_slots import thread_slot
 from queries.models import BlockJob, Query, SentTransaction
-from queries.planning.lookups import fact_reads
+from queries.planning.readers import fact_reads
 from queries.proving.bundles import (
     BlockProof,
     BundleFact,

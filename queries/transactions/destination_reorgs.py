@@ -41,7 +41,11 @@ def finalize_or_reopen(lane: Lane) -> None:
     order = F("last_final_check").asc(nulls_first=True), "mined_block"
     rows_to_check = list(due.order_by(*order).defer("raw")[: lane.limits.max_batch_calls])
     last = max((row.mined_block or 0 for row in rows_to_check), default=0)
-    if not rows_to_check or not lane.destination.ask_quorum(_has_finalized, block=last):
+
+    def has_finalized(node: ChainClient) -> bool:
+        return node.head().final_number >= last
+
+    if not rows_to_check or not lane.destination.ask_quorum(has_finalized):
         return
     for row in rows_to_check:
         # Stored first: a row that cannot be checked goes behind the others.
@@ -51,10 +55,6 @@ def finalize_or_reopen(lane: Lane) -> None:
                 reopen(row)
             else:
                 count_final_cost(row)
-
-
-def _has_finalized(node: ChainClient, *, block: int) -> bool:
-    return node.head().final_number >= block
 
 
 def is_undone(lane: Lane, row: SentTransaction) -> bool:

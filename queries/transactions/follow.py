@@ -125,15 +125,15 @@ def _rebroadcast(lane: Lane, row: SentTransaction, *, is_undone: bool) -> None:
 
 def _is_accepted_by_quorum(lane: Lane, row: SentTransaction) -> bool:
     """Send it to a quorum of nodes. Returns whether they accept it."""
-    return lane.destination.ask_quorum(_accepts, row.raw)
 
+    def accepts(node: ChainClient, raw: bytes) -> bool:
+        try:
+            node.send(raw)
+        except PERMANENT_SEND_ERRORS:
+            return False
+        return True
 
-def _accepts(node: ChainClient, raw: bytes) -> bool:
-    try:
-        node.send(raw)
-    except PERMANENT_SEND_ERRORS:
-        return False
-    return True
+    return lane.destination.ask_quorum(accepts, row.raw)
 
 
 def _replace_or_fill_gap(lane: Lane, row: SentTransaction) -> None:
