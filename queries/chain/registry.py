@@ -187,10 +187,6 @@ class RegistryFacts:
             raise self._absent_error("L1Block contract", L1_BLOCK)
         return int.from_bytes(number), block_hash
 
-    def has_history_contract(self) -> bool:
-        """Whether the registry's own chain has the history contract."""
-        return bool(self._client.code(HASH_HISTORY))
-
     def accumulated_blocks(self, blocks: Sequence[int]) -> list[int]:
         """The blocks among these that are accumulated."""
         leaves = self.leaves(blocks)

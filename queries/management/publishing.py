@@ -17,8 +17,8 @@ from queries.chain.signer import Signer
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import selector
 from queries.management.sending import Report, send_and_wait
-from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach, Preparation
-from queries.planning.calls import Anchor, ProveCall, cut_into_pieces
+from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach
+from queries.planning.calls import Anchor, Preparation, ProveCall, cut_into_pieces
 from queries.planning.dry_runs import describe_refusal
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof

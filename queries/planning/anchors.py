@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
-from accounts.shared.wording import format_count
 from queries.attestations.records import find_attest_call
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
@@ -17,12 +16,12 @@ from queries.chain.errors import (
     StateNotAvailableError,
 )
 from queries.chain.games import Game, Games
-from queries.chain.registry import EMPTY_WORD, RegistryBlock, RegistryFacts
+from queries.chain.registry import EMPTY_WORD, HASH_HISTORY, RegistryBlock, RegistryFacts
 from queries.chain.registry_checks import BLOCKHASH_WINDOW, HISTORY_WINDOW
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data, selector
 from queries.models import Attestation, BlockJob
-from queries.planning.calls import Anchor
+from queries.planning.calls import Anchor, Preparation
 from queries.planning.hops import FetchHeaders, FetchProofs, HopBuilder
 from queries.planning.readers import ChainReaders
 from queries.proving.headers import WORD_BYTES, Header, HeaderField
@@ -61,23 +60,6 @@ class HashNotKnown:
     """The registry knows no hash at or above the block yet, but will learn one."""
 
     reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
-class Preparation:
-    """A transaction that has to be mined first: it records a block's hash in the registry, or
-    hops towards the block.
-    """
-
-    call: bytes
-    next_start: int  # the search continues from this block
-    sentence: str = "A block's hash is recorded in the registry first."
-    pending_reason: Reason = WaitCode.HASH_PENDING.reason
-    # Of hops: how many there are, how many fit into the call, their sections and first block.
-    hops: int = 0
-    hops_in_call: int = 0
-    hop_sections: bytes = b""
-    hop_start: int = 0
 
 
 AnchorResult = Anchor | Preparation | OutOfReach | HashNotKnown
@@ -159,8 +141,10 @@ class AnchorSearch:
             hop = self.hop_builder.section(header, target, is_accumulated=is_accumulated)
             return replace(anchor, hop=hop, hop_from=start)
         if starts:
-            start = min(starts)
-            return self._hop_chain(start, target.number, is_accumulated=starts[start])
+            start, rules = min(starts), self.destination.chain.gas_rules
+            return self.hop_builder.preparation(
+                start, target.number, is_accumulated=starts[start], rules=rules
+            )
         later = range(target.number, self.source_head + 1)
         return self._hash_preparation(target, later) or self._not_known(target)
 
@@ -188,7 +172,7 @@ class AnchorSearch:
         if self.registry.kind is not RegistryKind.NATIVE:
             return range(0)
         head, reach = self.source_head, BLOCKHASH_WINDOW - MARGIN
-        if target.number < head - reach and self.facts.has_history_contract():
+        if target.number < head - reach and self.destination.code(HASH_HISTORY):
             reach = HISTORY_WINDOW - MARGIN
         return range(max(head - reach, 0), head + 1)
 
@@ -259,24 +243,6 @@ class AnchorSearch:
         words = (header.state_root, passer.state.storage_root, header.hash)
         call = call_data("recordOutput(address,bytes32,bytes32,bytes32)", game.address, *words)
         return Preparation(call, game.block)
-
-    def _hop_chain(self, start: int, target: int, *, is_accumulated: bool) -> Preparation:
-        rules = self.destination.chain.gas_rules
-        hops = self.hop_builder.chain(start, target, is_accumulated=is_accumulated, rules=rules)
-        count = format_count(hops.length, "hop")
-        return Preparation(
-            hops.call,
-            hops.end,
-            "The block is far before the nearest one that the registry knows: "
-            f"{count} must be sent first.",
-            Reason(
-                WaitCode.HOPS_PENDING, f"A transaction with hops is not mined yet ({count} in all)."
-            ),
-            hops=hops.length,
-            hops_in_call=len(hops.sections),
-            hop_sections=b"".join(hops.sections),
-            hop_start=hops.start,
-        )
 
     def _not_known(self, target: Header) -> HashNotKnown:
         if self.registry.kind is RegistryKind.OUTPUT:

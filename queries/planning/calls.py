@@ -32,6 +32,7 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.witnesses import AccountToStore, build_witness
+from queries.wait_reasons import Reason, WaitCode
 
 LOOKUP_GAS = 18_000  # of looking up both hashes, and what the rough table leaves out
 
@@ -54,6 +55,23 @@ class Anchor:
     def known_block(self) -> int:
         """The block that the registry has to know."""
         return self.hop_from if self.hop else (self.header, *self.newer_headers)[-1].number
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """A transaction that has to be mined first: it records a block's hash in the registry, or
+    hops towards the block.
+    """
+
+    call: bytes
+    next_start: int  # the search continues from this block
+    sentence: str = "A block's hash is recorded in the registry first."
+    pending_reason: Reason = WaitCode.HASH_PENDING.reason
+    # Of hops: how many there are, how many fit into the call, their sections and first block.
+    hops: int = 0
+    hops_in_call: int = 0
+    hop_sections: bytes = b""
+    hop_start: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,15 @@ from queries.chain.errors import (
 from queries.chain.registry import FactGroups, accumulated_override, group_facts
 from queries.config.registries import Registry
 from queries.models import Query
-from queries.planning.anchors import AnchorSearch, OutOfReach, Preparation
-from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
+from queries.planning.anchors import AnchorSearch, OutOfReach
+from queries.planning.calls import (
+    Anchor,
+    Piece,
+    Preparation,
+    ProveCall,
+    cut_into_pieces,
+    join_pieces,
+)
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.readers import ChainReaders, fact_reads
 from queries.proving.headers import Header

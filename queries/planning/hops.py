@@ -19,6 +19,7 @@ from queries.chain.registry import EMPTY_WORD, HASH_HISTORY
 from queries.config.registries import Registry
 from queries.contracts.abi import call_data
 from queries.models import NodeRecord
+from queries.planning.calls import Preparation
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.packing import CALLDATA_BYTES, FLOOR_BYTE_GAS, GasRules
@@ -31,6 +32,7 @@ from queries.proving.registry_calls import (
     prove_call,
 )
 from queries.proving.witnesses import AccountToStore, build_witness
+from queries.wait_reasons import Reason, WaitCode
 
 HISTORY = bytes.fromhex(HASH_HISTORY[2:])
 NO_PROOF = (BlockUnknownError, *PROOF_TOO_OLD)
@@ -39,17 +41,6 @@ NO_PROOF = (BlockUnknownError, *PROOF_TOO_OLD)
 FetchHeaders = Callable[[int, int], Sequence[Header]]
 # Fetches proofs of the state of accounts at a block.
 FetchProofs = Callable[[Header, Sequence[AccountSlots]], Sequence[AccountProof]]
-
-
-@dataclass(frozen=True, slots=True)
-class HopChain:
-    """Several hops from one block to an older one."""
-
-    start: int
-    end: int  # it is accumulated
-    length: int
-    sections: tuple[bytes, ...]  # the first hops, as many as fit into one transaction
-    call: bytes  # these hops
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +75,12 @@ class HopBuilder:
             return accumulated_section(*words, witness, is_hop=True)
         return headers_section([HeaderStep(start, witness, accumulate, is_hop=True)])
 
-    def chain(self, start: int, target: int, *, is_accumulated: bool, rules: GasRules) -> HopChain:
-        """Hops from `start` towards the target. They stop at blocks whose numbers are multiples of
-        8,191, so that proofs of all older blocks can start there.
+    def preparation(
+        self, start: int, target: int, *, is_accumulated: bool, rules: GasRules
+    ) -> Preparation:
+        """The first hops from `start` towards the target, as many as fit into one transaction. Hops
+        stop at blocks whose numbers are multiples of 8,191, so that proofs of all older blocks can
+        start there.
         """
         stops = range((start - 1) // HISTORY_RING * HISTORY_RING, target - 1, -HISTORY_RING)
         sections, call, header = list[bytes](), b"", self._header(start)
@@ -102,7 +96,19 @@ class HopBuilder:
                 break
             header, call = stop, longer_call
             sections.append(section)
-        return HopChain(start, stops[-1], len(stops), tuple(sections), call)
+        count = format_count(len(stops), "hop")
+        pending = f"A transaction with hops is not mined yet ({count} in all)."
+        return Preparation(
+            call,
+            stops[-1],
+            "The block is far before the nearest one that the registry knows: "
+            f"{count} must be sent first.",
+            Reason(WaitCode.HOPS_PENDING, pending),
+            hops=len(stops),
+            hops_in_call=len(sections),
+            hop_sections=b"".join(sections),
+            hop_start=start,
+        )
 
     def _header(self, number: int) -> Header:
         return self.fetch_headers(number, number)[0]

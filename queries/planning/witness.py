@@ -13,8 +13,8 @@ from queries.chain.registry_checks import visible_own_hashes
 from queries.config.registries import Registry, RegistryKind
 from queries.contracts.abi import call_data
 from queries.models import Query
-from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach, Preparation
-from queries.planning.calls import Anchor, Piece, ProveCall, accounts_to_store
+from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach
+from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, accounts_to_store
 from queries.planning.readers import ChainReaders, fact_reads
 from queries.proving.bundles import FactKind
 from queries.proving.headers import Header

@@ -15,14 +15,8 @@ from queries.config.registries import RegistryKind
 from queries.database.clock import shared_now
 from queries.database.leases import Lease, Snooze, query_ids_of_pass
 from queries.models import BlockJob, Query
-from queries.planning.anchors import (
-    AnchorResult,
-    AnchorSearch,
-    HashNotKnown,
-    OutOfReach,
-    Preparation,
-)
-from queries.planning.calls import Anchor
+from queries.planning.anchors import AnchorResult, AnchorSearch, HashNotKnown, OutOfReach
+from queries.planning.calls import Anchor, Preparation
 from queries.prover import prove
 from queries.prover.context import JobPass, ProverContext, route_removed
 from queries.prover.finality import pin_final_header, resolve_conflict

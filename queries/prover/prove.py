@@ -20,8 +20,14 @@ from queries.contracts.abi import selector
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
 from queries.models import BlockJob, Query, SentTransaction
-from queries.planning.anchors import Preparation
-from queries.planning.calls import Anchor, Piece, ProveCall, cut_into_pieces, join_pieces
+from queries.planning.calls import (
+    Anchor,
+    Piece,
+    Preparation,
+    ProveCall,
+    cut_into_pieces,
+    join_pieces,
+)
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
 from queries.planning.hops import history_request, horizon_evidence
 from queries.prover.context import JobPass
