@@ -11,6 +11,7 @@ from celery import Celery
 from celery.exceptions import OperationalError
 from celery.signals import setup_logging, worker_init
 from django.conf import settings
+from kombu.transport.virtual import QoS
 
 __all__ = ["DELIVER", "PROVE", "PROVING", "WATCH", "app", "send", "setup_logging", "worker_init"]
 
@@ -31,6 +32,9 @@ TLS_OPTIONS = {
 }
 
 
+QoS.restore_at_shutdown = False  # see `ack_emulation`
+
+
 def create_app(broker: str) -> Celery:
     app = Celery("tacitus", broker=broker)
     app.conf.update(
@@ -39,7 +43,13 @@ def create_app(broker: str) -> Celery:
         broker_connection_timeout=2,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
-        broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30},
+        broker_transport_options={
+            "socket_connect_timeout": 2,
+            "socket_timeout": 30,
+            # Else a worker with a running task ends if it loses Redis: kombu acknowledges messages,
+            # and puts them back, by a connection that is closed.
+            "ack_emulation": False,
+        },
         task_queues={name: {"message_ttl": MESSAGE_LIFETIME} for name in QUEUES},
         task_default_queue=PROVING,
         task_default_delivery_mode="transient",

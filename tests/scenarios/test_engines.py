@@ -4,6 +4,7 @@ import fcntl
 import os
 import socket
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import pytest
 
 from tests.commands import free_port
 from tests.rigs.anvil import Chain
-from tests.rigs.gate import gate_before
+from tests.rigs.gate import Gate, gate_before
 from tests.rigs.receiver import receiver
 from tests.rigs.service import SIGNER, Process, Service, wait_until
 from tests.scenarios.fixtures import NewNode, NewService
@@ -139,6 +140,40 @@ def test_work_goes_on_when_the_broker_is_back(
         gate.open()
         service.wait(batch)
         assert all(program.runs for program in programs), service.logs()
+        service.close()
+
+
+@celery_broker
+def test_a_worker_keeps_running_if_the_broker_is_lost_in_mid_proof(
+    new_service: NewService, chain: Chain, new_node: NewNode, broker: str
+) -> None:
+    """The message of a running task cannot be acknowledged then."""
+    require_broker(broker)
+    service, node = new_service(), new_node(chain)
+
+    def lose_broker(gate: Gate) -> str:
+        proofs, answer = node.calls["eth_getProof"], threading.Event()
+
+        def wait_for_answer(_: object, proof: object) -> object:
+            answer.wait(10)
+            return proof
+
+        node.falsify("eth_getProof", wait_for_answer)
+        batch = service.submit_balance(chain.mine(2) - 1)
+        wait_until(lambda: node.calls["eth_getProof"] > proofs)
+        gate.shut()
+        time.sleep(1)
+        answer.set()
+        node.recover()
+        gate.open()
+        return batch
+
+    with gate_before(broker) as (gate, url), installed(service, chain, url, node.url):
+        worker = service.work("--beat")
+        service.wait(service.submit_balance(chain.mine(2) - 1))
+        for _ in range(4):
+            service.wait(lose_broker(gate))
+        assert worker.runs, worker.log
         service.close()
 
 
