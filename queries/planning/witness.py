@@ -6,7 +6,7 @@ Sends and stores nothing. Facts in the registry are proven again.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from queries.chain.registry import FactRead, RegistryBlock, group_facts
 from queries.chain.registry_checks import visible_own_hashes
@@ -65,7 +65,7 @@ def _make_witness(
     chains: ChainReaders, registry: Registry, queries: Sequence[Query]
 ) -> RegistryWitness:
     own_queries = [query for query in queries if query.source == registry.source]
-    by_block = groupby(sorted(own_queries, key=_block_number), _block_number)
+    by_block = groupby(sorted(own_queries, key=attrgetter("block")), attrgetter("block"))
     blocks = [_prove_block(chains, registry, *group) for group in by_block]
     pieces = [piece for piece, _ in blocks]
     call = ProveCall.create(pieces)
@@ -79,10 +79,6 @@ def _make_witness(
     ordered_facts = sorted((fact for _, facts in blocks for fact in facts), key=itemgetter(0))
     facts = tuple(fact for _, fact in ordered_facts)
     return RegistryWitness(registry, proof, facts, gas, last_valid)
-
-
-def _block_number(query: Query) -> int:
-    return query.block or 0
 
 
 def _prove_block(

@@ -114,12 +114,13 @@ class JobPass:
         return list(dict.fromkeys(read for reads in self.reads.values() for read in reads.values()))
 
     @property
+    def paying_batches(self) -> set[str]:
+        return {query.batch_id for query in self.paying_queries}
+
+    @property
     def paying_queries(self) -> list[Query]:
         """Queries whose batches still pay: a DONE batch was charged before a reorg."""
         return [query for query in self.queries if query.batch.status not in ENDED_STATUSES]
-
-    def is_paid_by(self, batch: str) -> bool:
-        return any(query.batch_id == batch for query in self.paying_queries)
 
     def transactions(self, **conditions: Any) -> QuerySet[SentTransaction]:
         """The job's transactions to the route's present registry."""

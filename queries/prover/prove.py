@@ -150,28 +150,27 @@ def prove(ready_jobs: Sequence[ReadyJob]) -> dict[int, Outcome]:
     groups = [list(ready_jobs)]
     while groups:
         group = groups.pop()
-        for ready in group:
-            ready.job_pass.lease.extend()
+        passes = {ready.job_id: ready.job_pass for ready in group}
+        for job_pass in passes.values():
+            job_pass.lease.extend()
         estimates, refusals = _estimate(group)
+        for job, refusal in refusals.items():
+            outcomes[job] = _reject_or_retry(passes[job], *refusal)
         if refusals:
-            for ready in group:
-                if refusal := refusals.get(ready.job_id):
-                    outcomes[ready.job_id] = _reject_or_retry(ready.job_pass, *refusal)
             others = [ready for ready in group if ready.job_id not in refusals]
             groups += [others] if others else []
             continue
         try:
             _sign_and_send(group, estimates)
         except DailyBudgetSpentError:  # by others, since the check in `job_pass`
-            outcomes |= {ready.job_id: wait_for_budget(ready.job_pass) for ready in group}
+            outcomes |= {job: wait_for_budget(job_pass) for job, job_pass in passes.items()}
         except FeeTooLowError as error:
             batch = min(error.fees_needed)
-            payers = [ready for ready in group if ready.job_pass.is_paid_by(batch)]
+            payers = [ready for ready in group if batch in ready.job_pass.paying_batches]
             others = [ready for ready in group if ready not in payers]
             if others:  # alone it may cost more, and a rejection has to name that price
                 groups += [payers, others]
             else:
-                passes = [ready.job_pass for ready in payers]
                 outcomes |= _wait_or_reject_underfunded(passes, list(estimates), error)
         else:
             outcomes |= {ready.job_id: ready.wait_until_mined() for ready in group}
@@ -253,7 +252,7 @@ def _reject_or_retry(job_pass: JobPass, call: ProveCall, refusal: CallRefusal) -
 
 
 def _wait_or_reject_underfunded(
-    passes: Sequence[JobPass], calls: Sequence[ProveCall], error: FeeTooLowError
+    passes: Mapping[int, JobPass], calls: Sequence[ProveCall], error: FeeTooLowError
 ) -> dict[int, Outcome]:
     """Reject, by quorum at one block, batches that cannot pay the next block's price.
 
@@ -262,9 +261,9 @@ def _wait_or_reject_underfunded(
     """
     if error.is_temporary:
         reason = WaitCode.FEE_RESERVED.reason
-        return {job_pass.job.pk: Snooze(reason, job_pass.pause) for job_pass in passes}
-    paying_queries = {job_pass.job.pk: job_pass.paying_queries for job_pass in passes}
-    estimator, fees_needed = passes[0].estimator, error.fees_needed
+        return {job: Snooze(reason, job_pass.pause) for job, job_pass in passes.items()}
+    paying_queries = {job: job_pass.paying_queries for job, job_pass in passes.items()}
+    estimator, fees_needed = next(iter(passes.values())).estimator, error.fees_needed
 
     def find_underfunded(node: ChainClient, batches: frozenset[str]) -> frozenset[str]:
         fees, costs = node.fees_after_block(block), Counter[str]()
@@ -285,7 +284,7 @@ def _wait_or_reject_underfunded(
         )
         return dict.fromkeys(paying_queries, rejection)
     reason = WaitCode.FEE_BELOW_GAS_PRICE.reason
-    return {job_pass.job.pk: job_pass.retry(reason) for job_pass in passes}
+    return {job: job_pass.retry(reason) for job, job_pass in passes.items()}
 
 
 def _fee_too_low(batch: str, price: int, jobs: Collection[int]) -> Failure:
