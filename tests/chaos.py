@@ -274,6 +274,9 @@ END_CONNECTIONS = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
     "WHERE datname = current_database() AND pid != pg_backend_pid()"
 )
+# What programs print once they run. If the database fails before, they end, and systemd or Docker
+# starts them again.
+STARTED = {"web server": "Listening at", "signer": "Signing as", "beat": "is starting"}
 Fault = Callable[[random.Random], None]  # starts and ends it
 NodeError = Callable[[Node], None]  # starts it
 
@@ -331,6 +334,9 @@ class Faults:
         program.kill()
         self._wait(chance)
         program.restart()
+        prover_started = "[queues]" if self._installation.broker else "Proving on"
+        with suppress(AssertionError):  # the check of programs reports it
+            program.await_log(STARTED.get(name, prover_started))
 
     def _lock_database(self, chance: random.Random) -> None:
         file = self._installation.service.database.removeprefix("sqlite:///")
