@@ -458,18 +458,19 @@ class Checks:
 
     def await_rest(self) -> None:
         """Wait until all work has ended, or nothing has ended for `MAX_IDLE_SECONDS`."""
-        remaining, progress = self._count_open(), time.monotonic()
-        while remaining and time.monotonic() < progress + MAX_IDLE_SECONDS:
+        lowest, progress = self._count_open(), time.monotonic()
+        while any(counts := self._count_open()) and time.monotonic() < progress + MAX_IDLE_SECONDS:
+            # Not their sum: while batches end, transactions for others begin.
+            if any(count < low for count, low in zip(counts, lowest, strict=True)):
+                lowest, progress = tuple(map(min, counts, lowest)), time.monotonic()
             time.sleep(1)
-            if (count := self._count_open()) < remaining:
-                remaining, progress = count, time.monotonic()
 
-    def _count_open(self) -> int:
-        """The number of batches, transactions and webhooks that have not ended."""
+    def _count_open(self) -> tuple[int, ...]:
+        """The numbers of batches, webhooks and transactions that have not ended."""
         self._listed = [batch for key in self._service.keys for batch in self._list_batches(key)]
         batches = sum(not batch["ended"] for batch in self._listed)
         webhooks = sum(count < 0 for count in self._count_webhooks().values())
-        return batches + webhooks + self._open_transactions()
+        return batches, webhooks, self._open_transactions()
 
     def _list_batches(self, key: str) -> Iterator[dict[str, Any]]:
         cursor, is_last = None, False
