@@ -19,7 +19,7 @@ from queries.api.responses import (
 from queries.attestations import body, records
 from queries.config.registries import RegistryKind
 from queries.config.routes import Routes
-from queries.error_codes import TOO_MANY_ATTESTATIONS
+from queries.error_codes import AttestationCode
 
 LIMIT_PER_MINUTE = 120
 MAX_BYTES = 2_000
@@ -67,7 +67,7 @@ def wanted_attestations(request: HttpRequest, routes: Routes) -> HttpResponse:
 def _count_request(request: HttpRequest) -> None:
     refuse_over_quota(
         use_quota(f"attestations from {client_network(request)}", LIMIT_PER_MINUTE, MINUTE),
-        TOO_MANY_ATTESTATIONS,
+        AttestationCode.TOO_MANY_ATTESTATIONS,
         f"An IP address may send {LIMIT_PER_MINUTE} attestation requests a minute, and yours has "
         "used them up.",
     )

@@ -24,7 +24,7 @@ from queries.api.request_parts import (
 from queries.api.responses import json_response
 from queries.config.registries import constructor_arguments, proves_its_code
 from queries.config.routes import Routes
-from queries.error_codes import MISSING_FIELD, WEBHOOK_MALFORMED, batch_not_found
+from queries.error_codes import RequestCode, batch_not_found
 from queries.http.public_address import is_private
 from queries.intake.cancel import cancel
 from queries.intake.submit import IDEMPOTENCY_KEY, store_batch
@@ -66,7 +66,7 @@ def submit_batch(
     batch = read_batch(content, routes, limits)
     if batch.webhook and not settings.WEBHOOKS_TO_PRIVATE and is_private(batch.webhook.url):
         raise RefusalError(
-            WEBHOOK_MALFORMED,
+            RequestCode.WEBHOOK_MALFORMED,
             "webhook.url names this machine or a private network, where no webhook is sent. The "
             "operator can allow it with WEBHOOKS_TO_PRIVATE.",
             path="webhook.url",
@@ -178,7 +178,7 @@ def _read_status(
     first = number_parameter(request, FIRST_QUERY, 0, minimum=0, maximum=MAX_POSITION)
     if batch_id is None:
         raise RefusalError(
-            MISSING_FIELD,
+            RequestCode.MISSING_FIELD,
             f"{path} is missing: the internalId from the answer to the submission.",
             path=path,
         )

@@ -17,8 +17,7 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from accounts.keys.check import require_api_key
-from accounts.shared import errors
-from accounts.shared.errors import ErrorCode, RefusalError, error_response
+from accounts.shared.errors import CommonCode, ErrorCode, KeyCode, RefusalError, error_response
 from queries.api.request_parts import CURSOR, LIMIT, MAX_PAGE_SIZE, PAGE_SIZE
 from queries.ids import ID_PATTERN
 from queries.schema.json_schema import Schema, example_of
@@ -44,15 +43,6 @@ class Link:
     pointer: str  # JSON pointer to the value in the response
 
 
-KEY_ERRORS: tuple[ErrorCode, ...] = (
-    errors.KEY_MISSING,
-    errors.KEY_UNKNOWN,
-    errors.KEY_REVOKED,
-    errors.KEY_OWNER_DISABLED,
-    errors.TOO_MANY_REQUESTS,
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A method of a path. The view takes the request and, if `needs_key`, the API key."""
@@ -76,7 +66,7 @@ class Endpoint:
 
     @property
     def errors(self) -> tuple[ErrorCode, ...]:
-        return (*KEY_ERRORS, *self.own_errors) if self.needs_key else self.own_errors
+        return (*KeyCode, *self.own_errors) if self.needs_key else self.own_errors
 
     @property
     def example(self) -> Any:
@@ -128,18 +118,6 @@ PAGE_PARAMETERS = (
 )
 
 
-# Errors of any endpoint, raised outside its view or because something broke.
-COMMON_ERRORS: tuple[ErrorCode, ...] = (
-    errors.BAD_REQUEST,
-    errors.HOST_UNKNOWN,
-    errors.HTTPS_NEEDED,
-    errors.NOT_FOUND,
-    errors.METHOD_NOT_ALLOWED,
-    errors.INTERNAL_ERROR,
-    errors.UNAVAILABLE,
-)
-
-
 def group_by_status(codes: Iterable[ErrorCode]) -> dict[HTTPStatus, list[ErrorCode]]:
     """The codes by HTTP status, in the order of the statuses."""
     groups: dict[HTTPStatus, list[ErrorCode]] = {}
@@ -150,5 +128,5 @@ def group_by_status(codes: Iterable[ErrorCode]) -> dict[HTTPStatus, list[ErrorCo
 
 def error_codes(endpoints: Iterable[Endpoint]) -> list[ErrorCode]:
     """The codes of all endpoints, without repetition, in the order of their statuses."""
-    codes = chain(COMMON_ERRORS, *(endpoint.errors for endpoint in endpoints))
+    codes = chain(CommonCode, *(endpoint.errors for endpoint in endpoints))
     return sorted(dict.fromkeys(codes), key=lambda code: code.status)

@@ -31,15 +31,7 @@ from queries.api.responses import (
 )
 from queries.chain.errors import ChainError
 from queries.config.routes import Routes
-from queries.error_codes import (
-    CHAIN_UNAVAILABLE,
-    ESTIMATES_BUSY,
-    NOT_PROVABLE,
-    NOT_PROVABLE_NOW,
-    RETRY_SOON,
-    TOO_MANY_ESTIMATES,
-    busy_refusal,
-)
+from queries.error_codes import RETRY_SOON, EndpointCode, EstimateCode, busy_refusal
 from queries.facts import TIMESTAMP, display_name
 from queries.http.thread_slots import thread_slot
 from queries.intake import submit
@@ -166,14 +158,16 @@ def open_readers(
     submit.refuse_blocks_beyond_head(batch.blocks, routes.limits)
     refuse_over_quota(
         use_quota(f"estimates of {key.owner.pk}", LIMIT_PER_MINUTE, MINUTE),
-        TOO_MANY_ESTIMATES,
+        EstimateCode.TOO_MANY_ESTIMATES,
         f"An account has {LIMIT_PER_MINUTE} estimates and witnesses a minute and has used them up.",
     )
     row = Batch(destination=batch.destination, submitted_at=timezone.now())
     queries = list(submit.build_queries(row, batch.blocks))
     with _account_slot(key.owner), thread_slot() as acquired:
         if not acquired:
-            raise busy_refusal(ESTIMATES_BUSY, "Other requests are waiting for nodes right now")
+            raise busy_refusal(
+                EstimateCode.ESTIMATES_BUSY, "Other requests are waiting for nodes right now"
+            )
         chains = ChainReaders(
             routes, deadline=time.monotonic() + seconds, head_cache_seconds=seconds
         )
@@ -182,7 +176,7 @@ def open_readers(
                 yield chains, queries
             except ChainError as error:
                 raise RefusalError(
-                    CHAIN_UNAVAILABLE,
+                    EstimateCode.CHAIN_UNAVAILABLE,
                     f"{error} This request gives up after {seconds:.0f} seconds; a batch that is "
                     "submitted waits as long as it takes.",
                     headers=RETRY_SOON,
@@ -195,7 +189,8 @@ def _account_slot(owner: Account) -> Iterator[None]:
     with _busy_lock:
         if owner.pk in _busy_accounts:
             raise busy_refusal(
-                ESTIMATES_BUSY, "An estimate or witness for your account is being made right now"
+                EstimateCode.ESTIMATES_BUSY,
+                "An estimate or witness for your account is being made right now",
             )
         _busy_accounts.add(owner.pk)
     try:
@@ -258,12 +253,14 @@ def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimi
         try:
             results = make_witnesses(chains, batch.destination, queries)
         except NotProvableError as error:
-            code = NOT_PROVABLE if error.is_permanent else NOT_PROVABLE_NOW
+            code = (
+                EndpointCode.NOT_PROVABLE if error.is_permanent else EndpointCode.NOT_PROVABLE_NOW
+            )
             raise RefusalError(code, str(error)) from None
         except ChainError as error:
             if error.retryable:
                 raise
-            raise RefusalError(NOT_PROVABLE, str(error)) from None
+            raise RefusalError(EndpointCode.NOT_PROVABLE, str(error)) from None
     return json_response(
         WitnessListResponse(
             destination_chain_id=batch.destination,

@@ -22,7 +22,7 @@ from queries.api.responses import (
     json_response,
 )
 from queries.config.routes import Routes
-from queries.error_codes import FEE_MISSING, batch_not_found
+from queries.error_codes import EndpointCode, batch_not_found
 from queries.ids import ID_PATTERN
 from queries.reading import batches as reading
 from queries.reading.view_models import BatchView
@@ -97,7 +97,7 @@ def submit_request(
     chain = routes.chains[read_chain(name, WHOLE_BODY.child(DESTINATION), routes)]
     if not chain.free and chain.daily_budget is None:
         raise RefusalError(
-            FEE_MISSING,
+            EndpointCode.FEE_MISSING,
             f"Proving on {chain.name} costs money, and requests of this form offer no fee. Submit "
             "it to /submit-batch-query, or ask the operator for a daily budget (`daily_budget`).",
             path=DESTINATION,

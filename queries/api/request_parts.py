@@ -4,9 +4,9 @@ import re
 
 from django.http import HttpRequest, UnreadablePostError
 
-from accounts.shared.errors import BAD_REQUEST, CONTENT_TYPE_UNSUPPORTED, RefusalError
+from accounts.shared.errors import BodyCode, CommonCode, RefusalError
 from accounts.shared.wording import quote_text
-from queries.error_codes import NOT_JSON, PARAMETER_MALFORMED
+from queries.error_codes import EndpointCode
 from queries.ids import is_ulid
 from queries.schema.strict_json import check_size, read_json
 
@@ -50,7 +50,7 @@ def cursor_parameter(request: HttpRequest) -> str | None:
 
 def malformed_parameter(name: str, text: str, wanted: str) -> RefusalError:
     return RefusalError(
-        PARAMETER_MALFORMED, f"{name} is {quote_text(text)}, not {wanted}.", path=name
+        EndpointCode.PARAMETER_MALFORMED, f"{name} is {quote_text(text)}, not {wanted}.", path=name
     )
 
 
@@ -60,12 +60,14 @@ def json_body(request: HttpRequest, max_bytes: int) -> object:
     _check_content_encoding(request.headers.get("Content-Encoding", ""))
     length = request.headers.get("Content-Length", "")
     if not re.fullmatch("[0-9]{0,18}", length):
-        raise RefusalError(BAD_REQUEST, "Content-Length is not a number of bytes.")
+        raise RefusalError(CommonCode.BAD_REQUEST, "Content-Length is not a number of bytes.")
     check_size(int(length or 0), max_bytes)
     try:
         body = request.body
     except UnreadablePostError:
-        raise RefusalError(NOT_JSON, "The body ends before its Content-Length says.") from None
+        raise RefusalError(
+            BodyCode.NOT_JSON, "The body ends before its Content-Length says."
+        ) from None
     return read_json(body, max_bytes)
 
 
@@ -74,7 +76,7 @@ def _check_content_type(content_type: str) -> None:
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type and not _JSON.fullmatch(media_type):
         raise RefusalError(
-            CONTENT_TYPE_UNSUPPORTED,
+            BodyCode.CONTENT_TYPE_UNSUPPORTED,
             f"The body is sent as {quote_text(media_type)}; send it as application/json.",
             path="Content-Type",
         )
@@ -84,7 +86,7 @@ def _check_content_encoding(encoding: str) -> None:
     """Refuse compressed bodies, because a small one can unpack to any size."""
     if encoding.strip().lower() not in {"", "identity"}:
         raise RefusalError(
-            CONTENT_TYPE_UNSUPPORTED,
+            BodyCode.CONTENT_TYPE_UNSUPPORTED,
             f"The body has the Content-Encoding {quote_text(encoding)}; send it uncompressed.",
             path="Content-Encoding",
         )

@@ -22,7 +22,7 @@ from queries.api.responses import (
     enum_schema,
     json_response,
 )
-from queries.error_codes import DELIVERY_UNKNOWN
+from queries.error_codes import EndpointCode
 from queries.statuses import StepName
 from queries.webhooks import signatures
 from queries.webhooks.deliver import RETRY_PAUSES, replay
@@ -113,7 +113,9 @@ def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpRespon
     view = replay(key.owner, event)
     if view is None:
         raise RefusalError(
-            DELIVERY_UNKNOWN, f"You have no webhook delivery {quote_text(event)}.", path="event"
+            EndpointCode.DELIVERY_UNKNOWN,
+            f"You have no webhook delivery {quote_text(event)}.",
+            path="event",
         )
     return json_response(DeliveryResponse.model_validate(view))
 

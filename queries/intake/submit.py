@@ -26,14 +26,7 @@ from queries.config.routes import Routes
 from queries.database.bulk_sql import prepare_insert
 from queries.database.durable import durable_transaction
 from queries.engines.wake import wake_provers
-from queries.error_codes import (
-    BATCH_EXCEEDS_DAILY_LIMIT,
-    BLOCK_BEYOND_HEAD,
-    FEE_TOO_LOW,
-    IDEMPOTENCY_KEY_MALFORMED,
-    IDEMPOTENCY_KEY_REUSED,
-    TOO_MANY_FACTS,
-)
+from queries.error_codes import EndpointCode, RequestCode, SubmissionCode
 from queries.facts import header_bits
 from queries.models import Batch, ChainRecord, Query
 from queries.schema.checked_batch import (
@@ -95,7 +88,7 @@ def _set_counts(batch: Batch, queries: Sequence[Query]) -> None:
     limit = settings.FACTS_PER_DAY
     if batch.fact_count > limit:
         raise RefusalError(
-            BATCH_EXCEEDS_DAILY_LIMIT,
+            SubmissionCode.BATCH_EXCEEDS_DAILY_LIMIT,
             f"This batch asks for {format_count(batch.fact_count, 'fact')}, and no account may ask "
             f"for more than {limit:,} in a day here. Split it into smaller batches and submit them "
             "over several days.",
@@ -108,7 +101,7 @@ def _spend_daily_limit(facts: int, owner: Account) -> None:
     spent = use_quota(_facts_subject(owner), settings.FACTS_PER_DAY, DAY, facts)
     refuse_over_quota(
         spent,
-        TOO_MANY_FACTS,
+        SubmissionCode.TOO_MANY_FACTS,
         f"This batch asks for {format_count(facts, 'fact')}. An account may ask for "
         f"{spent.limit:,} a day here, and yours has fewer left.",
     )
@@ -126,7 +119,7 @@ def _facts_subject(owner: Account) -> str:
 def _check_idempotency_key(key: str | None) -> None:
     if key is not None and not _IDEMPOTENCY_KEY_PATTERN.fullmatch(key):
         raise RefusalError(
-            IDEMPOTENCY_KEY_MALFORMED,
+            EndpointCode.IDEMPOTENCY_KEY_MALFORMED,
             f"{IDEMPOTENCY_KEY} has 1 to {MAX_IDEMPOTENCY_KEY_LENGTH} characters of visible ASCII, "
             "without spaces. A random UUID is a good one.",
             path=IDEMPOTENCY_KEY,
@@ -139,7 +132,7 @@ def _earlier_batch(owner: Account, key: str | None, digest: str) -> Batch | None
     batch = Batch.objects.filter(owner=owner, idempotency_key=key).first()
     if batch and batch.request_digest != digest:
         raise RefusalError(
-            IDEMPOTENCY_KEY_REUSED,
+            EndpointCode.IDEMPOTENCY_KEY_REUSED,
             f"This {IDEMPOTENCY_KEY} was used before with another batch, {batch.id}. Use a new key "
             "for a new batch.",
             path=IDEMPOTENCY_KEY,
@@ -150,7 +143,7 @@ def _earlier_batch(owner: Account, key: str | None, digest: str) -> Batch | None
 def _check_fee(request: CheckedBatch, *, free: bool) -> None:
     if not request.fee and not free:
         raise RefusalError(
-            FEE_TOO_LOW,
+            EndpointCode.FEE_TOO_LOW,
             f'fee is "0", but proving on chain {request.destination} is not free here. Offer the '
             "most that may be spent on the batch, in wei; POST /estimate says how much it takes.",
             path="fee",
@@ -165,7 +158,7 @@ def refuse_blocks_beyond_head(blocks: Iterable[BlockRequest], limits: Limits) ->
     for block in blocks:
         if reason := _reason_beyond_head(block.selector, heads.get(block.source), limits):
             raise RefusalError(
-                BLOCK_BEYOND_HEAD,
+                RequestCode.BLOCK_BEYOND_HEAD,
                 f"{block.selector} is not on chain {block.source} yet: {reason}",
                 path=block.path,
             )

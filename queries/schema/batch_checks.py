@@ -8,23 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from accounts.shared.errors import RefusalError
+from accounts.shared.errors import BodyCode, RefusalError
 from accounts.shared.wording import format_count, join_names, quote_text
 from queries.config.routes import Routes
-from queries.error_codes import (
-    ACCOUNT_MALFORMED,
-    CHAIN_UNSUPPORTED,
-    DUPLICATE_KEY,
-    EMPTY_REQUEST,
-    NUMBER_MALFORMED,
-    ROUTE_UNSUPPORTED,
-    SELECTOR_MALFORMED,
-    TOO_MANY_ACCOUNTS,
-    TOO_MANY_BLOCKS,
-    TOO_MANY_SLOTS,
-    TOO_MANY_WEBHOOK_HEADERS,
-    WEBHOOK_HEADERS_TOO_LARGE,
-)
+from queries.error_codes import RequestCode
 from queries.proving.witnesses import AccountField
 from queries.schema import bodies
 from queries.schema.bodies import slot_word
@@ -80,9 +67,9 @@ class _Check:
     def check_limit(self, noun: str, count: int, path: JsonPath) -> None:
         limits = self.limits
         limit, code = {
-            "block": (limits.blocks, TOO_MANY_BLOCKS),
-            "account": (limits.accounts, TOO_MANY_ACCOUNTS),
-            "slot": (limits.slots, TOO_MANY_SLOTS),
+            "block": (limits.blocks, RequestCode.TOO_MANY_BLOCKS),
+            "account": (limits.accounts, RequestCode.TOO_MANY_ACCOUNTS),
+            "slot": (limits.slots, RequestCode.TOO_MANY_SLOTS),
         }[noun]
         if count > limit:
             raise path.refusal(
@@ -131,7 +118,7 @@ def _read_data(data: bodies.Blocks, destination: int, check: _Check) -> tuple[Bl
         source = read_chain(key, entry_path, check.routes)
         if source in keys_by_chain:
             raise path.refusal(
-                DUPLICATE_KEY,
+                BodyCode.DUPLICATE_KEY,
                 f"data names chain {source} twice: as {quote_text(keys_by_chain[source])} and as "
                 f"{quote_text(key)}. Keep one of them, with the blocks of both.",
             )
@@ -149,7 +136,9 @@ def _read_data(data: bodies.Blocks, destination: int, check: _Check) -> tuple[Bl
 
 def _check_not_empty(requested: object, path: JsonPath, needed: str) -> None:
     if not requested:
-        raise path.refusal(EMPTY_REQUEST, f"{path} asks for nothing. Name at least {needed}.")
+        raise path.refusal(
+            RequestCode.EMPTY_REQUEST, f"{path} asks for nothing. Name at least {needed}."
+        )
 
 
 def _read_block(
@@ -170,7 +159,7 @@ def _read_selector(key: str, path: JsonPath) -> Selector:
     match = _SELECTOR.fullmatch(key)
     if not match or int(match[2]) > _MAX_SELECTOR:
         raise path.refusal(
-            SELECTOR_MALFORMED,
+            RequestCode.SELECTOR_MALFORMED,
             f"{path} is not a block selector. Use block:5186021 for a number, or "
             "timestamp:1703799420 for a time in Unix seconds. The number is decimal, below 2^64, "
             "without sign, spaces or leading zeros.",
@@ -178,7 +167,7 @@ def _read_selector(key: str, path: JsonPath) -> Selector:
     selector = Selector(int(match[2]), is_time=match[1] == "timestamp")
     if selector.is_time and selector.number > _MAX_TIME:
         problem = _time_problem(selector.number)
-        raise path.refusal(SELECTOR_MALFORMED, f"{path} {problem}")
+        raise path.refusal(RequestCode.SELECTOR_MALFORMED, f"{path} {problem}")
     return selector
 
 
@@ -285,19 +274,19 @@ def _address_problem(key: str) -> str:
 def _account_malformed(key: str, path: JsonPath, why: str) -> RefusalError:
     # Clients compare the beginning of the sentence.
     sentence = f"Invalid account address or ENS name {quote_text(key)} in {path.parent}: {why}."
-    return path.refusal(ACCOUNT_MALFORMED, sentence)
+    return path.refusal(RequestCode.ACCOUNT_MALFORMED, sentence)
 
 
 def _check_webhook(webhook: bodies.WebhookBody, limits: BatchLimits) -> None:
     path = WHOLE_BODY.child("webhook").child("headers")
     if len(webhook.headers) > limits.webhook_headers:
         raise path.refusal(
-            TOO_MANY_WEBHOOK_HEADERS,
+            RequestCode.TOO_MANY_WEBHOOK_HEADERS,
             f"A webhook may have at most {format_count(limits.webhook_headers, 'header')} here.",
         )
     if sum(map(len, (*webhook.headers, *webhook.headers.values()))) > limits.webhook_header_bytes:
         raise path.refusal(
-            WEBHOOK_HEADERS_TOO_LARGE,
+            RequestCode.WEBHOOK_HEADERS_TOO_LARGE,
             f"A webhook's headers may have at most {limits.webhook_header_bytes:,} bytes here, "
             "names and values together.",
         )
@@ -313,7 +302,7 @@ def read_chain(text: str, path: JsonPath, routes: Routes) -> int:
             return chain.id
     if _NUMBER_LIKE.fullmatch(text) and not _DECIMAL.fullmatch(text):
         raise path.refusal(
-            NUMBER_MALFORMED,
+            BodyCode.NUMBER_MALFORMED,
             f"{path}: {quote_text(text)} must be a chain id in decimal, without sign, spaces or "
             "leading zeros.",
         )
@@ -328,7 +317,7 @@ def read_chain(text: str, path: JsonPath, routes: Routes) -> int:
         for registry in routes.registries.values()
     ]
     raise RefusalError(
-        CHAIN_UNSUPPORTED,
+        RequestCode.CHAIN_UNSUPPORTED,
         f"{path}: no chain {quote_text(text)} is configured here. {configured}.",
         path=path.text,
         detail=f"The registries here: {'; '.join(registries)}." if registries else "",
@@ -342,7 +331,7 @@ def check_route(source: int, destination: int, path: JsonPath, routes: Routes) -
     others = sorted(target for origin, target in routes.registries if origin == source)
     where = f"only on {join_names(others)}" if others else "nor on any other"
     raise path.refusal(
-        ROUTE_UNSUPPORTED,
+        RequestCode.ROUTE_UNSUPPORTED,
         f"{path}: this server does not prove facts of chain {source} on chain {destination}, "
         f"{where}.",
     )
