@@ -7,7 +7,7 @@ is accepted, and checked later.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from itertools import count
 
@@ -29,14 +29,7 @@ from queries.engines.wake import wake_provers
 from queries.error_codes import EndpointCode, RequestCode, SubmissionCode
 from queries.facts import header_bits
 from queries.models import Batch, ChainRecord, Query
-from queries.schema.checked_batch import (
-    AccountRequest,
-    Address,
-    BlockRequest,
-    CheckedBatch,
-    Selector,
-    canonical,
-)
+from queries.schema.checked_batch import BlockRequest, CheckedBatch, Selector, canonical
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
@@ -197,9 +190,7 @@ def _new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: s
         fee=f"{request.fee:064x}",
         submitted_at=now,
         due_at=now,
-        warnings=[
-            {"sentence": warning.sentence, "path": warning.path} for warning in request.warnings
-        ],
+        warnings=list(map(asdict, request.warnings)),
         idempotency_key=key,
         request_digest=digest,
         webhook_url=webhook.url if webhook else "",
@@ -223,19 +214,15 @@ def build_queries(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Quer
             if account is None:
                 query.header_fields = header_bits(block.header_fields)
             else:
-                _set_account(query, account)
+                if "." in account.account:
+                    query.name = account.account
+                else:
+                    query.account = account.account
+                query.props = sum(1 << prop for prop in account.props)
+                query.slots = [slot.hex() for slot in account.slots]
+                query.slot_count = len(query.slots)
             query.spelling = _spelling(query, block.chain, account.spellings if account else {})
             yield query
-
-
-def _set_account(query: Query, request: AccountRequest) -> None:
-    if isinstance(request.account, Address):
-        query.account = request.account.checksum_address
-    else:
-        query.name = request.account.name
-    query.props = sum(1 << prop for prop in request.props)
-    query.slots = [slot.hex() for slot in request.slots]
-    query.slot_count = len(query.slots)
 
 
 def _spelling(query: Query, chain: str, accounts: Mapping[str, Sequence[str]]) -> object:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from eth_utils.address import to_checksum_address
+
 from accounts.shared.wording import format_timestamp
 from queries.chain.ens import resolve_names
 from queries.chain.errors import ChainError
@@ -11,7 +13,6 @@ from queries.models import Query
 from queries.planning.readers import ChainReaders
 from queries.proving.bundles import FactKind
 from queries.proving.headers import Header, HeaderField
-from queries.schema.checked_batch import Address
 from queries.wait_reasons import Reason, WaitCode
 
 
@@ -64,4 +65,4 @@ def find_accounts(chains: ChainReaders, header: Header, queries: Iterable[Query]
         account = accounts[query.name]
         if isinstance(account, ChainError):
             raise account
-        query.account = Address(account).checksum_address
+        query.account = to_checksum_address(account)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from eth_utils.address import to_checksum_address
+
 from accounts.shared.errors import BodyCode, RefusalError
 from accounts.shared.wording import format_count, join_names, quote_text
 from queries.config.routes import Routes
@@ -17,11 +19,9 @@ from queries.schema import bodies
 from queries.schema.bodies import slot_word
 from queries.schema.checked_batch import (
     AccountRequest,
-    Address,
     BatchWarning,
     BlockRequest,
     CheckedBatch,
-    EnsName,
     Selector,
     is_ens_name,
 )
@@ -185,9 +185,9 @@ def _read_accounts(
     accounts: Mapping[str, bodies.AccountBody], path: JsonPath, source: int, check: _Check
 ) -> tuple[AccountRequest, ...]:
     """Merge spellings of one account, and keep the order of the request."""
-    merged: dict[Address | EnsName, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
-    spellings: dict[Address | EnsName, dict[str, list[str]]] = {}
-    duplicates: dict[Address | EnsName, JsonPath] = {}
+    merged: dict[str, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
+    spellings: dict[str, dict[str, list[str]]] = {}
+    duplicates: dict[str, JsonPath] = {}
     for key, entry in accounts.items():
         entry_path = path.child(key)
         account = _read_account_key(key, entry_path, source, check.routes)
@@ -201,7 +201,12 @@ def _read_accounts(
         else:
             check.accounts += 1
             check.check_limit("account", check.accounts, entry_path)
-            _warn_of_checksum(account, key, entry_path, check)
+            if key not in {account, account.lower(), f"0x{account[2:].upper()}"}:
+                check.warn(
+                    f"{key} is accepted, but its EIP-55 checksum is wrong; a digit may be too. "
+                    f"This address is spelled {account}.",
+                    entry_path,
+                )
         props, slots = merged.setdefault(account, ({}, {}))
         props.update(dict.fromkeys(entry.props))
         spellings.setdefault(account, {})[key] = entry.slots
@@ -217,8 +222,8 @@ def _read_accounts(
     check.check_limit("account", len(accounts), path)
     for account, entry_path in duplicates.items():
         check.warn(
-            f"{_canonical(account)} appears more than once in this block, in different case. "
-            "The requests are merged.",
+            f"{account} appears more than once in this block, in different case. The requests are "
+            "merged.",
             entry_path,
         )
     return tuple(
@@ -227,30 +232,16 @@ def _read_accounts(
     )
 
 
-def _read_account_key(key: str, path: JsonPath, source: int, routes: Routes) -> Address | EnsName:
+def _read_account_key(key: str, path: JsonPath, source: int, routes: Routes) -> str:
+    """The checksummed address, or the ENS name."""
     if "." in key:
         return _read_name(key, path, source, routes)
     if not _ADDRESS.fullmatch(key):
         raise _account_malformed(key, path, _address_problem(key))
-    return Address(bytes.fromhex(key[2:]))
+    return to_checksum_address(key)
 
 
-def _warn_of_checksum(account: Address | EnsName, key: str, path: JsonPath, check: _Check) -> None:
-    """Warn of mixed case with a wrong checksum: a digit may be wrong too."""
-    digits = key.removeprefix("0x")
-    if digits not in (digits.lower(), digits.upper()) and key != _canonical(account):
-        check.warn(
-            f"{key} is accepted, but its EIP-55 checksum is wrong; a digit may be too. "
-            f"This address is spelled {_canonical(account)}.",
-            path,
-        )
-
-
-def _canonical(account: Address | EnsName) -> str:
-    return account.checksum_address if isinstance(account, Address) else account.name
-
-
-def _read_name(key: str, path: JsonPath, source: int, routes: Routes) -> EnsName:
+def _read_name(key: str, path: JsonPath, source: int, routes: Routes) -> str:
     if not routes.chains[source].ens_registry:
         why = f"names are not resolved on chain {source} here. Give the address"
         raise _account_malformed(key, path, why)
@@ -261,7 +252,7 @@ def _read_name(key: str, path: JsonPath, source: int, routes: Routes) -> EnsName
             "any other name give the address"
         )
         raise _account_malformed(key, path, why)
-    return EnsName(key)
+    return key
 
 
 def _address_problem(key: str) -> str:
