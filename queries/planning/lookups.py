@@ -8,7 +8,7 @@ from accounts.shared.wording import format_timestamp
 from queries.chain.ens import resolve_names
 from queries.chain.errors import ChainError
 from queries.chain.registry import FactRead
-from queries.facts import TIMESTAMP, account_fields, header_names
+from queries.facts import BLOCK_AT_TIME, account_fields, header_names
 from queries.models import Query
 from queries.planning.readers import ChainReaders
 from queries.proving.bundles import FactKind
@@ -22,7 +22,7 @@ def fact_reads(query: Query) -> dict[str, FactRead]:
         raise ValueError("the query's block is not resolved yet")
     reads: dict[str, FactRead] = {}
     if query.timestamp is not None:
-        reads[TIMESTAMP] = FactRead(FactKind.BLOCK_AT_TIME, query.timestamp)
+        reads[BLOCK_AT_TIME] = FactRead(FactKind.BLOCK_AT_TIME, query.timestamp)
     for name in header_names(query.header_fields):
         reads[name] = FactRead(FactKind.HEADER_FIELD, HeaderField[name], block)
     if query.account:

@@ -13,7 +13,7 @@ from queries.chain.registry import group_facts
 from queries.config.registries import Registry, constructor_arguments
 from queries.config.routes import Routes
 from queries.error_codes import ProofCode, batch_not_found, busy_refusal
-from queries.facts import TIMESTAMP
+from queries.facts import BLOCK_AT_TIME
 from queries.http.thread_slots import thread_slot
 from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.lookups import fact_reads
@@ -172,7 +172,7 @@ def _check_read_back_values(queries: Sequence[Query], block: BlockProof, job: Bl
 def _value_name(fact: BundleFact) -> tuple[bytes, str]:
     """The account, and the name under which a query has the value."""
     if fact.kind is FactKind.BLOCK_AT_TIME:
-        return b"", TIMESTAMP
+        return b"", BLOCK_AT_TIME
     return fact.account or b"", fact.name.removeprefix("0x")
 
 
