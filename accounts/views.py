@@ -24,7 +24,7 @@ from accounts.keys import manage
 from accounts.keys.manage import clean_name
 from accounts.models import Account
 from accounts.reading import key_choices
-from accounts.shared.errors import PageCode, RefusalError, error_response
+from accounts.shared.errors import PageCode, RefusalError
 from accounts.shared.wallets import AskWallet, wallet_address, wallet_chain_id
 from accounts.sign_in import attempts, sessions, siwe
 from accounts.sign_in.sessions import signed_in_account
@@ -76,14 +76,11 @@ def exempt_programs_from_csrf(view: View[P]) -> View[P]:
 
 
 def json_view(respond: Callable[Concatenate[HttpRequest, P], dict[str, object]]) -> View[P]:
-    """Answer with the object that `respond` returns, or with its refusal."""
+    """Answer with the object that `respond` returns; the middleware answers its refusals."""
 
     @wraps(respond)
     def view(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        try:
-            return JsonResponse(respond(request, *args, **kwargs))
-        except RefusalError as refusal:
-            return error_response(refusal)
+        return JsonResponse(respond(request, *args, **kwargs))
 
     return view
 

@@ -30,11 +30,8 @@ def require_api_key(view: KeyView[P]) -> Callable[..., HttpResponseBase]:
 
     @functools.wraps(view)
     def wrapper(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        try:
-            key = _request_key(request)
-            quota = _count_use(key)
-        except RefusalError as refusal:
-            return error_response(refusal)
+        key = _request_key(request)
+        quota = _count_use(key)
         try:
             _refuse_too_many_requests(quota)
             response = view(request, key, *args, **kwargs)

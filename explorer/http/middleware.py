@@ -147,7 +147,9 @@ class JsonErrors(BaseMiddleware):
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Answer database errors and too large bodies with their own codes."""
+        """Answer refusals, database errors and too large bodies with their own codes."""
+        if isinstance(error, RefusalError):
+            return error_response(error)
         if isinstance(error, OperationalError | InterfaceError):
             log.error("The database does not answer.", exc_info=error)
             refusal = _database_unavailable()

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import wraps
 from http import HTTPStatus
 from inspect import signature
 from itertools import chain
 from typing import Any
 
-from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 from django.views.decorators.csrf import csrf_exempt
@@ -17,7 +15,7 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from accounts.keys.check import require_api_key
-from accounts.shared.errors import CommonCode, ErrorCode, KeyCode, RefusalError, error_response
+from accounts.shared.errors import CommonCode, ErrorCode, KeyCode
 from queries.api.request_parts import CURSOR, LIMIT, MAX_PAGE_SIZE, PAGE_SIZE
 from queries.ids import ID_PATTERN
 from queries.schema.json_schema import Schema, example_of
@@ -77,25 +75,14 @@ class Endpoint:
         """The URL pattern; its view gets the values that it has parameters for."""
         route = self.path.removeprefix("/").replace("{", "<str:").replace("}", ">")
         check_method = require_safe if self.method == "GET" else require_POST
-        check_key = require_api_key if self.needs_key else _respond_to_refusals
+        view = require_api_key(self.view) if self.needs_key else self.view
         arguments = configuration.keys() & signature(self.view).parameters
         return path(
             route,
-            csrf_exempt(check_method(check_key(self.view))),
+            csrf_exempt(check_method(view)),
             {name: configuration[name] for name in arguments},
             name=self.view.__name__.replace("_", "-"),
         )
-
-
-def _respond_to_refusals(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    @wraps(view)
-    def wrapper(request: HttpRequest, **arguments: object) -> HttpResponseBase:
-        try:
-            return view(request, **arguments)
-        except RefusalError as refusal:
-            return error_response(refusal)
-
-    return wrapper
 
 
 def path_parameter(name: str, meaning: str, pattern: str = ID_PATTERN) -> Parameter:
