@@ -45,15 +45,11 @@ class OperatorCommand(BaseCommand):
         self.stderr.write(sentence, str)  # `str` turns off the colour of errors
         self.stderr.flush()
 
-    def ask(self, question: str) -> str:
-        """Read a line from stdin; empty at the end of the input."""
-        self.stderr.write(f"{question} ", str, ending="")
-        self.stderr.flush()
-        return sys.stdin.readline()
-
     def confirm(self, question: str, otherwise: str) -> None:
         """Ask, and end the command with `otherwise` unless the answer is yes."""
-        if self.ask(f"{question} [y/N]").strip().lower() not in {"y", "yes"}:
+        self.stderr.write(f"{question} [y/N] ", str, ending="")
+        self.stderr.flush()
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             raise CommandError(otherwise)
 
 
