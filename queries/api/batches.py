@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from accounts.keys import manage
 from accounts.models import ApiKey
@@ -22,7 +22,6 @@ from queries.api.request_parts import (
     number_parameter,
     page_size,
 )
-from queries.api.responses import json_response
 from queries.config.registries import constructor_arguments, proves_its_code
 from queries.config.routes import Routes
 from queries.error_codes import RequestCode, batch_not_found
@@ -46,11 +45,11 @@ MAX_POSITION = 10**9 - 1
 
 def submit_batch_query(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
-) -> HttpResponse:
+) -> responses.SubmissionResponse:
     content = json_body(request, limits.body_bytes)
     batch = submit_batch(key, content, request.headers.get(IDEMPOTENCY_KEY), routes, limits)
     members = submission_members(request, batch)
-    return json_response(responses.SubmissionResponse(internal_id=batch.id, **members))
+    return responses.SubmissionResponse(internal_id=batch.id, **members)
 
 
 def submission_members(request: HttpRequest, batch: Batch) -> dict[str, Any]:
@@ -75,14 +74,18 @@ def submit_batch(
     return store_batch(key.owner, batch, idempotency_key, routes)
 
 
-def batch_query_status(request: HttpRequest, _key: ApiKey, routes: Routes) -> HttpResponse:
+def batch_query_status(
+    request: HttpRequest, _key: ApiKey, routes: Routes
+) -> responses.StatusResponse:
     members, _ = _read_status(
         request, routes, request.GET.get(BATCH_ID), BATCH_ID, QUERIES_PER_PAGE
     )
-    return json_response(responses.StatusResponse(**members))
+    return responses.StatusResponse(**members)
 
 
-def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> HttpResponse:
+def batch_query(
+    request: HttpRequest, _key: ApiKey, batch: str, routes: Routes
+) -> responses.BatchQueryResponse:
     """The status, with the members that existing clients read at this address.
 
     Without `fromQuery` it has all queries, because those clients know no pages.
@@ -92,14 +95,12 @@ def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) 
     batch_data = responses.BatchDataResponse(
         id=batch, status=members["query_status"], data=requested_data(page.queries)
     )
-    return json_response(
-        responses.BatchQueryResponse(**members, batch_query=batch_data, results=_results(page))
-    )
+    return responses.BatchQueryResponse(**members, batch_query=batch_data, results=_results(page))
 
 
-def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> HttpResponse:
+def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> responses.BatchResponse:
     cancel(key.owner, batch)
-    return json_response(_batch_response(find_batch(batch, "batch")))
+    return _batch_response(find_batch(batch, "batch"))
 
 
 def find_batch(batch_id: str, path: str) -> BatchView:
@@ -110,13 +111,13 @@ def find_batch(batch_id: str, path: str) -> BatchView:
     return batch
 
 
-def batch_queries(request: HttpRequest, key: ApiKey) -> HttpResponse:
+def batch_queries(request: HttpRequest, key: ApiKey) -> responses.BatchListResponse:
     status, cursor = _status_filter(request), cursor_parameter(request)
     page = reading.listed_batches(
         owner=key.owner, status=status, cursor=cursor, limit=page_size(request)
     )
     batches = [_batch_response(batch) for batch in page.rows]
-    return json_response(responses.BatchListResponse(batches=batches, cursor=page.older or None))
+    return responses.BatchListResponse(batches=batches, cursor=page.older or None)
 
 
 def _status_filter(request: HttpRequest) -> str:
@@ -126,7 +127,7 @@ def _status_filter(request: HttpRequest) -> str:
     return text or ""
 
 
-def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
+def chain_connections(_request: HttpRequest, routes: Routes) -> responses.ConnectionListResponse:
     heads = chain_heads(routes.chains)
     connections = [
         responses.ConnectionResponse(
@@ -144,23 +145,21 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
         )
         for (source, destination), registry in sorted(routes.registries.items())
     ]
-    return json_response(responses.ConnectionListResponse(connections=connections))
+    return responses.ConnectionListResponse(connections=connections)
 
 
-def api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
+def api_key(_request: HttpRequest, key: ApiKey) -> responses.ApiKeyResponse:
     usage_subject = manage.usage_subject(key)
     use = usage_by_subject([usage_subject])[usage_subject]
     limits = responses.KeyLimitsResponse(requests=settings.REQUESTS_PER_MINUTE, seconds=MINUTE)
-    return json_response(
-        responses.ApiKeyResponse(
-            id=key.id,
-            name=key.name,
-            owner=key.owner.owner_name,
-            owner_chain_id=key.owner.chain_id,
-            created=key.created_at,
-            limits=limits,
-            use=responses.KeyUseResponse.model_validate(use),
-        )
+    return responses.ApiKeyResponse(
+        id=key.id,
+        name=key.name,
+        owner=key.owner.owner_name,
+        owner_chain_id=key.owner.chain_id,
+        created=key.created_at,
+        limits=limits,
+        use=responses.KeyUseResponse.model_validate(use),
     )
 
 

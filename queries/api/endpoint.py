@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from http import HTTPStatus
 from inspect import signature
 from itertools import chain
 from typing import Any
 
-from django.http.response import HttpResponseBase
+from django.http.response import HttpResponse, HttpResponseBase
 from django.urls import URLPattern, path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
@@ -17,6 +18,7 @@ from pydantic.alias_generators import to_camel
 from accounts.keys.check import require_api_key
 from accounts.shared.errors import CommonCode, ErrorCode, KeyCode
 from queries.api.request_parts import CURSOR, LIMIT, MAX_PAGE_SIZE, PAGE_SIZE
+from queries.api.responses import ApiModel
 from queries.ids import ID_PATTERN
 from queries.schema.json_schema import Schema, example_of
 
@@ -47,8 +49,7 @@ class Endpoint:
 
     method: str
     path: str
-    view: Callable[..., HttpResponseBase]
-    response: type[BaseModel]
+    view: Callable[..., ApiModel | HttpResponseBase]
     summary: str
     parameters: tuple[Parameter, ...] = ()
     body: type[BaseModel] | None = None
@@ -56,11 +57,17 @@ class Endpoint:
     needs_key: bool = True
     links: tuple[Link, ...] = ()
     example_changes: Mapping[str, object] = field(default_factory=dict)
+    file: type[BaseModel] | None = None  # what the view's HTTP response contains
 
     @property
     def name(self) -> str:
         """The name of the operation, such as submitBatchQuery."""
         return to_camel(self.view.__name__)
+
+    @property
+    def response(self) -> type[BaseModel]:
+        model: type[BaseModel] = self.file or signature(self.view).return_annotation
+        return model
 
     @property
     def errors(self) -> tuple[ErrorCode, ...]:
@@ -75,7 +82,9 @@ class Endpoint:
         """The URL pattern; its view gets the values that it has parameters for."""
         route = self.path.removeprefix("/").replace("{", "<str:").replace("}", ">")
         check_method = require_safe if self.method == "GET" else require_POST
-        view = require_api_key(self.view) if self.needs_key else self.view
+        view = _with_http_response(self.view)
+        if self.needs_key:
+            view = require_api_key(view)
         arguments = configuration.keys() & signature(self.view).parameters
         return path(
             route,
@@ -83,6 +92,23 @@ class Endpoint:
             {name: configuration[name] for name in arguments},
             name=self.view.__name__.replace("_", "-"),
         )
+
+
+def _with_http_response(
+    view: Callable[..., ApiModel | HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
+    @wraps(view)
+    def wrapper(*arguments: object, **options: object) -> HttpResponseBase:
+        content = view(*arguments, **options)
+        if isinstance(content, HttpResponseBase):
+            return content
+        return HttpResponse(
+            content.model_dump_json(by_alias=True, exclude_unset=True),
+            content_type="application/json",
+            headers={"Cache-Control": "no-store"},
+        )
+
+    return wrapper
 
 
 def path_parameter(name: str, meaning: str, pattern: str = ID_PATTERN) -> Parameter:

@@ -54,7 +54,6 @@ ENDPOINTS = (
         "POST",
         "/submit-batch-query",
         batches.submit_batch_query,
-        responses.SubmissionResponse,
         "Submit a batch query. It is stored whole or not at all.",
         parameters=(
             Parameter(
@@ -78,7 +77,6 @@ ENDPOINTS = (
         "POST",
         "/estimate",
         estimates.estimate,
-        estimates.EstimateResponse,
         "What a batch would take if it were submitted now: what is proven already, what is not "
         "final yet or out of reach, and the fee. Send `feeNeeded`: it covers each block sent "
         "alone, at up to twice the current base fee. `cost` is the price if READY blocks share "
@@ -92,7 +90,6 @@ ENDPOINTS = (
         "POST",
         "/witness",
         estimates.witness,
-        estimates.WitnessListResponse,
         "A proof that your own transaction passes to the registry's `verify`. `verify` returns the "
         "facts and stores nothing, so there is no batch, fee or status. The body is that of "
         f"a batch with at most {estimates.MAX_WITNESS_BLOCKS} blocks, "
@@ -111,7 +108,6 @@ ENDPOINTS = (
         "GET",
         "/batch-query-status",
         batches.batch_query_status,
-        responses.StatusResponse,
         "A batch's progress, step by step; once it is DONE, also the proven values.",
         parameters=(
             Parameter(
@@ -134,7 +130,6 @@ ENDPOINTS = (
         "GET",
         "/batch-queries/{batch}",
         batches.batch_query,
-        responses.BatchQueryResponse,
         "As GET /batch-query-status, with the id in the path. `batchQuery` and `results` are for "
         "existing clients.",
         parameters=(BATCH, DETAILS, FIRST_QUERY),
@@ -145,7 +140,6 @@ ENDPOINTS = (
         "POST",
         "/batch-queries/{batch}/cancel",
         batches.cancel_batch,
-        responses.BatchResponse,
         "Cancel one of your batches, if no transaction for it is signed yet. It ends REJECTED, "
         "with the code `cancelled`.",
         parameters=(BATCH,),
@@ -170,7 +164,6 @@ ENDPOINTS = (
         "GET",
         "/batch-queries",
         batches.batch_queries,
-        responses.BatchListResponse,
         "The batches that the key's owner submitted, newest first.",
         parameters=(
             Parameter(
@@ -187,7 +180,6 @@ ENDPOINTS = (
         "GET",
         "/batch-queries/{batch}/proof",
         proofs.batch_proof,
-        proofs.ProofResponse,
         "The proof of a DONE batch in one file. `manage.py verify_proof` checks it without a "
         "database or network; `manage.py publish_proof` sends the facts to a registry with any "
         "signer's key. Headers are in RLP and accounts have the form that eth_getProof returns, so "
@@ -195,12 +187,12 @@ ENDPOINTS = (
         "batch's id may fetch it; the batch's page has the same file without an API key.",
         parameters=(BATCH,),
         own_errors=(EndpointCode.BATCH_UNKNOWN, *ProofCode),
+        file=proofs.ProofResponse,
     ),
     Endpoint(
         "GET",
         "/webhook-deliveries",
         webhooks.webhook_deliveries,
-        webhooks.DeliveryListResponse,
         f"The webhooks of your batches, newest first, each with its last {MAX_ATTEMPTS} attempts.",
         parameters=PAGE_PARAMETERS,
         own_errors=(EndpointCode.PARAMETER_MALFORMED,),
@@ -210,7 +202,6 @@ ENDPOINTS = (
         "POST",
         "/webhook-deliveries/{event}/replay",
         webhooks.replay_webhook,
-        webhooks.DeliveryResponse,
         "Send one of your webhooks again immediately; if it is still pending, send it now. "
         f"At most {REPLAYS_PER_HOUR} an hour for each account.",
         parameters=(path_parameter("event", "The event of a delivery."),),
@@ -218,17 +209,12 @@ ENDPOINTS = (
         links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
     ),
     Endpoint(
-        "GET",
-        "/webhook-secret",
-        webhooks.webhook_secret,
-        webhooks.WebhookSecretResponse,
-        "The secret that signs your webhooks.",
+        "GET", "/webhook-secret", webhooks.webhook_secret, "The secret that signs your webhooks."
     ),
     Endpoint(
         "POST",
         "/attestations",
         attestations.submit_attestation,
-        attestations.AttestationResponse,
         "A signer of an attested registry submits its attestation of a block's hash. The block "
         "must be final on the source chain. `manage.py attest` makes and sends attestations. "
         "Sending one again changes nothing.",
@@ -240,7 +226,6 @@ ENDPOINTS = (
         "GET",
         "/attestations/wanted",
         attestations.wanted_attestations,
-        attestations.WantedAttestationsResponse,
         "The blocks that queries wait for, by attested registry: the newest "
         f"{attestations.MAX_WANTED} of each.",
         own_errors=(AttestationCode.TOO_MANY_ATTESTATIONS,),
@@ -250,7 +235,6 @@ ENDPOINTS = (
         "GET",
         "/chain-connections",
         batches.chain_connections,
-        responses.ConnectionListResponse,
         "The routes of this server: which chain's facts can be proven on which destination.",
         needs_key=False,
     ),
@@ -258,14 +242,12 @@ ENDPOINTS = (
         "GET",
         "/api-key",
         batches.api_key,
-        responses.ApiKeyResponse,
         "Your key's name, owner, limits and use. Call it to test the key.",
     ),
     Endpoint(
         "POST",
         "/submit-request",
         later_api.submit_request,
-        later_api.LaterSubmissionResponse,
         "Submit without a fee, for clients of the hosted service's later API. Accepted where "
         "proving is free or has a daily budget.",
         body=LaterRequest,
@@ -276,7 +258,6 @@ ENDPOINTS = (
         "GET",
         "/get_queries/{request_id}",
         later_api.get_queries,
-        later_api.LaterQueryListResponse,
         "The queries of a request. The request is DONE if all are COMPLETED, and has failed if any "
         "is FAILED.",
         parameters=(
@@ -295,7 +276,6 @@ ENDPOINTS = (
         "GET",
         "/get_actions/{query_id}",
         later_api.get_actions,
-        later_api.LaterActionListResponse,
         "One action for each step of a query; PENDING until the step begins.",
         parameters=(
             path_parameter("query_id", "The internal_id of a query.", later_api.QUERY_ID_PATTERN),
@@ -303,20 +283,15 @@ ENDPOINTS = (
         own_errors=(EndpointCode.BATCH_UNKNOWN,),
     ),
     Endpoint(
-        "GET",
-        "/is-alive",
-        later_api.is_alive,
-        later_api.AliveResponse,
-        "Answers while the server runs.",
-        needs_key=False,
+        "GET", "/is-alive", later_api.is_alive, "Answers while the server runs.", needs_key=False
     ),
     Endpoint(
         "GET",
         "/openapi.json",
         openapi.openapi,
-        responses.OpenApiResponse,
         "This description.",
         needs_key=False,
+        file=responses.OpenApiResponse,
     ),
 )
 

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from threading import Lock
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from pydantic import Field
 
@@ -27,7 +27,6 @@ from queries.api.responses import (
     WarningResponse,
     Wei,
     Word,
-    json_response,
 )
 from queries.chain.errors import ChainError
 from queries.config.routes import Routes
@@ -135,9 +134,9 @@ class WitnessListResponse(ApiModel):
 
 def estimate(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
-) -> HttpResponse:
+) -> EstimateResponse:
     content = json_body(request, limits.body_bytes)
-    return json_response(estimate_batch(key, content, routes, limits))
+    return estimate_batch(key, content, routes, limits)
 
 
 def estimate_batch(
@@ -240,7 +239,9 @@ def _block_response(block: BlockEstimate) -> BlockEstimateResponse:
     )
 
 
-def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits) -> HttpResponse:
+def witness(
+    request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
+) -> WitnessListResponse:
     witness_limits = replace(
         limits,
         blocks=min(limits.blocks, MAX_WITNESS_BLOCKS),
@@ -261,12 +262,10 @@ def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimi
             if error.retryable:
                 raise
             raise RefusalError(EndpointCode.NOT_PROVABLE, str(error)) from None
-    return json_response(
-        WitnessListResponse(
-            destination_chain_id=batch.destination,
-            warnings=_warnings(batch),
-            witnesses=[_witness_response(result) for result in results],
-        )
+    return WitnessListResponse(
+        destination_chain_id=batch.destination,
+        warnings=_warnings(batch),
+        witnesses=[_witness_response(result) for result in results],
     )
 
 

@@ -10,7 +10,6 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Annotated
 
-from django.http import HttpResponse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
@@ -89,14 +88,6 @@ class ApiModel(BaseModel):
         validate_by_alias=True,
         from_attributes=True,
         frozen=True,
-    )
-
-
-def json_response(content: ApiModel) -> HttpResponse:
-    return HttpResponse(
-        content.model_dump_json(by_alias=True, exclude_unset=True),
-        content_type="application/json",
-        headers={"Cache-Control": "no-store"},
     )
 
 
