@@ -5,7 +5,6 @@ or none has polled a chain lately, it waits for a prover.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from types import SimpleNamespace
 
 from accounts.models import Account
@@ -249,31 +248,21 @@ def _steps(
     for name, (began_column, completed_column, key_column) in _STEP_COLUMNS.items():
         if name is StepName.ACCOUNT_ACCUMULATED and row.header_fields:
             break
-        began: datetime | None = getattr(row, began_column)
-        completed: datetime | None = getattr(row, completed_column)
+        began, completed = getattr(row, began_column), getattr(row, completed_column)
+        status = StepStatus.COMPLETED if completed else StepStatus.IN_PROGRESS
         transaction = transactions.get(getattr(row, key_column)) if key_column else None
+        hashes = [transaction.mined_hash, *transaction.hashes[-1:]] if transaction else []
         yield StepView(
             name=name,
-            status=_step_status(began, completed),
+            status=status if began else None,
             began=began,
             completed=completed,
-            transaction_hash=_transaction_hash(transaction) if transaction else "",
+            transaction_hash=next(filter(None, hashes), ""),  # the mined one, or the newest
             transaction_block=transaction.mined_block if transaction else None,
             gas_used=transaction.gas_used if transaction else None,
             hops=transaction.hops if transaction else 0,
             error=error if began and not completed else None,
         )
-
-
-def _step_status(began: datetime | None, completed: datetime | None) -> StepStatus | None:
-    if began is None:
-        return None
-    return StepStatus.IN_PROGRESS if completed is None else StepStatus.COMPLETED
-
-
-def _transaction_hash(transaction: SimpleNamespace) -> str:
-    """The hash that was mined, or else the newest hash that was sent."""
-    return str(transaction.mined_hash or (transaction.hashes[-1] if transaction.hashes else ""))
 
 
 def _registry_address(row: QueryRow, transactions: Mapping[int, SimpleNamespace]) -> str:
