@@ -1,7 +1,7 @@
 """What batches ask for, short enough for a line of a list."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from django.db.models import Case, JSONField, When
 
@@ -9,10 +9,6 @@ from queries.models import Query
 from queries.reading.batches import query_view
 from queries.reading.view_models import QueryView
 
-_COUNTS = (
-    "query_count", "block_count", "source_count", "account_count", "fact_count",
-    "header_field_count", "is_uniform",
-)  # fmt: skip
 _UNUSED_COLUMNS = (
     "slots", "slot_values", "spelling",
     "batch__warnings", "batch__webhook_url", "batch__webhook_headers",
@@ -45,7 +41,11 @@ def batch_summaries(batch_ids: Collection[str]) -> Mapping[str, BatchSummary]:
 
 
 def _batch_summary(row: Query) -> BatchSummary:
-    counts = {column: getattr(row.batch, column) for column in _COUNTS}
+    counts = {
+        field.name: getattr(row.batch, field.name)
+        for field in fields(BatchSummary)
+        if field.name != "first"
+    }
     row.slots, row.slot_values = vars(row)["single_slots"] or [], vars(row)["single_slot_values"]
     row.spelling = None
     return BatchSummary(**counts, first=query_view(row, {}, is_done=True))

@@ -208,7 +208,7 @@ def _read_accounts(
                     entry_path,
                 )
         props, slots = merged.setdefault(account, ({}, {}))
-        props.update(dict.fromkeys(entry.props))
+        props.update(dict.fromkeys(AccountField[name] for name in entry.props))
         spellings.setdefault(account, {})[key] = entry.slots
         slots_path = entry_path.child("slots")
         for number, slot in enumerate(map(slot_word, entry.slots)):

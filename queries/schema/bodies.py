@@ -5,7 +5,7 @@ map keys are in `propertyNames`, because client generators drop pydantic's `patt
 """
 
 import re
-from operator import attrgetter
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -15,7 +15,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PlainSerializer,
     ValidationError,
     WithJsonSchema,
 )
@@ -52,30 +51,10 @@ def validation_error(code: ErrorCode, problem: str, *inside: str) -> PydanticCus
     )
 
 
-def _check_header_field(name: str) -> str:
-    if name not in HeaderField.__members__:
-        known = join_names(HeaderField.__members__)
-        raise validation_error(
-            RequestCode.UNKNOWN_HEADER_FIELD,
-            f"is {quote_text(name)}, but a header's fields are {known}.",
-        )
-    return name
-
-
 def _read_text(value: object) -> str:
     if not isinstance(value, str):
         raise PydanticKnownError("string_type")
     return value
-
-
-def _read_prop(value: object) -> AccountField:
-    name = _read_text(value)
-    if name not in AccountField.__members__:
-        known = join_names(AccountField.__members__)
-        raise validation_error(
-            RequestCode.UNKNOWN_PROP, f"is {quote_text(name)}, but an account's props are {known}."
-        )
-    return AccountField[name]
 
 
 def _check_slot(text: str) -> str:
@@ -114,20 +93,32 @@ def _read_fee(value: object) -> int:
     return int(text)
 
 
-def _choice_schema(members: Any, example: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "enum": list(members), "examples": [example]})
+def _known_name(known: Mapping[str, object], code: ErrorCode, names: str) -> AfterValidator:
+    """Refuse an unknown name; `names` is what a sentence calls them."""
+
+    def check(name: str) -> str:
+        if name not in known:
+            problem = f"is {quote_text(name)}, but {names} are {join_names(known)}."
+            raise validation_error(code, problem)
+        return name
+
+    return AfterValidator(check)
 
 
+def _choice_schema(known: Iterable[str], example: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "enum": list(known), "examples": [example]})
+
+
+PROPS, HEADER_FIELDS = AccountField.__members__, HeaderField.__members__
 PropName = Annotated[
-    AccountField,
-    BeforeValidator(_read_prop),
-    PlainSerializer(attrgetter("name")),
-    _choice_schema(AccountField.__members__, AccountField.BALANCE.name),
+    str,
+    _known_name(PROPS, RequestCode.UNKNOWN_PROP, "an account's props"),
+    _choice_schema(PROPS, "BALANCE"),
 ]
 HeaderName = Annotated[
     str,
-    AfterValidator(_check_header_field),
-    _choice_schema(HeaderField.__members__, HeaderField.PARENT_HASH.name),
+    _known_name(HEADER_FIELDS, RequestCode.UNKNOWN_HEADER_FIELD, "a header's fields"),
+    _choice_schema(HEADER_FIELDS, "PARENT_HASH"),
 ]
 Slot = Annotated[str, AfterValidator(_check_slot), text_schema("^0x[0-9a-fA-F]{1,64}$", "0x1")]
 Fee = Annotated[int, BeforeValidator(_read_fee), text_schema(_WEI, "0")]

@@ -6,6 +6,7 @@ and a walk from the top finds it.
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from accounts.shared.errors import BodyCode, ErrorCode, RefusalError
@@ -110,11 +111,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _InvalidValu
     members = dict(pairs)
     if len(members) == len(pairs):
         return members
-    seen: set[str] = set()
-    for key, _ in pairs:
-        if key in seen:
-            break
-        seen.add(key)
+    ((key, _),) = Counter(name for name, _ in pairs).most_common(1)
     return _InvalidValue(
         BodyCode.DUPLICATE_KEY, f"has the key {quote_text(key)} twice. Keep one of them."
     )
