@@ -128,7 +128,10 @@ def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
     rows = bulk_sql.fetch_rows(
         _SELECT_QUERIES, (batch.id, first, limit + 1), names, _QUERY_CONVERTERS
     )
-    queries = query_views(rows, batch)
+    transactions, is_done = read_transactions(rows), batch.status == BatchStatus.DONE
+    queries = tuple(
+        query_view(row, transactions, is_done=is_done, error=batch.error) for row in rows
+    )
     return QueryPage(queries[:limit], queries[limit].position if len(queries) > limit else None)
 
 
@@ -146,13 +149,6 @@ def query_progress(batch: BatchView, *, first: int, limit: int) -> list[QueryPro
 def find_query(batch: BatchView, position: int) -> QueryView | None:
     queries = query_page(batch, first=position, limit=1).queries
     return queries[0] if queries and queries[0].position == position else None
-
-
-def query_views(rows: Iterable[QueryRow], batch: BatchView) -> tuple[QueryView, ...]:
-    rows = list(rows)
-    transactions = read_transactions(rows)
-    is_done = batch.status == BatchStatus.DONE
-    return tuple(query_view(row, transactions, is_done=is_done, error=batch.error) for row in rows)
 
 
 def batch_sources(batch: BatchView) -> list[int]:
