@@ -10,7 +10,7 @@ import sys
 
 try:
     from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import ManagementUtility
+    from django.core.management import execute_from_command_line
     from django.db import Error as DatabaseError
 except ModuleNotFoundError as error:
     sys.exit(
@@ -32,21 +32,6 @@ HELP = {"help", "--help", "-h"}
 MISSING_TABLE = "no such (table|column)|(relation|column) .* does not exist"
 EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141  # as shells do
 
-OWN_APPS = ("queries", "accounts", "explorer")
-
-
-class Commands(ManagementUtility):
-    """Lists our apps' commands before Django's."""
-
-    def main_help_text(self, *arguments: bool, **options: bool) -> str:
-        parts = super().main_help_text(*arguments, **options).split("\n\n")
-
-        def position(section: str) -> int:
-            apps = [index for index, app in enumerate(OWN_APPS) if f"[{app}]" in section]
-            return apps[0] if apps else len(OWN_APPS)
-
-        return "\n\n".join([*parts[:2], *sorted(parts[2:], key=position)])  # after the usage
-
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "explorer.settings")
@@ -57,7 +42,7 @@ def main() -> None:
     if sys.argv[1:2] == ["run_prover"]:  # `serve` does this itself
         log_warnings_and_exceptions()
     try:
-        Commands(sys.argv).execute()
+        execute_from_command_line(sys.argv)
     except KeyboardInterrupt:
         if "--traceback" in sys.argv:
             raise

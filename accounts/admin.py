@@ -3,14 +3,11 @@
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Concat
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path
-from django.views.decorators.http import require_POST
+from django.http import HttpRequest
 
 from accounts.keys import manage
 from accounts.models import Account, ApiKey, UsageCounter
@@ -23,12 +20,15 @@ else:  # not generic at run time
     ModelAdmin = admin.ModelAdmin
 
 
-class NoAddOrDelete(ModelAdmin):
-    """Rows that operators cannot add or delete."""
+class ReadOnlyAdmin(ModelAdmin):
+    """Rows that operators change only by actions."""
 
     allowed_lookups: frozenset[str] = frozenset()
 
     def has_add_permission(self, _request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, _request: HttpRequest, _row: object = None) -> bool:
         return False
 
     def has_delete_permission(self, _request: HttpRequest, _row: object = None) -> bool:
@@ -44,29 +44,13 @@ class NoAddOrDelete(ModelAdmin):
         return lookup in self.allowed_lookups
 
 
-class StateFilter(admin.SimpleListFilter):
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, *_: object) -> list[tuple[str, str]]:
-        return [("working", "Working"), ("revoked", "Revoked")]
-
-    def queryset(self, _request: HttpRequest, keys: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
-        match self.value():
-            case "working":
-                return keys.filter(revoked_at=None)
-            case "revoked":
-                return keys.exclude(revoked_at=None)
-            case _:
-                return keys
-
-
-class ApiKeyAdmin(NoAddOrDelete):
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnlyAdmin):
     list_display = (
         "id", "name", "short_owner", "last_used", "requests_today", "created_at", "revoked_at",
     )  # fmt: skip
-    list_filter = (StateFilter,)
-    allowed_lookups = frozenset({StateFilter.parameter_name})
+    list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
+    allowed_lookups = frozenset({"revoked_at__isempty"})
     list_select_related = ("owner",)
     search_fields = ("id", "name", "owner__address", "owner__username")
     fields = (
@@ -74,9 +58,6 @@ class ApiKeyAdmin(NoAddOrDelete):
         "previous_until", "revoked_at",
     )  # fmt: skip
     actions = ("revoke",)
-
-    def has_change_permission(self, _request: HttpRequest, _row: object = None) -> bool:
-        return False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
         """Annotate the keys with their use."""
@@ -107,27 +88,8 @@ class ApiKeyAdmin(NoAddOrDelete):
     def requests_today(self, key: Any) -> int:
         return int(key.count_today)
 
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(require_POST(self.revoke_view))
-        return [
-            path("<slug:key_id>/revoke/", view, name="accounts_apikey_revoke"),
-            *super().get_urls(),
-        ]
-
     @admin.action(description="Revoke")
     def revoke(self, request: HttpRequest, selected: QuerySet[ApiKey]) -> None:
-        self._revoke_keys(request, selected)
-
-    def revoke_view(self, request: HttpRequest, key_id: str) -> HttpResponse:
-        """The button on a key's own page."""
-        key = get_object_or_404(ApiKey, pk=key_id)
-        if request.POST.get("sure"):
-            self._revoke_keys(request, ApiKey.objects.filter(pk=key.pk))
-        else:
-            self.message_user(request, "Tick the box to revoke the key.", messages.WARNING)
-        return redirect("admin:accounts_apikey_change", key.pk)
-
-    def _revoke_keys(self, request: HttpRequest, selected: QuerySet[ApiKey]) -> None:
         keys = list(selected.filter(revoked_at=None))
         count = manage.revoke_all(ApiKey.objects.filter(pk__in=[key.pk for key in keys]))
         for key in keys:
@@ -135,14 +97,11 @@ class ApiKeyAdmin(NoAddOrDelete):
         self.message_user(request, f"Revoked: {count}.")
 
 
-READ_ONLY = ("address", "chain_id", "username", "last_login", "created_at")
-
 admin.site.unregister(Group)  # only operators come here, and each may do everything
-admin.site.register(ApiKey, ApiKeyAdmin)
 
 
 @admin.register(Account)
-class AccountAdmin(NoAddOrDelete):
+class AccountAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "is_active", "active_keys", "last_login", "created_at")
     list_filter = ("is_active",)
     allowed_lookups = frozenset({"is_active__exact"})
@@ -154,13 +113,6 @@ class AccountAdmin(NoAddOrDelete):
         active = Count("keys", filter=Q(keys__revoked_at=None))
         rows: QuerySet[Account] = super().get_queryset(request).annotate(active_key_count=active)
         return rows
-
-    def get_readonly_fields(
-        self, request: HttpRequest, account: Account | None = None
-    ) -> tuple[str, ...]:
-        if account is not None and not may_set_active(signed_in_account(request), account):
-            return (*READ_ONLY, "is_active")
-        return READ_ONLY
 
     @admin.display(description="keys", ordering="active_key_count")
     def active_keys(self, account: Any) -> int:
@@ -174,18 +126,20 @@ class AccountAdmin(NoAddOrDelete):
     def enable(self, request: HttpRequest, selected: QuerySet[Account]) -> None:
         self._set_active(request, selected, is_active=True)
 
-    def save_model(self, request: HttpRequest, account: Account, form: Any, change: Any) -> None:
-        super().save_model(request, account, form, change)
-        if "is_active" in form.changed_data:
-            account.sessions.all().delete()
-
     def _set_active(
         self, request: HttpRequest, selected: QuerySet[Account], *, is_active: bool
     ) -> None:
-        """Set the accounts that this operator may change, and end their sessions afterwards."""
+        """Set the accounts that this operator may change, and end their sessions afterwards.
+
+        No operator may lock themselves out, and no wallet may lock out a superuser.
+        """
         operator, verb = signed_in_account(request), "Enabled" if is_active else "Disabled"
         changes = [account for account in selected if account.is_active is not is_active]
-        accounts = [account for account in changes if may_set_active(operator, account)]
+        accounts = [
+            account
+            for account in changes
+            if account.pk != operator.pk and (operator.is_operator or not account.is_operator)
+        ]
         Account.objects.filter(pk__in=[account.pk for account in accounts]).update(
             is_active=is_active
         )
@@ -199,8 +153,3 @@ class AccountAdmin(NoAddOrDelete):
                 f"Unchanged: {unchanged}. You cannot disable or enable your own account, nor, if "
                 "you signed in with a wallet, an operator with a password.",
             )
-
-
-def may_set_active(operator: Account, account: Account) -> bool:
-    """No operator may lock themselves out, and no wallet may lock out a superuser."""
-    return account.pk != operator.pk and (operator.is_operator or not account.is_operator)

@@ -152,9 +152,6 @@ class SignInNonce(models.Model):
     issued_at = models.DateTimeField(db_index=True)
     spent_at = models.DateTimeField(null=True)
 
-    def __str__(self) -> str:
-        return self.nonce
-
 
 class UsageCounter(models.Model):
     """A subject's use of its rate limit; times are unix seconds of the database's clock."""
@@ -166,6 +163,3 @@ class UsageCounter(models.Model):
     day_count = models.BigIntegerField()
     total_count = models.BigIntegerField()
     last_used = models.BigIntegerField(db_index=True)
-
-    def __str__(self) -> str:
-        return self.subject

@@ -24,7 +24,7 @@ from accounts.keys import manage
 from accounts.keys.manage import clean_name
 from accounts.models import Account
 from accounts.reading import key_choices
-from accounts.shared.errors import ACCOUNT_DISABLED, REQUEST_MALFORMED, RefusalError, error_response
+from accounts.shared.errors import PageCode, RefusalError
 from accounts.shared.wallets import AskWallet, wallet_address, wallet_chain_id
 from accounts.sign_in import attempts, sessions, siwe
 from accounts.sign_in.sessions import signed_in_account
@@ -76,14 +76,11 @@ def exempt_programs_from_csrf(view: View[P]) -> View[P]:
 
 
 def json_view(respond: Callable[Concatenate[HttpRequest, P], dict[str, object]]) -> View[P]:
-    """Answer with the object that `respond` returns, or with its refusal."""
+    """Answer with the object that `respond` returns; the middleware answers its refusals."""
 
     @wraps(respond)
     def view(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        try:
-            return JsonResponse(respond(request, *args, **kwargs))
-        except RefusalError as refusal:
-            return error_response(refusal)
+        return JsonResponse(respond(request, *args, **kwargs))
 
     return view
 
@@ -155,7 +152,7 @@ def _authenticate(request: HttpRequest, content: Content, ask: AskWallet) -> Acc
             manage.add_key(account, manage.FIRST_NAME)
     # After the transaction: a refusal inside it would roll back the spent nonce.
     if not account.is_active:
-        raise RefusalError(ACCOUNT_DISABLED, "The operator has disabled this account.")
+        raise RefusalError(PageCode.ACCOUNT_DISABLED, "The operator has disabled this account.")
     return account
 
 
@@ -191,7 +188,7 @@ def json_object(request: HttpRequest) -> Content:
         content = None
     if not isinstance(content, dict):
         raise RefusalError(
-            REQUEST_MALFORMED,
+            PageCode.REQUEST_MALFORMED,
             f"The request is a JSON object of at most {MAX_BODY_BYTES:,} bytes; this one is not.",
         )
     return content
@@ -201,7 +198,7 @@ def text_field(content: Content, name: str) -> str:
     text = content.get(name)
     if not isinstance(text, str):
         raise RefusalError(
-            REQUEST_MALFORMED, f"The request lacks {name}, which is a text.", path=name
+            PageCode.REQUEST_MALFORMED, f"The request lacks {name}, which is a text.", path=name
         )
     return text
 

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from accounts.shared.errors import UNAVAILABLE, RefusalError
+from accounts.shared.errors import CommonCode, RefusalError
 from accounts.shared.wallets import ChainNotConfiguredError, WalletAnswer
 from explorer.demo.local_node import LocalNode
 from queries.chain import contract_wallets
@@ -56,7 +56,7 @@ def demo_wallet() -> Iterator[LocalNode]:
         yield LocalNode(settings.DEMO_WALLET_NODE)
     except (NodeTransportError, JsonRpcError) as error:
         raise RefusalError(
-            UNAVAILABLE, "The demo wallet's chain does not answer. Start the demo again."
+            CommonCode.UNAVAILABLE, "The demo wallet's chain does not answer. Start the demo again."
         ) from error
 
 

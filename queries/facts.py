@@ -9,7 +9,7 @@ from functools import lru_cache
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 
-TIMESTAMP = "BLOCK_AT_TIMESTAMP"
+BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
 
 
 def display_name(name: str) -> str:

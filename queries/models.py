@@ -232,9 +232,6 @@ class Share(models.Model):
             models.UniqueConstraint(name="queries_share_batch", fields=["transaction", "batch"])
         ]
 
-    def __str__(self) -> str:
-        return f"{self.transaction_id} for {self.batch_id}"
-
 
 class SentHash(models.Model):
     """One hash of a transaction, for lookups: each replacement has another."""
@@ -246,9 +243,6 @@ class SentHash(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(name="queries_senthash_hash", fields=["hash", "transaction"])
         ]
-
-    def __str__(self) -> str:
-        return self.hash
 
 
 class JobTransaction(models.Model):
@@ -271,18 +265,12 @@ class JobTransaction(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.transaction_id} of {self.job_id}"
-
 
 class UnsentProof(models.Model):
     """Calldata for the proof file. It was not sent, because others had proven the job's facts."""
 
     job = models.ForeignKey(BlockJob, models.CASCADE, related_name="unsent_proofs")
     call = BytesField()
-
-    def __str__(self) -> str:
-        return f"for {self.job_id}"
 
 
 class Query(models.Model):
@@ -397,9 +385,6 @@ class Attestation(models.Model):
             )
         ]
 
-    def __str__(self) -> str:
-        return f"{self.source} → {self.destination}, block {self.block}, {self.signer}"
-
 
 class WebhookDelivery(LeasedRow):
     """The webhook of a batch's end. It is retried for about a day."""
@@ -446,9 +431,6 @@ class WebhookAttempt(models.Model):
     first_line = models.CharField(max_length=200, default="")  # of a response that was not 2xx
     milliseconds = models.PositiveIntegerField()
 
-    def __str__(self) -> str:
-        return f"{self.delivery_id}, {self.made_at}"
-
 
 class DailyCount(models.Model):
     """A counter of one day (UTC); see `database/daily_counts`."""
@@ -461,9 +443,6 @@ class DailyCount(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(name="queries_dailycount_day", fields=["day", "name"])
         ]
-
-    def __str__(self) -> str:
-        return f"{self.day}, {self.name}: {self.amount}"
 
 
 class ChainRecord(models.Model):
@@ -484,9 +463,6 @@ class ChainRecord(models.Model):
     signer = models.CharField(max_length=42, default="")
     balance = models.CharField(max_length=64, default="")  # wei
     state_horizons = models.JSONField(default=dict)  # by registry; in seconds
-
-    def __str__(self) -> str:
-        return f"{self.chain}, seen {self.polled_at}"
 
 
 class NodeRecord(models.Model):
@@ -512,9 +488,6 @@ class NodeRecord(models.Model):
             models.UniqueConstraint(name="queries_node_position", fields=["chain", "position"])
         ]
 
-    def __str__(self) -> str:
-        return f"{self.chain}, node {self.position}"
-
 
 class ChainCost(models.Model):
     """What all transactions to a chain have cost, counted once their blocks are final."""
@@ -523,6 +496,3 @@ class ChainCost(models.Model):
     transactions = models.PositiveBigIntegerField(default=0)
     gas = models.PositiveBigIntegerField(default=0)
     spent = models.CharField(max_length=64, default=f"{0:064x}")  # wei
-
-    def __str__(self) -> str:
-        return f"{self.chain}: {self.transactions}"

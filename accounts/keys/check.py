@@ -14,8 +14,7 @@ from django.utils.crypto import constant_time_compare
 from accounts.keys import manage
 from accounts.keys.text import key_digest, parse_key_id
 from accounts.models import Account, ApiKey
-from accounts.shared import errors
-from accounts.shared.errors import ErrorCode, RefusalError, error_response
+from accounts.shared.errors import ErrorCode, KeyCode, RefusalError, error_response
 from accounts.shared.rate_limits import MINUTE, QuotaUse, refuse_over_quota, use_quota
 from accounts.shared.site_address import site_address
 from accounts.shared.wording import format_count
@@ -31,11 +30,8 @@ def require_api_key(view: KeyView[P]) -> Callable[..., HttpResponseBase]:
 
     @functools.wraps(view)
     def wrapper(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        try:
-            key = _request_key(request)
-            quota = _count_use(key)
-        except RefusalError as refusal:
-            return error_response(refusal)
+        key = _request_key(request)
+        quota = _count_use(key)
         try:
             _refuse_too_many_requests(quota)
             response = view(request, key, *args, **kwargs)
@@ -54,20 +50,20 @@ def _request_key(request: HttpRequest) -> ApiKey:
     keys_page = f"{site_address(request)}/dashboard/keys"
     if not text:
         sentence = f"Send your API key in the header {HEADER}. {keys_page} shows it."
-        raise _key_refusal(errors.KEY_MISSING, sentence, place)
+        raise _key_refusal(KeyCode.KEY_MISSING, sentence, place)
     key = find_key(text)
     if key is None:
         sentence = (
             "This API key is not known: it may be mistyped, cut off, or rotated away. "
             f"{keys_page} shows the one that works."
         )
-        raise _key_refusal(errors.KEY_UNKNOWN, sentence, place)
+        raise _key_refusal(KeyCode.KEY_UNKNOWN, sentence, place)
     if key.revoked_at:
         sentence = f"This API key was revoked. {keys_page} makes another."
-        raise _key_refusal(errors.KEY_REVOKED, sentence, place)
+        raise _key_refusal(KeyCode.KEY_REVOKED, sentence, place)
     if not key.owner.is_active:
         sentence = "The operator has disabled the account that this API key belongs to."
-        raise _key_refusal(errors.KEY_OWNER_DISABLED, sentence, place)
+        raise _key_refusal(KeyCode.ACCOUNT_DISABLED, sentence, place)
     return key
 
 
@@ -94,7 +90,7 @@ def count_request(owner: Account, key_id: str) -> ApiKey:
     key = None if "\0" in key_id else active_keys.filter(pk=key_id).first()
     if key is None:
         sentence = "You have no such key, or it was revoked. Choose another."
-        raise _key_refusal(errors.KEY_REVOKED, sentence, HEADER)
+        raise _key_refusal(KeyCode.KEY_REVOKED, sentence, HEADER)
     _refuse_too_many_requests(_count_use(key))
     return key
 
@@ -104,7 +100,7 @@ def count_form(owner: Account) -> None:
     quota = use_quota(f"forms of {owner.pk}", settings.REQUESTS_PER_MINUTE, MINUTE)
     limit = f"{format_count(quota.limit, 'form')} a minute without an API key"
     sentence = f"An account may send {limit}, and yours has used them up."
-    refuse_over_quota(quota, errors.TOO_MANY_REQUESTS, sentence)
+    refuse_over_quota(quota, KeyCode.TOO_MANY_REQUESTS, sentence)
 
 
 def _count_use(key: ApiKey) -> QuotaUse:
@@ -115,7 +111,7 @@ def _count_use(key: ApiKey) -> QuotaUse:
 def _refuse_too_many_requests(quota: QuotaUse) -> None:
     limit = f"{format_count(quota.limit, 'request')} a minute"
     sentence = f"A key may make {limit}, and this one has used them up."
-    refuse_over_quota(quota, errors.TOO_MANY_REQUESTS, sentence)
+    refuse_over_quota(quota, KeyCode.TOO_MANY_REQUESTS, sentence)
 
 
 def find_key(text: str) -> ApiKey | None:

@@ -11,7 +11,7 @@ from django.utils.crypto import constant_time_compare
 
 from accounts.keys.text import key_digest, key_text, new_id
 from accounts.models import Account, ApiKey, UsageCounter
-from accounts.shared.errors import KEY_CHANGED, TOO_MANY_KEY_CHANGES, TOO_MANY_KEYS, RefusalError
+from accounts.shared.errors import PageCode, RefusalError
 from accounts.shared.rate_limits import KEY_SUBJECT, refuse_over_quota, use_quota
 
 MAX_KEYS_PER_ACCOUNT = 20
@@ -31,7 +31,7 @@ def count_change(owner: Account) -> None:
     """Count a key that is created or rotated in a browser; both share one limit."""
     quota = use_quota(f"keys of {owner.pk}", MAX_CHANGES_PER_HOUR, HOUR)
     sentence = f"An account may create or rotate {MAX_CHANGES_PER_HOUR} keys an hour."
-    refuse_over_quota(quota, TOO_MANY_KEY_CHANGES, sentence)
+    refuse_over_quota(quota, PageCode.TOO_MANY_KEY_CHANGES, sentence)
 
 
 def add_key(owner: Account, name: str) -> ApiKey:
@@ -40,7 +40,7 @@ def add_key(owner: Account, name: str) -> ApiKey:
         Account.objects.select_for_update().get(pk=owner.pk)
         if owner.keys.filter(revoked_at=None).count() >= MAX_KEYS_PER_ACCOUNT:
             raise RefusalError(
-                TOO_MANY_KEYS,
+                PageCode.TOO_MANY_KEYS,
                 f"An account has at most {MAX_KEYS_PER_ACCOUNT} keys. Revoke one that is not used.",
             )
         key = ApiKey(id=new_id(), owner=owner, name=name)
@@ -124,7 +124,7 @@ def usage_subject(key: ApiKey) -> str:
 
 def _key_gone() -> RefusalError:
     return RefusalError(
-        KEY_CHANGED,
+        PageCode.KEY_CHANGED,
         "There is no such key, or it was changed in another window. The list shows what there is.",
     )
 

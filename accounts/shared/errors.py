@@ -4,21 +4,94 @@ Every error response has one shape: programs read `code` and `retryable`, people
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+from enum import Enum
 from http import HTTPStatus
 
 from django.http import JsonResponse
 
+RETRYABLE = True
+RETRYABLE_STATUSES = {
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+}
 
-@dataclass(frozen=True, slots=True)
-class ErrorCode:
-    """An error code; the guide "Statuses and codes" shows its meaning."""
 
-    code: str
-    meaning: str
-    status: HTTPStatus = HTTPStatus.BAD_REQUEST
-    retryable: bool = False
+class ErrorCode(Enum):
+    """Error codes, by the names of members; the guide "Statuses and codes" shows the meanings."""
+
+    def __init__(
+        self,
+        meaning: str,
+        status: int = HTTPStatus.BAD_REQUEST,
+        retryable: bool = False,  # noqa: FBT001, FBT002  (a member's value is a tuple)
+    ) -> None:
+        self.meaning, self.status = meaning, HTTPStatus(status)
+        self.retryable = retryable or self.status in RETRYABLE_STATUSES
+
+    @property
+    def code(self) -> str:
+        return self.name.lower()
+
+
+class BodyCode(ErrorCode):
+    """Of a body in JSON."""
+
+    BODY_TOO_LARGE = "The body is larger than the limit.", 413
+    CONTENT_TYPE_UNSUPPORTED = (
+        "The body is declared as something other than JSON, or as compressed.",
+        415,
+    )
+    NOT_JSON = "The body is empty, not UTF-8, or not exactly one JSON value."
+    NESTED_TOO_DEEPLY = "Objects and lists are nested deeper than any request needs."
+    DUPLICATE_KEY = "An object has the same key twice."
+    TEXT_NOT_STORABLE = (
+        "A text contains U+0000 or half of a surrogate pair, which databases cannot store."
+    )
+    NUMBER_MALFORMED = "A number is malformed or too long."
+
+
+class CommonCode(ErrorCode):
+    """Of any request: raised outside its view, or because something broke."""
+
+    BAD_REQUEST = "The request is not valid HTTP, or has too many parameters."
+    HOST_UNKNOWN = "The Host header is not one of this server's hosts."
+    HTTPS_NEEDED = "The request came over plain http.", 403
+    NOT_FOUND = "There is nothing at this address.", 404
+    METHOD_NOT_ALLOWED = "The address does not accept this method.", 405
+    INTERNAL_ERROR = ("An error on our side. It is logged under the request's id.", 500)
+    UNAVAILABLE = "The service cannot reach its database.", 503
+
+
+class KeyCode(ErrorCode):
+    """Of requests with an API key."""
+
+    KEY_MISSING = "The request has no API key.", 401
+    KEY_UNKNOWN = "This server did not issue the API key.", 401
+    KEY_REVOKED = "The API key was revoked.", 401
+    ACCOUNT_DISABLED = "The operator has disabled the account.", 401
+    TOO_MANY_REQUESTS = ("The API key or account has used up its requests for this minute.", 429)
+
+
+class PageCode(ErrorCode):
+    """Of pages, their forms, and signing in."""
+
+    NOT_ALLOWED = "You may not do this.", 403
+    TOO_MANY_KEYS = "The account has the maximum number of keys."
+    TOO_MANY_KEY_CHANGES = "Too many key changes in an hour.", 429
+    KEY_CHANGED = "The key was revoked, or changed in another window."
+    REQUEST_MALFORMED = "A field is missing or malformed."
+    WRONG_ORIGIN = "Sign-in is not configured for the page's address."
+    MESSAGE_REFUSED = (
+        "The message was not issued to this browser, was already used, or has expired.",
+        400,
+        RETRYABLE,
+    )
+    CSRF_FAILED = "The cookie and the CSRF token do not match.", 403
+    SIGNATURE_REFUSED = "The signature is not the wallet's."
+    WALLET_UNREACHABLE = "No node answers for the wallet.", 503
+    ACCOUNT_DISABLED = "The operator has disabled the account.", 403
+    TOO_MANY_ATTEMPTS = "Too many attempts to sign in.", 429
 
 
 class RefusalError(Exception):
@@ -52,60 +125,3 @@ def error_response(refusal: RefusalError) -> JsonResponse:
         content["detail"] = refusal.detail
     headers = {"Cache-Control": "no-store", **refusal.headers}
     return JsonResponse(content, status=refusal.status, headers=headers)
-
-
-_unauthorized = partial(ErrorCode, status=HTTPStatus.UNAUTHORIZED)
-_forbidden = partial(ErrorCode, status=HTTPStatus.FORBIDDEN)
-rate_limit_code = partial(ErrorCode, status=HTTPStatus.TOO_MANY_REQUESTS, retryable=True)
-unavailable_code = partial(ErrorCode, status=HTTPStatus.SERVICE_UNAVAILABLE, retryable=True)
-
-# Any request
-BAD_REQUEST = ErrorCode("bad_request", "The request is not valid HTTP, or has too many parameters.")
-HOST_UNKNOWN = ErrorCode("host_unknown", "The Host header is not one of this server's hosts.")
-HTTPS_NEEDED = _forbidden("https_needed", "The request came over plain http.")
-NOT_ALLOWED = _forbidden("not_allowed", "You may not do this.")
-NOT_FOUND = ErrorCode("not_found", "There is nothing at this address.", HTTPStatus.NOT_FOUND)
-METHOD_NOT_ALLOWED = ErrorCode(
-    "method_not_allowed", "The address does not accept this method.", HTTPStatus.METHOD_NOT_ALLOWED
-)
-BODY_TOO_LARGE = ErrorCode(
-    "body_too_large", "The body is larger than the limit.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-)
-CONTENT_TYPE_UNSUPPORTED = ErrorCode(
-    "content_type_unsupported",
-    "The body is declared as something other than JSON, or as compressed.",
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-)
-INTERNAL_ERROR = ErrorCode(
-    "internal_error",
-    "An error on our side. It is logged under the request's id.",
-    HTTPStatus.INTERNAL_SERVER_ERROR,
-    retryable=True,
-)
-UNAVAILABLE = unavailable_code("unavailable", "The service cannot reach its database.")
-
-# API keys
-KEY_MISSING = _unauthorized("key_missing", "The request has no API key.")
-KEY_UNKNOWN = _unauthorized("key_unknown", "This server did not issue the API key.")
-KEY_REVOKED = _unauthorized("key_revoked", "The API key was revoked.")
-KEY_OWNER_DISABLED = _unauthorized("account_disabled", "The operator has disabled the account.")
-TOO_MANY_REQUESTS = rate_limit_code(
-    "too_many_requests", "The API key or account has used up its requests for this minute."
-)
-TOO_MANY_KEYS = ErrorCode("too_many_keys", "The account has the maximum number of keys.")
-TOO_MANY_KEY_CHANGES = rate_limit_code("too_many_key_changes", "Too many key changes in an hour.")
-KEY_CHANGED = ErrorCode("key_changed", "The key was revoked, or changed in another window.")
-
-# Signing in
-REQUEST_MALFORMED = ErrorCode("request_malformed", "A field is missing or malformed.")
-WRONG_ORIGIN = ErrorCode("wrong_origin", "Sign-in is not configured for the page's address.")
-MESSAGE_REFUSED = ErrorCode(
-    "message_refused",
-    "The message was not issued to this browser, was already used, or has expired.",
-    retryable=True,
-)
-CSRF_FAILED = _forbidden("csrf_failed", "The cookie and the CSRF token do not match.")
-SIGNATURE_REFUSED = ErrorCode("signature_refused", "The signature is not the wallet's.")
-WALLET_UNREACHABLE = unavailable_code("wallet_unreachable", "No node answers for the wallet.")
-ACCOUNT_DISABLED = _forbidden("account_disabled", "The operator has disabled the account.")
-TOO_MANY_ATTEMPTS = rate_limit_code("too_many_attempts", "Too many attempts to sign in.")

@@ -105,7 +105,7 @@ def use_quota(subject: str, limit: int, seconds: int, weight: int = 1) -> QuotaU
         cursor.execute(COUNT_USE.format(clock=CLOCK[connection.vendor]), parameters)
         row = cursor.fetchone()
     if row is None:
-        left = _seconds_left(subject, seconds)
+        left = read_quota(subject, limit, seconds).seconds_left
         return QuotaUse(allowed=False, limit=limit, remaining=0, seconds_left=left)
     window_count, start, now, total_count = row
     if total_count == 1:
@@ -123,15 +123,6 @@ def refuse_over_quota(quota: QuotaUse, code: ErrorCode, sentence: str) -> None:
         raise RefusalError(
             code, f"{sentence} Try again in {wait}.", headers={"Retry-After": str(seconds)}
         )
-
-
-def _seconds_left(subject: str, seconds: int) -> int:
-    start = (
-        UsageCounter.objects.filter(subject=subject).values_list("window_start", flat=True).first()
-    )
-    if start is None:  # `weight` is above `limit`, so no row was stored
-        return seconds
-    return int(min(max(start + seconds - database_now(), 1), seconds))
 
 
 def database_now() -> int:

@@ -12,7 +12,7 @@ from enum import Enum, auto
 
 from eth_utils.address import is_checksum_address, to_checksum_address
 
-from accounts.shared.errors import REQUEST_MALFORMED, RefusalError
+from accounts.shared.errors import PageCode, RefusalError
 
 MIN_ABBREVIATED = 16
 MAX_CHAIN_ID = 2**63 - 1  # that the database can store
@@ -42,7 +42,7 @@ def wallet_address(value: object) -> str:
         if digits in {digits.lower(), digits.upper()} or is_checksum_address(value):
             return to_checksum_address(value)
     raise RefusalError(
-        REQUEST_MALFORMED,
+        PageCode.REQUEST_MALFORMED,
         "An account's address is 0x and 40 hex digits, with the right checksum if it is in mixed "
         "case.",
         path="address",
@@ -56,7 +56,9 @@ def wallet_chain_id(value: object) -> int:
         if 1 <= chain_id <= MAX_CHAIN_ID:
             return chain_id
     raise RefusalError(
-        REQUEST_MALFORMED, "A network's chain id is a text such as 0x1 or 1.", path="chainId"
+        PageCode.REQUEST_MALFORMED,
+        "A network's chain id is a text such as 0x1 or 1.",
+        path="chainId",
     )
 
 

@@ -2,7 +2,7 @@
 
 from django.http import HttpRequest
 
-from accounts.shared.errors import TOO_MANY_ATTEMPTS
+from accounts.shared.errors import PageCode
 from accounts.shared.rate_limits import client_network, refuse_over_quota, use_quota
 from accounts.shared.wallets import Wallet
 from accounts.sign_in.siwe import browser_digest
@@ -44,4 +44,4 @@ def wallet_subject(wallet: Wallet) -> str:
 
 def _count(subject: str, limit: int, source: str) -> None:
     sentence = f"There were {limit} attempts {source} in ten minutes."
-    refuse_over_quota(use_quota(subject, limit, WINDOW), TOO_MANY_ATTEMPTS, sentence)
+    refuse_over_quota(use_quota(subject, limit, WINDOW), PageCode.TOO_MANY_ATTEMPTS, sentence)

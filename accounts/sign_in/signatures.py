@@ -6,7 +6,7 @@ from typing import Any
 
 from eth_account.messages import defunct_hash_message
 
-from accounts.shared.errors import SIGNATURE_REFUSED, WALLET_UNREACHABLE, RefusalError
+from accounts.shared.errors import PageCode, RefusalError
 from accounts.shared.wallets import AskWallet, ChainNotConfiguredError, WalletAnswer
 
 CURVE_ORDER = 0xFFFFFFFF_FFFFFFFF_FFFFFFFF_FFFFFFFE_BAAEDCE6_AF48A03B_BFD25E8C_D0364141  # secp256k1
@@ -42,7 +42,7 @@ def check_signature(
             raise _signature_refusal("The contract wallet does not accept this signature.")
         case WalletAnswer.NODE_UNREACHABLE:
             raise RefusalError(
-                WALLET_UNREACHABLE,
+                PageCode.WALLET_UNREACHABLE,
                 "The contract wallet could not be queried: another query is running, or no "
                 f"trustworthy node of network {message.chain_id} answers. Try again in a minute.",
                 headers={"Retry-After": "60"},
@@ -78,4 +78,4 @@ def _is_signed_by_key(message: Any, signature: bytes) -> bool:
 
 
 def _signature_refusal(sentence: str) -> RefusalError:
-    return RefusalError(SIGNATURE_REFUSED, sentence, path="signature")
+    return RefusalError(PageCode.SIGNATURE_REFUSED, sentence, path="signature")

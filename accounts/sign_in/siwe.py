@@ -21,7 +21,7 @@ from django.middleware.csrf import get_token
 from django.utils import timezone
 
 from accounts.models import SignInNonce
-from accounts.shared.errors import MESSAGE_REFUSED, WRONG_ORIGIN, RefusalError
+from accounts.shared.errors import PageCode, RefusalError
 from accounts.shared.site_address import site_address
 from accounts.shared.wallets import AskWallet, Wallet
 from accounts.sign_in.signatures import check_signature
@@ -132,7 +132,7 @@ def _usable_nonce(request: HttpRequest, nonce: str) -> SignInNonce:
 
 
 def _message_refusal(sentence: str) -> RefusalError:
-    return RefusalError(MESSAGE_REFUSED, f"{sentence} Sign in again.", path="message")
+    return RefusalError(PageCode.MESSAGE_REFUSED, f"{sentence} Sign in again.", path="message")
 
 
 COOKIES = {settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME}
@@ -168,5 +168,6 @@ def request_origin(request: HttpRequest) -> str:
     if site in settings.SIGN_IN_ORIGINS or (settings.DEVELOPMENT and is_own_port):
         return site
     raise RefusalError(
-        WRONG_ORIGIN, f"Sign-in does not work at {site}. Open {site_address(request)}/sign-in."
+        PageCode.WRONG_ORIGIN,
+        f"Sign-in does not work at {site}. Open {site_address(request)}/sign-in.",
     )

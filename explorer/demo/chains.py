@@ -1,13 +1,13 @@
 """The demo's two chains: their nodes, registries, and some state to prove."""
 
-import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from eth_abi.abi import encode
-from eth_account import Account as Key
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
 from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import ARCHIVE_OPTIONS, LocalNode, local_node
@@ -33,26 +33,14 @@ L1_UPDATE_SECONDS = 2.0
 OPTIONS = ("--block-time", "1", *ARCHIVE_OPTIONS)
 
 
-def _new_key() -> str:
-    return f"0x{secrets.token_bytes(32).hex()}"
-
-
-def _address_of_key(key: str) -> str:
-    return str(Key.from_key(key).address)
-
-
 @dataclass(frozen=True)
 class Keys:
-    signer: str
-    attesters: tuple[str, ...]
+    """New keys of the prover and of the attesters."""
 
-    @classmethod
-    def new(cls) -> "Keys":
-        return cls(_new_key(), tuple(_new_key() for _ in range(3)))
-
-    @property
-    def attester_addresses(self) -> list[str]:
-        return [_address_of_key(key) for key in self.attesters]
+    signer: LocalAccount = field(default_factory=Account.create)
+    attesters: tuple[LocalAccount, ...] = field(
+        default_factory=lambda: tuple(Account.create() for _ in range(3))
+    )
 
 
 @dataclass(frozen=True)
@@ -69,7 +57,7 @@ class DemoChains:
 
     def routes(self, keys: Keys) -> str:
         """The content of ROUTES_FILE for these chains."""
-        signers = ", ".join(f'"{address}"' for address in keys.attester_addresses)
+        signers = ", ".join(f'"{key.address}"' for key in keys.attesters)
         return f"""\
 # Written by `make demo`; explorer/docs/configuration.md describes this file.
 
@@ -116,11 +104,11 @@ def run_nodes() -> Iterator[tuple[LocalNode, LocalNode]]:
 
 def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
     """Deploy registries and a token, and fund the signer and the accounts to prove."""
-    signer = _address_of_key(keys.signer)
-    holders = (HOLDER, *(_address_of_key(_new_key()) for _ in HOLDINGS[1:]))
+    signer = keys.signer.address
+    holders = (HOLDER, *(Account.create().address for _ in HOLDINGS[1:]))
     # Another account deploys on B, so that no contract has the same address on both chains.
     b.payer = b.rpc.ask("eth_accounts")[1]
-    signers = tuple(keys.attester_addresses)
+    signers = tuple(key.address for key in keys.attesters)
     native = Registry(RegistryKind.NATIVE, CHAIN_A, CHAIN_A)
     attested = Registry(
         RegistryKind.ATTESTED, CHAIN_B, CHAIN_A, signers=signers, threshold=THRESHOLD

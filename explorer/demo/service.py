@@ -25,7 +25,7 @@ def running_service(folder: Path, site: str, chains: DemoChains, keys: Keys) -> 
         "DEVELOPMENT": "1",
         "DATABASE_URL": f"sqlite:///{folder}/tacitus.sqlite3",
         "ROUTES_FILE": str(routes),
-        "SIGNER_KEY": keys.signer,
+        "SIGNER_KEY": keys.signer.key.hex(),
         "DEMO_WALLET_NODE": chains.a.url,
         "LOG_LEVEL": "WARNING",
         "WEBHOOKS_TO_PRIVATE": "1",  # so that users can try webhooks with a local receiver
@@ -39,7 +39,7 @@ def running_service(folder: Path, site: str, chains: DemoChains, keys: Keys) -> 
         programs.start("prover", "run_prover")
         attesters = [f"attester {number}" for number in range(1, THRESHOLD + 1)]
         for name, key in zip(attesters, keys.attesters, strict=False):
-            programs.start(name, "attest", *ATTESTER_OPTIONS, ATTESTER_KEY=key)
+            programs.start(name, "attest", *ATTESTER_OPTIONS, ATTESTER_KEY=key.key.hex())
         programs.wait_for("prover", lambda log: "Proving on" in log)
         programs.wait_for("web server", lambda _: is_ready(site))
         for name in attesters:

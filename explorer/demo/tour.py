@@ -10,6 +10,7 @@ from typing import Any
 from explorer.demo.chains import CHAIN_A, CHAIN_B, HOLDER, TOKEN_BALANCES, DemoChains
 from explorer.demo.local_node import LocalNode
 from explorer.demo.processes import DemoError
+from queries.amounts import UNIT_DIGITS, format_units
 from queries.client.tacitus import (
     BlockQuery,
     Position,
@@ -141,10 +142,11 @@ def compare(example: Example, terminal: Terminal) -> None:
     """Print both values. Raises DemoError if they differ."""
     proven, actual = example.registry_value(), example.source_value()
     verdict = f"{DONE} the same" if proven == actual else f"{FAILED} not the same"
-    terminal.line(f"    the registry says      {_format_units(proven):>18} {example.unit}")
-    terminal.line(
-        f"    the source chain says  {_format_units(actual):>18} {example.unit}  {verdict}"
+    proven_text, actual_text = (
+        f"{format_units(amount, UNIT_DIGITS):>18} {example.unit}" for amount in (proven, actual)
     )
+    terminal.line(f"    the registry says      {proven_text}")
+    terminal.line(f"    the source chain says  {actual_text}  {verdict}")
     if proven != actual:
         raise DemoError("The values differ. This is a bug; please report it.")
 
@@ -160,11 +162,6 @@ def _proven_balance(node: LocalNode, registry: str, block: int) -> int:
 
 def _balance(node: LocalNode, block: int) -> int:
     return int(node.rpc.ask("eth_getBalance", HOLDER, hex(block)), 16)
-
-
-def _format_units(amount: int) -> str:
-    whole, fraction = divmod(amount, 10**18)
-    return f"{whole:,}.{fraction:018d}".rstrip("0").rstrip(".")
 
 
 def things_to_try(

@@ -10,8 +10,7 @@ from django.db import Error
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.utils.crypto import constant_time_compare
 
-from accounts.shared import errors
-from accounts.shared.errors import RefusalError, error_response
+from accounts.shared.errors import CommonCode, PageCode, RefusalError, error_response
 from explorer.wiring import ROUTES
 from queries.reading.metrics import Metric, Sample, metrics
 
@@ -62,7 +61,9 @@ class Metrics:
             return error_response(refusal)
         except Error:
             log.exception("The database does not answer.")
-            return error_response(RefusalError(errors.UNAVAILABLE, "The database does not answer."))
+            return error_response(
+                RefusalError(CommonCode.UNAVAILABLE, "The database does not answer.")
+            )
         version = Sample(1, {"version": settings.VERSION})
         info = Metric("info", "gauge", "The running version.", (version,))
         lines = (line for metric in (info, *service_metrics) for line in _exposition_lines(metric))
@@ -77,7 +78,7 @@ def _check_access(request: HttpRequest) -> None:
     if not settings.METRICS_TOKEN:
         if settings.BEHIND_PROXY or not is_from_this_machine(request):
             raise RefusalError(
-                errors.NOT_ALLOWED,
+                PageCode.NOT_ALLOWED,
                 "Without METRICS_TOKEN, the metrics cannot be read behind a proxy or from another "
                 "machine. The operator sets it.",
             )
@@ -86,7 +87,8 @@ def _check_access(request: HttpRequest) -> None:
     has_token = constant_time_compare(token.strip(), settings.METRICS_TOKEN)
     if scheme.lower() != "bearer" or not has_token:
         raise RefusalError(
-            errors.NOT_ALLOWED, "The metrics need `Authorization: Bearer` and the operator's token."
+            PageCode.NOT_ALLOWED,
+            "The metrics need `Authorization: Bearer` and the operator's token.",
         )
 
 

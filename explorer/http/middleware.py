@@ -22,8 +22,14 @@ from django.urls import reverse
 from ulid import ULID
 
 from accounts.keys.check import AUTHORIZATION, HEADER, PARAMETER
-from accounts.shared import errors
-from accounts.shared.errors import RefusalError, error_response
+from accounts.shared.errors import (
+    BodyCode,
+    CommonCode,
+    ErrorCode,
+    PageCode,
+    RefusalError,
+    error_response,
+)
 from accounts.shared.site_address import site_address
 from explorer.http.logs import redact_parameters, request_id
 from explorer.pages.errors import batch_too_large
@@ -125,7 +131,7 @@ class JsonErrors(BaseMiddleware):
             # No redirect: a POST would become a GET, and the next key would come over http again.
             response = error_response(
                 RefusalError(
-                    errors.HTTPS_NEEDED,
+                    CommonCode.HTTPS_NEEDED,
                     "The request came over plain http, where others can read the key. Use "
                     f"{settings.SITE_URL}.",
                 )
@@ -141,7 +147,9 @@ class JsonErrors(BaseMiddleware):
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Answer database errors and too large bodies with their own codes."""
+        """Answer refusals, database errors and too large bodies with their own codes."""
+        if isinstance(error, RefusalError):
+            return error_response(error)
         if isinstance(error, OperationalError | InterfaceError):
             log.error("The database does not answer.", exc_info=error)
             refusal = _database_unavailable()
@@ -184,12 +192,13 @@ def _json_error_response(request: HttpRequest, response: HttpResponse) -> HttpRe
 
 def _refusal_for_status(request: HttpRequest, response: HttpResponse) -> RefusalError:
     api_guide = f"{site_address(request)}/docs/api lists all addresses."
+    code: ErrorCode
     match response.status_code:
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return _too_large()
         case HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
             return RefusalError(
-                errors.CONTENT_TYPE_UNSUPPORTED,
+                BodyCode.CONTENT_TYPE_UNSUPPORTED,
                 "Bodies in multipart/form-data are not accepted. Send a batch as "
                 "application/json, and a form as application/x-www-form-urlencoded.",
                 path="Content-Type",
@@ -197,39 +206,39 @@ def _refusal_for_status(request: HttpRequest, response: HttpResponse) -> Refusal
         case HTTPStatus.SERVICE_UNAVAILABLE:
             return _database_unavailable()
         case HTTPStatus.NOT_FOUND:
-            code, sentence = errors.NOT_FOUND, f"There is nothing at this address. {api_guide}"
+            code, sentence = CommonCode.NOT_FOUND, f"There is nothing at this address. {api_guide}"
         case HTTPStatus.METHOD_NOT_ALLOWED:
-            code, methods = errors.METHOD_NOT_ALLOWED, response.get("Allow", "")
+            code, methods = CommonCode.METHOD_NOT_ALLOWED, response.get("Allow", "")
             sentence = f"This address does not accept {request.method}; it accepts {methods}."
         case HTTPStatus.FORBIDDEN:
-            code, sentence = errors.NOT_ALLOWED, "You may not do this."
+            code, sentence = PageCode.NOT_ALLOWED, "You may not do this."
         case HTTPStatus.BAD_REQUEST if _has_unknown_host(request):
-            code = errors.HOST_UNKNOWN
+            code = CommonCode.HOST_UNKNOWN
             sentence = (
                 "The Host header is not one of this server's hosts. The operator sets its names "
                 "with SITE_URL and EXTRA_HOSTS."
             )
         case status if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            code = errors.INTERNAL_ERROR
+            code = CommonCode.INTERNAL_ERROR
             sentence = (
                 "Something broke on our side. The operator finds it in the log by the request's "
                 f"id, {request_id.get()}."
             )
         case _:
             code, sentence = (
-                errors.BAD_REQUEST,
+                CommonCode.BAD_REQUEST,
                 f"This request could not be understood. {api_guide}",
             )
     return RefusalError(code, sentence)
 
 
 def _too_large() -> RefusalError:
-    return RefusalError(errors.BODY_TOO_LARGE, "The body is larger than the limit.")
+    return RefusalError(BodyCode.BODY_TOO_LARGE, "The body is larger than the limit.")
 
 
 def _database_unavailable() -> RefusalError:
     return RefusalError(
-        errors.UNAVAILABLE,
+        CommonCode.UNAVAILABLE,
         "The service cannot reach its database at the moment. Try again in a few seconds.",
         headers={"Retry-After": "5"},
     )

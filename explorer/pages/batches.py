@@ -7,7 +7,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.shared.errors import RefusalError, error_response
 from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.batch_page import BatchPage, batch_page, table_start
 from explorer.pages.downloads import batch_file_name
@@ -95,10 +94,6 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 
 def batch_proof(_request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponseBase:
-    name = batch_file_name(batch_id, links)
-    try:
-        file = build_proof_file(batch_id, links.routes)
-    except RefusalError as refusal:
-        return error_response(refusal)
-    name = f"{name}-proof.json"
+    name = f"{batch_file_name(batch_id, links)}-proof.json"
+    file = build_proof_file(batch_id, links.routes)
     return FileResponse(file, as_attachment=True, filename=name, content_type="application/json")

@@ -16,11 +16,13 @@ from accounts.views import signed_in_post
 from explorer.pages.charts import requested_facts_chart
 from explorer.pages.formatting import age
 from explorer.pages.links import PageLinks
+from explorer.pages.lists import cursor_of
 from explorer.pages.sentences import batch_sentences
 from queries.ids import is_ulid
 from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
-from queries.reading.batches import owned_batches
+from queries.reading.batches import listed_batches
+from queries.reading.pagination import Cursor
 from queries.reading.usage import MAX_SUMMED_BATCHES, account_usage
 from queries.statuses import BatchStatus
 from queries.webhooks.deliver import replay
@@ -35,8 +37,8 @@ BATCHES_PER_PAGE, DELIVERIES_PER_PAGE = 50, 25
 def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     """The newest batches, and which of the newest webhooks have failed."""
     account = signed_in_account(request)
-    batches = owned_batches(account, status=None, before=None, limit=NEWEST_BATCHES)
-    deliveries = delivery_page(account, before=None, limit=DELIVERIES_PER_PAGE)
+    batches = listed_batches(owner=account, limit=NEWEST_BATCHES)
+    deliveries = delivery_page(account, limit=DELIVERIES_PER_PAGE)
     failed = [delivery for delivery in deliveries.rows if delivery.has_failed]
     ids = {batch.id for batch in batches.rows} | {delivery.batch for delivery in failed}
     context = {
@@ -56,12 +58,8 @@ def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     status = request.GET.get("status", "")
     if status and status not in BatchStatus.values:
         raise Http404
-    page = owned_batches(
-        signed_in_account(request),
-        status=BatchStatus(status) if status else None,
-        before=_list_cursor(request),
-        limit=BATCHES_PER_PAGE,
-    )
+    account, cursor = signed_in_account(request), _list_cursor(request)
+    page = listed_batches(owner=account, status=status, cursor=cursor, limit=BATCHES_PER_PAGE)
     context = {
         "batches": page,
         "sentences": batch_sentences({batch.id for batch in page.rows}, links),
@@ -69,7 +67,7 @@ def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "statuses": BatchStatus.values,
         "links": links,
     }
-    return render(request, "own_batches.html", {**context, "cursor": _list_cursor(request)})
+    return render(request, "own_batches.html", {**context, "cursor": cursor})
 
 
 @login_required
@@ -94,7 +92,7 @@ def _example_key(request: HttpRequest) -> KeyChoice | None:
 @login_required
 def own_webhooks(request: HttpRequest, links: PageLinks) -> HttpResponse:
     account, cursor = signed_in_account(request), _list_cursor(request)
-    page = delivery_page(account, before=cursor, limit=DELIVERIES_PER_PAGE)
+    page = delivery_page(account, cursor=cursor, limit=DELIVERIES_PER_PAGE)
     context = {
         "deliveries": page,
         "sentences": batch_sentences({delivery.batch for delivery in page.rows}, links),
@@ -157,8 +155,5 @@ def cancel_batch(request: HttpRequest, batch_id: str) -> HttpResponse:
     return redirect("batch", batch_id)
 
 
-def _list_cursor(request: HttpRequest) -> str | None:
-    text = request.GET.get("cursor")
-    if text is not None and not is_ulid(text):
-        raise Http404
-    return text
+def _list_cursor(request: HttpRequest) -> Cursor | None:
+    return cursor_of(request, lambda text: (text,) if is_ulid(text) else None, ("cursor",))

@@ -8,7 +8,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.errors import NOT_ALLOWED, REQUEST_MALFORMED, RefusalError
+from accounts.shared.errors import PageCode, RefusalError
 from accounts.sign_in import siwe
 from accounts.views import json_object, json_view, text_field
 from explorer.http.metrics import is_from_this_machine
@@ -33,11 +33,15 @@ def sign(request: HttpRequest) -> dict[str, object]:
     signer = siwe.expected_signer(request, text)
     with demo_wallet() as wallet:
         if signer.address != to_checksum_address(wallet.payer):
-            raise RefusalError(REQUEST_MALFORMED, "The demo wallet signs only for its own account.")
+            raise RefusalError(
+                PageCode.REQUEST_MALFORMED, "The demo wallet signs only for its own account."
+            )
         return {"signature": wallet.sign_text(text)}
 
 
 def _refuse_other_machines(request: HttpRequest) -> None:
     """The demo's `serve` listens on localhost only; this also covers other servers."""
     if not is_from_this_machine(request):
-        raise RefusalError(NOT_ALLOWED, "The demo wallet is for the machine that the demo runs on.")
+        raise RefusalError(
+            PageCode.NOT_ALLOWED, "The demo wallet is for the machine that the demo runs on."
+        )

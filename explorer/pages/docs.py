@@ -11,8 +11,9 @@ from accounts.shared.site_address import site_address
 from explorer.guides import render as guides
 from explorer.guides.tables import guide_tables
 from queries.api.examples import route_example
-from queries.config.registries import RegistryKind, registry_artifact, router_artifact
+from queries.config.registries import RegistryKind, registry_artifact
 from queries.config.routes import Routes
+from queries.contracts.abi import load_artifact
 from queries.schema.batch_checks import BatchLimits
 
 CONTRACTS = settings.BASE_DIR / "queries" / "contracts"
@@ -89,5 +90,7 @@ def abi(_request: HttpRequest, name: str) -> HttpResponse:
     """The ABI of a kind of registry, or of the router."""
     if name != "router" and name not in set(RegistryKind):
         raise Http404
-    contract = router_artifact() if name == "router" else registry_artifact(RegistryKind(name))
+    contract = (
+        load_artifact("FactsRouter") if name == "router" else registry_artifact(RegistryKind(name))
+    )
     return JsonResponse(contract.abi, safe=False)

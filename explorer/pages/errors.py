@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from accounts.shared.errors import CSRF_FAILED, RefusalError, error_response
+from accounts.shared.errors import PageCode, RefusalError, error_response
 from accounts.views import needs_account, redirect_signed_out
 from explorer.http.logs import request_id
 from queries.schema.batch_checks import BatchLimits
@@ -30,7 +30,7 @@ def csrf_failure(request: HttpRequest, **_: str) -> HttpResponse:
     if request.content_type == "application/json":
         return error_response(
             RefusalError(
-                CSRF_FAILED,
+                PageCode.CSRF_FAILED,
                 "The request has a cookie or a CSRF token, so it counts as a browser's, and they "
                 "do not match. A program sends neither.",
             )

@@ -21,13 +21,14 @@ from explorer.pages.sentences import fact_sentence, key_sentence
 from explorer.pages.snippets import snippets
 from explorer.pages.trust import trust
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
+from queries.facts import BLOCK_AT_TIME
 from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading import batches
 from queries.reading.fact_lookup import FactKey, FoundFact, find_fact
 from queries.reading.fact_proof import read_fact_proof
-from queries.reading.facts import BLOCK_AT_TIME, FactView, query_facts
+from queries.reading.facts import FactView, query_facts
 from queries.schema.bodies import ADDRESS
 
 HEADER = "header"  # the subject of header fields in URLs

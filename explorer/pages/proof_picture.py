@@ -10,10 +10,11 @@ from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count
 from queries.amounts import short_amount
 from queries.config.registries import Registry, RegistryKind
+from queries.facts import BLOCK_AT_TIME
 from queries.proving.accounts import AccountState
 from queries.proving.bundles import FactKind
 from queries.reading.fact_proof import FactProof, ProofNode
-from queries.reading.facts import BLOCK_AT_TIME, FactView
+from queries.reading.facts import FactView
 
 BAR_HEIGHT, BAR_GAP, MAX_BAR_WIDTH, BARS_WIDTH = 12, 3, 40, 260
 MAX_NODE_SIZE = 532  # bytes of a branch with sixteen hashes

@@ -16,7 +16,8 @@ from explorer.pages.links import PageLinks
 from queries.proving.bundles import FactKind
 from queries.reading.fact_lookup import FactKey
 from queries.reading.facts import FactView
-from queries.reading.summaries import BatchSummary, QuerySummary, batch_summaries
+from queries.reading.summaries import BatchSummary, batch_summaries
+from queries.reading.view_models import QueryView
 
 MAX_LISTED_FIELDS = 3  # with slots as one of them; more are counted
 MAX_SHORT_SLOT = 2**32  # a larger one is abbreviated in hex
@@ -97,23 +98,23 @@ def block_name(source: int, block: int | None, timestamp: int | None, links: Pag
     )
 
 
-def _account(query: QuerySummary) -> str:
+def _account(query: QueryView) -> str:
     return query.name or short_hash(query.account)
 
 
-def _fields(query: QuerySummary) -> str:
+def _fields(query: QueryView) -> str:
     parts = [field_name(name) for name in (*query.header, *(prop.name for prop in query.props))]
     if len(parts) + bool(query.slot_count) > MAX_LISTED_FIELDS:
         parts = [format_count(len(parts), "field")]
     if query.slot_count:
-        parts.append(field_name(query.slot) if query.slot else f"{query.slot_count:,} slots")
+        parts.append(field_name(*query.slots) if query.slots else f"{query.slot_count:,} slots")
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def _result(summary: BatchSummary, links: PageLinks) -> str:
-    value = summary.first.value
-    if value is None or summary.fact_count != 1:
+    first = summary.first
+    if summary.fact_count != 1 or not first.values:
         return ""
-    currency = links.currency(summary.first.source)
-    is_account_field = not summary.first.header
-    return decode_value(value.name, value.word, currency, is_account_field=is_account_field).short
+    ((name, word),) = first.values.items()
+    currency, is_account_field = links.currency(first.source), not first.header
+    return decode_value(name, word, currency, is_account_field=is_account_field).short

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from django.core.exceptions import ImproperlyConfigured
 from eth_utils.address import is_checksum_address
 
+from accounts.shared.secret_files import read_secret_file
 from accounts.shared.wallets import MAX_CHAIN_ID
 
 TRUE = {"1", "true", "yes", "on"}
@@ -84,16 +85,10 @@ class Environment:
             return self.text(name, default)
         if self.text(name):
             raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; keep one of them.")
-        file = f"The file that {name}_FILE names"
         try:
-            content = Path(path).read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise ImproperlyConfigured(f"{file} cannot be read: {error.strerror}.") from None
-        except UnicodeDecodeError:
-            raise ImproperlyConfigured(f"{file} is not UTF-8 text.") from None
-        if not content:
-            raise ImproperlyConfigured(f"{file} is empty.")
-        return content
+            return read_secret_file(Path(path))
+        except ValueError as error:
+            raise ImproperlyConfigured(f"The file that {name}_FILE names {error}.") from None
 
     def local_node(self, name: str, *, allowed: bool) -> str:
         """The URL of a node on this machine."""

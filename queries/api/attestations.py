@@ -3,23 +3,15 @@
 No API key is needed: the signature names the signer. Requests are counted by IP address.
 """
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from accounts.shared.rate_limits import MINUTE, client_network, refuse_over_quota, use_quota
 from queries.api.request_parts import json_body
-from queries.api.responses import (
-    Address,
-    ApiModel,
-    BlockNumber,
-    ChainId,
-    DestinationId,
-    Registry,
-    json_response,
-)
+from queries.api.responses import Address, ApiModel, BlockNumber, ChainId, DestinationId, Registry
 from queries.attestations import body, records
 from queries.config.registries import RegistryKind
 from queries.config.routes import Routes
-from queries.error_codes import TOO_MANY_ATTESTATIONS
+from queries.error_codes import AttestationCode
 
 LIMIT_PER_MINUTE = 120
 MAX_BYTES = 2_000
@@ -42,14 +34,14 @@ class WantedAttestationsResponse(ApiModel):
     wanted: list[WantedBlocksResponse]
 
 
-def submit_attestation(request: HttpRequest, routes: Routes) -> HttpResponse:
+def submit_attestation(request: HttpRequest, routes: Routes) -> AttestationResponse:
     _count_request(request)
     attestation = body.read_attestation(json_body(request, MAX_BYTES))
     signer = records.store_attestation(routes, attestation, only_wanted=True)
-    return json_response(AttestationResponse(signer=signer, block=attestation.attested.block))
+    return AttestationResponse(signer=signer, block=attestation.attested.block)
 
 
-def wanted_attestations(request: HttpRequest, routes: Routes) -> HttpResponse:
+def wanted_attestations(request: HttpRequest, routes: Routes) -> WantedAttestationsResponse:
     _count_request(request)
     wanted = [
         WantedBlocksResponse(
@@ -61,13 +53,13 @@ def wanted_attestations(request: HttpRequest, routes: Routes) -> HttpResponse:
         for registry in routes.registries.values()
         if registry.kind is RegistryKind.ATTESTED
     ]
-    return json_response(WantedAttestationsResponse(wanted=wanted))
+    return WantedAttestationsResponse(wanted=wanted)
 
 
 def _count_request(request: HttpRequest) -> None:
     refuse_over_quota(
         use_quota(f"attestations from {client_network(request)}", LIMIT_PER_MINUTE, MINUTE),
-        TOO_MANY_ATTESTATIONS,
+        AttestationCode.TOO_MANY_ATTESTATIONS,
         f"An IP address may send {LIMIT_PER_MINUTE} attestation requests a minute, and yours has "
         "used them up.",
     )

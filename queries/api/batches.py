@@ -1,10 +1,11 @@
 """Endpoints about batches, routes and the API key. Only the key identifies the caller."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
 from accounts.keys import manage
 from accounts.models import ApiKey
@@ -21,20 +22,19 @@ from queries.api.request_parts import (
     number_parameter,
     page_size,
 )
-from queries.api.responses import json_response
 from queries.config.registries import constructor_arguments, proves_its_code
 from queries.config.routes import Routes
-from queries.error_codes import MISSING_FIELD, WEBHOOK_MALFORMED, batch_not_found
+from queries.error_codes import RequestCode, batch_not_found
 from queries.http.public_address import is_private
 from queries.intake.cancel import cancel
 from queries.intake.submit import IDEMPOTENCY_KEY, store_batch
 from queries.models import Batch
 from queries.reading import batches as reading
 from queries.reading.figures import chain_heads, state_horizon
+from queries.reading.requests import requested_data
 from queries.reading.view_models import BatchView, QueryPage, QueryView
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.bodies import slot_word
-from queries.schema.checked_batch import selector_of
 from queries.statuses import ENDED_STATUSES, BatchStatus
 
 BATCH_ID, DETAILS, FIRST_QUERY = "batchQueryId", "details", "fromQuery"
@@ -45,11 +45,11 @@ MAX_POSITION = 10**9 - 1
 
 def submit_batch_query(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
-) -> HttpResponse:
+) -> responses.SubmissionResponse:
     content = json_body(request, limits.body_bytes)
     batch = submit_batch(key, content, request.headers.get(IDEMPOTENCY_KEY), routes, limits)
     members = submission_members(request, batch)
-    return json_response(responses.SubmissionResponse(internal_id=batch.id, **members))
+    return responses.SubmissionResponse(internal_id=batch.id, **members)
 
 
 def submission_members(request: HttpRequest, batch: Batch) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def submit_batch(
     batch = read_batch(content, routes, limits)
     if batch.webhook and not settings.WEBHOOKS_TO_PRIVATE and is_private(batch.webhook.url):
         raise RefusalError(
-            WEBHOOK_MALFORMED,
+            RequestCode.WEBHOOK_MALFORMED,
             "webhook.url names this machine or a private network, where no webhook is sent. The "
             "operator can allow it with WEBHOOKS_TO_PRIVATE.",
             path="webhook.url",
@@ -74,30 +74,33 @@ def submit_batch(
     return store_batch(key.owner, batch, idempotency_key, routes)
 
 
-def batch_query_status(request: HttpRequest, _key: ApiKey, routes: Routes) -> HttpResponse:
+def batch_query_status(
+    request: HttpRequest, _key: ApiKey, routes: Routes
+) -> responses.StatusResponse:
     members, _ = _read_status(
         request, routes, request.GET.get(BATCH_ID), BATCH_ID, QUERIES_PER_PAGE
     )
-    return json_response(responses.StatusResponse(**members))
+    return responses.StatusResponse(**members)
 
 
-def batch_query(request: HttpRequest, _key: ApiKey, batch: str, routes: Routes) -> HttpResponse:
+def batch_query(
+    request: HttpRequest, _key: ApiKey, batch: str, routes: Routes
+) -> responses.BatchQueryResponse:
     """The status, with the members that existing clients read at this address.
 
     Without `fromQuery` it has all queries, because those clients know no pages.
     """
     limit = QUERIES_PER_PAGE if FIRST_QUERY in request.GET else MAX_POSITION
     members, page = _read_status(request, routes, batch, "batch", limit)
-    data, results = _request_maps(page)
-    batch_data = responses.BatchDataResponse(id=batch, status=members["query_status"], data=data)
-    return json_response(
-        responses.BatchQueryResponse(**members, batch_query=batch_data, results=results)
+    batch_data = responses.BatchDataResponse(
+        id=batch, status=members["query_status"], data=requested_data(page.queries)
     )
+    return responses.BatchQueryResponse(**members, batch_query=batch_data, results=_results(page))
 
 
-def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> HttpResponse:
+def cancel_batch(_request: HttpRequest, key: ApiKey, batch: str) -> responses.BatchResponse:
     cancel(key.owner, batch)
-    return json_response(_batch_response(find_batch(batch, "batch")))
+    return _batch_response(find_batch(batch, "batch"))
 
 
 def find_batch(batch_id: str, path: str) -> BatchView:
@@ -108,27 +111,23 @@ def find_batch(batch_id: str, path: str) -> BatchView:
     return batch
 
 
-def batch_queries(request: HttpRequest, key: ApiKey) -> HttpResponse:
-    page = reading.owned_batches(
-        key.owner,
-        status=_status_filter(request),
-        before=cursor_parameter(request),
-        limit=page_size(request),
+def batch_queries(request: HttpRequest, key: ApiKey) -> responses.BatchListResponse:
+    status, cursor = _status_filter(request), cursor_parameter(request)
+    page = reading.listed_batches(
+        owner=key.owner, status=status, cursor=cursor, limit=page_size(request)
     )
     batches = [_batch_response(batch) for batch in page.rows]
-    return json_response(responses.BatchListResponse(batches=batches, cursor=page.older or None))
+    return responses.BatchListResponse(batches=batches, cursor=page.older or None)
 
 
-def _status_filter(request: HttpRequest) -> BatchStatus | None:
+def _status_filter(request: HttpRequest) -> str:
     text = request.GET.get(STATUS)
-    if text is None:
-        return None
-    if text not in BatchStatus.values:
+    if text is not None and text not in BatchStatus.values:
         raise malformed_parameter(STATUS, text, f"one of {join_names(BatchStatus.values)}")
-    return BatchStatus(text)
+    return text or ""
 
 
-def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
+def chain_connections(_request: HttpRequest, routes: Routes) -> responses.ConnectionListResponse:
     heads = chain_heads(routes.chains)
     connections = [
         responses.ConnectionResponse(
@@ -146,24 +145,21 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> HttpResponse:
         )
         for (source, destination), registry in sorted(routes.registries.items())
     ]
-    return json_response(responses.ConnectionListResponse(connections=connections))
+    return responses.ConnectionListResponse(connections=connections)
 
 
-def api_key(_request: HttpRequest, key: ApiKey) -> HttpResponse:
+def api_key(_request: HttpRequest, key: ApiKey) -> responses.ApiKeyResponse:
     usage_subject = manage.usage_subject(key)
     use = usage_by_subject([usage_subject])[usage_subject]
-    last = None if use.last is None else datetime.fromtimestamp(use.last, UTC)
     limits = responses.KeyLimitsResponse(requests=settings.REQUESTS_PER_MINUTE, seconds=MINUTE)
-    return json_response(
-        responses.ApiKeyResponse(
-            id=key.id,
-            name=key.name,
-            owner=key.owner.owner_name,
-            owner_chain_id=key.owner.chain_id,
-            created=key.created_at,
-            limits=limits,
-            use=responses.KeyUseResponse(today=use.today, total=use.total, last=last),
-        )
+    return responses.ApiKeyResponse(
+        id=key.id,
+        name=key.name,
+        owner=key.owner.owner_name,
+        owner_chain_id=key.owner.chain_id,
+        created=key.created_at,
+        limits=limits,
+        use=responses.KeyUseResponse.model_validate(use),
     )
 
 
@@ -178,7 +174,7 @@ def _read_status(
     first = number_parameter(request, FIRST_QUERY, 0, minimum=0, maximum=MAX_POSITION)
     if batch_id is None:
         raise RefusalError(
-            MISSING_FIELD,
+            RequestCode.MISSING_FIELD,
             f"{path} is missing: the internalId from the answer to the submission.",
             path=path,
         )
@@ -196,7 +192,6 @@ def _batch_response(batch: BatchView) -> responses.BatchResponse:
 
 
 def _batch_members(batch: BatchView) -> dict[str, Any]:
-    reason = batch.waits_for
     members: dict[str, Any] = {
         # Existing clients know three of the five states.
         "query_status": (
@@ -209,8 +204,8 @@ def _batch_members(batch: BatchView) -> dict[str, Any]:
         "spent": batch.spent,
         "submitted": batch.submitted_at,
         "ended": batch.ended_at,
-        "waits_for": reason.sentence if reason else None,
-        "wait_code": (reason.code or None) if reason else None,
+        "waits_for": batch.waits_for,
+        "wait_code": batch.waits_for,
     }
     if batch.error and batch.status is BatchStatus.REJECTED:
         # Not `error`: existing clients throw on that before they read `queryStatus`.
@@ -219,51 +214,27 @@ def _batch_members(batch: BatchView) -> dict[str, Any]:
     return members
 
 
-def _request_maps(page: QueryPage) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the queries ask for, and the proven values, both under the keys of the request."""
-    data: dict[str, Any] = {}
+def _results(page: QueryPage) -> dict[str, Any]:
+    """The proven values, under the keys of the request."""
     results: dict[str, Any] = {}
     for query in page.queries:
-        selector = selector_of(query.block, query.timestamp)
-        request, result = (
-            chains.setdefault(query.chain_key, {}).setdefault(selector, {"accounts": {}})
-            for chains in (data, results)
-        )
-        words = {value.name: value.word for value in query.values}
+        blocks = results.setdefault(query.chain_key, {})
+        result = blocks.setdefault(query.selector, {"accounts": {}})
         if query.header:
-            request["header"], result["header"] = list(query.header), words
-        props = [prop.name for prop in query.props]
+            result["header"] = query.values
         for key, slots in query.account_keys.items():
-            request["accounts"][key] = {"props": props, "slots": list(slots)}
-            names = {prop: prop for prop in props}
+            names = {prop.name: prop.name for prop in query.props}
             names |= {slot: f"0x{slot_word(slot).hex()}" for slot in slots}
             result["accounts"][key] = {
-                spelled: words[name] for spelled, name in names.items() if words
+                spelled: query.values[name] for spelled, name in names.items() if query.values
             }
-    return data, results
+    return results
 
 
 def _query_response(batch: BatchView, query: QueryView, routes: Routes) -> responses.QueryResponse:
-    reason = query.waits_for
-    return responses.QueryResponse(
-        origin_chain_id=query.source,
-        selector=selector_of(query.block, query.timestamp),
-        block=query.block,
-        account=query.account or None,
-        name=query.name or None,
-        props=[prop.name for prop in query.props],
-        slots=list(query.slots),
-        header=list(query.header),
-        steps=[responses.StepResponse.model_validate(step) for step in query.steps],
-        waits_for=reason.sentence if reason else None,
-        wait_code=(reason.code or None) if reason else None,
-        values={value.name: value.word for value in query.values} or None,
-        registry=_registry_address(batch, query, routes) if query.values else None,
-        cost=query.cost,
+    """With the registry that its transaction was sent to; without one, the route's registry."""
+    route = routes.registries.get((query.source, batch.destination))
+    registry = query.registry or (route.address if route else "")
+    return responses.QueryResponse.model_validate(
+        replace(query, registry=registry if query.values else "")
     )
-
-
-def _registry_address(batch: BatchView, query: QueryView, routes: Routes) -> str | None:
-    """The registry that its transaction was sent to; without one, the route's registry."""
-    registry = routes.registries.get((query.source, batch.destination))
-    return query.registry or (registry.address if registry else None)

@@ -8,8 +8,7 @@ from inspect import signature
 from itertools import chain
 from typing import Any
 
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
+from django.http.response import HttpResponse, HttpResponseBase
 from django.urls import URLPattern, path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
@@ -17,9 +16,9 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from accounts.keys.check import require_api_key
-from accounts.shared import errors
-from accounts.shared.errors import ErrorCode, RefusalError, error_response
+from accounts.shared.errors import CommonCode, ErrorCode, KeyCode
 from queries.api.request_parts import CURSOR, LIMIT, MAX_PAGE_SIZE, PAGE_SIZE
+from queries.api.responses import ApiModel
 from queries.ids import ID_PATTERN
 from queries.schema.json_schema import Schema, example_of
 
@@ -44,23 +43,13 @@ class Link:
     pointer: str  # JSON pointer to the value in the response
 
 
-KEY_ERRORS: tuple[ErrorCode, ...] = (
-    errors.KEY_MISSING,
-    errors.KEY_UNKNOWN,
-    errors.KEY_REVOKED,
-    errors.KEY_OWNER_DISABLED,
-    errors.TOO_MANY_REQUESTS,
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A method of a path. The view takes the request and, if `needs_key`, the API key."""
 
     method: str
     path: str
-    view: Callable[..., HttpResponseBase]
-    response: type[BaseModel]
+    view: Callable[..., ApiModel | HttpResponseBase]
     summary: str
     parameters: tuple[Parameter, ...] = ()
     body: type[BaseModel] | None = None
@@ -68,6 +57,7 @@ class Endpoint:
     needs_key: bool = True
     links: tuple[Link, ...] = ()
     example_changes: Mapping[str, object] = field(default_factory=dict)
+    file: type[BaseModel] | None = None  # what the view's HTTP response contains
 
     @property
     def name(self) -> str:
@@ -75,8 +65,13 @@ class Endpoint:
         return to_camel(self.view.__name__)
 
     @property
+    def response(self) -> type[BaseModel]:
+        model: type[BaseModel] = self.file or signature(self.view).return_annotation
+        return model
+
+    @property
     def errors(self) -> tuple[ErrorCode, ...]:
-        return (*KEY_ERRORS, *self.own_errors) if self.needs_key else self.own_errors
+        return (*KeyCode, *self.own_errors) if self.needs_key else self.own_errors
 
     @property
     def example(self) -> Any:
@@ -87,23 +82,31 @@ class Endpoint:
         """The URL pattern; its view gets the values that it has parameters for."""
         route = self.path.removeprefix("/").replace("{", "<str:").replace("}", ">")
         check_method = require_safe if self.method == "GET" else require_POST
-        check_key = require_api_key if self.needs_key else _respond_to_refusals
+        view = _with_http_response(self.view)
+        if self.needs_key:
+            view = require_api_key(view)
         arguments = configuration.keys() & signature(self.view).parameters
         return path(
             route,
-            csrf_exempt(check_method(check_key(self.view))),
+            csrf_exempt(check_method(view)),
             {name: configuration[name] for name in arguments},
             name=self.view.__name__.replace("_", "-"),
         )
 
 
-def _respond_to_refusals(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def _with_http_response(
+    view: Callable[..., ApiModel | HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
     @wraps(view)
-    def wrapper(request: HttpRequest, **arguments: object) -> HttpResponseBase:
-        try:
-            return view(request, **arguments)
-        except RefusalError as refusal:
-            return error_response(refusal)
+    def wrapper(*arguments: object, **options: object) -> HttpResponseBase:
+        content = view(*arguments, **options)
+        if isinstance(content, HttpResponseBase):
+            return content
+        return HttpResponse(
+            content.model_dump_json(by_alias=True, exclude_unset=True),
+            content_type="application/json",
+            headers={"Cache-Control": "no-store"},
+        )
 
     return wrapper
 
@@ -128,18 +131,6 @@ PAGE_PARAMETERS = (
 )
 
 
-# Errors of any endpoint, raised outside its view or because something broke.
-COMMON_ERRORS: tuple[ErrorCode, ...] = (
-    errors.BAD_REQUEST,
-    errors.HOST_UNKNOWN,
-    errors.HTTPS_NEEDED,
-    errors.NOT_FOUND,
-    errors.METHOD_NOT_ALLOWED,
-    errors.INTERNAL_ERROR,
-    errors.UNAVAILABLE,
-)
-
-
 def group_by_status(codes: Iterable[ErrorCode]) -> dict[HTTPStatus, list[ErrorCode]]:
     """The codes by HTTP status, in the order of the statuses."""
     groups: dict[HTTPStatus, list[ErrorCode]] = {}
@@ -150,5 +141,5 @@ def group_by_status(codes: Iterable[ErrorCode]) -> dict[HTTPStatus, list[ErrorCo
 
 def error_codes(endpoints: Iterable[Endpoint]) -> list[ErrorCode]:
     """The codes of all endpoints, without repetition, in the order of their statuses."""
-    codes = chain(COMMON_ERRORS, *(endpoint.errors for endpoint in endpoints))
+    codes = chain(CommonCode, *(endpoint.errors for endpoint in endpoints))
     return sorted(dict.fromkeys(codes), key=lambda code: code.status)

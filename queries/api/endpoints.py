@@ -2,8 +2,7 @@
 
 from django.urls import URLPattern
 
-from accounts.shared import errors
-from queries import error_codes
+from accounts.shared.errors import BodyCode
 from queries.api import (
     attestations,
     batches,
@@ -17,6 +16,14 @@ from queries.api import (
 from queries.api.endpoint import PAGE_PARAMETERS, Endpoint, Link, Parameter, path_parameter
 from queries.attestations.body import AttestationBody
 from queries.config.routes import Routes
+from queries.error_codes import (
+    AttestationCode,
+    EndpointCode,
+    EstimateCode,
+    ProofCode,
+    RequestCode,
+    SubmissionCode,
+)
 from queries.ids import ID_PATTERN
 from queries.intake.cancel import CANCELLED
 from queries.intake.submit import IDEMPOTENCY_KEY, MAX_IDEMPOTENCY_KEY_LENGTH
@@ -26,48 +33,8 @@ from queries.statuses import BatchStatus
 from queries.webhooks.deliver import REPLAYS_PER_HOUR
 from queries.webhooks.log import MAX_ATTEMPTS
 
-BODY_ERRORS = (
-    errors.BODY_TOO_LARGE,
-    errors.CONTENT_TYPE_UNSUPPORTED,
-    error_codes.NOT_JSON,
-    error_codes.NESTED_TOO_DEEPLY,
-    error_codes.DUPLICATE_KEY,
-    error_codes.TEXT_NOT_STORABLE,
-    error_codes.NUMBER_MALFORMED,
-)
-BATCH_ERRORS = (
-    *BODY_ERRORS,
-    error_codes.WRONG_TYPE,
-    error_codes.MISSING_FIELD,
-    error_codes.UNKNOWN_FIELD,
-    error_codes.CHAIN_UNSUPPORTED,
-    error_codes.ROUTE_UNSUPPORTED,
-    error_codes.FEE_MALFORMED,
-    error_codes.SELECTOR_MALFORMED,
-    error_codes.BLOCK_BEYOND_HEAD,
-    error_codes.ACCOUNT_MALFORMED,
-    error_codes.LIST_TOO_LONG,
-    error_codes.UNKNOWN_PROP,
-    error_codes.UNKNOWN_HEADER_FIELD,
-    error_codes.SLOT_MALFORMED,
-    error_codes.WEBHOOK_MALFORMED,
-    error_codes.EMPTY_REQUEST,
-    error_codes.TOO_MANY_BLOCKS,
-    error_codes.TOO_MANY_ACCOUNTS,
-    error_codes.TOO_MANY_SLOTS,
-    error_codes.TOO_MANY_WEBHOOK_HEADERS,
-    error_codes.WEBHOOK_HEADERS_TOO_LARGE,
-)
-SUBMISSION_ERRORS = (
-    *BATCH_ERRORS,
-    error_codes.TOO_MANY_FACTS,
-    error_codes.BATCH_EXCEEDS_DAILY_LIMIT,
-)
-NODE_ERRORS = (
-    error_codes.TOO_MANY_ESTIMATES,
-    error_codes.ESTIMATES_BUSY,
-    error_codes.CHAIN_UNAVAILABLE,
-)
+BATCH_ERRORS = (*BodyCode, *RequestCode)
+SUBMISSION_ERRORS = (*BATCH_ERRORS, *SubmissionCode)
 
 BATCH = path_parameter("batch", "The `internalId` from the answer to the submission.")
 DETAILS = Parameter(
@@ -87,7 +54,6 @@ ENDPOINTS = (
         "POST",
         "/submit-batch-query",
         batches.submit_batch_query,
-        responses.SubmissionResponse,
         "Submit a batch query. It is stored whole or not at all.",
         parameters=(
             Parameter(
@@ -101,9 +67,9 @@ ENDPOINTS = (
         body=BatchRequest,
         own_errors=(
             *SUBMISSION_ERRORS,
-            error_codes.FEE_TOO_LOW,
-            error_codes.IDEMPOTENCY_KEY_MALFORMED,
-            error_codes.IDEMPOTENCY_KEY_REUSED,
+            EndpointCode.FEE_TOO_LOW,
+            EndpointCode.IDEMPOTENCY_KEY_MALFORMED,
+            EndpointCode.IDEMPOTENCY_KEY_REUSED,
         ),
         links=(Link("batchQueryStatus", batches.BATCH_ID, "/internalId"),),
     ),
@@ -111,7 +77,6 @@ ENDPOINTS = (
         "POST",
         "/estimate",
         estimates.estimate,
-        estimates.EstimateResponse,
         "What a batch would take if it were submitted now: what is proven already, what is not "
         "final yet or out of reach, and the fee. Send `feeNeeded`: it covers each block sent "
         "alone, at up to twice the current base fee. `cost` is the price if READY blocks share "
@@ -119,13 +84,12 @@ ENDPOINTS = (
         "covers the base fee at that time plus an eighth. The body is that of a batch; it needs no "
         "fee. Nothing is stored.",
         body=EstimateRequest,
-        own_errors=(*BATCH_ERRORS, *NODE_ERRORS),
+        own_errors=(*BATCH_ERRORS, *EstimateCode),
     ),
     Endpoint(
         "POST",
         "/witness",
         estimates.witness,
-        estimates.WitnessListResponse,
         "A proof that your own transaction passes to the registry's `verify`. `verify` returns the "
         "facts and stores nothing, so there is no batch, fee or status. The body is that of "
         f"a batch with at most {estimates.MAX_WITNESS_BLOCKS} blocks, "
@@ -135,16 +99,15 @@ ENDPOINTS = (
         body=EstimateRequest,
         own_errors=(
             *BATCH_ERRORS,
-            error_codes.NOT_PROVABLE_NOW,
-            error_codes.NOT_PROVABLE,
-            *NODE_ERRORS,
+            EndpointCode.NOT_PROVABLE_NOW,
+            EndpointCode.NOT_PROVABLE,
+            *EstimateCode,
         ),
     ),
     Endpoint(
         "GET",
         "/batch-query-status",
         batches.batch_query_status,
-        responses.StatusResponse,
         "A batch's progress, step by step; once it is DONE, also the proven values.",
         parameters=(
             Parameter(
@@ -157,9 +120,9 @@ ENDPOINTS = (
             FIRST_QUERY,
         ),
         own_errors=(
-            error_codes.MISSING_FIELD,
-            error_codes.PARAMETER_MALFORMED,
-            error_codes.BATCH_UNKNOWN,
+            RequestCode.MISSING_FIELD,
+            EndpointCode.PARAMETER_MALFORMED,
+            EndpointCode.BATCH_UNKNOWN,
         ),
         links=(Link("batchProof", "batch", "/internalId"),),
     ),
@@ -167,25 +130,23 @@ ENDPOINTS = (
         "GET",
         "/batch-queries/{batch}",
         batches.batch_query,
-        responses.BatchQueryResponse,
         "As GET /batch-query-status, with the id in the path. `batchQuery` and `results` are for "
         "existing clients.",
         parameters=(BATCH, DETAILS, FIRST_QUERY),
-        own_errors=(error_codes.PARAMETER_MALFORMED, error_codes.BATCH_UNKNOWN),
+        own_errors=(EndpointCode.PARAMETER_MALFORMED, EndpointCode.BATCH_UNKNOWN),
         links=(Link("batchProof", "batch", "/internalId"),),
     ),
     Endpoint(
         "POST",
         "/batch-queries/{batch}/cancel",
         batches.cancel_batch,
-        responses.BatchResponse,
         "Cancel one of your batches, if no transaction for it is signed yet. It ends REJECTED, "
         "with the code `cancelled`.",
         parameters=(BATCH,),
         own_errors=(
-            error_codes.BATCH_UNKNOWN,
-            error_codes.BATCH_ENDED,
-            error_codes.TRANSACTION_SIGNED,
+            EndpointCode.BATCH_UNKNOWN,
+            EndpointCode.BATCH_ENDED,
+            EndpointCode.TRANSACTION_SIGNED,
         ),
         example_changes={
             "queryStatus": "REJECTED",
@@ -203,7 +164,6 @@ ENDPOINTS = (
         "GET",
         "/batch-queries",
         batches.batch_queries,
-        responses.BatchListResponse,
         "The batches that the key's owner submitted, newest first.",
         parameters=(
             Parameter(
@@ -213,91 +173,68 @@ ENDPOINTS = (
             ),
             *PAGE_PARAMETERS,
         ),
-        own_errors=(error_codes.PARAMETER_MALFORMED,),
+        own_errors=(EndpointCode.PARAMETER_MALFORMED,),
         links=(Link("batchQueryStatus", batches.BATCH_ID, "/batches/0/internalId"),),
     ),
     Endpoint(
         "GET",
         "/batch-queries/{batch}/proof",
         proofs.batch_proof,
-        proofs.ProofResponse,
         "The proof of a DONE batch in one file. `manage.py verify_proof` checks it without a "
         "database or network; `manage.py publish_proof` sends the facts to a registry with any "
         "signer's key. Headers are in RLP and accounts have the form that eth_getProof returns, so "
         "other tools can check them too; `calls` holds calldata for prove(). Anyone who knows the "
         "batch's id may fetch it; the batch's page has the same file without an API key.",
         parameters=(BATCH,),
-        own_errors=(
-            error_codes.BATCH_UNKNOWN,
-            error_codes.BATCH_NOT_DONE,
-            error_codes.BATCH_REJECTED,
-            error_codes.PROOF_UNAVAILABLE,
-            error_codes.PROOFS_BUSY,
-        ),
+        own_errors=(EndpointCode.BATCH_UNKNOWN, *ProofCode),
+        file=proofs.ProofResponse,
     ),
     Endpoint(
         "GET",
         "/webhook-deliveries",
         webhooks.webhook_deliveries,
-        webhooks.DeliveryListResponse,
         f"The webhooks of your batches, newest first, each with its last {MAX_ATTEMPTS} attempts.",
         parameters=PAGE_PARAMETERS,
-        own_errors=(error_codes.PARAMETER_MALFORMED,),
+        own_errors=(EndpointCode.PARAMETER_MALFORMED,),
         links=(Link("replayWebhook", "event", "/deliveries/0/event"),),
     ),
     Endpoint(
         "POST",
         "/webhook-deliveries/{event}/replay",
         webhooks.replay_webhook,
-        webhooks.DeliveryResponse,
         "Send one of your webhooks again immediately; if it is still pending, send it now. "
         f"At most {REPLAYS_PER_HOUR} an hour for each account.",
         parameters=(path_parameter("event", "The event of a delivery."),),
-        own_errors=(error_codes.DELIVERY_UNKNOWN, error_codes.TOO_MANY_REPLAYS),
+        own_errors=(EndpointCode.DELIVERY_UNKNOWN, EndpointCode.TOO_MANY_REPLAYS),
         links=(Link("batchQueryStatus", "batchQueryId", "/batchQueryId"),),
     ),
     Endpoint(
-        "GET",
-        "/webhook-secret",
-        webhooks.webhook_secret,
-        webhooks.WebhookSecretResponse,
-        "The secret that signs your webhooks.",
+        "GET", "/webhook-secret", webhooks.webhook_secret, "The secret that signs your webhooks."
     ),
     Endpoint(
         "POST",
         "/attestations",
         attestations.submit_attestation,
-        attestations.AttestationResponse,
         "A signer of an attested registry submits its attestation of a block's hash. The block "
         "must be final on the source chain. `manage.py attest` makes and sends attestations. "
         "Sending one again changes nothing.",
         body=AttestationBody,
-        own_errors=(
-            *BODY_ERRORS,
-            error_codes.ATTESTATION_MALFORMED,
-            error_codes.ATTESTATION_UNTRUSTED,
-            error_codes.ATTESTATION_CONTRADICTED,
-            error_codes.ATTESTATION_UNWANTED,
-            error_codes.BLOCK_BEYOND_HEAD,
-            error_codes.TOO_MANY_ATTESTATIONS,
-        ),
+        own_errors=(*BodyCode, *AttestationCode, RequestCode.BLOCK_BEYOND_HEAD),
         needs_key=False,
     ),
     Endpoint(
         "GET",
         "/attestations/wanted",
         attestations.wanted_attestations,
-        attestations.WantedAttestationsResponse,
         "The blocks that queries wait for, by attested registry: the newest "
         f"{attestations.MAX_WANTED} of each.",
-        own_errors=(error_codes.TOO_MANY_ATTESTATIONS,),
+        own_errors=(AttestationCode.TOO_MANY_ATTESTATIONS,),
         needs_key=False,
     ),
     Endpoint(
         "GET",
         "/chain-connections",
         batches.chain_connections,
-        responses.ConnectionListResponse,
         "The routes of this server: which chain's facts can be proven on which destination.",
         needs_key=False,
     ),
@@ -305,25 +242,22 @@ ENDPOINTS = (
         "GET",
         "/api-key",
         batches.api_key,
-        responses.ApiKeyResponse,
         "Your key's name, owner, limits and use. Call it to test the key.",
     ),
     Endpoint(
         "POST",
         "/submit-request",
         later_api.submit_request,
-        later_api.LaterSubmissionResponse,
         "Submit without a fee, for clients of the hosted service's later API. Accepted where "
         "proving is free or has a daily budget.",
         body=LaterRequest,
-        own_errors=(*SUBMISSION_ERRORS, error_codes.FEE_MISSING),
+        own_errors=(*SUBMISSION_ERRORS, EndpointCode.FEE_MISSING),
         links=(Link("getQueries", "request_id", "/request_id"),),
     ),
     Endpoint(
         "GET",
         "/get_queries/{request_id}",
         later_api.get_queries,
-        later_api.LaterQueryListResponse,
         "The queries of a request. The request is DONE if all are COMPLETED, and has failed if any "
         "is FAILED.",
         parameters=(
@@ -335,35 +269,29 @@ ENDPOINTS = (
                 {"type": "integer", "minimum": 0, "maximum": batches.MAX_POSITION},
             ),
         ),
-        own_errors=(error_codes.PARAMETER_MALFORMED, error_codes.BATCH_UNKNOWN),
+        own_errors=(EndpointCode.PARAMETER_MALFORMED, EndpointCode.BATCH_UNKNOWN),
         links=(Link("getActions", "query_id", "/queries/0/internal_id"),),
     ),
     Endpoint(
         "GET",
         "/get_actions/{query_id}",
         later_api.get_actions,
-        later_api.LaterActionListResponse,
         "One action for each step of a query; PENDING until the step begins.",
         parameters=(
             path_parameter("query_id", "The internal_id of a query.", later_api.QUERY_ID_PATTERN),
         ),
-        own_errors=(error_codes.BATCH_UNKNOWN,),
+        own_errors=(EndpointCode.BATCH_UNKNOWN,),
     ),
     Endpoint(
-        "GET",
-        "/is-alive",
-        later_api.is_alive,
-        later_api.AliveResponse,
-        "Answers while the server runs.",
-        needs_key=False,
+        "GET", "/is-alive", later_api.is_alive, "Answers while the server runs.", needs_key=False
     ),
     Endpoint(
         "GET",
         "/openapi.json",
         openapi.openapi,
-        responses.OpenApiResponse,
         "This description.",
         needs_key=False,
+        file=responses.OpenApiResponse,
     ),
 )
 

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from threading import Lock
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 from pydantic import Field
 
@@ -27,20 +27,11 @@ from queries.api.responses import (
     WarningResponse,
     Wei,
     Word,
-    json_response,
 )
 from queries.chain.errors import ChainError
 from queries.config.routes import Routes
-from queries.error_codes import (
-    CHAIN_UNAVAILABLE,
-    ESTIMATES_BUSY,
-    NOT_PROVABLE,
-    NOT_PROVABLE_NOW,
-    RETRY_SOON,
-    TOO_MANY_ESTIMATES,
-    busy_refusal,
-)
-from queries.facts import TIMESTAMP, display_name
+from queries.error_codes import RETRY_SOON, EndpointCode, EstimateCode, busy_refusal
+from queries.facts import BLOCK_AT_TIME, display_name
 from queries.http.thread_slots import thread_slot
 from queries.intake import submit
 from queries.models import Batch, Query
@@ -143,9 +134,9 @@ class WitnessListResponse(ApiModel):
 
 def estimate(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
-) -> HttpResponse:
+) -> EstimateResponse:
     content = json_body(request, limits.body_bytes)
-    return json_response(estimate_batch(key, content, routes, limits))
+    return estimate_batch(key, content, routes, limits)
 
 
 def estimate_batch(
@@ -166,14 +157,16 @@ def open_readers(
     submit.refuse_blocks_beyond_head(batch.blocks, routes.limits)
     refuse_over_quota(
         use_quota(f"estimates of {key.owner.pk}", LIMIT_PER_MINUTE, MINUTE),
-        TOO_MANY_ESTIMATES,
+        EstimateCode.TOO_MANY_ESTIMATES,
         f"An account has {LIMIT_PER_MINUTE} estimates and witnesses a minute and has used them up.",
     )
     row = Batch(destination=batch.destination, submitted_at=timezone.now())
     queries = list(submit.build_queries(row, batch.blocks))
     with _account_slot(key.owner), thread_slot() as acquired:
         if not acquired:
-            raise busy_refusal(ESTIMATES_BUSY, "Other requests are waiting for nodes right now")
+            raise busy_refusal(
+                EstimateCode.ESTIMATES_BUSY, "Other requests are waiting for nodes right now"
+            )
         chains = ChainReaders(
             routes, deadline=time.monotonic() + seconds, head_cache_seconds=seconds
         )
@@ -182,7 +175,7 @@ def open_readers(
                 yield chains, queries
             except ChainError as error:
                 raise RefusalError(
-                    CHAIN_UNAVAILABLE,
+                    EstimateCode.CHAIN_UNAVAILABLE,
                     f"{error} This request gives up after {seconds:.0f} seconds; a batch that is "
                     "submitted waits as long as it takes.",
                     headers=RETRY_SOON,
@@ -195,7 +188,8 @@ def _account_slot(owner: Account) -> Iterator[None]:
     with _busy_lock:
         if owner.pk in _busy_accounts:
             raise busy_refusal(
-                ESTIMATES_BUSY, "An estimate or witness for your account is being made right now"
+                EstimateCode.ESTIMATES_BUSY,
+                "An estimate or witness for your account is being made right now",
             )
         _busy_accounts.add(owner.pk)
     try:
@@ -239,13 +233,15 @@ def _block_response(block: BlockEstimate) -> BlockEstimateResponse:
         proven=[
             ProvenFactsResponse(account=query.account or None, name=query.name or None, facts=facts)
             for query, names in zip(block.queries, block.proven_facts, strict=False)
-            if (facts := [display_name(name) for name in names if name != TIMESTAMP])
+            if (facts := [display_name(name) for name in names if name != BLOCK_AT_TIME])
         ],
         price=PriceResponse.model_validate(block.price) if block.price else None,
     )
 
 
-def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits) -> HttpResponse:
+def witness(
+    request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
+) -> WitnessListResponse:
     witness_limits = replace(
         limits,
         blocks=min(limits.blocks, MAX_WITNESS_BLOCKS),
@@ -258,18 +254,18 @@ def witness(request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimi
         try:
             results = make_witnesses(chains, batch.destination, queries)
         except NotProvableError as error:
-            code = NOT_PROVABLE if error.is_permanent else NOT_PROVABLE_NOW
+            code = (
+                EndpointCode.NOT_PROVABLE if error.is_permanent else EndpointCode.NOT_PROVABLE_NOW
+            )
             raise RefusalError(code, str(error)) from None
         except ChainError as error:
             if error.retryable:
                 raise
-            raise RefusalError(NOT_PROVABLE, str(error)) from None
-    return json_response(
-        WitnessListResponse(
-            destination_chain_id=batch.destination,
-            warnings=_warnings(batch),
-            witnesses=[_witness_response(result) for result in results],
-        )
+            raise RefusalError(EndpointCode.NOT_PROVABLE, str(error)) from None
+    return WitnessListResponse(
+        destination_chain_id=batch.destination,
+        warnings=_warnings(batch),
+        witnesses=[_witness_response(result) for result in results],
     )
 
 
@@ -286,7 +282,7 @@ def _witness_response(result: RegistryWitness) -> WitnessResponse:
                 value=f"0x{word.hex()}",
             )
             for query, name, word in result.facts
-            if name != TIMESTAMP
+            if name != BLOCK_AT_TIME
         ],
         gas=result.gas,
         valid_until=result.valid_until,

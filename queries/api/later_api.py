@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from pydantic import ConfigDict, Field
 
 from accounts.models import ApiKey
@@ -19,10 +19,9 @@ from queries.api.responses import (
     Moment,
     TransactionHash,
     enum_schema,
-    json_response,
 )
 from queries.config.routes import Routes
-from queries.error_codes import FEE_MISSING, batch_not_found
+from queries.error_codes import EndpointCode, batch_not_found
 from queries.ids import ID_PATTERN
 from queries.reading import batches as reading
 from queries.reading.view_models import BatchView
@@ -91,13 +90,13 @@ class AliveResponse(ApiModel):
 
 def submit_request(
     request: HttpRequest, key: ApiKey, routes: Routes, limits: BatchLimits
-) -> HttpResponse:
+) -> LaterSubmissionResponse:
     content = json_body(request, limits.body_bytes)
     name = read_body(LaterRequest, content).destination_chain_id
     chain = routes.chains[read_chain(name, WHOLE_BODY.child(DESTINATION), routes)]
     if not chain.free and chain.daily_budget is None:
         raise RefusalError(
-            FEE_MISSING,
+            EndpointCode.FEE_MISSING,
             f"Proving on {chain.name} costs money, and requests of this form offer no fee. Submit "
             "it to /submit-batch-query, or ask the operator for a daily budget (`daily_budget`).",
             path=DESTINATION,
@@ -107,10 +106,10 @@ def submit_request(
     del with_fee[DESTINATION]
     batch = batches.submit_batch(key, with_fee, None, routes, limits)
     status, members = BatchStatus(batch.status), batches.submission_members(request, batch)
-    return json_response(LaterSubmissionResponse(status=status, request_id=batch.id, **members))
+    return LaterSubmissionResponse(status=status, request_id=batch.id, **members)
 
 
-def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResponse:
+def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> LaterQueryListResponse:
     """All queries without `fromQuery`, because clients that know no pages need all of them."""
     name, maximum = batches.FIRST_QUERY, batches.MAX_POSITION
     first = number_parameter(request, name, 0, minimum=0, maximum=maximum)
@@ -128,10 +127,10 @@ def get_queries(request: HttpRequest, _key: ApiKey, request_id: str) -> HttpResp
         for query in progress[:limit]
     ]
     next_query = progress[limit].position if len(progress) > limit else None
-    return json_response(LaterQueryListResponse(queries=queries, next_query=next_query))
+    return LaterQueryListResponse(queries=queries, next_query=next_query)
 
 
-def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpResponse:
+def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> LaterActionListResponse:
     if not _QUERY_ID.fullmatch(query_id):
         raise batch_not_found(query_id, "query_id")
     batch_id, _, position = query_id.partition("-")
@@ -155,11 +154,11 @@ def get_actions(_request: HttpRequest, _key: ApiKey, query_id: str) -> HttpRespo
         )
         for step in query.steps
     ]
-    return json_response(LaterActionListResponse(actions=actions))
+    return LaterActionListResponse(actions=actions)
 
 
-def is_alive(_request: HttpRequest) -> HttpResponse:
-    return json_response(AliveResponse(message="Alive!"))
+def is_alive(_request: HttpRequest) -> AliveResponse:
+    return AliveResponse(message="Alive!")
 
 
 def _status_members(

@@ -8,8 +8,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from pydantic import BaseModel
 
 from accounts.keys.check import HEADER, PARAMETER
+from accounts.shared.errors import CommonCode
 from accounts.shared.site_address import site_address
-from queries.api.endpoint import COMMON_ERRORS, Endpoint, Parameter, error_codes, group_by_status
+from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
 from queries.api.examples import BODIES, fill_in, route_example
 from queries.api.responses import ErrorResponse
 from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
@@ -184,7 +185,7 @@ def _responses(endpoint: Endpoint) -> Schema:
             for link in endpoint.links
         }
     responses: Schema = {str(HTTPStatus.OK.value): success}
-    for status, codes in group_by_status((*endpoint.errors, *COMMON_ERRORS)).items():
+    for status, codes in group_by_status((*endpoint.errors, *CommonCode)).items():
         responses[str(status.value)] = {
             "headers": _headers(status, needs_key=endpoint.needs_key),
             "description": "\n".join(f"`{code.code}`: {code.meaning}" for code in codes),

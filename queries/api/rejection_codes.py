@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from queries import error_codes
 from queries.chain.errors import (
     AnotherBlockAccumulatedError,
     ChainError,
@@ -12,6 +11,7 @@ from queries.chain.errors import (
     EnsUnresolvedError,
     StateRootEmptyError,
 )
+from queries.error_codes import EndpointCode, RequestCode
 from queries.intake.cancel import CANCELLED
 from queries.planning.anchors import OutOfReach
 from queries.prover.job_pass import TRANSACTION_FAILED
@@ -75,9 +75,9 @@ def _codes() -> Iterator[BatchCode]:
             meaning, waits = sentence[0].upper() + sentence[1:], error not in CERTAIN
             yield BatchCode(error.code, meaning, waits, rejects=True)
     for refusal in (
-        error_codes.ROUTE_UNSUPPORTED,
-        error_codes.BLOCK_BEYOND_HEAD,
-        error_codes.FEE_TOO_LOW,
+        RequestCode.ROUTE_UNSUPPORTED,
+        RequestCode.BLOCK_BEYOND_HEAD,
+        EndpointCode.FEE_TOO_LOW,
     ):
         yield BatchCode(refusal.code, refusal.meaning, rejects=True)
     for code, meaning in OTHER_REJECTIONS.items():

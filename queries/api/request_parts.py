@@ -4,10 +4,11 @@ import re
 
 from django.http import HttpRequest, UnreadablePostError
 
-from accounts.shared.errors import BAD_REQUEST, CONTENT_TYPE_UNSUPPORTED, RefusalError
+from accounts.shared.errors import BodyCode, CommonCode, RefusalError
 from accounts.shared.wording import quote_text
-from queries.error_codes import NOT_JSON, PARAMETER_MALFORMED
+from queries.error_codes import EndpointCode
 from queries.ids import is_ulid
+from queries.reading.pagination import Cursor
 from queries.schema.strict_json import check_size, read_json
 
 CURSOR, LIMIT = "cursor", "limit"
@@ -40,17 +41,18 @@ def flag_parameter(request: HttpRequest, name: str) -> bool:
     return text == "1"
 
 
-def cursor_parameter(request: HttpRequest) -> str | None:
+def cursor_parameter(request: HttpRequest) -> Cursor | None:
     """The id of the last row of the page before."""
-    text = request.GET.get(CURSOR)
-    if text is not None and not is_ulid(text):
+    if (text := request.GET.get(CURSOR)) is None:
+        return None
+    if not is_ulid(text):
         raise malformed_parameter(CURSOR, text, f"the {CURSOR} of the page before")
-    return text
+    return Cursor((text,))
 
 
 def malformed_parameter(name: str, text: str, wanted: str) -> RefusalError:
     return RefusalError(
-        PARAMETER_MALFORMED, f"{name} is {quote_text(text)}, not {wanted}.", path=name
+        EndpointCode.PARAMETER_MALFORMED, f"{name} is {quote_text(text)}, not {wanted}.", path=name
     )
 
 
@@ -60,12 +62,14 @@ def json_body(request: HttpRequest, max_bytes: int) -> object:
     _check_content_encoding(request.headers.get("Content-Encoding", ""))
     length = request.headers.get("Content-Length", "")
     if not re.fullmatch("[0-9]{0,18}", length):
-        raise RefusalError(BAD_REQUEST, "Content-Length is not a number of bytes.")
+        raise RefusalError(CommonCode.BAD_REQUEST, "Content-Length is not a number of bytes.")
     check_size(int(length or 0), max_bytes)
     try:
         body = request.body
     except UnreadablePostError:
-        raise RefusalError(NOT_JSON, "The body ends before its Content-Length says.") from None
+        raise RefusalError(
+            BodyCode.NOT_JSON, "The body ends before its Content-Length says."
+        ) from None
     return read_json(body, max_bytes)
 
 
@@ -74,7 +78,7 @@ def _check_content_type(content_type: str) -> None:
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type and not _JSON.fullmatch(media_type):
         raise RefusalError(
-            CONTENT_TYPE_UNSUPPORTED,
+            BodyCode.CONTENT_TYPE_UNSUPPORTED,
             f"The body is sent as {quote_text(media_type)}; send it as application/json.",
             path="Content-Type",
         )
@@ -84,7 +88,7 @@ def _check_content_encoding(encoding: str) -> None:
     """Refuse compressed bodies, because a small one can unpack to any size."""
     if encoding.strip().lower() not in {"", "identity"}:
         raise RefusalError(
-            CONTENT_TYPE_UNSUPPORTED,
+            BodyCode.CONTENT_TYPE_UNSUPPORTED,
             f"The body has the Content-Encoding {quote_text(encoding)}; send it uncompressed.",
             path="Content-Encoding",
         )

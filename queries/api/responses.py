@@ -7,9 +7,9 @@ decimal text, because many JSON readers keep no more than 53 bits of a number.
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import attrgetter
 from typing import Annotated
 
-from django.http import HttpResponse
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
@@ -70,7 +70,7 @@ Selector = Annotated[str, text_schema(SELECTOR_PATTERN, "block:5186021")]
 Word = Annotated[str, text_schema("^0x[0-9a-f]{64}$", _ETHER)]
 FactName = Annotated[str, text_schema("^([A-Z_]+|0x[0-9a-f]{64})$", "BALANCE")]
 _EMPTY_AS_NULL = BeforeValidator(lambda text: text or None)
-Prop = Annotated[str, enum_schema(AccountField.__members__)]
+Prop = Annotated[str, BeforeValidator(attrgetter("name")), enum_schema(AccountField.__members__)]
 HeaderName = Annotated[str, enum_schema(HeaderField.__members__)]
 Values = Annotated[dict[str, Word], Field(examples=[{"BALANCE": _ETHER}])]
 RejectionCode = Annotated[
@@ -88,14 +88,6 @@ class ApiModel(BaseModel):
         validate_by_alias=True,
         from_attributes=True,
         frozen=True,
-    )
-
-
-def json_response(content: ApiModel) -> HttpResponse:
-    return HttpResponse(
-        content.model_dump_json(by_alias=True, exclude_unset=True),
-        content_type="application/json",
-        headers={"Cache-Control": "no-store"},
     )
 
 
@@ -125,10 +117,16 @@ class RejectionResponse(ApiModel):
     retryable: bool
 
 
-WaitsFor = Annotated[str | None, Field(description="The reason for waiting, in a sentence.")]
+WaitsFor = Annotated[
+    str | None,
+    BeforeValidator(lambda reason: reason and reason.sentence),
+    Field(description="The reason for waiting, in a sentence."),
+]
 WaitCode = Annotated[
     str | None,
+    BeforeValidator(lambda reason: (reason and reason.code) or None),
     Field(
+        validation_alias="waits_for",
         description="The code of `waitsFor`, for programs: one of the codes of a batch.",
         examples=[None, *wait_codes()],
     ),
@@ -177,23 +175,25 @@ class StepResponse(ApiModel):
 class QueryResponse(ApiModel):
     """One account of one block, or fields of one block's header."""
 
-    origin_chain_id: ChainId
+    origin_chain_id: ChainId = Field(validation_alias="source")
     selector: Selector = Field(description="The block as it was asked for.")
     block: BlockNumber | None = Field(description="null until a timestamp's block is known.")
-    account: Address | None
-    name: str | None = Field(description="The ENS name, if the request named the account by one.")
+    account: Annotated[Address | None, _EMPTY_AS_NULL]
+    name: Annotated[str | None, _EMPTY_AS_NULL] = Field(
+        description="The ENS name, if the request named the account by one."
+    )
     props: list[Prop] = Field(examples=[["BALANCE"]])
     slots: list[Word] = Field(examples=[[]])
     header: list[HeaderName] = Field(examples=[[]])
     steps: list[StepResponse]
     waits_for: WaitsFor
     wait_code: WaitCode
-    values: Values | None = Field(
+    values: Annotated[Values | None, _EMPTY_AS_NULL] = Field(
         description="Once the batch is DONE: the values in the registry, 32 bytes each, in hex. "
         "null again if a reorg removed them and they could not be proven again; the last step has "
         "the error then."
     )
-    registry: Registry | None = Field(
+    registry: Annotated[Registry | None, _EMPTY_AS_NULL] = Field(
         description="Once the batch is DONE: the registry that holds the values."
     )
     cost: Wei | None = Field(

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from pydantic import Field
 
 from accounts.models import ApiKey
@@ -20,9 +20,8 @@ from queries.api.responses import (
     StepErrorResponse,
     Values,
     enum_schema,
-    json_response,
 )
-from queries.error_codes import DELIVERY_UNKNOWN
+from queries.error_codes import EndpointCode
 from queries.statuses import StepName
 from queries.webhooks import signatures
 from queries.webhooks.deliver import RETRY_PAUSES, replay
@@ -103,23 +102,25 @@ class WebhookEvent(ApiModel):
     )
 
 
-def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
-    page = delivery_page(key.owner, before=cursor_parameter(request), limit=page_size(request))
+def webhook_deliveries(request: HttpRequest, key: ApiKey) -> DeliveryListResponse:
+    page = delivery_page(key.owner, cursor=cursor_parameter(request), limit=page_size(request))
     deliveries = [DeliveryResponse.model_validate(view) for view in page.rows]
-    return json_response(DeliveryListResponse(deliveries=deliveries, cursor=page.older or None))
+    return DeliveryListResponse(deliveries=deliveries, cursor=page.older or None)
 
 
-def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> HttpResponse:
+def replay_webhook(_request: HttpRequest, key: ApiKey, event: str) -> DeliveryResponse:
     view = replay(key.owner, event)
     if view is None:
         raise RefusalError(
-            DELIVERY_UNKNOWN, f"You have no webhook delivery {quote_text(event)}.", path="event"
+            EndpointCode.DELIVERY_UNKNOWN,
+            f"You have no webhook delivery {quote_text(event)}.",
+            path="event",
         )
-    return json_response(DeliveryResponse.model_validate(view))
+    return DeliveryResponse.model_validate(view)
 
 
-def webhook_secret(_request: HttpRequest, key: ApiKey) -> HttpResponse:
-    return json_response(WebhookSecretResponse(secret=signatures.webhook_secret(key.owner)))
+def webhook_secret(_request: HttpRequest, key: ApiKey) -> WebhookSecretResponse:
+    return WebhookSecretResponse(secret=signatures.webhook_secret(key.owner))
 
 
 def retry_pauses() -> list[str]:

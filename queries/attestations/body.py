@@ -9,7 +9,7 @@ from pydantic import ValidationError as BodyError
 from pydantic.alias_generators import to_camel
 
 from accounts.shared.errors import RefusalError
-from queries.error_codes import ATTESTATION_MALFORMED
+from queries.error_codes import AttestationCode
 from queries.proving.attestations import BlockAttestation
 from queries.schema.bodies import ADDRESS
 
@@ -70,7 +70,9 @@ def read_line(line: str) -> SignedAttestation:
     try:
         return read_attestation(json.loads(line))
     except (ValueError, RecursionError):
-        raise RefusalError(ATTESTATION_MALFORMED, f"The line is not JSON. {_MEMBERS}") from None
+        raise RefusalError(
+            AttestationCode.ATTESTATION_MALFORMED, f"The line is not JSON. {_MEMBERS}"
+        ) from None
 
 
 def read_attestation(content: object) -> SignedAttestation:
@@ -79,7 +81,9 @@ def read_attestation(content: object) -> SignedAttestation:
     except BodyError as error:
         path = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
         wrong = f"Its {path} is missing or malformed." if path else "It is not a JSON object."
-        raise RefusalError(ATTESTATION_MALFORMED, f"{wrong} {_MEMBERS}", path=path) from None
+        raise RefusalError(
+            AttestationCode.ATTESTATION_MALFORMED, f"{wrong} {_MEMBERS}", path=path
+        ) from None
     attested = BlockAttestation(
         int(body.origin_chain_id),
         int(body.destination_chain_id),

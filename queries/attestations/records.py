@@ -16,12 +16,7 @@ from queries.config.registries import Registry, RegistryKind
 from queries.config.routes import Routes
 from queries.contracts.abi import call_data
 from queries.database.clock import shared_now
-from queries.error_codes import (
-    ATTESTATION_CONTRADICTED,
-    ATTESTATION_UNTRUSTED,
-    ATTESTATION_UNWANTED,
-    BLOCK_BEYOND_HEAD,
-)
+from queries.error_codes import AttestationCode, RequestCode
 from queries.models import Attestation, BlockJob, ChainRecord, Query
 from queries.proving.registry_calls import HISTORY_RING
 
@@ -30,7 +25,7 @@ def attested_registry(routes: Routes, source: int, destination: int) -> Registry
     registry = routes.registries.get((source, destination))
     if registry is None or registry.kind is not RegistryKind.ATTESTED:
         raise RefusalError(
-            ATTESTATION_UNTRUSTED,
+            AttestationCode.ATTESTATION_UNTRUSTED,
             f"No attested registry for chain {source} is configured on chain {destination}.",
         )
     return registry
@@ -60,7 +55,7 @@ def store_attestation(
     )
     if row.block_hash != block_hash:
         raise RefusalError(
-            ATTESTATION_CONTRADICTED,
+            AttestationCode.ATTESTATION_CONTRADICTED,
             f"{signer} attested another hash of block {block:,} before; the first one is kept.",
             path="blockHash",
         )
@@ -102,14 +97,14 @@ def _route_columns(registry: Registry) -> dict[str, Any]:
 def _check_signer(registry: Registry, signed: SignedAttestation) -> str:
     if signed.attested.registry != bytes.fromhex(registry.address[2:]):
         raise RefusalError(
-            ATTESTATION_UNTRUSTED,
+            AttestationCode.ATTESTATION_UNTRUSTED,
             "The attestation is for another registry than the one configured for this route.",
             path="registry",
         )
     signer = recover_signer(signed.attested.digest, signed.signature)
     if signer is None or signer not in registry.signers:
         raise RefusalError(
-            ATTESTATION_UNTRUSTED,
+            AttestationCode.ATTESTATION_UNTRUSTED,
             "None of the registry's signers made this signature.",
             path="signature",
         )
@@ -121,13 +116,13 @@ def _refuse_unwanted(registry: Registry, block: int) -> None:
     if head is None or block > head.number:
         seen = f"the last one seen there is {head.number:,}" if head else "no block was seen yet"
         raise RefusalError(
-            BLOCK_BEYOND_HEAD,
+            RequestCode.BLOCK_BEYOND_HEAD,
             f"Block {block:,} does not exist on chain {registry.source} yet: {seen}.",
             path="block",
         )
     if not wanted_blocks(registry).filter(Q(number__range=(block - HISTORY_RING, block))).exists():
         raise RefusalError(
-            ATTESTATION_UNWANTED,
+            AttestationCode.ATTESTATION_UNWANTED,
             f"No query waits for block {block:,}, or for one of the {HISTORY_RING:,} blocks "
             "before it.",
             path="block",

@@ -13,7 +13,7 @@ from queries.chain.client import ChainClient
 from queries.chain.signer import Signer
 from queries.config.registries import Registry
 from queries.config.routes import Routes
-from queries.error_codes import BLOCK_BEYOND_HEAD
+from queries.error_codes import RequestCode
 from queries.proving.attestations import BlockAttestation
 
 SIGNATURE_BYTES = 65  # r, s and v
@@ -51,7 +51,8 @@ class Attester:
         final = self._source.head().final_number
         if not 0 <= block <= final:
             raise RefusalError(
-                BLOCK_BEYOND_HEAD, f"Block {block:,} is not final: the last final one is {final:,}."
+                RequestCode.BLOCK_BEYOND_HEAD,
+                f"Block {block:,} is not final: the last final one is {final:,}.",
             )
         return self._sign(block)
 

@@ -62,10 +62,6 @@ def registry_artifact(kind: RegistryKind) -> Artifact:
     return load_artifact(f"{kind.capitalize()}Registry")
 
 
-def router_artifact() -> Artifact:
-    return load_artifact("FactsRouter")
-
-
 def registry_address(registry: Registry) -> str:
     """The address of this version's registry, the same on every chain."""
     return create2_address(_registry_init_code(registry))
@@ -95,7 +91,7 @@ def router_code(registries: Iterable[Registry]) -> bytes:
     """The init code of a router for these registries of a destination."""
     ordered = sorted(registries, key=lambda registry: registry.source)
     words = [[registry.source for registry in ordered], [registry.address for registry in ordered]]
-    return router_artifact().bytecode + encode(["uint256[]", "address[]"], words)
+    return load_artifact("FactsRouter").bytecode + encode(["uint256[]", "address[]"], words)
 
 
 # Constructor arguments by kind: the field of Registry, its type, and the view that returns it.

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt
 
+from accounts.shared.secret_files import read_secret_file
 from accounts.shared.wallets import MAX_CHAIN_ID
 from queries.config.limits import Limits, read_limits
 from queries.config.registries import CONSTRUCTORS, Registry, RegistryKind, registry_address
@@ -46,7 +47,10 @@ def read_node(entry: object, folder: Path) -> NodeAddress:
     """Read an address, or a table that names a file with one; `ValueError` if it is wrong."""
     match entry:
         case {"file": str(name), **others} if name and "\0" not in name and not others:
-            url = _read_secret(folder / name)
+            try:
+                url = read_secret_file(folder / name)
+            except ValueError as error:
+                raise ValueError(f"the file it names {error}") from None
         case str(url):
             pass
         case _:
@@ -59,18 +63,6 @@ def read_node(entry: object, folder: Path) -> NodeAddress:
     if not is_complete or not re.fullmatch("[!-~]+", url) or parts.fragment:
         raise ValueError("it is not an http or https address")
     return NodeAddress(url)
-
-
-def _read_secret(file: Path) -> str:
-    try:
-        content = file.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise ValueError(f"the file it names cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ValueError("the file it names is not UTF-8 text") from None
-    if not content:
-        raise ValueError("the file it names is empty")
-    return content
 
 
 def _number_nodes(nodes: tuple[NodeAddress, ...]) -> tuple[NodeAddress, ...]:

@@ -5,7 +5,7 @@ from django.db import transaction
 from accounts.models import Account
 from accounts.shared.errors import RefusalError
 from queries import transitions
-from queries.error_codes import BATCH_ENDED, TRANSACTION_SIGNED, batch_not_found
+from queries.error_codes import EndpointCode, batch_not_found
 from queries.ids import is_ulid
 from queries.models import Batch, Query
 from queries.statuses import ENDED_STATUSES
@@ -21,10 +21,12 @@ def cancel(owner: Account, batch_id: str) -> None:
         if batch is None:
             raise batch_not_found(batch_id, "batch")
         if batch.status in ENDED_STATUSES:
-            raise RefusalError(BATCH_ENDED, f"This batch is {batch.status} already.", path="batch")
+            raise RefusalError(
+                EndpointCode.BATCH_ENDED, f"This batch is {batch.status} already.", path="batch"
+            )
         if batch.shares.exists():
             raise RefusalError(
-                TRANSACTION_SIGNED,
+                EndpointCode.TRANSACTION_SIGNED,
                 "A transaction for this batch is already signed, so the batch can no longer be "
                 "cancelled.",
                 path="batch",

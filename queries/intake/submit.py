@@ -7,7 +7,7 @@ is accepted, and checked later.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from itertools import count
 
@@ -26,24 +26,10 @@ from queries.config.routes import Routes
 from queries.database.bulk_sql import prepare_insert
 from queries.database.durable import durable_transaction
 from queries.engines.wake import wake_provers
-from queries.error_codes import (
-    BATCH_EXCEEDS_DAILY_LIMIT,
-    BLOCK_BEYOND_HEAD,
-    FEE_TOO_LOW,
-    IDEMPOTENCY_KEY_MALFORMED,
-    IDEMPOTENCY_KEY_REUSED,
-    TOO_MANY_FACTS,
-)
+from queries.error_codes import EndpointCode, RequestCode, SubmissionCode
 from queries.facts import header_bits
 from queries.models import Batch, ChainRecord, Query
-from queries.schema.checked_batch import (
-    AccountRequest,
-    Address,
-    BlockRequest,
-    CheckedBatch,
-    Selector,
-    canonical,
-)
+from queries.schema.checked_batch import BlockRequest, CheckedBatch, Selector, canonical
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
@@ -95,7 +81,7 @@ def _set_counts(batch: Batch, queries: Sequence[Query]) -> None:
     limit = settings.FACTS_PER_DAY
     if batch.fact_count > limit:
         raise RefusalError(
-            BATCH_EXCEEDS_DAILY_LIMIT,
+            SubmissionCode.BATCH_EXCEEDS_DAILY_LIMIT,
             f"This batch asks for {format_count(batch.fact_count, 'fact')}, and no account may ask "
             f"for more than {limit:,} in a day here. Split it into smaller batches and submit them "
             "over several days.",
@@ -108,7 +94,7 @@ def _spend_daily_limit(facts: int, owner: Account) -> None:
     spent = use_quota(_facts_subject(owner), settings.FACTS_PER_DAY, DAY, facts)
     refuse_over_quota(
         spent,
-        TOO_MANY_FACTS,
+        SubmissionCode.TOO_MANY_FACTS,
         f"This batch asks for {format_count(facts, 'fact')}. An account may ask for "
         f"{spent.limit:,} a day here, and yours has fewer left.",
     )
@@ -126,7 +112,7 @@ def _facts_subject(owner: Account) -> str:
 def _check_idempotency_key(key: str | None) -> None:
     if key is not None and not _IDEMPOTENCY_KEY_PATTERN.fullmatch(key):
         raise RefusalError(
-            IDEMPOTENCY_KEY_MALFORMED,
+            EndpointCode.IDEMPOTENCY_KEY_MALFORMED,
             f"{IDEMPOTENCY_KEY} has 1 to {MAX_IDEMPOTENCY_KEY_LENGTH} characters of visible ASCII, "
             "without spaces. A random UUID is a good one.",
             path=IDEMPOTENCY_KEY,
@@ -139,7 +125,7 @@ def _earlier_batch(owner: Account, key: str | None, digest: str) -> Batch | None
     batch = Batch.objects.filter(owner=owner, idempotency_key=key).first()
     if batch and batch.request_digest != digest:
         raise RefusalError(
-            IDEMPOTENCY_KEY_REUSED,
+            EndpointCode.IDEMPOTENCY_KEY_REUSED,
             f"This {IDEMPOTENCY_KEY} was used before with another batch, {batch.id}. Use a new key "
             "for a new batch.",
             path=IDEMPOTENCY_KEY,
@@ -150,7 +136,7 @@ def _earlier_batch(owner: Account, key: str | None, digest: str) -> Batch | None
 def _check_fee(request: CheckedBatch, *, free: bool) -> None:
     if not request.fee and not free:
         raise RefusalError(
-            FEE_TOO_LOW,
+            EndpointCode.FEE_TOO_LOW,
             f'fee is "0", but proving on chain {request.destination} is not free here. Offer the '
             "most that may be spent on the batch, in wei; POST /estimate says how much it takes.",
             path="fee",
@@ -165,7 +151,7 @@ def refuse_blocks_beyond_head(blocks: Iterable[BlockRequest], limits: Limits) ->
     for block in blocks:
         if reason := _reason_beyond_head(block.selector, heads.get(block.source), limits):
             raise RefusalError(
-                BLOCK_BEYOND_HEAD,
+                RequestCode.BLOCK_BEYOND_HEAD,
                 f"{block.selector} is not on chain {block.source} yet: {reason}",
                 path=block.path,
             )
@@ -204,9 +190,7 @@ def _new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: s
         fee=f"{request.fee:064x}",
         submitted_at=now,
         due_at=now,
-        warnings=[
-            {"sentence": warning.sentence, "path": warning.path} for warning in request.warnings
-        ],
+        warnings=list(map(asdict, request.warnings)),
         idempotency_key=key,
         request_digest=digest,
         webhook_url=webhook.url if webhook else "",
@@ -230,19 +214,15 @@ def build_queries(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Quer
             if account is None:
                 query.header_fields = header_bits(block.header_fields)
             else:
-                _set_account(query, account)
+                if "." in account.account:
+                    query.name = account.account
+                else:
+                    query.account = account.account
+                query.props = sum(1 << prop for prop in account.props)
+                query.slots = [slot.hex() for slot in account.slots]
+                query.slot_count = len(query.slots)
             query.spelling = _spelling(query, block.chain, account.spellings if account else {})
             yield query
-
-
-def _set_account(query: Query, request: AccountRequest) -> None:
-    if isinstance(request.account, Address):
-        query.account = request.account.checksum_address
-    else:
-        query.name = request.account.name
-    query.props = sum(1 << prop for prop in request.props)
-    query.slots = [slot.hex() for slot in request.slots]
-    query.slot_count = len(query.slots)
 
 
 def _spelling(query: Query, chain: str, accounts: Mapping[str, Sequence[str]]) -> object:

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.shared.errors import RefusalError
+from accounts.shared.secret_files import read_secret_file
 from queries.attestations.post import AttestationPostError
 from queries.chain.errors import ChainError, NodeError, NodesUnreachableError
 from queries.chain.json_rpc import JsonRpc
@@ -45,15 +46,11 @@ class OperatorCommand(BaseCommand):
         self.stderr.write(sentence, str)  # `str` turns off the colour of errors
         self.stderr.flush()
 
-    def ask(self, question: str) -> str:
-        """Read a line from stdin; empty at the end of the input."""
-        self.stderr.write(f"{question} ", str, ending="")
-        self.stderr.flush()
-        return sys.stdin.readline()
-
     def confirm(self, question: str, otherwise: str) -> None:
         """Ask, and end the command with `otherwise` unless the answer is yes."""
-        if self.ask(f"{question} [y/N]").strip().lower() not in {"y", "yes"}:
+        self.stderr.write(f"{question} [y/N] ", str, ending="")
+        self.stderr.flush()
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             raise CommandError(otherwise)
 
 
@@ -118,11 +115,9 @@ def _read_url_file(option: str, file: str) -> str:
     """No error repeats the file's name, which may be the URL by mistake."""
     subject = f"the file that {option} names"
     try:
-        words = Path(file).read_text(encoding="utf-8").split()
-    except OSError as error:
-        raise ArgumentTypeError(f"{subject} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise ArgumentTypeError(f"{subject} is not UTF-8 text.") from None
-    if len(words) != 1:
+        url, *others = read_secret_file(Path(file)).split()
+    except ValueError as error:
+        raise ArgumentTypeError(f"{subject} {error}.") from None
+    if others:
         raise ArgumentTypeError(f"{subject} must contain one URL and nothing else.")
-    return words[0]
+    return url

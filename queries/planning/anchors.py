@@ -24,7 +24,8 @@ from queries.models import Attestation, BlockJob
 from queries.planning.calls import Anchor, Preparation
 from queries.planning.hops import FetchHeaders, FetchProofs, HopBuilder
 from queries.planning.readers import ChainReaders
-from queries.proving.headers import WORD_BYTES, Header, HeaderField
+from queries.proving.headers import Header, HeaderField
+from queries.proving.keccak import HASH_BYTES
 from queries.proving.packing import CALLDATA_BYTES, HEADERS_PER_HOP
 from queries.proving.registry_calls import HISTORY_RING
 from queries.wait_reasons import Reason, WaitCode
@@ -182,7 +183,7 @@ class AnchorSearch:
         """
         is_native = self.registry.kind is RegistryKind.NATIVE and header.number - 1 in window
         has_root = header.has_field(HeaderField.PARENT_BEACON_BLOCK_ROOT)
-        return is_native and has_root and len(header.payload(HeaderField.EXTRA_DATA)) <= WORD_BYTES
+        return is_native and has_root and len(header.payload(HeaderField.EXTRA_DATA)) <= HASH_BYTES
 
     def _known_output_window(self, target: Header) -> range:
         if self.facts.is_recorded(target.hash):

@@ -9,6 +9,8 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TypeVar, cast
 
+from eth_utils.address import to_checksum_address
+
 from accounts.shared.wording import format_timestamp
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
@@ -18,13 +20,12 @@ from queries.chain.registry import FactRead, RegistryFacts
 from queries.config.limits import Limits
 from queries.config.registries import Registry
 from queries.config.routes import Chain, Routes
-from queries.facts import TIMESTAMP, account_fields, header_names
+from queries.facts import BLOCK_AT_TIME, account_fields, header_names
 from queries.models import Query
 from queries.planning.dry_runs import CallEstimator
 from queries.proving.bundles import FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
-from queries.schema.checked_batch import Address
 from queries.wait_reasons import Reason, WaitCode
 
 Value = TypeVar("Value")
@@ -142,7 +143,7 @@ class ChainReaders:
             account = accounts[query.name]
             if isinstance(account, ChainError):
                 raise account
-            query.account = Address(account).checksum_address
+            query.account = to_checksum_address(account)
 
     def close(self) -> None:
         for client in self._clients.values():
@@ -155,7 +156,7 @@ def fact_reads(query: Query) -> dict[str, FactRead]:
         raise ValueError("the query's block is not resolved yet")
     reads: dict[str, FactRead] = {}
     if query.timestamp is not None:
-        reads[TIMESTAMP] = FactRead(FactKind.BLOCK_AT_TIME, query.timestamp)
+        reads[BLOCK_AT_TIME] = FactRead(FactKind.BLOCK_AT_TIME, query.timestamp)
     for name in header_names(query.header_fields):
         reads[name] = FactRead(FactKind.HEADER_FIELD, HeaderField[name], block)
     if query.account:

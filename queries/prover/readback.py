@@ -20,7 +20,7 @@ from queries.chain.errors import (
 from queries.chain.registry import EMPTY_WORD, FactRead, RegistryBlock, RegistryFacts, group_facts
 from queries.config.registries import Registry
 from queries.database.leases import Wait
-from queries.facts import TIMESTAMP
+from queries.facts import BLOCK_AT_TIME
 from queries.models import SentTransaction, Share
 from queries.prover.context import JobPass
 from queries.proving.accounts import AccountProof
@@ -61,7 +61,7 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     )
     words = {read: word for read, word in state.words.items() if word is not None}
     values = {
-        query_id: {name: words[read].hex() for name, read in reads.items() if name != TIMESTAMP}
+        query_id: {name: words[read].hex() for name, read in reads.items() if name != BLOCK_AT_TIME}
         for query_id, reads in job_pass.reads.items()
         if state.has_facts(reads.values())
     }

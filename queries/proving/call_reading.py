@@ -148,12 +148,20 @@ def rebuild_account_proof(
     checked: CheckedNodes,
 ) -> AccountProof:
     """Raises `NodeMissingError` if nodes of a path are missing."""
+
+    def check_path(root: bytes, key: bytes) -> ProvenPath:
+        return check_proof(root, key, path_nodes(root, key, nodes), checked)
+
     address_hash = keccak256(address)
-    path = _check_path(state_root, address_hash, nodes, checked)
-    state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)
-    slot_proofs = tuple(_slot_proof(state.storage_root, slot, nodes, checked) for slot in slots)
+    path = check_path(state_root, address_hash)
     exists = path.value is not None
-    return AccountProof(state_root, address, address_hash, exists, state, path, slot_proofs)
+    state = ABSENT_ACCOUNT if path.value is None else decode_account(path.value)
+    slot_proofs = []
+    for slot in slots:
+        slot_path = check_path(state.storage_root, keccak256(number_word(slot)))
+        value = 0 if slot_path.value is None else decode_slot_value(slot_path.value)
+        slot_proofs.append(SlotProof(slot, value, slot_path))
+    return AccountProof(state_root, address, address_hash, exists, state, path, tuple(slot_proofs))
 
 
 def path_nodes(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[bytes]:
@@ -171,17 +179,3 @@ def path_nodes(root: bytes, key: bytes, nodes: Mapping[bytes, bytes]) -> list[by
             encodings.append(encoding)
         reference, depth, _ = follow(decode_node(encoding), path, depth)
     return encodings
-
-
-def _check_path(
-    root: bytes, key: bytes, nodes: Mapping[bytes, bytes], checked: CheckedNodes
-) -> ProvenPath:
-    return check_proof(root, key, path_nodes(root, key, nodes), checked)
-
-
-def _slot_proof(
-    storage_root: bytes, slot: int, nodes: Mapping[bytes, bytes], checked: CheckedNodes
-) -> SlotProof:
-    key = keccak256(number_word(slot))
-    path = _check_path(storage_root, key, nodes, checked)
-    return SlotProof(slot, 0 if path.value is None else decode_slot_value(path.value), path)

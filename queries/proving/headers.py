@@ -26,7 +26,6 @@ from queries.proving.rlp_items import (
     split_list,
 )
 
-WORD_BYTES = 32
 # Consensus allows 32; proof-of-authority chains keep seals and signer lists there as well.
 MAX_EXTRA_DATA_BYTES = 8192
 
@@ -88,15 +87,6 @@ class FieldRule:
             except RlpNotCanonicalError as error:
                 raise HeaderMalformedError(f"{self.json_key}: {error}") from error
 
-    def word(self, payload: bytes) -> bytes:
-        """The word that a contract stores for the field.
-
-        Up to 32 bytes get leading zeros. LOGS_BLOOM and the longer EXTRA_DATA are hashed.
-        """
-        if len(payload) > WORD_BYTES:
-            return keccak256(payload)
-        return payload.rjust(WORD_BYTES, b"\x00")
-
 
 FIELD_RULES = (
     FieldRule("parentHash", FieldFormat.FIXED, 32),
@@ -142,7 +132,6 @@ class Header:
     encoded: bytes
     hash: bytes
     payloads: tuple[bytes, ...]  # by HeaderField
-    later_items: tuple[bytes, ...]  # encodings of later fields
 
     @property
     def number(self) -> int:
@@ -171,8 +160,12 @@ class Header:
         return self.payloads[field]
 
     def word(self, field: HeaderField) -> bytes:
-        """The 32 bytes that a contract stores for the field; see `FieldRule.word`."""
-        return FIELD_RULES[field].word(self.payload(field))
+        """The word that a contract stores for the field.
+
+        Up to 32 bytes get leading zeros. LOGS_BLOOM and the longer EXTRA_DATA are hashed.
+        """
+        payload = self.payload(field)
+        return keccak256(payload) if len(payload) > HASH_BYTES else payload.rjust(HASH_BYTES, b"\0")
 
 
 def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
@@ -193,7 +186,7 @@ def decode_header(encoded: bytes, expected_hash: bytes | None = None) -> Header:
         raise HeaderHashMismatchError(
             f"the header hashes to 0x{actual_hash.hex()}, not to 0x{expected_hash.hex()}"
         )
-    return Header(encoded, actual_hash, payloads, tuple(items[len(FIELD_RULES) :]))
+    return Header(encoded, actual_hash, payloads)
 
 
 def header_from_json(block: object, expected_hash: bytes | None = None) -> Header:

@@ -5,8 +5,6 @@ or none has polled a chain lately, it waits for a prover.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from types import SimpleNamespace
 
 from accounts.models import Account
@@ -23,7 +21,6 @@ from queries.reading.view_models import (
     QueryProgress,
     QueryView,
     StepView,
-    ValueView,
 )
 from queries.reading.waits import (
     WAIT_ANNOTATIONS,
@@ -58,7 +55,7 @@ _TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used",
 
 _QUERY_COLUMNS = (
     "position", "source", "block", "timestamp", "account", "name", "props", "header_fields",
-    "has_ended", "failed", "cost",
+    "slot_count", "has_ended", "failed", "cost",
     *(column for name in StepName for column in (name.began_column, name.completed_column)),
     *_STEP_TRANSACTIONS.values(), "values", "slots", "slot_values", "spelling",
 )  # fmt: skip
@@ -110,15 +107,19 @@ def owns_batch(account: Account, batch_id: str) -> bool:
     return Batch.objects.filter(pk=batch_id, owner=account).exists()
 
 
-def owned_batches(
-    owner: Account, *, status: BatchStatus | None, before: str | None, limit: int
+def listed_batches(
+    *,
+    owner: Account | None = None,
+    status: str = "",
+    destination: int | None = None,
+    cursor: Cursor | None = None,
+    limit: int,
 ) -> Page[BatchView]:
-    """A page of the account's batches, newest first; `before` is the cursor of that page."""
-    rows = Batch.objects.filter(owner=owner)
-    if status is not None:
-        rows = rows.filter(status=status)
+    """A page of batches, newest first; each combination of filters has its index."""
+    filters = {"owner": owner, "status": status, "destination": destination}
+    rows = Batch.objects.filter(**{name: value for name, value in filters.items() if value})
     rows = rows.only(*_BATCH_COLUMNS).annotate(**WAIT_ANNOTATIONS)
-    return read_page(rows, ("id",), Cursor((before,)) if before else None, limit, _batch_view)
+    return read_page(rows, ("id",), cursor, limit, _batch_view)
 
 
 def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
@@ -127,7 +128,10 @@ def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
     rows = bulk_sql.fetch_rows(
         _SELECT_QUERIES, (batch.id, first, limit + 1), names, _QUERY_CONVERTERS
     )
-    queries = query_views(rows, batch)
+    transactions, is_done = read_transactions(rows), batch.status == BatchStatus.DONE
+    queries = tuple(
+        query_view(row, transactions, is_done=is_done, error=batch.error) for row in rows
+    )
     return QueryPage(queries[:limit], queries[limit].position if len(queries) > limit else None)
 
 
@@ -145,13 +149,6 @@ def query_progress(batch: BatchView, *, first: int, limit: int) -> list[QueryPro
 def find_query(batch: BatchView, position: int) -> QueryView | None:
     queries = query_page(batch, first=position, limit=1).queries
     return queries[0] if queries and queries[0].position == position else None
-
-
-def query_views(rows: Iterable[QueryRow], batch: BatchView) -> tuple[QueryView, ...]:
-    rows = list(rows)
-    transactions = read_transactions(rows)
-    is_done = batch.status == BatchStatus.DONE
-    return tuple(query_view(row, transactions, is_done=is_done, error=batch.error) for row in rows)
 
 
 def batch_sources(batch: BatchView) -> list[int]:
@@ -226,10 +223,11 @@ def query_view(
         name=row.name,
         props=account_fields(row.props),
         slots=slots,
+        slot_count=row.slot_count,
         header=header_names(row.header_fields),
         steps=tuple(_steps(row, transactions, error if row.failed else None)),
         waits_for=None if row.has_ended else parse_reason(vars(row).get("job_reason")),
-        values=tuple(ValueView(name, word) for name, word in words.items()),
+        values=words,
         cost=int(row.cost, 16) if row.cost else None,
         registry=_registry_address(row, transactions),
         chain_key=chain,
@@ -246,31 +244,21 @@ def _steps(
     for name, (began_column, completed_column, key_column) in _STEP_COLUMNS.items():
         if name is StepName.ACCOUNT_ACCUMULATED and row.header_fields:
             break
-        began: datetime | None = getattr(row, began_column)
-        completed: datetime | None = getattr(row, completed_column)
+        began, completed = getattr(row, began_column), getattr(row, completed_column)
+        status = StepStatus.COMPLETED if completed else StepStatus.IN_PROGRESS
         transaction = transactions.get(getattr(row, key_column)) if key_column else None
+        hashes = [transaction.mined_hash, *transaction.hashes[-1:]] if transaction else []
         yield StepView(
             name=name,
-            status=_step_status(began, completed),
+            status=status if began else None,
             began=began,
             completed=completed,
-            transaction_hash=_transaction_hash(transaction) if transaction else "",
+            transaction_hash=next(filter(None, hashes), ""),  # the mined one, or the newest
             transaction_block=transaction.mined_block if transaction else None,
             gas_used=transaction.gas_used if transaction else None,
             hops=transaction.hops if transaction else 0,
             error=error if began and not completed else None,
         )
-
-
-def _step_status(began: datetime | None, completed: datetime | None) -> StepStatus | None:
-    if began is None:
-        return None
-    return StepStatus.IN_PROGRESS if completed is None else StepStatus.COMPLETED
-
-
-def _transaction_hash(transaction: SimpleNamespace) -> str:
-    """The hash that was mined, or else the newest hash that was sent."""
-    return str(transaction.mined_hash or (transaction.hashes[-1] if transaction.hashes else ""))
 
 
 def _registry_address(row: QueryRow, transactions: Mapping[int, SimpleNamespace]) -> str:
@@ -279,33 +267,3 @@ def _registry_address(row: QueryRow, transactions: Mapping[int, SimpleNamespace]
         if key is not None and key in transactions:
             return str(transactions[key].to)
     return ""
-
-
-_LIST_COLUMNS = ("id", "status", "destination", "spent", "submitted_at")
-
-
-@dataclass(frozen=True, slots=True)
-class ListedBatch:
-    id: str
-    status: BatchStatus
-    destination: int
-    spent: int
-    submitted_at: datetime
-
-
-def listed_batches(
-    *, status: str, destination: int | None, cursor: Cursor | None, limit: int
-) -> Page[ListedBatch]:
-    """A page of batches by status and destination; each combination has its index."""
-    rows = Batch.objects.only(*_LIST_COLUMNS)
-    if status:
-        rows = rows.filter(status=status)
-    if destination is not None:
-        rows = rows.filter(destination=destination)
-    return read_page(rows, ("id",), cursor, limit, _listed_batch)
-
-
-def _listed_batch(row: Batch) -> ListedBatch:
-    return ListedBatch(
-        row.id, BatchStatus(row.status), row.destination, int(row.spent, 16), row.submitted_at
-    )

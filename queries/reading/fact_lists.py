@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 from django.db.models import Case, JSONField, Q, QuerySet, When
 
-from queries.facts import account_fields, display_values, header_names
+from queries.facts import BLOCK_AT_TIME, account_fields, display_values, header_names
 from queries.models import Query
 from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
-from queries.proving.witnesses import AccountField
-from queries.reading.facts import BLOCK_AT_TIME, FactView
+from queries.reading.facts import FactView, fact_keys
 from queries.reading.pagination import MAX_LISTED_SLOTS
 from queries.statuses import BatchStatus
 
@@ -107,13 +106,12 @@ def _list_by_id(rows: QuerySet[Query], start: int | None) -> FactList:
 def _read_queries(rows: QuerySet[Query], *order: str) -> Sequence[QueryRow]:
     """One more than the limit. The slots of queries with many slots are not read."""
     few = Q(slot_count__lte=MAX_LISTED_SLOTS)
-    pending = few & Q(slot_count__gt=0, values__isnull=True)
-    rows = rows.annotate(
-        few_slots=Case(When(pending, then="slots"), output_field=JSONField()),
-        few_slot_values=Case(When(few, then="slot_values"), output_field=JSONField()),
-    )
-    columns = (*_COLUMNS, "few_slots", "few_slot_values")
-    return list(rows.order_by(*order).values_list(*columns, named=True)[: MAX_QUERIES + 1])
+    slots = {
+        f"few_{column}": Case(When(few, then=column), output_field=JSONField())
+        for column in ("slots", "slot_values")
+    }
+    rows = rows.annotate(**slots).order_by(*order)
+    return list(rows.values_list(*_COLUMNS, *slots, named=True)[: MAX_QUERIES + 1])
 
 
 class _FactKey(NamedTuple):
@@ -122,8 +120,8 @@ class _FactKey(NamedTuple):
     subject: str  # the account, or the ENS name that is not resolved yet; empty: the header
     kind: FactKind
     number: int  # the registry's parameter
+    name: str
     slot_count: int = 0
-    name: str = ""
 
 
 def _merge(queries: Iterable[QueryRow]) -> tuple[ListedFact, ...]:
@@ -148,38 +146,19 @@ def _query_facts(row: QueryRow) -> Iterator[tuple[_FactKey, str]]:
     """The facts that a query asks for, each with its word if it is proven."""
     if row.block is None:
         return
-    is_proven = row.values is not None
-    subject = row.account or row.name
-    place = (row.source, row.block)
-    if row.timestamp is not None:
-        key = _FactKey(*place, "", FactKind.BLOCK_AT_TIME, row.timestamp, name=BLOCK_AT_TIME)
-        yield key, f"0x{row.block:064x}" if is_proven else ""
-    words = display_values({**(row.values or {}), **(row.few_slot_values or {})})
-    if not is_proven:
-        names = [field.name for field in account_fields(row.props)]
-        names += [*header_names(row.header_fields), *(f"0x{slot}" for slot in row.few_slots or ())]
-        words = dict.fromkeys(names, "")
-    for name, word in words.items():
-        yield _FactKey(*place, subject, *_kind_and_number(name, subject)), word
+    subject, words = row.account or row.name, dict[str, str]()
+    if row.values is not None:
+        words = display_values({**row.values, **(row.few_slot_values or {})})
+        words[BLOCK_AT_TIME] = f"0x{row.block:064x}"
+    header, props = header_names(row.header_fields), account_fields(row.props)
+    slots = [f"0x{slot}" for slot in row.few_slots or ()]
+    for kind, name, number in fact_keys(row.timestamp, header, props, slots):
+        about = "" if kind is FactKind.BLOCK_AT_TIME else subject
+        canonical = HeaderField(number).name if kind is FactKind.HEADER_FIELD else name
+        yield _FactKey(row.source, row.block, about, kind, number, canonical), words.get(name, "")
     if row.slot_count > MAX_LISTED_SLOTS:
-        yield _FactKey(*place, subject, FactKind.STORAGE_SLOT, 0, row.slot_count), ""
-
-
-def _kind_and_number(name: str, subject: str) -> tuple[FactKind, int]:
-    if name.startswith("0x"):
-        return FactKind.STORAGE_SLOT, int(name, 16)
-    if subject:
-        return FactKind.ACCOUNT_FIELD, AccountField[name]
-    return FactKind.HEADER_FIELD, HeaderField[name]
-
-
-def _fact_name(key: _FactKey) -> str:
-    if key.kind is FactKind.STORAGE_SLOT:
-        return "" if key.slot_count else f"0x{key.number:064x}"
-    if key.kind is FactKind.BLOCK_AT_TIME:
-        return BLOCK_AT_TIME
-    field = HeaderField if key.kind is FactKind.HEADER_FIELD else AccountField
-    return field(key.number).name
+        key = _FactKey(row.source, row.block, subject, FactKind.STORAGE_SLOT, 0, "", row.slot_count)
+        yield key, ""
 
 
 def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> ListedFact:
@@ -202,7 +181,7 @@ def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> Lis
             key.block,
             row.account if key.subject else "",
             row.name if key.subject else "",
-            _fact_name(key),
+            key.name,
             key.number,
             word,
         ),

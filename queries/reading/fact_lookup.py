@@ -6,12 +6,12 @@ from datetime import datetime
 
 from django.db.models import F, QuerySet
 
-from queries.facts import header_bits
+from queries.facts import BLOCK_AT_TIME, header_bits
 from queries.models import Query
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountField
 from queries.reading.batches import query_view, read_transactions
-from queries.reading.facts import BLOCK_AT_TIME, FactView, query_facts
+from queries.reading.facts import FactView, query_facts
 from queries.statuses import BatchStatus
 
 MAX_QUERIES = 1_000  # the newest queries for the same fact
@@ -99,7 +99,6 @@ def _found_fact(
     if fact is None:
         return None
     distinct = tuple(dict.fromkeys(batches))
-    step = view.steps[-1]
     header = decode_header(row.job.header) if row.job and row.job.header else None
     return FoundFact(
         replace(fact, account=key.account, name=key.name),
@@ -108,9 +107,9 @@ def _found_fact(
         facts,
         distinct[:MAX_BATCHES],
         len(distinct[MAX_BATCHES:]),
-        step.completed or row.initial_state_began_at,
+        view.steps[-1].completed or row.initial_state_began_at,
         header.timestamp if header else None,
         f"0x{header.hash.hex()}" if header else "",
-        step.transaction_hash or view.steps[-2].transaction_hash,
+        view.proof_transaction,
         view.registry,
     )

@@ -10,15 +10,15 @@ from datetime import datetime
 
 from django.db.models import QuerySet, Subquery
 
+from queries.facts import BLOCK_AT_TIME
 from queries.models import Batch, BlockJob, Query
 from queries.proving.bundles import FactKind
 from queries.proving.headers import HeaderField
+from queries.proving.witnesses import AccountField
 from queries.reading.batches import query_view, read_transactions
 from queries.reading.pagination import Cursor, key_chunks, read_page
 from queries.reading.view_models import QueryView
 from queries.statuses import BatchStatus
-
-BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,10 @@ class ProvenFact:
 
 def query_facts(query: QueryView, destination: int) -> tuple[FactView, ...]:
     """The query's facts, in a fixed order; none before the batch is DONE."""
-    words = {value.name: value.word for value in query.values}
-    if not words:
+    if not query.values:
         return ()
     block = query.block or 0
-    words[BLOCK_AT_TIME] = f"0x{block:064x}"
+    words = {**query.values, BLOCK_AT_TIME: f"0x{block:064x}"}
     subject = (query.source, destination, block, query.account, query.name)
     return tuple(
         FactView(kind, *subject, name, key, words[name])
@@ -63,13 +62,20 @@ def query_facts(query: QueryView, destination: int) -> tuple[FactView, ...]:
 
 def requested_facts(query: QueryView) -> tuple[tuple[FactKind, str, int], ...]:
     """The kind, name and registry key of each fact that the query asks for."""
-    facts: list[tuple[FactKind, str, int]] = []
-    if query.timestamp is not None:
-        facts.append((FactKind.BLOCK_AT_TIME, BLOCK_AT_TIME, query.timestamp))
-    facts += ((FactKind.HEADER_FIELD, field, HeaderField[field]) for field in query.header)
-    facts += ((FactKind.ACCOUNT_FIELD, prop.name, prop) for prop in query.props)
-    facts += ((FactKind.STORAGE_SLOT, slot, int(slot, 16)) for slot in query.slots)
-    return tuple(facts)
+    return tuple(fact_keys(query.timestamp, query.header, query.props, query.slots))
+
+
+def fact_keys(
+    timestamp: int | None,
+    header: Iterable[str],
+    props: Iterable[AccountField],
+    slots: Iterable[str],
+) -> Iterator[tuple[FactKind, str, int]]:
+    if timestamp is not None:
+        yield FactKind.BLOCK_AT_TIME, BLOCK_AT_TIME, timestamp
+    yield from ((FactKind.HEADER_FIELD, field, HeaderField[field]) for field in header)
+    yield from ((FactKind.ACCOUNT_FIELD, prop.name, prop) for prop in props)
+    yield from ((FactKind.STORAGE_SLOT, slot, int(slot, 16)) for slot in slots)
 
 
 def proven_facts(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
@@ -88,14 +94,12 @@ def _row_facts(rows: list[Query]) -> Iterator[ProvenFact]:
     transactions = read_transactions(done_rows)
     for row in done_rows:
         view = query_view(row, transactions, is_done=True)
-        step = view.steps[-1]
-        transaction_hash = step.transaction_hash or view.steps[-2].transaction_hash
         for fact in query_facts(view, row.batch.destination):
             yield ProvenFact(
                 fact,
                 f"0x{row.job.block_hash}" if row.job and row.job.block_hash else "",
-                transaction_hash,
-                step.completed or row.batch.submitted_at,
+                view.proof_transaction,
+                view.steps[-1].completed or row.batch.submitted_at,
             )
 
 

@@ -6,7 +6,7 @@ A page begins at a row, not at an offset: all pages cost the same, and new rows 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from django.db.models import Model, Q, QuerySet
 
@@ -59,7 +59,9 @@ def read_page(
         page.reverse()
     if not page:
         return Page(())
-    first, last = (_cursor_text(row, columns) for row in (page[0], page[-1]))
+    first, last = (
+        ".".join(str(getattr(row, column)) for column in columns) for row in (page[0], page[-1])
+    )
     return Page(
         tuple(map(view, page)),
         older=last if has_more or backwards else "",
@@ -78,10 +80,6 @@ def _past_cursor(columns: tuple[str, ...], cursor: Cursor) -> Q:
     for column, value in reversed(others):
         condition = Q((f"{column}__{side}", value)) | Q((column, value)) & condition
     return Q((f"{columns[0]}__{side}e", cursor.key[0])) & condition if others else condition
-
-
-def _cursor_text(row: Any, columns: tuple[str, ...]) -> str:
-    return ".".join(str(getattr(row, column)) for column in columns)
 
 
 # A query with many slots is large: five thousand are a megabyte of JSON, twice that once decoded.

@@ -12,15 +12,8 @@ from accounts.shared.errors import RefusalError
 from queries.chain.registry import group_facts
 from queries.config.registries import Registry, constructor_arguments
 from queries.config.routes import Routes
-from queries.error_codes import (
-    BATCH_NOT_DONE,
-    BATCH_REJECTED,
-    PROOF_UNAVAILABLE,
-    PROOFS_BUSY,
-    batch_not_found,
-    busy_refusal,
-)
-from queries.facts import TIMESTAMP
+from queries.error_codes import ProofCode, batch_not_found, busy_refusal
+from queries.facts import BLOCK_AT_TIME
 from queries.http.thread_slots import thread_slot
 from queries.models import BlockJob, Query, SentTransaction
 from queries.planning.readers import fact_reads
@@ -55,7 +48,7 @@ def build_proof_file(batch_id: str, routes: Routes) -> IO[bytes]:
     with thread_slot(for_proof=True) as acquired:
         if not acquired:
             raise busy_refusal(
-                PROOFS_BUSY, "The server is already preparing as many proofs as it can"
+                ProofCode.PROOFS_BUSY, "The server is already preparing as many proofs as it can"
             )
         return _build_file(batch, routes)
 
@@ -78,15 +71,18 @@ def _build_file(batch: BatchView, routes: Routes) -> IO[bytes]:
 def _check_done(batch: BatchView, queries: Sequence[Query]) -> None:
     if batch.status is BatchStatus.REJECTED:
         reason = f" {batch.error.sentence}" if batch.error else ""
-        raise RefusalError(BATCH_REJECTED, f"The batch was rejected, so it has no proof.{reason}")
+        raise RefusalError(
+            ProofCode.BATCH_REJECTED, f"The batch was rejected, so it has no proof.{reason}"
+        )
     if batch.status is not BatchStatus.DONE or not all(query.has_ended for query in queries):
         waits_for = batch.waits_for.sentence if batch.waits_for else "Ask again when it is DONE."
         raise RefusalError(
-            BATCH_NOT_DONE, f"The batch is {batch.status}; not all of it is proven yet. {waits_for}"
+            ProofCode.BATCH_NOT_DONE,
+            f"The batch is {batch.status}; not all of it is proven yet. {waits_for}",
         )
     if batch.error:
         raise RefusalError(
-            PROOF_UNAVAILABLE,
+            ProofCode.PROOF_UNAVAILABLE,
             "A reorg removed facts of the batch, and they could not be proven again: "
             f"{batch.error.sentence}",
         )
@@ -103,7 +99,7 @@ def _block_proofs(
         registry = routes.registries.get((source, batch.destination))
         if registry is None:
             raise RefusalError(
-                PROOF_UNAVAILABLE,
+                ProofCode.PROOF_UNAVAILABLE,
                 f"This server no longer proves chain {source} on {batch.destination}, so it does "
                 "not know the registry.",
             )
@@ -176,13 +172,13 @@ def _check_read_back_values(queries: Sequence[Query], block: BlockProof, job: Bl
 def _value_name(fact: BundleFact) -> tuple[bytes, str]:
     """The account, and the name under which a query has the value."""
     if fact.kind is FactKind.BLOCK_AT_TIME:
-        return b"", TIMESTAMP
+        return b"", BLOCK_AT_TIME
     return fact.account or b"", fact.name.removeprefix("0x")
 
 
 def _proof_unavailable(subject: str, job: BlockJob, why: str = PROVEN_BY_OTHERS) -> RefusalError:
     return RefusalError(
-        PROOF_UNAVAILABLE,
+        ProofCode.PROOF_UNAVAILABLE,
         f"The proof {subject} at block {job.block:,} of chain {job.source} is not stored here: "
         f"{why}",
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from queries.proving.witnesses import AccountField
+from queries.schema.checked_batch import selector_of
 from queries.statuses import BatchStatus, StepName, StepStatus
 from queries.wait_reasons import Reason
 
@@ -50,14 +51,6 @@ class StepView:
 
 
 @dataclass(frozen=True, slots=True)
-class ValueView:
-    """A proven value: the word in the registry, under the name of a field or slot."""
-
-    name: str
-    word: str
-
-
-@dataclass(frozen=True, slots=True)
 class QueryView:
     """One account of one block, or fields of one block's header."""
 
@@ -69,14 +62,24 @@ class QueryView:
     name: str
     props: tuple[AccountField, ...]
     slots: tuple[str, ...]
+    slot_count: int
     header: tuple[str, ...]  # field names
     steps: tuple[StepView, ...]
     waits_for: Reason | None
-    values: tuple[ValueView, ...]  # once the batch is done
+    values: Mapping[str, str]  # once the batch is done: words in the registry, by name
     cost: int | None
     registry: str  # of its newest transaction; empty without one
     chain_key: str  # the source's key in the request
     account_keys: Mapping[str, Sequence[str]]  # its keys there, each with its slots as spelled
+
+    @property
+    def selector(self) -> str:
+        return selector_of(self.block, self.timestamp)
+
+    @property
+    def proof_transaction(self) -> str:
+        """The hash of the transaction that proved it, or empty."""
+        return self.steps[-1].transaction_hash or self.steps[-2].transaction_hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,33 +8,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from accounts.shared.errors import RefusalError
+from eth_utils.address import to_checksum_address
+
+from accounts.shared.errors import BodyCode, RefusalError
 from accounts.shared.wording import format_count, join_names, quote_text
 from queries.config.routes import Routes
-from queries.error_codes import (
-    ACCOUNT_MALFORMED,
-    CHAIN_UNSUPPORTED,
-    DUPLICATE_KEY,
-    EMPTY_REQUEST,
-    NUMBER_MALFORMED,
-    ROUTE_UNSUPPORTED,
-    SELECTOR_MALFORMED,
-    TOO_MANY_ACCOUNTS,
-    TOO_MANY_BLOCKS,
-    TOO_MANY_SLOTS,
-    TOO_MANY_WEBHOOK_HEADERS,
-    WEBHOOK_HEADERS_TOO_LARGE,
-)
+from queries.error_codes import RequestCode
 from queries.proving.witnesses import AccountField
 from queries.schema import bodies
 from queries.schema.bodies import slot_word
 from queries.schema.checked_batch import (
     AccountRequest,
-    Address,
     BatchWarning,
     BlockRequest,
     CheckedBatch,
-    EnsName,
     Selector,
     is_ens_name,
 )
@@ -80,9 +67,9 @@ class _Check:
     def check_limit(self, noun: str, count: int, path: JsonPath) -> None:
         limits = self.limits
         limit, code = {
-            "block": (limits.blocks, TOO_MANY_BLOCKS),
-            "account": (limits.accounts, TOO_MANY_ACCOUNTS),
-            "slot": (limits.slots, TOO_MANY_SLOTS),
+            "block": (limits.blocks, RequestCode.TOO_MANY_BLOCKS),
+            "account": (limits.accounts, RequestCode.TOO_MANY_ACCOUNTS),
+            "slot": (limits.slots, RequestCode.TOO_MANY_SLOTS),
         }[noun]
         if count > limit:
             raise path.refusal(
@@ -131,7 +118,7 @@ def _read_data(data: bodies.Blocks, destination: int, check: _Check) -> tuple[Bl
         source = read_chain(key, entry_path, check.routes)
         if source in keys_by_chain:
             raise path.refusal(
-                DUPLICATE_KEY,
+                BodyCode.DUPLICATE_KEY,
                 f"data names chain {source} twice: as {quote_text(keys_by_chain[source])} and as "
                 f"{quote_text(key)}. Keep one of them, with the blocks of both.",
             )
@@ -149,7 +136,9 @@ def _read_data(data: bodies.Blocks, destination: int, check: _Check) -> tuple[Bl
 
 def _check_not_empty(requested: object, path: JsonPath, needed: str) -> None:
     if not requested:
-        raise path.refusal(EMPTY_REQUEST, f"{path} asks for nothing. Name at least {needed}.")
+        raise path.refusal(
+            RequestCode.EMPTY_REQUEST, f"{path} asks for nothing. Name at least {needed}."
+        )
 
 
 def _read_block(
@@ -170,7 +159,7 @@ def _read_selector(key: str, path: JsonPath) -> Selector:
     match = _SELECTOR.fullmatch(key)
     if not match or int(match[2]) > _MAX_SELECTOR:
         raise path.refusal(
-            SELECTOR_MALFORMED,
+            RequestCode.SELECTOR_MALFORMED,
             f"{path} is not a block selector. Use block:5186021 for a number, or "
             "timestamp:1703799420 for a time in Unix seconds. The number is decimal, below 2^64, "
             "without sign, spaces or leading zeros.",
@@ -178,7 +167,7 @@ def _read_selector(key: str, path: JsonPath) -> Selector:
     selector = Selector(int(match[2]), is_time=match[1] == "timestamp")
     if selector.is_time and selector.number > _MAX_TIME:
         problem = _time_problem(selector.number)
-        raise path.refusal(SELECTOR_MALFORMED, f"{path} {problem}")
+        raise path.refusal(RequestCode.SELECTOR_MALFORMED, f"{path} {problem}")
     return selector
 
 
@@ -196,9 +185,9 @@ def _read_accounts(
     accounts: Mapping[str, bodies.AccountBody], path: JsonPath, source: int, check: _Check
 ) -> tuple[AccountRequest, ...]:
     """Merge spellings of one account, and keep the order of the request."""
-    merged: dict[Address | EnsName, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
-    spellings: dict[Address | EnsName, dict[str, list[str]]] = {}
-    duplicates: dict[Address | EnsName, JsonPath] = {}
+    merged: dict[str, tuple[dict[AccountField, None], dict[bytes, None]]] = {}
+    spellings: dict[str, dict[str, list[str]]] = {}
+    duplicates: dict[str, JsonPath] = {}
     for key, entry in accounts.items():
         entry_path = path.child(key)
         account = _read_account_key(key, entry_path, source, check.routes)
@@ -212,9 +201,14 @@ def _read_accounts(
         else:
             check.accounts += 1
             check.check_limit("account", check.accounts, entry_path)
-            _warn_of_checksum(account, key, entry_path, check)
+            if key not in {account, account.lower(), f"0x{account[2:].upper()}"}:
+                check.warn(
+                    f"{key} is accepted, but its EIP-55 checksum is wrong; a digit may be too. "
+                    f"This address is spelled {account}.",
+                    entry_path,
+                )
         props, slots = merged.setdefault(account, ({}, {}))
-        props.update(dict.fromkeys(entry.props))
+        props.update(dict.fromkeys(AccountField[name] for name in entry.props))
         spellings.setdefault(account, {})[key] = entry.slots
         slots_path = entry_path.child("slots")
         for number, slot in enumerate(map(slot_word, entry.slots)):
@@ -228,8 +222,8 @@ def _read_accounts(
     check.check_limit("account", len(accounts), path)
     for account, entry_path in duplicates.items():
         check.warn(
-            f"{_canonical(account)} appears more than once in this block, in different case. "
-            "The requests are merged.",
+            f"{account} appears more than once in this block, in different case. The requests are "
+            "merged.",
             entry_path,
         )
     return tuple(
@@ -238,30 +232,16 @@ def _read_accounts(
     )
 
 
-def _read_account_key(key: str, path: JsonPath, source: int, routes: Routes) -> Address | EnsName:
+def _read_account_key(key: str, path: JsonPath, source: int, routes: Routes) -> str:
+    """The checksummed address, or the ENS name."""
     if "." in key:
         return _read_name(key, path, source, routes)
     if not _ADDRESS.fullmatch(key):
         raise _account_malformed(key, path, _address_problem(key))
-    return Address(bytes.fromhex(key[2:]))
+    return to_checksum_address(key)
 
 
-def _warn_of_checksum(account: Address | EnsName, key: str, path: JsonPath, check: _Check) -> None:
-    """Warn of mixed case with a wrong checksum: a digit may be wrong too."""
-    digits = key.removeprefix("0x")
-    if digits not in (digits.lower(), digits.upper()) and key != _canonical(account):
-        check.warn(
-            f"{key} is accepted, but its EIP-55 checksum is wrong; a digit may be too. "
-            f"This address is spelled {_canonical(account)}.",
-            path,
-        )
-
-
-def _canonical(account: Address | EnsName) -> str:
-    return account.checksum_address if isinstance(account, Address) else account.name
-
-
-def _read_name(key: str, path: JsonPath, source: int, routes: Routes) -> EnsName:
+def _read_name(key: str, path: JsonPath, source: int, routes: Routes) -> str:
     if not routes.chains[source].ens_registry:
         why = f"names are not resolved on chain {source} here. Give the address"
         raise _account_malformed(key, path, why)
@@ -272,7 +252,7 @@ def _read_name(key: str, path: JsonPath, source: int, routes: Routes) -> EnsName
             "any other name give the address"
         )
         raise _account_malformed(key, path, why)
-    return EnsName(key)
+    return key
 
 
 def _address_problem(key: str) -> str:
@@ -285,19 +265,19 @@ def _address_problem(key: str) -> str:
 def _account_malformed(key: str, path: JsonPath, why: str) -> RefusalError:
     # Clients compare the beginning of the sentence.
     sentence = f"Invalid account address or ENS name {quote_text(key)} in {path.parent}: {why}."
-    return path.refusal(ACCOUNT_MALFORMED, sentence)
+    return path.refusal(RequestCode.ACCOUNT_MALFORMED, sentence)
 
 
 def _check_webhook(webhook: bodies.WebhookBody, limits: BatchLimits) -> None:
     path = WHOLE_BODY.child("webhook").child("headers")
     if len(webhook.headers) > limits.webhook_headers:
         raise path.refusal(
-            TOO_MANY_WEBHOOK_HEADERS,
+            RequestCode.TOO_MANY_WEBHOOK_HEADERS,
             f"A webhook may have at most {format_count(limits.webhook_headers, 'header')} here.",
         )
     if sum(map(len, (*webhook.headers, *webhook.headers.values()))) > limits.webhook_header_bytes:
         raise path.refusal(
-            WEBHOOK_HEADERS_TOO_LARGE,
+            RequestCode.WEBHOOK_HEADERS_TOO_LARGE,
             f"A webhook's headers may have at most {limits.webhook_header_bytes:,} bytes here, "
             "names and values together.",
         )
@@ -313,7 +293,7 @@ def read_chain(text: str, path: JsonPath, routes: Routes) -> int:
             return chain.id
     if _NUMBER_LIKE.fullmatch(text) and not _DECIMAL.fullmatch(text):
         raise path.refusal(
-            NUMBER_MALFORMED,
+            BodyCode.NUMBER_MALFORMED,
             f"{path}: {quote_text(text)} must be a chain id in decimal, without sign, spaces or "
             "leading zeros.",
         )
@@ -328,7 +308,7 @@ def read_chain(text: str, path: JsonPath, routes: Routes) -> int:
         for registry in routes.registries.values()
     ]
     raise RefusalError(
-        CHAIN_UNSUPPORTED,
+        RequestCode.CHAIN_UNSUPPORTED,
         f"{path}: no chain {quote_text(text)} is configured here. {configured}.",
         path=path.text,
         detail=f"The registries here: {'; '.join(registries)}." if registries else "",
@@ -342,7 +322,7 @@ def check_route(source: int, destination: int, path: JsonPath, routes: Routes) -
     others = sorted(target for origin, target in routes.registries if origin == source)
     where = f"only on {join_names(others)}" if others else "nor on any other"
     raise path.refusal(
-        ROUTE_UNSUPPORTED,
+        RequestCode.ROUTE_UNSUPPORTED,
         f"{path}: this server does not prove facts of chain {source} on chain {destination}, "
         f"{where}.",
     )

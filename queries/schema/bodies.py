@@ -5,7 +5,7 @@ map keys are in `propertyNames`, because client generators drop pydantic's `patt
 """
 
 import re
-from operator import attrgetter
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -15,27 +15,15 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PlainSerializer,
     ValidationError,
     WithJsonSchema,
 )
 from pydantic_core import ErrorDetails, PydanticCustomError, PydanticKnownError
 
-from accounts.shared.errors import ErrorCode, RefusalError
+from accounts.shared.errors import BodyCode, ErrorCode, RefusalError
 from accounts.shared.wording import join_names, json_kind, quote_text
 from queries.config.routes import ALIAS
-from queries.error_codes import (
-    DUPLICATE_KEY,
-    FEE_MALFORMED,
-    LIST_TOO_LONG,
-    MISSING_FIELD,
-    SLOT_MALFORMED,
-    UNKNOWN_FIELD,
-    UNKNOWN_HEADER_FIELD,
-    UNKNOWN_PROP,
-    WEBHOOK_MALFORMED,
-    WRONG_TYPE,
-)
+from queries.error_codes import RequestCode
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.schema.json_schema import KEY, member_of, schema_of, text_schema
@@ -63,35 +51,16 @@ def validation_error(code: ErrorCode, problem: str, *inside: str) -> PydanticCus
     )
 
 
-def _check_header_field(name: str) -> str:
-    if name not in HeaderField.__members__:
-        known = join_names(HeaderField.__members__)
-        raise validation_error(
-            UNKNOWN_HEADER_FIELD, f"is {quote_text(name)}, but a header's fields are {known}."
-        )
-    return name
-
-
 def _read_text(value: object) -> str:
     if not isinstance(value, str):
         raise PydanticKnownError("string_type")
     return value
 
 
-def _read_prop(value: object) -> AccountField:
-    name = _read_text(value)
-    if name not in AccountField.__members__:
-        known = join_names(AccountField.__members__)
-        raise validation_error(
-            UNKNOWN_PROP, f"is {quote_text(name)}, but an account's props are {known}."
-        )
-    return AccountField[name]
-
-
 def _check_slot(text: str) -> str:
     if not _SLOT.fullmatch(text):
         raise validation_error(
-            SLOT_MALFORMED,
+            RequestCode.SLOT_MALFORMED,
             f"is {quote_text(text)}, but a slot is 0x and 1 to 64 hex digits{_slot_hint(text)}.",
         )
     return text
@@ -117,27 +86,39 @@ def _read_fee(value: object) -> int:
     text = _read_text(value)
     if not re.fullmatch(_WEI, text) or int(text) > _MAX_WEI:
         raise validation_error(
-            FEE_MALFORMED,
+            RequestCode.FEE_MALFORMED,
             f"is {quote_text(text)}, but must be an amount in wei: a decimal whole number below "
             "2^256 without sign, spaces or leading zeros.",
         )
     return int(text)
 
 
-def _choice_schema(members: Any, example: str) -> WithJsonSchema:
-    return WithJsonSchema({"type": "string", "enum": list(members), "examples": [example]})
+def _known_name(known: Mapping[str, object], code: ErrorCode, names: str) -> AfterValidator:
+    """Refuse an unknown name; `names` is what a sentence calls them."""
+
+    def check(name: str) -> str:
+        if name not in known:
+            problem = f"is {quote_text(name)}, but {names} are {join_names(known)}."
+            raise validation_error(code, problem)
+        return name
+
+    return AfterValidator(check)
 
 
+def _choice_schema(known: Iterable[str], example: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "enum": list(known), "examples": [example]})
+
+
+PROPS, HEADER_FIELDS = AccountField.__members__, HeaderField.__members__
 PropName = Annotated[
-    AccountField,
-    BeforeValidator(_read_prop),
-    PlainSerializer(attrgetter("name")),
-    _choice_schema(AccountField.__members__, AccountField.BALANCE.name),
+    str,
+    _known_name(PROPS, RequestCode.UNKNOWN_PROP, "an account's props"),
+    _choice_schema(PROPS, "BALANCE"),
 ]
 HeaderName = Annotated[
     str,
-    AfterValidator(_check_header_field),
-    _choice_schema(HeaderField.__members__, HeaderField.PARENT_HASH.name),
+    _known_name(HEADER_FIELDS, RequestCode.UNKNOWN_HEADER_FIELD, "a header's fields"),
+    _choice_schema(HEADER_FIELDS, "PARENT_HASH"),
 ]
 Slot = Annotated[str, AfterValidator(_check_slot), text_schema("^0x[0-9a-fA-F]{1,64}$", "0x1")]
 Fee = Annotated[int, BeforeValidator(_read_fee), text_schema(_WEI, "0")]
@@ -200,7 +181,7 @@ CONNECTION_HEADERS = {
 def _check_webhook_url(url: str) -> str:
     """Refuse an unusable URL without repeating it, because it may contain a secret."""
     if problem := _url_problem(url):
-        raise validation_error(WEBHOOK_MALFORMED, f"{problem}.")
+        raise validation_error(RequestCode.WEBHOOK_MALFORMED, f"{problem}.")
     return url
 
 
@@ -229,10 +210,12 @@ def _check_webhook_headers(headers: dict[str, str]) -> dict[str, str]:
     seen: set[str] = set()
     for name, value in headers.items():
         if problem := _header_problem(name.lower(), value):
-            raise validation_error(WEBHOOK_MALFORMED, f"cannot be sent: {problem}.", name)
+            raise validation_error(
+                RequestCode.WEBHOOK_MALFORMED, f"cannot be sent: {problem}.", name
+            )
         if name.lower() in seen:
             raise validation_error(
-                DUPLICATE_KEY, "occurs twice: header names are case-insensitive.", name
+                BodyCode.DUPLICATE_KEY, "occurs twice: header names are case-insensitive.", name
             )
         seen.add(name.lower())
     return headers
@@ -350,17 +333,17 @@ def _schema_problem(model: type[BaseModel], error: ErrorDetails) -> tuple[ErrorC
     match error["type"]:
         case "missing":
             meaning = member["description"].partition(".")[0]
-            return MISSING_FIELD, f"is missing: {meaning[0].lower()}{meaning[1:]}."
+            return RequestCode.MISSING_FIELD, f"is missing: {meaning[0].lower()}{meaning[1:]}."
         case "too_long":
-            return LIST_TOO_LONG, f"has more than {error['ctx']['max_length']} entries."
+            return RequestCode.LIST_TOO_LONG, f"has more than {error['ctx']['max_length']} entries."
         case "extra_forbidden":
             known = join_names(holder["properties"])
-            return UNKNOWN_FIELD, f"is an unknown field; the known fields are {known}."
+            return RequestCode.UNKNOWN_FIELD, f"is an unknown field; the known fields are {known}."
     name = error["loc"][-1] if error["loc"] else None
     is_optional = name in holder.get("properties", {}) and name not in holder.get("required", [])
     if error["input"] is None and is_optional:
-        return WRONG_TYPE, "must not be null. Leave it out instead."
+        return RequestCode.WRONG_TYPE, "must not be null. Leave it out instead."
     expected = {"object": "an object", "array": "a list"}.get(
         member["type"], f'text in quotes, such as "{member.get("examples", [""])[0]}"'
     )
-    return WRONG_TYPE, f"must be {expected}, not {json_kind(error['input'])}."
+    return RequestCode.WRONG_TYPE, f"must be {expected}, not {json_kind(error['input'])}."

@@ -5,8 +5,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from eth_utils.address import to_checksum_address
-
 from queries.proving.witnesses import AccountField
 from queries.schema.bodies import WebhookBody
 
@@ -15,31 +13,6 @@ from queries.schema.bodies import WebhookBody
 # prove a stranger's account, so they are refused. ENSIP-15 forbids a double hyphen after two
 # characters, which also excludes `xn--`: punycode is another name than the one it shows.
 _ENS_NAME = re.compile(r"(?!.{256})(?:(?![^.]{2}--)[a-z0-9-]{1,63}\.)+(?![^.]{2}--)[a-z0-9-]{1,63}")
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """An account's 20 bytes."""
-
-    value: bytes
-
-    def __str__(self) -> str:
-        return f"0x{self.value.hex()}"
-
-    @property
-    def checksum_address(self) -> str:
-        """With the EIP-55 checksum."""
-        return to_checksum_address(self.value)
-
-
-@dataclass(frozen=True, slots=True)
-class EnsName:
-    """A name in its normal form. It is resolved at the proven block."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def is_ens_name(text: str) -> bool:
@@ -69,7 +42,7 @@ def selector_of(block: int | None, timestamp: int | None) -> str:
 class AccountRequest:
     """What to prove of an account: at least one property or slot."""
 
-    account: Address | EnsName
+    account: str  # its checksummed address, or its ENS name
     props: tuple[AccountField, ...]
     slots: tuple[bytes, ...]  # 32 bytes each
     # By the account's keys in the request, the slots as spelled there.
@@ -114,7 +87,11 @@ def canonical(request: CheckedBatch) -> bytes:
         data.setdefault(str(block.source), {})[str(block.selector)] = {
             "header": sorted(block.header_fields),
             "accounts": {
-                str(account.account): _account_body(account) for account in block.accounts
+                account.account: {
+                    "props": [prop.name for prop in sorted(account.props)],
+                    "slots": [f"0x{slot.hex()}" for slot in sorted(account.slots)],
+                }
+                for account in block.accounts
             },
         }
     content: dict[str, object] = {
@@ -126,10 +103,3 @@ def canonical(request: CheckedBatch) -> bytes:
         headers = {name.lower(): value for name, value in request.webhook.headers.items()}
         content["webhook"] = {"url": request.webhook.url, "headers": headers}
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _account_body(account: AccountRequest) -> dict[str, list[str]]:
-    return {
-        "props": [prop.name for prop in sorted(account.props)],
-        "slots": [f"0x{slot.hex()}" for slot in sorted(account.slots)],
-    }

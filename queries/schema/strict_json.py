@@ -6,17 +6,11 @@ and a walk from the top finds it.
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 
-from accounts.shared.errors import BODY_TOO_LARGE, ErrorCode, RefusalError
+from accounts.shared.errors import BodyCode, ErrorCode, RefusalError
 from accounts.shared.wording import quote_text
-from queries.error_codes import (
-    DUPLICATE_KEY,
-    NESTED_TOO_DEEPLY,
-    NOT_JSON,
-    NUMBER_MALFORMED,
-    TEXT_NOT_STORABLE,
-)
 from queries.schema.paths import WHOLE_BODY, JsonPath
 
 MAX_DEPTH = 32  # a batch needs 7; the rest is for unknown fields, which are ignored
@@ -43,12 +37,12 @@ def read_json(body: bytes, max_bytes: int) -> object:
     except json.JSONDecodeError as error:
         reason = error.msg[0].lower() + error.msg[1:].removesuffix(" at")
         raise RefusalError(
-            NOT_JSON,
+            BodyCode.NOT_JSON,
             f"The body is not JSON: {reason} at line {error.lineno}, column {error.colno}.",
         ) from None
     except ValueError:  # Python reads integers of at most 4,300 digits
         raise RefusalError(
-            NUMBER_MALFORMED, "The body has a number with too many digits."
+            BodyCode.NUMBER_MALFORMED, "The body has a number with too many digits."
         ) from None
     except RecursionError:
         raise _nested_too_deeply(WHOLE_BODY) from None
@@ -58,23 +52,23 @@ def read_json(body: bytes, max_bytes: int) -> object:
 def check_size(size: int, limit: int) -> None:
     if size > limit:
         raise RefusalError(
-            BODY_TOO_LARGE, f"The body has {size:,} bytes; at most {limit:,} are accepted."
+            BodyCode.BODY_TOO_LARGE, f"The body has {size:,} bytes; at most {limit:,} are accepted."
         )
 
 
 def _decode(body: bytes) -> str:
     if body.startswith(_BYTE_ORDER_MARK):
         raise RefusalError(
-            NOT_JSON, "The body begins with a byte order mark. Send UTF-8 without one."
+            BodyCode.NOT_JSON, "The body begins with a byte order mark. Send UTF-8 without one."
         )
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
         raise RefusalError(
-            NOT_JSON, f"The body is not UTF-8: byte {error.start + 1} is invalid."
+            BodyCode.NOT_JSON, f"The body is not UTF-8: byte {error.start + 1} is invalid."
         ) from None
     if not text.strip(_WHITE_SPACE):
-        raise RefusalError(NOT_JSON, "The body is empty. Send a JSON object.")
+        raise RefusalError(BodyCode.NOT_JSON, "The body is empty. Send a JSON object.")
     return text
 
 
@@ -101,13 +95,14 @@ def _check_text(text: str, path: JsonPath, subject: str = "") -> None:
         number = ord(match[0])
         why = "half of a surrogate pair" if number else "which databases cannot keep"
         raise path.refusal(
-            TEXT_NOT_STORABLE, f"{subject}{path} contains U+{number:04X}, {why}. Leave it out."
+            BodyCode.TEXT_NOT_STORABLE,
+            f"{subject}{path} contains U+{number:04X}, {why}. Leave it out.",
         )
 
 
 def _nested_too_deeply(path: JsonPath) -> RefusalError:
     return path.refusal(
-        NESTED_TOO_DEEPLY,
+        BodyCode.NESTED_TOO_DEEPLY,
         f"{path} goes deeper than {MAX_DEPTH} objects and lists inside each other.",
     )
 
@@ -116,16 +111,14 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object] | _InvalidValu
     members = dict(pairs)
     if len(members) == len(pairs):
         return members
-    seen: set[str] = set()
-    for key, _ in pairs:
-        if key in seen:
-            break
-        seen.add(key)
-    return _InvalidValue(DUPLICATE_KEY, f"has the key {quote_text(key)} twice. Keep one of them.")
+    ((key, _),) = Counter(name for name, _ in pairs).most_common(1)
+    return _InvalidValue(
+        BodyCode.DUPLICATE_KEY, f"has the key {quote_text(key)} twice. Keep one of them."
+    )
 
 
 def _constant(name: str) -> _InvalidValue:
-    return _InvalidValue(NUMBER_MALFORMED, f"is {name}, which is not a number in JSON.")
+    return _InvalidValue(BodyCode.NUMBER_MALFORMED, f"is {name}, which is not a number in JSON.")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)

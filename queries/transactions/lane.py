@@ -12,6 +12,7 @@ from hashlib import sha256
 
 from django.db import IntegrityError
 from django.db.models import Max, QuerySet
+from eth_utils.address import to_checksum_address
 
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
@@ -31,7 +32,6 @@ from queries.database.durable import durable_transaction
 from queries.database.leases import Lease
 from queries.models import BlockJob, JobTransaction, Query, SentHash, SentTransaction, Share
 from queries.planning.calls import Piece
-from queries.schema.checked_batch import Address
 from queries.statuses import ENDED_STATUSES
 from queries.transactions.budget import fit_to_daily_budget
 from queries.transactions.offers import Offer, check_fees
@@ -254,5 +254,5 @@ def _link_queries(piece: Piece, row: SentTransaction) -> None:
     elif piece.fields or piece.timestamps:
         queries.filter(account="").update(header_transaction=row)
     addresses = [request.proof.address for request in piece.requests]
-    accounts = [Address(address).checksum_address for address in addresses if address]
+    accounts = [to_checksum_address(address) for address in addresses if address]
     queries.filter(account__in=accounts).update(account_transaction=row)

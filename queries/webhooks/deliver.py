@@ -27,7 +27,7 @@ from queries.database.leases import (
     lease_rows,
 )
 from queries.engines.wake import wake_senders
-from queries.error_codes import TOO_MANY_REPLAYS
+from queries.error_codes import EndpointCode
 from queries.ids import is_ulid
 from queries.models import WebhookAttempt, WebhookDelivery
 from queries.webhooks.log import DeliveryView, delivery_views, owned_deliveries
@@ -104,7 +104,7 @@ def replay(owner: Account, event: str) -> DeliveryView | None:
     """Send the webhook again at once, or a pending one now. None: the owner has no such event."""
     refuse_over_quota(
         use_quota(f"replays of {owner.pk}", REPLAYS_PER_HOUR, HOUR),
-        TOO_MANY_REPLAYS,
+        EndpointCode.TOO_MANY_REPLAYS,
         f"An account may replay {REPLAYS_PER_HOUR} webhooks an hour and has used them up.",
     )
     if not is_ulid(event):  # some texts, such as a zero byte, are errors in PostgreSQL

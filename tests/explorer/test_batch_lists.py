@@ -56,6 +56,7 @@ def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> No
     answer = _list()
     assert _ids(answer) == [other, new, old]
     text = " ".join(re.sub("<[^>]*>", " ", answer.text).split())
+    text = re.sub("[0-9]+ seconds? ago", "now", text)  # on a busy machine
     assert "RECEIVED timestamp of the header Sepolia, block 7 OP Mainnet now" in text
     assert "Asked Source Readable on Value Cost When" in text
     assert "DONE 10 facts of 3 accounts 2 blocks of Sepolia Sepolia now" in text

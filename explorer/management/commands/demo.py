@@ -75,7 +75,7 @@ def _free_port(text: str) -> int:
 
 
 def _run(terminal: Terminal, port: int, *, once: bool) -> None:
-    site, keys = f"http://127.0.0.1:{port}", Keys.new()
+    site, keys = f"http://127.0.0.1:{port}", Keys()
     folder = empty_folder(settings.VAR_DIR / f"demo-{port}")
     terminal.line("Tacitus on this machine. Everything here runs for real. Press Ctrl-C to stop.")
     terminal.line()

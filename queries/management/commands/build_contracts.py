@@ -1,7 +1,6 @@
 """`manage.py build_contracts`: rebuilds the committed build output from the Solidity sources."""
 
 import json
-from argparse import ArgumentParser
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,29 +27,18 @@ from queries.contracts.compiler import (
 class Command(BaseCommand):
     help = "Compiles the contracts into queries/contracts/build."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--check", action="store_true", help="only fail if a file differs")
-
-    def handle(self, **options: Any) -> None:
+    def handle(self, **_: Any) -> None:
         sources = read_sources()
         try:
             built = compile_contracts(sources)
         except CompilerError as error:
             raise CommandError(str(error)) from error
-        differing = []
         files = built | {"standard-input": standard_input(sources), "addresses": _addresses(built)}
         for name, content in files.items():
-            file = BUILD / f"{name}.json"
-            text = json.dumps(content, indent=1) + "\n"
-            if not file.exists() or file.read_text() != text:
-                differing.append(name)
-                if not options["check"]:
-                    file.write_text(text)
+            (BUILD / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
         for name, output in built.items():
             size = len(output["deployedBytecode"]) // 2
             self.stdout.write(f"{name:18} {size:6,} bytes")
-        if options["check"] and differing:
-            raise CommandError(f"Outdated: {', '.join(differing)}. Run: make contracts")
 
 
 def _addresses(built: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

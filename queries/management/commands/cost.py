@@ -21,7 +21,7 @@ from queries.config.measured_costs import (
     idle_calls,
 )
 from queries.config.registries import FACTORY, Registry, deployment_calldata
-from queries.config.routes import GWEI, Chain
+from queries.config.routes import GWEI
 from queries.management.base import OperatorCommand, configured_routes, positive_int
 from queries.management.commands.deploy_registry import estimate_deployment
 from queries.planning.readers import NO_SIGNER
@@ -92,8 +92,13 @@ def _cost_lines(
         yield _table_row(ROW_NAMES[count], f"{gas:,}", _amounts_over_time(costs[count], facts))
         if l1_fee:
             yield _table_row("  of it L1 data fee", "", _amounts_over_time(l1_fee, facts))
-    if chain.daily_budget is not None:
-        yield _budget_line(chain, chain.daily_budget, costs)
+    if (budget := chain.daily_budget) is not None:
+        single, *_, hundred = (f"{budget // max(cost, 1):,}" for cost in costs.values())
+        amount = short_amount(budget, chain.currency)
+        yield (
+            f"`daily_budget`, {amount}, pays for {single} single facts, or {hundred} by the "
+            "hundred."
+        )
 
 
 def _data_fee(destination: ChainClient, work: MeasuredCost) -> int:
@@ -117,12 +122,6 @@ def _deployment_line(registry: Registry, destination: ChainClient, price: int) -
         return "Deploying the registry would revert."
     cost = short_amount(need.gas * price + need.data_fee, destination.chain.currency)
     return f"Deploying the registry, once: {need.gas:,} gas, {cost}."
-
-
-def _budget_line(chain: Chain, budget: int, costs: dict[int, int]) -> str:
-    single, *_, hundred = (f"{budget // max(cost, 1):,}" for cost in costs.values())
-    amount = short_amount(budget, chain.currency)
-    return f"`daily_budget`, {amount}, pays for {single} single facts, or {hundred} by the hundred."
 
 
 def _amounts_over_time(wei: int, facts: int) -> list[str]:

@@ -147,10 +147,17 @@ class Command(OperatorCommand):
             self._show_cost(data, destination, signer)
             if not options["yes"] and sys.stdin.isatty():
                 self.confirm("Deploy it?", "Nothing was sent.")
-            return self._send(address, data, destination, signer, options["wait"])
+            timeout = options["wait"]
+            receipt = send_and_wait(destination, signer, FACTORY, data, timeout, self.report)
         except CallRevertedError:
             sentence = f"Deploying this contract on {chain.name} would revert; nothing was sent."
             raise CommandError(sentence) from None
+        if not destination.code(address):
+            raise CommandError(
+                f"It was mined, but the contract at {FACTORY} is not the CREATE2 factory."
+            )
+        cost = short_amount(receipt.cost, chain.currency)
+        return f"Deployed in block {receipt.block:,}, for {receipt.gas_used:,} gas, {cost}."
 
     def _show_cost(self, data: bytes, destination: ChainClient, signer: Signer) -> None:
         need, fees = estimate_deployment(destination, signer.address, data), destination.fees()
@@ -162,18 +169,6 @@ class Command(OperatorCommand):
             f"{short_amount(max_cost, currency)}. The signer has "
             f"{short_amount(destination.balance(signer.address), currency)}."
         )
-
-    def _send(
-        self, address: str, data: bytes, destination: ChainClient, signer: Signer, timeout: float
-    ) -> str:
-        chain = destination.chain
-        receipt = send_and_wait(destination, signer, FACTORY, data, timeout, self.report)
-        if not destination.code(address):
-            raise CommandError(
-                f"It was mined, but the contract at {FACTORY} is not the CREATE2 factory."
-            )
-        cost = short_amount(receipt.cost, chain.currency)
-        return f"Deployed in block {receipt.block:,}, for {receipt.gas_used:,} gas, {cost}."
 
 
 def _check_deployable(registry: Registry, destination: ChainClient) -> None:

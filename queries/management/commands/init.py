@@ -4,14 +4,12 @@ import json
 import os
 import re
 import stat
-import sys
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
@@ -25,13 +23,12 @@ from queries.config.routes import Routes, read_node, read_routes
 from queries.management.base import OperatorCommand, configured_signer, node_chain
 
 NETWORK_NAMES = ", ".join(NETWORKS)
-Value = TypeVar("Value")
 NetworkPair = tuple[Network, Network]
 
 
 @dataclass
-class InitAnswers:
-    """The operator's arguments, and answers to questions."""
+class InitArguments:
+    """The operator's arguments."""
 
     routes: list[NetworkPair] = field(default_factory=list)
     nodes: dict[str, list[str]] = field(default_factory=dict)  # by network, as TOML values
@@ -48,7 +45,7 @@ class InitAnswers:
 
 
 class Command(OperatorCommand):
-    help = "Writes a routes file for public networks. On a terminal it asks for missing arguments."
+    help = "Writes a routes file for public networks."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -76,72 +73,31 @@ class Command(OperatorCommand):
         file = file.absolute()
         if file.exists() and not options["force"]:
             raise CommandError(f"{file} is there already. Name another one, or use --force.")
-        answers = InitAnswers()
-        answers.routes += dict.fromkeys(map(_parse_pair, options["routes"]))
+        arguments = InitArguments()
+        arguments.routes += dict.fromkeys(map(_parse_pair, options["routes"]))
         for text in options["node"]:
             name, separator, node = text.partition("=")
             if not separator:
                 raise CommandError(f"--node takes NAME=URL; the names are {NETWORK_NAMES}.")
-            answers.nodes.setdefault(_parse_network(name).name, []).append(_parse_node(node))
+            arguments.nodes.setdefault(_parse_network(name).name, []).append(_parse_node(node))
         if options["signers"]:
-            answers.signers = _parse_signers(options["signers"])
-            answers.threshold = _parse_threshold(options["threshold"], len(answers.signers))
-        if sys.stdin.isatty():
-            self._ask_missing(answers)
-        _check_answers(answers)
-        for warning in _write_file(file, _file_content(answers), overwrite=options["force"]):
+            arguments.signers = _parse_signers(options["signers"])
+            arguments.threshold = _parse_threshold(options["threshold"], len(arguments.signers))
+        _check_arguments(arguments)
+        for warning in _write_file(file, _file_content(arguments), overwrite=options["force"]):
             self.report(warning)
-        self._print_next_steps(file, answers)
+        self._print_next_steps(file, arguments)
 
-    # Questions
-
-    def _ask_missing(self, answers: InitAnswers) -> None:
-        if not answers.routes:
-            self.report(f"Known networks: {NETWORK_NAMES}.")
-            question = "Source and destination (such as ethereum:base, or sepolia)?"
-            answers.routes.append(self._ask_until_valid(question, _parse_pair))
-        for network in answers.networks:
-            if network.name not in answers.nodes:
-                answers.nodes[network.name] = list(self._ask_nodes(network))
-        for pair, registry in answers.registries():
-            if registry.kind is RegistryKind.ATTESTED and not answers.signers:
-                self.report(_why_attested(*pair))
-                answers.signers = self._ask_until_valid(
-                    "The signers' addresses, separated by commas:", _parse_signers
-                )
-                count = len(answers.signers)
-                answers.threshold = self._ask_until_valid(
-                    f"How many of these {count} must agree?",
-                    partial(_parse_threshold, signer_count=count),
-                )
-
-    def _ask_nodes(self, network: Network) -> Iterator[str]:
-        question = f"A node of {network.title} (its URL, or @ and a file that contains it):"
-        yield self._ask_until_valid(question, _parse_node)
-        question = f"Another node of {network.title} (Enter: no more):"
-        while node := self._ask_until_valid(question, lambda text: text and _parse_node(text)):
-            yield node
-
-    def _ask_until_valid(self, question: str, read: Callable[[str], Value]) -> Value:
-        """Repeat the question until the answer is valid."""
-        while True:
-            if not (line := self.ask(question)):
-                raise CommandError("The questions were not answered; nothing was written.")
-            try:
-                return read(line.strip())
-            except CommandError as error:
-                self.report(str(error))
-
-    def _print_next_steps(self, file: Path, answers: InitAnswers) -> None:
+    def _print_next_steps(self, file: Path, arguments: InitArguments) -> None:
         write = self.stdout.write
         write(f"Wrote {file}. Nodes' URLs may contain keys, so only you can read a new file.\n")
-        for (source, destination), registry in answers.registries():
+        for (source, destination), registry in arguments.registries():
             write(
                 f"{source.title} → {destination.title}: {registry.kind} registry {registry.address}"
             )
             delay = provable_after(source, registry.kind)
             write(f"  A block can be proven {delay} after it was made.")
-        single = [net.title for net in answers.networks if len(answers.nodes[net.name]) == 1]
+        single = [net.title for net in arguments.networks if len(arguments.nodes[net.name]) == 1]
         if single:
             write(
                 f"\nOne node only: {', '.join(single)}. Data without a hash needs two that agree."
@@ -149,7 +105,7 @@ class Command(OperatorCommand):
         write("\nNext:")
         if settings.ROUTES_FILE is None or settings.ROUTES_FILE.absolute() != file:
             write(f"  export ROUTES_FILE={file}")
-        titles = dict.fromkeys(destination.title for _, destination in answers.routes)
+        titles = dict.fromkeys(destination.title for _, destination in arguments.routes)
         try:
             signer = configured_signer().address
         except SignerUnusableError:
@@ -201,35 +157,32 @@ def _parse_threshold(text: str, signer_count: int) -> int:
     return int(text)
 
 
-def _why_attested(source: Network, destination: Network) -> str:
-    return (
-        f"Tacitus cannot read block hashes of {source.title} on {destination.title}, so this route "
-        "takes an attested registry: signers vouch for block hashes."
-    )
-
-
-def _check_answers(answers: InitAnswers) -> None:
-    if not answers.routes:
+def _check_arguments(arguments: InitArguments) -> None:
+    if not arguments.routes:
         raise CommandError(f"Name routes, like sepolia or ethereum:base. Known: {NETWORK_NAMES}.")
-    for network in answers.networks:
-        if network.name not in answers.nodes:
+    for network in arguments.networks:
+        if network.name not in arguments.nodes:
             raise CommandError(f"Name a node of {network.title}: --node {network.name}=URL.")
-    for pair, registry in answers.registries():
-        if registry.kind is RegistryKind.ATTESTED and not answers.signers:
-            advice = "Name them: --signers 0x…,0x… --threshold N."
-            raise CommandError(f"{_why_attested(*pair)} {advice}")
+    for pair, registry in arguments.registries():
+        if registry.kind is RegistryKind.ATTESTED and not arguments.signers:
+            source, destination = (network.title for network in pair)
+            raise CommandError(
+                f"Tacitus cannot read block hashes of {source} on {destination}, so this route "
+                "takes an attested registry: signers vouch for block hashes. Name them: "
+                "--signers 0x…,0x… --threshold N."
+            )
 
 
 # The file
 
 
-def _file_content(answers: InitAnswers) -> str:
-    destinations = {destination for _, destination in answers.routes}
+def _file_content(arguments: InitArguments) -> str:
+    destinations = {destination for _, destination in arguments.routes}
     tables = [
-        chain_lines(network, answers.nodes[network.name], is_destination=network in destinations)
-        for network in answers.networks
+        chain_lines(network, arguments.nodes[network.name], is_destination=network in destinations)
+        for network in arguments.networks
     ]
-    for (source, destination), registry in answers.registries():
+    for (source, destination), registry in arguments.registries():
         title = f"# {source.title} → {destination.title}"
         tables.append([title, "[[registries]]", *route_lines(registry)])
     return "\n\n".join("\n".join(lines) for lines in tables) + "\n"

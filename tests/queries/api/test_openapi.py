@@ -7,9 +7,8 @@ import pytest
 from django.test import Client
 from hypothesis import HealthCheck, assume, given, settings, strategies
 
-from accounts.shared import errors
+from accounts.shared.errors import ErrorCode
 from explorer.urls import API_PATHS
-from queries import error_codes
 from tests.queries.api.json_schema import Schemas
 from tests.queries.api.served_api import HERE, WALLET, ask, make_key, submit
 from tests.queries.schema.example_batches import LEGACY, SPECIFICATION, without
@@ -48,8 +47,7 @@ CODES_OF_PAGES = {
 
 def test_it_has_exactly_the_codes_of_the_api() -> None:
     """Those in the sources, without those of pages and sign-in."""
-    constants = [*vars(error_codes).values(), *vars(errors).values()]
-    codes = {code.code for code in constants if isinstance(code, errors.ErrorCode)}
+    codes = {code.code for group in ErrorCode.__subclasses__() for code in group}
     error = document()["components"]["schemas"]["ErrorResponse"]
     assert set(error["properties"]["code"]["enum"]) == codes - CODES_OF_PAGES
 

@@ -28,7 +28,7 @@ from explorer.demo.local_node import LocalNode
 from queries.api import attestations, estimates
 from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
-from queries.error_codes import CHAIN_UNAVAILABLE
+from queries.error_codes import EstimateCode
 from queries.webhooks import deliver
 from tests.queries.api.existing_objects import ExistingObjects, existing_objects
 from tests.queries.api.served_api import LIMITS
@@ -37,7 +37,9 @@ from tests.queries.tries.fuzzing import CASES, SEED
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 SITE = "http://testserver"
 # Only endpoints that ask nodes may answer 503, for the chain with another chain's node.
-ASKS_NODES = {endpoint.name for endpoint in ENDPOINTS if CHAIN_UNAVAILABLE in endpoint.errors}
+ASKS_NODES = {
+    endpoint.name for endpoint in ENDPOINTS if EstimateCode.CHAIN_UNAVAILABLE in endpoint.errors
+}
 CHECKS = {
     "checks": {
         "not_a_server_error": {"expected-statuses": ["2XX", "4XX", "503"]},

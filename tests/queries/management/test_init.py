@@ -118,7 +118,18 @@ def test_missing_and_invalid_arguments_are_reported(
     assert list(tmp_path.iterdir()) == []
 
 
-# On a terminal
+def test_single_and_silent_nodes_are_warned_of(setup: LocalSetup) -> None:
+    nodes = [f"--node=base={NOWHERE}", f"--node=ethereum={NOWHERE}", f"--node=ethereum={NOWHERE}2"]
+    progress, printed = setup.run_apart(
+        "init", "base:ethereum", *nodes, "--signers", TWO_SIGNERS, "--threshold", "2"
+    )
+    assert "Node 2 of Ethereum does not answer, so it is not checked." in progress
+    assert "Base → Ethereum: attested registry 0x" in printed
+    assert "One node only: Base." in printed
+    routes = read_routes(setup.file)
+    (registry,) = routes.registries.values()
+    assert (registry.kind, registry.threshold) == (RegistryKind.ATTESTED, 2)
+    assert len(routes.chains[1].nodes) == 2
 
 
 def on_a_terminal(folder: Path, answers: str, *arguments: str, **variables: str) -> str:
@@ -133,37 +144,6 @@ def on_a_terminal(folder: Path, answers: str, *arguments: str, **variables: str)
     os.close(terminal)
     os.close(keyboard)
     return completed.stderr + completed.stdout
-
-
-def test_missing_arguments_are_asked_on_a_terminal(tmp_path: Path) -> None:
-    file = tmp_path / "routes.toml"
-    signers = ",".join(signer.address for signer in SIGNERS[:3])
-    answers = ["gnosis", "base:ethereum", NOWHERE, "", "nowhere", NOWHERE, f"{NOWHERE}2", ""]
-    printed = on_a_terminal(
-        tmp_path, "\n".join([*answers, signers, "4", "2", ""]), "init", ROUTES_FILE=str(file)
-    )
-    for part in (
-        "or sepolia)? gnosis is not a known network. Known are",
-        "Another node of Base (Enter: no more):",
-        "http or https address.",
-        "takes an attested registry: signers vouch for block hashes.",
-        "How many of these 3 must agree? --threshold is how many signers",
-        "Base → Ethereum: attested registry 0x",
-        "Node 2 of Ethereum does not answer, so it is not checked.",
-        "One node only: Base.",
-    ):
-        assert part in printed
-    routes = read_routes(file)
-    (registry,) = routes.registries.values()
-    assert (registry.kind, registry.threshold) == (RegistryKind.ATTESTED, 2)
-    assert len(routes.chains[1].nodes) == 2
-
-
-def test_nothing_is_written_if_the_questions_are_not_answered(tmp_path: Path) -> None:
-    file = tmp_path / "routes.toml"
-    printed = on_a_terminal(tmp_path, "sepolia\n\x04", "init", ROUTES_FILE=str(file))
-    assert "The questions were not answered; nothing was written." in printed
-    assert not file.exists()
 
 
 # With local chains

@@ -24,7 +24,7 @@ from queries.proving.headers import (
     header_from_json,
 )
 from queries.proving.keccak import EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
-from queries.proving.rlp_items import read_string
+from queries.proving.rlp_items import read_string, split_list
 
 pytestmark = pytest.mark.no_database
 
@@ -51,10 +51,14 @@ GENESIS = {
 }
 
 
+def later_items(header: Header) -> list[bytes]:
+    return split_list(header.encoded)[len(FIELD_RULES) :]
+
+
 def header_to_json(header: Header) -> dict[str, str]:
     """Encode the header as JSON; raises an error for unknown fields of later forks."""
     rules = FIELD_RULES + LATER_FIELD_RULES
-    payloads = [*header.payloads, *map(read_string, header.later_items)]
+    payloads = [*header.payloads, *map(read_string, later_items(header))]
     if len(payloads) > len(rules):
         raise HeaderFieldMissingError(
             f"the header 0x{header.hash.hex()} has {len(payloads)} fields; {len(rules)} are known"
@@ -130,7 +134,7 @@ def test_fields_of_future_forks_are_kept() -> None:
     encoded = rlp.encode([*known, b"\x07" * 32, b"", [b"a", [b"list"]]])
     header = decode_header(encoded, keccak256(encoded))
     assert header.payload(HeaderField.REQUESTS_HASH) == b"\x15" * 32
-    assert header.later_items == tuple(map(rlp.encode, (b"\x07" * 32, b"", [b"a", [b"list"]])))
+    assert later_items(header) == list(map(rlp.encode, (b"\x07" * 32, b"", [b"a", [b"list"]])))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from accounts.shared.errors import RefusalError
 from queries.proving.witnesses import AccountField
-from queries.schema.checked_batch import AccountRequest, Address, BatchWarning, canonical
+from queries.schema.checked_batch import AccountRequest, BatchWarning, canonical
 from queries.schema.strict_json import read_json
 from tests.queries.schema.example_batches import (
     ADDRESS,
@@ -23,7 +23,6 @@ from tests.queries.schema.example_batches import (
 
 pytestmark = pytest.mark.no_database
 
-VITALIK = Address(bytes.fromhex(ADDRESS[2:]))
 ACCOUNTS = "data.11155111.block:5.accounts"
 WRONG_CHECKSUM = ADDRESS.replace("d8da", "D8da")
 
@@ -42,11 +41,11 @@ def test_spellings_of_one_account_are_merged() -> None:
     }
     request = read(block_batch({"accounts": asked}))
     first = AccountRequest(
-        VITALIK,
+        CHECKSUMMED,
         (AccountField.NONCE, AccountField.BALANCE, AccountField.CODE_HASH),
         (word(2), word(1)),
     )
-    second = AccountRequest(Address(b"\x11" * 20), (), (word(2),))
+    second = AccountRequest(other, (), (word(2),))
     assert request.blocks[0].accounts == (first, second)
     (warning,) = request.warnings
     assert warning.path == f"{ACCOUNTS}.{CHECKSUMMED}"
