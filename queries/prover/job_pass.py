@@ -102,7 +102,7 @@ def _read_back_or_prove(
     findings, reads = job_pass.findings, job_pass.reads
     findings.step = StepName.BLOCKHASH_AVAILABLE
     state = job_pass.facts.read_block(header, job_pass.all_reads)
-    if state.is_accumulated:
+    if state.is_verified:
         rows = job_pass.transactions(
             job_links__job=job_pass.job, job_links__proves_header=True, succeeded=True
         )
@@ -134,7 +134,7 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
         return _wait_or_reject_unattested(job_pass, anchor.reason)
     if isinstance(anchor, OutOfReach):
         return _reject_out_of_reach(job_pass, header, anchor, find_anchor)
-    if isinstance(anchor, Anchor) and not state.is_accumulated:
+    if isinstance(anchor, Anchor) and not state.is_verified:
         job_pass.findings.step = StepName.HEADER_ACCUMULATED
     job_pass.lease.extend()
     failed_hashes = _failed_transaction_hashes(job_pass)
