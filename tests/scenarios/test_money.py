@@ -10,12 +10,11 @@ from eth_account import Account
 
 from tests.rigs.anvil import ETHER, Chain
 from tests.rigs.faulty_node import Node, Question
-from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, request, wait_until
+from tests.rigs.service import AMSTERDAM, HOLDER, SIGNER_KEY, Service, accounts, request, wait_until
 from tests.scenarios.fixtures import Install
 
 GWEI = 10**9
 REVERTS = "0x5f5ffd"  # code that reverts every call
-AMSTERDAM = {"new_slot_gas": 110_020, "floor_byte_gas": 64}  # by the fork's draft
 OTHER = f"0x{7:040x}"
 
 
