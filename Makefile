@@ -68,7 +68,7 @@ bench: setup ## benchmark the service, next to reference values (ROWS="many_batc
 	@exec $(BIN)/python -m tests.bench $(ROWS) $(if $(filter-out 0,$(JSON)),--json) \
 		--batches "$(COUNT)" $(ARGS)
 
-gas: setup ## what recorded proofs cost on chain, beside the targets (CORPUS=DIR, JSON=1)
+gas: setup $(TEST_NPM_READY) ## what recorded proofs cost on chain, beside the targets (CORPUS=DIR, JSON=1)
 	@exec $(BIN)/python -m tests.bench.gas --corpus "$(CORPUS)" $(if $(filter-out 0,$(JSON)),--json)
 
 # One run for each database and engine, unless DATABASE or ENGINE names one. DATABASE_URL and
@@ -154,8 +154,8 @@ $(NPM_READY): queries/contracts/package.json queries/contracts/package-lock.json
 	@touch $@
 
 $(TEST_NPM_READY): tests/js/package.json tests/js/package-lock.json $(PYTHON_READY)
-	@echo "Setting up forge and the generator of TypeScript clients …"
-	@cd tests/js && npm install --no-save --loglevel=error >/dev/null || { echo "The generator could not be installed. Is npm's registry reachable?"; exit 1; }
+	@echo "Setting up forge, a second EVM and the generator of TypeScript clients …"
+	@cd tests/js && npm install --no-save --loglevel=error >/dev/null || { echo "They could not be installed. Is npm's registry reachable?"; exit 1; }
 	@touch $@
 
 clean: ## removes what the first call set up and what the tools keep; var/, with the database, stays

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -47,6 +47,7 @@ class ChainHead:
     timestamp: int
     hash: bytes
     final_number: int
+    base_fee: int = 0  # wei
 
     def wait_reason(self, block: int) -> Reason | None:
         """Why the block may not be proven yet; None if it is final."""
@@ -61,8 +62,9 @@ class TransactionReceipt:
     block: int
     succeeded: bool
     gas_used: int
-    gas_price: int  # wei
-    data_fee: int = 0  # wei, for data on the L1 of an OP-stack chain
+    # In wei. Honest nodes of an OP-stack chain disagree about them.
+    gas_price: int = field(compare=False)
+    data_fee: int = field(default=0, compare=False)  # for data on the L1
 
     @property
     def cost(self) -> int:
@@ -82,7 +84,8 @@ def decode_head(answer: object) -> ChainHead:
     if max(number, timestamp) >= 2**63:
         raise AnswerMalformedError("a block's number and timestamp stay below 2^63")
     block_hash = read_fixed_bytes(block.get("hash"), "hash", HASH_BYTES)
-    return ChainHead(number, timestamp, block_hash, final_number=0)
+    base_fee = read_quantity(block.get("baseFeePerGas") or "0x0", "baseFeePerGas")
+    return ChainHead(number, timestamp, block_hash, final_number=0, base_fee=base_fee)
 
 
 def decode_final_head(answer: object) -> ChainHead:

@@ -227,9 +227,11 @@ class ChainClient(NodePool):
         reserve = int(needed * self.chain.limits.gas_reserve)
         return max(needed, min(needed + reserve, self.chain.gas_cap))
 
-    def fees(self) -> Fees:
-        """Fees to offer now. The base fee may double, within the operator's maximum."""
-        base, limit = self._base_fee("latest"), self.chain.max_gas_price
+    def fees(self, head: ChainHead | None = None) -> Fees:
+        """Fees to offer after this block, or now. The base fee may double, within the operator's
+        maximum.
+        """
+        base, limit = (head or self.head(known_final=0)).base_fee, self.chain.max_gas_price
         if base > limit:
             raise FeesTooHighError(
                 f"Gas on {self.chain.name} costs {gwei(base)}; at most {gwei(limit)} are paid here."
@@ -241,7 +243,8 @@ class ChainClient(NodePool):
     def fees_after_block(self, block: int) -> Fees:
         """Fees that the next block accepts, whatever its base fee."""
         tip = self._tip()
-        fee_cap = _next_base_fee(self._base_fee(hex(block))) + tip
+        base = self.fetch(GET_BLOCK, (hex(block), False), read_base_fee)
+        fee_cap = _next_base_fee(base) + tip
         return Fees(fee_cap, tip, fee_cap)
 
     def data_fees(self, payloads: Sequence[bytes]) -> list[int]:
@@ -262,9 +265,6 @@ class ChainClient(NodePool):
     @cached_property
     def _has_data_fees(self) -> bool:
         return bool(self.code(GAS_PRICE_ORACLE))
-
-    def _base_fee(self, block: str) -> int:
-        return self.fetch("eth_getBlockByNumber", (block, False), read_base_fee)
 
     def _tip(self) -> int:
         return self.fetch("eth_maxPriorityFeePerGas", (), read_number)

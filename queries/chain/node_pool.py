@@ -11,7 +11,8 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
+from functools import partial
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Self, TypeVar
 
 from queries.chain.errors import (
     BatchTooLargeError,
@@ -320,35 +321,21 @@ class NodePool:
         change from one to the next, such as the latest block, the function encloses, or is passed
         by keyword.
         """
+        return self.poll(question, *args, **options).quorum()
+
+    def poll(
+        self,
+        question: Callable[Concatenate[Self, Parameters], Answer],
+        *args: Parameters.args,
+        **options: Parameters.kwargs,
+    ) -> "Poll[Answer]":
+        """Like `ask_quorum`, if one node's answer may show that no quorum is needed."""
         key = question.__module__, question.__qualname__, args
-        answers: list[Answer | ChainError] = []
-        errors: list[ChainError] = []
-        unavailable_since: list[float] = []  # of other nodes
-        for node in self._ordered_nodes():
-            health = node.health
-            try:
-                answer: Answer | ChainError = question(self._view(node), *args, **options)
-            except (ChainRefusalError, RegistryAbsentError) as refusal:
-                answer = refusal
-            except ChainError as error:
-                errors.append(error)
-                unavailable_since.append(health.record_unanswered(key))
-                continue
-            if len(self._nodes) == 1 or answer in answers:
-                health.clear_unanswered(key)
-                return _return_or_raise(answer)
-            if answers and health.is_lagging():
-                unavailable_since.append(health.record_unanswered(key))
-            else:
-                health.clear_unanswered(key)
-            answers.append(answer)
-        if not answers:
-            raise min(errors, key=lambda error: _error_rank(type(error)))
-        wait_began = time.monotonic() - self.chain.limits.quorum_wait
-        is_alone = len(unavailable_since) == len(self._nodes) - 1
-        if is_alone and all(start <= wait_began for start in unavailable_since):
-            return _return_or_raise(answers[0])
-        raise NoQuorumError.create(self.chain.name)
+        nodes = [
+            (node.health, partial(question, self._view(node), *args, **options))
+            for node in self._ordered_nodes()
+        ]
+        return Poll(self.chain, key, nodes)
 
     def ask_all(self, method: str, params: Params) -> None:
         """Ask every node, and ignore the answers."""
@@ -378,6 +365,63 @@ class NodePool:
         view = copy(self)
         view._nodes, view._first = [node], 0  # noqa: SLF001
         return view
+
+
+class Poll(Generic[Answer]):
+    """A question to the nodes of a chain. Each of them is asked once, and only if needed."""
+
+    def __init__(
+        self, chain: Chain, key: Hashable, nodes: Sequence[tuple[NodeHealth, Callable[[], Answer]]]
+    ) -> None:
+        self._chain, self._key, self._nodes = chain, key, nodes
+        self._remaining = iter(nodes)
+        self._answers: list[Answer | ChainError] = []
+        self._errors: list[ChainError] = []
+        self._unavailable_since: list[float] = []  # of other nodes
+        self._is_agreed = False  # on the last answer
+
+    def first(self) -> Answer:
+        """The answer of the first node that has one."""
+        while not self._answers:
+            if not self._ask_next():
+                raise min(self._errors, key=lambda error: _error_rank(type(error)))
+        return _return_or_raise(self._answers[0])
+
+    def quorum(self) -> Answer:
+        """The answer that `ask_quorum` describes."""
+        while not self._is_agreed and self._ask_next():
+            pass
+        if self._is_agreed:
+            return _return_or_raise(self._answers[-1])
+        wait_began = time.monotonic() - self._chain.limits.quorum_wait
+        is_alone = len(self._unavailable_since) == len(self._nodes) - 1
+        if not self._answers or (
+            is_alone and all(start <= wait_began for start in self._unavailable_since)
+        ):
+            return self.first()
+        raise NoQuorumError.create(self._chain.name)
+
+    def _ask_next(self) -> bool:
+        """Ask the next node. False if there is none."""
+        node = next(self._remaining, None)
+        if node is None:
+            return False
+        health, ask = node
+        try:
+            answer: Answer | ChainError = ask()
+        except (ChainRefusalError, RegistryAbsentError) as refusal:
+            answer = refusal
+        except ChainError as error:
+            self._errors.append(error)
+            self._unavailable_since.append(health.record_unanswered(self._key))
+            return True
+        self._is_agreed = len(self._nodes) == 1 or answer in self._answers
+        if self._answers and not self._is_agreed and health.is_lagging():
+            self._unavailable_since.append(health.record_unanswered(self._key))
+        else:
+            health.clear_unanswered(self._key)
+        self._answers.append(answer)
+        return True
 
 
 def _error_rank(kind: type[ChainError]) -> tuple[bool, bool]:

@@ -125,6 +125,11 @@ class RegistryBlock:
         return self.leaf not in {EMPTY_WORD, self.expected_leaf}
 
     @property
+    def is_verified(self) -> bool:
+        """Whether the registry has verified the header: it is accumulated or has proven facts."""
+        return self.is_accumulated or (not self.has_conflict and any(self.words.values()))
+
+    @property
     def unproven_facts(self) -> list[FactRead]:
         return [read for read, word in self.words.items() if word is None]
 
@@ -135,11 +140,11 @@ class RegistryBlock:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the block is accumulated and has all facts, so that nothing has to be sent."""
+        """Whether all facts are proven, so that nothing has to be sent."""
         return self.has_facts(self.words)
 
     def has_facts(self, reads: Iterable[FactRead]) -> bool:
-        return self.is_accumulated and all(self.words[read] is not None for read in reads)
+        return not self.has_conflict and all(self.words[read] is not None for read in reads)
 
 
 class RegistryFacts:

@@ -136,6 +136,7 @@ class Chain:
     free: StrictBool = False  # whether batches without a fee are accepted
     gas_cap: int = bounded(OSAKA.cap, MIN_GAS, MAX_GAS)  # of a transaction
     new_slot_gas: int = bounded(OSAKA.new_slot, 1, MAX_GAS)
+    floor_byte_gas: int = bounded(OSAKA.floor_byte, 1, MAX_GAS)
     explorer: Site = ""  # such as https://etherscan.io, for links
     ens_registry: ContractAddress = ""
     currency: Currency = "ETH"  # the symbol of 10^18 wei
@@ -155,7 +156,7 @@ class Chain:
 
     @property
     def gas_rules(self) -> GasRules:
-        return GasRules(self.gas_cap, self.new_slot_gas)
+        return GasRules(self.gas_cap, self.new_slot_gas, self.floor_byte_gas)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
 from queries.proving.packing import (
     CALLDATA_BYTES,
-    FLOOR_BYTE_GAS,
+    HEADER_BYTES,
     OSAKA,
     GasRules,
     estimate_account_gas,
@@ -56,6 +56,13 @@ class Anchor:
         """The block that the registry has to know."""
         return self.hop_from if self.hop else (self.header, *self.newer_headers)[-1].number
 
+    def is_worth_accumulating(self, rules: GasRules) -> bool:
+        """Whether a slot costs no more than the bytes that it saves the block's later proofs."""
+        if self.is_accumulated:
+            return False
+        proof_bytes = HEADER_BYTES * (1 + len(self.newer_headers)) + len(self.hop)
+        return rules.new_slot <= rules.floor_byte * proof_bytes
+
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
@@ -90,6 +97,14 @@ class Piece:
     def uses_stored_header(self) -> bool:
         """Whether four stored words stand for the header. Not if header facts are proven."""
         return self.anchor.is_accumulated and not self.fields and not self.timestamps
+
+    @property
+    def proves_header(self) -> bool:
+        """Whether it accumulates the header, or contains the header and no piece accumulates it."""
+        is_left_out = not (
+            self.anchor.is_accumulated or self.anchor.is_worth_accumulating(self.rules)
+        )
+        return self.accumulate or is_left_out
 
     @cached_property
     def witness(self) -> bytes:
@@ -139,7 +154,7 @@ class Piece:
     @property
     def weight(self) -> int:
         """Its weight in sharing a call's cost: roughly its gas in a transaction of its own."""
-        return BASE_GAS + self.gas + FLOOR_BYTE_GAS * len(self.section)
+        return BASE_GAS + self.gas + self.rules.floor_byte * len(self.section)
 
     def query_weights(self, queries: Sequence[Query]) -> list[int]:
         """How much the piece proves for each query: its witness bytes, and new slots as gas."""
@@ -152,7 +167,7 @@ class Piece:
     def _query_weight(self, query: Query, request: AccountToStore | None) -> int:
         if not query.account:
             headers = () if self.uses_stored_header else self.headers
-            return FLOOR_BYTE_GAS * sum(len(header.encoded) for header in headers)
+            return self.rules.floor_byte * sum(len(header.encoded) for header in headers)
         if request is None:
             return 0
         numbers = {int(slot, 16) for slot in query.slots}
@@ -161,7 +176,8 @@ class Piece:
         if not slots and not fields:
             return 0
         part = AccountToStore(replace(request.proof, slots=slots), fields)
-        return estimate_account_gas(part, self.rules) + FLOOR_BYTE_GAS * len(build_witness([part]))
+        witness_gas = self.rules.floor_byte * len(build_witness([part]))
+        return estimate_account_gas(part, self.rules) + witness_gas
 
     def halves(self) -> tuple[Self, ...]:
         """Two pieces that prove the same facts together; none if the piece has only one slot or one
@@ -195,7 +211,7 @@ def cut_into_pieces(
 ) -> list[Piece]:
     """Cut the missing facts into pieces; at least one, even for the header alone."""
     header_facts = missing.header_fields, missing.timestamps
-    whole = Piece(job, anchor, not anchor.is_accumulated, *header_facts, rules=rules)
+    whole = Piece(job, anchor, anchor.is_worth_accumulating(rules), *header_facts, rules=rules)
     rest = Piece(job, anchor, rules=rules)  # only the first piece stores facts of the header
 
     def piece(group: Sequence[AccountToStore], *, first: bool) -> Piece:
@@ -206,8 +222,10 @@ def cut_into_pieces(
 
     groups = split_accounts(accounts_to_store(missing, proofs), first_call, rules)
     anchor_size = len(anchor.hop) + sum(len(header.encoded) for header in anchor.newer_headers)
-    if FLOOR_BYTE_GAS * anchor_size * (len(groups) - 1) > BASE_GAS:
+    if rules.floor_byte * anchor_size * (len(groups) - 1) > BASE_GAS:
         groups = []  # proving the block first is cheaper than repeating these headers in each piece
+    if not groups and (missing.accounts or not any(header_facts)):  # later calls need the header
+        whole = replace(whole, accumulate=not anchor.is_accumulated)
     return [piece(group, first=index == 0) for index, group in enumerate(groups or [[]])]
 
 
@@ -241,7 +259,7 @@ class ProveCall:
         determines the cost, and leaves enough gas for the lookups.
         """
         call, (piece, *others) = cls.create(pieces), pieces
-        room = (FLOOR_BYTE_GAS - BYTE_GAS) * len(call.data) - piece.gas
+        room = (piece.rules.floor_byte - BYTE_GAS) * len(call.data) - piece.gas
         if others or not piece.anchor.can_look_up_hashes or room < LOOKUP_GAS:
             return call
         first, *rest = piece.steps

@@ -22,7 +22,7 @@ from queries.models import NodeRecord
 from queries.planning.calls import Preparation
 from queries.proving.accounts import AccountProof
 from queries.proving.headers import Header, HeaderField
-from queries.proving.packing import CALLDATA_BYTES, FLOOR_BYTE_GAS, GasRules
+from queries.proving.packing import CALLDATA_BYTES, GasRules
 from queries.proving.registry_calls import (
     HISTORY_RING,
     HeaderStep,
@@ -91,7 +91,7 @@ class HopBuilder:
             )
             arrival = headers_section([HeaderStep(stop, accumulate=True)])
             longer_call = prove_call([*sections, section, arrival])
-            gas = FLOOR_BYTE_GAS * len(longer_call) + rules.new_slot * (len(sections) + 1)
+            gas = rules.floor_byte * len(longer_call) + rules.new_slot * (len(sections) + 1)
             if sections and (len(longer_call) > CALLDATA_BYTES or gas > rules.items_gas):
                 break
             header, call = stop, longer_call

@@ -22,7 +22,7 @@ from queries.prover.context import JobPass, ProverContext, route_removed
 from queries.prover.finality import pin_final_header, resolve_conflict
 from queries.prover.outcomes import Findings, Outcome, Reject
 from queries.prover.prove import ReadyJob
-from queries.prover.readback import check_missing_by_quorum, read_back
+from queries.prover.readback import check_missing_by_quorum, read_back, read_deep_state
 from queries.proving.headers import Header
 from queries.statuses import StepName
 from queries.transactions.follow import follow, unconfirmed_transactions
@@ -58,13 +58,16 @@ def run_pass(
     # Transactions come first, because all else relies on their receipts, and a node may have lied.
     rows = unconfirmed_transactions(job)
     is_pending = bool(rows) and follow(context.lane(job.destination), rows, latest.number)
+    is_confirmed = any(row.confirmed and row.succeeded and not row.is_preparation for row in rows)
     if registry is None or not queries:
         return _wait_for_transactions(job, latest.hash)
     job_pass = JobPass(findings, queries, context, registry, latest)
     result = pin_final_header(job_pass)
     if not isinstance(result, Header):
         return result
-    return _read_back_or_prove(job_pass, result, is_pending=is_pending)
+    # The facts of a transaction that is confirmed can be read at that depth.
+    deep_state = read_deep_state(job_pass, result) if is_confirmed else None
+    return _read_back_or_prove(job_pass, result, deep_state, is_pending=is_pending)
 
 
 def _wait_for_new_block(job: BlockJob, context: ProverContext) -> Snooze | None:
@@ -90,13 +93,16 @@ def _wait_for_transactions(job: BlockJob, block_hash: bytes) -> Snooze | None:
 
 
 def _read_back_or_prove(
-    job_pass: JobPass, header: Header, *, is_pending: bool
+    job_pass: JobPass, header: Header, deep_state: RegistryBlock | None, *, is_pending: bool
 ) -> ReadyJob | Outcome:
     """Read back the queries whose facts are all in the registry, and prove the others."""
     findings, reads = job_pass.findings, job_pass.reads
     findings.step = StepName.BLOCKHASH_AVAILABLE
-    state = job_pass.facts.read_block(header, job_pass.all_reads)
-    if state.is_accumulated:
+    if deep_state and deep_state.is_complete:
+        state = deep_state
+    else:
+        state = job_pass.facts.read_block(header, job_pass.all_reads)
+    if state.is_verified:
         rows = job_pass.transactions(
             job_links__job=job_pass.job, job_links__proves_header=True, succeeded=True
         )
@@ -105,7 +111,8 @@ def _read_back_or_prove(
     proven_queries = [
         query for query in job_pass.queries if state.has_facts(reads[query.pk].values())
     ]
-    wait = read_back(replace(job_pass, queries=proven_queries), header) if proven_queries else None
+    proven_pass = replace(job_pass, queries=proven_queries)
+    wait = read_back(proven_pass, header, deep_state) if proven_queries else None
     if state.is_complete:
         return wait or _wait_for_transactions(job_pass.job, job_pass.latest.hash)
     if is_pending:
@@ -134,7 +141,7 @@ def _prove_missing(job_pass: JobPass, header: Header, state: RegistryBlock) -> R
         return _wait_or_reject_unattested(job_pass, anchor.reason)
     if isinstance(anchor, OutOfReach):
         return _reject_out_of_reach(job_pass, header, anchor, partial(has_quorum, OutOfReach))
-    if isinstance(anchor, Anchor) and not state.is_accumulated:
+    if isinstance(anchor, Anchor) and not state.is_verified:
         job_pass.findings.step = StepName.HEADER_ACCUMULATED
     job_pass.lease.extend()
     failed_hashes = _failed_transaction_hashes(job_pass)

@@ -67,7 +67,7 @@ class Findings:
     lease: Lease[BlockJob]
     header: Header | None = None  # pinned from now on
     step: StepName | None = None  # that the block has reached
-    header_transaction: SentTransaction | None = None  # that has accumulated the header
+    header_transaction: SentTransaction | None = None  # that has proven the header
     values: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  # read back, by query
     unsent_call: bytes | None = None  # it would prove the values that others have proven
 

@@ -204,7 +204,8 @@ def _sign_and_send(group: Sequence[ReadyJob], estimates: Mapping[ProveCall, GasE
     first = group[0].job_pass
     leases = [ready.job_pass.lease for ready in group]
     paying_queries = {ready.job_id: ready.job_pass.paying_queries for ready in group}
-    offers = make_offers(first.destination, estimates, paying_queries)
+    head = max((ready.job_pass.latest for ready in group), key=lambda head: head.number)
+    offers = make_offers(first.destination, head, estimates, paying_queries)
     preparation = group[0].preparation
     is_obsolete = partial(_is_pending, first.job, preparation) if preparation else None
     first.lane.sign_and_send(leases, first.registry.address, offers, is_obsolete)

@@ -36,8 +36,18 @@ RESENT_AFTER_REORG = Reason(
 )
 
 
-def read_back(job_pass: JobPass, header: Header) -> Wait | None:
+def read_deep_state(job_pass: JobPass, header: Header) -> RegistryBlock:
+    """What the registry holds by quorum, each node at its confirmation depth."""
+    return job_pass.destination.ask_quorum(
+        _read_deep_block, header, tuple(job_pass.all_reads), job_pass=job_pass
+    )
+
+
+def read_back(
+    job_pass: JobPass, header: Header, deep_state: RegistryBlock | None = None
+) -> Wait | None:
     """Find the values of queries whose facts a quorum reads, each node at its confirmation depth.
+    `deep_state`: if that was read already.
 
     Returns what the remaining queries wait for. A batch also waits until the transactions that it
     pays for are confirmed, because their cost is not known before; they were followed up to the
@@ -56,9 +66,7 @@ def read_back(job_pass: JobPass, header: Header) -> Wait | None:
     job_pass = replace(job_pass, queries=queries)
     if not queries:
         return job_pass.wait_for_block(confirming)
-    state = job_pass.destination.ask_quorum(
-        _read_deep_block, header, tuple(job_pass.all_reads), job_pass=job_pass
-    )
+    state = deep_state or read_deep_state(job_pass, header)
     words = {read: word for read, word in state.words.items() if word is not None}
     values = {
         query_id: {name: words[read].hex() for name, read in reads.items() if name != BLOCK_AT_TIME}

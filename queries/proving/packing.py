@@ -102,6 +102,7 @@ SEPARATE_FIELDS = frozenset({AccountField.STORAGE_ROOT, AccountField.CODE_HASH})
 ACCOUNT_GAS = 20_000  # without its stored words
 SLOT_GAS = 10_000
 FLOOR_BYTE_GAS = 40  # the calldata floor of a non-zero byte (EIP-7623)
+HEADER_BYTES = 600  # of a header in a call
 HEADERS_PER_HOP = 8  # headers that cost as much as a hop, with tries as deep as mainnet's
 
 
@@ -111,6 +112,7 @@ class GasRules:
 
     cap: int = 2**24  # of a transaction (EIP-7825)
     new_slot: int = 22_100  # a storage slot's first word (EIP-2929)
+    floor_byte: int = FLOOR_BYTE_GAS
 
     @property
     def items_gas(self) -> int:

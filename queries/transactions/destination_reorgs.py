@@ -16,7 +16,7 @@ from queries.database.leases import make_due
 from queries.models import BlockJob, JobTransaction, Query, SentTransaction
 from queries.statuses import BatchStatus
 from queries.transactions.lane import Lane
-from queries.transactions.receipts import NOT_MINED, count_final_cost, receipt_by_quorum
+from queries.transactions.receipts import NOT_MINED, count_final_cost
 
 log = logging.getLogger("tacitus.prover")
 
@@ -59,7 +59,7 @@ def finalize_or_reopen(lane: Lane) -> None:
 
 def is_undone(lane: Lane, row: SentTransaction) -> bool:
     """By quorum: it is no longer mined, or its status has changed."""
-    receipt = receipt_by_quorum(lane.destination, row)
+    receipt = lane.destination.ask_quorum(ChainClient.receipt, row.mined_hash)
     return receipt is None or receipt.succeeded != row.succeeded
 
 

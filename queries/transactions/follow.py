@@ -21,7 +21,7 @@ from queries.database.durable import durable_transaction
 from queries.models import BlockJob, SentHash, SentTransaction
 from queries.transactions.destination_reorgs import reopen
 from queries.transactions.lane import PERMANENT_SEND_ERRORS, Lane
-from queries.transactions.receipts import NOT_MINED, receipt_by_quorum, store_receipt
+from queries.transactions.receipts import NOT_MINED, ReceiptPoll, receipt_poll, store_receipt
 from queries.transactions.shares import charge_batches
 
 log = logging.getLogger("tacitus.prover")
@@ -42,12 +42,14 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], head: int) -> bool:
     for row in rows:
         previous_block = row.mined_block
         try:
-            _read_receipt(lane, row, head)
+            poll = _read_receipt(lane, row, head)
             if row.mined_block is None:
                 _rebroadcast(lane, row, is_undone=previous_block is not None)
             # One node may make up a receipt. If its block changes, do not wait for the depth.
-            elif previous_block not in {None, row.mined_block} or row.mined_block <= deep_block:
-                _confirm(lane, row)
+            elif poll and (
+                previous_block not in {None, row.mined_block} or row.mined_block <= deep_block
+            ):
+                _confirm(lane, row, poll)
         except (NoQuorumError, *PERMANENT_SEND_ERRORS) as error:
             errors.append(error)  # about this transaction: follow the others
         is_pending = is_pending or not (row.confirmed or row.succeeded)
@@ -56,14 +58,19 @@ def follow(lane: Lane, rows: Iterable[SentTransaction], head: int) -> bool:
     return is_pending
 
 
-def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> None:
-    """Store the receipt of whichever hash was mined, or clear it."""
+def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> ReceiptPoll | None:
+    """Store one node's receipt of whichever hash was mined, or clear it. Returns the receipt's
+    poll.
+    """
     previous = row.mined_hash, row.mined_block, row.succeeded
+    mined_poll = None
     for transaction_hash in row.hashes:
-        receipt = lane.destination.receipt(transaction_hash)
+        poll = receipt_poll(lane.destination, transaction_hash, head)
+        receipt = seen.receipt if (seen := poll.first()) else None
         if receipt and receipt.block > head:
-            return  # this node is ahead of the one that reported the head
+            return None  # this node is ahead of the one that reported the head
         if receipt and receipt.gas_used <= row.gas_limit:
+            mined_poll = poll
             row.mined_hash, row.mined_block = transaction_hash, receipt.block
             row.succeeded, row.gas_used = receipt.succeeded, receipt.gas_used
             # At most what was signed, whatever one node says.
@@ -76,16 +83,13 @@ def _read_receipt(lane: Lane, row: SentTransaction, head: int) -> None:
             setattr(row, name, value)
     if previous != (row.mined_hash, row.mined_block, row.succeeded):
         store_receipt(row)
+    return mined_poll
 
 
-def _confirm(lane: Lane, row: SentTransaction) -> None:
-    """Confirm it if a quorum sees it deep enough; its cost and its proofs count from then on.
-
-    Prices are left out, because honest nodes of an OP-stack chain disagree about them.
-    """
-    stored = row.mined_block, row.succeeded, row.gas_used
-    chain = lane.destination.chain
-    if receipt_by_quorum(lane.destination, row, chain.depth) != stored:
+def _confirm(lane: Lane, row: SentTransaction, poll: ReceiptPoll) -> None:
+    """Confirm it if a quorum sees it deep enough; its cost and its proofs count from then on."""
+    chain, stored, seen = lane.destination.chain, poll.first(), poll.quorum()
+    if not (stored and seen and seen.is_deep and seen.receipt == stored.receipt):
         raise NoQuorumError.create(chain.name)  # the retry asks another node first
     charge_batches(row, free=chain.free)
 

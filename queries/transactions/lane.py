@@ -168,7 +168,7 @@ class Lane:
                 JobTransaction.objects.create(
                     job=job,
                     transaction=row,
-                    proves_header=any(piece.accumulate for piece in job_pieces),
+                    proves_header=any(piece.proves_header for piece in job_pieces),
                     pieces=_pieces_digest(to, job_pieces),
                 )
         if not pieces and offer.shares:  # horizon evidence has no shares, and belongs to no step
@@ -249,7 +249,7 @@ def _pieces_digest(to: str, pieces: Sequence[Piece]) -> str:
 def _link_queries(piece: Piece, row: SentTransaction) -> None:
     """Link the transaction to the queries whose steps it completes, for the pages."""
     queries = Query.objects.filter(job=piece.job, has_ended=False)
-    if piece.accumulate:
+    if piece.proves_header:
         queries.update(header_transaction=row)
     elif piece.fields or piece.timestamps:
         queries.filter(account="").update(header_transaction=row)

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.signer import Fees
 from queries.models import Batch, Query, Share
@@ -31,11 +32,12 @@ class Offer:
 
 def make_offers(
     destination: ChainClient,
+    head: ChainHead,
     estimates: Mapping[ProveCall, GasEstimate],
     paying_queries: Mapping[int, Sequence[Query]],
 ) -> list[Offer]:
-    """Offer the calls at the current price; `paying_queries` are by job."""
-    fees, offers = destination.fees(), list[Offer]()
+    """Offer the calls at the price after this block; `paying_queries` are by job."""
+    fees, offers = destination.fees(head), list[Offer]()
     for call, estimate in estimates.items():
         limit, cost = destination.gas_limit(estimate.gas), estimate.max_cost(fees)
         shares = split_among_batches(call, cost, paying_queries)

@@ -5,7 +5,9 @@ from typing import NamedTuple
 
 from django.db import transaction
 
+from queries.chain.answers import TransactionReceipt
 from queries.chain.client import ChainClient
+from queries.chain.node_pool import Poll
 from queries.database.clock import shared_now
 from queries.database.daily_counts import GAS, add_counts, route_gas_key
 from queries.models import ChainCost, JobTransaction, SentTransaction
@@ -17,31 +19,28 @@ NOT_MINED: Mapping[str, object] = {
 }  # fmt: skip
 
 
-class ConfirmedReceipt(NamedTuple):
-    """What a quorum has to agree on."""
+class SeenReceipt(NamedTuple):
+    """What a node says of a transaction; a quorum has to agree on it."""
 
-    block: int
-    succeeded: bool
-    gas_used: int
-
-
-def receipt_by_quorum(
-    destination: ChainClient, row: SentTransaction, depth: int = 0
-) -> ConfirmedReceipt | None:
-    """The receipt, if it is at least `depth` blocks deep for each node's own head."""
-    return destination.ask_quorum(_read_deep_receipt, row.mined_hash, depth)
+    receipt: TransactionReceipt
+    is_deep: bool  # at the operator's depth, for the head that we know and for the node's own
 
 
-def _read_deep_receipt(
-    node: ChainClient, transaction_hash: str, depth: int
-) -> ConfirmedReceipt | None:
-    receipt = node.receipt(transaction_hash)
+ReceiptPoll = Poll[SeenReceipt | None]
+
+
+def receipt_poll(destination: ChainClient, transaction_hash: str, head: int) -> ReceiptPoll:
+    return destination.poll(_read_receipt, transaction_hash, head=head)
+
+
+def _read_receipt(node: ChainClient, transaction_hash: str, *, head: int) -> SeenReceipt | None:
+    receipt, depth = node.receipt(transaction_hash), node.chain.depth
     if receipt is None:
         return None
-    # Its own block is 1 deep.
-    if depth > 1 and receipt.block + depth - 1 > node.head(known_final=0).number:
-        return None
-    return ConfirmedReceipt(receipt.block, receipt.succeeded, receipt.gas_used)
+    is_deep = receipt.block + depth - 1 <= head  # its own block is 1 deep
+    if is_deep and depth > 1:  # otherwise a node that has the block is as far
+        is_deep = receipt.block + depth - 1 <= node.head(known_final=0).number
+    return SeenReceipt(receipt, is_deep)
 
 
 def store_receipt(row: SentTransaction, *, confirmed: bool = False) -> bool:

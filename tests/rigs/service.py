@@ -30,6 +30,7 @@ OWNERS = (  # of API keys
     "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
 )
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+AMSTERDAM = {"new_slot_gas": 110_020, "floor_byte_gas": 64}  # gas rules by the fork's draft
 HOLDER_BALANCE = 123_456_789 * 10**12  # wei of HOLDER on every chain
 NONCE, BALANCE, STORAGE_ROOT, CODE_HASH = range(4)
 T = TypeVar("T")

@@ -11,6 +11,7 @@ from eth_utils.crypto import keccak
 from queries.proving.headers import HeaderField, header_from_json
 from tests.rigs.anvil import ETHER, Chain
 from tests.rigs.service import (
+    AMSTERDAM,
     BALANCE,
     HOLDER,
     HOLDER_BALANCE,
@@ -98,18 +99,22 @@ def test_hops_reach_a_block_20_000_back(
 
 
 @pytest.fixture
-def op_stack(new_service: NewService, new_chain: NewChain) -> tuple[Service, Chain, Chain]:
-    """A service without processes, an L1, and the L2 that it is proven to."""
+def op_stack(
+    new_service: NewService, new_chain: NewChain, request: pytest.FixtureRequest
+) -> tuple[Service, Chain, Chain]:
+    """A service without processes, an L1, and the L2 that it is proven to, with these gas rules."""
     l1, l2, service = new_chain(L1), new_chain(L2), new_service()
     service.add_chain(l1, finality=2)
-    service.add_chain(l2, free=False)
+    service.add_chain(l2, free=False, **getattr(request, "param", {}))
     service.add_registry("optimism", l1, l2)
     return service, l1, l2
 
 
+@pytest.mark.parametrize("op_stack", [{}, AMSTERDAM], ids=["osaka", "amsterdam"], indirect=True)
 def test_an_l1_block_that_the_l2_never_recorded_is_proven(
     op_stack: tuple[Service, Chain, Chain],
 ) -> None:
+    """Its header is accumulated, because a hop takes more bytes than a slot is worth."""
     service, l1, l2 = op_stack
     block = l1.mine(300) - 290
     l2.set_l1_block(l1, l1.head - 2)
@@ -128,6 +133,7 @@ def test_an_l1_block_that_the_l2_never_recorded_is_proven(
             alone = sum(int(block["price"]["gas"]) for block in estimate["blocks"])
             assert 0.95 * int(estimate["gas"]) <= gas <= 1.05 * alone
             assert len(selectors) > 1 or len(mined) == estimate["transactions"]
+    assert any(service.read("accumulated(uint256)", block, route=(L1, L2)))
     assert service.field(HOLDER, block, BALANCE, route=(L1, L2)) == HOLDER_BALANCE
     assert service.field(HOLDER, block + 1, BALANCE, route=(L1, L2)) == HOLDER_BALANCE
 

@@ -10,11 +10,12 @@ from eth_account import Account
 
 from tests.rigs.anvil import ETHER, Chain
 from tests.rigs.faulty_node import Node, Question
-from tests.rigs.service import HOLDER, SIGNER_KEY, Service, accounts, request, wait_until
+from tests.rigs.service import AMSTERDAM, HOLDER, SIGNER_KEY, Service, accounts, request, wait_until
 from tests.scenarios.fixtures import Install
 
 GWEI = 10**9
 REVERTS = "0x5f5ffd"  # code that reverts every call
+OTHER = f"0x{7:040x}"
 
 
 @pytest.fixture(scope="module")
@@ -202,6 +203,42 @@ def test_a_higher_gas_cap_allows_estimates_above_osakas_cap(install: Install) ->
     assert max(limits) > osaka
     assert all(limit <= cap for limit in limits)
     assert len(sent) > len(batches)  # the second proof did not fit and was split
+
+
+@pytest.mark.parametrize("rules", [{}, AMSTERDAM], ids=["osaka", "amsterdam"])
+def test_a_header_is_accumulated_unless_a_slot_costs_more_than_its_bytes(
+    paid: Service, key: str, blocks: Iterator[int], rules: dict[str, int]
+) -> None:
+    """Later batches of the block work either way, and proven facts are not sent again."""
+    chain, (block, other) = paid.chain, list(islice(blocks, 2))
+    routes = paid.routes_with(**rules, confirmations=3)
+    with paid.prove(SIGNER_KEY=key, ROUTES_FILE=routes):
+        batch = paid.submit_balance(block, fee=str(ETHER))
+        confirming = paid.wait_for(batch, "confirming")
+        chain.mine(3)
+        status = paid.wait(batch)
+        (sent,) = sent_by(key, chain)
+        header_fields = {31337: {other: {"header": ["TIMESTAMP"]}}}
+        later = [
+            paid.submit_balance(block, account=OTHER, fee=str(ETHER)),
+            paid.submit(header_fields, fee=str(ETHER)),
+        ]
+        for waiting in later:
+            paid.wait_for(waiting, "confirming")
+        chain.mine(3)
+        paid.wait(*later)
+        count = len(sent_by(key, chain))
+        assert paid.wait(paid.submit_balance(block, fee=str(ETHER)))["spent"] == "0"
+    assert len(sent_by(key, chain)) == count
+    assert paid.is_proven(HOLDER, block)
+    assert paid.is_proven(OTHER, block)
+    assert any(paid.read("headerField(uint256,uint8)", other, 11))
+    for number in (block, other):
+        assert any(paid.read("accumulated(uint256)", number)) == (rules == {})
+    header, account = confirming["queries"][0]["steps"][2:]
+    assert (header["status"], account["status"]) == ("COMPLETED", "IN_PROGRESS")
+    for step in status["queries"][0]["steps"][2:]:
+        assert (step["status"], step["transactionHash"]) == ("COMPLETED", sent)
 
 
 class Reverter:

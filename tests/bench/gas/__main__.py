@@ -25,6 +25,7 @@ _LEGEND = """\
 execution  gas of the call itself, from the node's trace
 total      gas used by the transaction
 floor      minimum gas for its calldata (EIP-7623)
+amsterdam  total of the call that is cheapest by that fork's draft, replayed in @ethereumjs/vm
 All facts were read back from the registry after each transaction.
 """
 
@@ -72,7 +73,7 @@ def _lines(measurement: Measurement, before: Measurement | None) -> Iterator[str
         yield ""
         heading = _HEADER_HEADING if file == "header" else _REGISTRIES[measurement.registry]
         yield f"{file}: {heading}"
-        yield _row("", "bytes", "execution", "total", "floor", "ratio", "facts", "")
+        yield _row("", "bytes", "execution", "total", "floor", "ratio", "amsterdam", "facts", "")
     yield _row(
         _LONG_HEX.sub(r"0x\1…\2", rest),
         f"{measurement.bytes:,}",
@@ -80,13 +81,14 @@ def _lines(measurement: Measurement, before: Measurement | None) -> Iterator[str
         f"{measurement.total_gas:,}",
         f"{measurement.floor_gas:,}",
         f"{measurement.total_gas / measurement.floor_gas:.3f}",
+        f"{measurement.amsterdam_gas:,}",
         f"{measurement.facts}",
         _remark(measurement),
     )
 
 
 def _row(name: str, *cells: str) -> str:
-    widths = (8, 10, 10, 10, 6, 6)
+    widths = (8, 10, 10, 10, 6, 10, 6)
     figures = " ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=False))
     return f"  {name:40} {figures}  {cells[-1]}".rstrip()
 
@@ -109,6 +111,7 @@ def to_json_object(measurement: Measurement) -> dict[str, Any]:
         "execution_gas": measurement.execution_gas,
         "total_gas": measurement.total_gas,
         "floor_gas": measurement.floor_gas,
+        "amsterdam_gas": measurement.amsterdam_gas,
         "facts": measurement.facts,
         "transactions": measurement.transactions,
     }

@@ -99,25 +99,37 @@ def _header_and_account_cases(
     name, proof = f"{file.name}/{account.name}", account.proof
     registry, words = _registry_for(file, [account]), block_words(file.block)
 
-    def case(ending: str, slots: Sequence[SlotProof], fields: frozenset[AccountField]) -> Case:
+    def case(
+        ending: str,
+        slots: Sequence[SlotProof],
+        fields: frozenset[AccountField],
+        *,
+        accumulate: bool = True,
+    ) -> Case:
         groups = [slots]
         if slots:
             groups = pack(slots, lambda group: build_witness([request(group)]), MAX_SLOTS)
         first = build_witness([AccountToStore(_with_slots(proof, groups[0]), fields)])
         further = tuple(_accumulated_call(words, [request(group)]) for group in groups[1:])
         variants = {
-            name: (*calls, *further) for name, calls in _header_variants(header, first).items()
+            name: (*calls, *further)
+            for name, calls in _header_variants(header, first, accumulate=accumulate).items()
         }
         facts = _account_facts(_with_slots(proof, slots), fields, words.number)
-        return Case(f"{name}/{ending}", registry, variants, (_accumulated_fact(words), *facts))
+        if accumulate:
+            facts = (_accumulated_fact(words), *facts)
+        return Case(f"{name}/{ending}", registry, variants, facts)
 
     def request(slots: Sequence[SlotProof]) -> AccountToStore:
         return AccountToStore(_with_slots(proof, slots), NO_FIELDS)
 
     yield case("header+account", [], BALANCE)
+    yield case("account-by-header", [], BALANCE, accumulate=False)
     yield case("header+account-four-fields", [], ALL_FIELDS)
     if proof.slots:
         yield case("header+account+slot", proof.slots[:1], BALANCE)
+        yield case("header+slot", proof.slots[:1], NO_FIELDS)
+        yield case("slot-by-header", proof.slots[:1], NO_FIELDS, accumulate=False)
     if len(proof.slots) > 1:
         yield case("header+account+slots", proof.slots, BALANCE)
 
@@ -156,8 +168,10 @@ def _accumulated_call(words: BlockWords, requests: Sequence[AccountToStore]) -> 
     return prove_call([accumulated_section(words.number, words.timestamp, words.hash, witness)])
 
 
-def _header_variants(header: Header, witness: bytes = b"") -> dict[str, tuple[bytes, ...]]:
-    """Accumulate the header, with and without its parent hash and its beacon root."""
+def _header_variants(
+    header: Header, witness: bytes = b"", *, accumulate: bool = True
+) -> dict[str, tuple[bytes, ...]]:
+    """Send the header, with and without its parent hash and its beacon root."""
     variants: dict[str, tuple[bytes, ...]] = {}
     parents = (False, True) if header.number > 0 else (False,)
     beacons = (False, True) if _beacon_root_can_be_left_out(header) else (False,)
@@ -165,9 +179,7 @@ def _header_variants(header: Header, witness: bytes = b"") -> dict[str, tuple[by
         for beacon in beacons:
             left_out = ["parent hash"] * parent + ["beacon root"] * beacon
             name = f"{' and '.join(left_out)} left out" if left_out else "nothing left out"
-            step = HeaderStep(
-                header, witness, accumulate=True, parent_known=parent, beacon_known=beacon
-            )
+            step = HeaderStep(header, witness, accumulate, parent_known=parent, beacon_known=beacon)
             variants[name] = (prove_call([headers_section([step])]),)
     return variants
 

@@ -9,6 +9,7 @@ from tests.bench.command import BenchError
 from tests.bench.corpus import RecordedFile
 from tests.bench.gas.cases import Case, file_cases
 from tests.bench.gas.chains import MeasuringChain, RegistryKind, native_chain, settable_chain
+from tests.bench.gas.replay import Replayer, replayer
 from tests.rigs.deployed_contracts import error_name, reverted_at_end
 
 BASE_GAS = 21_000
@@ -29,6 +30,7 @@ class Measurement:
     accounts: int | None = None
     note: str = ""
     variants: dict[str, int] = field(default_factory=dict)  # total gas by variant
+    amsterdam_variants: dict[str, int] = field(default_factory=dict)  # by that fork's draft
 
     @property
     def per_account(self) -> int | None:
@@ -37,6 +39,15 @@ class Measurement:
     @property
     def above_floor(self) -> int:
         return self.total_gas - self.floor_gas
+
+    @property
+    def amsterdam_gas(self) -> int:
+        """Of the variant that is cheapest there."""
+        return min(self.amsterdam_variants.values())
+
+    @property
+    def amsterdam_per_account(self) -> int | None:
+        return None if self.accounts is None else round(self.amsterdam_gas / self.accounts)
 
 
 def floor_gas(data: bytes) -> int:
@@ -77,6 +88,7 @@ def _run_cases(cases: Iterable[tuple[RecordedFile, Case]]) -> Iterator[Measureme
     current: tuple[str, RegistryKind] | None = None
     with ExitStack() as shared, ExitStack() as native:
         node = shared.enter_context(local_node("--steps-tracing"))
+        replay = shared.enter_context(replayer())
         chain: MeasuringChain | None = None
         for file, case in cases:
             if chain is None or current != (file.name, case.registry):
@@ -86,25 +98,29 @@ def _run_cases(cases: Iterable[tuple[RecordedFile, Case]]) -> Iterator[Measureme
                     chain = native.enter_context(native_chain(file.block))
                 else:
                     chain = settable_chain(node, file.block, case.registry)
-            yield run_case(chain, case)
+            yield run_case(chain, case, replay)
 
 
-def run_case(chain: MeasuringChain, case: Case) -> Measurement:
+def run_case(chain: MeasuringChain, case: Case, replay: Replayer) -> Measurement:
     """Measure the variants of a case; return the cheapest."""
-    tried = {name: _run_variant(chain, case, name, calls) for name, calls in case.variants.items()}
+    tried = {
+        name: _run_variant(chain, case, name, calls, replay)
+        for name, calls in case.variants.items()
+    }
     cheapest = min(tried.values(), key=lambda measurement: measurement.total_gas)
     totals = {name: measurement.total_gas for name, measurement in tried.items()}
-    return replace(cheapest, variants=totals)
+    amsterdam = {name: measurement.amsterdam_gas for name, measurement in tried.items()}
+    return replace(cheapest, variants=totals, amsterdam_variants=amsterdam)
 
 
 def _run_variant(
-    chain: MeasuringChain, case: Case, variant: str, calls: tuple[bytes, ...]
+    chain: MeasuringChain, case: Case, variant: str, calls: tuple[bytes, ...], replay: Replayer
 ) -> Measurement:
     with reverted_at_end(chain.node):
         try:
             if case.accumulated:
                 chain.accumulate()
-            sent = [_send(chain, call) for call in calls]
+            sent = [_send(chain, call, replay) for call in calls]
         except TransactionRevertedError as reverted:
             name = chain.kind.value.partition(",")[0]
             error = error_name(name, reverted.data)
@@ -120,8 +136,9 @@ def _run_variant(
         case=case.name,
         registry=case.registry,
         bytes=sum(map(len, calls)),
-        execution_gas=sum(execution for execution, _ in sent),
-        total_gas=sum(total for _, total in sent),
+        execution_gas=sum(execution for execution, *_ in sent),
+        total_gas=sum(total for _, total, _ in sent),
+        amsterdam_variants={variant: sum(amsterdam for *_, amsterdam in sent)},
         floor_gas=sum(map(floor_gas, calls)),
         facts=len(case.facts),
         transactions=len(calls),
@@ -130,8 +147,8 @@ def _run_variant(
     )
 
 
-def _send(chain: MeasuringChain, call: bytes) -> tuple[int, int]:
-    """Return the gas of the execution, and of the whole transaction."""
+def _send(chain: MeasuringChain, call: bytes, replay: Replayer) -> tuple[int, int, int]:
+    """Return the gas of the execution, of the whole transaction, and of that on Amsterdam."""
     receipt = chain.node.send(chain.registry, call)
     trace = chain.node.rpc.ask("trace_transaction", receipt.transaction)
     execution = int(trace[0]["result"]["gasUsed"], 16)
@@ -141,4 +158,10 @@ def _send(chain: MeasuringChain, call: bytes) -> tuple[int, int]:
             f"A transaction used {receipt.gas_used:,} gas, which does not follow from "
             f"{execution:,} gas of execution by Osaka's rules."
         )
-    return execution, receipt.gas_used
+    replayed = replay.gas_by_fork(chain.node, receipt.transaction)
+    if replayed.osaka != receipt.gas_used:
+        raise BenchError(
+            f"A transaction used {receipt.gas_used:,} gas, and {replayed.osaka:,} when it was "
+            "replayed by Osaka's rules."
+        )
+    return execution, receipt.gas_used, replayed.amsterdam

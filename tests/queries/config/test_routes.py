@@ -102,6 +102,7 @@ def test_read_all_options_of_a_chain(routes_file: Path) -> None:
         free = true
         gas_cap = 30000000
         new_slot_gas = 100000
+        floor_byte_gas = 64
         explorer = "https://explorer.example/chain/"
         ens_registry = "{ADDRESS}"
         currency = "xDAI"
@@ -126,6 +127,7 @@ def test_read_all_options_of_a_chain(routes_file: Path) -> None:
         free=True,
         gas_cap=30_000_000,
         new_slot_gas=100_000,
+        floor_byte_gas=64,
         explorer="https://explorer.example/chain",
         ens_registry=ADDRESS,
         currency="xDAI",
