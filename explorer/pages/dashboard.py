@@ -20,7 +20,7 @@ from explorer.pages.sentences import batch_sentences
 from queries.ids import is_ulid
 from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
-from queries.reading.batches import owned_batches
+from queries.reading.batches import listed_batches
 from queries.reading.usage import MAX_SUMMED_BATCHES, account_usage
 from queries.statuses import BatchStatus
 from queries.webhooks.deliver import replay
@@ -35,7 +35,7 @@ BATCHES_PER_PAGE, DELIVERIES_PER_PAGE = 50, 25
 def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     """The newest batches, and which of the newest webhooks have failed."""
     account = signed_in_account(request)
-    batches = owned_batches(account, status=None, before=None, limit=NEWEST_BATCHES)
+    batches = listed_batches(owner=account, limit=NEWEST_BATCHES)
     deliveries = delivery_page(account, before=None, limit=DELIVERIES_PER_PAGE)
     failed = [delivery for delivery in deliveries.rows if delivery.has_failed]
     ids = {batch.id for batch in batches.rows} | {delivery.batch for delivery in failed}
@@ -56,10 +56,10 @@ def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     status = request.GET.get("status", "")
     if status and status not in BatchStatus.values:
         raise Http404
-    page = owned_batches(
-        signed_in_account(request),
-        status=BatchStatus(status) if status else None,
-        before=_list_cursor(request),
+    page = listed_batches(
+        owner=signed_in_account(request),
+        status=status,
+        cursor=_list_cursor(request),
         limit=BATCHES_PER_PAGE,
     )
     context = {

@@ -258,7 +258,7 @@ def _block_hit(chain: int, number: int, links: PageLinks) -> Hit:
 def _examples(links: PageLinks) -> Mapping[str, Sequence[str]]:
     """Texts that are found on this server, from its newest batch."""
     examples = {"chain": [links.chain_name(source) for source in links.sources[:2]]}
-    for batch in listed_batches(status="DONE", destination=None, cursor=None, limit=1).rows:
+    for batch in listed_batches(status="DONE", limit=1).rows:
         query = batch_summaries([batch.id])[batch.id].first
         if query.account:
             examples["account"] = [query.account, short_hash(query.account)]

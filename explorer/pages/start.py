@@ -17,7 +17,6 @@ from explorer.pages.trust import trust
 from queries.reading.batches import listed_batches
 from queries.reading.figures import all_results, newest_proven_blocks, usual_seconds
 from queries.reading.service_status import chain_statuses
-from queries.reading.waits import wait_reasons
 
 NEWEST_BATCHES = 5
 
@@ -55,11 +54,10 @@ def _changes(
 
 def newest_batches(links: PageLinks) -> Mapping[str, object]:
     """`digest` changes if a status, a sentence or what is waited for does."""
-    batches = listed_batches(status="", destination=None, cursor=None, limit=NEWEST_BATCHES).rows
+    batches = listed_batches(limit=NEWEST_BATCHES).rows
     sentences = batch_sentences([batch.id for batch in batches], links)
-    reasons = wait_reasons([batch.id for batch in batches])
-    digest = _digest(batches, reasons, *map(str, sentences.values()))
-    return {"batches": batches, "sentences": sentences, "reasons": reasons, "digest": digest}
+    digest = _digest(batches, *map(str, sentences.values()))
+    return {"batches": batches, "sentences": sentences, "digest": digest}
 
 
 def chain_states(links: PageLinks) -> Mapping[str, object]:

@@ -5,7 +5,6 @@ or none has polled a chain lately, it waits for a prover.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from types import SimpleNamespace
 
@@ -110,15 +109,23 @@ def owns_batch(account: Account, batch_id: str) -> bool:
     return Batch.objects.filter(pk=batch_id, owner=account).exists()
 
 
-def owned_batches(
-    owner: Account, *, status: BatchStatus | None, before: str | None, limit: int
+def listed_batches(
+    *,
+    status: str = "",
+    destination: int | None = None,
+    owner: Account | None = None,
+    cursor: Cursor | str | None = None,
+    limit: int,
 ) -> Page[BatchView]:
-    """A page of the account's batches, newest first; `before` is the cursor of that page."""
-    rows = Batch.objects.filter(owner=owner)
-    if status is not None:
-        rows = rows.filter(status=status)
+    """A page of batches, newest first; each combination of filters has its index.
+
+    A cursor that is a text is the batch before the page.
+    """
+    filters = {"status": status, "destination": destination, "owner": owner}
+    rows = Batch.objects.filter(**{k: v for k, v in filters.items() if v not in {"", None}})
     rows = rows.only(*_BATCH_COLUMNS).annotate(**WAIT_ANNOTATIONS)
-    return read_page(rows, ("id",), Cursor((before,)) if before else None, limit, _batch_view)
+    start = Cursor((cursor,)) if isinstance(cursor, str) else cursor
+    return read_page(rows, ("id",), start, limit, _batch_view)
 
 
 def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:
@@ -279,33 +286,3 @@ def _registry_address(row: QueryRow, transactions: Mapping[int, SimpleNamespace]
         if key is not None and key in transactions:
             return str(transactions[key].to)
     return ""
-
-
-_LIST_COLUMNS = ("id", "status", "destination", "spent", "submitted_at")
-
-
-@dataclass(frozen=True, slots=True)
-class ListedBatch:
-    id: str
-    status: BatchStatus
-    destination: int
-    spent: int
-    submitted_at: datetime
-
-
-def listed_batches(
-    *, status: str, destination: int | None, cursor: Cursor | None, limit: int
-) -> Page[ListedBatch]:
-    """A page of batches by status and destination; each combination has its index."""
-    rows = Batch.objects.only(*_LIST_COLUMNS)
-    if status:
-        rows = rows.filter(status=status)
-    if destination is not None:
-        rows = rows.filter(destination=destination)
-    return read_page(rows, ("id",), cursor, limit, _listed_batch)
-
-
-def _listed_batch(row: Batch) -> ListedBatch:
-    return ListedBatch(
-        row.id, BatchStatus(row.status), row.destination, int(row.spent, 16), row.submitted_at
-    )

@@ -1,6 +1,5 @@
 """What a batch waits for: the oldest reason of its jobs, or that no prover has taken it."""
 
-from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 
@@ -57,13 +56,6 @@ def wait_reason(row: Batch | SimpleNamespace) -> Reason | None:
     since = f"has been seen since {last_poll:%Y-%m-%d %H:%M} UTC: {START_HINT}"
     sentence = f"No prover {since}" if is_taken else f"{NOT_CLAIMED_SENTENCE}, and none {since}"
     return Reason(WaitCode.NO_PROVER, sentence)
-
-
-def wait_reasons(batches: Collection[str]) -> Mapping[str, Reason]:
-    """By id, of those that wait."""
-    rows = Batch.objects.filter(pk__in=batches).exclude(status__in=ENDED_STATUSES)
-    rows = rows.only("status", *WAIT_COLUMNS).annotate(**WAIT_ANNOTATIONS)
-    return {row.pk: reason for row in rows if (reason := wait_reason(row))}
 
 
 def parse_reason(code_and_sentence: str | None) -> Reason | None:
