@@ -13,9 +13,8 @@ from explorer.pages.batch_page import BatchPage, TableRange, batch_page, table_s
 from explorer.pages.downloads import batch_file_name
 from explorer.pages.facts import answer_context, fact_line
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of
+from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of, parse_ulid
 from explorer.pages.sentences import batch_sentences
-from queries.ids import is_ulid
 from queries.reading import batches as reading
 from queries.reading.proof_file import build_proof_file
 from queries.statuses import BatchStatus
@@ -77,9 +76,11 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     destination = chain_parameter(request, "to")
     if status not in {"", *BatchStatus.values}:
         raise Http404
-    cursor = cursor_of(request, lambda text: (text,) if is_ulid(text) else None)
     page = reading.listed_batches(
-        status=status, destination=destination, cursor=cursor, limit=BATCHES_PER_PAGE
+        status=status,
+        destination=destination,
+        cursor=cursor_of(request, parse_ulid),
+        limit=BATCHES_PER_PAGE,
     )
     return render(
         request,

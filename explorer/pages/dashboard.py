@@ -16,8 +16,8 @@ from accounts.views import signed_in_post
 from explorer.pages.charts import requested_facts_chart
 from explorer.pages.formatting import age
 from explorer.pages.links import PageLinks
+from explorer.pages.lists import adjacent_pages, cursor_of, parse_ulid
 from explorer.pages.sentences import batch_sentences
-from queries.ids import is_ulid
 from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
 from queries.reading.batches import listed_batches
@@ -36,7 +36,7 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
     """The newest batches, and which of the newest webhooks have failed."""
     account = signed_in_account(request)
     batches = listed_batches(owner=account, limit=NEWEST_BATCHES)
-    deliveries = delivery_page(account, before=None, limit=DELIVERIES_PER_PAGE)
+    deliveries = delivery_page(account, None, DELIVERIES_PER_PAGE)
     failed = [delivery for delivery in deliveries.rows if delivery.has_failed]
     ids = {batch.id for batch in batches.rows} | {delivery.batch for delivery in failed}
     context = {
@@ -59,17 +59,18 @@ def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     page = listed_batches(
         owner=signed_in_account(request),
         status=status,
-        cursor=_list_cursor(request),
+        cursor=cursor_of(request, parse_ulid),
         limit=BATCHES_PER_PAGE,
     )
     context = {
         "batches": page,
+        "adjacent": adjacent_pages(request, page),
         "sentences": batch_sentences({batch.id for batch in page.rows}, links),
         "status": status,
         "statuses": BatchStatus.values,
         "links": links,
     }
-    return render(request, "own_batches.html", {**context, "cursor": _list_cursor(request)})
+    return render(request, "own_batches.html", context)
 
 
 @login_required
@@ -93,13 +94,13 @@ def _example_key(request: HttpRequest) -> KeyChoice | None:
 
 @login_required
 def own_webhooks(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    account, cursor = signed_in_account(request), _list_cursor(request)
-    page = delivery_page(account, before=cursor, limit=DELIVERIES_PER_PAGE)
+    account = signed_in_account(request)
+    page = delivery_page(account, cursor_of(request, parse_ulid), DELIVERIES_PER_PAGE)
     context = {
         "deliveries": page,
+        "adjacent": adjacent_pages(request, page),
         "sentences": batch_sentences({delivery.batch for delivery in page.rows}, links),
         "secret": webhook_secret(account),
-        "cursor": cursor,
         "links": links,
     }
     return render(request, "own_webhooks.html", context)
@@ -155,10 +156,3 @@ def cancel_batch(request: HttpRequest, batch_id: str) -> HttpResponse:
         return redirect("own-batches")
     messages.success(request, "The batch is cancelled.")
     return redirect("batch", batch_id)
-
-
-def _list_cursor(request: HttpRequest) -> str | None:
-    text = request.GET.get("cursor")
-    if text is not None and not is_ulid(text):
-        raise Http404
-    return text

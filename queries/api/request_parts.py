@@ -8,6 +8,7 @@ from accounts.shared.errors import BAD_REQUEST, CONTENT_TYPE_UNSUPPORTED, Refusa
 from accounts.shared.wording import quote_text
 from queries.error_codes import NOT_JSON, PARAMETER_MALFORMED
 from queries.ids import is_ulid
+from queries.reading.pagination import Cursor
 from queries.schema.strict_json import check_size, read_json
 
 CURSOR, LIMIT = "cursor", "limit"
@@ -40,12 +41,12 @@ def flag_parameter(request: HttpRequest, name: str) -> bool:
     return text == "1"
 
 
-def cursor_parameter(request: HttpRequest) -> str | None:
-    """The id of the last row of the page before."""
+def cursor_parameter(request: HttpRequest) -> Cursor | None:
+    """At the last row of the page before."""
     text = request.GET.get(CURSOR)
     if text is not None and not is_ulid(text):
         raise malformed_parameter(CURSOR, text, f"the {CURSOR} of the page before")
-    return text
+    return Cursor((text,)) if text else None
 
 
 def malformed_parameter(name: str, text: str, wanted: str) -> RefusalError:

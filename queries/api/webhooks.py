@@ -104,7 +104,7 @@ class WebhookEvent(ApiModel):
 
 
 def webhook_deliveries(request: HttpRequest, key: ApiKey) -> HttpResponse:
-    page = delivery_page(key.owner, before=cursor_parameter(request), limit=page_size(request))
+    page = delivery_page(key.owner, cursor_parameter(request), page_size(request))
     deliveries = [DeliveryResponse.model_validate(view) for view in page.rows]
     return json_response(DeliveryListResponse(deliveries=deliveries, cursor=page.older or None))
 

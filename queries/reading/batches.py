@@ -114,18 +114,14 @@ def listed_batches(
     status: str = "",
     destination: int | None = None,
     owner: Account | None = None,
-    cursor: Cursor | str | None = None,
+    cursor: Cursor | None = None,
     limit: int,
 ) -> Page[BatchView]:
-    """A page of batches, newest first; each combination of filters has its index.
-
-    A cursor that is a text is the batch before the page.
-    """
+    """A page of batches, newest first; each combination of filters has its index."""
     filters = {"status": status, "destination": destination, "owner": owner}
     rows = Batch.objects.filter(**{k: v for k, v in filters.items() if v not in {"", None}})
     rows = rows.only(*_BATCH_COLUMNS).annotate(**WAIT_ANNOTATIONS)
-    start = Cursor((cursor,)) if isinstance(cursor, str) else cursor
-    return read_page(rows, ("id",), start, limit, _batch_view)
+    return read_page(rows, ("id",), cursor, limit, _batch_view)
 
 
 def query_page(batch: BatchView, *, first: int, limit: int) -> QueryPage:

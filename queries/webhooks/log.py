@@ -72,9 +72,8 @@ class DeliveryView:
         return bool(self.attempts) and not self.attempts[0].is_accepted
 
 
-def delivery_page(owner: Account, *, before: str | None, limit: int) -> Page[DeliveryView]:
-    """A page of the account's deliveries, newest first; `before` is the cursor of that page."""
-    cursor = Cursor((before,)) if before else None
+def delivery_page(owner: Account, cursor: Cursor | None, limit: int) -> Page[DeliveryView]:
+    """A page of the account's deliveries, newest first."""
     page = read_page(owned_deliveries(owner), ("id",), cursor, limit, lambda row: row)
     return Page(delivery_views(page.rows), page.older, page.newer)
 
