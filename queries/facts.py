@@ -10,12 +10,12 @@ from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 
 BLOCK_AT_TIME = "BLOCK_AT_TIMESTAMP"
+FIELD_NAMES = frozenset((*AccountField.__members__, *HeaderField.__members__))
 
 
 def display_name(name: str) -> str:
     """A field's name as it is, a slot with 0x."""
-    is_field = name in AccountField.__members__ or name in HeaderField.__members__
-    return name if is_field else f"0x{name}"
+    return name if name in FIELD_NAMES else f"0x{name}"
 
 
 def display_values(words: Mapping[str, str]) -> dict[str, str]:

@@ -454,6 +454,7 @@ class ChainRecord(models.Model):
     # Its head, which submissions are compared with:
     recorded_at = models.DateTimeField(null=True)  # null: no head yet
     number = models.PositiveBigIntegerField(default=0)
+    new_block_at = models.DateTimeField(null=True)  # when a prover first saw this number
     timestamp = models.PositiveBigIntegerField(default=0)
     final_number = models.PositiveBigIntegerField(default=0)
     block_seconds = models.FloatField(null=True)  # between blocks, on average

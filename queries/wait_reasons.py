@@ -93,18 +93,21 @@ class WaitCode(StrEnum):
         return Reason(self, self.meaning)
 
 
-# Waits for finality, attestations, dispute games and the budget: `batch_max_age` leaves them out.
-EXEMPT_FROM_MAX_AGE = frozenset(
+# Waits for blocks, times and dispute games that are not there yet: never too long.
+EXPECTED_WAITS = frozenset(
     {
         WaitCode.BLOCK_NOT_FINAL,
         WaitCode.TIME_NOT_REACHED,
         WaitCode.NEXT_BLOCK_MISSING,
         WaitCode.OUTPUT_NOT_RECORDED,
-        WaitCode.NO_VALID_OUTPUT,
-        WaitCode.NOT_ATTESTED,
-        WaitCode.DAILY_BUDGET_SPENT,
     }
 )
+# What `batch_max_age` leaves out: also waits for attestations, a valid game and the budget.
+EXEMPT_FROM_MAX_AGE = EXPECTED_WAITS | {
+    WaitCode.NO_VALID_OUTPUT,
+    WaitCode.NOT_ATTESTED,
+    WaitCode.DAILY_BUDGET_SPENT,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2s
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 from django.utils import timezone
 
@@ -109,6 +110,15 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
+class TableRange:
+    """The part of a batch's facts that the table shows."""
+
+    position: int = 0  # of the first query
+    index: int = 0  # of the first fact in it
+    order: str = ""  # of the blocks, ascending or descending; empty: as requested
+
+
+@dataclass(frozen=True, slots=True)
 class FactTable:
     columns: tuple[Cell, ...]  # names of facts; empty if each row names its fact
     rows: tuple[Row, ...]
@@ -117,6 +127,11 @@ class FactTable:
     has_marks: bool  # otherwise all facts are proven
     is_continued: bool  # another page precedes it
     next: str  # cursor of the next page; empty on the last one
+    order: str  # as in `TableRange`
+
+    @property
+    def can_be_sorted(self) -> bool:
+        return self.has_blocks and not (self.is_continued or self.next)
 
     @property
     def history(self) -> "History | None":
@@ -186,9 +201,8 @@ class BatchPage:
 
 
 def batch_page(
-    batch: BatchView, links: PageLinks, first: tuple[int, int], *, is_owner: bool
+    batch: BatchView, links: PageLinks, table_range: TableRange, *, is_owner: bool
 ) -> BatchPage:
-    """`first`: the query's position and the fact's index in it, with which the table begins."""
     summary, progress = batch_summaries([batch.id])[batch.id], batch_progress(batch)
     shares = transaction_shares(batch.id)
     chain = links.routes.chains.get(batch.destination)
@@ -197,7 +211,7 @@ def batch_page(
         sources = reading.batch_sources(batch)
     registries = (links.registry(source, batch.destination) for source in sources)
     now = timezone.now()
-    table = _fact_table(batch, summary, progress, first, links)
+    table = _fact_table(batch, summary, progress, table_range, links)
     key, block_time = reading.first_query(batch)
     proof = picture = None
     if table.first_fact and summary.query_count == 1:
@@ -296,10 +310,10 @@ def _fact_table(
     batch: BatchView,
     summary: BatchSummary,
     progress: Progress,
-    first: tuple[int, int],
+    table_range: TableRange,
     links: PageLinks,
 ) -> FactTable:
-    (position, index), limit = first, ROWS_PER_PAGE
+    position, index, limit = table_range.position, table_range.index, ROWS_PER_PAGE
     if not _has_columns(summary):
         # Queries may have thousands of facts, so only those of this page are read.
         limit, count = 1, -index
@@ -325,6 +339,16 @@ def _fact_table(
             following = f"{query.position}.{start + len(visible)}"
     if not following and page.next is not None:
         following = str(page.next)
+    is_continued = (position, index) != (0, 0)
+    order = "" if following or is_continued else table_range.order
+    if order:
+        blocks = groupby(rows, lambda row: row.query)
+        groups = sorted(
+            ((query.source, query.block or 0, list(group)) for query, group in blocks),
+            key=itemgetter(0, 1),
+            reverse=order == "descending",
+        )
+        rows = [row for *_, group in groups for row in group]
     return FactTable(
         columns,
         tuple(rows),
@@ -332,8 +356,9 @@ def _fact_table(
         has_accounts=len({query.account or query.name for query in page.queries}) > 1,
         has_marks=batch.status != BatchStatus.DONE
         or bool(batch.error or progress.lost_queries or progress.failed_queries),
-        is_continued=first != (0, 0),
+        is_continued=is_continued,
         next=following,
+        order=order,
     )
 
 

@@ -8,19 +8,19 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from accounts.sign_in.sessions import signed_in_account
-from explorer.pages.batch_page import BatchPage, batch_page, table_start
+from explorer.pages.batch_page import BatchPage, TableRange, batch_page, table_start
 from explorer.pages.downloads import batch_file_name
 from explorer.pages.facts import answer_context, fact_line
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of
+from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of, parse_ulid
 from explorer.pages.sentences import batch_sentences
-from queries.ids import is_ulid
 from queries.reading import batches as reading
 from queries.reading.proof_file import build_proof_file
 from queries.statuses import BatchStatus
 
 BATCHES_PER_PAGE = 50
 STOP_POLLING = 286  # at this status htmx stops polling
+SORT_ORDERS = {"ascending", "descending"}
 TABLE_START = re.compile(r"(\d{1,9})(?:\.(\d{1,9}))?", re.ASCII)
 
 
@@ -48,12 +48,15 @@ def _read_page(request: HttpRequest, batch_id: str, links: PageLinks) -> BatchPa
     if batch is None:
         raise Http404
     start = TABLE_START.fullmatch(request.GET.get("from", ""))
-    first = (int(start[1]), int(start[2] or 0)) if start else (0, 0)
+    order = request.GET.get("sort", "")
+    table_range = TableRange(order=order if order in SORT_ORDERS else "")
+    if start:
+        table_range = TableRange(int(start[1]), int(start[2] or 0))
     if linked := TABLE_START.fullmatch(request.GET.get("query", "")):
-        first = (table_start(batch, int(linked[1])), 0)
+        table_range = TableRange(table_start(batch, int(linked[1])))
     user = request.user
     is_owner = user.is_authenticated and reading.owns_batch(signed_in_account(request), batch_id)
-    page = batch_page(batch, links, first, is_owner=is_owner)
+    page = batch_page(batch, links, table_range, is_owner=is_owner)
     if not page.table.rows:
         raise Http404
     return page
@@ -72,9 +75,11 @@ def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     destination = chain_parameter(request, "to")
     if status not in {"", *BatchStatus.values}:
         raise Http404
-    cursor = cursor_of(request, lambda text: (text,) if is_ulid(text) else None)
     page = reading.listed_batches(
-        status=status, destination=destination, cursor=cursor, limit=BATCHES_PER_PAGE
+        status=status,
+        destination=destination,
+        cursor=cursor_of(request, parse_ulid),
+        limit=BATCHES_PER_PAGE,
     )
     return render(
         request,

@@ -16,13 +16,11 @@ from accounts.views import signed_in_post
 from explorer.pages.charts import requested_facts_chart
 from explorer.pages.formatting import age
 from explorer.pages.links import PageLinks
-from explorer.pages.lists import cursor_of
+from explorer.pages.lists import adjacent_pages, cursor_of, parse_ulid
 from explorer.pages.sentences import batch_sentences
-from queries.ids import is_ulid
 from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
 from queries.reading.batches import listed_batches
-from queries.reading.pagination import Cursor
 from queries.reading.usage import MAX_SUMMED_BATCHES, account_usage
 from queries.statuses import BatchStatus
 from queries.webhooks.deliver import replay
@@ -58,16 +56,21 @@ def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
     status = request.GET.get("status", "")
     if status and status not in BatchStatus.values:
         raise Http404
-    account, cursor = signed_in_account(request), _list_cursor(request)
-    page = listed_batches(owner=account, status=status, cursor=cursor, limit=BATCHES_PER_PAGE)
+    page = listed_batches(
+        owner=signed_in_account(request),
+        status=status,
+        cursor=cursor_of(request, parse_ulid),
+        limit=BATCHES_PER_PAGE,
+    )
     context = {
         "batches": page,
+        "adjacent": adjacent_pages(request, page),
         "sentences": batch_sentences({batch.id for batch in page.rows}, links),
         "status": status,
         "statuses": BatchStatus.values,
         "links": links,
     }
-    return render(request, "own_batches.html", {**context, "cursor": cursor})
+    return render(request, "own_batches.html", context)
 
 
 @login_required
@@ -91,13 +94,13 @@ def _example_key(request: HttpRequest) -> KeyChoice | None:
 
 @login_required
 def own_webhooks(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    account, cursor = signed_in_account(request), _list_cursor(request)
-    page = delivery_page(account, cursor=cursor, limit=DELIVERIES_PER_PAGE)
+    account = signed_in_account(request)
+    page = delivery_page(account, cursor=cursor_of(request, parse_ulid), limit=DELIVERIES_PER_PAGE)
     context = {
         "deliveries": page,
+        "adjacent": adjacent_pages(request, page),
         "sentences": batch_sentences({delivery.batch for delivery in page.rows}, links),
         "secret": webhook_secret(account),
-        "cursor": cursor,
         "links": links,
     }
     return render(request, "own_webhooks.html", context)
@@ -153,7 +156,3 @@ def cancel_batch(request: HttpRequest, batch_id: str) -> HttpResponse:
         return redirect("own-batches")
     messages.success(request, "The batch is cancelled.")
     return redirect("batch", batch_id)
-
-
-def _list_cursor(request: HttpRequest) -> Cursor | None:
-    return cursor_of(request, lambda text: (text,) if is_ulid(text) else None, ("cursor",))

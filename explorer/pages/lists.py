@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest
 
+from queries.ids import is_ulid
 from queries.reading.pagination import Cursor, Page, parse_cursor
 
 CURSOR_PARAMETERS = OLDER_PARAMETER, NEWER_PARAMETER = "before", "after"
@@ -44,6 +45,11 @@ def chain_parameter(request: HttpRequest, name: str) -> int | None:
     if (chain := parse_cursor(text, 1)) is None:
         raise Http404
     return chain[0]
+
+
+def parse_ulid(text: str) -> CursorKey | None:
+    """A parser for `cursor_of`."""
+    return (text,) if is_ulid(text) else None
 
 
 def number_parser(count: int) -> Callable[[str], CursorKey | None]:

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date
 from hashlib import blake2s
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils import timezone
 
 from explorer.pages.charts import price_chart
 from explorer.pages.formatting import KeyFigure, intcomma, rough_duration
 from explorer.pages.links import PageLinks
+from explorer.pages.reach import ReachForm
 from explorer.pages.sentences import batch_sentences
 from explorer.pages.status import problems
 from explorer.pages.trust import trust
@@ -26,6 +27,7 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "links": links,
         "newest": newest_batches(links),
         "states": chain_states(links),
+        "form": ReachForm.read(QueryDict(), links),
         "figures": _key_figures(timezone.now().astimezone(UTC).date()),
         "price_chart": price_chart(),
         "trusts": [

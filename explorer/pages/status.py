@@ -61,6 +61,10 @@ def chain_state(row: ChainStatus) -> tuple[str, str, str]:
         words = f"no answer {since}" if row.head else "not seen yet"
         delayed = f"Proving with {row.chain.name} is delayed"
         return "rejected", words, f"{delayed}: none of its nodes has answered {since}."
+    if row.stalled_since:
+        words = f"no new block {silence(row.stalled_since)}"
+        delayed = f"Proving with {row.chain.name} is delayed"
+        return "rejected", words, f"{delayed}: it has had {words}, although its nodes answer."
     if row.budget_left == 0:
         waits = f"Proving on {row.chain.name} waits"
         return "waiting", "its daily budget is spent", f"{waits}: its daily budget is spent."

@@ -8,13 +8,11 @@ from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count
 from explorer.pages.formatting import rough_duration
 from explorer.pages.links import PageLinks
-from queries.reading.awaited_blocks import AwaitedBlock, awaited_block, missing_signers
 from queries.reading.figures import usual_seconds
 from queries.reading.view_models import BatchView
-from queries.wait_reasons import WaitCode
+from queries.reading.waits import AwaitedBlock, awaited_block, missing_signers
+from queries.wait_reasons import EXPECTED_WAITS, WaitCode
 
-# Blocks and times that are not there yet: such a wait is never too long.
-EXPECTED = {WaitCode.BLOCK_NOT_FINAL, WaitCode.TIME_NOT_REACHED, WaitCode.NEXT_BLOCK_MISSING}
 LONG_WAIT = 3  # times the usual one
 MIN_LONG_WAIT = 60  # seconds
 
@@ -40,7 +38,7 @@ def wait_hint(batch: BatchView, links: PageLinks, now: datetime) -> WaitHint | N
     if batch.ended_at or not reason:
         return None
     left = ""
-    if reason.code in EXPECTED | {WaitCode.NOT_ATTESTED}:
+    if reason.code in EXPECTED_WAITS | {WaitCode.NOT_ATTESTED}:
         block = awaited_block(batch.id, reason)
         left = _left(block, batch, links, now) if block else ""
     return WaitHint(left, _overdue(batch, reason.code, now))
@@ -67,7 +65,7 @@ def _left(block: AwaitedBlock, batch: BatchView, links: PageLinks, now: datetime
 
 def _overdue(batch: BatchView, code: str, now: datetime) -> str:
     waited = (now - batch.submitted_at).total_seconds()
-    if code in EXPECTED or waited < MIN_LONG_WAIT:
+    if code in EXPECTED_WAITS or waited < MIN_LONG_WAIT:
         return ""
     usual = usual_seconds(now.astimezone(UTC).date())
     if usual is None or waited < LONG_WAIT * usual:

@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from accounts.shared.errors import ErrorCode, KeyCode
 from accounts.shared.rate_limits import MINUTE
 from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
 from queries.api.endpoints import ENDPOINTS
@@ -81,10 +83,14 @@ def _first_sentence(text: str) -> str:
 
 
 def endpoint_sections() -> str:
-    return "\n\n".join(part for endpoint in ENDPOINTS for part in _section(endpoint))
+    described = dict[str, Endpoint]()
+    sections = (part for endpoint in ENDPOINTS for part in _section(endpoint, described))
+    common = f"Any endpoint that needs a key may answer with {_code_links(KeyCode)}."
+    return "\n\n".join((common, *sections))
 
 
-def _section(endpoint: Endpoint) -> Iterable[str]:
+def _section(endpoint: Endpoint, described: dict[str, Endpoint]) -> Iterable[str]:
+    """`described`: by the name of a model, the endpoint whose section has its table."""
     yield f"### `{endpoint.method} {endpoint.path}`"
     yield endpoint.summary + ("" if endpoint.needs_key else " No key is needed.")
     if endpoint.parameters:
@@ -100,24 +106,43 @@ def _section(endpoint: Endpoint) -> Iterable[str]:
             yield f"<!-- fold: Request: {title[0].lower()}{title[1:]} -->"
             yield _json_block(example)
         yield "<!-- fold: Fields of the request -->"
-        yield _member_table(members_of(endpoint.body, "validation"), is_request=True)
+        members = members_of(endpoint.body, "validation")
+        yield _member_table(_new_members(members, endpoint, described), is_request=True)
     yield "<!-- fold: Answer -->"
     yield _json_block(endpoint.example)
     if members := members_of(endpoint.response, "serialization"):
         yield "<!-- fold: Fields of the answer -->"
-        yield _member_table(members)
-    if endpoint.errors:
+        yield _member_table(_new_members(members, endpoint, described))
+    if endpoint.own_errors:
         yield "<!-- fold: Errors -->"
         yield table(
             ("status", "codes"),
             (
-                (
-                    f"{status.value}",
-                    ", ".join(f"[`{code.code}`](status.md#{code.code})" for code in codes),
-                )
-                for status, codes in group_by_status(endpoint.errors).items()
+                (f"{status.value}", _code_links(codes))
+                for status, codes in group_by_status(endpoint.own_errors).items()
             ),
         )
+
+
+def _code_links(codes: Iterable[ErrorCode]) -> str:
+    return ", ".join(f"[`{code.code}`](status.md#{code.code})" for code in codes)
+
+
+def _new_members(
+    members: Iterable[Member], endpoint: Endpoint, described: dict[str, Endpoint]
+) -> Iterable[Member]:
+    """The members; one whose object an earlier section describes links there instead."""
+    skipped: tuple[str, ...] = ()
+    for member in members:
+        if member.path.startswith(skipped):
+            continue
+        first = described.setdefault(member.model, endpoint) if member.model else endpoint
+        if first is endpoint:
+            yield member
+            continue
+        skipped = (f"{member.path}.", f"{member.path}[")
+        link = f"[`{first.method} {first.path}`](#{_anchor(first)})"
+        yield replace(member, meaning=f"{member.meaning} Its fields: see {link}.".strip())
 
 
 LOCATIONS = {"path": " In the path.", "header": " A header."}

@@ -1,8 +1,9 @@
 """What provers last saw of chains and their nodes. Provers on one database share the polls."""
 
 from datetime import timedelta
+from typing import Any
 
-from django.db.models import F, Q
+from django.db.models import Case, F, Q, Value, When
 
 from queries.chain.answers import ChainHead
 from queries.chain.errors import ChainError, RateLimitedError
@@ -30,18 +31,17 @@ def claim_poll(chain_id: int, limits: Limits) -> ChainRecord | None:
 
 def record_head(chain_id: int, head: ChainHead) -> None:
     """Store the head that submissions are compared with."""
-    columns = {
-        "recorded_at": shared_now(),
+    now = shared_now()
+    columns: dict[str, Any] = {
+        "recorded_at": now,
         "number": head.number,
         "timestamp": head.timestamp,
         "final_number": head.final_number,
     }
-    ChainRecord.objects.bulk_create(
-        [ChainRecord(chain=chain_id, **columns)],
-        update_conflicts=True,
-        unique_fields=["chain"],
-        update_fields=list(columns),
-    )
+    new_block_at = Case(When(number=head.number, then=F("new_block_at")), default=Value(now))
+    if not ChainRecord.objects.filter(chain=chain_id).update(new_block_at=new_block_at, **columns):
+        row = ChainRecord(chain=chain_id, new_block_at=now, **columns)
+        ChainRecord.objects.bulk_create([row], ignore_conflicts=True)
 
 
 def measure_again() -> None:

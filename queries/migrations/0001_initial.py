@@ -34,6 +34,7 @@ class Migration(migrations.Migration):
                 ('checked_at', models.DateTimeField(null=True)),
                 ('recorded_at', models.DateTimeField(null=True)),
                 ('number', models.PositiveBigIntegerField(default=0)),
+                ('new_block_at', models.DateTimeField(null=True)),
                 ('timestamp', models.PositiveBigIntegerField(default=0)),
                 ('final_number', models.PositiveBigIntegerField(default=0)),
                 ('block_seconds', models.FloatField(null=True)),

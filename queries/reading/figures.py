@@ -136,6 +136,7 @@ class HeadView:
     final: int
     timestamp: int
     seen: datetime
+    new_block_at: datetime | None  # when a prover first saw the newest block; None: not known
     # How many blocks back the best node proves accounts: at most the 8,191 that are measured, and
     # 8,191 as well if it proves all blocks of a younger chain; -1: none; None: not measured yet.
     window: int | None
@@ -165,6 +166,7 @@ def chain_heads(chains: Collection[int]) -> Mapping[int, HeadView]:
             row.final_number,
             row.timestamp,
             row.recorded_at,
+            row.new_block_at,
             row.window,
             row.state_horizons,
             row.block_seconds,

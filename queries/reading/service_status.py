@@ -14,14 +14,11 @@ from queries.reading.figures import HeadView, chain_heads, usual_seconds
 from queries.reading.metrics import spent_today
 from queries.reading.waits import PROVER_TIMEOUT
 from queries.statuses import ENDED_STATUSES, BatchStatus
-from queries.wait_reasons import WaitCode
+from queries.wait_reasons import EXPECTED_WAITS
 
 MAX_COUNTED = 1_000  # batches, so that a long queue does not slow the page
 LATE_FACTOR, USUAL_SHARE = 3, 0.95  # usual: within which this share of the batches was DONE
-EXPECTED_WAITS = (
-    *(WaitCode.BLOCK_NOT_FINAL, WaitCode.TIME_NOT_REACHED, WaitCode.NEXT_BLOCK_MISSING),
-    WaitCode.OUTPUT_NOT_RECORDED,
-)
+MISSED_BLOCKS = 20  # after so many times its block time, a chain stands still
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +39,15 @@ class ChainStatus:
         """Whether a node answered the last poll, and one gave the chain's head lately."""
         is_usable = self.is_polled and (self.usable_nodes or not self.nodes)
         return bool(is_usable and self.head and timezone.now() - self.head.seen < PROVER_TIMEOUT)
+
+    @property
+    def stalled_since(self) -> datetime | None:
+        """The time of the newest block, if the next one is long overdue."""
+        head = self.head
+        if not (head and head.new_block_at and head.block_seconds):
+            return None
+        expected = max(timedelta(seconds=MISSED_BLOCKS * head.block_seconds), PROVER_TIMEOUT)
+        return head.new_block_at if head.seen - head.new_block_at > expected else None
 
     @property
     def usable_nodes(self) -> int:

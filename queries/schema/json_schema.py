@@ -110,6 +110,7 @@ class Member:
     type: str
     meaning: str
     required: bool
+    model: str  # the name of its objects' model; empty if it has none
 
 
 @cache
@@ -122,32 +123,35 @@ def members_of(model: type[BaseModel], mode: Mode) -> tuple[Member, ...]:
 def _members(schema: Schema, path: str, schemas: Mapping[str, Schema]) -> Iterator[Member]:
     for name, member in schema.get("properties", {}).items():
         member_path = f"{path}.{name}" if path else name
-        target, suffix, kind = _target(member, schemas)
+        target, model, suffix, kind = _target(member, schemas)
         yield Member(
             member_path,
             kind,
             member.get("description") or target.get("description", ""),
             name in schema.get("required", ()),
+            model,
         )
         yield from _members(target, member_path + suffix, schemas)
 
 
-def _target(schema: Schema, schemas: Mapping[str, Schema]) -> tuple[Schema, str, str]:
-    """The schema of the object in a member, its path from there, and the member's type."""
-    suffix, kind, ends, is_map = "", "", "", False
+def _target(schema: Schema, schemas: Mapping[str, Schema]) -> tuple[Schema, str, str, str]:
+    """The schema of a member's object and its name, its path, and the member's type."""
+    model, suffix, kind, ends, is_map = "", "", "", "", False
     while True:
         if "anyOf" in schema:
             schema = next(option for option in schema["anyOf"] if option.get("type") != "null")
             ends = " or null"
         elif "$ref" in schema:
-            schema = schemas[schema["$ref"].removeprefix(_REF_PREFIX)]
+            model = schema["$ref"].removeprefix(_REF_PREFIX)
+            schema = schemas[model]
         elif schema.get("type") == "array":
             suffix, kind, schema = f"{suffix}[]", f"{kind}list of ", schema["items"]
         elif isinstance(schema.get("additionalProperties"), dict):
             suffix = f"{suffix}.<{schema.get(KEY, 'name')}>"
             schema, is_map = schema["additionalProperties"], True
         else:
-            return schema, suffix, f"{kind}{'object' if is_map else _kind(schema)}{ends}"
+            model = model if "properties" in schema else ""
+            return schema, model, suffix, f"{kind}{'object' if is_map else _kind(schema)}{ends}"
 
 
 def _kind(schema: Schema) -> str:

@@ -59,7 +59,7 @@ def test_batches_are_listed_newest_first_with_filters_and_without_owners() -> No
     text = re.sub("[0-9]+ seconds? ago", "now", text)  # on a busy machine
     assert "RECEIVED timestamp of the header Sepolia, block 7 OP Mainnet now" in text
     assert "Asked Source Readable on Value Cost When" in text
-    assert "DONE 10 facts of 3 accounts 2 blocks of Sepolia Sepolia now" in text
+    assert "DONE 10 facts of 3 accounts 2 blocks of Sepolia Sepolia " in text
     assert _ids(_list(status="REJECTED")) == [other]
     assert _ids(_list(to=str(SEPOLIA))) == [other, old]
     assert _ids(_list(to=str(SEPOLIA), status="DONE")) == [old]
@@ -153,17 +153,18 @@ def test_the_start_page_says_what_was_proven_and_what_it_costs() -> None:
     assert "balances proven together cost" in text
 
 
-def test_the_start_page_says_why_a_batch_waits_and_whom_to_trust() -> None:
+def test_lists_and_the_start_page_say_why_a_batch_waits_and_whom_to_trust() -> None:
     waiting = submit_balances()
     Batch.objects.filter(pk=waiting).update(waits_for="Block 7 is not final yet.")
     record_head(SEPOLIA, number=1, timestamp=1)
-    for address in ("/", "/explorer/newest"):
+    for address in ("/", "/explorer/newest", "/explorer/batches"):
         assert "Block 7 is not final yet." in Client().get(address).text
     opening = Client().get("/").text.partition('id="states-title"')[0]
     assert "never forge one" in opening
     assert "trusts nobody" in opening
     set_status(waiting, BatchStatus.REJECTED)
     assert "Block 7 is not final yet." not in Client().get("/").text
+    assert "Block 7 is not final yet." not in _list().text
 
 
 def test_ages_are_words() -> None:

@@ -200,6 +200,27 @@ def test_a_wait_for_finality_says_how_much_is_left() -> None:
     assert "Not final yet. 245 blocks left, about 49 minutes" in _words(_get(batch_id))
 
 
+def test_facts_can_be_sorted_by_block() -> None:
+    batch_id = _submit(blocks=3)
+    prove(batch_id)
+    assert 'href="?sort=descending#facts"' in _get(batch_id).text
+    link, blocks = f"/explorer/query/{batch_id}?sort=", dict[str, list[int]]()
+    for order in ("ascending", "descending"):
+        text = Client().get(link + order).text
+        assert f'aria-sort="{order}"' in text
+        found = re.findall(rf'<th scope="rowgroup".*/explorer/block/{SEPOLIA}/(\d+)"', text)
+        blocks[order] = list(map(int, found))
+    assert len(blocks["ascending"]) == 3
+    assert blocks["ascending"] == sorted(blocks["ascending"]) == blocks["descending"][::-1]
+
+
+def test_a_batch_on_an_attested_route_names_those_whom_its_readers_trust() -> None:
+    words = _words(_get(_submit_own(OPTIMISM)))
+    assert "whom to trust 2 of 2 signers: " in words
+    assert all(signer.address in words for signer in SIGNERS)
+    assert "whom to trust" not in _words(_get(_submit()))
+
+
 def test_a_wait_for_signatures_names_the_missing_signers() -> None:
     batch_id = _submit_own(OPTIMISM)
     _make_jobs_wait(batch_id, "Too few.", code="not_attested")

@@ -12,13 +12,16 @@ from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 
 pytestmark = [pytest.mark.django_db, pytest.mark.either_database, pytest.mark.urls(HERE)]
 PAGES = ["/docs", *(f"/docs/{name}" for name in GUIDES)]
+MAX_PAGE_BYTES = 150_000
 # Tested elsewhere.
 EXCLUDED = ("/static/", "/dashboard", "/explorer/", "/sign-in")
 
 
 @pytest.mark.parametrize("address", PAGES)
-def test_all_links_work(client: Client, address: str) -> None:
-    page = client.get(address).text.partition("<main")[2]
+def test_a_page_is_small_and_all_its_links_work(client: Client, address: str) -> None:
+    whole_page = client.get(address)
+    assert len(whole_page.content) < MAX_PAGE_BYTES
+    page = whole_page.text.partition("<main")[2]
     links = set(re.findall(r'href="(/[^"]*|#[^"]*|[^"]*127\.0\.0\.1[^"]*)"', page))
     assert links
     for link in links:

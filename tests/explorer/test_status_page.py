@@ -55,6 +55,20 @@ def test_a_chain_whose_nodes_are_silent_is_named() -> None:
     assert "OP Mainnet is delayed: none of its nodes has answered yet." in _text()
 
 
+def test_a_chain_that_makes_no_blocks_is_named() -> None:
+    now = timezone.now()
+    records = ChainRecord.objects.filter(chain=OPTIMISM)
+    records.update(block_seconds=12, new_block_at=now - timedelta(minutes=3))
+    assert "All systems work." in _text()
+    records.update(new_block_at=now - timedelta(minutes=10, seconds=5))
+    problem = "it has had no new block for 10 minutes, although its nodes answer."
+    for path in ("/status", "/"):
+        assert f"Proving with OP Mainnet is delayed: {problem}" in _text(path=path)
+    assert "OP Mainnet no new block for 10 minutes" in _text()
+    records.update(block_seconds=3_600)
+    assert "All systems work." in _text()
+
+
 def test_a_service_without_a_prover_says_so() -> None:
     ChainRecord.objects.update(polled_at=timezone.now() - timedelta(hours=3))
     assert "Nothing is proven at the moment: no prover has been seen for 3 hours." in _text()

@@ -89,6 +89,17 @@ def test_metrics_show_nodes_and_funds(service: Service, monkeypatch: pytest.Monk
     assert "127.0.0.1" not in text
 
 
+def test_a_poll_notes_when_a_chain_has_made_a_block(service: Service) -> None:
+    watch = _watch(service.routes)
+    times = []
+    for blocks in (1, 0, 0, 1):
+        service.mine(blocks)
+        _let_time_pass()
+        watch.poll_once()
+        times.append(ChainRecord.objects.get(chain=CHAIN_ID).new_block_at or shared_now())
+    assert times[0] == times[1] == times[2] < times[3]
+
+
 def test_the_proof_window_is_measured_again_for_another_node(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
