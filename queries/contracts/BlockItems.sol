@@ -20,19 +20,19 @@ import {
     numberBefore,
     putByte,
     putBytes,
-    putHash,
     putHead,
     wordBefore
 } from "./Rlp.sol";
 
 /// @title Encodes receipts, transactions and withdrawals as the tries of a block hold them
 /// @notice Each is written from its parts, so that it has one encoding only: a witness has no RLP, except in
-/// a transaction, which is hashed as it is.
+/// a transaction, which is hashed as it is. Parts that no item can have, such as a fifth topic or a status of
+/// 3, are not refused by name: they give another root.
 ///
 ///   receipt      uint8 type, uint8 form, uint8 how many bytes the gas has, the cumulative gas, [32 state
-///                root], uint16 count of logs, these, uint8 count of absent logs, these. Of the form, bits
-///                0 and 1 are the status, 2 if a state root follows instead; with bit 7 the receipt is a
-///                fact
+///                root], [256 bloom], uint16 count of logs, these, uint8 count of absent logs, these. Of the
+///                form, bits 0 and 1 are the status, 2 if a state root follows instead; with bit 6 the bloom
+///                is sent, which for many logs is cheaper than to derive it; with bit 7 the receipt is a fact
 ///   log          uint8 form, uint24 length of the data, 20 emitter, 32 for each topic, the data. Of the
 ///                form, bits 0 to 6 are how many topics it has; with bit 7 the log is a fact
 ///   absent log   20 emitter, uint8 mask of the topics that are named, 32 each: no log of the receipt is by
@@ -44,18 +44,6 @@ abstract contract BlockItems is IndexTrie {
     /// @param index The transaction's index.
     /// @param transactionType Its type.
     error TransactionTypeUnknown(uint256 index, uint256 transactionType);
-    /// @notice A receipt's status is 0, 1, or 2 where a state root follows.
-    /// @param index The transaction's index.
-    /// @param status The status provided.
-    error StatusUnknown(uint256 index, uint256 status);
-    /// @notice A receipt's cumulative gas has at most eight bytes.
-    /// @param index The transaction's index.
-    /// @param length How many bytes are provided.
-    error GasTooLong(uint256 index, uint256 length);
-    /// @notice A log has at most four topics.
-    /// @param index The transaction's index.
-    /// @param topics How many topics are provided.
-    error TooManyTopics(uint256 index, uint256 topics);
     /// @notice A log is claimed to be absent, but the receipt holds it.
     /// @param index The transaction's index.
     /// @param logIndex The log's index in the receipt.
@@ -65,8 +53,8 @@ abstract contract BlockItems is IndexTrie {
 
     uint256 private constant NEWEST_TYPE = 4;
     uint256 private constant STATE_ROOT_STATUS = 2;
+    uint256 private constant BLOOM_SENT = 0x40;
     uint256 private constant IS_FACT = 0x80;
-    uint256 private constant MAX_TOPICS = 4;
     uint256 private constant LOG_HEAD = 24; // form, length of the data, emitter
 
     uint256 private constant BLOOM_LENGTH = 256;
@@ -80,9 +68,8 @@ abstract contract BlockItems is IndexTrie {
     uint256 internal constant WITHDRAWALS = 3;
     uint256 internal constant ABSENT_INDEXES = 4;
     uint256 internal constant ABSENT_LOGS = 5;
-    uint256 internal constant ABSENT_EMITTERS = 6;
-    uint256 internal constant ABSENT_TOPICS = 7;
-    uint256 internal constant LISTS = 8;
+    uint256 internal constant SILENT_BLOCKS = 6;
+    uint256 internal constant LISTS = 7;
 
     /// @dev A log's parts in the calldata.
     struct LogParts {
@@ -185,16 +172,24 @@ abstract contract BlockItems is IndexTrie {
             if (number > NEWEST_TYPE) revert TransactionTypeUnknown(index, number);
             fact.transactionType = uint8(number);
             uint256 form = uint8At(cursor + 1);
-            fact.status = uint8(form & ~IS_FACT);
-            if (fact.status > STATE_ROOT_STATUS) revert StatusUnknown(index, fact.status);
+            fact.status = uint8(form & 0x3f);
             number = uint8At(cursor + 2);
-            if (number > 8) revert GasTooLong(index, number);
             fact.cumulativeGasUsed = uint64(numberAt(cursor + 3, number));
             cursor += 3 + number;
             bytes32 stateRoot;
             if (fact.status == STATE_ROOT_STATUS) {
                 stateRoot = wordAt(cursor);
                 cursor += 32;
+            }
+            uint256 bloom = reserve(BLOOM_LENGTH);
+            // What lies behind the calldata reads as zeros.
+            uint256 bloomAt = msg.data.length;
+            if ((form & BLOOM_SENT) != 0) {
+                bloomAt = cursor;
+                cursor += BLOOM_LENGTH;
+            }
+            assembly ("memory-safe") {
+                calldatacopy(bloom, bloomAt, 256)
             }
             fact.logCount = uint16(uint16At(cursor));
             if ((form & IS_FACT) != 0) {
@@ -206,10 +201,9 @@ abstract contract BlockItems is IndexTrie {
             }
             walk.cursor = cursor + 2;
 
-            uint256 bloom = _newBloom();
             LogParts memory parts; // before the space that has no end yet
             start = reserve(RECEIPT_HEAD_SPACE) + RECEIPT_HEAD_SPACE;
-            end = _readLogs(walk, fact, parts, start, bloom);
+            end = _readLogs(walk, fact, parts, start, (form & BLOOM_SENT) != 0 ? 0 : bloom);
             start = headBefore(start, end - start, 0xc0);
             start -= BLOOM_LENGTH;
             assembly ("memory-safe") {
@@ -242,7 +236,7 @@ abstract contract BlockItems is IndexTrie {
             uint256 start = target;
             uint256 forms = 0;
             for (uint256 i = 0; i < receipt.logCount; ++i) {
-                cursor = _readLog(cursor, receipt.transactionIndex, parts);
+                cursor = _readLog(cursor, parts);
                 target = _putLog(target, parts, bloom);
                 forms |= parts.form;
             }
@@ -253,25 +247,20 @@ abstract contract BlockItems is IndexTrie {
         }
     }
 
-    function _readLog(uint256 cursor, uint256 index, LogParts memory parts)
-        private
-        pure
-        returns (uint256)
+    function _readLog(uint256 cursor, LogParts memory parts) private pure returns (uint256)
     {
         unchecked {
             parts.form = uint8At(cursor);
             parts.dataLength = uint24At(cursor + 1);
             parts.emitter = address(bytes20(wordAt(cursor + 4)));
-            uint256 topics = parts.form & ~IS_FACT;
-            if (topics > MAX_TOPICS) revert TooManyTopics(index, topics);
-            parts.topics = topics;
+            parts.topics = parts.form & ~IS_FACT;
             parts.topicsAt = cursor + LOG_HEAD;
-            parts.dataAt = parts.topicsAt + 32 * topics;
+            parts.dataAt = parts.topicsAt + 32 * parts.topics;
             return parts.dataAt + parts.dataLength;
         }
     }
 
-    /// @dev Writes a log's RLP to `target`; with a `bloom` adds its emitter and topics to that.
+    /// @dev Writes a log's RLP to `target`, and adds its emitter and topics to a bloom, if there is one.
     function _putLog(uint256 target, LogParts memory parts, uint256 bloom)
         internal
         pure
@@ -289,15 +278,22 @@ abstract contract BlockItems is IndexTrie {
                 0xc0
             );
             target = putByte(target, 0x94);
+            address emitter = parts.emitter;
             assembly ("memory-safe") {
-                mstore(target, shl(96, mload(add(parts, 0x20))))
+                mstore(target, shl(96, emitter))
             }
-            _addToBloom(bloom, target, 20);
+            _addToBloom(bloom, target, 20, 1);
             target = putHead(target + 20, topicsLength, 0xc0);
-            for (uint256 i = 0; i < parts.topics; ++i) {
-                target = putHash(target, wordAt(parts.topicsAt + 32 * i));
-                _addToBloom(bloom, target - 32, 32);
+            uint256 cursor = parts.topicsAt;
+            assembly ("memory-safe") {
+                for { let end := add(target, topicsLength) } lt(target, end) {} {
+                    mstore8(target, 0xa0)
+                    mstore(add(target, 1), calldataload(cursor))
+                    target := add(target, 33)
+                    cursor := add(cursor, 32)
+                }
             }
+            _addToBloom(bloom, target - topicsLength + 1, 32, parts.topics);
             if (dataHead != 0) target = putHead(target, dataLength, 0x80);
             return putBytes(target, parts.dataAt, dataLength);
         }
@@ -312,7 +308,7 @@ abstract contract BlockItems is IndexTrie {
             uint256 cursor = walk.cursor;
             LogParts memory parts;
             for (uint256 i = 0; i < receipt.logCount; ++i) {
-                cursor = _readLog(cursor, receipt.transactionIndex, parts);
+                cursor = _readLog(cursor, parts);
                 uint256 length = _itemLength(start);
                 if ((parts.form & IS_FACT) != 0) {
                     bytes32 hash;
@@ -391,7 +387,7 @@ abstract contract BlockItems is IndexTrie {
         unchecked {
             LogParts memory parts;
             for (uint256 i = 0; i < receipt.logCount; ++i) {
-                cursor = _readLog(cursor, receipt.transactionIndex, parts);
+                cursor = _readLog(cursor, parts);
                 bool equal = parts.emitter == absent.emitter;
                 uint256 named = 0;
                 for (uint256 place = 0; equal && absent.topicMask >> place != 0; ++place) {
@@ -407,25 +403,21 @@ abstract contract BlockItems is IndexTrie {
 
     // Blooms: 2,048 bits, of which each emitter and topic sets three
 
-    function _newBloom() private pure returns (uint256 bloom) {
-        bloom = reserve(BLOOM_LENGTH);
-        assembly ("memory-safe") {
-            // What lies behind the calldata reads as zeros.
-            calldatacopy(bloom, calldatasize(), 256)
-        }
-    }
-
-    function _addToBloom(uint256 bloom, uint256 item, uint256 length) private pure {
+    /// @dev Adds items of the same length, which lie in memory one byte apart.
+    function _addToBloom(uint256 bloom, uint256 item, uint256 length, uint256 count) private pure {
         if (bloom == 0) return;
         assembly ("memory-safe") {
             function set(words, bit) {
                 let word := add(words, and(shr(3, not(bit)), 0xe0))
                 mstore(word, or(mload(word), shl(and(bit, 0xff), 1)))
             }
-            let hash := keccak256(item, length)
-            set(bloom, shr(240, hash))
-            set(bloom, shr(224, hash))
-            set(bloom, shr(208, hash))
+            for {} count { count := sub(count, 1) } {
+                let hash := keccak256(item, length)
+                set(bloom, shr(240, hash))
+                set(bloom, shr(224, hash))
+                set(bloom, shr(208, hash))
+                item := add(item, add(length, 1))
+            }
         }
     }
 
@@ -470,19 +462,30 @@ abstract contract BlockItems is IndexTrie {
         }
     }
 
-    /// @dev An `EventFacts` in memory, of empty lists with room for as many facts as the calldata says at
-    /// `cursor`, uint16 each. The word before a list is how many it may have.
-    function _newFacts(uint256 cursor) internal pure returns (uint256 facts) {
-        unchecked {
-            facts = reserve(32 * LISTS);
-            for (uint256 kind = 0; kind < LISTS; ++kind) {
-                uint256 count = uint16At(cursor + 2 * kind);
-                uint256 list = reserve(64 + 32 * count) + 32;
-                putWord(list - 32, count);
-                putWord(list, 0);
-                putWord(facts + 32 * kind, list);
+    /// @dev Makes room for as many facts as the calldata says at `walk.cursor`, uint16 for each list of
+    /// `EventFacts`. The word before a list is how many it will have.
+    function _makeLists(IndexWalk memory walk) internal pure {
+        uint256 counts = uint256(wordAt(walk.cursor));
+        uint256 facts = reserve(0);
+        uint256 total = 0;
+        uint256 list;
+        assembly ("memory-safe") {
+            list := add(facts, 256)
+            for { let place := facts } lt(place, add(facts, 224)) { place := add(place, 32) } {
+                let count := shr(240, counts)
+                counts := shl(16, counts)
+                total := add(total, count)
+                mstore(place, list)
+                mstore(sub(list, 32), count)
+                mstore(list, 0)
+                list := add(list, add(64, shl(5, count)))
             }
         }
+        unchecked {
+            setFreeMemory(list - 32);
+            walk.cursor += 2 * LISTS;
+        }
+        (walk.facts, walk.missing) = (facts, total);
     }
 
     /// @dev Adds a fact, by its position in memory, to its list.
@@ -493,20 +496,16 @@ abstract contract BlockItems is IndexTrie {
             if (length > wordIn(list - 32)) revert CountsMismatch();
             putWord(list, length);
             putWord(list + 32 * length, fact);
+            --walk.missing;
         }
     }
 
     /// @dev The facts, once every list is full.
     function _allFacts(IndexWalk memory walk) internal pure returns (EventFacts memory facts) {
-        unchecked {
-            uint256 start = walk.facts;
-            for (uint256 kind = 0; kind < LISTS; ++kind) {
-                uint256 list = wordIn(start + 32 * kind);
-                if (wordIn(list) != wordIn(list - 32)) revert CountsMismatch();
-            }
-            assembly ("memory-safe") {
-                facts := start
-            }
+        if (walk.missing != 0) revert CountsMismatch();
+        uint256 start = walk.facts;
+        assembly ("memory-safe") {
+            facts := start
         }
     }
 }

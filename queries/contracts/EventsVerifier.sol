@@ -4,14 +4,13 @@ pragma solidity 0.8.37;
 import {BlockItems} from "./BlockItems.sol";
 import {uint8At, uint16At, uint64At, wordAt} from "./Calldata.sol";
 import {
-    AbsentEmitterFact,
     AbsentIndexFact,
     AbsentLogFact,
-    AbsentTopicFact,
     EventFacts,
     IEventsVerifier,
     LogFact,
     ReceiptFact,
+    SilentBlockFact,
     TransactionFact,
     WithdrawalFact
 } from "./interfaces/IEventsVerifier.sol";
@@ -21,13 +20,12 @@ import {freeMemory, wordIn} from "./Memory.sol";
 /// @title What blocks contain, proven under the roots that a registry proves
 /// @notice See IEventsVerifier. A witness is packed:
 ///
-///   8 × uint16     how many facts there are in each list of `EventFacts`
+///   7 × uint16     how many facts there are in each list of `EventFacts`
 ///   groups, until the end of the witness; each is about one root:
 ///   uint8 field    the header field: 4 transactions, 5 receipts, 6 logs bloom, 16 withdrawals
 ///   uint64 block   only if there is no section: the registry has to store the field of this block
 ///   4, 5, 16:      uint16 count of indexes, uint16 each, the nodes of the trie (see IndexTrie)
-///   6:             256 logs bloom, uint16 count of items, each uint8 length (20 emitter, 32 topic) and the
-///                  item
+///   6:             256 logs bloom, uint16 count of items, each uint8 0 and 20 emitter, or 1 and 32 topic
 contract EventsVerifier is BlockItems, IEventsVerifier {
     /// @notice The root that a group's witness rebuilds is not the one in the header.
     /// @param blockNumber The block.
@@ -47,17 +45,16 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
     /// @param expected Where in the calldata the witness ends.
     error WitnessEndMismatch(uint256 end, uint256 expected);
     /// @notice The bloom cannot show that this emitter or topic is absent.
-    /// @param item The emitter, in the upper bytes, or the topic.
+    /// @param item The topic, or the emitter as a number.
     error NotSilent(bytes32 item);
-    /// @notice An item of a bloom is an emitter of 20 bytes or a topic of 32.
-    /// @param length How many bytes are provided.
-    error ItemMalformed(uint256 length);
     /// @notice At this address is no contract.
     /// @param registry The address.
     error NoContract(address registry);
 
-    // Kinds of facts, part of their keys
-    uint256 private constant WITHDRAWAL_INDEXES = 8; // beside the lists of `EventFacts`
+    /// @dev The header fields that a group can be about, as a mask.
+    uint256 private constant FIELDS = 1 << HeaderField.TRANSACTIONS_ROOT
+        | 1 << HeaderField.RECEIPTS_ROOT | 1 << HeaderField.LOGS_BLOOM
+        | 1 << HeaderField.WITHDRAWALS_ROOT;
 
     /// @inheritdoc IEventsVerifier
     address public immutable REGISTRY;
@@ -74,7 +71,7 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
     function verify(bytes calldata section, bytes calldata witness)
         external
         view
-        returns (EventFacts memory facts)
+        returns (EventFacts memory)
     {
         return _read(section, witness);
     }
@@ -94,16 +91,11 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
             _storeAbsentIndex(facts.absentIndexes[i]);
         }
         for (uint256 i = 0; i < facts.absentLogs.length; ++i) _storeAbsentLog(facts.absentLogs[i]);
-        for (uint256 i = 0; i < facts.absentEmitters.length; ++i) {
-            AbsentEmitterFact memory fact = facts.absentEmitters[i];
-            if (_remember(_emitterKey(fact.blockNumber, fact.emitter), bytes32(uint256(1)))) {
-                emit EmitterAbsent(fact.blockNumber, fact.emitter);
-            }
-        }
-        for (uint256 i = 0; i < facts.absentTopics.length; ++i) {
-            AbsentTopicFact memory fact = facts.absentTopics[i];
-            if (_remember(_topicKey(fact.blockNumber, fact.topic), bytes32(uint256(1)))) {
-                emit TopicAbsent(fact.blockNumber, fact.topic);
+        for (uint256 i = 0; i < facts.silentBlocks.length; ++i) {
+            SilentBlockFact memory fact = facts.silentBlocks[i];
+            bytes32 key = _silentKey(fact.blockNumber, fact.isTopic, fact.item);
+            if (_remember(key, bytes32(uint256(1)))) {
+                emit BlockSilent(fact.blockNumber, fact.item, fact.isTopic);
             }
         }
     }
@@ -124,13 +116,14 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
                 cursor := witness.offset
                 end := add(cursor, witness.length)
             }
-            walk.facts = _newFacts(cursor);
-            walk.cursor = cursor + 2 * LISTS;
+            walk.cursor = cursor;
+            _makeLists(walk);
             uint256 groups = 0;
             for (; walk.cursor < end; ++groups) {
                 uint256 field = uint8At(walk.cursor);
                 ++walk.cursor;
                 bytes32 expected;
+                if ((FIELDS >> field) & 1 == 0) revert FieldMismatch(field);
                 if (section.length > 0) {
                     if (groups == fields || wordIn(stated + 32) != field) {
                         revert FieldMismatch(field);
@@ -144,10 +137,7 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
                         IFactsRegistry(REGISTRY).headerField(walk.blockNumber, uint8(field));
                 }
                 walk.field = field;
-                bytes32 root;
-                if (field == HeaderField.LOGS_BLOOM) root = _readBloom(walk);
-                else if (_hasTrie(field)) root = _root(walk);
-                else revert FieldMismatch(field);
+                bytes32 root = field == HeaderField.LOGS_BLOOM ? _readBloom(walk) : _root(walk);
                 if (root != expected) revert RootMismatch(walk.blockNumber, field, root);
             }
             if (walk.cursor != end) revert WitnessEndMismatch(walk.cursor, end);
@@ -176,11 +166,6 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
         }
     }
 
-    function _hasTrie(uint256 field) private pure returns (bool) {
-        return field == HeaderField.RECEIPTS_ROOT || field == HeaderField.TRANSACTIONS_ROOT
-            || field == HeaderField.WITHDRAWALS_ROOT;
-    }
-
     /// @dev Reads a logs bloom and what it shows to be absent; returns its hash, which is how the registry
     /// states this field.
     function _readBloom(IndexWalk memory walk) private pure returns (bytes32 hash) {
@@ -188,34 +173,23 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
             uint256 bloom = walk.cursor;
             uint256 cursor = bloom + 258;
             for (uint256 count = uint16At(cursor - 2); count > 0; --count) {
-                uint256 length = uint8At(cursor);
-                bytes32 item = wordAt(cursor + 1);
+                bool isTopic = uint8At(cursor) != 0;
+                (uint256 length, uint256 shift) = isTopic ? (32, 0) : (20, 96);
+                uint256 item = uint256(wordAt(cursor + 1)) >> shift;
                 cursor += 1 + length;
-                if (length == 20) {
-                    item &= bytes32(~uint256(type(uint96).max));
-                    address emitter = address(bytes20(item));
-                    if (!_isSilent(bloom, keccak256(abi.encodePacked(emitter)))) {
-                        revert NotSilent(item);
-                    }
-                    AbsentEmitterFact memory fact = AbsentEmitterFact(walk.blockNumber, emitter);
-                    uint256 pointer;
-                    assembly ("memory-safe") {
-                        pointer := fact
-                    }
-                    _keep(walk, ABSENT_EMITTERS, pointer);
-                } else if (length == 32) {
-                    if (!_isSilent(bloom, keccak256(abi.encodePacked(item)))) {
-                        revert NotSilent(item);
-                    }
-                    AbsentTopicFact memory fact = AbsentTopicFact(walk.blockNumber, item);
-                    uint256 pointer;
-                    assembly ("memory-safe") {
-                        pointer := fact
-                    }
-                    _keep(walk, ABSENT_TOPICS, pointer);
-                } else {
-                    revert ItemMalformed(length);
+                bytes32 digest;
+                assembly ("memory-safe") {
+                    mstore(0, shl(shift, item))
+                    digest := keccak256(0, length)
                 }
+                if (!_isSilent(bloom, digest)) revert NotSilent(bytes32(item));
+                SilentBlockFact memory fact =
+                    SilentBlockFact(walk.blockNumber, isTopic, bytes32(item));
+                uint256 pointer;
+                assembly ("memory-safe") {
+                    pointer := fact
+                }
+                _keep(walk, SILENT_BLOCKS, pointer);
             }
             walk.cursor = cursor;
             uint256 free = freeMemory();
@@ -275,7 +249,8 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
     function _storeWithdrawal(WithdrawalFact memory fact) private {
         (uint256 number, uint256 position) = (fact.blockNumber, fact.position);
         uint256 word = 1 | uint256(fact.amount) << 8 | uint256(uint160(fact.recipient)) << 96;
-        if (_remember(_key(WITHDRAWALS, number, position, 0), bytes32(word))) {
+        bytes32 key = _key(WITHDRAWALS, number, position, 0);
+        if (_remember(key, bytes32(word))) {
             emit WithdrawalProven(
                 number,
                 position,
@@ -286,7 +261,7 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
             );
         }
         word = 1 | uint256(fact.validatorIndex) << 64 | uint256(fact.withdrawalIndex) << 128;
-        _remember(_key(WITHDRAWAL_INDEXES, number, position, 0), bytes32(word));
+        _remember(_following(key), bytes32(word));
     }
 
     function _storeAbsentIndex(AbsentIndexFact memory fact) private {
@@ -314,6 +289,13 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
         return keccak256(abi.encode(kind, number, index, inner));
     }
 
+    /// @dev The key of a fact's second word.
+    function _following(bytes32 key) private pure returns (bytes32) {
+        unchecked {
+            return bytes32(uint256(key) + 1);
+        }
+    }
+
     /// @dev A block has as many receipts as transactions, so both roots say the same.
     function _absentIndexKey(uint256 number, uint256 field, uint256 index)
         private
@@ -334,12 +316,8 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
         return keccak256(abi.encode(ABSENT_LOGS, number, index, emitter, mask, topics));
     }
 
-    function _emitterKey(uint256 number, address emitter) private pure returns (bytes32) {
-        return _key(ABSENT_EMITTERS, number, uint160(emitter), 0);
-    }
-
-    function _topicKey(uint256 number, bytes32 topic) private pure returns (bytes32) {
-        return _key(ABSENT_TOPICS, number, uint256(topic), 0);
+    function _silentKey(uint256 number, bool isTopic, bytes32 item) private pure returns (bytes32) {
+        return _key(SILENT_BLOCKS, number, uint256(item), isTopic ? 1 : 0);
     }
 
     // Reading
@@ -355,11 +333,13 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
     ) external view returns (bool proven) {
         LogParts memory parts;
         (parts.emitter, parts.topics, parts.dataLength) = (emitter, topics.length, data.length);
-        uint256 start = freeMemory();
+        (uint256 topicsAt, uint256 dataAt) = (0, 0);
         assembly ("memory-safe") {
-            mstore(add(parts, 0x60), topics.offset)
-            mstore(add(parts, 0x80), data.offset)
+            topicsAt := topics.offset
+            dataAt := data.offset
         }
+        (parts.topicsAt, parts.dataAt) = (topicsAt, dataAt);
+        uint256 start = freeMemory();
         uint256 end = _putLog(start, parts, 0);
         bytes32 hash;
         assembly ("memory-safe") {
@@ -460,9 +440,10 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
         view
         returns (bool proven, WithdrawalFact memory withdrawal)
     {
-        uint256 word = uint256(_facts[_key(WITHDRAWALS, blockNumber, position, 0)]);
+        bytes32 key = _key(WITHDRAWALS, blockNumber, position, 0);
+        uint256 word = uint256(_facts[key]);
         if (word == 0) return (false, withdrawal);
-        uint256 indexes = uint256(_facts[_key(WITHDRAWAL_INDEXES, blockNumber, position, 0)]);
+        uint256 indexes = uint256(_facts[_following(key)]);
         return (
             true,
             WithdrawalFact(
@@ -498,20 +479,11 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
     }
 
     /// @inheritdoc IEventsVerifier
-    function isEmitterAbsent(uint256 blockNumber, address emitter)
+    function isBlockSilent(uint256 blockNumber, bool isTopic, bytes32 item)
         external
         view
-        returns (bool absent)
+        returns (bool silent)
     {
-        return _facts[_emitterKey(blockNumber, emitter)] != 0;
-    }
-
-    /// @inheritdoc IEventsVerifier
-    function isTopicAbsent(uint256 blockNumber, bytes32 topic)
-        external
-        view
-        returns (bool absent)
-    {
-        return _facts[_topicKey(blockNumber, topic)] != 0;
+        return _facts[_silentKey(blockNumber, isTopic, item)] != 0;
     }
 }

@@ -49,9 +49,6 @@ abstract contract IndexTrie {
     /// @notice No key with this position lies below the node.
     /// @param position The position of the first key below the node, plus the number in the witness.
     error NoSuchKey(uint256 position);
-    /// @notice A PASS has no path.
-    /// @param depth Where it lies, in nibbles.
-    error PathMissing(uint256 depth);
     /// @notice A node or path would reach beyond the key's nibbles.
     /// @param depth Where it begins, in nibbles.
     /// @param nibbles The path's length; 1 for a branch, 0 for a leaf.
@@ -77,6 +74,7 @@ abstract contract IndexTrie {
         uint256 blockNumber;
         uint256 field; // the header field of the root
         uint256 facts; // memory: `EventFacts`
+        uint256 missing; // how many facts its lists do not have yet
     }
 
     /// @dev Reads the value of an index at `walk.cursor`, keeps the facts, and leaves the value in memory,
@@ -153,7 +151,7 @@ abstract contract IndexTrie {
         uint256 kind
     ) private view returns (uint256, uint256) {
         unchecked {
-            if (depth >= _nibblesOf(walk.keys[first])) revert PathTooLong(depth, 1);
+            if (depth >= _nibblesOf(_key(walk, first))) revert PathTooLong(depth, 1);
             uint256 there = 0xffff;
             uint256 embedded = 0;
             uint256 cursor = walk.cursor;
@@ -168,11 +166,12 @@ abstract contract IndexTrie {
             uint256 payload = reserve(NODE_SPACE) + 3;
             uint256 target = payload;
             uint256 nibble = 0;
-            while (first < end) {
-                uint256 below = nibbleAt(walk.keys[first], depth);
+            while (true) {
+                uint256 below = first == end ? 16 : nibbleAt(_key(walk, first), depth);
                 (target, cursor) = putSiblings(target, cursor, nibble, below, there, embedded);
+                if (below == 16) break;
                 uint256 next = first + 1;
-                while (next < end && nibbleAt(walk.keys[next], depth) == below) ++next;
+                while (next < end && nibbleAt(_key(walk, next), depth) == below) ++next;
                 if (((there >> below) & 1) == 0) {
                     target = putByte(target, 0x80);
                     _absent(walk, first, next);
@@ -185,7 +184,6 @@ abstract contract IndexTrie {
                 first = next;
                 nibble = below + 1;
             }
-            (target, cursor) = putSiblings(target, cursor, nibble, 16, there, embedded);
             walk.cursor = cursor;
             return asList(payload, putByte(target, 0x80));
         }
@@ -200,7 +198,7 @@ abstract contract IndexTrie {
             uint256 owner = _chosen(walk, first, end);
             _absent(walk, first, owner);
             _absent(walk, owner + 1, end);
-            uint256 key = walk.keys[owner];
+            uint256 key = _key(walk, owner);
             uint256 nibbles = _nibblesOf(key);
             if (depth > nibbles) revert PathTooLong(depth, 0);
             nibbles -= depth;
@@ -235,14 +233,13 @@ abstract contract IndexTrie {
             uint256 passing = _chosen(walk, first, end);
             uint256 nibbles = uint8At(walk.cursor);
             ++walk.cursor;
-            if (nibbles == 0) revert PathMissing(depth);
             if (depth + nibbles > LONGEST_PATH) revert PathTooLong(depth, nibbles);
-            uint256 path = _part(walk.keys[passing], depth, nibbles);
+            uint256 path = _part(_key(walk, passing), depth, nibbles);
             // The keys ascend, so those that pass stand side by side.
             uint256 from = passing;
-            while (from > first && _part(walk.keys[from - 1], depth, nibbles) == path) --from;
+            while (from > first && _part(_key(walk, from - 1), depth, nibbles) == path) --from;
             uint256 to = passing + 1;
-            while (to < end && _part(walk.keys[to], depth, nibbles) == path) ++to;
+            while (to < end && _part(_key(walk, to), depth, nibbles) == path) ++to;
             _absent(walk, first, from);
             _absent(walk, to, end);
 
@@ -330,7 +327,7 @@ abstract contract IndexTrie {
             path = numberAt(cursor + 1, length) & ((1 << (4 * nibbles)) - 1);
             walk.cursor = cursor + 1 + length;
             for (uint256 i = first; i < end; ++i) {
-                uint256 key = walk.keys[i];
+                uint256 key = _key(walk, i);
                 if (_part(key, depth, nibbles) == path) revert IndexNotAbsent(uint16(key));
             }
             _absent(walk, first, end);
@@ -339,7 +336,7 @@ abstract contract IndexTrie {
 
     function _absent(IndexWalk memory walk, uint256 first, uint256 end) private pure {
         unchecked {
-            for (; first < end; ++first) _keepAbsent(walk, uint16(walk.keys[first]));
+            for (; first < end; ++first) _keepAbsent(walk, uint16(_key(walk, first)));
         }
     }
 
@@ -356,6 +353,10 @@ abstract contract IndexTrie {
     }
 
     // Keys and their parts
+
+    function _key(IndexWalk memory walk, uint256 position) private pure returns (uint256) {
+        return walk.keys[position];
+    }
 
     /// @dev The RLP of an index at the upper end of the word, and the index itself at the lower end.
     function _keyOf(uint256 index) private pure returns (uint256) {

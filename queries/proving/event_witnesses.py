@@ -1,9 +1,9 @@
 """Encode the witness of an EventsVerifier: what blocks contain, in few bytes.
 
-    witness  8 × uint16 number of facts in each list of `EventFacts`, then groups
+    witness  7 × uint16 number of facts in each list of `EventFacts`, then groups
     group    uint8 header field; uint64 block number, unless a section states the field;
              of a list: uint16 indexes, uint16 each, the nodes of its trie
-             of a bloom: 256 bytes, uint16 items, each uint8 length and the emitter or topic
+             of a bloom: 256 bytes, uint16 items, each uint8 0 and 20 emitter, or 1 and 32 topic
 
 `IndexTrie.sol` describes the nodes, `BlockItems.sol` what stands at a leaf.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from queries.proving.block_items import BLOOM_BYTES, Log, Receipt, Withdrawal
+from queries.proving.block_items import BLOOM_BYTES, Log, Receipt, Withdrawal, logs_bloom
 from queries.proving.errors import ArgumentMalformedError
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie, IndexTrieNode, index_path
@@ -21,7 +21,10 @@ from queries.proving.keccak import HASH_BYTES
 from queries.proving.tries import NO_CHILD, Branch, Extension, Leaf
 from queries.proving.witnesses import NodeKind, encode_masks, pack_path
 
+BLOOM_SENT = 0x40
 IS_FACT = 0x80
+# Emitters and topics of a receipt from which it is cheaper to send the bloom than to have it derived.
+MAX_DERIVED_ITEMS = 30
 STATE_ROOT_STATUS = 2
 
 
@@ -34,8 +37,7 @@ class FactList(IntEnum):
     WITHDRAWALS = 3
     ABSENT_INDEXES = 4
     ABSENT_LOGS = 5
-    ABSENT_EMITTERS = 6
-    ABSENT_TOPICS = 7
+    SILENT_BLOCKS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +162,17 @@ class ReceiptGroup(_ListGroup):
         else:
             status, root = receipt.status, b""
         gas = receipt.cumulative_gas.to_bytes((receipt.cumulative_gas.bit_length() + 7) // 8, "big")
+        bloom = b""
         form = status | IS_FACT * request.receipt
+        if sum(1 + len(log.topics) for log in receipt.logs) > MAX_DERIVED_ITEMS:
+            form |= BLOOM_SENT
+            bloom = logs_bloom(receipt.logs)
         return b"".join(
             (
                 bytes((receipt.transaction_type, form, len(gas))),
                 gas,
                 root,
+                bloom,
                 encode_count(len(receipt.logs)),
                 *(_encode_log(log, i in request.logs) for i, log in enumerate(receipt.logs)),
                 bytes((len(request.absent),)),
@@ -183,14 +190,10 @@ class BloomGroup(Group):
         if len(bloom) != BLOOM_BYTES:
             raise ArgumentMalformedError(f"a bloom has {len(bloom)} bytes, not {BLOOM_BYTES}")
         self._bloom, self._items = bloom, items
-        topics = sum(len(item) == HASH_BYTES for item in items)
-        self.counts = {
-            FactList.ABSENT_TOPICS: topics,
-            FactList.ABSENT_EMITTERS: len(items) - topics,
-        }
+        self.counts = {FactList.SILENT_BLOCKS: len(items)}
 
     def encode(self) -> bytes:
-        items = (bytes((len(item),)) + item for item in self._items)
+        items = (bytes((len(item) == HASH_BYTES,)) + item for item in self._items)
         return b"".join((self._bloom, encode_count(len(self._items)), *items))
 
 

@@ -56,16 +56,11 @@ struct AbsentLogFact {
     bytes32[] topics;
 }
 
-/// @notice No log of this block is by this emitter.
-struct AbsentEmitterFact {
+/// @notice No log of this block is by this emitter, or has this topic in any place.
+struct SilentBlockFact {
     uint256 blockNumber;
-    address emitter;
-}
-
-/// @notice No log of this block has this topic.
-struct AbsentTopicFact {
-    uint256 blockNumber;
-    bytes32 topic;
+    bool isTopic;
+    bytes32 item; // the topic, or the emitter as a number
 }
 
 /// @notice All facts of a witness, in its order.
@@ -76,8 +71,7 @@ struct EventFacts {
     WithdrawalFact[] withdrawals;
     AbsentIndexFact[] absentIndexes;
     AbsentLogFact[] absentLogs;
-    AbsentEmitterFact[] absentEmitters;
-    AbsentTopicFact[] absentTopics;
+    SilentBlockFact[] silentBlocks;
 }
 
 /// @title Logs, receipts, transactions and withdrawals of another chain's blocks, and their absence
@@ -135,8 +129,7 @@ interface IEventsVerifier {
         uint8 topicMask,
         bytes32[] topics
     );
-    event EmitterAbsent(uint256 indexed blockNumber, address indexed emitter);
-    event TopicAbsent(uint256 indexed blockNumber, bytes32 indexed topic);
+    event BlockSilent(uint256 indexed blockNumber, bytes32 indexed item, bool isTopic);
 
     /// @notice Verifies a witness and returns its facts. Stores nothing.
     /// @param section A proof for the registry's `verify` that states one header field for each group of
@@ -231,12 +224,11 @@ interface IEventsVerifier {
         bytes32[] calldata topics
     ) external view returns (bool absent);
 
-    /// @notice Whether a block is proven to hold no log by `emitter`.
-    function isEmitterAbsent(uint256 blockNumber, address emitter)
+    /// @notice Whether a block is proven to hold no log by an emitter, or with a topic in any place.
+    /// @param isTopic Whether `item` is a topic.
+    /// @param item The topic, or the emitter as a number: bytes32(uint256(uint160(emitter))).
+    function isBlockSilent(uint256 blockNumber, bool isTopic, bytes32 item)
         external
         view
-        returns (bool absent);
-
-    /// @notice Whether a block is proven to hold no log with `topic`, in any place.
-    function isTopicAbsent(uint256 blockNumber, bytes32 topic) external view returns (bool absent);
+        returns (bool silent);
 }
