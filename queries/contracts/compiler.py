@@ -65,9 +65,7 @@ def standard_input(
 
 def compile_contracts(sources: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """The content of the build files, by contract name."""
-    return _compile(sources, SOURCES, SETTINGS) | _compile(
-        sources, SMALL_SOURCES, SMALL_SETTINGS
-    )
+    return _compile(sources, SOURCES, SETTINGS) | _compile(sources, SMALL_SOURCES, SMALL_SETTINGS)
 
 
 def _compile(

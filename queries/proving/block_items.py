@@ -1,10 +1,16 @@
-"""What a block's lists contain: logs, receipts, transactions and withdrawals, in their encodings."""
+"""What a block contains: logs, receipts, transactions and withdrawals, in their encodings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from queries.proving.json_values import read_bytes, read_fixed_bytes, read_list, read_object, read_quantity
+from queries.proving.json_values import (
+    read_bytes,
+    read_fixed_bytes,
+    read_list,
+    read_object,
+    read_quantity,
+)
 from queries.proving.keccak import HASH_BYTES, keccak256
 from queries.proving.rlp_items import encode_integer, encode_list, encode_string
 

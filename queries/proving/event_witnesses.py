@@ -1,6 +1,6 @@
 """Encode the witness of an EventsVerifier: what blocks contain, in few bytes.
 
-    witness  7 × uint16 number of facts in each list of `EventFacts`, then groups
+    witness  7 times uint16 number of facts in each list of `EventFacts`, then groups
     group    uint8 header field; uint64 block number, unless a section states the field;
              of a list: uint16 indexes, uint16 each, the nodes of its trie
              of a bloom: 256 bytes, uint16 items, each uint8 0 and 20 emitter, or 1 and 32 topic
@@ -23,7 +23,7 @@ from queries.proving.witnesses import NodeKind, encode_masks, pack_path
 
 BLOOM_SENT = 0x40
 IS_FACT = 0x80
-# Emitters and topics of a receipt from which it is cheaper to send the bloom than to have it derived.
+# With more emitters and topics in a receipt it is cheaper to send the bloom than to derive it.
 MAX_DERIVED_ITEMS = 30
 STATE_ROOT_STATUS = 2
 
@@ -75,7 +75,7 @@ class Group(ABC):
     """Facts under one header field."""
 
     field: HeaderField
-    counts: Mapping[FactList, int]
+    counts: dict[FactList, int]
 
     @abstractmethod
     def encode(self) -> bytes: ...
@@ -93,7 +93,7 @@ class _ListGroup(Group):
 
     def encode(self) -> bytes:
         named = b"".join(index.to_bytes(2, "big") for index in self._indexes)
-        return encode_count(len(self._indexes)) + named + self._encode_root()
+        return _encode_count(len(self._indexes)) + named + self._encode_root()
 
     def _encode_root(self) -> bytes:
         if self._trie.top is None:
@@ -142,9 +142,7 @@ class WithdrawalGroup(_ListGroup):
 class ReceiptGroup(_ListGroup):
     field = HeaderField.RECEIPTS_ROOT
 
-    def __init__(
-        self, receipts: Sequence[Receipt], requests: Mapping[int, ReceiptRequest]
-    ) -> None:
+    def __init__(self, receipts: Sequence[Receipt], requests: Mapping[int, ReceiptRequest]) -> None:
         super().__init__([receipt.encoded for receipt in receipts], list(requests))
         self._receipts = receipts
         self._requests = requests
@@ -173,7 +171,7 @@ class ReceiptGroup(_ListGroup):
                 gas,
                 root,
                 bloom,
-                encode_count(len(receipt.logs)),
+                _encode_count(len(receipt.logs)),
                 *(_encode_log(log, i in request.logs) for i, log in enumerate(receipt.logs)),
                 bytes((len(request.absent),)),
                 *(absent.encode() for absent in request.absent),
@@ -194,14 +192,12 @@ class BloomGroup(Group):
 
     def encode(self) -> bytes:
         items = (bytes((len(item) == HASH_BYTES,)) + item for item in self._items)
-        return b"".join((self._bloom, encode_count(len(self._items)), *items))
+        return b"".join((self._bloom, _encode_count(len(self._items)), *items))
 
 
 def build_event_witness(groups: Sequence[Group], numbers: Sequence[int] | None = None) -> bytes:
     """Encode these groups, with the blocks' numbers if no section states their header fields."""
-    parts = [
-        encode_count(sum(group.counts.get(kind, 0) for group in groups)) for kind in FactList
-    ]
+    parts = [_encode_count(sum(group.counts.get(kind, 0) for group in groups)) for kind in FactList]
     for position, group in enumerate(groups):
         number = b"" if numbers is None else numbers[position].to_bytes(8, "big")
         parts += [bytes((group.field,)), number, group.encode()]
@@ -222,7 +218,7 @@ def _encode_node(
     if isinstance(node, Leaf):
         for position, index in enumerate(indexes):
             if index_path(index)[depth:] == node.path:
-                return bytes((NodeKind.LEAF,)) + encode_count(position) + value(index)
+                return bytes((NodeKind.LEAF,)) + _encode_count(position) + value(index)
         size = len(node.value).to_bytes(3, "big")
         path = bytes((len(node.path),)) + pack_path(node.path)
         return bytes((NodeKind.OTHER,)) + path + size + node.value
@@ -232,8 +228,8 @@ def _encode_node(
             child = node.child if len(node.child) < HASH_BYTES else b"\x00" + node.child
             return bytes((NodeKind.MISS, len(node.path))) + pack_path(node.path) + child
         below = _encode_node(top.below[node.path], passing, depth + len(node.path), value)
-        position = encode_count(indexes.index(passing[0]))
-        return bytes((NodeKind.PASS,)) + position + bytes((len(node.path),)) + below
+        which = _encode_count(indexes.index(passing[0]))
+        return bytes((NodeKind.PASS,)) + which + bytes((len(node.path),)) + below
     return _encode_branch(top, node, indexes, depth, value)
 
 
@@ -254,5 +250,5 @@ def _encode_branch(
     return encode_masks(others) + b"".join(parts)
 
 
-def encode_count(number: int) -> bytes:
+def _encode_count(number: int) -> bytes:
     return number.to_bytes(2, "big")

@@ -1,14 +1,13 @@
 """Tries whose keys are indexes: a block's transactions, receipts and withdrawals.
 
-A key is the RLP of an index, so its path has two nibbles (0 to 127), four (to 255) or six (to 65535),
-and no path begins another. The whole list is needed to build the trie, and its root proves the list.
+A key is the RLP of an index, so its path has two nibbles (0 to 127), four (to 255) or six (to
+65535), and no path begins another. A trie is built from the whole list, which its root proves.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from os.path import commonprefix
 
 from queries.proving.keccak import EMPTY_TRIE_ROOT, keccak256
 from queries.proving.rlp_items import encode_integer
@@ -54,7 +53,7 @@ def _build(entries: Sequence[tuple[str, bytes]], depth: int) -> IndexTrieNode:
     first, value = entries[0]
     if len(entries) == 1:
         return IndexTrieNode(Leaf(first[depth:], value), {})
-    shared = commonprefix([first, entries[-1][0]])[depth:]
+    shared = _shared_path(first[depth:], entries[-1][0][depth:])
     if shared:
         branch = _build(entries, depth + len(shared))
         extension = Extension(shared, node_reference(branch.encoded))
@@ -64,6 +63,12 @@ def _build(entries: Sequence[tuple[str, bytes]], depth: int) -> IndexTrieNode:
     for nibble, child in below.items():
         children[int(nibble, 16)] = node_reference(child.encoded)
     return IndexTrieNode(Branch(tuple(children)), below)
+
+
+def _shared_path(first: str, last: str) -> str:
+    """The nibbles that all paths begin with, of which these are the first and the last in order."""
+    pairs = enumerate(zip(first, last, strict=False))
+    return first[: next(place for place, (one, other) in pairs if one != other)]
 
 
 def _build_children(
