@@ -30,6 +30,11 @@ function uint16At(uint256 cursor) pure returns (uint256) {
     return uint256(wordAt(cursor)) >> 240;
 }
 
+/// @dev Three bytes, big-endian.
+function uint24At(uint256 cursor) pure returns (uint256) {
+    return uint256(wordAt(cursor)) >> 232;
+}
+
 /// @dev Eight bytes, big-endian.
 function uint64At(uint256 cursor) pure returns (uint256) {
     return uint256(wordAt(cursor)) >> 192;

@@ -77,3 +77,62 @@ function putBytes(uint256 target, uint256 cursor, uint256 length) pure returns (
         return target + length;
     }
 }
+
+// Each `…Before` function writes backwards: what it writes ends at `end`, and it returns where that begins.
+// It overwrites 32 bytes before `end`.
+
+/// @dev The lowest `length` bytes of a word.
+function wordBefore(uint256 end, uint256 word, uint256 length) pure returns (uint256) {
+    assembly ("memory-safe") {
+        mstore(sub(end, 32), word)
+    }
+    unchecked {
+        return end - length;
+    }
+}
+
+/// @dev The head of a string (`base` 0x80) or list (0xc0) whose payload of `length` bytes begins at `end`.
+function headBefore(uint256 end, uint256 length, uint256 base) pure returns (uint256) {
+    unchecked {
+        if (length < 56) return wordBefore(end, base + length, 1);
+        uint256 size = _sizeOf(length);
+        return wordBefore(end, ((base + 55 + size) << (8 * size)) | length, size + 1);
+    }
+}
+
+/// @dev An integer of at most 31 bytes, without leading zeros.
+function numberBefore(uint256 end, uint256 value) pure returns (uint256) {
+    unchecked {
+        if (value < 0x80) return wordBefore(end, value == 0 ? 0x80 : value, 1);
+        uint256 size = lengthOf(value);
+        return wordBefore(end, ((0x80 + size) << (8 * size)) | value, size + 1);
+    }
+}
+
+/// @dev The head of a string (`base` 0x80) or list (0xc0) whose payload of `length` bytes follows.
+function putHead(uint256 target, uint256 length, uint256 base) pure returns (uint256) {
+    unchecked {
+        if (length < 56) return putByte(target, base + length);
+        uint256 size = _sizeOf(length);
+        uint256 head = ((base + 55 + size) << (8 * size)) | length;
+        assembly ("memory-safe") {
+            mstore(target, shl(sub(248, mul(8, size)), head))
+        }
+        return target + size + 1;
+    }
+}
+
+/// @dev How many bytes `putHead` writes.
+function headLength(uint256 length) pure returns (uint256) {
+    unchecked {
+        return length < 56 ? 1 : 1 + _sizeOf(length);
+    }
+}
+
+/// @dev How many bytes the length of a payload takes, which is below 2^24: two comparisons instead of the
+/// search of `lengthOf`.
+function _sizeOf(uint256 length) pure returns (uint256 size) {
+    assembly ("memory-safe") {
+        size := add(1, add(gt(length, 0xff), gt(length, 0xffff)))
+    }
+}

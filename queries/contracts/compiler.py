@@ -25,6 +25,9 @@ SOURCES = {
     "DemoToken": "demo/DemoToken.sol",
 }
 
+SMALL_SOURCES = {"EventsVerifier": "EventsVerifier.sol"}
+OUTPUTS = ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"]
+
 # Cancun instead of Osaka, for chains that are a fork behind. No metadata, so that comments do not
 # change the bytecode.
 SETTINGS: dict[str, Any] = {
@@ -32,8 +35,12 @@ SETTINGS: dict[str, Any] = {
     "viaIR": True,
     "optimizer": {"enabled": True, "runs": 1_000_000},
     "metadata": {"bytecodeHash": "none", "appendCBOR": False},
-    "outputSelection": {"*": {"*": ["abi", "evm.bytecode.object", "evm.deployedBytecode.object"]}},
+    "outputSelection": {"*": {"*": OUTPUTS}},
 }
+
+
+# The verifier's gas is that of its calldata, so it is optimised for its size.
+SMALL_SETTINGS: dict[str, Any] = SETTINGS | {"optimizer": {"enabled": True, "runs": 1}}
 
 
 class CompilerError(Exception):
@@ -58,18 +65,24 @@ def standard_input(
 
 def compile_contracts(sources: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """The content of the build files, by contract name."""
-    output = run_compiler(sources, SETTINGS)
+    return _compile(sources, SOURCES, SETTINGS) | _compile(sources, SMALL_SOURCES, SMALL_SETTINGS)
+
+
+def _compile(
+    sources: Mapping[str, str], names: Mapping[str, str], settings: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    selected = {file: {name: OUTPUTS} for name, file in names.items()}
+    output = run_compiler(sources, settings | {"outputSelection": selected})
     errors = [message["formattedMessage"] for message in output.get("errors", [])]
     if errors:
         raise CompilerError("\n".join(errors))
-    settings = {key: value for key, value in SETTINGS.items() if key != "outputSelection"}
-    contracts = {name: output["contracts"][file][name] for name, file in SOURCES.items()}
+    contracts = {name: output["contracts"][file][name] for name, file in names.items()}
     return {
         name: {
             "abi": contract["abi"],
             "bytecode": contract["evm"]["bytecode"]["object"],
             "deployedBytecode": contract["evm"]["deployedBytecode"]["object"],
-            "settings": settings,
+            "settings": {key: value for key, value in settings.items() if key != "outputSelection"},
         }
         for name, contract in contracts.items()
     }

@@ -222,7 +222,7 @@ def _encode_branch_above(node: Branch, own_nibble: int) -> bytes:
         # The last child's hash takes the position of the child on the path.
         others[own_nibble] = others.pop() if own_nibble < len(others) - 1 else b""
         return bytes((NodeKind.FULL,)) + b"".join(others)
-    return _encode_masks(others) + b"".join(others)
+    return encode_masks(others) + b"".join(others)
 
 
 def _encode_branch(node: Branch, keys: Sequence[_Key], depth: int, level: int) -> bytes:
@@ -234,10 +234,10 @@ def _encode_branch(node: Branch, keys: Sequence[_Key], depth: int, level: int) -
         if node.children[nibble] != NO_CHILD:
             others[nibble] = _PLACEHOLDER
             parts[nibble] = _encode_node(list(group), depth + 1, level + 1)
-    return _encode_masks(others) + b"".join(parts)
+    return encode_masks(others) + b"".join(parts)
 
 
-def _encode_masks(children: Sequence[bytes]) -> bytes:
+def encode_masks(children: Sequence[bytes]) -> bytes:
     """Encode the kind and masks of a branch."""
     present_mask = sum(1 << nibble for nibble, child in enumerate(children) if child != NO_CHILD)
     embedded_mask = sum(
@@ -257,17 +257,17 @@ def _encode_extension(node: Extension, keys: Sequence[_Key], depth: int, level: 
         head = bytes((NodeKind.PASS,)) + _encode_count(keys.index(passing[0])) + bytes((nibbles,))
         return head + _encode_node(passing, depth + nibbles, level + 1)
     child = node.child if len(node.child) < HASH_BYTES else b"\x00" + node.child
-    return bytes((NodeKind.MISS, nibbles)) + _pack_path(node.path) + child
+    return bytes((NodeKind.MISS, nibbles)) + pack_path(node.path) + child
 
 
 def _encode_leaf(node: Leaf, keys: Sequence[_Key]) -> bytes:
     for index, key in enumerate(keys):
         if key.path.endswith(node.path):
             return bytes((NodeKind.LEAF,)) + _encode_count(index) + key.leaf_value()
-    return bytes((NodeKind.OTHER,)) + _pack_path(node.path) + _prefix_length(node.value)
+    return bytes((NodeKind.OTHER,)) + pack_path(node.path) + _prefix_length(node.value)
 
 
-def _pack_path(path: str) -> bytes:
+def pack_path(path: str) -> bytes:
     """Encode nibbles in whole bytes, with a leading zero if their number is odd."""
     return bytes.fromhex(path.rjust(len(path) + len(path) % 2, "0"))
 

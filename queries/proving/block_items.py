@@ -1,0 +1,138 @@
+"""What a block contains: logs, receipts, transactions and withdrawals, in their encodings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from queries.proving.json_values import (
+    read_bytes,
+    read_fixed_bytes,
+    read_list,
+    read_object,
+    read_quantity,
+)
+from queries.proving.keccak import HASH_BYTES, keccak256
+from queries.proving.rlp_items import encode_integer, encode_list, encode_string
+
+ADDRESS_BYTES = 20
+BLOOM_BYTES = 256
+MAX_TOPICS = 4
+MAX_LOGS = 65_535
+# Transactions of later types may have receipts that are encoded otherwise.
+NEWEST_TYPE = 4
+MAX_DATA_BYTES = 2**24 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    emitter: bytes
+    topics: tuple[bytes, ...]
+    data: bytes
+
+    def encode(self) -> bytes:
+        topics = encode_list(map(encode_string, self.topics))
+        return encode_list((encode_string(self.emitter), topics, encode_string(self.data)))
+
+    @property
+    def hash(self) -> bytes:
+        return keccak256(self.encode())
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A receipt; before Byzantium it has a state root instead of a status."""
+
+    transaction_type: int
+    status: int | bytes
+    cumulative_gas: int
+    logs: tuple[Log, ...]
+
+    @cached_property
+    def encoded(self) -> bytes:
+        status = self.status
+        fields = encode_list(
+            (
+                encode_string(status) if isinstance(status, bytes) else encode_integer(status),
+                encode_integer(self.cumulative_gas),
+                encode_string(logs_bloom(self.logs)),
+                encode_list(log.encode() for log in self.logs),
+            )
+        )
+        return bytes((self.transaction_type,)) * bool(self.transaction_type) + fields
+
+
+def logs_bloom(logs: Sequence[Log]) -> bytes:
+    """The 2,048 bits in which each emitter and topic sets three."""
+    bits = 0
+    for log in logs:
+        for item in (log.emitter, *log.topics):
+            bits |= bloom_bits(item)
+    return bits.to_bytes(BLOOM_BYTES, "big")
+
+
+def bloom_bits(item: bytes) -> int:
+    """The three bits that an emitter or topic sets."""
+    digest = keccak256(item)
+    bits = 0
+    for start in (0, 2, 4):
+        bits |= 1 << (int.from_bytes(digest[start : start + 2], "big") % (8 * BLOOM_BYTES))
+    return bits
+
+
+def is_silent(bloom: bytes, item: bytes) -> bool:
+    """Whether a bloom shows that no log has this emitter or topic."""
+    bits = bloom_bits(item)
+    return int.from_bytes(bloom, "big") & bits != bits
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    index: int
+    validator: int
+    recipient: bytes
+    amount: int  # in Gwei
+
+    def encode(self) -> bytes:
+        return encode_list(
+            (
+                encode_integer(self.index),
+                encode_integer(self.validator),
+                encode_string(self.recipient),
+                encode_integer(self.amount),
+            )
+        )
+
+
+def receipt_from_json(answer: object) -> Receipt:
+    """Read a receipt as `eth_getBlockReceipts` or `eth_getTransactionReceipt` answer it."""
+    fields = read_object(answer, "a receipt")
+    status: int | bytes
+    if fields.get("status") is not None:
+        status = read_quantity(fields["status"], "status")
+    else:
+        status = read_fixed_bytes(fields.get("root"), "root", HASH_BYTES)
+    logs = read_list(fields.get("logs"), "logs", MAX_LOGS)
+    kind = read_quantity(fields.get("type", "0x0"), "type")
+    gas = read_quantity(fields.get("cumulativeGasUsed"), "cumulativeGasUsed")
+    return Receipt(kind, status, gas, tuple(map(_log_from_json, logs)))
+
+
+def _log_from_json(answer: object) -> Log:
+    fields = read_object(answer, "a log")
+    topics = read_list(fields.get("topics"), "topics", MAX_TOPICS)
+    return Log(
+        read_fixed_bytes(fields.get("address"), "address", ADDRESS_BYTES),
+        tuple(read_fixed_bytes(topic, "topics", HASH_BYTES) for topic in topics),
+        read_bytes(fields.get("data"), "data", MAX_DATA_BYTES),
+    )
+
+
+def withdrawal_from_json(answer: object) -> Withdrawal:
+    """Read a withdrawal as `eth_getBlockByNumber` answers it."""
+    fields = read_object(answer, "a withdrawal")
+    return Withdrawal(
+        read_quantity(fields.get("index"), "index"),
+        read_quantity(fields.get("validatorIndex"), "validatorIndex"),
+        read_fixed_bytes(fields.get("address"), "address", ADDRESS_BYTES),
+        read_quantity(fields.get("amount"), "amount"),
+    )

@@ -1,0 +1,78 @@
+"""Tries whose keys are indexes: a block's transactions, receipts and withdrawals.
+
+A key is the RLP of an index, so its path has two nibbles (0 to 127), four (to 255) or six (to
+65535), and no path begins another. A trie is built from the whole list, which its root proves.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+from queries.proving.keccak import EMPTY_TRIE_ROOT, keccak256
+from queries.proving.rlp_items import encode_integer
+from queries.proving.tries import (
+    BRANCH_WIDTH,
+    NO_CHILD,
+    Branch,
+    Extension,
+    Leaf,
+    Node,
+    node_reference,
+)
+
+
+def index_path(index: int) -> str:
+    """The path of an index, in nibbles."""
+    return encode_integer(index).hex()
+
+
+@dataclass(frozen=True)
+class IndexTrieNode:
+    """A node, and the nodes below it by the nibbles that lead to them."""
+
+    node: Node
+    below: dict[str, "IndexTrieNode"]
+
+    @cached_property
+    def encoded(self) -> bytes:
+        return self.node.encode()
+
+
+class IndexTrie:
+    """The trie of a list of values, and its root."""
+
+    def __init__(self, values: Sequence[bytes]) -> None:
+        entries = sorted((index_path(index), value) for index, value in enumerate(values))
+        self.top = _build(entries, 0) if entries else None
+        self.root = keccak256(self.top.encoded) if self.top else EMPTY_TRIE_ROOT
+
+
+def _build(entries: Sequence[tuple[str, bytes]], depth: int) -> IndexTrieNode:
+    """The node at `depth` above these entries, which are sorted by path."""
+    first, value = entries[0]
+    if len(entries) == 1:
+        return IndexTrieNode(Leaf(first[depth:], value), {})
+    shared = _shared_path(first[depth:], entries[-1][0][depth:])
+    if shared:
+        branch = _build(entries, depth + len(shared))
+        extension = Extension(shared, node_reference(branch.encoded))
+        return IndexTrieNode(extension, {shared: branch})
+    below = dict(_build_children(entries, depth))
+    children = [NO_CHILD] * BRANCH_WIDTH
+    for nibble, child in below.items():
+        children[int(nibble, 16)] = node_reference(child.encoded)
+    return IndexTrieNode(Branch(tuple(children)), below)
+
+
+def _shared_path(first: str, last: str) -> str:
+    """The nibbles that all paths begin with, of which these are the first and the last in order."""
+    pairs = enumerate(zip(first, last, strict=False))
+    return first[: next(place for place, (one, other) in pairs if one != other)]
+
+
+def _build_children(
+    entries: Sequence[tuple[str, bytes]], depth: int
+) -> Iterator[tuple[str, IndexTrieNode]]:
+    for nibble, group in groupby(entries, lambda entry: entry[0][depth]):
+        yield nibble, _build(list(group), depth + 1)

@@ -1,0 +1,131 @@
+"""Recorded blocks with their transactions, receipts and withdrawals, and verifiers of them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_abi.abi import decode, encode
+
+from explorer.demo.local_node import LocalNode
+from queries.contracts.abi import call_data, load_artifact
+from queries.proving.block_items import Receipt, Withdrawal, receipt_from_json, withdrawal_from_json
+from queries.proving.event_witnesses import Group, build_event_witness
+from queries.proving.headers import Header, HeaderField, decode_header
+from queries.proving.registry_calls import HeaderStep, headers_section
+from queries.proving.rlp_items import encode_list, encode_string, split_list
+from tests.builds import artifact
+from tests.rigs.deployed_contracts import DeployedContract, error_name
+
+FOLDER = Path(__file__).parents[4] / "shared" / "corpus" / "events"
+
+
+@dataclass(frozen=True)
+class RecordedBlock:
+    """A block's header and lists; empty where they were not recorded."""
+
+    header: Header
+    transactions: tuple[bytes, ...]
+    receipts: tuple[Receipt, ...]
+    withdrawals: tuple[Withdrawal, ...]
+    answers: Sequence[Mapping[str, Any]]  # the node's receipts
+
+    @property
+    def number(self) -> int:
+        return self.header.number
+
+    def section(self, *fields: HeaderField) -> bytes:
+        return headers_section([HeaderStep(self.header, fields=frozenset(fields))])
+
+
+def recorded_blocks() -> Iterator[RecordedBlock]:
+    for file in sorted(FOLDER.glob("*.json")):
+        document = json.loads(file.read_text())
+        if document["header"] is None:
+            continue
+        answers = document.get("receipts") or []
+        yield RecordedBlock(
+            decode_header(bytes.fromhex(document["header"][2:])),
+            tuple(bytes.fromhex(envelope[2:]) for envelope in document["transactions"]),
+            tuple(map(receipt_from_json, answers)),
+            tuple(map(withdrawal_from_json, document["withdrawals"])),
+            answers,
+        )
+
+
+def recorded_block(number: int) -> RecordedBlock:
+    return next(block for block in recorded_blocks() if block.number == number)
+
+
+def block_with(field: HeaderField, root: bytes) -> RecordedBlock:
+    """A recorded block with another root in its header."""
+    header = recorded_block(22432102).header
+    items = split_list(header.encoded)
+    items[field] = encode_string(root)
+    return RecordedBlock(decode_header(encode_list(items)), (), (), (), ())
+
+
+needs_corpus = pytest.mark.skipif(not FOLDER.is_dir(), reason="the recorded blocks are not there")
+
+
+class Verifier(DeployedContract):
+    """An EventsVerifier beside a registry that is told the hashes of blocks."""
+
+    def __init__(self, node: LocalNode) -> None:
+        words = encode(["bool", "bool"], [False, False])
+        self.registry = node.deploy(artifact("SettableRegistry").bytecode, words)
+        super().__init__(node, "EventsVerifier", encode(["address"], [self.registry]))
+
+    @cached_property
+    def fact_types(self) -> tuple[str, ...]:
+        verify = next(
+            entry for entry in load_artifact("EventsVerifier").abi if entry.get("name") == "verify"
+        )
+        return tuple(map(_abi_type, verify["outputs"]))
+
+    def refusal(self, data: bytes) -> str:
+        """The name of the verifier's error, or of the registry's."""
+        name = super().refusal(data)
+        return error_name("NativeRegistry", bytes.fromhex(name[2:])) if name[:2] == "0x" else name
+
+    def know(self, block: RecordedBlock) -> None:
+        """Tell the registry the block's hash."""
+        setting = call_data("setHash(uint256,bytes32)", block.number, block.header.hash)
+        self.node.send(self.registry, setting)
+
+    def verify(self, section: bytes, witness: bytes) -> tuple[Any, ...]:
+        """The lists of `EventFacts`."""
+        return self.decode_facts(self.ask(verify_call(section, witness)))
+
+    def decode_facts(self, answer: bytes) -> tuple[Any, ...]:
+        (facts,) = decode(self.fact_types, answer)
+        return tuple(facts)
+
+    def facts(self, block: RecordedBlock, *groups: Group) -> tuple[Any, ...]:
+        return self.verify(
+            block.section(*(group.field for group in groups)), build_event_witness(groups)
+        )
+
+    def read(self, signature: str, *arguments: Any, returns: str) -> Any:
+        (value,) = decode([returns], self.ask(call_data(signature, *arguments)))
+        return value
+
+
+def verify_call(section: bytes, witness: bytes) -> bytes:
+    return call_data("verify(bytes,bytes)", section, witness)
+
+
+def prove_events_call(section: bytes, witness: bytes) -> bytes:
+    return call_data("prove(bytes,bytes)", section, witness)
+
+
+def _abi_type(entry: Mapping[str, Any]) -> str:
+    """The type of an ABI entry, with the members of structs."""
+    kind: str = entry["type"]
+    if not kind.startswith("tuple"):
+        return kind
+    members = ",".join(map(_abi_type, entry["components"]))
+    return f"({members}){kind.removeprefix('tuple')}"

@@ -1,0 +1,229 @@
+"""What the events verifier proves of real blocks, stores and refuses."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from explorer.demo.local_node import LocalNode
+from queries.contracts.abi import call_data
+from queries.proving.block_items import is_silent
+from queries.proving.event_witnesses import (
+    BloomGroup,
+    FactList,
+    Group,
+    LogFilter,
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    WithdrawalGroup,
+    build_event_witness,
+)
+from queries.proving.headers import HeaderField
+from queries.proving.keccak import keccak256
+from queries.proving.registry_calls import prove_call
+from tests.queries.contracts.recorded_events import (
+    RecordedBlock,
+    Verifier,
+    needs_corpus,
+    prove_events_call,
+    recorded_block,
+    recorded_blocks,
+    verify_call,
+)
+
+pytestmark = [pytest.mark.no_database, needs_corpus]
+
+BLOCK = 22432102  # 215 receipts
+LARGEST_CALL = 120_000
+ROOT, RECEIPTS = HeaderField.TRANSACTIONS_ROOT, HeaderField.RECEIPTS_ROOT
+
+
+@pytest.fixture(scope="module")
+def block() -> RecordedBlock:
+    return recorded_block(BLOCK)
+
+
+@pytest.fixture
+def verifier(shared_node: LocalNode, block: RecordedBlock) -> Verifier:
+    verifier = Verifier(shared_node)
+    verifier.know(block)
+    return verifier
+
+
+def in_calls(sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Indexes, in groups whose items have at most as many bytes as one call may have."""
+    group: list[int] = []
+    for index, size in enumerate(sizes):
+        if size > LARGEST_CALL:
+            continue
+        if (group and sum(sizes[i] for i in group) + size > LARGEST_CALL) or len(group) == 60:
+            yield group
+            group = []
+        group.append(index)
+    yield group
+
+
+def test_every_item_of_the_recorded_blocks_is_proven(shared_node: LocalNode) -> None:
+    verifier = Verifier(shared_node)
+    counts = {"transactions": 0, "logs": 0, "receipts": 0, "withdrawals": 0}
+    for block in recorded_blocks():
+        verifier.know(block)
+        for indexes in in_calls([len(envelope) for envelope in block.transactions]):
+            facts = verifier.facts(block, TransactionGroup(block.transactions, indexes))
+            proven = {index: (kind, hash_) for _, index, kind, hash_ in facts[2]}
+            for index in indexes:
+                envelope = block.transactions[index]
+                kind = envelope[0] if envelope[0] < 0xC0 else 0
+                assert proven[index] == (kind, keccak256(envelope))
+            counts["transactions"] += len(indexes)
+        facts = verifier.facts(block, WithdrawalGroup(block.withdrawals, range(16)))
+        assert sorted(fact[1:] for fact in facts[3]) == [
+            (place, item.index, item.validator, f"0x{item.recipient.hex()}", item.amount)
+            for place, item in enumerate(block.withdrawals)
+        ]
+        counts["withdrawals"] += len(facts[3])
+        for indexes in in_calls([len(receipt.encoded) for receipt in block.receipts]):
+            requests = {
+                index: ReceiptRequest(True, frozenset(range(len(block.receipts[index].logs))))
+                for index in indexes
+                if block.receipts
+            }
+            if not requests:
+                continue
+            facts = verifier.facts(block, ReceiptGroup(block.receipts, requests))
+            check_receipts(block, facts, list(requests))
+            counts["receipts"] += len(facts[1])
+            counts["logs"] += len(facts[0])
+    assert counts == {"transactions": 2833, "logs": 506, "receipts": 272, "withdrawals": 288}
+
+
+def check_receipts(block: RecordedBlock, facts: tuple[Any, ...], indexes: Sequence[int]) -> None:
+    """Compare with what the node answered, which was not encoded by us."""
+    receipts = {index: tuple(rest) for _, index, *rest in facts[1]}
+    logs = {(index, place): tuple(rest) for _, index, place, *rest in facts[0]}
+    for index in indexes:
+        answer = block.answers[index]
+        assert receipts[index] == (
+            int(answer["status"], 16),
+            int(answer["type"], 16),
+            int(answer["cumulativeGasUsed"], 16),
+            len(answer["logs"]),
+        )
+        for place, log in enumerate(answer["logs"]):
+            emitter, topics, data, hash_ = logs[index, place]
+            assert emitter == log["address"]
+            assert [f"0x{topic.hex()}" for topic in topics] == log["topics"]
+            assert f"0x{data.hex()}" == log["data"]
+            assert hash_ == block.receipts[index].logs[place].hash
+
+
+def test_what_is_stored_can_be_read_and_is_not_written_again(
+    verifier: Verifier, block: RecordedBlock
+) -> None:
+    receipt = block.receipts[1]
+    log = receipt.logs[0]
+    absent = LogFilter(log.emitter, (b"\x01" * 32,))
+    silent = next(
+        item
+        for item in (bytes([i]) * 20 for i in range(256))
+        if is_silent(block.header.payload(HeaderField.LOGS_BLOOM), item)
+    )
+    topic = next(
+        item
+        for item in (bytes([i]) * 32 for i in range(256))
+        if is_silent(block.header.payload(HeaderField.LOGS_BLOOM), item)
+    )
+    groups: list[Group] = [
+        TransactionGroup(block.transactions, [1, 215]),
+        ReceiptGroup(block.receipts, {1: ReceiptRequest(True, frozenset({0}), (absent,))}),
+        BloomGroup(block.header.payload(HeaderField.LOGS_BLOOM), [silent, topic]),
+        WithdrawalGroup(block.withdrawals, [3, 16]),
+    ]
+    section = block.section(*(group.field for group in groups))
+    call = prove_events_call(section, build_event_witness(groups))
+    first = verifier.node.send(verifier.address, call)
+    again = verifier.node.send(verifier.address, call)
+    assert (len(first.logs), len(again.logs)) == (9, 0)
+
+    number = block.number
+    read = verifier.read
+    hash_at = "logHash(uint256,uint256,uint256)"
+    assert read(hash_at, number, 1, 0, returns="bytes32") == log.hash
+    is_log = "isLog(uint256,uint256,uint256,address,bytes32[],bytes)"
+    emitter = f"0x{log.emitter.hex()}"
+    assert read(is_log, number, 1, 0, emitter, log.topics, log.data, returns="bool")
+    assert not read(is_log, number, 1, 0, emitter, log.topics, log.data + b"\0", returns="bool")
+    assert not read(is_log, number, 1, 1, emitter, log.topics, log.data, returns="bool")
+    fields = "(uint256,uint256,uint8,uint8,uint64,uint16)"
+    assert read("receiptOf(uint256,uint256)", number, 1, returns=fields) == (
+        number, 1, receipt.status, receipt.transaction_type, receipt.cumulative_gas,
+        len(receipt.logs),
+    )  # fmt: skip
+    hash_of = "transactionHash(uint256,uint256)"
+    assert read(hash_of, number, 1, returns="bytes32") == keccak256(block.transactions[1])
+    item = block.withdrawals[3]
+    fields = "(uint256,uint256,uint64,uint64,address,uint64)"
+    assert read("withdrawalOf(uint256,uint256)", number, 3, returns=fields) == (
+        number, 3, item.index, item.validator, f"0x{item.recipient.hex()}", item.amount,
+    )  # fmt: skip
+    is_absent = "isIndexAbsent(uint256,uint8,uint256)"
+    assert read(is_absent, number, ROOT, 215, returns="bool")
+    assert read(is_absent, number, RECEIPTS, 215, returns="bool")
+    assert read(is_absent, number, HeaderField.WITHDRAWALS_ROOT, 16, returns="bool")
+    assert not read(is_absent, number, ROOT, 214, returns="bool")
+    no_log = "isLogAbsent(uint256,uint256,address,uint8,bytes32[])"
+    assert read(no_log, number, 1, emitter, 1, [b"\x01" * 32], returns="bool")
+    assert not read(no_log, number, 1, emitter, 2, [b"\x01" * 32], returns="bool")
+    is_silent_at = "isBlockSilent(uint256,bool,bytes32)"
+    assert read(is_silent_at, number, False, silent.rjust(32, b"\0"), returns="bool")
+    assert read(is_silent_at, number, True, topic, returns="bool")
+    assert not read(is_silent_at, number, True, silent.rjust(32, b"\0"), returns="bool")
+
+
+@pytest.mark.parametrize(
+    ("error", "signature", "arguments", "answer"),
+    [
+        ("LogNotProven", "logHash(uint256,uint256,uint256)", (1, 2, 3), 2),
+        ("ReceiptNotProven", "receiptOf(uint256,uint256)", (1, 2), 7),
+        ("TransactionNotProven", "transactionHash(uint256,uint256)", (1, 2), 2),
+        ("WithdrawalNotProven", "withdrawalOf(uint256,uint256)", (1, 2), 7),
+    ],
+)
+def test_what_is_not_proven_is_no_answer(
+    verifier: Verifier, error: str, signature: str, arguments: tuple[int, ...], answer: int
+) -> None:
+    assert verifier.refusal(call_data(signature, *arguments)) == error
+    tried = verifier.ask(call_data(f"try{signature[0].upper()}{signature[1:]}", *arguments))
+    assert tried == bytes(32 * answer)
+
+
+def test_stored_roots_serve_instead_of_a_section(verifier: Verifier, block: RecordedBlock) -> None:
+    group = ReceiptGroup(block.receipts, {200: ReceiptRequest(receipt=True)})
+    witness = build_event_witness([group], [block.number])
+    assert verifier.refusal(verify_call(b"", witness)) == "HeaderFieldNotProven"
+    verifier.node.send(verifier.registry, prove_call([block.section(RECEIPTS)]))
+    assert verifier.verify(b"", witness)[FactList.RECEIPTS][0][1] == 200
+
+
+def test_absence_of_all_recorded_emitters_that_the_bloom_can_show(
+    verifier: Verifier, block: RecordedBlock
+) -> None:
+    bloom = block.header.payload(HeaderField.LOGS_BLOOM)
+    present = {log.emitter for receipt in block.receipts for log in receipt.logs}
+    emitters = {
+        log.emitter
+        for other in recorded_blocks()
+        for receipt in other.receipts
+        for log in receipt.logs
+    }
+    silent = sorted(emitter for emitter in emitters if is_silent(bloom, emitter))
+    assert not present & set(silent)
+    facts = verifier.facts(block, BloomGroup(bloom, silent))
+    assert [bytes(item[12:]) for *_, item in facts[FactList.SILENT_BLOCKS]] == silent
+    for emitter in sorted(emitters - set(silent))[:20]:
+        call = verify_call(
+            block.section(HeaderField.LOGS_BLOOM),
+            build_event_witness([BloomGroup(bloom, [emitter])]),
+        )
+        assert verifier.refusal(call) == "NotSilent"
