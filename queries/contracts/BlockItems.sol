@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {addToBloom} from "./Bloom.sol";
 import {numberAt, uint8At, uint16At, uint24At, uint64At, wordAt} from "./Calldata.sol";
 import {IndexTrie} from "./IndexTrie.sol";
 import {HeaderField} from "./interfaces/IFactsRegistry.sol";
@@ -282,7 +283,7 @@ abstract contract BlockItems is IndexTrie {
             assembly ("memory-safe") {
                 mstore(target, shl(96, emitter))
             }
-            _addToBloom(bloom, target, 20, 1);
+            addToBloom(bloom, target, 20, 1);
             target = putHead(target + 20, topicsLength, 0xc0);
             uint256 cursor = parts.topicsAt;
             assembly ("memory-safe") {
@@ -293,7 +294,7 @@ abstract contract BlockItems is IndexTrie {
                     cursor := add(cursor, 32)
                 }
             }
-            _addToBloom(bloom, target - topicsLength + 1, 32, parts.topics);
+            addToBloom(bloom, target - topicsLength + 1, 32, parts.topics);
             if (dataHead != 0) target = putHead(target, dataLength, 0x80);
             return putBytes(target, parts.dataAt, dataLength);
         }
@@ -398,43 +399,6 @@ abstract contract BlockItems is IndexTrie {
                 }
                 if (equal) revert LogNotAbsent(receipt.transactionIndex, i);
             }
-        }
-    }
-
-    // Blooms: 2,048 bits, of which each emitter and topic sets three
-
-    /// @dev Adds items of the same length, which lie in memory one byte apart.
-    function _addToBloom(uint256 bloom, uint256 item, uint256 length, uint256 count) private pure {
-        if (bloom == 0) return;
-        assembly ("memory-safe") {
-            function set(words, bit) {
-                let word := add(words, and(shr(3, not(bit)), 0xe0))
-                mstore(word, or(mload(word), shl(and(bit, 0xff), 1)))
-            }
-            for {} count { count := sub(count, 1) } {
-                let hash := keccak256(item, length)
-                set(bloom, shr(240, hash))
-                set(bloom, shr(224, hash))
-                set(bloom, shr(208, hash))
-                item := add(item, add(length, 1))
-            }
-        }
-    }
-
-    /// @dev Whether the bloom in the calldata at `bloom` shows that no log has this item: one of its three
-    /// bits is not set.
-    function _isSilent(uint256 bloom, bytes32 hash) internal pure returns (bool silent) {
-        assembly ("memory-safe") {
-            function isSet(words, bit) -> set {
-                let word := calldataload(add(words, and(shr(3, not(bit)), 0xe0)))
-                set := and(shr(and(bit, 0xff), word), 1)
-            }
-            silent := iszero(
-                and(
-                    isSet(bloom, shr(240, hash)),
-                    and(isSet(bloom, shr(224, hash)), isSet(bloom, shr(208, hash)))
-                )
-            )
         }
     }
 

@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {BlockItems} from "./BlockItems.sol";
+import {isSilent} from "./Bloom.sol";
 import {uint8At, uint16At, uint64At, wordAt} from "./Calldata.sol";
 import {
     AbsentIndexFact,
@@ -182,7 +183,7 @@ contract EventsVerifier is BlockItems, IEventsVerifier {
                     mstore(0, shl(shift, item))
                     digest := keccak256(0, length)
                 }
-                if (!_isSilent(bloom, digest)) revert NotSilent(bytes32(item));
+                if (!isSilent(bloom, digest)) revert NotSilent(bytes32(item));
                 SilentBlockFact memory fact =
                     SilentBlockFact(walk.blockNumber, isTopic, bytes32(item));
                 uint256 pointer;

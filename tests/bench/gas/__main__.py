@@ -9,6 +9,7 @@ import re
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from accounts.shared.wording import format_count
 from tests.bench.command import run
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.chains import RegistryKind
+from tests.bench.gas.events import event_lines
 from tests.bench.gas.targets import summary
 from tests.bench.gas.trials import Measurement, measure
 
@@ -56,7 +58,7 @@ def report() -> None:
         for line in _lines(measurement, results[-1] if results else None):
             print_line(line)
         results.append(measurement)
-    for line in summary(results):
+    for line in chain(summary(results), event_lines(arguments.corpus / "events")):
         print_line(line)
 
 

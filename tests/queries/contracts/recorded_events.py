@@ -41,8 +41,9 @@ class RecordedBlock:
         return headers_section([HeaderStep(self.header, fields=frozenset(fields))])
 
 
-def recorded_blocks() -> Iterator[RecordedBlock]:
-    for file in sorted(FOLDER.glob("*.json")):
+def recorded_blocks(folder: Path = FOLDER) -> Iterator[RecordedBlock]:
+    """The blocks of a folder whose headers were recorded."""
+    for file in sorted(folder.glob("*.json")):
         document = json.loads(file.read_text())
         if document["header"] is None:
             continue

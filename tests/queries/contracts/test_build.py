@@ -14,11 +14,18 @@ from queries.config.registries import (
     registry_address,
 )
 from queries.contracts.abi import BUILD, load_artifact
-from queries.contracts.compiler import SOURCES, read_sources, standard_input
+from queries.contracts.compiler import (
+    OUTPUTS,
+    SMALL_SETTINGS,
+    SOURCES,
+    read_sources,
+    standard_input,
+)
 from tests.builds import compile_cached
 
 pytestmark = pytest.mark.no_database
 
+MAX_VERIFIER_BYTES = 12 * 1024
 REGISTRIES = ["NativeRegistry", "OptimismRegistry", "OutputRegistry", "AttestedRegistry"]
 
 
@@ -34,6 +41,18 @@ def test_the_build_is_reproducible_from_the_published_input() -> None:
         built, artifact = output[source][name], load_artifact(name)
         assert bytes.fromhex(built["evm"]["bytecode"]["object"]) == artifact.bytecode
         assert built["abi"] == list(artifact.abi)
+
+
+def test_the_verifier_is_built_from_the_same_sources_for_size() -> None:
+    selected = {"EventsVerifier.sol": {"EventsVerifier": OUTPUTS}}
+    settings = SMALL_SETTINGS | {"outputSelection": selected}
+    output = compile_cached(read_sources(), settings)["contracts"]
+    built, artifact = (
+        output["EventsVerifier.sol"]["EventsVerifier"],
+        load_artifact("EventsVerifier"),
+    )
+    assert bytes.fromhex(built["evm"]["bytecode"]["object"]) == artifact.bytecode
+    assert len(artifact.deployed_bytecode) <= MAX_VERIFIER_BYTES
 
 
 def test_the_published_addresses_are_those_of_the_code() -> None:

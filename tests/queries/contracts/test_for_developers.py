@@ -55,6 +55,7 @@ def test_the_npm_package_has_what_it_exports(package: Path) -> None:
         "interfaces/MockFactsRegistry.sol",
         "examples/SnapshotVote.sol",
         "build/AttestedRegistry.json",
+        "build/EventsVerifier.json",
         "build/FactsRouter.json",
         "build/addresses.json",
         "build/standard-input.json",
