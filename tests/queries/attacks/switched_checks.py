@@ -5,11 +5,13 @@ constructors included, and testing one takes an eth_call or two.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from explorer.demo.local_node import LocalNode
 from queries.contracts.compiler import SETTINGS, SOURCES, CompilerError
 from tests.builds import SETTABLE, SETTABLE_FILE, compile_cached, sources_with_settable
 
@@ -50,9 +52,17 @@ def function_span(source: str, function: str) -> tuple[int, int]:
     return match.start(), source.index(f"\n{match[1]}}}\n", match.start())
 
 
+def switched_build(
+    checks: Sequence[Check], files: Mapping[str, str] = CONTRACT_FILES
+) -> dict[str, bytes]:
+    """The bytecode of these contracts, with `checks` numbered from one."""
+    return _switched_build(checks, tuple(files.items()))
+
+
 @cache
-def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
-    """The bytecode of all contracts, with `checks` numbered from one."""
+def _switched_build(
+    checks: Sequence[Check], files: tuple[tuple[str, str], ...]
+) -> dict[str, bytes]:
     sources = sources_with_settable()
     numbered: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
     for number, check in enumerate(checks, 1):
@@ -76,7 +86,7 @@ def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
         head, rest = text.split("pragma solidity 0.8.37;\n")
         sources[file] = f'{head}pragma solidity 0.8.37;\nimport {{intact}} from "{switch}";\n{rest}'
     sources["Switch.sol"] = _SWITCH_SOURCE
-    selection = {file: {name: ["evm.bytecode.object"]} for name, file in CONTRACT_FILES.items()}
+    selection = {file: {name: ["evm.bytecode.object"]} for name, file in files}
     output: Mapping[str, Any] = compile_cached(
         sources, {**SETTINGS, "optimizer": _OPTIMIZER, "outputSelection": selection}
     )
@@ -85,8 +95,19 @@ def switched_build(checks: Sequence[Check]) -> dict[str, bytes]:
         raise CompilerError("\n".join(errors))
     return {
         name: bytes.fromhex(output["contracts"][file][name]["evm"]["bytecode"]["object"])
-        for name, file in CONTRACT_FILES.items()
+        for name, file in files
     }
+
+
+@contextmanager
+def without(checks: Sequence[Check], check: Check | None, node: LocalNode) -> Iterator[None]:
+    """Switch one of the checks off."""
+    number = checks.index(check) + 1 if check else 0
+    node.rpc.ask("anvil_setBalance", SWITCH, hex(number))
+    try:
+        yield
+    finally:
+        node.rpc.ask("anvil_setBalance", SWITCH, "0x0")
 
 
 def _switched(text: str, switches: list[tuple[int, str]]) -> str:

@@ -75,10 +75,10 @@ needs_corpus = pytest.mark.skipif(not FOLDER.is_dir(), reason="the recorded bloc
 class Verifier(DeployedContract):
     """An EventsVerifier beside a registry that is told the hashes of blocks."""
 
-    def __init__(self, node: LocalNode) -> None:
+    def __init__(self, node: LocalNode, bytecode: bytes | None = None) -> None:
         words = encode(["bool", "bool"], [False, False])
         self.registry = node.deploy(artifact("SettableRegistry").bytecode, words)
-        super().__init__(node, "EventsVerifier", encode(["address"], [self.registry]))
+        super().__init__(node, "EventsVerifier", encode(["address"], [self.registry]), bytecode)
 
     @cached_property
     def fact_types(self) -> tuple[str, ...]:

@@ -1,16 +1,13 @@
 """Witnesses of an events verifier that state what is not so, and must be refused."""
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 import pytest
 
 from explorer.demo.local_node import LocalNode
+from queries.contracts.compiler import SMALL_SOURCES
 from queries.proving.block_items import Log, Receipt, Withdrawal
 from queries.proving.event_witnesses import (
-    BloomGroup,
-    Group,
     LogFilter,
     ReceiptGroup,
     ReceiptRequest,
@@ -20,8 +17,17 @@ from queries.proving.event_witnesses import (
 )
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
+from tests.queries.attacks.event_checks import EVENT_CHECKS
+from tests.queries.attacks.event_forgeries import (
+    EVENT_FORGERIES,
+    RECEIPT,
+    RECEIPTS,
+    TRANSACTIONS,
+    TRIE_FORGERIES,
+    Block,
+)
+from tests.queries.attacks.switched_checks import Check, switched_build, without
 from tests.queries.contracts.recorded_events import (
-    RecordedBlock,
     Verifier,
     block_with,
     needs_corpus,
@@ -32,10 +38,6 @@ from tests.queries.contracts.recorded_events import (
 pytestmark = [pytest.mark.no_database, needs_corpus]
 
 BLOCK, OTHER_BLOCK = 22432102, 21854576
-RECEIPT = ReceiptRequest(receipt=True)
-BLOOM, RECEIPTS = HeaderField.LOGS_BLOOM, HeaderField.RECEIPTS_ROOT
-TRANSACTIONS = HeaderField.TRANSACTIONS_ROOT
-Block = RecordedBlock
 
 
 @pytest.fixture(scope="module")
@@ -51,225 +53,56 @@ def verifier(shared_node: LocalNode, block: Block) -> Verifier:
     return verifier
 
 
-@dataclass(frozen=True)
-class Forgery:
-    """A section and a witness; `error` is what they must be refused with."""
-
-    error: str
-    groups: Callable[[Block], Sequence[Group]]
-    fields: tuple[HeaderField, ...] = (RECEIPTS,)
-    change: Callable[[bytes], bytes] = lambda witness: witness
-
-
-def _one_receipt(block: Block, index: int, **changes: object) -> list[Group]:
-    """The group of a receipt with other values than the block's."""
-    group = ReceiptGroup(block.receipts, {index: ReceiptRequest(True, frozenset({0}))})
-    receipts = list(block.receipts)
-    receipts[index] = replace(receipts[index], **changes)  # type: ignore[arg-type]
-    group._receipts = receipts
-    return [group]
-
-
-def _with_log(block: Block, index: int, **changes: object) -> list[Group]:
-    first, *others = block.receipts[index].logs
-    return _one_receipt(block, index, logs=(replace(first, **changes), *others))  # type: ignore[arg-type]
-
-
-def _swap(first: int, second: int) -> Callable[[Block], list[Group]]:
-    """A receipt at another's index."""
-
-    def build(block: Block) -> list[Group]:
-        group = ReceiptGroup(block.receipts, {first: RECEIPT})
-        receipts = list(block.receipts)
-        receipts[first] = receipts[second]
-        group._receipts = receipts
-        return [group]
-
-    return build
-
-
-def _renamed(index: int) -> Callable[[bytes], bytes]:
-    """The first index of the first group replaced."""
-    at = 2 * 7 + 1 + 2
-
-    def change(witness: bytes) -> bytes:
-        return witness[:at] + index.to_bytes(2, "big") + witness[at + 2 :]
-
-    return change
-
-
-def _present_filter(block: Block) -> Sequence[Group]:
-    log = block.receipts[1].logs[0]
-    absent = LogFilter(log.emitter, (log.topics[0],))
-    return [ReceiptGroup(block.receipts, {1: ReceiptRequest(absent=(absent,))})]
-
-
-def _with_foreign_bloom(block: Block) -> Sequence[Group]:
-    return [BloomGroup(bytes(256), [block.receipts[1].logs[0].emitter])]
-
-
-def _short(block: Block) -> Sequence[Group]:
-    """The block's receipts without the last, to state that the last is absent."""
-    last = len(block.receipts) - 1
-    return [ReceiptGroup(block.receipts[:last], {last: RECEIPT})]
-
-
-def _transactions_as_receipts(block: Block) -> Sequence[Group]:
-    group = TransactionGroup([receipt.encoded for receipt in block.receipts], [1])
-    return [group]
-
-
-def _receipts_as_transactions(block: Block) -> Sequence[Group]:
-    return [ReceiptGroup(block.receipts, {1: RECEIPT})]
-
-
-def _withdrawal(**changes: object) -> Callable[[Block], Sequence[Group]]:
-    def build(block: Block) -> Sequence[Group]:
-        group = WithdrawalGroup(block.withdrawals, [2])
-        items = list(block.withdrawals)
-        items[2] = replace(items[2], **changes)  # type: ignore[arg-type]
-        group._withdrawals = items
-        return [group]
-
-    return build
-
-
-def _transaction(change: Callable[[bytes], bytes]) -> Callable[[Block], Sequence[Group]]:
-    def build(block: Block) -> Sequence[Group]:
-        group = TransactionGroup(block.transactions, [1])
-        items = list(block.transactions)
-        items[1] = change(items[1])
-        group._transactions = items
-        return [group]
-
-    return build
-
-
-FORGERIES = {
-    "a_failed_receipt_as_succeeded": Forgery(
-        "RootMismatch", lambda block: _one_receipt(block, 1, status=0)
-    ),
-    "a_state_root_read_as_status": Forgery(
-        "RootMismatch", lambda block: _one_receipt(block, 1, status=b"\x01" * 32)
-    ),
-    "more_cumulative_gas": Forgery(
-        "RootMismatch",
-        lambda block: _one_receipt(block, 1, cumulative_gas=block.receipts[1].cumulative_gas + 1),
-    ),
-    "cumulative_gas_of_33_bytes": Forgery(
-        "NumberTooLong", lambda block: _one_receipt(block, 1, cumulative_gas=2**256)
-    ),
-    "another_type": Forgery(
-        "RootMismatch", lambda block: _one_receipt(block, 1, transaction_type=1)
-    ),
-    "a_type_that_is_not_known": Forgery(
-        "TransactionTypeUnknown", lambda block: _one_receipt(block, 1, transaction_type=5)
-    ),
-    "another_emitter": Forgery(
-        "RootMismatch", lambda block: _with_log(block, 1, emitter=b"\x01" * 20)
-    ),
-    "another_topic": Forgery(
-        "RootMismatch", lambda block: _with_log(block, 1, topics=(b"\x01" * 32,))
-    ),
-    "five_topics": Forgery(
-        "RootMismatch", lambda block: _with_log(block, 1, topics=(b"\x01" * 32,) * 5)
-    ),
-    "other_data": Forgery("RootMismatch", lambda block: _with_log(block, 1, data=b"\x01")),
-    "a_log_more": Forgery(
-        "RootMismatch",
-        lambda block: _one_receipt(block, 1, logs=block.receipts[1].logs + block.receipts[1].logs),
-    ),
-    "no_logs": Forgery("RootMismatch", lambda block: _one_receipt(block, 1, logs=())),
-    "another_receipt": Forgery("RootMismatch", _swap(1, 2)),
-    "an_index_of_two_nibbles_in_the_place_of_four": Forgery(
-        "UnknownNode", lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        change=_renamed(0x81),
-    ),
-    "a_present_index_as_absent": Forgery("RootMismatch", _short),
-    "a_present_log_as_absent": Forgery("LogNotAbsent", _present_filter),
-    "a_foreign_bloom": Forgery("RootMismatch", _with_foreign_bloom, (BLOOM,)),
-    "an_emitter_that_the_bloom_does_not_exclude": Forgery(
-        "NotSilent",
-        lambda block: [
-            BloomGroup(block.header.payload(BLOOM), [block.receipts[1].logs[0].emitter])
-        ],
-        (BLOOM,),
-    ),
-    "receipts_as_transactions": Forgery(
-        "FieldMismatch", _receipts_as_transactions, (TRANSACTIONS,)
-    ),
-    "transactions_under_the_root_of_receipts": Forgery(
-        "NumberTooLong", _transactions_as_receipts, (RECEIPTS,),
-        change=lambda witness: witness[:14] + bytes((RECEIPTS,)) + witness[15:],
-    ),
-    "a_section_of_two_fields": Forgery(
-        "GroupsMismatch",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        (RECEIPTS, HeaderField.WITHDRAWALS_ROOT),
-    ),
-    "a_field_that_is_no_list": Forgery(
-        "FieldMismatch",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        (HeaderField.STATE_ROOT,),
-        change=lambda witness: witness[:14] + bytes((HeaderField.STATE_ROOT,)) + witness[15:],
-    ),
-    "another_amount": Forgery(
-        "RootMismatch", _withdrawal(amount=1), (HeaderField.WITHDRAWALS_ROOT,)
-    ),
-    "another_recipient": Forgery(
-        "RootMismatch", _withdrawal(recipient=b"\x01" * 20), (HeaderField.WITHDRAWALS_ROOT,)
-    ),
-    "another_validator": Forgery(
-        "RootMismatch", _withdrawal(validator=1), (HeaderField.WITHDRAWALS_ROOT,)
-    ),
-    "a_changed_transaction": Forgery(
-        "RootMismatch", _transaction(lambda item: item[:-1] + b"\x01"), (TRANSACTIONS,)
-    ),
-    "a_transaction_with_a_tail": Forgery(
-        "RootMismatch", _transaction(lambda item: item + b"\x01"), (TRANSACTIONS,)
-    ),
-    "a_transaction_of_a_type_that_is_not_known": Forgery(
-        "TransactionTypeUnknown", _transaction(lambda item: b"\x7e" + item), (TRANSACTIONS,)
-    ),
-    "facts_that_are_not_there": Forgery(
-        "CountsMismatch",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        change=lambda witness: b"\0\1" + witness[2:],
-    ),
-    "a_fact_that_is_not_counted": Forgery(
-        "CountsMismatch",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        change=lambda witness: bytes(14) + witness[14:],
-    ),
-    "an_index_twice": Forgery(
-        "IndexesNotAscending",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT, 2: RECEIPT})],
-        change=_renamed(2),
-    ),
-    "zero_before_one": Forgery(
-        "IndexesNotAscending",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT, 2: RECEIPT})],
-        change=_renamed(0),
-    ),
-    "bytes_behind_the_end": Forgery(
-        "FieldMismatch",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        change=lambda witness: witness + b"\0",
-    ),
-    "a_kind_of_node_that_is_none": Forgery(
-        "UnknownNode",
-        lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
-        change=lambda witness: witness[:19] + b"\x08" + witness[20:],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FORGERIES)
+@pytest.mark.parametrize("name", EVENT_FORGERIES)
 def test_a_forged_witness_is_refused(name: str, verifier: Verifier, block: Block) -> None:
-    forgery = FORGERIES[name]
+    forgery = EVENT_FORGERIES[name]
     witness = forgery.change(build_event_witness(forgery.groups(block)))
     call = verify_call(block.section(*forgery.fields), witness)
     assert verifier.refusal(call) == forgery.error
+
+
+@pytest.mark.parametrize("name", TRIE_FORGERIES)
+def test_a_forged_list_is_refused(name: str, verifier: Verifier) -> None:
+    forgery = TRIE_FORGERIES[name]
+    verifier.know(block := forgery.block())
+    call = verify_call(block.section(TRANSACTIONS), forgery.witness())
+    assert verifier.refusal(call) == forgery.error
+
+
+# Without a check
+
+
+@pytest.fixture(scope="module")
+def switched(shared_node: LocalNode) -> Verifier:
+    build = switched_build(EVENT_CHECKS, SMALL_SOURCES)["EventsVerifier"]
+    return Verifier(shared_node, build)
+
+
+def is_accepted(verifier: Verifier, name: str, block: Block) -> bool:
+    """Whether a forgery is accepted, which states something untrue."""
+    fields: tuple[HeaderField, ...]
+    if name in TRIE_FORGERIES:
+        trie_forgery = TRIE_FORGERIES[name]
+        block, fields, witness = trie_forgery.block(), (TRANSACTIONS,), trie_forgery.witness()
+    else:
+        forgery = EVENT_FORGERIES[name]
+        fields = forgery.fields
+        witness = forgery.change(build_event_witness(forgery.groups(block)))
+    verifier.know(block)
+    return bool(verifier.taken([verify_call(block.section(*fields), witness)]))
+
+
+@pytest.mark.parametrize("check", [None, *EVENT_CHECKS], ids=str)
+def test_without_a_check_its_attack_succeeds(
+    check: Check | None, switched: Verifier, block: Block
+) -> None:
+    """None: with all checks no attack of the table succeeds."""
+    with without(EVENT_CHECKS, check, switched.node):
+        if check is None:
+            names = {check.attack for check in EVENT_CHECKS}
+            assert not any(is_accepted(switched, name, block) for name in names)
+        else:
+            assert is_accepted(switched, check.attack, block)
 
 
 def test_a_block_that_the_registry_does_not_know_proves_nothing(verifier: Verifier) -> None:

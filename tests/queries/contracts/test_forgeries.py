@@ -5,7 +5,6 @@ Every check of the contracts is needed: without it, its attack succeeds.
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +18,8 @@ from queries.proving.errors import WitnessMalformedError
 from queries.proving.registry_calls import HORIZON, PROVE_SELECTOR
 from queries.proving.witness_reading import WitnessReading, read_witness
 from tests.queries.attacks.checks import ALL_CHECKS, CHECKS, GUARDS
+from tests.queries.attacks.event_checks import EVENT_CHECKS, EVENT_GUARDS
+from tests.queries.attacks.event_forgeries import EVENT_FORGERIES, TRIE_FORGERIES
 from tests.queries.attacks.evidence_forgeries import (
     EVIDENCE,
     FIRST,
@@ -30,7 +31,7 @@ from tests.queries.attacks.forgeries import FORGERIES
 from tests.queries.attacks.forgery import TIME, Forgery
 from tests.queries.attacks.hop_forgeries import HOP_SOURCE, honest_hop
 from tests.queries.attacks.registry_attacks import ATTACKS, Deploy
-from tests.queries.attacks.switched_checks import SWITCH, Check, switched_build
+from tests.queries.attacks.switched_checks import Check, switched_build, without
 from tests.queries.attacks.tall_section import SECTION, SETUP
 from tests.queries.attacks.value_forgeries import VALUES
 from tests.queries.attacks.walk_forgeries import WALKS
@@ -142,16 +143,6 @@ def switched(deploy_switched: Deploy) -> DeployedContract:
     return deploy_switched("SettableRegistry", SETTABLE)
 
 
-@contextmanager
-def without(check: Check | None, node: LocalNode) -> Iterator[None]:
-    number = ALL_CHECKS.index(check) + 1 if check else 0
-    node.rpc.ask("anvil_setBalance", SWITCH, hex(number))
-    try:
-        yield
-    finally:
-        node.rpc.ask("anvil_setBalance", SWITCH, "0x0")
-
-
 def succeeds(registry: DeployedContract, forged: Forgery) -> bool:
     """Whether a forgery is accepted, alone or after a section, and something untrue is read."""
     return any(is_accepted(registry, call) for call in (forged, forged.after(SECTION, SETUP)))
@@ -170,7 +161,7 @@ def is_accepted(registry: DeployedContract, forged: Forgery) -> bool:
 def test_without_a_check_its_attack_succeeds(
     check: Check, switched: DeployedContract, deploy_switched: Deploy
 ) -> None:
-    with without(check, switched.node):
+    with without(ALL_CHECKS, check, switched.node):
         if check.attack in ATTACKS:
             assert not ATTACKS[check.attack].run(deploy_switched)
         else:
@@ -182,7 +173,7 @@ def test_without_a_guard_no_attack_succeeds(
     guard: Check | None, switched: DeployedContract, deploy_switched: Deploy
 ) -> None:
     """None is also refused with all checks and guards (None)."""
-    with without(guard, switched.node):
+    with without(ALL_CHECKS, guard, switched.node):
         attacks = [
             attack
             for attack in ATTACKS.values()
@@ -204,7 +195,7 @@ def test_every_revert_is_in_the_tables() -> None:
         if not any(
             (row.contract, row.function) == (contract, function)
             and (f"revert {error}(" in row.text or row.error == error)
-            for row in ALL_CHECKS
+            for row in (*ALL_CHECKS, *EVENT_CHECKS, *EVENT_GUARDS)
         )
     ]
     assert missing == []
@@ -232,4 +223,5 @@ def test_every_invariant_of_the_audit_names_existing_attacks(repository: Path) -
         for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
     }
     assert len(names) > 60
-    assert names - FORGERIES.keys() - ATTACKS.keys() - tests == set()
+    known = (FORGERIES, ATTACKS, EVENT_FORGERIES, TRIE_FORGERIES)
+    assert names.difference(tests, *known) == set()
