@@ -92,10 +92,8 @@ def test_another_prover_goes_on_if_one_is_killed_in_mid_proof(
         prover = start()
         service.wait(service.submit_balance(chain.mine(2) - 1))
         proofs = node.calls["eth_getProof"]
-        node.delay_answers(60)
-        batch = service.submit_balance(chain.mine(2) - 1)
-        node.recover()
         node.falsify("eth_getProof", lambda *_: time.sleep(60))
+        batch = service.submit_balance(chain.mine(2) - 1)
         wait_until(lambda: node.calls["eth_getProof"] > proofs)
         prover.kill()
         node.recover()
