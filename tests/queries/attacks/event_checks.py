@@ -61,7 +61,7 @@ EVENT_GUARDS = (
           "a list is as long as what was found"),
     Check("EventsVerifier", "constructor",
           "if (registry.code.length == 0) revert NoContract(registry);", "",
-          "a call to an address without code reverts"),
+          "an address without code answers nothing, in which no field is found"),
     Check("EventsVerifier", "_read", "if ((FIELDS >> field) & 1 == 0) revert FieldMismatch(field);",
           "", "no other field is the root of a trie of indexes"),
     Check("EventsVerifier", "_read",
