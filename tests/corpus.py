@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
+
 
 @pytest.fixture(scope="session")
 def corpus_folder() -> Path:
-    folder = Path(__file__).parents[2] / "shared" / "corpus"
-    if not folder.is_dir():
-        pytest.skip(f"the recorded blocks and proofs are not at {folder}")
-    return folder
+    if not CORPUS.is_dir():
+        pytest.skip(f"the recorded blocks and proofs are not at {CORPUS}")
+    return CORPUS

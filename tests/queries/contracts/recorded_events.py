@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pytest
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode
@@ -18,9 +17,8 @@ from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import HeaderStep, headers_section
 from queries.proving.rlp_items import encode_list, encode_string, split_list
 from tests.builds import artifact
+from tests.corpus import CORPUS
 from tests.rigs.deployed_contracts import DeployedContract, error_name
-
-FOLDER = Path(__file__).parents[4] / "shared" / "corpus" / "events"
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class RecordedBlock:
         return headers_section([HeaderStep(self.header, fields=frozenset(fields))])
 
 
-def recorded_blocks(folder: Path = FOLDER) -> Iterator[RecordedBlock]:
+def recorded_blocks(folder: Path = CORPUS / "events") -> Iterator[RecordedBlock]:
     """The blocks of a folder whose headers were recorded."""
     for file in sorted(folder.glob("*.json")):
         document = json.loads(file.read_text())
@@ -67,9 +65,6 @@ def block_with(field: HeaderField, root: bytes) -> RecordedBlock:
     items = split_list(header.encoded)
     items[field] = encode_string(root)
     return RecordedBlock(decode_header(encode_list(items)), (), (), (), ())
-
-
-needs_corpus = pytest.mark.skipif(not FOLDER.is_dir(), reason="the recorded blocks are not there")
 
 
 class Verifier(DeployedContract):

@@ -30,12 +30,11 @@ from tests.queries.attacks.switched_checks import Check, switched_build, without
 from tests.queries.contracts.recorded_events import (
     Verifier,
     block_with,
-    needs_corpus,
     recorded_block,
     verify_call,
 )
 
-pytestmark = [pytest.mark.no_database, needs_corpus]
+pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
 
 BLOCK, OTHER_BLOCK = 22432102, 21854576
 

@@ -25,14 +25,13 @@ from queries.proving.registry_calls import prove_call
 from tests.queries.contracts.recorded_events import (
     RecordedBlock,
     Verifier,
-    needs_corpus,
     prove_events_call,
     recorded_block,
     recorded_blocks,
     verify_call,
 )
 
-pytestmark = [pytest.mark.no_database, needs_corpus]
+pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
 
 BLOCK = 22432102  # 215 receipts
 LARGEST_CALL = 120_000
