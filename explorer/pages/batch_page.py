@@ -18,7 +18,7 @@ from explorer.pages.sentences import Sentence, batch_sentence, field_name
 from explorer.pages.wait_hints import WaitHint, wait_hint
 from queries.config.registries import Registry
 from queries.intake.cancel import CANCELLED
-from queries.proving.bundles import FactKind
+from queries.proving.facts import FactKind
 from queries.reading import batches as reading
 from queries.reading.costs import TransactionShare, transaction_shares
 from queries.reading.fact_proof import FactProof, read_fact_proof

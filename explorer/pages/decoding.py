@@ -10,7 +10,7 @@ from eth_utils.address import to_checksum_address
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import datetime_from_unix, format_utc
 from queries.amounts import exact_amount, gwei, short_amount
-from queries.proving.bundles import FactKind
+from queries.proving.facts import FactKind
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
 from queries.reading.facts import FactView
 

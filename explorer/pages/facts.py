@@ -22,7 +22,7 @@ from explorer.pages.snippets import snippets
 from explorer.pages.trust import trust
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
 from queries.facts import BLOCK_AT_TIME
-from queries.proving.bundles import FactKind
+from queries.proving.facts import FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading import batches

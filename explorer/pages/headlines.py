@@ -11,7 +11,7 @@ from explorer.pages.decoding import is_absent
 from explorer.pages.formatting import KeyFigure, age, format_wei, intcomma
 from explorer.pages.links import PageLinks
 from queries.amounts import short_amount
-from queries.proving.bundles import FactKind
+from queries.proving.facts import FactKind
 from queries.reading.chain_objects import AccountView, Balance, BlockView, TransactionView
 from queries.reading.fact_lists import FactList, ListedFact
 from queries.reading.figures import HeadView

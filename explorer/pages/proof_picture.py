@@ -12,7 +12,7 @@ from queries.amounts import short_amount
 from queries.config.registries import Registry, RegistryKind
 from queries.facts import BLOCK_AT_TIME
 from queries.proving.accounts import AccountState
-from queries.proving.bundles import FactKind
+from queries.proving.facts import FactKind
 from queries.reading.fact_proof import FactProof, ProofNode
 from queries.reading.facts import FactView
 

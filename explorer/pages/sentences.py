@@ -13,7 +13,7 @@ from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count, format_timestamp
 from explorer.pages.decoding import decode_fact, decode_value
 from explorer.pages.links import PageLinks
-from queries.proving.bundles import FactKind
+from queries.proving.facts import FactKind
 from queries.reading.fact_lookup import FactKey
 from queries.reading.facts import FactView
 from queries.reading.summaries import BatchSummary, batch_summaries

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.template.loader import render_to_string
 
 from explorer.pages.sentences import field_name
-from queries.proving.bundles import FactKind
+from queries.proving.facts import FactKind
 from queries.reading.facts import FactView
 
 LANGUAGES = {"solidity": "Solidity", "cast": "cast", "web3py": "web3.py", "viem": "viem"}

@@ -17,7 +17,8 @@ from queries.api.responses import (
 )
 from queries.config.routes import Routes
 from queries.proving.bundle_checks import REGISTRY_KINDS
-from queries.proving.bundles import FORMAT, VERSION, FactKind
+from queries.proving.bundles import FORMAT, VERSION
+from queries.proving.facts import FactKind
 from queries.reading.proof_file import build_proof_file
 
 Hash = Annotated[str, Field(pattern="^0x[0-9a-f]{64}$", examples=[f"0x{64 * '1'}"])]

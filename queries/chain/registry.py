@@ -9,11 +9,13 @@ from eth_abi.exceptions import DecodingError
 from queries.chain.answers import AccountSlots
 from queries.chain.client import ChainClient
 from queries.chain.errors import ChainError, RegistryAbsentError
-from queries.config.registries import Registry, RegistryKind
+from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.config.routes import Chain
 from queries.contracts.abi import StateOverride, call_data
 from queries.proving.accounts import AccountProof
-from queries.proving.bundles import FactKind, account_word
+from queries.proving.block_items import Withdrawal, receipt_word
+from queries.proving.bundles import account_word
+from queries.proving.facts import ABSENCE_KINDS, EventFact, FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import block_leaf
@@ -21,7 +23,7 @@ from queries.proving.witnesses import AccountField
 
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain
-EMPTY_WORD = bytes(32)
+EMPTY_WORD, TRUE_WORD = bytes(32), bytes(31) + b"\1"
 READS_PER_CALL = 500  # some 3 million gas; nodes allow 50 million
 # The views that tell a block's hash by its number.
 HASH_VIEWS = {
@@ -39,8 +41,11 @@ class FactRead:
     key: int  # a field's number, a slot, or seconds
     block: int = 0  # not used for times
     account: bytes = b""
+    event: EventFact | None = None  # then it is read from the events verifier
 
     def call(self) -> bytes:
+        if self.event:
+            return _event_call(self.event, self.block)
         match self.kind:
             case FactKind.ACCOUNT_FIELD:
                 signature = "tryAccountField(address,uint256,uint8)"
@@ -52,6 +57,59 @@ class FactRead:
                 return call_data("tryHeaderField(uint256,uint8)", self.block, self.key)
             case FactKind.BLOCK_AT_TIME:
                 return call_data("tryBlockNumberAt(uint256)", self.key)
+        raise ValueError(f"a registry stores no {self.kind}")
+
+    def decode(self, answer: bytes) -> bytes | None:
+        """The word in the contract's answer, or None if the fact is not proven.
+
+        Raises `ValueError` if the answer is not one of this view.
+        """
+        words = [answer[start : start + 32] for start in range(0, len(answer), 32)]
+        count = {FactKind.RECEIPT: 7, FactKind.WITHDRAWAL: 7}.get(self.kind, 2)
+        if self.kind in ABSENCE_KINDS:
+            count, words = 2, [*words, TRUE_WORD]
+        if len(words) != count or any(len(word) != len(EMPTY_WORD) for word in words):
+            raise ValueError("the answer has another length")
+        is_proven, *numbers = map(int.from_bytes, words)
+        if is_proven > 1:
+            raise ValueError("the answer does not begin with a bool")
+        if not is_proven:
+            return None
+        if self.kind is FactKind.RECEIPT:
+            _, _, status, kind, gas, logs = numbers
+            return receipt_word(status, kind, gas, logs)
+        if self.kind is FactKind.WITHDRAWAL:
+            _, _, index, validator, recipient, amount = numbers
+            return Withdrawal(index, validator, recipient.to_bytes(20), amount).hash
+        return words[1]
+
+
+_PLACE = "(uint256,uint256)"
+_EVENT_VIEWS = {
+    FactKind.LOG: "tryLogHash(uint256,uint256,uint256)",
+    FactKind.RECEIPT: f"tryReceiptOf{_PLACE}",
+    FactKind.TRANSACTION: f"tryTransactionHash{_PLACE}",
+    FactKind.WITHDRAWAL: f"tryWithdrawalOf{_PLACE}",
+    FactKind.ABSENT_TRANSACTION: "isIndexAbsent(uint256,uint8,uint256)",
+    FactKind.ABSENT_WITHDRAWAL: "isIndexAbsent(uint256,uint8,uint256)",
+    FactKind.ABSENT_LOG: "isLogAbsent(uint256,uint256,address,uint8,bytes32[])",
+    FactKind.SILENT_BLOCK: "isBlockSilent(uint256,bool,bytes32)",
+}
+
+
+def _event_call(fact: EventFact, block: int) -> bytes:
+    parameters: tuple[object, ...] = (fact.index,)
+    match fact.kind:
+        case FactKind.LOG:
+            parameters = (fact.index, fact.log)
+        case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
+            parameters = (fact.field, fact.index)
+        case FactKind.ABSENT_LOG if fact.filter:
+            topics = [topic for topic in fact.filter.topics if topic is not None]
+            parameters = (fact.index, fact.filter.emitter, fact.filter.mask, topics)
+        case FactKind.SILENT_BLOCK:
+            parameters = (len(fact.item) == len(EMPTY_WORD), fact.item.rjust(32, b"\0"))
+    return call_data(_EVENT_VIEWS[fact.kind], block, *parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +119,7 @@ class FactGroups:
     accounts: Mapping[bytes, tuple[frozenset[AccountField], tuple[int, ...]]]
     header_fields: frozenset[HeaderField]
     timestamps: tuple[int, ...]
+    events: tuple[EventFact, ...] = ()
 
     @property
     def account_slots(self) -> list[AccountSlots]:
@@ -91,7 +150,10 @@ def group_facts(reads: Iterable[FactRead]) -> FactGroups:
     slots: dict[bytes, set[int]] = {}
     header_fields: set[HeaderField] = set()
     timestamps: set[int] = set()
+    events: list[EventFact] = []
     for read in reads:
+        if read.event:
+            events.append(read.event)
         match read.kind:
             case FactKind.ACCOUNT_FIELD:
                 fields.setdefault(read.account, set()).add(AccountField(read.key))
@@ -105,7 +167,8 @@ def group_facts(reads: Iterable[FactRead]) -> FactGroups:
         account: (frozenset(fields.get(account, ())), tuple(sorted(slots.get(account, ()))))
         for account in fields | slots
     }
-    return FactGroups(accounts, frozenset(header_fields), tuple(sorted(timestamps)))
+    times = tuple(sorted(timestamps))
+    return FactGroups(accounts, frozenset(header_fields), times, tuple(events))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,16 +222,29 @@ class RegistryFacts:
         """What the registry holds of the block and of these facts, at a block of the destination
         or at its newest one.
         """
-        distinct = list(dict.fromkeys(reads))
-        calls = [*(read.call() for read in distinct), _leaf_call(header.number)]
+        words: dict[FactRead, bytes | None] = dict.fromkeys(reads)
+        in_registry = [read for read in words if not read.event]
+        calls = [*(read.call() for read in in_registry), _leaf_call(header.number)]
         *answers, leaf = self._read(calls, destination_block)
-        words = dict(zip(distinct, map(self._decode_word, answers), strict=True))
+        words |= self._decode(in_registry, answers)
+        words |= self._read_events([read for read in words if read.event], destination_block)
         return RegistryBlock(words, leaf, block_leaf(header))
 
     def word(self, read: FactRead, destination_block: int) -> bytes | None:
         """The fact's word at this block of the destination, or None if it is not proven."""
-        (answer,) = self._read([read.call()], destination_block)
-        return self._decode_word(answer)
+        if read.event:
+            return self._read_events([read], destination_block)[read]
+        return self._decode([read], self._read([read.call()], destination_block))[read]
+
+    def _read_events(
+        self, reads: Sequence[FactRead], destination_block: int | None
+    ) -> dict[FactRead, bytes | None]:
+        if not reads:
+            return {}
+        verifier = verifier_address(self._registry.address)
+        calls = [read.call() for read in reads]
+        answers = self._client.call_contract(verifier, calls, destination_block)
+        return self._decode(reads, answers, "events verifier", verifier)
 
     def leaves(self, blocks: Sequence[int], destination_block: int | None = None) -> list[bytes]:
         """The leaf of each source block; 32 zeros if it is not accumulated."""
@@ -212,12 +288,20 @@ class RegistryFacts:
             if not leaf == block_hash == EMPTY_WORD
         }
 
-    def _decode_word(self, answer: bytes) -> bytes | None:
-        """Decode `(bool, bytes32)`."""
-        is_proven, word = int.from_bytes(answer[:32]), answer[32:]
-        if is_proven > 1 or len(word) != len(EMPTY_WORD):
-            raise self._absent_error()
-        return word if is_proven else None
+    def _decode(
+        self,
+        reads: Sequence[FactRead],
+        answers: Sequence[bytes | ChainError],
+        title: str = "registry",
+        address: str = "",
+    ) -> dict[FactRead, bytes | None]:
+        try:
+            return {
+                read: read.decode(b"" if isinstance(answer, ChainError) else answer)
+                for read, answer in zip(reads, answers, strict=True)
+            }
+        except ValueError:
+            raise self._absent_error(title, address) from None
 
     def _read(self, views: Sequence[bytes], destination_block: int | None = None) -> list[bytes]:
         """What the registry answers to these calls of views, many in one `eth_call`."""

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Any
 
 from eth_abi.abi import decode, encode
@@ -71,6 +72,17 @@ def create2_address(init_code: bytes) -> str:
     """The address at which the factory deploys this code."""
     preimage = b"\xff" + bytes.fromhex(FACTORY[2:]) + SALT + keccak256(init_code)
     return to_checksum_address(keccak256(preimage)[12:])
+
+
+@lru_cache
+def verifier_address(registry: str) -> str:
+    """The address of the events verifier beside the registry at this address."""
+    return create2_address(verifier_code(registry))
+
+
+def verifier_code(registry: str) -> bytes:
+    """The init code of the events verifier beside a registry."""
+    return load_artifact("EventsVerifier").bytecode + encode(["address"], [registry])
 
 
 def proves_its_code(registry: Registry) -> bool:

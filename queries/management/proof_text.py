@@ -9,7 +9,8 @@ from eth_utils.address import to_checksum_address
 from accounts.shared.wording import format_timestamp
 from queries.amounts import UNIT_DIGITS, format_units
 from queries.proving.accounts import ADDRESS_BYTES
-from queries.proving.bundles import BlockProof, BundleFact, FactKind
+from queries.proving.bundles import BlockProof, BundleFact
+from queries.proving.facts import FactKind
 from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
 
 MAX_ALIGNED_NAME = 24  # longer slot numbers do not widen the column

@@ -23,7 +23,7 @@ from queries.config.routes import Chain, Routes
 from queries.facts import BLOCK_AT_TIME, account_fields, header_names
 from queries.models import Query
 from queries.planning.dry_runs import CallEstimator
-from queries.proving.bundles import FactKind
+from queries.proving.facts import FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.wait_reasons import Reason, WaitCode

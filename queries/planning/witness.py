@@ -16,7 +16,7 @@ from queries.models import Query
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, accounts_to_store
 from queries.planning.readers import ChainReaders, fact_reads
-from queries.proving.bundles import FactKind
+from queries.proving.facts import FactKind
 from queries.proving.headers import Header
 from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES

@@ -21,6 +21,7 @@ MAX_LOGS = 65_535
 # Transactions of later types may have receipts that are encoded otherwise.
 NEWEST_TYPE = 4
 MAX_DATA_BYTES = 2**24 - 1
+STATE_ROOT_STATUS = 2  # of a receipt that has a state root instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,11 @@ class Receipt:
     cumulative_gas: int
     logs: tuple[Log, ...]
 
+    @property
+    def word(self) -> bytes:
+        status = STATE_ROOT_STATUS if isinstance(self.status, bytes) else self.status
+        return receipt_word(status, self.transaction_type, self.cumulative_gas, len(self.logs))
+
     @cached_property
     def encoded(self) -> bytes:
         status = self.status
@@ -59,6 +65,13 @@ class Receipt:
             )
         )
         return bytes((self.transaction_type,)) * bool(self.transaction_type) + fields
+
+
+def receipt_word(status: int, transaction_type: int, cumulative_gas: int, logs: int) -> bytes:
+    """What a verifier stores of a receipt: a mark, its status, type, number of logs and gas."""
+    return (1 | status << 8 | transaction_type << 16 | logs << 24 | cumulative_gas << 40).to_bytes(
+        32
+    )
 
 
 def logs_bloom(logs: Sequence[Log]) -> bytes:
@@ -91,6 +104,10 @@ class Withdrawal:
     validator: int
     recipient: bytes
     amount: int  # in Gwei
+
+    @property
+    def hash(self) -> bytes:
+        return keccak256(self.encode())
 
     def encode(self) -> bytes:
         return encode_list(

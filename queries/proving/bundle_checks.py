@@ -21,12 +21,12 @@ from queries.proving.bundles import (
     Bundle,
     ClaimedRegistry,
     ClaimedTransaction,
-    FactKind,
     account_members,
     block_members,
     canonical_json,
 )
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError, ProofError
+from queries.proving.facts import FactKind
 from queries.proving.headers import MAX_HEADER_BYTES, Header, HeaderField, decode_header
 from queries.proving.json_values import (
     describe,

@@ -23,10 +23,10 @@ The same content always gives the same bytes: sorted keys, no white space, check
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from hashlib import sha256
 
 from queries.proving.accounts import AccountProof
+from queries.proving.facts import FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.json_values import encode_hex
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word
@@ -36,15 +36,6 @@ from queries.proving.tries import ProvenPath
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 
 FORMAT, VERSION = "tacitus-proof", 1
-
-
-class FactKind(StrEnum):
-    """The kinds of facts, as the names of the API and the file."""
-
-    ACCOUNT_FIELD = "ACCOUNT_FIELD"
-    STORAGE_SLOT = "STORAGE_SLOT"
-    HEADER_FIELD = "HEADER_FIELD"
-    BLOCK_AT_TIME = "BLOCK_AT_TIME"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from queries.proving.block_items import BLOOM_BYTES, Log, Receipt, Withdrawal, logs_bloom
+from queries.proving.block_items import (
+    BLOOM_BYTES,
+    STATE_ROOT_STATUS,
+    Log,
+    Receipt,
+    Withdrawal,
+    logs_bloom,
+)
 from queries.proving.errors import ArgumentMalformedError
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie, IndexTrieNode, index_path
@@ -25,7 +32,6 @@ BLOOM_SENT = 0x40
 IS_FACT = 0x80
 # With more emitters and topics in a receipt it is cheaper to send the bloom than to derive it.
 MAX_DERIVED_ITEMS = 30
-STATE_ROOT_STATUS = 2
 
 
 class FactList(IntEnum):

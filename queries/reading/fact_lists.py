@@ -11,7 +11,7 @@ from django.db.models import Case, JSONField, Q, QuerySet, When
 
 from queries.facts import BLOCK_AT_TIME, account_fields, display_values, header_names
 from queries.models import Query
-from queries.proving.bundles import FactKind
+from queries.proving.facts import FactKind
 from queries.proving.headers import HeaderField
 from queries.reading.facts import FactView, fact_keys
 from queries.reading.pagination import MAX_LISTED_SLOTS

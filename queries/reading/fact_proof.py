@@ -8,7 +8,6 @@ from itertools import islice
 from queries.chain.signer import decode_transaction
 from queries.models import BlockJob, Query, SentTransaction
 from queries.proving.accounts import AccountState
-from queries.proving.bundles import FactKind
 from queries.proving.call_reading import (
     RecoveredProofs,
     path_nodes,
@@ -16,6 +15,7 @@ from queries.proving.call_reading import (
     rebuild_account_proof,
 )
 from queries.proving.errors import NodeMissingError, ProofError
+from queries.proving.facts import FactKind
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import keccak256, number_word
 from queries.proving.tries import CheckedNodes

@@ -12,7 +12,7 @@ from django.db.models import QuerySet, Subquery
 
 from queries.facts import BLOCK_AT_TIME
 from queries.models import Batch, BlockJob, Query
-from queries.proving.bundles import FactKind
+from queries.proving.facts import FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.batches import query_view, read_transactions

@@ -22,9 +22,9 @@ from queries.proving.bundles import (
     BundleFact,
     ClaimedRegistry,
     ClaimedTransaction,
-    FactKind,
     write_bundle,
 )
+from queries.proving.facts import FactKind
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountToStore
 from queries.reading import batches

@@ -15,9 +15,9 @@ from queries.chain.registry import FactGroups, FactRead
 from queries.chain.signer import decode_transaction
 from queries.models import BlockJob, SentTransaction, UnsentProof
 from queries.proving.accounts import AccountProof
-from queries.proving.bundles import FactKind
 from queries.proving.call_reading import RecoveredProofs, read_call, rebuild_account_proof
 from queries.proving.errors import NodeMissingError, ProofError
+from queries.proving.facts import FactKind
 from queries.proving.headers import Header, decode_header
 from queries.proving.tries import CheckedNodes
 

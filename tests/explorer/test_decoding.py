@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from explorer.pages.decoding import decode_fact
 from queries.facts import BLOCK_AT_TIME
-from queries.proving.bundles import FactKind
+from queries.proving.facts import FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
 from queries.reading.facts import FactView

@@ -3,7 +3,8 @@
 from typing import Any
 
 from queries.proving.bundle_checks import check_bundle
-from queries.proving.bundles import Bundle, FactKind
+from queries.proving.bundles import Bundle
+from queries.proving.facts import FactKind
 from tests.queries.prover.service import Service
 
 
