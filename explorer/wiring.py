@@ -32,6 +32,7 @@ LIMITS = BatchLimits(
     blocks=settings.BATCH_BLOCKS,
     accounts=settings.BATCH_ACCOUNTS,
     slots=settings.BATCH_SLOTS,
+    events=settings.BATCH_EVENTS,
     webhook_headers=10,
     webhook_header_bytes=4_096,
     body_bytes=settings.BATCH_BODY_BYTES,

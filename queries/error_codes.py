@@ -27,11 +27,19 @@ class RequestCode(ErrorCode):
     UNKNOWN_PROP = "Accounts have no such field."
     UNKNOWN_HEADER_FIELD = "Block headers have no such field."
     SLOT_MALFORMED = "A storage slot is not 0x and 1 to 64 hex digits."
+    EVENT_MALFORMED = (
+        "A log, receipt, transaction, withdrawal or absence is not named in one of the forms that "
+        "the guide *Events* lists."
+    )
     WEBHOOK_MALFORMED = "The webhook's URL or one of its headers cannot be used."
     EMPTY_REQUEST = "The batch, a block or an account requests no fact."
     TOO_MANY_BLOCKS = "The batch has more blocks than allowed."
     TOO_MANY_ACCOUNTS = "The batch has more accounts, over all its blocks, than allowed."
     TOO_MANY_SLOTS = "The batch has more storage slots, over all its accounts, than allowed."
+    TOO_MANY_EVENTS = (
+        "The batch has more logs, receipts, transactions, withdrawals and absences, over all its "
+        "blocks, than allowed."
+    )
     TOO_MANY_WEBHOOK_HEADERS = "The webhook has more headers than allowed."
     WEBHOOK_HEADERS_TOO_LARGE = (
         "The webhook's headers, names and values together, are longer than allowed."

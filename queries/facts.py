@@ -5,6 +5,7 @@ Iterating the enum dominated the cost, so results are cached by bit mask.
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Any
 
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
@@ -14,8 +15,8 @@ FIELD_NAMES = frozenset((*AccountField.__members__, *HeaderField.__members__))
 
 
 def display_name(name: str) -> str:
-    """A field's name as it is, a slot with 0x."""
-    return name if name in FIELD_NAMES else f"0x{name}"
+    """A slot with 0x, other names as they are."""
+    return name if name in FIELD_NAMES or ":" in name else f"0x{name}"
 
 
 def display_values(words: Mapping[str, str]) -> dict[str, str]:
@@ -41,3 +42,9 @@ def header_names(bits: int) -> tuple[str, ...]:
 
 def header_bits(names: Iterable[str]) -> int:
     return sum(1 << _HEADER_BITS[name] for name in set(names))
+
+
+def fact_count(query: Any) -> int:
+    """How many facts a query asks for, by its row; a block at a time is not counted."""
+    fields: int = query.props.bit_count() + query.header_fields.bit_count()
+    return fields + int(query.slot_count) + int(query.event_count)

@@ -18,6 +18,7 @@ from django.utils import timezone
 from queries.statuses import BatchStatus
 
 QUEUED = models.Q(due_at__isnull=False)  # condition of the indexes that claims use
+OF_BLOCK = models.Q(account="", name="")  # queries of header fields and of a block's content
 
 
 class BytesField(models.BinaryField):  # type: ignore[type-arg]  # takes no types at run time
@@ -89,6 +90,7 @@ class Batch(FairlyQueued):
     account_count = models.PositiveIntegerField(default=0)
     fact_count = models.PositiveIntegerField(default=0)
     header_field_count = models.PositiveIntegerField(default=0)
+    event_count = models.PositiveIntegerField(default=0)
     is_uniform = models.BooleanField(default=True)  # its queries ask for the same fields and slots
     # Why it was rejected, or why facts of it are lost (`Query.failed`):
     error_code = models.CharField(max_length=60, default="")
@@ -274,7 +276,8 @@ class UnsentProof(models.Model):
 
 
 class Query(models.Model):
-    """One account of one block, or one block's header fields, with its four steps.
+    """One account of one block, one block's header fields, or what one block contains; with its
+    four steps.
 
     A failed step has begun and is not completed.
     """
@@ -290,11 +293,13 @@ class Query(models.Model):
     source = models.PositiveBigIntegerField()
     timestamp = models.PositiveBigIntegerField(null=True)  # if the request named a time
     block = models.PositiveBigIntegerField(null=True)  # null until the timestamp is resolved
-    account = models.CharField(max_length=42, default="")  # checksummed; empty: header fields
+    account = models.CharField(max_length=42, default="")  # checksummed; empty: of the block
     name = models.CharField(max_length=255, default="")  # ENS, if the request named the account so
     props = models.PositiveSmallIntegerField(default=0)  # one bit per AccountField
     slot_count = models.PositiveIntegerField(default=0)  # the length of `slots`
     header_fields = models.PositiveIntegerField(default=0)  # one bit per HeaderField
+    event_count = models.PositiveIntegerField(default=0)  # facts of the block's content
+    events_hash = models.CharField(max_length=64, default="")  # of the block that `events` are of
     # Fields that were proven and read back: name → word in hex. Null: nothing is proven yet.
     values = models.JSONField(null=True)
 
@@ -329,6 +334,10 @@ class Query(models.Model):
     # How the request spelled the query: the source chain's key, and the slots by account key (null:
     # as in `slots`). Null: as in these columns.
     spelling = models.JSONField(null=True)
+    # Logs, receipts, transactions and withdrawals: what the request asked for, and once the block's
+    # header is pinned, a fact for each with its name, word and content.
+    event_request = models.JSONField(null=True)
+    events = models.JSONField(default=list)
 
     class Meta:
         constraints: ClassVar = [

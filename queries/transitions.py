@@ -17,7 +17,7 @@ from ulid import ULID
 from queries.database import bulk_sql, daily_counts
 from queries.database.clock import shared_now
 from queries.database.leases import NOT_DUE, Lease, make_due
-from queries.models import Batch, BlockJob, Query, SentTransaction, WebhookDelivery
+from queries.models import OF_BLOCK, Batch, BlockJob, Query, SentTransaction, WebhookDelivery
 from queries.statuses import ENDED_STATUSES, BatchStatus, StepName
 
 log = logging.getLogger("tacitus.prover")
@@ -71,8 +71,8 @@ def reject(
         lost = unproven.exclude(batch__in=keys)
         if done_batches := sorted(set(lost.values_list("batch", flat=True))):
             Batch.objects.filter(pk__in=done_batches).update(**error)
-            lost.filter(header_fields=0).update(account_accumulated_completed_at=None)
-            lost.exclude(header_fields=0).update(header_accumulated_completed_at=None)
+            lost.exclude(OF_BLOCK).update(account_accumulated_completed_at=None)
+            lost.filter(OF_BLOCK).update(header_accumulated_completed_at=None)
             lost.update(failed=True, has_ended=True, values=None, slot_values=None)
             log.error(
                 "Giving up on facts of DONE batches %s that a reorg removed: %s",

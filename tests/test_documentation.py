@@ -172,6 +172,7 @@ FIGURES = {
         f"| `BATCH_BLOCKS` | `{LIMITS.blocks}` |",
         f"| `BATCH_ACCOUNTS` | `{LIMITS.accounts}` |",
         f"| `BATCH_SLOTS` | `{LIMITS.slots}` |",
+        f"| `BATCH_EVENTS` | `{LIMITS.events}` |",
         f"More than {post.MAX_DELIVERY_SECONDS:.0f}, which a webhook may take",
     ),
     "explorer/docs/api.md": (f"one sign-in within {siwe.VALIDITY.seconds // 60} minutes",),

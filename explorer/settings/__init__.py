@@ -177,6 +177,7 @@ BATCH_BODY_BYTES = env.number("BATCH_BODY_BYTES", 1_048_576, minimum=1, maximum=
 BATCH_BLOCKS = env.number("BATCH_BLOCKS", 100, minimum=1)
 BATCH_ACCOUNTS = env.number("BATCH_ACCOUNTS", 1_000, minimum=1)
 BATCH_SLOTS = env.number("BATCH_SLOTS", 5_000, minimum=1)
+BATCH_EVENTS = env.number("BATCH_EVENTS", 1_000, minimum=1)
 API_CORS = env.flag("API_CORS", default=True)
 # Django's limit on all bodies must not be below that of batches.
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, BATCH_BODY_BYTES)

@@ -5,10 +5,14 @@ from dataclasses import dataclass, replace
 
 from queries.chain.errors import (
     AnotherBlockAccumulatedError,
+    BloomInconclusiveError,
     ChainError,
     ChainRefusalError,
     EnsOffChainError,
     EnsUnresolvedError,
+    EventExistsError,
+    EventNotFoundError,
+    EventNotProvableError,
     StateRootEmptyError,
 )
 from queries.error_codes import EndpointCode, RequestCode
@@ -24,7 +28,16 @@ WAIT_ONLY_CODES = EXEMPT_FROM_MAX_AGE - {WaitCode.NOT_ATTESTED} | {
     WaitCode.DESTINATION_REMOVED,
 }
 # Once a quorum confirms these, no batch waits for them to change.
-CERTAIN = {AnotherBlockAccumulatedError, EnsOffChainError, EnsUnresolvedError, StateRootEmptyError}
+CERTAIN = {
+    AnotherBlockAccumulatedError,
+    BloomInconclusiveError,
+    EnsOffChainError,
+    EnsUnresolvedError,
+    EventExistsError,
+    EventNotFoundError,
+    EventNotProvableError,
+    StateRootEmptyError,
+}
 OTHER_REJECTIONS = {
     OutOfReach.code: (
         "The block is older than its chain's block-hash history, and too far before the first "

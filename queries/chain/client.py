@@ -211,14 +211,14 @@ class ChainClient(NodePool):
         return self.fetch("eth_estimateGas", (call,), partial(read_gas_estimate, data))
 
     def estimate_gas_for_calls(
-        self, sender: str, to: str, payloads: Sequence[bytes], override: StateOverride | None = None
+        self, sender: str, calls: Sequence[Call], override: StateOverride | None = None
     ) -> list[int | CallRevertedError | TransactionRefusedError]:
         """The estimated gas of each call on its own, with this state override."""
         options = () if override is None else ("latest", override)
         params_list = [
-            ({"from": sender, "to": to, "data": encode_hex(data)}, *options) for data in payloads
+            ({"from": sender, "to": to, "data": encode_hex(data)}, *options) for to, data in calls
         ]
-        checks = [partial(read_gas_estimate, data) for data in payloads]
+        checks = [partial(read_gas_estimate, data) for _, data in calls]
         expected = CallRevertedError | TransactionRefusedError
         return self.fetch_many("eth_estimateGas", params_list, checks, expected)
 

@@ -231,6 +231,29 @@ class EnsOffChainError(ChainError):
     retryable = False
 
 
+class EventNotFoundError(ChainError):
+    code = "event_not_found"
+    template = "The block has no such log, receipt, transaction or withdrawal."
+    retryable = False
+
+
+class EventExistsError(ChainError):
+    code = "event_exists"
+    template = "The block has what should be proven to be absent."
+    retryable = False
+
+
+class BloomInconclusiveError(EventExistsError):
+    code = "bloom_inconclusive"
+    template = "The block's bloom cannot show that no log has this address or topic."
+
+
+class EventNotProvableError(ChainError):
+    code = "event_not_provable"
+    template = "The proof is too large for a transaction, or the transaction's type is not known."
+    retryable = False
+
+
 # Node errors by code or by a pattern in the message. The first match counts.
 NODE_ERRORS: tuple[tuple[int | str, type[ChainError]], ...] = (
     # Reverts come first, because a contract chooses the text that follows.

@@ -215,6 +215,8 @@ class RegistryFacts:
 
     def __init__(self, client: ChainClient, registry: Registry) -> None:
         self._client, self._registry = client, registry
+        self.verifier = verifier_address(registry.address)
+        self.chain = client.chain  # the destination
 
     def read_block(
         self, header: Header, reads: Iterable[FactRead], destination_block: int | None = None
@@ -241,10 +243,9 @@ class RegistryFacts:
     ) -> dict[FactRead, bytes | None]:
         if not reads:
             return {}
-        verifier = verifier_address(self._registry.address)
         calls = [read.call() for read in reads]
-        answers = self._client.call_contract(verifier, calls, destination_block)
-        return self._decode(reads, answers, "events verifier", verifier)
+        answers = self._client.call_contract(self.verifier, calls, destination_block)
+        return self._decode(reads, answers, "events verifier", self.verifier)
 
     def leaves(self, blocks: Sequence[int], destination_block: int | None = None) -> list[bytes]:
         """The leaf of each source block; 32 zeros if it is not accumulated."""

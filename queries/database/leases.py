@@ -193,11 +193,13 @@ def query_ids_of_pass(job: BlockJob) -> list[int]:
     They have about as many facts as the largest batch.
     """
     # One account more than the largest batch, which may also request header fields.
-    room = (settings.BATCH_ACCOUNTS + 1) * FACTS_PER_QUERY + settings.BATCH_SLOTS
+    max_items = settings.BATCH_SLOTS + settings.BATCH_EVENTS
+    room = (settings.BATCH_ACCOUNTS + 1) * FACTS_PER_QUERY + max_items
     rows = Query.objects.filter(job=job, has_ended=False).order_by("batch__turn", "pk")
     keys: list[int] = []
-    for key, slots in rows.values_list("pk", "slot_count")[: room // FACTS_PER_QUERY]:
-        room -= FACTS_PER_QUERY + slots
+    columns = "pk", "slot_count", "event_count"
+    for key, slots, events in rows.values_list(*columns)[: room // FACTS_PER_QUERY]:
+        room -= FACTS_PER_QUERY + slots + events
         if keys and room < 0:
             break
         keys.append(key)

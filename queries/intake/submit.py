@@ -27,9 +27,15 @@ from queries.database.bulk_sql import prepare_insert
 from queries.database.durable import durable_transaction
 from queries.engines.wake import wake_provers
 from queries.error_codes import EndpointCode, RequestCode, SubmissionCode
-from queries.facts import header_bits
+from queries.facts import fact_count, header_bits
 from queries.models import Batch, ChainRecord, Query
-from queries.schema.checked_batch import BlockRequest, CheckedBatch, Selector, canonical
+from queries.schema.checked_batch import (
+    AccountRequest,
+    BlockRequest,
+    CheckedBatch,
+    Selector,
+    canonical,
+)
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 MAX_IDEMPOTENCY_KEY_LENGTH = 255
@@ -71,13 +77,14 @@ def _set_counts(batch: Batch, queries: Sequence[Query]) -> None:
     batch.query_count = len(queries)
     batch.source_count = len({query.source for query in queries})
     batch.account_count = len({query.account or query.name for query in queries} - {""})
-    requests = [(query.props, query.header_fields, tuple(query.slots)) for query in queries]
+    requests = [
+        (query.props, query.header_fields, tuple(query.slots), str(query.event_request))
+        for query in queries
+    ]
     batch.is_uniform = len(set(requests)) == 1
     batch.header_field_count = sum(query.header_fields.bit_count() for query in queries)
-    batch.fact_count = sum(
-        props.bit_count() + header_fields.bit_count() + len(slots)
-        for props, header_fields, slots in requests
-    )
+    batch.event_count = sum(query.event_count for query in queries)
+    batch.fact_count = sum(map(fact_count, queries))
     limit = settings.FACTS_PER_DAY
     if batch.fact_count > limit:
         raise RefusalError(
@@ -201,28 +208,36 @@ def _new_batch(owner: Account, request: CheckedBatch, key: str | None, digest: s
 
 def build_queries(batch: Batch, blocks: Iterable[BlockRequest]) -> Iterator[Query]:
     """Build the rows of the queries, unsaved."""
-    positions, began_at = count(), batch.submitted_at
+    positions = count()
     for block in blocks:
-        accounts = ([None] if block.header_fields else []) + list(block.accounts)
-        for account in accounts:
-            query = Query(batch=batch, source=block.source, initial_state_began_at=began_at)
-            query.position = next(positions)
+        rows = [_account_query(account, block.chain, block.source) for account in block.accounts]
+        if block.events:
+            event_count = sum(map(len, block.events.values()))
+            rows.insert(0, Query(event_request=dict(block.events), event_count=event_count))
+        if block.header_fields:
+            rows.insert(0, Query(header_fields=header_bits(block.header_fields)))
+        for query in rows:
+            query.batch, query.position, query.source = batch, next(positions), block.source
+            query.initial_state_began_at = batch.submitted_at
             if block.selector.is_time:
                 query.timestamp = block.selector.number
             else:
                 query.block = block.selector.number
-            if account is None:
-                query.header_fields = header_bits(block.header_fields)
-            else:
-                if "." in account.account:
-                    query.name = account.account
-                else:
-                    query.account = account.account
-                query.props = sum(1 << prop for prop in account.props)
-                query.slots = [slot.hex() for slot in account.slots]
-                query.slot_count = len(query.slots)
-            query.spelling = _spelling(query, block.chain, account.spellings if account else {})
+            if not (query.account or query.name):
+                query.spelling = _spelling(query, block.chain, {})
             yield query
+
+
+def _account_query(account: AccountRequest, chain: str, source: int) -> Query:
+    query = Query(source=source, props=sum(1 << prop for prop in account.props))
+    if "." in account.account:
+        query.name = account.account
+    else:
+        query.account = account.account
+    query.slots = [slot.hex() for slot in account.slots]
+    query.slot_count = len(query.slots)
+    query.spelling = _spelling(query, chain, account.spellings)
+    return query
 
 
 def _spelling(query: Query, chain: str, accounts: Mapping[str, Sequence[str]]) -> object:

@@ -92,6 +92,12 @@ class Piece:
     timestamps: tuple[int, ...] = ()
     requests: tuple[AccountToStore, ...] = ()
     rules: GasRules = OSAKA
+    to: str = ""  # the events verifier; empty: the registry
+
+    @property
+    def own_call(self) -> bytes:
+        """The calldata of a piece that cannot be joined with others."""
+        return b""
 
     @property
     def uses_stored_header(self) -> bool:
@@ -209,8 +215,12 @@ def cut_into_pieces(
     proofs: Sequence[AccountProof],
     rules: GasRules = OSAKA,
 ) -> list[Piece]:
-    """Cut the missing facts into pieces; at least one, even for the header alone."""
+    """Cut missing facts of the header and of accounts into pieces; at least one, even for the
+    header alone, unless only events are missing.
+    """
     header_facts = missing.header_fields, missing.timestamps
+    if missing.events and not (missing.accounts or any(header_facts)):
+        return []
     whole = Piece(job, anchor, anchor.is_worth_accumulating(rules), *header_facts, rules=rules)
     rest = Piece(job, anchor, rules=rules)  # only the first piece stores facts of the header
 
@@ -245,13 +255,16 @@ class ProveCall:
 
     data: bytes
     pieces: tuple[Piece, ...] = ()  # none: it is a preparation
+    to: str = ""  # empty: the registry
     hops: int = 0
     is_short: bool = False  # leaves out the hashes that the registry can look up
 
     @classmethod
     def create(cls, pieces: Sequence[Piece]) -> Self:
         hops = sum(bool(piece.anchor.hop) for piece in pieces)
-        return cls(_calldata(pieces), tuple(pieces), hops)
+        first = pieces[0]
+        data = first.own_call or _calldata(pieces)
+        return cls(data, tuple(pieces), first.to, hops)
 
     @classmethod
     def create_optimized(cls, pieces: Sequence[Piece]) -> Self:
@@ -259,6 +272,8 @@ class ProveCall:
         determines the cost, and leaves enough gas for the lookups.
         """
         call, (piece, *others) = cls.create(pieces), pieces
+        if piece.own_call:
+            return call
         room = (piece.rules.floor_byte - BYTE_GAS) * len(call.data) - piece.gas
         if others or not piece.anchor.can_look_up_hashes or room < LOOKUP_GAS:
             return call
@@ -281,7 +296,9 @@ class ProveCall:
 def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
     """Put the pieces, in the order of their blocks, into the first call that has room."""
     groups: list[list[Piece]] = []
-    for piece in sorted(pieces, key=lambda piece: piece.anchor.header.number):
+    alone = [[piece] for piece in pieces if piece.own_call]
+    joinable = (piece for piece in pieces if not piece.own_call)
+    for piece in sorted(joinable, key=lambda piece: piece.anchor.header.number):
         for group in groups:
             longer = [*group, piece]
             fits = sum(member.gas for member in longer) <= piece.rules.items_gas
@@ -290,7 +307,7 @@ def join_pieces(pieces: Sequence[Piece]) -> list[ProveCall]:
                 break
         else:
             groups.append([piece])
-    return [ProveCall.create_optimized(group) for group in groups]
+    return [ProveCall.create_optimized(group) for group in [*groups, *alone]]
 
 
 def _calldata(group: Sequence[Piece]) -> bytes:

@@ -47,7 +47,7 @@ class CallEstimator:
         is halved down to single pieces, with all hashes.
         """
         results: dict[ProveCall, GasEstimate | CallRefusal] = {}
-        estimates = self._estimate([call.data for call in calls], override)
+        estimates = self._estimate(calls, override)
         for call, estimate in zip(calls, estimates, strict=True):
             has_parts = call.is_short or len(call.pieces) > 1
             may_fit_in_parts = isinstance(estimate, TooMuchGasError) or (
@@ -58,12 +58,14 @@ class CallEstimator:
         return results
 
     def _estimate(
-        self, calls: Sequence[bytes], override: StateOverride | None
+        self, calls: Sequence[ProveCall], override: StateOverride | None
     ) -> list[GasEstimate | CallRefusal]:
         cap, name = self.destination.chain.gas_cap, self.destination.chain.name
         results: list[GasEstimate | CallRefusal] = []
-        gas = self.destination.estimate_gas_for_calls(self.sender, self.registry, calls, override)
-        for result, data_fee in zip(gas, self.destination.data_fees(calls), strict=True):
+        addressed = [(call.to or self.registry, call.data) for call in calls]
+        gas = self.destination.estimate_gas_for_calls(self.sender, addressed, override)
+        data_fees = self.destination.data_fees([call.data for call in calls])
+        for result, data_fee in zip(gas, data_fees, strict=True):
             if not isinstance(result, int):
                 results.append(result)
             elif result <= cap:

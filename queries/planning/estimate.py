@@ -15,15 +15,10 @@ from queries.chain.registry import FactGroups, accumulated_override, group_facts
 from queries.config.registries import Registry
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, OutOfReach
-from queries.planning.calls import (
-    Anchor,
-    Piece,
-    Preparation,
-    ProveCall,
-    cut_into_pieces,
-    join_pieces,
-)
+from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import GasEstimate, describe_refusal
+from queries.planning.event_pieces import cut_events
+from queries.planning.events import BlockContent, set_events
 from queries.planning.readers import ChainReaders, fact_reads
 from queries.proving.headers import Header
 from queries.proving.registry_calls import block_leaf
@@ -209,6 +204,8 @@ def _estimate_block(
         return estimate
     header = source.header(estimate.block or 0)
     chains.set_accounts(header, estimate.queries)
+    content = BlockContent(source, header)
+    set_events(content, estimate.queries)
     reads = [fact_reads(query) for query in estimate.queries]
     state = chains.facts(registry).read_block(
         header, (read for query_reads in reads for read in query_reads.values())
@@ -220,7 +217,7 @@ def _estimate_block(
     estimate = replace(estimate, proven_facts=proven_facts)
     if state.is_complete:
         return replace(estimate, readiness=Readiness.PROVEN, sentence="", facts_price=Price())
-    search, trial = AnchorSearch.create(chains, registry), _Trial(chains, registry)
+    search, trial = AnchorSearch.create(chains, registry), _Trial(chains, registry, content=content)
     anchor = search.find(header, state)
     while isinstance(anchor, Preparation):
         estimate = replace(
@@ -250,9 +247,14 @@ class _Trial:
     """Prices calls to a registry in which some blocks are assumed to be accumulated."""
 
     def __init__(
-        self, chains: ChainReaders, registry: Registry, leaves: Mapping[int, bytes] | None = None
+        self,
+        chains: ChainReaders,
+        registry: Registry,
+        leaves: Mapping[int, bytes] | None = None,
+        content: BlockContent | None = None,
     ) -> None:
         self._chains, self._registry, self._leaves = chains, registry, dict(leaves or {})
+        self._content = content
 
     def accumulate(self, header: Header) -> None:
         self._leaves[header.number] = block_leaf(header)
@@ -283,7 +285,8 @@ class _Trial:
         self, estimate: BlockEstimate, anchor: Anchor, missing: FactGroups
     ) -> BlockEstimate:
         pieces = self._fetch_pieces(anchor, missing)
-        is_whole = any(piece.requests for piece in pieces) or not missing.accounts
+        has_accounts = any(piece.requests for piece in pieces) or not missing.accounts
+        is_whole = has_accounts and (any(piece.to for piece in pieces) or not missing.events)
         sentence = estimate.sentence or ("" if is_whole else HEADER_FIRST)
         estimate = replace(estimate, hops=estimate.hops + bool(anchor.hop), sentence=sentence)
         price = self.price(join_pieces(pieces))
@@ -302,4 +305,7 @@ class _Trial:
         source = self._chains.client(self._registry.source)
         proofs = source.account_proofs(anchor.header, missing.account_slots)
         rules = self._chains.chain(self._registry.destination).gas_rules
-        return cut_into_pieces(anchor.header.number, anchor, missing, proofs, rules)
+        facts, job = self._chains.facts(self._registry), anchor.header.number
+        content = self._content or BlockContent(source, anchor.header)
+        pieces = cut_into_pieces(job, anchor, missing, proofs, rules)
+        return pieces + cut_events(job, anchor, missing.events, content, facts)

@@ -23,7 +23,7 @@ from queries.config.routes import Chain, Routes
 from queries.facts import BLOCK_AT_TIME, account_fields, header_names
 from queries.models import Query
 from queries.planning.dry_runs import CallEstimator
-from queries.proving.facts import FactKind
+from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.wait_reasons import Reason, WaitCode
@@ -159,6 +159,9 @@ def fact_reads(query: Query) -> dict[str, FactRead]:
         reads[BLOCK_AT_TIME] = FactRead(FactKind.BLOCK_AT_TIME, query.timestamp)
     for name in header_names(query.header_fields):
         reads[name] = FactRead(FactKind.HEADER_FIELD, HeaderField[name], block)
+    for event in query.events:
+        if fact := EventFact.parse(event["name"]):
+            reads[fact.name] = FactRead(fact.kind, 0, block, event=fact)
     if query.account:
         account = bytes.fromhex(query.account[2:])
         for prop in account_fields(query.props):

@@ -13,11 +13,12 @@ from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.registry import FactRead
 from queries.chain.signer import Signer
-from queries.config.registries import Registry
+from queries.config.registries import Registry, verifier_address
 from queries.database.chain_records import record_head
 from queries.database.clock import shared_now
 from queries.database.leases import Retry, Snooze, recheck_pause
 from queries.models import BlockJob, ChainRecord, Query, SentTransaction
+from queries.planning.events import BlockContent
 from queries.planning.readers import ChainReaders, fact_reads
 from queries.prover.outcomes import Findings, Reject
 from queries.proving.headers import Header
@@ -93,6 +94,7 @@ class JobPass:
     context: ProverContext
     registry: Registry
     latest: ChainHead  # of the destination, read before everything else
+    content: BlockContent | None = None  # of the pinned block
 
     def __post_init__(self) -> None:
         self.lease = self.findings.lease
@@ -114,6 +116,15 @@ class JobPass:
         return list(dict.fromkeys(read for reads in self.reads.values() for read in reads.values()))
 
     @property
+    def event_words(self) -> dict[FactRead, bytes]:
+        """The words of facts about the block's content, as found in the source's block."""
+        return {
+            self.reads[query.pk][event["name"]]: bytes.fromhex(event["word"])
+            for query in self.queries
+            for event in query.events
+        }
+
+    @property
     def paying_batches(self) -> set[str]:
         return {query.batch_id for query in self.paying_queries}
 
@@ -123,8 +134,11 @@ class JobPass:
         return [query for query in self.queries if query.batch.status not in ENDED_STATUSES]
 
     def transactions(self, **conditions: Any) -> QuerySet[SentTransaction]:
-        """The job's transactions to the route's present registry."""
-        return self.job.transactions.filter(to=self.registry.address, **conditions)
+        """The job's transactions to the route's present registry and its events verifier."""
+        address = self.registry.address
+        return self.job.transactions.filter(
+            to__in=[address, verifier_address(address)], **conditions
+        )
 
     def deep_block(self, node: ChainClient) -> int:
         """The newest block that is deep enough to count, by this node's head or ours if lower."""

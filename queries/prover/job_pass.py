@@ -19,6 +19,7 @@ from queries.planning.anchors import AnchorResult, AnchorSearch, HashNotKnown, O
 from queries.planning.calls import Anchor, Preparation
 from queries.prover import prove
 from queries.prover.context import JobPass, ProverContext, route_removed
+from queries.prover.events import find_requested_events
 from queries.prover.finality import pin_final_header, resolve_conflict
 from queries.prover.outcomes import Findings, Outcome, Reject
 from queries.prover.prove import ReadyJob
@@ -62,12 +63,10 @@ def run_pass(
     if registry is None or not queries:
         return _wait_for_transactions(job, latest.hash)
     job_pass = JobPass(findings, queries, context, registry, latest)
-    result = pin_final_header(job_pass)
-    if not isinstance(result, Header):
-        return result
-    # The facts of a transaction that is confirmed can be read at that depth.
-    deep_state = read_deep_state(job_pass, result) if is_confirmed else None
-    return _read_back_or_prove(job_pass, result, deep_state, is_pending=is_pending)
+    header = pin_final_header(job_pass)
+    if not isinstance(header, Header):
+        return header
+    return _read_back_or_prove(job_pass, header, is_confirmed=is_confirmed, is_pending=is_pending)
 
 
 def _wait_for_new_block(job: BlockJob, context: ProverContext) -> Snooze | None:
@@ -93,9 +92,15 @@ def _wait_for_transactions(job: BlockJob, block_hash: bytes) -> Snooze | None:
 
 
 def _read_back_or_prove(
-    job_pass: JobPass, header: Header, deep_state: RegistryBlock | None, *, is_pending: bool
+    job_pass: JobPass, header: Header, *, is_confirmed: bool, is_pending: bool
 ) -> ReadyJob | Outcome:
     """Read back the queries whose facts are all in the registry, and prove the others."""
+    result = find_requested_events(job_pass, header)
+    if isinstance(result, Reject):
+        return result
+    job_pass = result
+    # The facts of a transaction that is confirmed can be read at that depth.
+    deep_state = read_deep_state(job_pass, header) if is_confirmed else None
     findings, reads = job_pass.findings, job_pass.reads
     findings.step = StepName.BLOCKHASH_AVAILABLE
     if deep_state and deep_state.is_complete:

@@ -20,15 +20,10 @@ from queries.contracts.abi import selector
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
 from queries.models import BlockJob, Query, SentTransaction
-from queries.planning.calls import (
-    Anchor,
-    Piece,
-    Preparation,
-    ProveCall,
-    cut_into_pieces,
-    join_pieces,
-)
+from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
+from queries.planning.event_pieces import EventTooLargeError, cut_events
+from queries.planning.events import BlockContent
 from queries.planning.hops import history_request, horizon_evidence
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Outcome, Reject
@@ -107,7 +102,14 @@ def fetch_proofs(
             return prepare(unpaid_pass, preparation, is_needed)
         missing, proofs = group_facts(()), []  # `endedBy` takes no hop: accumulate the block first
     rules = job_pass.destination.chain.gas_rules
-    pieces = cut_into_pieces(job_pass.job.pk, anchor, missing, proofs, rules)
+    content, job = job_pass.content or BlockContent(source, header), job_pass.job.pk
+    pieces = cut_into_pieces(job, anchor, missing, proofs, rules)
+    try:
+        pieces += cut_events(job, anchor, missing.events, content, job_pass.facts)
+    except EventTooLargeError as error:
+        asking = [query for query in job_pass.queries if error.name in job_pass.reads[query.pk]]
+        failure = Failure(error.code, error.sentence, StepName.INITIAL_STATE, retryable=False)
+        return replace(job_pass, queries=asking).reject(failure)
     return ReadyJob(job_pass, pieces, is_isolated)
 
 

@@ -104,7 +104,7 @@ def _check_and_prove_values(
     stored_calls = read_stored_calls(job_pass.job, words, job_pass.lease.extend)
     own_proofs, accounts_to_fetch = rebuild_proofs(stored_calls, header, facts)
     fetched_proofs = _fetch_proofs(job_pass, header, accounts_to_fetch)
-    source_words = facts.words(header, [*own_proofs, *fetched_proofs])
+    source_words = facts.words(header, [*own_proofs, *fetched_proofs]) | job_pass.event_words
     for read, word in words.items():
         if source_words.get(read, word) != word:
             raise RegistryMisreadError(

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 from accounts.models import Account
 from queries.database import bulk_sql
-from queries.facts import account_fields, display_values, header_names
+from queries.facts import account_fields, display_values, fact_count, header_names
 from queries.ids import is_ulid
 from queries.models import Batch, Query
 from queries.proving.headers import decode_header
@@ -55,9 +55,10 @@ _TRANSACTION_COLUMNS = ("id", "hashes", "mined_hash", "mined_block", "gas_used",
 
 _QUERY_COLUMNS = (
     "position", "source", "block", "timestamp", "account", "name", "props", "header_fields",
-    "slot_count", "has_ended", "failed", "cost",
+    "slot_count", "event_count", "has_ended", "failed", "cost",
     *(column for name in StepName for column in (name.began_column, name.completed_column)),
     *_STEP_TRANSACTIONS.values(), "values", "slots", "slot_values", "spelling",
+    "event_request", "events",
 )  # fmt: skip
 
 _QUERY_CONVERTERS: dict[str, bulk_sql.Convert] = {
@@ -66,7 +67,10 @@ _QUERY_CONVERTERS: dict[str, bulk_sql.Convert] = {
         for name in _QUERY_COLUMNS
         if name.endswith(("_began_at", "_completed_at"))
     },
-    **dict.fromkeys(("values", "slots", "slot_values", "spelling"), bulk_sql.parse_json),
+    **dict.fromkeys(
+        ("values", "slots", "slot_values", "spelling", "event_request", "events"),
+        bulk_sql.parse_json,
+    ),
 }
 
 _SELECT_BATCH = bulk_sql.select(
@@ -83,8 +87,8 @@ _SELECT_QUERIES = bulk_sql.select(
 
 # A query is completed with its last step. Without slots and values, because clients poll this.
 _SELECT_PROGRESS = """
-    SELECT position, header_fields = 0, failed, CASE header_fields
-        WHEN 0 THEN account_accumulated_completed_at ELSE header_accumulated_completed_at END
+    SELECT position, account || name <> '', failed, CASE account || name
+        WHEN '' THEN header_accumulated_completed_at ELSE account_accumulated_completed_at END
     FROM queries_query WHERE batch_id = %s AND position >= %s ORDER BY position LIMIT %s
 """
 
@@ -166,11 +170,8 @@ def first_query(batch: BatchView) -> tuple[int, int | None]:
 def query_sizes(batch: BatchView, *, first: int, limit: int) -> list[int]:
     """How many facts each of the batch's queries from the position `first` on asks for."""
     rows = Query.objects.filter(batch=batch.id, position__gte=first).order_by("position")
-    columns = ("props", "header_fields", "slot_count", "timestamp")
-    return [
-        props.bit_count() + header.bit_count() + slots + (timestamp is not None)
-        for props, header, slots, timestamp in rows.values_list(*columns)[:limit]
-    ]
+    rows = rows.only("props", "header_fields", "slot_count", "event_count", "timestamp")
+    return [fact_count(row) + (row.timestamp is not None) for row in rows[:limit]]
 
 
 def read_transactions(rows: Iterable[QueryRow]) -> Mapping[int, SimpleNamespace]:
@@ -225,6 +226,9 @@ def query_view(
         slots=slots,
         slot_count=row.slot_count,
         header=header_names(row.header_fields),
+        event_request=row.event_request or {},
+        event_count=row.event_count,
+        events=tuple(row.events),
         steps=tuple(_steps(row, transactions, error if row.failed else None)),
         waits_for=None if row.has_ended else parse_reason(vars(row).get("job_reason")),
         values=words,
@@ -242,7 +246,7 @@ def _steps(
 ) -> Iterator[StepView]:
     """The steps, with the error at the step that was not completed."""
     for name, (began_column, completed_column, key_column) in _STEP_COLUMNS.items():
-        if name is StepName.ACCOUNT_ACCUMULATED and row.header_fields:
+        if name is StepName.ACCOUNT_ACCUMULATED and not (row.account or row.name):
             break
         began, completed = getattr(row, began_column), getattr(row, completed_column)
         status = StepStatus.COMPLETED if completed else StepStatus.IN_PROGRESS

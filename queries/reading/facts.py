@@ -10,7 +10,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet, Subquery
 
-from queries.facts import BLOCK_AT_TIME
+from queries.facts import BLOCK_AT_TIME, fact_count
 from queries.models import Batch, BlockJob, Query
 from queries.proving.facts import FactKind
 from queries.proving.headers import HeaderField
@@ -148,17 +148,19 @@ def _fact_page(
     cursor: Cursor | None,
     destination: int | None = None,
 ) -> FactPage:
-    rows = rows.only(*CURSOR_COLUMNS, "batch_id", "props", "slot_count", "header_fields")
+    rows = rows.only(
+        *CURSOR_COLUMNS, "batch_id", "props", "slot_count", "header_fields", "event_count"
+    )
     page = read_page(rows, columns, cursor, MAX_QUERIES, lambda row: row)
     batches = {row.batch_id for row in page.rows}
     done = Batch.objects.filter(pk__in=batches, status=BatchStatus.DONE)
     destinations = dict(done.values_list("pk", "destination"))
-    keys, fact_count, last_cursor = list[tuple[int, int]](), 0, ""
+    keys, total, last_cursor = list[tuple[int, int]](), 0, ""
     for row in page.rows:
-        if fact_count >= MAX_FACTS:
+        if total >= MAX_FACTS:
             return FactPage(proven_facts(keys), last_cursor)
         last_cursor = f"{row.block}.{row.pk}"
         if row.batch_id in destinations and destination in {None, destinations[row.batch_id]}:
-            fact_count += row.slot_count + row.props.bit_count() + row.header_fields.bit_count()
-            keys.append((row.pk, row.slot_count))
+            total += fact_count(row)
+            keys.append((row.pk, row.slot_count + row.event_count))
     return FactPage(proven_facts(keys), last_cursor if page.older else "")

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Count, Max, Min, Q
 
-from queries.models import Query
+from queries.models import OF_BLOCK, Query
 from queries.reading.view_models import BatchView
 from queries.statuses import StepName
 
@@ -56,7 +56,7 @@ def batch_progress(batch: BatchView) -> Progress:
     }
     row = Query.objects.filter(batch=batch.id).aggregate(
         queries=Count("pk"),
-        account_queries=Count("pk", filter=Q(header_fields=0)),
+        account_queries=Count("pk", filter=~OF_BLOCK),
         lost=Count("pk", filter=Q(has_ended=False, values__isnull=False)),
         failed_count=Count("pk", filter=Q(failed=True)),
         first_failed=Min("position", filter=Q(failed=True)),

@@ -48,6 +48,7 @@ def requested_data(queries: Iterable[QueryView]) -> dict[str, Any]:
         block = data.setdefault(query.chain_key, {}).setdefault(query.selector, {"accounts": {}})
         if query.header:
             block["header"] = list(query.header)
+        block |= query.event_request
         props = [prop.name for prop in query.props]
         for key, slots in query.account_keys.items():
             block["accounts"][key] = {"props": props, "slots": list(slots)}

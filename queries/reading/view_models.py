@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from queries.proving.witnesses import AccountField
 from queries.schema.checked_batch import selector_of
@@ -52,18 +53,21 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """One account of one block, or fields of one block's header."""
+    """One account of one block, fields of its header, or what the block contains."""
 
     position: int
     source: int
     block: int | None  # None before a timestamp is resolved
     timestamp: int | None
-    account: str  # empty for header fields, and before a name is resolved
+    account: str  # empty for queries of the block, and before a name is resolved
     name: str
     props: tuple[AccountField, ...]
     slots: tuple[str, ...]
     slot_count: int
     header: tuple[str, ...]  # field names
+    event_request: Mapping[str, Sequence[Any]]  # by member of the request's block
+    event_count: int
+    events: tuple[Mapping[str, Any], ...]  # of the pinned block; each with its name, word, content
     steps: tuple[StepView, ...]
     waits_for: Reason | None
     values: Mapping[str, str]  # once the batch is done: words in the registry, by name

@@ -37,6 +37,7 @@ class BatchLimits:
     blocks: int
     accounts: int  # over all blocks
     slots: int  # over all accounts
+    events: int  # over all blocks
     webhook_headers: int
     webhook_header_bytes: int  # names and values together
     body_bytes: int
@@ -62,6 +63,7 @@ class _Check:
     blocks: int = 0
     accounts: int = 0
     slots: int = 0
+    events: int = 0
     warnings: list[BatchWarning] = field(default_factory=list)
 
     def check_limit(self, noun: str, count: int, path: JsonPath) -> None:
@@ -70,6 +72,7 @@ class _Check:
             "block": (limits.blocks, RequestCode.TOO_MANY_BLOCKS),
             "account": (limits.accounts, RequestCode.TOO_MANY_ACCOUNTS),
             "slot": (limits.slots, RequestCode.TOO_MANY_SLOTS),
+            "event": (limits.events, RequestCode.TOO_MANY_EVENTS),
         }[noun]
         if count > limit:
             raise path.refusal(
@@ -147,12 +150,16 @@ def _read_block(
     check.blocks += 1
     check.check_limit("block", check.blocks, path)
     selector = _read_selector(key, path)
-    _check_not_empty(
-        block.header or block.accounts, path, "one of its accounts or one field of its header"
-    )
+    items = block.model_dump(include={*bodies.EVENT_MEMBERS}, exclude_unset=True)
+    events = {name: items[name] for name in bodies.EVENT_MEMBERS if items.get(name)}
+    needed = "one of its accounts, one field of its header, or one of its logs"
+    _check_not_empty(block.header or block.accounts or events, path, needed)
+    for name, members in events.items():
+        check.events += len(members)
+        check.check_limit("event", check.events, path.child(name))
     fields = tuple(dict.fromkeys(block.header))
     accounts = _read_accounts(block.accounts, path.child("accounts"), source, check)
-    return BlockRequest(source, selector, fields, accounts, path.text)
+    return BlockRequest(source, selector, fields, accounts, events, path.text)
 
 
 def _read_selector(key: str, path: JsonPath) -> Selector:

@@ -5,8 +5,8 @@ map keys are in `propertyNames`, because client generators drop pydantic's `patt
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -17,6 +17,7 @@ from pydantic import (
     Field,
     ValidationError,
     WithJsonSchema,
+    model_validator,
 )
 from pydantic_core import ErrorDetails, PydanticCustomError, PydanticKnownError
 
@@ -24,6 +25,8 @@ from accounts.shared.errors import BodyCode, ErrorCode, RefusalError
 from accounts.shared.wording import join_names, json_kind, quote_text
 from queries.config.routes import ALIAS
 from queries.error_codes import RequestCode
+from queries.proving.block_items import MAX_TOPICS
+from queries.proving.facts import MAX_INDEX
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.schema.json_schema import KEY, member_of, schema_of, text_schema
@@ -42,6 +45,7 @@ _MAX_WEI = 2**256 - 1
 _SLOT = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _DECIMAL_SLOT = re.compile(r"[0-9]{1,77}")  # any number of 77 digits is below 2^256
 _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
+_WORD = re.compile("0x[0-9a-fA-F]{64}")
 
 
 def validation_error(code: ErrorCode, problem: str, *inside: str) -> PydanticCustomError:
@@ -124,6 +128,11 @@ Slot = Annotated[str, AfterValidator(_check_slot), text_schema("^0x[0-9a-fA-F]{1
 Fee = Annotated[int, BeforeValidator(_read_fee), text_schema(_WEI, "0")]
 
 
+def _no_default() -> Any:
+    """None as a default that the JSON Schema leaves out, because null is refused."""
+    return None
+
+
 def map_keys(name: str, pattern: str) -> Any:
     """The schema of a map's keys, under their `name` in the reference."""
     return Field(
@@ -148,8 +157,143 @@ class AccountBody(Body):
     )
 
 
+def _read_index(value: object) -> int:
+    if type(value) is not int or not 0 <= value <= MAX_INDEX:
+        problem = f"must be an index: a whole number from 0 to {MAX_INDEX}."
+        raise validation_error(RequestCode.EVENT_MALFORMED, problem)
+    return value
+
+
+def _read_transaction(value: object) -> int | str:
+    if isinstance(value, str) and _WORD.fullmatch(value):
+        return value.lower()
+    if isinstance(value, str):
+        problem = f"is {quote_text(value)}, but a transaction's hash is 0x and 64 hex digits."
+        raise validation_error(RequestCode.EVENT_MALFORMED, problem)
+    return _read_index(value)
+
+
+def _hex_reader(pattern: re.Pattern[str], form: str) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            shown = quote_text(value) if isinstance(value, str) else json_kind(value)
+            problem = f"is {shown}, but must be {form}."
+            raise validation_error(RequestCode.EVENT_MALFORMED, problem)
+        return value.lower()
+
+    return read
+
+
+_read_emitter = _hex_reader(re.compile(ADDRESS), "an address: 0x and 40 hex digits")
+_read_topic = _hex_reader(_WORD, "a topic: 0x and 64 hex digits")
+
+
+def _read_topics(value: object) -> list[list[str] | None]:
+    """The topics that each place may have, as `eth_getLogs` takes them; None: any."""
+    if not isinstance(value, list) or len(value) > MAX_TOPICS:
+        problem = f"must be a list of at most {MAX_TOPICS} topics; null is any topic."
+        raise validation_error(RequestCode.EVENT_MALFORMED, problem)
+    places = (topics if isinstance(topics, list) else [topics] for topics in value)
+    return [None if topics in ([], [None]) else list(map(_read_topic, topics)) for topics in places]
+
+
+_INDEX_SCHEMA = {"type": "integer", "minimum": 0, "maximum": MAX_INDEX, "examples": [0]}
+_WORD_SCHEMA = {"type": "string", "pattern": "^0x[0-9a-fA-F]{64}$"}
+Index = Annotated[int, BeforeValidator(_read_index), WithJsonSchema(_INDEX_SCHEMA)]
+Transaction = Annotated[
+    int | str,
+    BeforeValidator(_read_transaction),
+    WithJsonSchema({"anyOf": [_INDEX_SCHEMA, _WORD_SCHEMA], "examples": [3]}),
+]
+Emitter = Annotated[
+    str,
+    BeforeValidator(_read_emitter),
+    WithJsonSchema({"type": "string", "pattern": f"^{ADDRESS}$"}),
+]
+Topic = Annotated[str, BeforeValidator(_read_topic), WithJsonSchema(_WORD_SCHEMA)]
+Topics = Annotated[
+    list[list[str] | None],
+    BeforeValidator(_read_topics),
+    WithJsonSchema(
+        {
+            "type": "array",
+            "maxItems": MAX_TOPICS,
+            "items": {
+                "anyOf": [{"type": "null"}, _WORD_SCHEMA, {"type": "array", "items": _WORD_SCHEMA}]
+            },
+        }
+    ),
+]
+_TOPICS_MEANING = "By their places, as eth_getLogs takes them: null is any topic."
+
+
+def _optional(description: str) -> Any:
+    return Field(default_factory=_no_default, description=description)
+
+
+class EventBody(Body):
+    """An item that is named by one of several sets of members."""
+
+    forms: ClassVar[tuple[frozenset[str], ...]]
+
+    @model_validator(mode="after")
+    def _check_form(self) -> Self:
+        if self.model_fields_set not in self.forms:
+            forms = "; or ".join(join_names(sorted(form)) for form in self.forms)
+            problem = f"must have exactly these members: {forms}."
+            raise validation_error(RequestCode.EVENT_MALFORMED, problem)
+        return self
+
+
+class LogBody(EventBody):
+    """A log, by its transaction and its place there or by its place in the block; or all logs of
+    the block that match a filter.
+    """
+
+    forms = (
+        frozenset({"transaction", "log"}),
+        frozenset({"logIndex"}),
+        frozenset({"address"}),
+        frozenset({"address", "topics"}),
+    )
+    transaction: Transaction = _optional("The transaction's hash, or its index in the block.")
+    log: Index = _optional("The log's index within its receipt.")
+    logIndex: Index = _optional("The log's index within the block, as JSON-RPC counts.")  # noqa: N815
+    address: Emitter = _optional("The contract that emitted the logs.")
+    topics: Topics = _optional(_TOPICS_MEANING)
+
+
+class AbsenceBody(EventBody):
+    """What the block does not contain: a transaction or withdrawal at an index or beyond it; a log
+    in a receipt; or, if its bloom can show that, any log by an address or with a topic.
+    """
+
+    forms = (
+        frozenset({"transaction"}),
+        frozenset({"withdrawal"}),
+        frozenset({"transaction", "address"}),
+        frozenset({"transaction", "address", "topics"}),
+        frozenset({"address"}),
+        frozenset({"topic"}),
+    )
+    transaction: Transaction = _optional(
+        "Alone, an index that the block's transactions end before."
+    )
+    withdrawal: Index = _optional("An index that the block's withdrawals end before.")
+    address: Emitter = _optional("The contract that emitted no such log.")
+    topics: Topics = _optional(_TOPICS_MEANING)
+    topic: Topic = _optional("A topic that no log of the block has in any place.")
+
+    @model_validator(mode="after")
+    def _check_topics(self) -> Self:
+        if any(topics and len(topics) > 1 for topics in self.topics or ()):
+            problem = "has several topics for one place; ask for the absence of each."
+            raise validation_error(RequestCode.EVENT_MALFORMED, problem, "topics")
+        return self
+
+
 class BlockBody(Body):
-    """What to prove of a block: at least one field of its header, or one account."""
+    """What to prove of a block: at least one fact."""
 
     header: list[HeaderName] = Field(
         default_factory=list,
@@ -162,8 +306,22 @@ class BlockBody(Body):
         "the operator has set up ENS for the source chain. The nodes resolve the name at that "
         "block; the proof is of the address, not of the name.",
     )
+    logs: list[LogBody] = Field(default_factory=list, description="Logs of the block.")
+    receipts: list[Transaction] = Field(
+        default_factory=list, description="Receipts, by their transactions."
+    )
+    transactions: list[Transaction] = Field(
+        default_factory=list, description="Transactions, by hash or by index in the block."
+    )
+    withdrawals: list[Index] = Field(
+        default_factory=list, description="Withdrawals, by their place in the block."
+    )
+    absent: list[AbsenceBody] = Field(
+        default_factory=list, description="What the block does not contain."
+    )
 
 
+EVENT_MEMBERS = ("logs", "receipts", "transactions", "withdrawals", "absent")
 _LABEL = "[a-z0-9_-]{1,63}"
 _HOST = re.compile(rf"(?!.{{254}}){_LABEL}(\.{_LABEL})*\.?|[0-9a-f.]*:[0-9a-f:.]*")
 _URL_FORM = "must be a full http or https URL, such as https://example.org/hook"
@@ -245,11 +403,6 @@ class WebhookBody(Body):
         dict[str, Annotated[str, Field(examples=["application/json"])]],
         AfterValidator(_check_webhook_headers),
     ] = Field(default_factory=dict, description="Headers to send along, such as Authorization.")
-
-
-def _no_default() -> Any:
-    """None as a default that the JSON Schema leaves out, because null is refused."""
-    return None
 
 
 _ChainBlocks = Annotated[dict[str, BlockBody], map_keys("block", SELECTOR_PATTERN)]

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from queries.proving.witnesses import AccountField
 from queries.schema.bodies import WebhookBody
@@ -51,12 +52,13 @@ class AccountRequest:
 
 @dataclass(frozen=True, slots=True)
 class BlockRequest:
-    """What to prove of a block: at least one field of its header, or one account."""
+    """What to prove of a block: at least one fact."""
 
     source: int
     selector: Selector
     header_fields: tuple[str, ...]  # their names
     accounts: tuple[AccountRequest, ...]
+    events: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # by member of the body
     path: str = field(default="", compare=False)
     chain: str = field(default="", compare=False)  # the source's key in the request
 
@@ -93,6 +95,7 @@ def canonical(request: CheckedBatch) -> bytes:
                 }
                 for account in block.accounts
             },
+            **{name: sorted(map(json.dumps, items)) for name, items in block.events.items()},
         }
     content: dict[str, object] = {
         "destinationChainId": str(request.destination),

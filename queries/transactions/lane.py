@@ -153,9 +153,9 @@ class Lane:
     def _store_offer(
         self, jobs: Sequence[BlockJob], nonce: int, to: str, offer: Offer
     ) -> SentTransaction:
-        pieces = offer.call.pieces
+        pieces, recipient = offer.call.pieces, offer.call.to or to
         call = UnsignedTransaction(
-            self.chain_id, nonce, to, offer.call.data, offer.gas_limit, offer.fees
+            self.chain_id, nonce, recipient, offer.call.data, offer.gas_limit, offer.fees
         )
         row = self.store_row(call, offer.max_cost, is_preparation=not pieces, hops=offer.call.hops)
         Share.objects.bulk_create(
@@ -169,7 +169,7 @@ class Lane:
                     job=job,
                     transaction=row,
                     proves_header=any(piece.proves_header for piece in job_pieces),
-                    pieces=_pieces_digest(to, job_pieces),
+                    pieces=_pieces_digest(recipient, job_pieces),
                 )
         if not pieces and offer.shares:  # horizon evidence has no shares, and belongs to no step
             open_queries = Query.objects.filter(job__in=jobs, has_ended=False)
@@ -249,7 +249,9 @@ def _pieces_digest(to: str, pieces: Sequence[Piece]) -> str:
 def _link_queries(piece: Piece, row: SentTransaction) -> None:
     """Link the transaction to the queries whose steps it completes, for the pages."""
     queries = Query.objects.filter(job=piece.job, has_ended=False)
-    if piece.proves_header:
+    if piece.to:
+        queries.exclude(event_request=None).update(header_transaction=row)
+    elif piece.proves_header:
         queries.update(header_transaction=row)
     elif piece.fields or piece.timestamps:
         queries.filter(account="").update(header_transaction=row)

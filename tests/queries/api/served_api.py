@@ -28,6 +28,7 @@ LIMITS = BatchLimits(
     blocks=600,
     accounts=600,
     slots=600,
+    events=600,
     webhook_headers=10,
     webhook_header_bytes=4_096,
     body_bytes=200_000,

@@ -13,7 +13,13 @@ OTHER = 10
 LONELY = 137
 
 LIMITS = BatchLimits(
-    blocks=4, accounts=5, slots=6, webhook_headers=3, webhook_header_bytes=100, body_bytes=20_000
+    blocks=4,
+    accounts=5,
+    slots=6,
+    events=7,
+    webhook_headers=3,
+    webhook_header_bytes=100,
+    body_bytes=20_000,
 )
 ROUTES = Routes(
     {

@@ -27,7 +27,7 @@ ROUTES = Routes(
     CHAINS,
     {(source, to): Registry(RegistryKind.NATIVE, source, to) for source in CHAINS for to in CHAINS},
 )
-LIMITS = BatchLimits(100, 100, 1_000, 10, 1_000, 100_000)
+LIMITS = BatchLimits(100, 100, 1_000, 1_000, 10, 1_000, 100_000)
 # Values that are valid elsewhere in a batch find more faults than random ones.
 PIECES = [
     "11155111", "0", "-1", "1", "0x1", "0x", "block:1", "timestamp:1", "BALANCE", "PROPOSER", "url",

@@ -117,7 +117,7 @@ def test_a_time_that_is_not_in_seconds_is_refused(number: int, sentence: str) ->
         (["NONCE"], "wrong_type", "", " must be an object, not a list."),
         ({}, "empty_request", "", " asks for nothing. Name at least one"),
         ({"header": ["NONCE"], "Accounts": {}}, "unknown_field", ".Accounts",
-         ".Accounts is an unknown field; the known fields are header and accounts."),
+         ".Accounts is an unknown field; the known fields are header, accounts, logs, receipts,"),
         ({"header": None}, "wrong_type", ".header",
          ".header must not be null. Leave it out instead."),
         ({"header": "NONCE"}, "wrong_type", ".header", ".header must be a list, not text."),

@@ -1,0 +1,160 @@
+"""Build the witnesses of events, and cut them into calls of the events verifier that fit."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import groupby
+from operator import attrgetter
+from typing import Self
+
+from queries.chain.errors import EventNotProvableError
+from queries.chain.registry import FactRead, RegistryFacts
+from queries.contracts.abi import call_data
+from queries.models import Query
+from queries.planning.calls import Anchor, Piece
+from queries.planning.events import BlockContent
+from queries.proving.event_witnesses import (
+    BloomGroup,
+    Group,
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    WithdrawalGroup,
+    build_event_witness,
+)
+from queries.proving.facts import EventFact, FactKind
+from queries.proving.headers import HeaderField
+from queries.proving.packing import CALLDATA_BYTES, GasRules, pack
+from queries.proving.registry_calls import HeaderStep, headers_section
+
+
+class EventTooLargeError(EventNotProvableError):
+    """The proof of this fact does not fit into a transaction."""
+
+    def __init__(self, fact: EventFact) -> None:
+        super().__init__(f"The proof of {fact.name} does not fit into a transaction.")
+        self.name = fact.name
+
+
+EVENT_GAS = 8_000  # of a fact without its stored words
+_field = attrgetter("field")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EventPiece(Piece):
+    """Facts about a block's content, for a call of their own to the events verifier."""
+
+    content: BlockContent
+    events: tuple[EventFact, ...]
+    are_roots_stored: bool = False  # the registry stores the header fields that prove them
+
+    @cached_property
+    def witness(self) -> bytes:
+        ordered = sorted(self.events, key=_field)
+        groups = [_group(self.content, *group) for group in groupby(ordered, _field)]
+        numbers = [self.anchor.header.number] * len(groups)
+        return build_event_witness(groups, numbers if self.are_roots_stored else None)
+
+    @cached_property
+    def section(self) -> bytes:
+        """Proves the header fields to the registry; empty if it stores them."""
+        if self.are_roots_stored:
+            return b""
+        header, *newer_headers = self.headers
+        fields = frozenset(fact.field for fact in self.events)
+        steps = [HeaderStep(header, fields=fields), *map(HeaderStep, newer_headers)]
+        return self.anchor.hop + headers_section(steps)
+
+    @cached_property
+    def own_call(self) -> bytes:
+        return call_data("prove(bytes,bytes)", self.section, self.witness)
+
+    @property
+    def proves_header(self) -> bool:
+        return False
+
+    @property
+    def gas(self) -> int:
+        return sum(event_gas(fact, self.rules) for fact in self.events)
+
+    @property
+    def facts_key(self) -> str:
+        return repr((self.anchor.header.hash, sorted(fact.name for fact in self.events)))
+
+    @property
+    def weight(self) -> int:
+        return super().weight + self.rules.floor_byte * len(self.witness)
+
+    def query_weights(self, queries: Sequence[Query]) -> list[int]:
+        names = {fact.name: event_gas(fact, self.rules) for fact in self.events}
+        return [sum(names.get(event["name"], 0) for event in query.events) for query in queries]
+
+    def halves(self) -> tuple[Self, ...]:
+        middle = len(self.events) // 2
+        if not middle:
+            return ()
+        first, second = self.events[:middle], self.events[middle:]
+        return replace(self, events=first), replace(self, events=second)
+
+
+def event_gas(fact: EventFact, rules: GasRules) -> int:
+    """A rough estimate of the gas for a fact, without its calldata."""
+    return EVENT_GAS + rules.new_slot * (1 + (fact.kind is FactKind.WITHDRAWAL))
+
+
+def cut_events(
+    job: int,
+    anchor: Anchor,
+    events: Sequence[EventFact],
+    content: BlockContent,
+    facts: RegistryFacts,
+) -> list[Piece]:
+    """Cut the missing events into pieces that fit. Raises `EventTooLargeError`."""
+    if not events:
+        return []
+    header, rules = anchor.header, facts.chain.gas_rules
+    fields = {fact.field for fact in events}
+    roots = [FactRead(FactKind.HEADER_FIELD, field, header.number) for field in fields]
+    whole = EventPiece(
+        job,
+        anchor,
+        rules=rules,
+        to=facts.verifier,
+        content=content,
+        events=tuple(events),
+        are_roots_stored=facts.read_block(header, roots).is_complete,
+    )
+
+    def build(group: Sequence[EventFact]) -> bytes:
+        return replace(whole, events=tuple(group)).own_call
+
+    ordered = sorted(events, key=attrgetter("field", "index", "log"))
+    groups = pack(ordered, build, rules.items_gas, partial(event_gas, rules=rules))
+    for group in groups:
+        if len(build(group)) > CALLDATA_BYTES:
+            raise EventTooLargeError(group[0])
+    return [replace(whole, events=tuple(group)) for group in groups]
+
+
+def _group(content: BlockContent, field: HeaderField, facts: Iterable[EventFact]) -> Group:
+    facts = list(facts)
+    indexes = [fact.index for fact in facts]
+    if field is HeaderField.TRANSACTIONS_ROOT:
+        return TransactionGroup(content.transactions, indexes)
+    if field is HeaderField.WITHDRAWALS_ROOT:
+        return WithdrawalGroup(content.withdrawals, indexes)
+    if field is HeaderField.LOGS_BLOOM:
+        return BloomGroup(content.bloom, [fact.item for fact in facts])
+    requests = {
+        index: _receipt_request([fact for fact in facts if fact.index == index])
+        for index in dict.fromkeys(indexes)
+    }
+    return ReceiptGroup(content.receipts, requests)
+
+
+def _receipt_request(facts: Sequence[EventFact]) -> ReceiptRequest:
+    return ReceiptRequest(
+        receipt=any(fact.kind is FactKind.RECEIPT for fact in facts),
+        logs=frozenset(fact.log for fact in facts if fact.kind is FactKind.LOG),
+        absent=tuple(fact.filter for fact in facts if fact.filter),
+    )

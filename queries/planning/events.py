@@ -1,0 +1,247 @@
+"""Find the facts about a block's content that a request asks for."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.conf import settings
+
+from accounts.shared.wording import format_count
+from queries.chain.client import ChainClient
+from queries.chain.errors import (
+    BloomInconclusiveError,
+    EventExistsError,
+    EventNotFoundError,
+    EventNotProvableError,
+)
+from queries.models import Query
+from queries.proving.block_items import (
+    BLOOM_BYTES,
+    NEWEST_TYPE,
+    Log,
+    Receipt,
+    Withdrawal,
+    is_silent,
+)
+from queries.proving.facts import EventFact, FactKind, log_filter
+from queries.proving.headers import Header, HeaderField
+from queries.proving.keccak import keccak256
+
+Event = dict[str, Any]  # a fact's name and word, and what it is about, for answers
+_TRUE = bytes(31) + b"\1"
+_LEGACY_START = 0xC0  # first bytes of transactions without a type
+
+
+@dataclass
+class BlockContent:
+    """What a block contains. Each list is fetched if it is needed, and checked by its root."""
+
+    source: ChainClient
+    header: Header
+
+    @cached_property
+    def receipts(self) -> list[Receipt]:
+        return self.source.receipts(self.header)
+
+    @cached_property
+    def transactions(self) -> list[bytes]:
+        return self.source.transactions(self.header)
+
+    @cached_property
+    def withdrawals(self) -> list[Withdrawal]:
+        return self.source.withdrawals(self.header)
+
+    @property
+    def bloom(self) -> bytes:
+        return self.header.payload(HeaderField.LOGS_BLOOM)
+
+    def transaction_index(self, name: int | str) -> int:
+        """The index of the transaction with this hash or index. Raises `EventNotFoundError`."""
+        if isinstance(name, str):
+            hashes = [keccak256(transaction) for transaction in self.transactions]
+            if bytes.fromhex(name[2:]) not in hashes:
+                raise EventNotFoundError(f"the block has no transaction {name}")
+            return hashes.index(bytes.fromhex(name[2:]))
+        return name
+
+    def receipt(self, name: int | str) -> tuple[int, Receipt]:
+        """The receipt of the transaction with this hash or index, and the index."""
+        index = self.transaction_index(name)
+        receipt = _entry(self.receipts, index, "transaction")
+        _check_type(receipt.transaction_type, index)
+        return index, receipt
+
+
+def set_events(content: BlockContent, queries: Iterable[Query]) -> None:
+    """Set the facts of queries for the block's content, unsaved. Raises as `find_events`."""
+    for query in queries:
+        if query.event_request is not None:
+            query.events = find_events(content, query.event_request)
+            query.event_count = len(query.events)
+
+
+def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event]:
+    """The requested facts, each once. Raises a `ChainError` if one is certainly not true."""
+    find = _EventSearch(content)
+    events: dict[str, Event] = {}
+    for member, items in request.items():
+        for position, item in enumerate(items):
+            with _at(f"{member}[{position}]"):
+                for event in getattr(find, member)(item):
+                    events[event["name"]] = event
+                if len(events) > settings.BATCH_EVENTS:
+                    limit = format_count(settings.BATCH_EVENTS, "log")
+                    raise EventNotProvableError(f"a batch may have at most {limit} here")
+    return list(events.values())
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    try:
+        yield
+    except (EventNotFoundError, EventExistsError, EventNotProvableError) as error:
+        raise type(error)(f"{place}: {error.sentence}.") from None
+
+
+@dataclass
+class _EventSearch:
+    """A method for each member of a request, which yields the events of one item."""
+
+    content: BlockContent
+
+    def logs(self, item: Mapping[str, Any]) -> Iterator[Event]:
+        if "log" in item:
+            index, receipt = self.content.receipt(item["transaction"])
+            _entry(receipt.logs, item["log"], f"log in transaction {index:,}")
+            yield self._log(index, item["log"])
+        elif "logIndex" in item:
+            places = [
+                (index, place)
+                for index, receipt in enumerate(self.content.receipts)
+                for place in range(len(receipt.logs))
+            ]
+            yield self._log(*_entry(places, item["logIndex"], "log"))
+        else:
+            yield from self._matching_logs(item)
+
+    def _matching_logs(self, item: Mapping[str, Any]) -> Iterator[Event]:
+        emitter, topics = bytes.fromhex(item["address"][2:]), item.get("topics", ())
+        for index, receipt in enumerate(self.content.receipts):
+            for place, log in enumerate(receipt.logs):
+                if log.emitter == emitter and _has_topics(log, topics):
+                    yield self._log(index, place)
+
+    def _log(self, index: int, place: int) -> Event:
+        receipt = self.content.receipts[index]
+        _check_type(receipt.transaction_type, index)
+        log, earlier = receipt.logs[place], self.content.receipts[:index]
+        return _event(
+            EventFact(FactKind.LOG, index, place),
+            log.hash,
+            transactionIndex=index,
+            log=place,
+            logIndex=sum(len(receipt.logs) for receipt in earlier) + place,
+            address=f"0x{log.emitter.hex()}",
+            topics=[f"0x{topic.hex()}" for topic in log.topics],
+            data=f"0x{log.data.hex()}",
+        )
+
+    def receipts(self, item: int | str) -> Iterator[Event]:
+        index, receipt = self.content.receipt(item)
+        status = receipt.status if isinstance(receipt.status, int) else None
+        yield _event(
+            EventFact(FactKind.RECEIPT, index),
+            receipt.word,
+            transactionIndex=index,
+            status=status,
+            type=receipt.transaction_type,
+            cumulativeGasUsed=str(receipt.cumulative_gas),
+            logCount=len(receipt.logs),
+        )
+
+    def transactions(self, item: int | str) -> Iterator[Event]:
+        index = self.content.transaction_index(item)
+        encoded = _entry(self.content.transactions, index, "transaction")
+        kind = encoded[0] if encoded[0] < _LEGACY_START else 0
+        _check_type(kind, index)
+        hash_ = keccak256(encoded)
+        details = {"transactionHash": f"0x{hash_.hex()}", "type": kind}
+        fact = EventFact(FactKind.TRANSACTION, index)
+        yield _event(fact, hash_, transactionIndex=index, **details)
+
+    def withdrawals(self, item: int) -> Iterator[Event]:
+        withdrawal = _entry(self.content.withdrawals, item, "withdrawal")
+        yield _event(
+            EventFact(FactKind.WITHDRAWAL, item),
+            withdrawal.hash,
+            position=item,
+            withdrawalIndex=str(withdrawal.index),
+            validatorIndex=str(withdrawal.validator),
+            address=f"0x{withdrawal.recipient.hex()}",
+            amount=str(withdrawal.amount),
+        )
+
+    def absent(self, item: Mapping[str, Any]) -> Iterator[Event]:
+        if "address" in item and "transaction" in item:
+            yield self._absent_log(item)
+        elif "address" in item or "topic" in item:
+            yield self._silence(bytes.fromhex(item.get("address", item.get("topic", ""))[2:]))
+        elif "withdrawal" in item:
+            fact = EventFact(FactKind.ABSENT_WITHDRAWAL, item["withdrawal"])
+            yield self._absent_index(fact, len(self.content.withdrawals), "withdrawal")
+        else:
+            index = self.content.transaction_index(item["transaction"])
+            fact = EventFact(FactKind.ABSENT_TRANSACTION, index)
+            yield self._absent_index(fact, len(self.content.transactions), "transaction")
+
+    def _absent_index(self, fact: EventFact, count: int, noun: str) -> Event:
+        if fact.index < count:
+            raise EventExistsError(f"the block has {format_count(count, noun)}")
+        return _event(fact, _TRUE)
+
+    def _absent_log(self, item: Mapping[str, Any]) -> Event:
+        index, receipt = self.content.receipt(item["transaction"])
+        topics = [bytes.fromhex(each[0][2:]) if each else None for each in item.get("topics", ())]
+        wanted = log_filter(bytes.fromhex(item["address"][2:]), topics)
+        for place, log in enumerate(receipt.logs):
+            if wanted.matches(log):
+                raise EventExistsError(f"log {place} of transaction {index:,} matches")
+        fact = EventFact(FactKind.ABSENT_LOG, index, filter=wanted)
+        return _event(fact, _TRUE, transactionIndex=index)
+
+    def _silence(self, item: bytes) -> Event:
+        bloom = self.content.bloom
+        if not is_silent(bloom, item):
+            share = (int.from_bytes(bloom).bit_count() / (8 * BLOOM_BYTES)) ** 3
+            raise BloomInconclusiveError(
+                f"the block's bloom does not show it: there is such a log, or the {share:.1%} of "
+                "other items that this bloom cannot exclude include it. Ask for one receipt"
+            )
+        return _event(EventFact(FactKind.SILENT_BLOCK, item=item), _TRUE)
+
+
+def _event(fact: EventFact, word: bytes, **details: object) -> Event:
+    known = {name: value for name, value in details.items() if value is not None}
+    return {"name": fact.name, "word": word.hex(), **known}
+
+
+def _entry(entries: Sequence[Any], index: int, noun: str) -> Any:
+    if index >= len(entries):
+        count = format_count(len(entries), noun)
+        raise EventNotFoundError(f"there is no {noun} {index:,}: there are {count}")
+    return entries[index]
+
+
+def _check_type(transaction_type: int, index: int) -> None:
+    if transaction_type > NEWEST_TYPE:
+        sentence = f"transaction {index:,} is of type {transaction_type:#04x}"
+        raise EventNotProvableError(f"{sentence}; types up to {NEWEST_TYPE} can be proven")
+
+
+def _has_topics(log: Log, places: Sequence[Sequence[str] | None]) -> bool:
+    topics = [f"0x{topic.hex()}" for topic in log.topics]
+    return len(topics) >= len(places) and all(
+        allowed is None or topic in allowed for topic, allowed in zip(topics, places, strict=False)
+    )

@@ -1,0 +1,45 @@
+"""Find the facts that queries ask for about the content of the pass's block."""
+
+from dataclasses import replace
+
+from queries.chain.errors import ChainError
+from queries.database import bulk_sql
+from queries.models import Query
+from queries.planning.events import BlockContent, set_events
+from queries.prover.context import JobPass
+from queries.prover.outcomes import Reject
+from queries.proving.headers import Header
+from queries.statuses import StepName
+from queries.transitions import Failure
+
+
+def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject:
+    """The pass with the facts of its queries, found once for each header that is pinned.
+
+    Rejects queries whose facts are certainly not in the block. Leaves out queries whose facts no
+    node can answer now, if the pass has others.
+    """
+    content = BlockContent(job_pass.source, header)
+    job_pass = replace(job_pass, content=content)
+    block_hash, found = header.hash.hex(), list[Query]()
+    waiting = list[tuple[Query, ChainError]]()
+    for query in job_pass.queries:
+        if query.event_request is None or query.events_hash == block_hash:
+            continue
+        try:
+            set_events(content, [query])
+        except ChainError as error:
+            if not error.retryable:
+                step = StepName.INITIAL_STATE
+                failure = Failure(error.code, error.sentence, step, retryable=False)
+                return replace(job_pass, queries=[query]).reject(failure)
+            waiting.append((query, error))
+        else:
+            query.events_hash = block_hash
+            found.append(query)
+    bulk_sql.update(found, ["events", "events_hash", "event_count"])
+    if waiting and len(waiting) == len(job_pass.queries):
+        raise waiting[0][1]
+    left_out = [query for query, _ in waiting]
+    queries = [query for query in job_pass.queries if query not in left_out]
+    return replace(job_pass, queries=queries)
