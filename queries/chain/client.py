@@ -1,7 +1,7 @@
 """Read a chain, and send transactions to it: what a prover asks of nodes.
 
-Headers are checked by their hash and proofs by their root. Heads, calls and receipts cannot be
-checked.
+Headers are checked by their hash; proofs and what blocks contain, by their roots. Heads, calls and
+single receipts cannot be checked.
 """
 
 from bisect import bisect_right
@@ -31,6 +31,7 @@ from queries.chain.answers import (
     read_number,
     read_receipt,
 )
+from queries.chain.block_contents import BlockContents
 from queries.chain.errors import (
     AlreadyKnownError,
     BlockUnknownError,
@@ -41,7 +42,7 @@ from queries.chain.errors import (
     TimeTooEarlyError,
     TransactionRefusedError,
 )
-from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK, NodePool
+from queries.chain.node_pool import GET_BLOCK, LATEST_BLOCK
 from queries.chain.signer import Fees
 from queries.contracts.abi import StateOverride, call_data
 from queries.proving.accounts import AccountProof
@@ -56,7 +57,7 @@ TRANSACTION_OVERHEAD = 110  # bytes of an EIP-1559 transaction without its calld
 Call = tuple[str, bytes]  # a contract, and calldata
 
 
-class ChainClient(NodePool):
+class ChainClient(BlockContents):
     """A chain, for one thread."""
 
     # Blocks and proofs

@@ -171,6 +171,11 @@ class StateNotAvailableError(ChainError):
     retryable = False
 
 
+class HistoryPrunedError(StateNotAvailableError):
+    code = "history_pruned"
+    template = "The nodes of {chain} no longer have the transactions and receipts of that block."
+
+
 class StateOfAnotherBlockError(ChainError):
     code = "state_of_another_block"
     template = "The nodes of {chain} answer {method} with the state of the wrong block."
@@ -267,6 +272,9 @@ NODE_ERRORS: tuple[tuple[int | str, type[ChainError]], ...] = (
     (r"maximum proof window", ProofWindowExceededError),  # reth
     (r"proofs? (are|is) (only )?available (only )?for", ProofWindowExceededError),  # erigon 2
     (r"block is too old|must be within \d+ blocks", ProofWindowExceededError),  # erigon
+    # Contents of blocks (EIP-4444)
+    (4444, HistoryPrunedError),  # geth, reth
+    (r"pruned history|history .*pruned", HistoryPrunedError),
     # State
     (r"missing trie node", StateNotAvailableError),  # geth, bsc, nitro
     (r"histor(y|ical) state|state histor(y|ies)", StateNotAvailableError),  # geth
@@ -314,7 +322,6 @@ NODE_ERRORS: tuple[tuple[int | str, type[ChainError]], ...] = (
     (-32602, ParametersRejectedError),
     (-32001, BlockUnknownError),
     (-32002, StateNotAvailableError),
-    (4444, StateNotAvailableError),  # geth's pruned history
 )  # fmt: skip
 
 # Only these run a transaction or call, so only these can return an error of the chain itself.

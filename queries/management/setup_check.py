@@ -50,6 +50,9 @@ from queries.config.routes import Chain, NodeAddress, Routes
 
 OUTPUT_DELAY = 7 * DAY  # seconds: a game runs for half of it, and is final after the other half
 
+# Distances from the head at which a node is asked for receipts, and then at the first block.
+RECEIPT_PROBES = (1_000, HISTORY_WINDOW, *(10**power for power in range(5, 10)))
+
 DEPLOY = "Deploy one with manage.py deploy_registry."
 
 UNVERIFIABLE = (
@@ -142,6 +145,7 @@ def _check_nodes(
         if windows is not None:
             check = partial(_check_proof_window, replace(chain, nodes=(node,)), head, windows)
             yield _run_check(f"{subject}, proofs", check)
+            yield _check_receipts(f"{subject}, receipts", replace(chain, nodes=(node,)), head)
     if len(heads) > 1:
         yield _run_check(f"{chain.name}, all nodes", partial(_check_same_block, chain, heads))
     return tuple(heads)
@@ -221,6 +225,27 @@ def _check_proof_window(chain: Chain, head: ChainHead, windows: list[ProofWindow
     if window.has_first_block:
         return "eth_getProof reaches back to the first block"
     return f"eth_getProof reaches back {window}"
+
+
+def _check_receipts(subject: str, chain: Chain, head: ChainHead) -> CheckResult:
+    """Check that the newest block's receipts match its header, and probe older blocks."""
+    first_block = first_block_distance(head)
+    probes = [*(n for n in RECEIPT_PROBES if n < first_block), first_block]
+    reached = 0
+    with closing(ChainClient(chain)) as source:
+        try:
+            source.request_receipts(source.header_by_hash(head.hash))
+        except ChainError as error:
+            sentence = f"events cannot be proven from this node. {error}"
+            return CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
+        for distance in probes:
+            try:
+                source.request_receipts(source.header(head.number - distance))
+            except ChainError:
+                sentence = f"reach back {reached:,} blocks or more, but not {distance:,}"
+                return CheckResult(subject, ok=True, sentence=sentence)
+            reached = distance
+    return CheckResult(subject, ok=True, sentence="reach back to the first block")
 
 
 def _provable_blocks(window: ProofWindow, delay: int) -> str:

@@ -1,9 +1,10 @@
 """What a block contains: logs, receipts, transactions and withdrawals, in their encodings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from queries.proving.errors import TransactionTypeUnknownError
 from queries.proving.json_values import (
     read_bytes,
     read_fixed_bytes,
@@ -20,6 +21,7 @@ MAX_TOPICS = 4
 MAX_LOGS = 65_535
 # Transactions of later types may have receipts that are encoded otherwise.
 NEWEST_TYPE = 4
+MAX_TYPE = 0x7F  # EIP-2718
 MAX_DATA_BYTES = 2**24 - 1
 STATE_ROOT_STATUS = 2  # of a receipt that has a state root instead
 
@@ -41,12 +43,16 @@ class Log:
 
 @dataclass(frozen=True)
 class Receipt:
-    """A receipt; before Byzantium it has a state root instead of a status."""
+    """A receipt; before Byzantium it has a state root instead of a status.
+
+    That of a deposit of an OP-stack chain has the nonce and the version that end it since Canyon.
+    """
 
     transaction_type: int
     status: int | bytes
     cumulative_gas: int
     logs: tuple[Log, ...]
+    deposit: tuple[int, ...] = ()
 
     @property
     def word(self) -> bytes:
@@ -56,15 +62,19 @@ class Receipt:
     @cached_property
     def encoded(self) -> bytes:
         status = self.status
-        fields = encode_list(
-            (
-                encode_string(status) if isinstance(status, bytes) else encode_integer(status),
-                encode_integer(self.cumulative_gas),
-                encode_string(logs_bloom(self.logs)),
-                encode_list(log.encode() for log in self.logs),
-            )
+        fields = (
+            encode_string(status) if isinstance(status, bytes) else encode_integer(status),
+            encode_integer(self.cumulative_gas),
+            encode_string(logs_bloom(self.logs)),
+            encode_list(log.encode() for log in self.logs),
+            *map(encode_integer, self.deposit),
         )
-        return bytes((self.transaction_type,)) * bool(self.transaction_type) + fields
+        return encode_envelope(self.transaction_type, fields)
+
+
+def encode_envelope(transaction_type: int, fields: Iterable[bytes]) -> bytes:
+    """Encode a transaction or receipt (EIP-2718); type 0 is a list without a type byte."""
+    return bytes((transaction_type,)) * bool(transaction_type) + encode_list(fields)
 
 
 def receipt_word(status: int, transaction_type: int, cumulative_gas: int, logs: int) -> bytes:
@@ -130,8 +140,14 @@ def receipt_from_json(answer: object) -> Receipt:
         status = read_fixed_bytes(fields.get("root"), "root", HASH_BYTES)
     logs = read_list(fields.get("logs"), "logs", MAX_LOGS)
     kind = read_quantity(fields.get("type", "0x0"), "type")
+    if kind > MAX_TYPE:
+        raise TransactionTypeUnknownError(kind)
     gas = read_quantity(fields.get("cumulativeGasUsed"), "cumulativeGasUsed")
-    return Receipt(kind, status, gas, tuple(map(_log_from_json, logs)))
+    deposit: tuple[int, ...] = ()
+    if fields.get("depositReceiptVersion") is not None:  # without it, the nonce is not encoded
+        keys = ("depositNonce", "depositReceiptVersion")
+        deposit = tuple(read_quantity(fields.get(key), key) for key in keys)
+    return Receipt(kind, status, gas, tuple(map(_log_from_json, logs)), deposit)
 
 
 def _log_from_json(answer: object) -> Log:

@@ -4,13 +4,11 @@ A sentence names the values; `summary` repeats nothing of a node's answer, so lo
 it. Except errors of arguments, calls and bundles, each means that a node answered wrongly.
 """
 
-from typing import ClassVar
-
 
 class ProofError(Exception):
     """What was given does not prove what it should."""
 
-    summary: ClassVar[str]
+    summary: str
 
 
 class ArgumentMalformedError(ProofError):
@@ -59,6 +57,16 @@ class NodeHashMismatchError(ProofError):
 
 class NodeOutOfOrderError(NodeHashMismatchError):
     summary = "A node of the proof is at the wrong position."
+
+
+class RootMismatchError(ProofError):
+    summary = "The list is not the one to which the block's header commits."
+
+
+class TransactionTypeUnknownError(ProofError):
+    def __init__(self, kind: int) -> None:
+        self.summary = f"The block has a transaction of type {kind:#x}, which is not supported."
+        super().__init__(self.summary)
 
 
 class ValueNotCanonicalError(ProofError):
