@@ -222,6 +222,8 @@ def _results(page: QueryPage) -> dict[str, Any]:
         result = blocks.setdefault(query.selector, {"accounts": {}})
         if query.header:
             result["header"] = query.values
+        if query.event_request:
+            result["events"] = query.values
         for key, slots in query.account_keys.items():
             names = {prop.name: prop.name for prop in query.props}
             names |= {slot: f"0x{slot_word(slot).hex()}" for slot in slots}

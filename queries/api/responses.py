@@ -17,6 +17,7 @@ from accounts.keys.text import ALPHABET, ID_LENGTH
 from queries.api.rejection_codes import rejection_codes, wait_codes
 from queries.config.registries import RegistryKind
 from queries.ids import ID_PATTERN
+from queries.proving.facts import EVENT_NAME
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.schema.bodies import (
@@ -68,7 +69,7 @@ _HORIZON, CONSTRUCTOR_ARGUMENTS = "2100-01-01T00:00:00.000Z", f"0x{4_102_444_800
 TransactionHash = Annotated[str, text_schema("^0x[0-9a-f]{64}$", f"0x{'5c504ed4' * 8}")]
 Selector = Annotated[str, text_schema(SELECTOR_PATTERN, "block:5186021")]
 Word = Annotated[str, text_schema("^0x[0-9a-f]{64}$", _ETHER)]
-FactName = Annotated[str, text_schema("^([A-Z_]+|0x[0-9a-f]{64})$", "BALANCE")]
+FactName = Annotated[str, text_schema(f"^([A-Z_]+|0x[0-9a-f]{{64}}|{EVENT_NAME})$", "BALANCE")]
 _EMPTY_AS_NULL = BeforeValidator(lambda text: text or None)
 Prop = Annotated[str, BeforeValidator(attrgetter("name")), enum_schema(AccountField.__members__)]
 HeaderName = Annotated[str, enum_schema(HeaderField.__members__)]
@@ -172,8 +173,37 @@ class StepResponse(ApiModel):
     error: StepErrorResponse | None = Field(description="Why the step was not completed.")
 
 
+class EventResponse(ApiModel):
+    """A fact about a block's content. It has the members that apply to its kind."""
+
+    name: str = Field(
+        description="The fact's kind, and where it is in the block.", examples=["LOG:3:0"]
+    )
+    transaction_index: int | None = None
+    log: int | None = Field(default=None, description="The log's index within its receipt.")
+    log_index: int | None = Field(
+        default=None, description="The log's index within the block, as JSON-RPC counts."
+    )
+    position: int | None = Field(default=None, description="The withdrawal's place in the block.")
+    address: Address | None = Field(
+        default=None, description="The log's emitter, or the withdrawal's recipient."
+    )
+    topics: list[Word] | None = None
+    data: str | None = Field(default=None, description="The log's data, in hex.")
+    transaction_hash: Word | None = None
+    type: int | None = Field(default=None, description="The transaction's type.")
+    status: int | None = Field(
+        default=None, description="1 succeeded, 0 failed; left out before Byzantium."
+    )
+    cumulative_gas_used: str | None = None
+    log_count: int | None = None
+    withdrawal_index: str | None = None
+    validator_index: str | None = None
+    amount: str | None = Field(default=None, description="Of the withdrawal, in Gwei.")
+
+
 class QueryResponse(ApiModel):
-    """One account of one block, or fields of one block's header."""
+    """One account of one block, fields of its header, or what the block contains."""
 
     origin_chain_id: ChainId = Field(validation_alias="source")
     selector: Selector = Field(description="The block as it was asked for.")
@@ -185,6 +215,11 @@ class QueryResponse(ApiModel):
     props: list[Prop] = Field(examples=[["BALANCE"]])
     slots: list[Word] = Field(examples=[[]])
     header: list[HeaderName] = Field(examples=[[]])
+    events: list[EventResponse] = Field(
+        default=[],
+        description="What was asked for of the block's content, once its header is known.",
+        examples=[[]],
+    )
     steps: list[StepResponse]
     waits_for: WaitsFor
     wait_code: WaitCode
@@ -235,6 +270,7 @@ class BlockResultsResponse(ApiModel):
         dict[str, Word], map_keys("field", f"^({'|'.join(HeaderField.__members__)})$")
     ] = {}
     accounts: Annotated[dict[str, _AccountResults], map_keys("account", ACCOUNT_PATTERN)]
+    events: Annotated[dict[str, Word], map_keys("event", f"^({EVENT_NAME})$")] = {}
 
 
 class BatchQueryResponse(StatusResponse):

@@ -15,7 +15,14 @@ from queries.chain.registry import FactGroups, accumulated_override, group_facts
 from queries.config.registries import Registry
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, OutOfReach
-from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
+from queries.planning.calls import (
+    Anchor,
+    Piece,
+    Preparation,
+    ProveCall,
+    cut_into_pieces,
+    join_pieces,
+)
 from queries.planning.dry_runs import GasEstimate, describe_refusal
 from queries.planning.event_pieces import cut_events
 from queries.planning.events import BlockContent, set_events

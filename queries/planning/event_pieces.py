@@ -27,15 +27,6 @@ from queries.proving.headers import HeaderField
 from queries.proving.packing import CALLDATA_BYTES, GasRules, pack
 from queries.proving.registry_calls import HeaderStep, headers_section
 
-
-class EventTooLargeError(EventNotProvableError):
-    """The proof of this fact does not fit into a transaction."""
-
-    def __init__(self, fact: EventFact) -> None:
-        super().__init__(f"The proof of {fact.name} does not fit into a transaction.")
-        self.name = fact.name
-
-
 EVENT_GAS = 8_000  # of a fact without its stored words
 _field = attrgetter("field")
 
@@ -109,7 +100,7 @@ def cut_events(
     content: BlockContent,
     facts: RegistryFacts,
 ) -> list[Piece]:
-    """Cut the missing events into pieces that fit. Raises `EventTooLargeError`."""
+    """Cut the missing events into pieces that fit. Raises `EventNotProvableError`."""
     if not events:
         return []
     header, rules = anchor.header, facts.chain.gas_rules
@@ -132,7 +123,9 @@ def cut_events(
     groups = pack(ordered, build, rules.items_gas, partial(event_gas, rules=rules))
     for group in groups:
         if len(build(group)) > CALLDATA_BYTES:
-            raise EventTooLargeError(group[0])
+            name = group[0].name
+            sentence = f"The proof of {name} does not fit into a transaction."
+            raise EventNotProvableError(sentence, name.encode())
     return [replace(whole, events=tuple(group)) for group in groups]
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from django.conf import settings
+from eth_utils.address import to_checksum_address
 
 from accounts.shared.wording import format_count
 from queries.chain.client import ChainClient
@@ -143,7 +144,7 @@ class _EventSearch:
             transactionIndex=index,
             log=place,
             logIndex=sum(len(receipt.logs) for receipt in earlier) + place,
-            address=f"0x{log.emitter.hex()}",
+            address=to_checksum_address(log.emitter),
             topics=[f"0x{topic.hex()}" for topic in log.topics],
             data=f"0x{log.data.hex()}",
         )
@@ -179,7 +180,7 @@ class _EventSearch:
             position=item,
             withdrawalIndex=str(withdrawal.index),
             validatorIndex=str(withdrawal.validator),
-            address=f"0x{withdrawal.recipient.hex()}",
+            address=to_checksum_address(withdrawal.recipient),
             amount=str(withdrawal.amount),
         )
 

@@ -11,6 +11,7 @@ from queries.chain.errors import (
     BeyondHorizonError,
     CallRevertedError,
     ChainError,
+    EventNotProvableError,
     TransactionRefusedError,
 )
 from queries.chain.registry import FactGroups, RegistryFacts, group_facts
@@ -20,9 +21,16 @@ from queries.contracts.abi import selector
 from queries.database.chain_records import measure_again_if_beyond
 from queries.database.leases import Snooze
 from queries.models import BlockJob, Query, SentTransaction
-from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, join_pieces
+from queries.planning.calls import (
+    Anchor,
+    Piece,
+    Preparation,
+    ProveCall,
+    cut_into_pieces,
+    join_pieces,
+)
 from queries.planning.dry_runs import CallRefusal, GasEstimate, describe_refusal
-from queries.planning.event_pieces import EventTooLargeError, cut_events
+from queries.planning.event_pieces import cut_events
 from queries.planning.events import BlockContent
 from queries.planning.hops import history_request, horizon_evidence
 from queries.prover.context import JobPass
@@ -106,8 +114,9 @@ def fetch_proofs(
     pieces = cut_into_pieces(job, anchor, missing, proofs, rules)
     try:
         pieces += cut_events(job, anchor, missing.events, content, job_pass.facts)
-    except EventTooLargeError as error:
-        asking = [query for query in job_pass.queries if error.name in job_pass.reads[query.pk]]
+    except EventNotProvableError as error:
+        name = error.data.decode()
+        asking = [query for query in job_pass.queries if name in job_pass.reads[query.pk]]
         failure = Failure(error.code, error.sentence, StepName.INITIAL_STATE, retryable=False)
         return replace(job_pass, queries=asking).reject(failure)
     return ReadyJob(job_pass, pieces, is_isolated)

@@ -54,7 +54,7 @@ _FORMS = {
     FactKind.ABSENT_LOG: f"{_INDEX}:({_EMITTER}):((?:{_TOPIC})?(?:,(?:{_TOPIC})?){{0,3}})",
     FactKind.SILENT_BLOCK: f"({_EMITTER}|{_TOPIC})",
 }
-NAME_PATTERN = "|".join(f"{kind}:{form}" for kind, form in _FORMS.items())
+EVENT_NAME = "|".join(f"{kind}:{form}" for kind, form in _FORMS.items())  # a pattern
 # The header field whose root or bloom proves the fact.
 _FIELDS = {
     FactKind.LOG: HeaderField.RECEIPTS_ROOT,
@@ -121,8 +121,3 @@ def log_filter(emitter: bytes, topics: Iterable[bytes | None]) -> LogFilter:
     while listed and listed[-1] is None:
         listed.pop()
     return LogFilter(emitter, tuple(listed))
-
-
-def is_event_name(name: str) -> bool:
-    """Whether a fact's name is one of an event fact; the others have no colon."""
-    return ":" in name

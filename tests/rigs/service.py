@@ -16,6 +16,7 @@ import psycopg
 import requests
 from eth_utils.crypto import keccak
 
+from queries.config.registries import verifier_address
 from tests.commands import clean_environment, free_port, run_program
 from tests.rigs.anvil import ETHER, L1_BLOCK, Chain, build
 from tests.rigs.faulty_node import Node
@@ -187,7 +188,10 @@ class Service:
             types += ["uint256", "address"]
             values += [source.id, settings["anchor_state_registry"]]
         contract = f"{kind.capitalize()}Registry"
-        address: str = settings.get("address") or destination.deploy(contract, types, values)
+        address: str = settings.get("address", "")
+        if not address:
+            address = destination.deploy(contract, types, values)
+            destination.deploy_verifier(address)
         if kind == "optimism":
             code = build("L1BlockStandIn")["deployedBytecode"]
             destination.rpc("anvil_setCode", L1_BLOCK, f"0x{code}")
@@ -391,6 +395,13 @@ class Service:
     def read(self, signature: str, *values: Any, route: tuple[int, int] = (31337, 31337)) -> bytes:
         """Call the route's registry; `RpcError` if nothing is proven."""
         return self._chains[route[1]].call(self.registries[route], signature, *values)
+
+    def read_verifier(
+        self, signature: str, *values: Any, route: tuple[int, int] = (31337, 31337)
+    ) -> bytes:
+        """Call the events verifier beside the route's registry."""
+        verifier = verifier_address(self.registries[route])
+        return self._chains[route[1]].call(verifier, signature, *values)
 
     def field(self, account: str, block: int, field: int, **route: Any) -> int:
         signature = "accountField(address,uint256,uint8)"
