@@ -1,7 +1,7 @@
 """POST /estimate and POST /witness. They ask nodes, so they are bounded in time and in load."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from threading import Lock
@@ -38,7 +38,7 @@ from queries.models import Batch, Query
 from queries.planning import estimate as planning
 from queries.planning.estimate import BatchEstimate, BlockEstimate, Readiness
 from queries.planning.readers import ChainReaders
-from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses
+from queries.planning.witness import NotProvableError, RegistryWitness, WitnessFact, make_witnesses
 from queries.schema.batch_checks import BatchLimits, read_batch
 from queries.schema.checked_batch import CheckedBatch, selector_of
 from queries.schema.json_schema import example_of
@@ -107,18 +107,33 @@ class VerifiedFactResponse(ApiModel):
     value: Word
 
 
+class EventWitnessResponse(ApiModel):
+    """What a block contains, for `verify(section, witness)` of the events verifier."""
+
+    block: BlockNumber
+    verifier: Registry
+    section: str = Field(description="The first parameter of `verify`.", examples=["0x020001"])
+    witness: str = Field(description="The second parameter of `verify`.", examples=["0x0001"])
+    facts: list[VerifiedFactResponse]
+    gas: Gas
+
+
 class WitnessResponse(ApiModel):
     origin_chain_id: ChainId
     registry: Registry
     proof: str = Field(
-        description="The bytes to pass to the registry's `verify`.", examples=["0x020001"]
+        description="The bytes to pass to the registry's `verify`; `0x` if `facts` is empty.",
+        examples=["0x020001"],
     )
     facts: list[VerifiedFactResponse] = Field(
         description="The requested facts in the order of `verify`: fields of accounts, then slots, "
         "then header fields. Accounts and slots are in the order of their hashes, so find a fact "
         "by its block, account and name."
     )
-    gas: Gas = Field(description="Gas of a transaction that only verifies this proof.")
+    events: list[EventWitnessResponse] = Field(
+        description="Facts about the content of blocks, for the events verifier.", examples=[[]]
+    )
+    gas: Gas = Field(description="Gas of transactions that only verify these proofs.")
     valid_until: BlockNumber | None = Field(
         description="The last block of the destination in which `verify` accepts the proof; null "
         "if it stays valid.",
@@ -247,6 +262,7 @@ def witness(
         blocks=min(limits.blocks, MAX_WITNESS_BLOCKS),
         accounts=min(limits.accounts, MAX_WITNESS_ITEMS),
         slots=min(limits.slots, MAX_WITNESS_ITEMS),
+        events=min(limits.events, MAX_WITNESS_ITEMS),
     )
     content = json_body(request, limits.body_bytes)
     batch = read_batch(content, routes, witness_limits, needs_fee=False)
@@ -274,16 +290,31 @@ def _witness_response(result: RegistryWitness) -> WitnessResponse:
         origin_chain_id=result.registry.source,
         registry=result.registry.address,
         proof=f"0x{result.proof.hex()}",
-        facts=[
-            VerifiedFactResponse(
-                block=query.block or 0,
-                account=query.account or None,
-                name=display_name(name),
-                value=f"0x{word.hex()}",
+        facts=_fact_responses(result.facts),
+        events=[
+            EventWitnessResponse(
+                block=entry.piece.anchor.header.number,
+                verifier=entry.piece.to,
+                section=f"0x{entry.piece.section.hex()}",
+                witness=f"0x{entry.piece.witness.hex()}",
+                facts=_fact_responses(entry.facts),
+                gas=entry.gas,
             )
-            for query, name, word in result.facts
-            if name != BLOCK_AT_TIME
+            for entry in result.events
         ],
         gas=result.gas,
         valid_until=result.valid_until,
     )
+
+
+def _fact_responses(facts: Iterable[WitnessFact]) -> list[VerifiedFactResponse]:
+    return [
+        VerifiedFactResponse(
+            block=query.block or 0,
+            account=query.account or None,
+            name=display_name(name),
+            value=f"0x{word.hex()}",
+        )
+        for query, name, word in facts
+        if name != BLOCK_AT_TIME
+    ]

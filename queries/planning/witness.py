@@ -10,17 +10,19 @@ from operator import attrgetter, itemgetter
 
 from queries.chain.registry import FactRead, RegistryBlock, group_facts
 from queries.chain.registry_checks import visible_own_hashes
-from queries.config.registries import Registry, RegistryKind
+from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import call_data
 from queries.models import Query
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach
 from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, accounts_to_store
+from queries.planning.event_pieces import EventPiece
+from queries.planning.events import BlockContent, set_events
 from queries.planning.readers import ChainReaders, fact_reads
 from queries.proving.facts import FactKind
 from queries.proving.headers import Header
 from queries.proving.keccak import keccak256
 from queries.proving.packing import CALLDATA_BYTES
-from queries.proving.registry_calls import PROVE_SELECTOR
+from queries.proving.registry_calls import PROVE_SELECTOR, prove_call
 
 WitnessFact = tuple[Query, str, bytes]  # its query, its name there, and its word
 FactPosition = tuple[int, bool, int, bytes, bytes]
@@ -35,12 +37,22 @@ class NotProvableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class EventWitness:
+    """Facts about one block's content, for the events verifier."""
+
+    piece: EventPiece  # has the parameters of `verify`
+    facts: tuple[WitnessFact, ...]
+    gas: int
+
+
+@dataclass(frozen=True, slots=True)
 class RegistryWitness:
     """All facts of one source chain."""
 
     registry: Registry
-    proof: bytes  # the parameter of `verify`
+    proof: bytes  # the parameter of `verify`; empty if all facts are about the content of blocks
     facts: tuple[WitnessFact, ...]
+    events: tuple[EventWitness, ...]
     gas: int  # of a transaction that does nothing else
     valid_until: int | None  # the destination's block after which it reverts; None: it stays valid
 
@@ -67,35 +79,60 @@ def _make_witness(
     own_queries = [query for query in queries if query.source == registry.source]
     by_block = groupby(sorted(own_queries, key=attrgetter("block")), attrgetter("block"))
     blocks = [_prove_block(chains, registry, *group) for group in by_block]
-    pieces = [piece for piece, _ in blocks]
-    call = ProveCall.create(pieces)
-    if len(call.data) > CALLDATA_BYTES:
+    pieces = [piece for piece, *_ in blocks if piece]
+    events = tuple(events for *_, events in blocks if events)
+    proof = prove_call([])[len(PROVE_SELECTOR) :]
+    if pieces:
+        proof = ProveCall.create(pieces).data[len(PROVE_SELECTOR) :]
+    _check_size(proof)
+    node = chains.client(registry.destination)
+    verify = call_data("verify(bytes)", proof)
+    gas = node.estimate_gas(chains.sender, registry.address, verify) if pieces else 0
+    anchors = [piece.anchor for piece in (*pieces, *(entry.piece for entry in events))]
+    last_valid = _last_valid_block(chains, registry, anchors)
+    ordered_facts = sorted((fact for _, facts, _ in blocks for fact in facts), key=itemgetter(0))
+    facts = tuple(fact for _, fact in ordered_facts)
+    gas += sum(entry.gas for entry in events)
+    return RegistryWitness(registry, proof, facts, events, gas, last_valid)
+
+
+def _check_size(calldata: bytes) -> None:
+    if len(calldata) > CALLDATA_BYTES:
         sentence = "The proof does not fit into one transaction. Ask for less, or submit a batch."
         raise NotProvableError(sentence, is_permanent=True)
-    proof = call.data[len(PROVE_SELECTOR) :]
-    node = chains.client(registry.destination)
-    gas = node.estimate_gas(chains.sender, registry.address, call_data("verify(bytes)", proof))
-    last_valid = _last_valid_block(chains, registry, [piece.anchor for piece in pieces])
-    ordered_facts = sorted((fact for _, facts in blocks for fact in facts), key=itemgetter(0))
-    facts = tuple(fact for _, fact in ordered_facts)
-    return RegistryWitness(registry, proof, facts, gas, last_valid)
 
 
 def _prove_block(
     chains: ChainReaders, registry: Registry, block: int, block_queries: Iterable[Query]
-) -> tuple[Piece, list[tuple[FactPosition, WitnessFact]]]:
+) -> tuple[Piece | None, list[tuple[FactPosition, WitnessFact]], EventWitness | None]:
+    """The piece for the registry and its facts, and the witness for the events verifier."""
     if reason := chains.provable_head(registry).wait_reason(block):
         raise NotProvableError(reason.sentence)
     source = chains.client(registry.source)
     header = source.header(block)
     queries = list(block_queries)
     chains.set_accounts(header, queries)
+    content = BlockContent(source, header)
+    set_events(content, queries)
     reads = [(query, name, read) for query in queries for name, read in fact_reads(query).items()]
     unproven = dict.fromkeys(read for *_, read in reads)
     state = replace(chains.facts(registry).read_block(header, []), words=unproven)
     missing = group_facts(state.words)
     anchor = _find_anchor(chains, registry, header, state)
+    event_words = {event["name"]: event["word"] for query in queries for event in query.events}
+    events = None
+    if missing.events:
+        event_facts = tuple(
+            (query, name, bytes.fromhex(event_words[name]))
+            for query, name, read in reads
+            if read.event
+        )
+        verifier = verifier_address(registry.address)
+        event_piece = EventPiece(0, anchor, to=verifier, content=content, events=missing.events)
+        events = _event_witness(chains, registry, event_piece, event_facts)
     proofs = source.account_proofs(header, missing.account_slots)
+    if not (missing.accounts or missing.header_fields or missing.timestamps):
+        return None, [], events
     piece = Piece(
         job=0,
         anchor=anchor,
@@ -104,9 +141,21 @@ def _prove_block(
         requests=tuple(accounts_to_store(missing, proofs)),
     )
     words = missing.words(header, proofs)
-    return piece, [
-        (_fact_position(piece, read), (query, name, words[read])) for query, name, read in reads
+    facts = [
+        (_fact_position(piece, read), (query, name, words[read]))
+        for query, name, read in reads
+        if not read.event
     ]
+    return piece, facts, events
+
+
+def _event_witness(
+    chains: ChainReaders, registry: Registry, piece: EventPiece, facts: tuple[WitnessFact, ...]
+) -> EventWitness:
+    call = call_data("verify(bytes,bytes)", piece.section, piece.witness)
+    _check_size(call)
+    node = chains.client(registry.destination)
+    return EventWitness(piece, facts, node.estimate_gas(chains.sender, piece.to, call))
 
 
 def _fact_position(piece: Piece, read: FactRead) -> FactPosition:

@@ -7,12 +7,13 @@ import pytest
 from eth_utils.crypto import keccak
 
 from tests.rigs.anvil import Chain
-from tests.rigs.service import OWNERS, Service
+from tests.rigs.service import HOLDER, OWNERS, Service, accounts, request
 
 TRANSFER = f"0x{keccak(text='Transfer(address,address,uint256)').hex()}"
 IS_LOG = "isLog(uint256,uint256,uint256,address,bytes32[],bytes)"
 RECEIVER = OWNERS[1]
 AMOUNT = 12_345
+TRANSACTIONS_ROOT, EMITTER = 4, False  # parameters of the verifier
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,87 @@ def test_a_log_is_proven_by_transaction_by_index_and_by_filter(
         assert event["topics"] == [f"0x{topic.hex()}" for topic in sent.topics]
         assert event["data"] == f"0x{sent.data.hex()}"
         assert [step["step"] for step in query["steps"]][-1] == "HEADER_ACCUMULATED"
+
+
+def test_receipts_and_transactions_are_proven(shared_service: Service, sent: Transfer) -> None:
+    query = prove(shared_service, sent.block, receipts=[0], transactions=[sent.transaction])
+    receipt, transaction = query["events"]
+    mined = shared_service.chain.receipt(sent.transaction)
+    assert receipt["status"] == 1
+    assert receipt["logCount"] == len(mined["logs"])
+    assert int(receipt["cumulativeGasUsed"]) == int(mined["cumulativeGasUsed"], 16)
+    assert transaction["transactionHash"] == sent.transaction
+    stored = shared_service.read_verifier("transactionHash(uint256,uint256)", sent.block, 0)
+    assert f"0x{stored.hex()}" == sent.transaction
+    assert shared_service.read_verifier("receiptOf(uint256,uint256)", sent.block, 0)
+
+
+def test_absence_is_proven_in_its_three_kinds(shared_service: Service, sent: Transfer) -> None:
+    other = f"0x{0xDEAD:040x}"
+    absent = [
+        {"transaction": 1},
+        {"withdrawal": 0},
+        {"transaction": 0, "address": sent.token, "topics": [None, f"0x{word(RECEIVER).hex()}"]},
+        {"address": other},
+        {"topic": f"0x{word(other).hex()}"},
+    ]
+    query = prove(shared_service, sent.block, absent=absent)
+    assert len(query["events"]) == len(absent)
+    silent = shared_service.read_verifier(
+        "isBlockSilent(uint256,bool,bytes32)", sent.block, EMITTER, word(other)
+    )
+    assert silent[31] == 1
+    ends_before = "isIndexAbsent(uint256,uint8,uint256)"
+    assert shared_service.read_verifier(ends_before, sent.block, TRANSACTIONS_ROOT, 1)[31]
+
+
+@pytest.mark.parametrize(
+    ("items", "code", "words"),
+    [
+        ({"logs": [{"transaction": 0, "log": 1}]}, "event_not_found", "logs[0]: there is no log"),
+        ({"logs": [{"logIndex": 1}]}, "event_not_found", "there is no log 1"),
+        ({"transactions": [f"0x{7:064x}"]}, "event_not_found", "the block has no transaction"),
+        ({"receipts": [1]}, "event_not_found", "receipts[0]: there is no transaction 1"),
+        ({"withdrawals": [0]}, "event_not_found", "there is no withdrawal 0"),
+        ({"absent": [{"transaction": 0}]}, "event_exists", "the block has 1 transaction"),
+    ],
+)
+def test_what_is_not_so_is_rejected_with_the_reason(
+    shared_service: Service, sent: Transfer, items: Any, code: str, words: str
+) -> None:
+    rejection = shared_service.rejection(shared_service.submit({31337: {sent.block: items}}))
+    assert rejection["code"] == code
+    assert words in rejection["message"]
+    assert rejection["retryable"] is False
+
+
+def test_presence_is_never_taken_for_absence(shared_service: Service, sent: Transfer) -> None:
+    for absent in ({"address": sent.token}, {"topic": TRANSFER}):
+        batch = shared_service.submit({31337: {sent.block: {"absent": [absent]}}})
+        assert shared_service.rejection(batch)["code"] == "bloom_inconclusive"
+    in_receipt = {"transaction": 0, "address": sent.token, "topics": [TRANSFER]}
+    batch = shared_service.submit({31337: {sent.block: {"absent": [in_receipt]}}})
+    assert shared_service.rejection(batch)["code"] == "event_exists"
+
+
+def test_events_and_accounts_of_one_block_are_proven_side_by_side(
+    shared_service: Service, sent: Transfer
+) -> None:
+    entry = accounts(HOLDER) | {"header": ["TIMESTAMP"], "logs": [{"logIndex": 0}]}
+    status = shared_service.wait(shared_service.submit({31337: {sent.block: entry}}))
+    assert [len(query["steps"]) for query in status["queries"]] == [3, 3, 4]
+    assert is_log(shared_service, sent)
+    assert shared_service.is_proven(HOLDER, sent.block)
+
+
+def test_a_contract_verifies_a_witness_without_storing(
+    shared_service: Service, sent: Transfer
+) -> None:
+    body = request({31337: {sent.block: {"logs": [{"logIndex": 0}]}}})
+    (witness,) = shared_service.post("/witness", body).json()["witnesses"]
+    (events,) = witness["events"]
+    parts = [bytes.fromhex(events[name][2:]) for name in ("section", "witness")]
+    answer = shared_service.chain.call(events["verifier"], "verify(bytes,bytes)", *parts)
+    assert sent.data in answer
+    assert not is_log(shared_service, sent)
+    assert events["facts"][0]["name"] == "LOG:0:0"
