@@ -31,6 +31,8 @@ from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 
 Event = dict[str, Any]  # a fact's name and word, and what it is about, for answers
+# Certain, because the header proves the whole content of its block.
+EVENT_ERRORS = (EventNotFoundError, EventExistsError, EventNotProvableError)
 _TRUE = bytes(31) + b"\1"
 _LEGACY_START = 0xC0  # first bytes of transactions without a type
 
@@ -102,7 +104,7 @@ def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event
 def _at(place: str) -> Iterator[None]:
     try:
         yield
-    except (EventNotFoundError, EventExistsError, EventNotProvableError) as error:
+    except EVENT_ERRORS as error:
         raise type(error)(f"{place}: {error.sentence}.") from None
 
 
@@ -129,10 +131,16 @@ class _EventSearch:
 
     def _matching_logs(self, item: Mapping[str, Any]) -> Iterator[Event]:
         emitter, topics = bytes.fromhex(item["address"][2:]), item.get("topics", ())
-        for index, receipt in enumerate(self.content.receipts):
-            for place, log in enumerate(receipt.logs):
-                if log.emitter == emitter and _has_topics(log, topics):
-                    yield self._log(index, place)
+        places = [
+            (index, place)
+            for index, receipt in enumerate(self.content.receipts)
+            for place, log in enumerate(receipt.logs)
+            if log.emitter == emitter and _has_topics(log, topics)
+        ]
+        if not places:
+            raise EventNotFoundError("no log of the block matches; ask for its absence instead")
+        for index, place in places:
+            yield self._log(index, place)
 
     def _log(self, index: int, place: int) -> Event:
         receipt = self.content.receipts[index]

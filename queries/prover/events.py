@@ -5,7 +5,7 @@ from dataclasses import replace
 from queries.chain.errors import ChainError
 from queries.database import bulk_sql
 from queries.models import Query
-from queries.planning.events import BlockContent, set_events
+from queries.planning.events import EVENT_ERRORS, BlockContent, set_events
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Reject
 from queries.proving.headers import Header
@@ -28,11 +28,11 @@ def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject
             continue
         try:
             set_events(content, [query])
+        except EVENT_ERRORS as error:
+            step = StepName.INITIAL_STATE
+            failure = Failure(error.code, error.sentence, step, retryable=False)
+            return replace(job_pass, queries=[query]).reject(failure)
         except ChainError as error:
-            if not error.retryable:
-                step = StepName.INITIAL_STATE
-                failure = Failure(error.code, error.sentence, step, retryable=False)
-                return replace(job_pass, queries=[query]).reject(failure)
             waiting.append((query, error))
         else:
             query.events_hash = block_hash

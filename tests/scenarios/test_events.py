@@ -29,6 +29,10 @@ class Transfer:
     def data(self) -> bytes:
         return AMOUNT.to_bytes(32)
 
+    @property
+    def call(self) -> str:
+        return f"0xa9059cbb{word(RECEIVER).hex()}{self.data.hex()}"
+
 
 def word(address: str) -> bytes:
     return bytes.fromhex(address[2:]).rjust(32, b"\0")
@@ -37,8 +41,7 @@ def word(address: str) -> bytes:
 def transfer(chain: Chain) -> Transfer:
     """Deploy a token and transfer some of it; the next block is mined too."""
     token = chain.deploy("DemoToken", ["address[]", "uint256[]"], [[chain.payer], [10**18]])
-    call = f"0xa9059cbb{word(RECEIVER).hex()}{AMOUNT:064x}"
-    receipt = chain.send(token, call)
+    receipt = chain.send(token, f"0xa9059cbb{word(RECEIVER).hex()}{AMOUNT:064x}")
     chain.mine()
     topics = [bytes.fromhex(TRANSFER[2:]), word(chain.payer), word(RECEIVER)]
     return Transfer(token, int(receipt["blockNumber"], 16), receipt["transactionHash"], topics)
