@@ -200,7 +200,7 @@ def test_the_error_names_an_unknown_transaction_type(kind: int) -> None:
         node = client(url)
         with pytest.raises(InvalidAnswersError, match=f"of type {kind:#x}, which is not"):
             node.transactions(header)
-        with pytest.raises(InvalidAnswersError):
+        with pytest.raises(InvalidAnswersError, match="eth_getBlockReceipts"):
             node.receipts(header)
 
 
