@@ -1,6 +1,7 @@
 """Advice for users whose batch was rejected or waits, by code."""
 
 AGAIN = "Submit it again. If that fails too, tell the operator this batch's id."
+OLD_BLOCK = "Ask for a newer block, or ask the operator to add a node that keeps older receipts."
 OLD_STATE = "Ask for a newer block, or ask the operator to add an archive node of this chain."
 REPORT = "Tell the operator this batch's id."
 
@@ -26,7 +27,8 @@ ADVICE = {
     "registry_misread": AGAIN,
     "state_not_available": OLD_STATE,
     "proof_window_exceeded": OLD_STATE,
-    "method_missing": "Ask the operator to add a node of this chain that offers eth_getProof.",
+    "history_pruned": OLD_BLOCK,
+    "method_missing": "Ask the operator to add a node of this chain that offers that method.",
     "parameters_rejected": "Tell the operator: the chain's nodes do not understand our requests.",
     "call_reverted": REPORT,
     "too_much_gas": "Tell the operator: a fact needs more gas than the chain or gas_cap allows.",

@@ -1,9 +1,8 @@
 """Read a block's receipts, transactions and withdrawals, checked by the roots in its header."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
 
 from queries.chain.errors import (
     BlockUnknownError,
@@ -17,110 +16,89 @@ from queries.chain.errors import (
 from queries.chain.node_pool import NodePool
 from queries.proving.block_items import Receipt, Withdrawal, receipt_from_json, withdrawal_from_json
 from queries.proving.block_transactions import transaction_from_json
-from queries.proving.errors import ProofError, RootMismatchError
+from queries.proving.errors import RootMismatchError
 from queries.proving.headers import Header, HeaderField
 from queries.proving.index_tries import IndexTrie
-from queries.proving.json_values import (
-    MAX_VALUES,
-    encode_hex,
-    read_fixed_bytes,
-    read_list,
-    read_object,
-)
-from queries.proving.keccak import EMPTY_TRIE_ROOT, HASH_BYTES
+from queries.proving.json_values import MAX_VALUES, encode_hex, read_list, read_object
+from queries.proving.keccak import EMPTY_TRIE_ROOT
 
-SINGLE_RECEIPT = "eth_getTransactionReceipt"
-
-Item = TypeVar("Item")
+GET_BLOCK_BY_HASH, SINGLE_RECEIPT = "eth_getBlockByHash", "eth_getTransactionReceipt"
 
 
 class BlockContents(NodePool):
     """The lists in blocks. Each is complete, because its root is that of the block's header."""
 
-    def receipts(self, header: Header) -> list[Receipt]:
-        if header.payload(HeaderField.RECEIPTS_ROOT) == EMPTY_TRIE_ROOT:
+    def receipts(self, header: Header, *, ask_if_empty: bool = False) -> list[Receipt]:
+        if not ask_if_empty and header.payload(HeaderField.RECEIPTS_ROOT) == EMPTY_TRIE_ROOT:
             return []
-        return self.request_receipts(header)
-
-    def request_receipts(self, header: Header) -> list[Receipt]:
-        """Like `receipts`, but request an empty list too."""
         # Node by node, because single receipts can be checked only together.
-        return self.poll(BlockContents._receipts_of_first_node, header).first()
+        return self.poll(BlockContents._receipts_of_one_node, header).first()
 
     def transactions(self, header: Header) -> list[bytes]:
         """The block's transactions, encoded as in its trie (EIP-2718)."""
-        field = HeaderField.TRANSACTIONS_ROOT
-        return self._list_in_block(header, "transactions", field, transaction_from_json, bytes)
+        if header.payload(HeaderField.TRANSACTIONS_ROOT) == EMPTY_TRIE_ROOT:
+            return []
+        check = partial(_read_transactions, header)
+        return self.fetch(GET_BLOCK_BY_HASH, (encode_hex(header.hash), True), check)
 
     def withdrawals(self, header: Header) -> list[Withdrawal]:
         """The block's withdrawals. Raises `HeaderFieldMissingError` before Shanghai."""
-        field, encode = HeaderField.WITHDRAWALS_ROOT, Withdrawal.encode
-        return self._list_in_block(header, "withdrawals", field, withdrawal_from_json, encode)
-
-    def _list_in_block(
-        self,
-        header: Header,
-        key: str,
-        field: HeaderField,
-        read: Callable[[object], Item],
-        encode: Callable[[Item], bytes],
-    ) -> list[Item]:
-        if header.payload(field) == EMPTY_TRIE_ROOT:
+        if header.payload(HeaderField.WITHDRAWALS_ROOT) == EMPTY_TRIE_ROOT:
             return []
+        check = partial(_read_withdrawals, header)
+        return self.fetch(GET_BLOCK_BY_HASH, (encode_hex(header.hash), False), check)
 
-        def check(block: object) -> list[Item]:
-            return _check_list(header, field, read, encode, _read_member(key, block))
-
-        with_transactions = key == "transactions"
-        params = (encode_hex(header.hash), with_transactions)
-        return self.fetch("eth_getBlockByHash", params, check)
-
-    def _receipts_of_first_node(self, header: Header) -> list[Receipt]:
-        field, encode = HeaderField.RECEIPTS_ROOT, _encode_receipt
-        check = partial(_check_list, header, field, receipt_from_json, encode)
+    def _receipts_of_one_node(self, header: Header) -> list[Receipt]:
         block_hash = encode_hex(header.hash)
         for block in (block_hash, hex(header.number)):  # some nodes take a number only
             with suppress(MethodMissingError, NodesRefuseError, ParametersRejectedError):
-                return self.fetch("eth_getBlockReceipts", (block,), check)
-        hashes = self.fetch("eth_getBlockByHash", (block_hash, False), _read_transaction_hashes)
-        answers = self.fetch_many(SINGLE_RECEIPT, [(hash_,) for hash_ in hashes], _read_kept)
+                return self.fetch("eth_getBlockReceipts", (block,), partial(_read_receipts, header))
+        read_hashes = partial(_read_list, "transactions")
+        hashes = self.fetch(GET_BLOCK_BY_HASH, (block_hash, False), read_hashes)
+        receipts = self.fetch_many(SINGLE_RECEIPT, [(entry,) for entry in hashes], _read_receipt)
         try:
-            return check(answers)
-        except ProofError as error:
+            return _check_receipts(header, receipts)
+        except RootMismatchError as error:
             chain, why = self.chain.name, f" {error.summary}"
             raise InvalidAnswersError.create(chain, SINGLE_RECEIPT, why) from None
 
 
-def _check_list(
-    header: Header,
-    field: HeaderField,
-    read: Callable[[object], Item],
-    encode: Callable[[Item], bytes],
-    answer: object,
-) -> list[Item]:
-    """Read a list, and compare its root with this field of the header."""
+def _read_receipts(header: Header, answer: object) -> list[Receipt]:
     if answer is None:
         raise NodeError(BlockUnknownError)
-    items = [read(entry) for entry in read_list(answer, "the answer", MAX_VALUES)]
-    if IndexTrie([encode(item) for item in items]).root != header.payload(field):
-        raise RootMismatchError(f"the list of block {header.number} has another {field.name}")
-    return items
+    receipts = read_list(answer, "receipts", MAX_VALUES)
+    return _check_receipts(header, list(map(receipt_from_json, receipts)))
 
 
-def _encode_receipt(receipt: Receipt) -> bytes:
-    return receipt.encoded
-
-
-def _read_member(key: str, block: object) -> object:
-    return None if block is None else read_object(block, "a block").get(key, ())
-
-
-def _read_transaction_hashes(block: object) -> list[str]:
-    hashes = read_list(_read_member("transactions", block), "transactions", MAX_VALUES)
-    return [encode_hex(read_fixed_bytes(entry, "transactions", HASH_BYTES)) for entry in hashes]
-
-
-def _read_kept(receipt: object) -> object:
-    if receipt is None:
+def _read_receipt(answer: object) -> Receipt:
+    if answer is None:
         raise NodeError(HistoryPrunedError)
-    return receipt
+    return receipt_from_json(answer)
+
+
+def _check_receipts(header: Header, receipts: list[Receipt]) -> list[Receipt]:
+    _check_root(header, HeaderField.RECEIPTS_ROOT, [receipt.encoded for receipt in receipts])
+    return receipts
+
+
+def _read_transactions(header: Header, block: object) -> list[bytes]:
+    transactions = list(map(transaction_from_json, _read_list("transactions", block)))
+    _check_root(header, HeaderField.TRANSACTIONS_ROOT, transactions)
+    return transactions
+
+
+def _read_withdrawals(header: Header, block: object) -> list[Withdrawal]:
+    withdrawals = list(map(withdrawal_from_json, _read_list("withdrawals", block)))
+    _check_root(header, HeaderField.WITHDRAWALS_ROOT, list(map(Withdrawal.encode, withdrawals)))
+    return withdrawals
+
+
+def _read_list(key: str, block: object) -> list[object]:
+    if block is None:
+        raise NodeError(BlockUnknownError)
+    return read_list(read_object(block, "a block").get(key), key, MAX_VALUES)
+
+
+def _check_root(header: Header, field: HeaderField, items: Sequence[bytes]) -> None:
+    if IndexTrie(items).root != header.payload(field):
+        raise RootMismatchError(f"the list does not have the {field.name} of block {header.number}")

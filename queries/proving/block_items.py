@@ -143,10 +143,9 @@ def receipt_from_json(answer: object) -> Receipt:
     if kind > MAX_TYPE:
         raise TransactionTypeUnknownError(kind)
     gas = read_quantity(fields.get("cumulativeGasUsed"), "cumulativeGasUsed")
-    deposit: tuple[int, ...] = ()
-    if fields.get("depositReceiptVersion") is not None:  # without it, the nonce is not encoded
-        keys = ("depositNonce", "depositReceiptVersion")
-        deposit = tuple(read_quantity(fields.get(key), key) for key in keys)
+    has_version = fields.get("depositReceiptVersion") is not None  # else no nonce is encoded
+    keys = ("depositNonce", "depositReceiptVersion") if has_version else ()
+    deposit = tuple(read_quantity(fields.get(key), key) for key in keys)
     return Receipt(kind, status, gas, tuple(map(_log_from_json, logs)), deposit)
 
 

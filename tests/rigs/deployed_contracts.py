@@ -22,6 +22,8 @@ DAY = 86_400  # seconds
 HOLDER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 SIGNER_KEY = "0x" + 32 * "5a"
 CALLS_PER_REQUEST = 250
+# Emits a log with 32 bytes of data and the topic 0xff, and deploys a contract without code.
+LOGGING_CODE = bytes.fromhex("602a60005260ff60206000a100")
 HORIZON_WORD = HORIZON.to_bytes(32)  # constructor argument of native and optimism registries
 
 

@@ -27,7 +27,7 @@ from tests.queries.attacks.attestations import SIGNERS
 from tests.queries.attacks.registry_attacks import L1_BLOCK, put_predeploy, set_l1_block
 from tests.queries.contracts.live_chain import LiveChain
 from tests.queries.management.local_setup import ADDRESS, CHAIN_ID, KEY, LocalSetup
-from tests.rigs.deployed_contracts import DeployedContract, reverted_at_end
+from tests.rigs.deployed_contracts import LOGGING_CODE, DeployedContract, reverted_at_end
 from tests.rigs.forged_code import code_that_stores
 from tests.rigs.relay import RequestLog, refusal, relay
 
@@ -127,6 +127,7 @@ def test_a_correct_setup_is_ok(
         "Local, node 1 ",
         "Local, node 1, proofs                         eth_getProof reaches back to the first",
         "Elsewhere, node 1, proofs ",
+        "Elsewhere, node 1, receipts                   receipts reach back to the first block",
         "registry of Local on Local                    its address proves its code; sees 8,191",
         "registry of Elsewhere on Local                its address proves its code; sees Elsewhere",
         f"signer on Local                               {ADDRESS} has ",
@@ -399,6 +400,59 @@ def test_a_missing_method_is_reported(
     assert f"do not offer {method}. Name another node in ROUTES_FILE." in line
 
 
+def receipts_line(printed: str) -> str:
+    (line,) = (line for line in printed.splitlines() if "Local, node 1, receipts" in line)
+    return line
+
+
+@pytest.mark.parametrize("fault", ["another log", "no such method"])
+def test_a_node_that_proves_no_events_gets_a_hint(
+    setup: LocalSetup, node: LocalNode, native: str, fault: str
+) -> None:
+    def change(method: str, _: list[Any], response: Response) -> Response:
+        if fault == "no such method" and method.endswith(("BlockReceipts", "TransactionReceipt")):
+            return refusal(f"the method {method} does not exist/is not available", -32601)
+        if method == "eth_getBlockReceipts":
+            return {"result": [receipt | {"logs": []} for receipt in response["result"]]}
+        return response
+
+    with reverted_at_end(node), relay(node.url, change) as url:
+        node.send(None, LOGGING_CODE)
+        printed = native_setup(setup, native, url).run("check_setup")
+    assert failed_checks(printed) == []
+    line = receipts_line(printed)
+    assert line.startswith("hint ")
+    assert "Events cannot be proven from this node. " in line
+    assert "eth_get" in line
+
+
+@pytest.mark.parametrize(
+    ("kept", "sentence"),
+    [
+        (900, "receipts reach back 0 blocks or more, but not 1,000"),
+        (9_000, "receipts reach back 8,191 blocks or more, but not 9,999"),
+        (20_000, "receipts reach back to the first block"),
+    ],
+)
+def test_the_receipts_of_a_pruning_node_are_reported(
+    setup: LocalSetup, kept: int, sentence: str
+) -> None:
+    with local_node("--prune-history") as node:
+        node.rpc.ask("anvil_setCode", HASH_HISTORY, "0x")
+        address = deploy_by_factory(node, RegistryKind.NATIVE, CHAIN_ID)
+        node.rpc.ask("anvil_mine", hex(10_000 - LiveChain(node).newest()))
+
+        def change(params: list[Any], response: Response) -> Response:
+            block = node.rpc.ask("eth_getBlockByHash", params[0], False)
+            is_pruned = int(block["number"], 16) < 10_000 - kept
+            return refusal("pruned history unavailable", 4444) if is_pruned else response
+
+        with changed_responses(node, "eth_getBlockReceipts", change) as url:
+            printed = native_setup(setup, address, url, option="finality = 1").run("check_setup")
+    assert receipts_line(printed).startswith("ok  ")
+    assert receipts_line(printed).endswith(sentence)
+
+
 def test_a_state_root_of_another_block_is_reported(
     setup: LocalSetup, node: LocalNode, native: str
 ) -> None:
@@ -522,4 +576,4 @@ def test_the_exit_code_is_1_if_a_check_fails(
     assert (done.returncode, done.stderr) == (0, "")
     done = manage("check_setup", **variables)
     assert done.returncode == 1
-    assert done.stderr == "CommandError: 1 of 6 checks is not ok.\n"
+    assert done.stderr == "CommandError: 1 of 7 checks is not ok.\n"
