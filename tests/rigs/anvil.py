@@ -13,6 +13,7 @@ from eth_utils.abi import function_signature_to_4byte_selector
 from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import local_node
+from queries.config.registries import FACTORY, SALT, verifier_code
 
 BUILDS = Path(__file__).parents[2] / "queries" / "contracts" / "build"
 ETHER = 10**18
@@ -144,6 +145,11 @@ class Chain:
         """Deploy one of the committed builds; return its address with checksum."""
         code = build(contract)["bytecode"] + encode(types, values).hex()
         return to_checksum_address(self.send(None, f"0x{code}")["contractAddress"])
+
+    def deploy_verifier(self, registry: str) -> None:
+        """Deploy the events verifier beside a registry, in the next block."""
+        call = {"to": FACTORY, "data": f"0x{(SALT + verifier_code(registry)).hex()}"}
+        self.rpc("eth_sendTransaction", {"from": self.payer, "gas": hex(2**24), **call})
 
     def call(self, to: str, signature: str, *values: Any) -> bytes:
         """Call a view function; a revert raises `RpcError`."""

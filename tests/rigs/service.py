@@ -187,7 +187,10 @@ class Service:
             types += ["uint256", "address"]
             values += [source.id, settings["anchor_state_registry"]]
         contract = f"{kind.capitalize()}Registry"
-        address: str = settings.get("address") or destination.deploy(contract, types, values)
+        address: str = settings.get("address", "")
+        if not address:
+            address = destination.deploy(contract, types, values)
+            destination.deploy_verifier(address)
         if kind == "optimism":
             code = build("L1BlockStandIn")["deployedBytecode"]
             destination.rpc("anvil_setCode", L1_BLOCK, f"0x{code}")
