@@ -329,6 +329,8 @@ class Query(models.Model):
     # How the request spelled the query: the source chain's key, and the slots by account key (null:
     # as in `slots`). Null: as in these columns.
     spelling = models.JSONField(null=True)
+    events = models.JSONField(default=list)
+    event_request = models.JSONField(null=True)
 
     class Meta:
         constraints: ClassVar = [

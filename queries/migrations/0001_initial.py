@@ -230,6 +230,8 @@ class Migration(migrations.Migration):
                 ('slots', models.JSONField(default=list)),
                 ('slot_values', models.JSONField(null=True)),
                 ('spelling', models.JSONField(null=True)),
+                ('events', models.JSONField(default=list)),
+                ('event_request', models.JSONField(null=True)),
                 ('batch', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='queries', to='queries.batch')),
                 ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='queries', to='queries.blockjob')),
                 ('account_transaction', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='queries.senttransaction')),

@@ -23,7 +23,7 @@ from queries.config.routes import Chain, Routes
 from queries.facts import BLOCK_AT_TIME, account_fields, header_names
 from queries.models import Query
 from queries.planning.dry_runs import CallEstimator
-from queries.proving.facts import FactKind
+from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.wait_reasons import Reason, WaitCode
@@ -165,4 +165,7 @@ def fact_reads(query: Query) -> dict[str, FactRead]:
             reads[prop.name] = FactRead(FactKind.ACCOUNT_FIELD, prop, block, account)
         for slot in query.slots:
             reads[slot] = FactRead(FactKind.STORAGE_SLOT, int(slot, 16), block, account)
+    for event in query.events:
+        if fact := EventFact.parse(event["name"]):
+            reads[event["name"]] = FactRead(fact.kind, 0, block, event=fact)
     return reads
