@@ -48,7 +48,7 @@ class ProvenFactResponse(ApiModel):
     account: Address | None
     kind: FactKind
     name: str = Field(examples=["NONCE"])
-    word: Hash = Field(description="The value that the registry holds.")
+    word: Hash = Field(description="The value that the registry or its events verifier holds.")
 
 
 class ProofRegistryResponse(ApiModel):
@@ -74,6 +74,11 @@ class ProofBlockResponse(ApiModel):
     calls: list[Hex] = Field(
         description="Calldata of prove(). Each stands alone; all of them prove the facts."
     )
+    event_calls: list[Hex] = Field(
+        default=[],
+        description="Calldata of the events verifier's prove(), in a block with facts of events.",
+    )
+    events: list[Hex] = Field(default=[], description="The witnesses in these calls.")
     facts: list[ProvenFactResponse]
     header: Hex = Field(description="RLP.")
     next_header: str | None = Field(

@@ -6,11 +6,11 @@ from operator import itemgetter
 
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wording import format_timestamp
+from accounts.shared.wording import format_count, format_timestamp
 from queries.amounts import UNIT_DIGITS, format_units
 from queries.proving.accounts import ADDRESS_BYTES
 from queries.proving.bundles import BlockProof, BundleFact
-from queries.proving.facts import FactKind
+from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
 
 MAX_ALIGNED_NAME = 24  # longer slot numbers do not widen the column
@@ -23,7 +23,10 @@ def block_lines(block: BlockProof) -> Iterator[str]:
     address, kind = to_checksum_address(block.registry.address), block.registry.kind
     yield f"  facts, as the {kind} registry {address} keeps them on chain {block.destination}:"
     absent = {entry.proof.address for entry in block.accounts if not entry.proof.exists}
-    rows = [(_owner_line(fact, absent), *_name_and_value(fact)) for fact in block.facts]
+    rows = [
+        (_owner_line(fact, absent), *(_describe_event(fact) or _name_and_value(fact)))
+        for fact in block.facts
+    ]
     width = max(min(len(name), MAX_ALIGNED_NAME) for _, name, _ in rows)
     for owner, group in groupby(rows, key=itemgetter(0)):
         yield f"    {owner}"
@@ -32,7 +35,8 @@ def block_lines(block: BlockProof) -> Iterator[str]:
 
 def _owner_line(fact: BundleFact, absent: Collection[bytes | None]) -> str:
     if fact.account is None:
-        return "its header" if fact.kind is FactKind.HEADER_FIELD else "its time"
+        titles = {FactKind.HEADER_FIELD: "its header", FactKind.BLOCK_AT_TIME: "its time"}
+        return titles.get(fact.kind, "its events, which the events verifier beside it keeps")
     remark = " (there was no such account)" if fact.account in absent else ""
     return f"{to_checksum_address(fact.account)}{remark}"
 
@@ -49,6 +53,31 @@ def _name_and_value(fact: BundleFact) -> tuple[str, str]:
     if fact.name == "BALANCE":
         return fact.name, f"{format_units(number, UNIT_DIGITS)} ({number} wei)"
     return fact.name, str(number) if fact.name == "NONCE" else f"0x{fact.word.hex()}"
+
+
+def _describe_event(fact: BundleFact) -> tuple[str, str] | None:
+    if (event := EventFact.parse(fact.name)) is None:
+        return None
+    name, value = f"{event.kind.lower()} {event.index}", f"hash 0x{fact.word.hex()}"
+    match event.kind:
+        case FactKind.LOG:
+            name = f"log {event.log} of transaction {event.index}"
+        case FactKind.RECEIPT:
+            name = f"receipt of transaction {event.index}"
+            status = {0: "failed", 1: "succeeded"}.get(fact.word[30], "with a state root")
+            logs = format_count(int.from_bytes(fact.word[27:29]), "log")
+            value = f"{status}, {logs}, type {fact.word[29]}"
+        case FactKind.ABSENT_LOG if event.filter:
+            name = f"logs of transaction {event.index}"
+            value = f"none is by {to_checksum_address(event.filter.emitter)}"
+            if topics := [f"0x{topic.hex()}" if topic else "any" for topic in event.filter.topics]:
+                value += f" with the topics {', '.join(topics)}"
+        case FactKind.SILENT_BLOCK:
+            name, value = "logs of the block", f"none has 0x{event.item.hex()}"
+        case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
+            items = event.kind.removeprefix("ABSENT_").lower()
+            name, value = f"{items}s", f"the block has at most {event.index}"
+    return name, value
 
 
 def _header_value(field: HeaderField, word: bytes) -> str:

@@ -14,14 +14,19 @@ from queries.chain.registry_checks import (
     visible_l1_block,
 )
 from queries.chain.signer import Signer
-from queries.config.registries import Registry, RegistryKind
+from queries.config.registries import Registry, RegistryKind, verifier_address
 from queries.contracts.abi import selector
 from queries.management.sending import Report, send_and_wait
 from queries.planning.anchors import AnchorSearch, HashNotKnown, OutOfReach
-from queries.planning.calls import Anchor, Preparation, ProveCall, cut_into_pieces
+from queries.planning.calls import Anchor, Piece, Preparation, ProveCall, cut_into_pieces
 from queries.planning.dry_runs import describe_refusal
 from queries.proving.accounts import AccountProof
 from queries.proving.bundles import BlockProof
+from queries.proving.event_reading import (
+    PROVE_EVENTS_SELECTOR,
+    encode_event_groups,
+    prove_events_call,
+)
 from queries.proving.headers import Header
 from queries.proving.packing import HEADERS_PER_HOP
 
@@ -92,6 +97,14 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
     }
     groups = FactGroups(accounts, block.header_fields, block.timestamps)
     proven = groups.words(block.header, proofs)
+    for event, word in block.event_words.items():
+        proven[FactRead(event.kind, 0, block.header.number, event=event)] = word
+    verifier, chain = verifier_address(registry.address), context.destination.chain
+    if block.events and not context.destination.code(verifier):
+        raise NotPublishedError(
+            f"No events verifier is deployed for the registry at {registry.address}: at {verifier} "
+            f"on {chain.name} is no contract. Anyone can deploy it there."
+        )
     cost = 0
     # Record a hash, hop to the block, prove its header and then its accounts.
     last_state: object = None
@@ -104,16 +117,18 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
             )
         last_state = state
         for call in _next_calls(block, context, known, anchor):
-            cost += _send(call, registry, context)
+            is_for_verifier = call.startswith(PROVE_EVENTS_SELECTOR)
+            address = verifier if is_for_verifier else registry.address
+            cost += _send(address, call, registry, context)
     return cost
 
 
-def _send(call: bytes, registry: Registry, context: PublishContext) -> int:
+def _send(address: str, call: bytes, registry: Registry, context: PublishContext) -> int:
     """Send the call and wait for its receipt. Returns its cost in wei."""
     signer, timeout = context.signer(), context.receipt_timeout
     try:
         return send_and_wait(
-            context.destination, signer, registry.address, call, timeout, context.report
+            context.destination, signer, address, call, timeout, context.report
         ).cost
     except CallRevertedError as error:
         raise NotPublishedError(_revert_sentence(error, registry)) from None
@@ -166,8 +181,16 @@ def _next_calls(
         return
     rules, groups = context.destination.chain.gas_rules, group_facts(known.unproven_facts)
     proofs = [entry.proof for entry in block.accounts if entry.proof.address in groups.accounts]
-    pieces = cut_into_pieces(0, anchor, groups, proofs, rules)
-    yield from (ProveCall.create([piece]).data for piece in pieces)
+    if any(not read.event for read in known.unproven_facts):
+        pieces = cut_into_pieces(0, anchor, groups, proofs, rules)
+        yield from (ProveCall.create([piece]).data for piece in pieces)
+        return
+    missing = set(groups.events)
+    for witness in block.events:
+        if any(missing & group.words.keys() for group in witness):
+            fields = frozenset(group.field for group in witness)
+            section = Piece(0, anchor, fields=fields, rules=rules).section
+            yield prove_events_call(section, encode_event_groups(witness))
 
 
 def _why_not_provable(

@@ -26,7 +26,8 @@ from queries.proving.bundles import (
     canonical_json,
 )
 from queries.proving.errors import BundleRefusedError, BundleTooLargeError, ProofError
-from queries.proving.facts import FactKind
+from queries.proving.event_reading import EventWitness, read_event_witness
+from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import MAX_HEADER_BYTES, Header, HeaderField, decode_header
 from queries.proving.json_values import (
     describe,
@@ -47,6 +48,7 @@ VALUES_PER_MIB = 2**13  # so parsing takes at most eight times the file's size i
 REGISTRY_KINDS = ("native", "optimism", "output", "attested")
 _MAX_ENTRIES = 1_000_000
 _MAX_ARGUMENT_BYTES = 65_536
+_MAX_WITNESS_BYTES = 2**17  # that a node accepts in a transaction
 _MAX_TIMESTAMPS = 255  # that a call can prove of a block
 _ID = re.compile("[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _NUMBER = re.compile("0|[1-9][0-9]{0,18}")
@@ -55,6 +57,7 @@ _BLOCK_KEYS = (
     "accounts", "block", "blockHash", "calls", "facts", "header", "nextHeader", "originChainId",
     "registry", "transactions",
 )  # fmt: skip
+_EVENT_KEYS = ("eventCalls", "events")
 
 
 def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
@@ -84,11 +87,12 @@ def check_bundle(content: bytes, max_mib: int = MAX_BUNDLE_MIB) -> Bundle:
 
 
 def _read_block(content: object, destination: int, place: str) -> BlockProof:
-    members = _read_members(content, place, _BLOCK_KEYS)
+    has_events = isinstance(content, dict) and not content.keys().isdisjoint(_EVENT_KEYS)
+    members = _read_members(content, place, _BLOCK_KEYS + _EVENT_KEYS * has_events)
     with _refuse_at(f"{place}.blockHash"):
         block_hash = read_fixed_bytes(members["blockHash"], "the hash", HASH_BYTES)
     header = _read_header(members["header"], f"{place}.header", block_hash)
-    fields, header_fields, timestamps = _read_facts(members["facts"], f"{place}.facts")
+    fields, header_fields, timestamps, event_facts = _read_facts(members["facts"], f"{place}.facts")
     registry = _read_registry(members["registry"], f"{place}.registry")
     next_header = None
     if timestamps:
@@ -96,7 +100,10 @@ def _read_block(content: object, destination: int, place: str) -> BlockProof:
         _check_times(header, next_header, timestamps, place)
     _check_horizon(registry, next_header or header, place)
     accounts = _read_accounts(members["accounts"], header.state_root, fields, f"{place}.accounts")
-    if not (accounts or header_fields or timestamps):
+    events = tuple[EventWitness, ...]()
+    if has_events:
+        events = _read_events(members["events"], header, event_facts, f"{place}.events")
+    if not (accounts or header_fields or timestamps or events):
         _refuse(f"{place}.facts", "is empty: nothing is proven")
     block = BlockProof(
         _read_number(members["originChainId"], f"{place}.originChainId"),
@@ -108,6 +115,8 @@ def _read_block(content: object, destination: int, place: str) -> BlockProof:
         accounts,
         registry,
         _read_transactions(members["transactions"], f"{place}.transactions"),
+        events,
+        event_facts,
     )
     if block.registry.kind == "native" and block.chain != destination:
         _refuse(f"{place}.registry.kind", "is native, and the block is of another chain")
@@ -147,7 +156,10 @@ def _check_times(
 
 
 RequestedFacts = tuple[
-    Mapping[bytes, frozenset[AccountField]], frozenset[HeaderField], tuple[int, ...]
+    Mapping[bytes, frozenset[AccountField]],
+    frozenset[HeaderField],
+    tuple[int, ...],
+    frozenset[EventFact],
 ]
 
 
@@ -156,6 +168,7 @@ def _read_facts(content: object, place: str) -> RequestedFacts:
     fields: dict[bytes, set[AccountField]] = defaultdict(set)
     header_fields: set[HeaderField] = set()
     timestamps: set[int] = set()
+    events: set[EventFact] = set()
     with _refuse_at(place):
         facts = read_list(content, "the list", _MAX_ENTRIES)
     for index, item in enumerate(facts):
@@ -170,12 +183,14 @@ def _read_facts(content: object, place: str) -> RequestedFacts:
             with _refuse_at(f"{fact_place}.account"):
                 account = read_fixed_bytes(fact["account"], "the address", ADDRESS_BYTES)
             fields[account].add(AccountField[name])
+        elif (event := EventFact.parse(name)) and kind == event.kind:
+            events.add(event)
         elif kind != FactKind.STORAGE_SLOT:
             _refuse(fact_place, f"is {describe(kind)} {describe(name)}, which no registry stores")
     if len(timestamps) > _MAX_TIMESTAMPS:
         _refuse(place, f"has {len(timestamps)} times; a call proves at most {_MAX_TIMESTAMPS}")
     by_account = {account: frozenset(names) for account, names in fields.items()}
-    return by_account, frozenset(header_fields), tuple(sorted(timestamps))
+    return by_account, frozenset(header_fields), tuple(sorted(timestamps)), frozenset(events)
 
 
 def _read_accounts(
@@ -201,6 +216,29 @@ def _read_accounts(
             _refuse(account_place, "has no facts")
     _check_ascending([request.proof.address for request in requests], place)
     return tuple(requests)
+
+
+def _read_events(
+    content: object, header: Header, requested: frozenset[EventFact], place: str
+) -> tuple[EventWitness, ...]:
+    witnesses = []
+    with _refuse_at(place):
+        items = read_list(content, "the list", _MAX_ENTRIES)
+    for index, item in enumerate(items):
+        item_place = f"{place}[{index}]"
+        with _refuse_at(item_place):
+            groups = read_event_witness(read_bytes(item, "the witness", _MAX_WITNESS_BYTES))
+        if not groups or any(requested.isdisjoint(group.words) for group in groups):
+            _refuse(item_place, "has no facts")
+        _check_ascending([group.field for group in groups], item_place)
+        for group in groups:
+            if not group.is_of(header):
+                _refuse(item_place, f"does not have the header's {group.field.name}")
+        witnesses.append(groups)
+    if not witnesses:
+        _refuse(place, "is empty")
+    _check_ascending(items, place)
+    return tuple(witnesses)
 
 
 def _read_registry(content: object, place: str) -> ClaimedRegistry:

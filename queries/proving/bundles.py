@@ -12,6 +12,8 @@
       facts              kind, account (or null), name, word (as the registry stores it)
       calls              calldata of prove() for a registry that knows the hash of the last header;
                          the calls are independent, and together they prove these facts
+      events             only if facts of events are proven: their witnesses, in ascending order
+      eventCalls         with `events`: calldata of prove(bytes,bytes) for its events verifier
       transactions       hash and block of the service's transactions that proved the facts
     digest               SHA-256 of the file without it, against accidents, not against forgers
 
@@ -26,7 +28,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from queries.proving.accounts import AccountProof
-from queries.proving.facts import FactKind
+from queries.proving.event_reading import EventWitness, encode_event_groups, prove_events_call
+from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.json_values import encode_hex
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word
@@ -40,7 +43,9 @@ FORMAT, VERSION = "tacitus-proof", 1
 
 @dataclass(frozen=True, slots=True)
 class BundleFact:
-    """A word that a registry stores; `name` is a field, a slot, or a time in seconds."""
+    """A word that a registry or its events verifier stores; `name` is a field, a slot, a time in
+    seconds, or the name of an `EventFact`.
+    """
 
     kind: FactKind
     account: bytes | None
@@ -78,6 +83,8 @@ class BlockProof:
     accounts: tuple[AccountToStore, ...]
     registry: ClaimedRegistry
     transactions: tuple[ClaimedTransaction, ...]
+    events: tuple[EventWitness, ...] = ()  # ascending
+    event_facts: frozenset[EventFact] = frozenset()  # that these witnesses prove
 
     @property
     def trusted_header(self) -> Header:
@@ -89,18 +96,40 @@ class BlockProof:
         return tuple(_block_facts(self))
 
     @property
+    def event_words(self) -> dict[EventFact, bytes]:
+        """The facts of events and their words."""
+        groups = [group for groups in self.events for group in groups]
+        words = {fact: word for group in groups for fact, word in group.facts}
+        return {fact: words[fact] for fact in sorted(self.event_facts & words.keys(), key=_order)}
+
+    @property
     def calls(self) -> list[bytes]:
-        """The calls that prove the facts, given the hash of `trusted_header`."""
+        """The registry's calls that prove the facts, given the hash of `trusted_header`."""
 
         def build(group: Sequence[AccountToStore]) -> bytes:
             witness = build_witness(group) if group else b""
             step = HeaderStep(self.header, witness, accumulate=True, fields=self.header_fields)
-            steps = [step]
-            if self.next_header:
-                steps.append(HeaderStep(self.next_header, timestamps=self.timestamps))
-            return prove_call([headers_section(steps)])
+            return prove_call([self._section(step)])
 
-        return [build(group) for group in split_accounts(self.accounts, build) or [[]]]
+        groups = split_accounts(self.accounts, build)
+        if not groups and (self.header_fields or self.timestamps):
+            groups = [[]]
+        return [build(group) for group in groups]
+
+    @property
+    def event_calls(self) -> list[bytes]:
+        """The same for the events verifier."""
+        calls = []
+        for groups in self.events:
+            step = HeaderStep(self.header, fields=frozenset(group.field for group in groups))
+            calls.append(prove_events_call(self._section(step), encode_event_groups(groups)))
+        return calls
+
+    def _section(self, step: HeaderStep) -> bytes:
+        steps = [step]
+        if self.next_header:
+            steps.append(HeaderStep(self.next_header, timestamps=self.timestamps))
+        return headers_section(steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +180,7 @@ def account_members(proof: AccountProof) -> dict[str, object]:
 
 def block_members(block: BlockProof) -> dict[str, object]:
     """All members of a block except `accounts`, whose key comes first."""
-    return {
+    members: dict[str, object] = {
         "block": str(block.header.number),
         "blockHash": encode_hex(block.header.hash),
         "calls": [encode_hex(call) for call in block.calls],
@@ -178,6 +207,10 @@ def block_members(block: BlockProof) -> dict[str, object]:
             for transaction in block.transactions
         ],
     }
+    if block.events:
+        members["eventCalls"] = [encode_hex(call) for call in block.event_calls]
+        members["events"] = [encode_hex(encode_event_groups(groups)) for groups in block.events]
+    return members
 
 
 def _pieces_before_digest(
@@ -206,6 +239,13 @@ def _block_facts(block: BlockProof) -> Iterator[BundleFact]:
         for slot in proof.slots:
             name = f"0x{slot.slot:064x}"
             yield BundleFact(FactKind.STORAGE_SLOT, account, name, number_word(slot.value))
+    for event, word in block.event_words.items():
+        yield BundleFact(event.kind, None, event.name, word)
+
+
+def _order(fact: EventFact) -> tuple[HeaderField, int, FactKind, int, str]:
+    """Sort key: the items of a list by their position in the block."""
+    return fact.field, fact.index, fact.kind, fact.log, fact.name
 
 
 def account_word(proof: AccountProof, field: AccountField) -> bytes:

@@ -1,4 +1,4 @@
-"""Recover proofs from the calldata of `prove()`: headers, trie nodes, and what it stores.
+"""Recover proofs from the calldata of `prove()`: headers, trie nodes, events, and what it stores.
 
 The inverse of `registry_calls`. The result holds for the block with the resulting hash, which the
 caller has to compare with a known one. `rebuild_account_proof` turns nodes into an account proof.
@@ -16,6 +16,12 @@ from queries.proving.accounts import (
     decode_slot_value,
 )
 from queries.proving.errors import CallMalformedError, NodeMissingError
+from queries.proving.event_reading import (
+    PROVE_EVENTS_SELECTOR,
+    EventWitness,
+    read_event_witness,
+    read_events_call,
+)
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.keccak import (
     EMPTY_TRIE_ROOT,
@@ -65,10 +71,15 @@ class RecoveredProofs:
     nodes: RebuiltNodes = field(default_factory=dict)
     children: dict[bytes, Header] = field(default_factory=dict)  # by their parent's hash
     stored_blocks: list[StoredBlock] = field(default_factory=list)
+    events: list[EventWitness] = field(default_factory=list)  # a call's groups, of any blocks
 
 
 def read_call(data: bytes, recovered: RecoveredProofs) -> None:
-    """Add what the call contains; raises `ProofError` if the registry would refuse it."""
+    """Add what the call contains; raises `ProofError` if the contract would refuse it."""
+    if data.startswith(PROVE_EVENTS_SELECTOR):
+        section, witness = read_events_call(data)
+        recovered.events.append(read_event_witness(witness, has_blocks=not section))
+        return
     if not data.startswith(PROVE_SELECTOR):
         raise CallMalformedError("the calldata is not that of prove()")
     source = WitnessBytes(data, len(PROVE_SELECTOR))

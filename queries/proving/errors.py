@@ -97,6 +97,10 @@ class WitnessMalformedError(ProofError):
     summary = "The bytes are not a witness: no walk through a trie reads them to the end."
 
 
+class NotAbsentError(ProofError):
+    summary = "A log, emitter or topic that is said to be absent is there, or may be."
+
+
 class CallMalformedError(ProofError):
     summary = "The bytes are not calldata that a registry accepts."
 

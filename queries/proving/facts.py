@@ -66,6 +66,7 @@ _FIELDS = {
     FactKind.ABSENT_LOG: HeaderField.RECEIPTS_ROOT,
     FactKind.SILENT_BLOCK: HeaderField.LOGS_BLOOM,
 }
+EVENT_FIELDS = frozenset(_FIELDS.values())
 
 
 @dataclass(frozen=True, slots=True)

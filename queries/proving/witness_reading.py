@@ -70,7 +70,7 @@ def read_witness(
     source = WitnessBytes(content, position)
     requested = [_read_request(source, hashed_names=hashed_names) for _ in range(source.number(2))]
     paths = [account.path for account in requested]
-    _check_ascending(paths)
+    check_ascending(paths)
     accounts: dict[str, WitnessedAccount] = {}
 
     def read_leaf(index: int) -> bytes:
@@ -88,7 +88,7 @@ def read_witness(
             account.name, account.mask, exists=False, state=ABSENT_ACCOUNT, slots=zeros
         )
 
-    root = _Walk(source, paths, read_leaf, mark_absent, nodes).root()
+    root = TrieWalk(source, paths, read_leaf, mark_absent, nodes).root()
     return WitnessReading(root, tuple(accounts[path] for path in paths), source.position)
 
 
@@ -104,8 +104,8 @@ def _read_account(
 ) -> tuple[AccountState, dict[int, int]]:
     flags = source.number(1)
     nonce_length = source.number(1)
-    balance = source.number(_check_length(flags & _LENGTH_BITS))
-    nonce = source.number(_check_length(nonce_length, _NONCE_BYTES))
+    balance = source.number(check_length(flags & _LENGTH_BITS))
+    nonce = source.number(check_length(nonce_length, _NONCE_BYTES))
     values: dict[int, int] = {}
     storage_root = EMPTY_TRIE_ROOT
     if slots:
@@ -121,34 +121,34 @@ def _read_storage(
 ) -> tuple[bytes, dict[int, int]]:
     words = [number_word(slot) for slot in slots]
     paths = [(word if hashed_slots else keccak256(word)).hex() for word in words]
-    _check_ascending(paths)
+    check_ascending(paths)
     values: dict[int, int] = {}
 
     def read_leaf(index: int) -> bytes:
-        value = values[slots[index]] = source.number(_check_length(source.number(1)))
+        value = values[slots[index]] = source.number(check_length(source.number(1)))
         return encode_slot_value(value)
 
     def mark_absent(index: int) -> None:
         values[slots[index]] = 0
 
-    root = _Walk(source, paths, read_leaf, mark_absent, nodes).root()
+    root = TrieWalk(source, paths, read_leaf, mark_absent, nodes).root()
     return root, {slot: values[slot] for slot in slots}
 
 
-def _check_ascending(paths: Sequence[str]) -> None:
+def check_ascending(paths: Sequence[str]) -> None:
     for index, (previous, path) in enumerate(pairwise(paths), 1):
         if path <= previous:
             raise WitnessMalformedError(f"key {index} is not greater than the one before")
 
 
-def _check_length(length: int, limit: int = HASH_BYTES) -> int:
+def check_length(length: int, limit: int = HASH_BYTES) -> int:
     if length > limit:
         raise WitnessMalformedError(f"a number has {length} bytes, more than {limit}")
     return length
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class TrieWalk:
     """A walk through one trie."""
 
     source: WitnessBytes

@@ -10,7 +10,7 @@ from typing import IO
 
 from accounts.shared.errors import RefusalError
 from queries.chain.registry import group_facts
-from queries.config.registries import Registry, constructor_arguments
+from queries.config.registries import Registry, constructor_arguments, verifier_address
 from queries.config.routes import Routes
 from queries.error_codes import ProofCode, batch_not_found, busy_refusal
 from queries.facts import BLOCK_AT_TIME
@@ -28,7 +28,7 @@ from queries.proving.facts import FactKind
 from queries.proving.headers import decode_header
 from queries.proving.witnesses import AccountToStore
 from queries.reading import batches
-from queries.reading.stored_calls import read_stored_calls, rebuild_proofs
+from queries.reading.stored_calls import read_stored_calls, rebuild_proofs, select_events
 from queries.reading.view_models import BatchView
 from queries.statuses import BatchStatus
 
@@ -127,10 +127,14 @@ def _block_proof(
     next_header = recovered.children.get(header.hash) if wanted.timestamps else None
     if wanted.timestamps and next_header is None:
         raise _proof_unavailable("of its time", job)
+    events, missing_events = select_events(recovered, header, wanted.events)
+    for event in missing_events:
+        raise _proof_unavailable(f"of {event.name}", job)
     transactions = [rows[key] for key in _transaction_keys(queries)]
     # The registry that has the facts: the route may have another one by now.
-    recipients = [row.to for row in transactions if row.succeeded]
-    address = recipients[-1] if recipients else registry.address
+    recipients = [registry.address, *(row.to for row in transactions if row.succeeded)]
+    verifiers = set(map(verifier_address, recipients))
+    address = next(to for to in reversed(recipients) if to not in verifiers)
     block = BlockProof(
         chain=job.source,
         destination=job.destination,
@@ -147,6 +151,8 @@ def _block_proof(
             for row in transactions
             if row.mined_hash and row.mined_block is not None
         ),
+        events=tuple(events),
+        event_facts=frozenset(wanted.events),
     )
     _check_read_back_values(queries, block, job)
     return block

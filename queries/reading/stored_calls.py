@@ -17,7 +17,8 @@ from queries.models import BlockJob, SentTransaction, UnsentProof
 from queries.proving.accounts import AccountProof
 from queries.proving.call_reading import RecoveredProofs, read_call, rebuild_account_proof
 from queries.proving.errors import NodeMissingError, ProofError
-from queries.proving.facts import FactKind
+from queries.proving.event_reading import PROVE_EVENTS_SELECTOR, EventWitness, encode_event_groups
+from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import Header, decode_header
 from queries.proving.tries import CheckedNodes
 
@@ -30,11 +31,12 @@ CALLS_AT_ONCE = 50  # in memory; a call may have 128 KiB
 def read_stored_calls(
     job: BlockJob, reads: Iterable[FactRead], heartbeat: Callable[[], object] = lambda: None
 ) -> RecoveredProofs:
-    """Read headers and trie nodes that may prove these facts; `heartbeat` is called regularly."""
+    """Read headers, nodes and events that may prove these facts; call `heartbeat` regularly."""
     reads = list(reads)
     accounts = {read.account for read in reads if read.account}
     has_times = any(read.kind is FactKind.BLOCK_AT_TIME for read in reads)
     all_calls = has_times or len(accounts) > MAX_SEARCHED_ACCOUNTS
+    has_events = any(read.event for read in reads)
     recovered = RecoveredProofs({job.block: decode_header(job.header)} if job.header else {})
     last_heartbeat = time.monotonic()
     for call in stored_calls(job):
@@ -42,7 +44,8 @@ def read_stored_calls(
             heartbeat()
             last_heartbeat = time.monotonic()
         # Skip calls that contain none of these accounts; in a popular block most do not.
-        if all_calls or any(account in call for account in accounts):
+        is_useful = all_calls or any(account in call for account in accounts)
+        if has_events if call.startswith(PROVE_EVENTS_SELECTOR) else is_useful:
             # Keep what was read before an error; a cancelling transaction is empty, for example.
             with suppress(ProofError):
                 read_call(call, recovered)
@@ -80,3 +83,21 @@ def rebuild_proofs(
         except NodeMissingError:
             missing.append((account, slots))
     return proofs, missing
+
+
+def select_events(
+    recovered: RecoveredProofs, header: Header, wanted: Iterable[EventFact]
+) -> tuple[list[EventWitness], list[EventFact]]:
+    """Select witnesses that prove these facts of the block, and return those that none proves."""
+    witnesses, missing = list[EventWitness](), dict.fromkeys(wanted)
+    for groups in recovered.events:
+        useful = {
+            group.field: group
+            for group in groups
+            if group.is_of(header) and group.words.keys() & missing.keys()
+        }
+        for fact in [fact for group in useful.values() for fact in group.words]:
+            missing.pop(fact, None)
+        if useful:
+            witnesses.append(tuple(useful[field] for field in sorted(useful)))
+    return sorted(witnesses, key=encode_event_groups), list(missing)

@@ -17,6 +17,7 @@ from queries.config.registries import (
     RegistryKind,
     proves_its_code,
     registry_with_arguments,
+    verifier_address,
 )
 from queries.management.base import add_url_argument, node_chain, url_host
 from queries.management.bundle_files import add_bundle_arguments, read_bundle
@@ -163,4 +164,7 @@ def _report(bundle: Bundle, reasons: Sequence[str]) -> Iterator[str]:
                 f"proved facts of block {block.header.number:,}"
             )
     yield from sorted({_registry_assumption(block) for block in bundle.blocks})
+    with_events = {block.registry.address for block in bundle.blocks if block.events}
+    for verifier in sorted(map(verifier_address, map(to_checksum_address, with_events))):
+        yield f"  whether the events verifier {verifier} is deployed; its address proves its code"
     yield "manage.py publish_proof checks the registry and sends the facts that it lacks."

@@ -1,0 +1,250 @@
+"""A witness proves offline what it proves to the contract, and both refuse the same ones."""
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from explorer.demo.local_node import LocalNode
+from queries.contracts.abi import call_data
+from queries.proving.block_items import Log, Receipt, Withdrawal, is_silent, receipt_word
+from queries.proving.errors import ProofError
+from queries.proving.event_reading import (
+    encode_event_groups,
+    prove_events_call,
+    read_event_witness,
+    read_events_call,
+)
+from queries.proving.event_witnesses import (
+    BloomGroup,
+    Group,
+    LogFilter,
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    WithdrawalGroup,
+    build_event_witness,
+)
+from queries.proving.facts import EventFact, FactKind, log_filter
+from queries.proving.headers import HeaderField
+from queries.proving.index_tries import IndexTrie
+from tests.queries.attacks.event_forgeries import EVENT_FORGERIES, TRANSACTIONS, TRIE_FORGERIES
+from tests.queries.contracts.recorded_events import (
+    RecordedBlock,
+    Verifier,
+    block_with,
+    recorded_block,
+    recorded_blocks,
+    verify_call,
+)
+
+pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+
+BLOCK = 22432102
+TRUE = bytes(31) + b"\1"
+Facts = list[tuple[str, bytes]]
+
+
+@pytest.fixture(scope="module")
+def block() -> RecordedBlock:
+    return recorded_block(BLOCK)
+
+
+@pytest.fixture
+def verifier(shared_node: LocalNode, block: RecordedBlock) -> Verifier:
+    verifier = Verifier(shared_node)
+    verifier.know(block)
+    return verifier
+
+
+def facts_of_contract(lists: tuple[Any, ...]) -> Facts:
+    """The names and words of the facts that the contract returns."""
+    logs, receipts, transactions, withdrawals, indexes, absent_logs, silent = lists
+    facts = [(EventFact(FactKind.LOG, log[1], log[2]), log[6]) for log in logs]
+    for _, index, status, kind, gas, count in receipts:
+        facts.append((EventFact(FactKind.RECEIPT, index), receipt_word(status, kind, gas, count)))
+    for _, index, _, digest in transactions:
+        facts.append((EventFact(FactKind.TRANSACTION, index), digest))
+    for _, position, index, validator, recipient, amount in withdrawals:
+        item = Withdrawal(index, validator, bytes.fromhex(recipient[2:]), amount)
+        facts.append((EventFact(FactKind.WITHDRAWAL, position), item.hash))
+    for _, field, index in indexes:
+        is_withdrawal = field == HeaderField.WITHDRAWALS_ROOT
+        kind = FactKind.ABSENT_WITHDRAWAL if is_withdrawal else FactKind.ABSENT_TRANSACTION
+        facts.append((EventFact(kind, index), TRUE))
+    for _, index, emitter, mask, named in absent_logs:
+        rest = iter(named)
+        topics = [next(rest) if mask >> place & 1 else None for place in range(8)]
+        filter_ = log_filter(bytes.fromhex(emitter[2:]), topics)
+        facts.append((EventFact(FactKind.ABSENT_LOG, index, filter=filter_), TRUE))
+    for _, is_topic, item in silent:
+        name = item if is_topic else item[12:]
+        facts.append((EventFact(FactKind.SILENT_BLOCK, item=name), TRUE))
+    return sorted((fact.name, word) for fact, word in facts)
+
+
+def facts_offline(block: RecordedBlock, fields: Sequence[HeaderField], witness: bytes) -> Facts:
+    """The same as read offline, for a section that states these fields; raises `ProofError`."""
+    groups = read_event_witness(witness)
+    if [group.field for group in groups] != list(fields):
+        raise ProofError("other fields")
+    if not all(group.is_of(block.header) for group in groups):
+        raise ProofError("another root")
+    return sorted((fact.name, word) for group in groups for fact, word in group.facts)
+
+
+def assert_agreement(
+    verifier: Verifier, block: RecordedBlock, fields: Sequence[HeaderField], changed: list[bytes]
+) -> int:
+    """Compare both readings of these witnesses; return how many are accepted."""
+    section = block.section(*fields)
+    calls = {verify_call(section, witness): witness for witness in changed}
+    taken = set(verifier.taken(list(calls)))
+    for call, witness in calls.items():
+        if call in taken:
+            expected = facts_of_contract(verifier.decode_facts(verifier.ask(call)))
+            assert facts_offline(block, fields, witness) == expected
+        else:
+            with pytest.raises(ProofError):
+                facts_offline(block, fields, witness)
+    return len(taken)
+
+
+def groups_of_everything(block: RecordedBlock) -> list[Group]:
+    """Facts of each kind, of items all over their lists."""
+    bloom = block.header.payload(HeaderField.LOGS_BLOOM)
+    chosen = random.Random(block.number)
+    items = [chosen.randbytes(20 + 12 * (i % 2)) for i in range(40)]
+    silent = [item for item in items if is_silent(bloom, item)]
+    count = len(block.transactions)
+    groups: list[Group] = [TransactionGroup(block.transactions, [0, count // 2, count, 70])]
+    if block.receipts:
+        absent = (LogFilter(items[0]), LogFilter(items[2], (None, items[1], None, items[1])))
+        requests = {
+            index: ReceiptRequest(
+                index % 2 == 0, frozenset(range(len(block.receipts[index].logs))), absent
+            )
+            for index in (0, 1, count // 3, count - 1)
+            if len(block.receipts[index].encoded) < 20_000
+        }
+        groups.append(ReceiptGroup(block.receipts, {**requests, 60_000: ReceiptRequest()}))
+    groups.append(BloomGroup(bloom, silent))
+    if block.withdrawals:
+        groups.append(WithdrawalGroup(block.withdrawals, [0, 3, 15, 16]))
+    return groups
+
+
+def test_the_facts_of_recorded_blocks_are_read(shared_node: LocalNode) -> None:
+    verifier = Verifier(shared_node)
+    kinds = set()
+    for block in recorded_blocks():
+        verifier.know(block)
+        groups = groups_of_everything(block)
+        fields, witness = [group.field for group in groups], build_event_witness(groups)
+        assert assert_agreement(verifier, block, fields, [witness]) == 1
+        read = read_event_witness(witness)
+        kinds |= {fact.kind for group in read for fact, _ in group.facts}
+        for group in read:
+            for fact, _ in group.facts:
+                assert EventFact.parse(fact.name) == fact
+        # Groups that a call without a section has proven serve with one.
+        named = build_event_witness(groups, [block.number] * len(groups))
+        stored = read_event_witness(named, has_blocks=True)
+        assert {group.block for group in stored} == {block.number}
+        assert encode_event_groups(stored) == witness
+        assert read_event_witness(encode_event_groups(stored[1:])) == read[1:]
+    assert len(kinds) == 8
+
+
+def changes(witness: bytes, seed: int) -> Iterator[bytes]:
+    """The witness with changed, missing and additional bytes."""
+    chosen = random.Random(seed)
+    for at in range(len(witness)):
+        # Where the structure is, and in one of five other bytes.
+        if at < 400 or chosen.randrange(5) == 0:
+            bits = 1 << chosen.randrange(8) if at % 2 else chosen.randrange(1, 256)
+            yield witness[:at] + bytes((witness[at] ^ bits,)) + witness[at + 1 :]
+    for at in chosen.choices(range(len(witness)), k=150):
+        length = chosen.choice([1, 2, 20, 32])
+        yield witness[:at]
+        yield witness[:at] + witness[at + length :]
+        yield witness[:at] + witness[at : at + length] + witness[at:]
+    yield from (witness + b"\0", b"", witness[:14])
+
+
+def test_changed_witnesses_are_read_as_by_the_contract(
+    verifier: Verifier, block: RecordedBlock
+) -> None:
+    log = block.receipts[1].logs[0]
+    absent = LogFilter(log.emitter, (None, b"\x02" * 32))
+    requests = {1: ReceiptRequest(True, frozenset({0}), (absent,)), 300: ReceiptRequest(True)}
+    silent = [b"\x00" * 20, b"\x04" * 32]
+    groups: list[Group] = [
+        TransactionGroup(block.transactions, [1, 215]),
+        ReceiptGroup(block.receipts, requests),
+        BloomGroup(block.header.payload(HeaderField.LOGS_BLOOM), silent),
+        WithdrawalGroup(block.withdrawals, [3, 16]),
+    ]
+    for group in groups:
+        witness = build_event_witness([group])
+        changed = list(changes(witness, group.field))
+        assert assert_agreement(verifier, block, [group.field], [witness]) == 1
+        assert assert_agreement(verifier, block, [group.field], changed) < len(changed) / 10
+
+
+@pytest.mark.parametrize("length", [1, 2, 16, 17, 127, 128, 129, 200, 256, 257, 300])
+def test_lists_of_any_length_are_read(verifier: Verifier, length: int) -> None:
+    """Embedded nodes, extensions, and paths of two, four and six nibbles; and changes of them."""
+    field = HeaderField.WITHDRAWALS_ROOT
+    items = [Withdrawal(i, i % 3, bytes([i % 256]) * 20, i % 5) for i in range(length)]
+    block = block_with(field, IndexTrie([item.encode() for item in items]).root)
+    verifier.know(block)
+    group = WithdrawalGroup(items, sorted({0, length - 1, length, length + 1, 500, length // 2}))
+    witness = build_event_witness([group])
+    assert assert_agreement(verifier, block, [field], [witness]) == 1
+    assert_agreement(verifier, block, [field], list(changes(witness, length))[::4])
+
+
+def test_receipts_with_state_roots_and_long_logs_are_read(verifier: Verifier) -> None:
+    field, emitter = HeaderField.RECEIPTS_ROOT, b"\x07" * 20
+    receipts = [
+        Receipt(0, b"\x06" * 32, 42_000, (Log(emitter, (), b"\x7f"),)),
+        Receipt(2, 1, 99_000, (Log(emitter, (b"\x09" * 32,) * 4, b"\x0a" * 80),) * 9),
+        Receipt(2, 0, 2**63, (Log(emitter, (), b"\x80"), Log(emitter, (), b"a" * 700))),
+    ]
+    block = block_with(field, IndexTrie([receipt.encoded for receipt in receipts]).root)
+    verifier.know(block)
+    for index, receipt in enumerate(receipts):
+        requests = {index: ReceiptRequest(True, frozenset(range(len(receipt.logs))))}
+        witness = build_event_witness([ReceiptGroup(receipts, requests)])
+        other_bloom = witness.replace(bytes(200), bytes(199) + b"\1", 1)
+        assert assert_agreement(verifier, block, [field], [witness]) == 1
+        changed = [change + witness[300:] for change in changes(witness[:300], index)]
+        assert_agreement(verifier, block, [field], [other_bloom, *changed, witness[:-1]])
+
+
+@pytest.mark.parametrize("name", EVENT_FORGERIES)
+def test_a_forged_witness_is_refused(name: str, block: RecordedBlock) -> None:
+    forgery = EVENT_FORGERIES[name]
+    witness = forgery.change(build_event_witness(forgery.groups(block)))
+    with pytest.raises(ProofError):
+        facts_offline(block, forgery.fields, witness)
+
+
+@pytest.mark.parametrize("name", TRIE_FORGERIES)
+def test_a_forged_list_is_refused(name: str) -> None:
+    forgery = TRIE_FORGERIES[name]
+    with pytest.raises(ProofError):
+        facts_offline(forgery.block(), [TRANSACTIONS], forgery.witness())
+
+
+@pytest.mark.parametrize("lengths", [(0, 0), (1, 31), (32, 33), (400, 5_000)])
+def test_calldata_is_read_as_it_is_written(lengths: tuple[int, int]) -> None:
+    section, witness = (bytes(range(256))[-1:] * length for length in lengths)
+    data = prove_events_call(section, witness)
+    assert data == call_data("prove(bytes,bytes)", section, witness)
+    assert read_events_call(data) == (section, witness)
+    for wrong in (data + bytes(32), data[:-32], b"\0" + data[1:], data[:35] + b"\x60" + data[36:]):
+        with pytest.raises(ProofError):
+            read_events_call(wrong)
