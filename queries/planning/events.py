@@ -54,6 +54,8 @@ class BlockContent:
 
     @cached_property
     def withdrawals(self) -> list[Withdrawal]:
+        if not self.header.has_field(HeaderField.WITHDRAWALS_ROOT):
+            raise EventNotFoundError("the block is older than withdrawals")
         return self.source.withdrawals(self.header)
 
     @property

@@ -69,7 +69,7 @@ class Findings:
     step: StepName | None = None  # that the block has reached
     header_transaction: SentTransaction | None = None  # that has proven the header
     values: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  # read back, by query
-    unsent_call: bytes | None = None  # it would prove the values that others have proven
+    unsent_calls: Sequence[bytes] = ()  # they would prove the values that others have proven
 
 
 def store_findings(findings: Findings) -> None:
@@ -88,8 +88,9 @@ def store_findings(findings: Findings) -> None:
         if findings.step:
             queries = open_queries.filter(batch__in=batches)
             transitions.reach(queries, findings.step, findings.header_transaction)
-        if findings.unsent_call:
-            UnsentProof.objects.create(job=job, call=findings.unsent_call)
+        UnsentProof.objects.bulk_create(
+            UnsentProof(job=job, call=call) for call in findings.unsent_calls
+        )
         if findings.values:
             transitions.finish(findings.values)
 

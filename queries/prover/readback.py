@@ -14,6 +14,7 @@ from queries.chain.client import ChainClient
 from queries.chain.errors import (
     PROOF_TOO_OLD,
     BlockUnknownError,
+    ChainError,
     RegistryAbsentError,
     RegistryMisreadError,
 )
@@ -22,12 +23,16 @@ from queries.config.registries import Registry
 from queries.database.leases import Wait
 from queries.facts import BLOCK_AT_TIME
 from queries.models import SentTransaction, Share
+from queries.planning.calls import Anchor
+from queries.planning.event_pieces import cut_events
+from queries.planning.events import BlockContent
 from queries.prover.context import JobPass
 from queries.proving.accounts import AccountProof
+from queries.proving.facts import EventFact
 from queries.proving.headers import Header
 from queries.proving.registry_calls import HeaderStep, block_leaf, headers_section, prove_call
 from queries.proving.witnesses import AccountToStore, build_witness
-from queries.reading.stored_calls import read_stored_calls, rebuild_proofs
+from queries.reading.stored_calls import read_stored_calls, rebuild_proofs, select_events
 from queries.transactions.destination_reorgs import is_undone, reopen
 from queries.wait_reasons import Reason, WaitCode
 
@@ -74,7 +79,7 @@ def read_back(
         if state.has_facts(reads.values())
     }
     new_words = {read: words[read] for key in values for read in job_pass.reads[key].values()}
-    job_pass.findings.unsent_call = _check_and_prove_values(job_pass, header, new_words)
+    job_pass.findings.unsent_calls = _check_and_prove_values(job_pass, header, new_words)
     job_pass.findings.values = values
     if len(values) < len(queries):  # not deep enough yet, or only one node shows it
         return job_pass.retry(confirming)
@@ -93,11 +98,11 @@ def _read_deep_block(
 
 def _check_and_prove_values(
     job_pass: JobPass, header: Header, words: Mapping[FactRead, bytes]
-) -> bytes | None:
+) -> list[bytes]:
     """Compare the registry's values with what the source proves.
 
     The proofs are taken from the job's own calls. For facts that others have proven, proofs are
-    fetched, and the calldata that would prove them is returned. Raises `RegistryMisreadError` if a
+    fetched, and calls that would prove them are returned. Raises `RegistryMisreadError` if a
     value differs.
     """
     facts = group_facts(words)
@@ -113,11 +118,23 @@ def _check_and_prove_values(
             )
     needs_child = facts.timestamps and header.hash not in stored_calls.children
     child = _child_step(job_pass, header) if needs_child else []
+    calls = _prove_events(job_pass, header, select_events(stored_calls, header, facts.events)[1])
     if not fetched_proofs and not child:
-        return None
+        return calls
     requests = [AccountToStore(proof, frozenset()) for proof in fetched_proofs]
     step = HeaderStep(header, build_witness(requests) if requests else b"")
-    return prove_call([headers_section([step, *child])])
+    return [*calls, prove_call([headers_section([step, *child])])]
+
+
+def _prove_events(job_pass: JobPass, header: Header, missing: Sequence[EventFact]) -> list[bytes]:
+    """Calls that would prove these facts; none if the nodes no longer have the block's content."""
+    anchor = Anchor(header, is_accumulated=True)
+    content = job_pass.content or BlockContent(job_pass.source, header)
+    try:
+        pieces = cut_events(job_pass.job.pk, anchor, missing, content, job_pass.facts)
+    except ChainError:
+        return []
+    return [piece.own_call for piece in pieces]
 
 
 def _fetch_proofs(

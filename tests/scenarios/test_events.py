@@ -1,12 +1,13 @@
 """Logs, receipts, transactions and withdrawals are proven, and that something is absent."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from eth_utils.crypto import keccak
 
-from tests.rigs.anvil import Chain
+from tests.rigs.anvil import Chain, call_data
 from tests.rigs.service import HOLDER, OWNERS, Service, accounts, request
 
 TRANSFER = f"0x{keccak(text='Transfer(address,address,uint256)').hex()}"
@@ -168,3 +169,21 @@ def test_a_contract_verifies_a_witness_without_storing(
     assert sent.data in answer
     assert not is_log(shared_service, sent)
     assert events["facts"][0]["name"] == "LOG:0:0"
+
+
+def test_the_proof_file_has_events_that_others_proved(
+    shared_service: Service, sent: Transfer, tmp_path: Path
+) -> None:
+    body = request({31337: {sent.block: {"logs": [{"logIndex": 0}]}}})
+    (witness,) = shared_service.post("/witness", body).json()["witnesses"]
+    (events,) = witness["events"]
+    parts = [bytes.fromhex(events[name][2:]) for name in ("section", "witness")]
+    shared_service.chain.send(events["verifier"], call_data("prove(bytes,bytes)", *parts))
+    batch = shared_service.submit({31337: {sent.block: {"logs": [{"logIndex": 0}]}}})
+    (query,) = shared_service.wait(batch)["queries"]
+    assert query["cost"] is None
+    file = tmp_path / "proof.json"
+    file.write_bytes(shared_service.get(f"/batch-queries/{batch}/proof").content)
+    block_hash = shared_service.chain.header(sent.block)["hash"]
+    checked = shared_service.manage("verify_proof", str(file), "--hash", block_hash)
+    assert "log 0 of transaction 0" in checked.stdout
