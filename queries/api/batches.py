@@ -1,5 +1,6 @@
 """Endpoints about batches, routes and the API key. Only the key identifies the caller."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -23,8 +24,8 @@ from queries.api.request_parts import (
     page_size,
 )
 from queries.config.registries import constructor_arguments, proves_its_code, verifier_address
-from queries.config.routes import Routes
-from queries.error_codes import RequestCode, batch_not_found
+from queries.config.routes import Chain, Routes
+from queries.error_codes import EndpointCode, RequestCode, batch_not_found
 from queries.http.public_address import is_private
 from queries.intake.cancel import cancel
 from queries.intake.submit import IDEMPOTENCY_KEY, store_batch
@@ -39,6 +40,7 @@ from queries.statuses import ENDED_STATUSES, BatchStatus
 
 BATCH_ID, DETAILS, FIRST_QUERY = "batchQueryId", "details", "fromQuery"
 STATUS = "status"
+NO_FEE_LIMIT = 2**256 - 1  # wei
 QUERIES_PER_PAGE = 100  # so that polls without `details=0` cost little too
 MAX_POSITION = 10**9 - 1
 
@@ -72,6 +74,22 @@ def submit_batch(
             path="webhook.url",
         )
     return store_batch(key.owner, batch, idempotency_key, routes)
+
+
+def submit_without_fee(
+    key: ApiKey, content: Mapping[str, object], chain: Chain, routes: Routes, limits: BatchLimits
+) -> Batch:
+    """Submit a batch of a request that has no fee and no destination, for this destination."""
+    if not chain.free and chain.daily_budget is None:
+        raise RefusalError(
+            EndpointCode.FEE_MISSING,
+            f"Proving on {chain.name} costs money, and requests of this form offer no fee. Submit "
+            "it to /submit-batch-query, or ask the operator for a daily budget (`daily_budget`).",
+            path="destination_chain_id",
+        )
+    fee = "0" if chain.free else str(NO_FEE_LIMIT)
+    with_fee = {**content, "destinationChainId": str(chain.id), "fee": fee}
+    return submit_batch(key, with_fee, None, routes, limits)
 
 
 def batch_query_status(

@@ -7,6 +7,7 @@ from queries.api import (
     attestations,
     batches,
     estimates,
+    event_proofs,
     later_api,
     openapi,
     proofs,
@@ -28,7 +29,7 @@ from queries.ids import ID_PATTERN
 from queries.intake.cancel import CANCELLED
 from queries.intake.submit import IDEMPOTENCY_KEY, MAX_IDEMPOTENCY_KEY_LENGTH
 from queries.schema.batch_checks import BatchLimits
-from queries.schema.bodies import BatchRequest, EstimateRequest, LaterRequest
+from queries.schema.bodies import CHAIN_PATTERN, BatchRequest, EstimateRequest, LaterRequest
 from queries.statuses import BatchStatus
 from queries.webhooks.deliver import REPLAYS_PER_HOUR
 from queries.webhooks.log import MAX_ATTEMPTS
@@ -281,6 +282,17 @@ ENDPOINTS = (
             path_parameter("query_id", "The internal_id of a query.", later_api.QUERY_ID_PATTERN),
         ),
         own_errors=(EndpointCode.BATCH_UNKNOWN,),
+    ),
+    Endpoint(
+        "POST",
+        "/event-proofs/{destination}",
+        event_proofs.event_proofs,
+        "Two JSON-RPC methods, for clients of a hosted event-proof service: `proof_request` has a "
+        "log proven on this destination, without a fee where proving is free or has a daily "
+        "budget; `proof_query` returns the proof, for `validateEvent` of the EventsRouter.",
+        parameters=(path_parameter("destination", "The chain's id or alias.", CHAIN_PATTERN),),
+        body=event_proofs.RpcBody,
+        own_errors=(*BodyCode, RequestCode.MISSING_FIELD, RequestCode.WRONG_TYPE),
     ),
     Endpoint(
         "GET", "/is-alive", later_api.is_alive, "Answers while the server runs.", needs_key=False

@@ -8,7 +8,6 @@ from django.http import HttpRequest
 from pydantic import ConfigDict, Field
 
 from accounts.models import ApiKey
-from accounts.shared.errors import RefusalError
 from queries.api import batches
 from queries.api.request_parts import json_body, number_parameter
 from queries.api.responses import (
@@ -21,7 +20,7 @@ from queries.api.responses import (
     enum_schema,
 )
 from queries.config.routes import Routes
-from queries.error_codes import EndpointCode, batch_not_found
+from queries.error_codes import batch_not_found
 from queries.ids import ID_PATTERN
 from queries.reading import batches as reading
 from queries.reading.view_models import BatchView
@@ -32,7 +31,6 @@ from queries.schema.paths import WHOLE_BODY
 from queries.statuses import BatchStatus, StepName
 
 DESTINATION = "destination_chain_id"
-NO_FEE_LIMIT = 2**256 - 1  # wei
 QUERY_ID_PATTERN = f"{ID_PATTERN[:-1]}-[0-9]{{1,9}}$"  # a batch's id and a query's position
 _QUERY_ID = re.compile(QUERY_ID_PATTERN)
 _ACTION_ID_PATTERN = f"{QUERY_ID_PATTERN[:-1]}-({'|'.join(StepName)})$"
@@ -94,17 +92,9 @@ def submit_request(
     content = json_body(request, limits.body_bytes)
     name = read_body(LaterRequest, content).destination_chain_id
     chain = routes.chains[read_chain(name, WHOLE_BODY.child(DESTINATION), routes)]
-    if not chain.free and chain.daily_budget is None:
-        raise RefusalError(
-            EndpointCode.FEE_MISSING,
-            f"Proving on {chain.name} costs money, and requests of this form offer no fee. Submit "
-            "it to /submit-batch-query, or ask the operator for a daily budget (`daily_budget`).",
-            path=DESTINATION,
-        )
-    fee = "0" if chain.free else str(NO_FEE_LIMIT)
-    with_fee = {**content, "destinationChainId": str(chain.id), "fee": fee}  # type: ignore[dict-item]
-    del with_fee[DESTINATION]
-    batch = batches.submit_batch(key, with_fee, None, routes, limits)
+    rest = dict(content)  # type: ignore[call-overload]
+    del rest[DESTINATION]
+    batch = batches.submit_without_fee(key, rest, chain, routes, limits)
     status, members = BatchStatus(batch.status), batches.submission_members(request, batch)
     return LaterSubmissionResponse(status=status, request_id=batch.id, **members)
 

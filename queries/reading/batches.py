@@ -155,6 +155,14 @@ def find_query(batch: BatchView, position: int) -> QueryView | None:
     return queries[0] if queries and queries[0].position == position else None
 
 
+def query_of_key(key: int) -> tuple[BatchView, QueryView] | None:
+    """The query with this primary key, and its batch."""
+    row = Query.objects.filter(pk=key).values_list("batch", "position").first()
+    batch = batch_view(row[0]) if row else None
+    query = find_query(batch, row[1]) if row and batch else None
+    return (batch, query) if batch and query else None
+
+
 def batch_sources(batch: BatchView) -> list[int]:
     rows = Query.objects.filter(batch=batch.id).order_by("source")
     return list(rows.values_list("source", flat=True).distinct())

@@ -157,11 +157,17 @@ class AccountBody(Body):
     )
 
 
-def _read_index(value: object) -> int:
-    if type(value) is not int or not 0 <= value <= MAX_INDEX:
-        problem = f"must be an index: a whole number from 0 to {MAX_INDEX}."
-        raise validation_error(RequestCode.EVENT_MALFORMED, problem)
-    return value
+def _number_reader(maximum: int) -> Callable[[object], int]:
+    def read(value: object) -> int:
+        if type(value) is not int or not 0 <= value <= maximum:
+            problem = f"must be a whole number from 0 to {maximum}."
+            raise validation_error(RequestCode.EVENT_MALFORMED, problem)
+        return value
+
+    return read
+
+
+_read_index = _number_reader(MAX_INDEX)
 
 
 def _read_transaction(value: object) -> int | str:
@@ -199,6 +205,11 @@ def _read_topics(value: object) -> list[list[str] | None]:
 
 _INDEX_SCHEMA = {"type": "integer", "minimum": 0, "maximum": MAX_INDEX, "examples": [0]}
 _WORD_SCHEMA = {"type": "string", "pattern": "^0x[0-9a-fA-F]{64}$"}
+WholeNumber = Annotated[
+    int,
+    BeforeValidator(_number_reader(2**63 - 1)),
+    WithJsonSchema({"type": "integer", "minimum": 0, "examples": [5186021]}),
+]
 Index = Annotated[int, BeforeValidator(_read_index), WithJsonSchema(_INDEX_SCHEMA)]
 Transaction = Annotated[
     int | str,

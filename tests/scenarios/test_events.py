@@ -187,3 +187,33 @@ def test_the_proof_file_has_events_that_others_proved(
     block_hash = shared_service.chain.header(sent.block)["hash"]
     checked = shared_service.manage("verify_proof", str(file), "--hash", block_hash)
     assert "log 0 of transaction 0" in checked.stdout
+
+
+def test_clients_of_another_service_get_a_proof_by_its_two_methods(
+    shared_service: Service, sent: Transfer
+) -> None:
+    chain = shared_service.chain
+
+    def call(method: str, *params: Any) -> Any:
+        body = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+        answer = shared_service.post(f"/event-proofs/{chain.id}", body).json()
+        assert (answer["jsonrpc"], answer["id"]) == ("2.0", 7)
+        return answer.get("result") or answer["error"]
+
+    log = {"srcChainId": chain.id, "srcBlockNumber": sent.block, "globalLogIndex": 0}
+    job = call("proof_request", log)
+    shared_service.wait_for_job = None  # type: ignore[attr-defined]
+    result = wait_until(lambda: is_complete(call("proof_query", job)))
+    assert result["jobID"] == job
+    proof = b64decode(result["proof"])
+    verifier = verifier_address(shared_service.registries[chain.id, chain.id])
+    router = chain.deploy("EventsRouter", ["uint256[]", "address[]"], [[chain.id], [verifier]])
+    answer = chain.call(router, "validateEvent(bytes)", proof)
+    types = ["uint32", "address", "bytes", "bytes"]
+    chain_id, emitter, topics, data = decode(types, answer)
+    assert (chain_id, to_checksum_address(emitter)) == (chain.id, sent.token)
+    assert (topics, data) == (b"".join(sent.topics), sent.data)
+    assert call("proof_query", 10**9)["code"] == -32602
+    failed = call("proof_request", {**log, "globalLogIndex": 9})
+    end = wait_until(lambda: is_ended(call("proof_query", failed)))
+    assert "there is no log 9" in end["failureReason"]
