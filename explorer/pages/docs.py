@@ -24,6 +24,7 @@ CONTRACT_FILES = {
         *CONTRACTS.glob("examples/*.sol"),
         *CONTRACTS.glob("build/*Registry.json"),
         CONTRACTS / "build" / "EventsVerifier.json",
+        CONTRACTS / "build" / "EventsRouter.json",
         CONTRACTS / "build" / "FactsRouter.json",
         CONTRACTS / "build" / "standard-input.json",
         CONTRACTS / "build" / "addresses.json",

@@ -106,6 +106,14 @@ def router_code(registries: Iterable[Registry]) -> bytes:
     return load_artifact("FactsRouter").bytecode + encode(["uint256[]", "address[]"], words)
 
 
+def events_router_code(registries: Iterable[Registry]) -> bytes:
+    """The init code of a router for the events verifiers beside these registries."""
+    ordered = sorted(registries, key=lambda registry: registry.source)
+    verifiers = [verifier_address(registry.address) for registry in ordered]
+    words = [[registry.source for registry in ordered], verifiers]
+    return load_artifact("EventsRouter").bytecode + encode(["uint32[]", "address[]"], words)
+
+
 # Constructor arguments by kind: the field of Registry, its type, and the view that returns it.
 _HORIZON = ("horizon", "uint256", "HORIZON()")
 CONSTRUCTORS: dict[RegistryKind, tuple[tuple[str, str, str], ...]] = {

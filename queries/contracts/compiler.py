@@ -19,6 +19,7 @@ SOURCES = {
     "OutputRegistry": "OutputRegistry.sol",
     "AttestedRegistry": "AttestedRegistry.sol",
     "FactsRouter": "FactsRouter.sol",
+    "EventsRouter": "EventsRouter.sol",
     "SignatureCheck": "SignatureCheck.sol",
     "L1BlockStandIn": "demo/L1BlockStandIn.sol",
     "DisputeGamesStandIn": "demo/DisputeGamesStandIn.sol",

@@ -1,6 +1,6 @@
-"""The checks of the events verifier, with the attack that succeeds without each of them.
+"""The checks of the events verifier and router, with the attack that succeeds without each of them.
 
-`EVENT_GUARDS` only give a clear error: without one, the same input fails by another root.
+Guards only give a clear error: without one, the same input fails otherwise.
 """
 
 from tests.queries.attacks.switched_checks import Check
@@ -85,4 +85,39 @@ EVENT_GUARDS = (
     Check("EventsVerifier", "withdrawalOf",
           "if (!proven) revert WithdrawalNotProven(blockNumber, position);", "",
           "test_what_is_not_proven_is_no_answer"),
+)  # fmt: skip
+
+ROUTER_CHECKS = (
+    Check("EventsRouter", "constructor", "address(verifierOf[chainId]) != address(0)", "false",
+          "a_second_verifier_of_a_chain", error="SourceRepeated"),
+    Check("EventsRouter", "constructor",
+          "if (named != chainId) revert SourceMismatch(verifier, chainId, named);", "",
+          "a_verifier_of_another_chain"),
+    Check("EventsRouter", "_verifiedLog", "log.blockNumber != number", "false",
+          "a_log_of_another_block", error="AnotherLog"),
+    Check("EventsRouter", "_verifiedLog", "log.transactionIndex != index", "false",
+          "a_log_of_another_transaction", error="AnotherLog"),
+    Check("EventsRouter", "_verifiedLog", "log.logIndex != place", "false",
+          "another_log_of_a_receipt", error="AnotherLog"),
+    Check("EventsRouter", "_storedLog",
+          "!verifier.isLog(number, index, place, emitter, list, data)", "false",
+          "a_stored_log_with_other_data", error="LogNotProven"),
+)  # fmt: skip
+
+ROUTER_GUARDS = (
+    Check("EventsRouter", "constructor", "chainIds.length != verifiers.length", "false",
+          "a chain without a verifier is not routed", error="LengthsDiffer"),
+    Check("EventsRouter", "constructor",
+          "if (address(verifier).code.length == 0) revert NoContract(verifier);", "",
+          "an address without code has no registry"),
+    Check("EventsRouter", "validateEvent", "address(verifier) == address(0)", "false",
+          "an address without code answers nothing", error="SourceNotRouted"),
+    Check("EventsRouter", "validateEvent", "if (form > 1) revert UnknownForm(form);", "",
+          "it would be read as form 1, of which every byte is compared"),
+    Check("EventsRouter", "_verifiedLog",
+          "if (facts.logs.length != 1) revert NotOneLog(facts.logs.length);", "",
+          "the first log is the one that the proof names; without any there is no first"),
+    Check("EventsRouter", "_part",
+          "if (start + length > proof.length) revert ProofTooShort(proof.length);", "",
+          "Solidity reverts, without a name, at a slice beyond the end"),
 )  # fmt: skip

@@ -56,6 +56,7 @@ def test_the_npm_package_has_what_it_exports(package: Path) -> None:
         "examples/SnapshotVote.sol",
         "build/AttestedRegistry.json",
         "build/EventsVerifier.json",
+        "build/EventsRouter.json",
         "build/FactsRouter.json",
         "build/addresses.json",
         "build/standard-input.json",

@@ -18,7 +18,12 @@ from queries.proving.errors import WitnessMalformedError
 from queries.proving.registry_calls import HORIZON, PROVE_SELECTOR
 from queries.proving.witness_reading import WitnessReading, read_witness
 from tests.queries.attacks.checks import ALL_CHECKS, CHECKS, GUARDS
-from tests.queries.attacks.event_checks import EVENT_CHECKS, EVENT_GUARDS
+from tests.queries.attacks.event_checks import (
+    EVENT_CHECKS,
+    EVENT_GUARDS,
+    ROUTER_CHECKS,
+    ROUTER_GUARDS,
+)
 from tests.queries.attacks.event_forgeries import EVENT_FORGERIES, TRIE_FORGERIES
 from tests.queries.attacks.evidence_forgeries import (
     EVIDENCE,
@@ -195,7 +200,7 @@ def test_every_revert_is_in_the_tables() -> None:
         if not any(
             (row.contract, row.function) == (contract, function)
             and (f"revert {error}(" in row.text or row.error == error)
-            for row in (*ALL_CHECKS, *EVENT_CHECKS, *EVENT_GUARDS)
+            for row in (*ALL_CHECKS, *EVENT_CHECKS, *EVENT_GUARDS, *ROUTER_CHECKS, *ROUTER_GUARDS)
         )
     ]
     assert missing == []
@@ -209,7 +214,7 @@ def _refusals() -> Iterator[tuple[str, str, str]]:
             r"^( *)(?:function (\w+)|(constructor))\([^;{]*\{", source, re.MULTILINE
         ):
             text = source[match.end() : source.index(f"\n{match[1]}}}\n", match.end())]
-            for error in re.findall(r"revert ([A-Z]\w+)\(", text):
+            for error in re.findall(r"revert (?:\w+\.)?([A-Z]\w+)\(", text):
                 yield file.removesuffix(".sol"), match[2] or match[3], error
 
 
@@ -223,5 +228,6 @@ def test_every_invariant_of_the_audit_names_existing_attacks(repository: Path) -
         for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
     }
     assert len(names) > 60
-    known = (FORGERIES, ATTACKS, EVENT_FORGERIES, TRIE_FORGERIES)
+    router_attacks = {check.attack for check in ROUTER_CHECKS}
+    known = (FORGERIES, ATTACKS, EVENT_FORGERIES, TRIE_FORGERIES, router_attacks)
     assert names.difference(tests, *known) == set()

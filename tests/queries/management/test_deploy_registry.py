@@ -292,6 +292,31 @@ def test_a_native_registry_needs_a_chain_whose_contracts_see_its_hashes(
 # The router
 
 
+def test_an_events_router_has_the_verifiers_of_all_registries(
+    setup: LocalSetup, node: LocalNode
+) -> None:
+    """Except of a chain whose id is too long for the peer's interface."""
+    setup.add_chain(2**32, "Far", ["http://127.0.0.1:1"])
+    command = ("deploy_router", "--destination", str(CHAIN_ID), "--events")
+    attested = ("--signers", TWO_SIGNERS, "--threshold", "1")
+    for source in (SOURCE, 2**32):
+        options = (*ATTESTED[2:], "--source", str(source), *attested)
+        setup.add(setup.run_apart("deploy_registry", *options)[1])
+    registries = read_routes(setup.file).registries
+    verifiers = {
+        source: verifier_address(registry.address) for (source, _), registry in registries.items()
+    }
+    with reverted_at_end(node):
+        node.rpc.ask("anvil_setCode", verifiers[SOURCE], "0x")
+        sentence = f"FAILED: The events verifier of chain {SOURCE} is not deployed."
+        assert sentence in setup.run(*command)
+    progress, address = setup.run_apart(*command)
+    assert f"Deploying the events router on Local, paid for by {ADDRESS}" in progress
+    for source, expected in ((SOURCE, verifiers[SOURCE]), (2**32, "0x" + 20 * "00")):
+        routed = node.call(address.strip(), call_data("verifierOf(uint256)", source))
+        assert routed[12:] == bytes.fromhex(expected[2:])
+
+
 def test_a_router_has_all_registries_of_its_destination(setup: LocalSetup, node: LocalNode) -> None:
     command = ("deploy_router", "--destination", str(CHAIN_ID))
     assert f"FAILED: ROUTES_FILE has no registry on chain {CHAIN_ID}." in setup.run(*command)
