@@ -131,7 +131,7 @@ BALANCE_GAS = round(balance_cost(RegistryKind.NATIVE, 1).gas)
 FIGURES = {
     "SECURITY.md": (
         f"| {settings.REQUESTS_PER_MINUTE} a minute per key,",
-        f"| {LIMITS.blocks:,} blocks, {LIMITS.accounts:,} accounts, {LIMITS.slots:,} slots, "
+        f"| {LIMITS.blocks:,} blocks, {LIMITS.accounts:,} accounts, {LIMITS.slots:,} slots, ",
         f"{LIMITS.events:,} logs and other items of blocks |",
         f"| {LIMITS.body_bytes / 2**20:.0f} MiB, chunked or not",
         f"| {MAX_BODY_BYTES // 1024} KiB for sign-in, {MAX_FORM_BYTES:,} bytes for a form,",

@@ -10,11 +10,10 @@ ADVICE = {
     "route_unsupported": "The route was removed. Ask for one that GET /chain-connections lists.",
     "block_beyond_head": "Submit it again once the chain has reached the block.",
     "ens_unresolved": "Check the spelling, or use the address; the block may predate the name.",
-    "event_not_found": "Check the block, the transaction and the index in a block explorer: JSON-RPC "
-    "counts `logIndex` through the block, and `log` counts within the receipt.",
+    "event_not_found": "Check the block and the index: `logIndex` counts through the block.",
     "event_exists": "It is in the block, so only its presence can be proven.",
     "bloom_inconclusive": "Ask for its absence from single receipts, with `transaction`.",
-    "event_not_provable": "Ask for another item; the message says what cannot be proven of this one.",
+    "event_not_provable": "The message says what cannot be proven; ask for another item.",
     "ens_off_chain": "The name is resolved off chain. Resolve it, and use the address.",
     "time_too_early": "Ask for a time after the chain's first block, or for a block by its number.",
     # Found while proving

@@ -1,14 +1,18 @@
 """Logs, receipts, transactions and withdrawals are proven, and that something is absent."""
 
+from base64 import b64decode
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from eth_abi.abi import decode
+from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
+from queries.config.registries import verifier_address
 from tests.rigs.anvil import Chain, call_data
-from tests.rigs.service import HOLDER, OWNERS, Service, accounts, request
+from tests.rigs.service import HOLDER, OWNERS, Service, accounts, request, wait_until
 
 TRANSFER = f"0x{keccak(text='Transfer(address,address,uint256)').hex()}"
 IS_LOG = "isLog(uint256,uint256,uint256,address,bytes32[],bytes)"
@@ -202,12 +206,18 @@ def test_clients_of_another_service_get_a_proof_by_its_two_methods(
 
     log = {"srcChainId": chain.id, "srcBlockNumber": sent.block, "globalLogIndex": 0}
     job = call("proof_request", log)
-    shared_service.wait_for_job = None  # type: ignore[attr-defined]
-    result = wait_until(lambda: is_complete(call("proof_query", job)))
-    assert result["jobID"] == job
+
+    def wait(number: int) -> Any:
+        """The job once it has ended."""
+        ended = {"complete", "error"}
+        wait_until(lambda: call("proof_query", number)["status"] in ended)
+        return call("proof_query", number)
+
+    result = wait(job)
+    assert (result["jobID"], result["status"]) == (job, "complete")
     proof = b64decode(result["proof"])
     verifier = verifier_address(shared_service.registries[chain.id, chain.id])
-    router = chain.deploy("EventsRouter", ["uint256[]", "address[]"], [[chain.id], [verifier]])
+    router = chain.deploy("EventsRouter", ["uint32[]", "address[]"], [[chain.id], [verifier]])
     answer = chain.call(router, "validateEvent(bytes)", proof)
     types = ["uint32", "address", "bytes", "bytes"]
     chain_id, emitter, topics, data = decode(types, answer)
@@ -215,5 +225,4 @@ def test_clients_of_another_service_get_a_proof_by_its_two_methods(
     assert (topics, data) == (b"".join(sent.topics), sent.data)
     assert call("proof_query", 10**9)["code"] == -32602
     failed = call("proof_request", {**log, "globalLogIndex": 9})
-    end = wait_until(lambda: is_ended(call("proof_query", failed)))
-    assert "there is no log 9" in end["failureReason"]
+    assert "there is no log 9" in wait(failed)["failureReason"]
