@@ -58,18 +58,23 @@ class BlockContent:
             raise EventNotFoundError("the block is older than withdrawals")
         return self.source.withdrawals(self.header)
 
+    @cached_property
+    def _indexes(self) -> dict[str, int]:
+        """The transactions' indexes, by their hashes."""
+        hashes = map(keccak256, self.transactions)
+        return {f"0x{digest.hex()}": index for index, digest in enumerate(hashes)}
+
     @property
     def bloom(self) -> bytes:
         return self.header.payload(HeaderField.LOGS_BLOOM)
 
     def transaction_index(self, name: int | str) -> int:
         """The index of the transaction with this hash or index. Raises `EventNotFoundError`."""
-        if isinstance(name, str):
-            hashes = [keccak256(transaction) for transaction in self.transactions]
-            if bytes.fromhex(name[2:]) not in hashes:
-                raise EventNotFoundError(f"the block has no transaction {name}")
-            return hashes.index(bytes.fromhex(name[2:]))
-        return name
+        if isinstance(name, int):
+            return name
+        if name not in self._indexes:
+            raise EventNotFoundError(f"the block has no transaction {name}")
+        return self._indexes[name]
 
     def receipt(self, name: int | str) -> tuple[int, Receipt]:
         """The receipt of the transaction with this hash or index, and the index."""
@@ -97,8 +102,8 @@ def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event
                 for event in getattr(find, member)(item):
                     events[event["name"]] = event
                 if len(events) > settings.BATCH_EVENTS:
-                    limit = format_count(settings.BATCH_EVENTS, "log")
-                    raise EventNotProvableError(f"a batch may have at most {limit} here")
+                    limit = format_count(settings.BATCH_EVENTS, "match", "matches")
+                    raise EventNotProvableError(f"a block may have at most {limit} here")
     return list(events.values())
 
 
@@ -177,10 +182,14 @@ class _EventSearch:
         encoded = _entry(self.content.transactions, index, "transaction")
         kind = encoded[0] if encoded[0] < _LEGACY_START else 0
         _check_type(kind, index)
-        hash_ = keccak256(encoded)
-        details = {"transactionHash": f"0x{hash_.hex()}", "type": kind}
-        fact = EventFact(FactKind.TRANSACTION, index)
-        yield _event(fact, hash_, transactionIndex=index, **details)
+        digest = keccak256(encoded)
+        yield _event(
+            EventFact(FactKind.TRANSACTION, index),
+            digest,
+            transactionIndex=index,
+            transactionHash=f"0x{digest.hex()}",
+            type=kind,
+        )
 
     def withdrawals(self, item: int) -> Iterator[Event]:
         withdrawal = _entry(self.content.withdrawals, item, "withdrawal")
@@ -214,7 +223,9 @@ class _EventSearch:
 
     def _absent_log(self, item: Mapping[str, Any]) -> Event:
         index, receipt = self.content.receipt(item["transaction"])
-        topics = [bytes.fromhex(each[0][2:]) if each else None for each in item.get("topics", ())]
+        topics = [
+            bytes.fromhex(allowed[0][2:]) if allowed else None for allowed in item.get("topics", ())
+        ]
         wanted = log_filter(bytes.fromhex(item["address"][2:]), topics)
         for place, log in enumerate(receipt.logs):
             if wanted.matches(log):
@@ -227,8 +238,8 @@ class _EventSearch:
         if not is_silent(bloom, item):
             share = (int.from_bytes(bloom).bit_count() / (8 * BLOOM_BYTES)) ** 3
             raise BloomInconclusiveError(
-                f"the block's bloom does not show it: there is such a log, or the {share:.1%} of "
-                "other items that this bloom cannot exclude include it. Ask for one receipt"
+                "the block's bloom does not exclude it: a log has it, or it is among the "
+                f"{share:.1%} of items that this bloom matches by chance; ask about single receipts"
             )
         return _event(EventFact(FactKind.SILENT_BLOCK, item=item), _TRUE)
 

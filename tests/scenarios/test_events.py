@@ -1,6 +1,7 @@
 """Logs, receipts, transactions and withdrawals are proven, and that something is absent."""
 
 from base64 import b64decode
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from eth_utils.crypto import keccak
 from queries.config.registries import verifier_address
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.service import HOLDER, OWNERS, Service, accounts, request, wait_until
+from tests.scenarios.fixtures import Install, proving
 
 TRANSFER = f"0x{keccak(text='Transfer(address,address,uint256)').hex()}"
 IS_LOG = "isLog(uint256,uint256,uint256,address,bytes32[],bytes)"
@@ -226,3 +228,23 @@ def test_clients_of_another_service_get_a_proof_by_its_two_methods(
     assert call("proof_query", 10**9)["code"] == -32602
     failed = call("proof_request", {**log, "globalLogIndex": 9})
     assert "there is no log 9" in wait(failed)["failureReason"]
+
+
+def test_a_reorg_moves_a_transaction_that_was_proven(install: Install) -> None:
+    """On a native route the registry's facts go with the block, and are proven again."""
+    with closing(Chain(31337)) as chain, install() as service, proving(service, chain):
+        sent = transfer(chain)
+        log_filter = {"address": sent.token, "topics": [TRANSFER]}
+        batch = service.submit({31337: {sent.block: {"logs": [log_filter]}}})
+        service.wait(batch)
+        assert is_log(service, sent)
+        call = {"from": chain.payer, "to": sent.token, "data": sent.call, "gas": hex(10**6)}
+        other = {"from": chain.payer, "to": chain.payer}
+        chain.rpc("anvil_reorg", chain.head - sent.block + 1, [[other, 0], [call, 0]])
+        arguments = (sent.block, 1, 0, sent.token, sent.topics, sent.data)
+        chain.mine(2)
+        wait_until(lambda: service.read_verifier(IS_LOG, *arguments)[31] == 1)
+        assert not is_log(service, sent)
+        wait_until(lambda: service.status(batch)["queries"][0]["values"])
+        (event,) = service.status(batch)["queries"][0]["events"]
+        assert event["name"] == "LOG:1:0"
