@@ -273,7 +273,7 @@ class Route:
     horizon: str  # the registry accepts no headers from this time on
     state_horizon: str  # and no accounts or slots from this time on; earlier after some forks
     proves_its_code: bool  # the address is that of the genuine code with these arguments
-    events_verifier: str  # proves logs, receipts, transactions and withdrawals
+    events_verifier: str  # beside the registry, as the server reports it; not checked
 
 
 # keccak256 of the creation code of this version's registries, without constructor arguments.

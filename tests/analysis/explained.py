@@ -36,10 +36,11 @@ EXPLAINED = (
     Explained("calls-loop", "Low", ("OptimismRegistry._knownHash",),
         "A static call to a system contract for a section or header of a proof. The caller "
         "pays, and if it fails the proof is refused."),
-    Explained("calls-loop", "Low", ("FactsRouter.constructor",),
+    Explained("calls-loop", "Low", ("FactsRouter.constructor", "EventsRouter.constructor"),
         "The deployer chooses the registries and pays for the calls. A registry that reverts "
         "has no source."),
-    Explained("low-level-calls", "Informational", ("FactsRouter.constructor",),
+    Explained("low-level-calls", "Informational", (
+        "FactsRouter.constructor", "EventsRouter.constructor"),
         "Native and optimism registries do not have the function, so a typed call would revert."),
     Explained("low-level-calls", "Informational", ("FactsRegistry.multicall",),
         "A call of this contract's own functions. Its success is checked, and its error passed "

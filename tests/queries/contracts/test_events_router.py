@@ -1,5 +1,6 @@
 """Contracts written for ICrossL2ProverV2 get logs from the events router, and lies are refused."""
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -252,6 +253,30 @@ def test_a_lying_proof_is_refused(
     routed = routed_block(shared_node, block)
     error, forge = LIES[name]
     assert routed.refusal(forge(routed, transfer)) == error
+
+
+def test_a_changed_proof_returns_no_other_log(
+    shared_node: LocalNode, block: RecordedBlock, transfer: LogPosition
+) -> None:
+    """Each changed or shortened proof is refused, or returns the log that its head names."""
+    routed, chosen = routed_block(shared_node, block), random.Random(7)
+    routed.store(transfer)
+    for proof in (routed.proof(transfer), encode_stored_peer_proof(transfer, routed.log(transfer))):
+        changed = [
+            proof[:at] + bytes((proof[at] ^ 1 << chosen.randrange(8),)) + proof[at + 1 :]
+            for at in range(len(proof))
+        ]
+        changed += [proof[:at] for at in range(0, len(proof), 7)]
+        calls = {call_data(VALIDATE, change): change for change in changed}
+        taken = routed.router.taken(list(calls))
+        assert len(taken) < len(changed) / 10
+        for call in taken:
+            answer = routed.router.ask(call_data("inspectLogIdentifier(bytes)", calls[call]))
+            position = LogPosition(*decode(["uint32", "uint64", "uint32", "uint32"], answer))
+            log = routed.log(position)
+            assert (position.chain, position.block) == (SOURCE, block.number)
+            expected = (SOURCE, f"0x{log.emitter.hex()}", b"".join(log.topics), log.data)
+            assert routed.validate(calls[call]) == expected
 
 
 def lying_lists(node: LocalNode, routed: Routed) -> dict[str, tuple[str, list[tuple[int, str]]]]:
