@@ -235,8 +235,9 @@ def test_a_deployment_may_take_more_gas_than_osakas_cap(
         setup.add_chain(CHAIN_ID, "Local", [url], "gas_cap = 30000000", "finality = 0")
         address = add_deployed(setup, setup.run("deploy_registry", *NATIVE))
         assert has_genuine_code(node, RegistryKind.NATIVE, address)
-        newest = node.rpc.ask("eth_getBlockByNumber", "latest", True)
-        assert int(newest["transactions"][0]["gas"], 16) > 2**24
+        blocks = (node.rpc.ask("eth_getBlockByNumber", hex(n), True) for n in range(3, 6))
+        limits = [int(sent["gas"], 16) for block in blocks for sent in block["transactions"]]
+        assert max(limits) > 2**24
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_sepolia_proven_to_itself(blocks: list[str], repository: Path, tmp_path:
         )
         printed = reader.run(prepare, init)
         assert "Next:\n  manage.py cost" in printed
-        assert "Deploying the registry, once: 4," in printed
+        assert "Deploying the registry and its events verifier, once: 6," in printed
         assert node.url not in (tmp_path / "tacitus" / "routes.toml").read_text()
         reader.fund(node, 0.1)
         printed = reader.run(exports(prepare), deploy, check)
