@@ -71,7 +71,7 @@ def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventWitn
         root, facts = reader.read_root(), tuple(reader.facts)
         part = content[start : source.position]
         groups.append(EventGroup(reader.field, block, root, facts, part))
-    if counts != _fact_counts(groups):
+    if not groups or counts != _fact_counts(groups):
         raise WitnessMalformedError("the witness does not have as many facts as it states")
     return tuple(groups)
 
@@ -94,11 +94,6 @@ class _IndexWalk(TrieWalk):
 
     def _chain(self, _keys: range, _depth: int) -> bytes:
         raise WitnessMalformedError("a trie of indexes has no chain")
-
-    def _branch(self, kind: int, keys: range, depth: int) -> bytes:
-        if depth >= len(self.paths[keys.start]):
-            raise WitnessMalformedError("a branch is below the last nibble of an index")
-        return super()._branch(kind, keys, depth)
 
     def _foreign_leaf(self, keys: range, depth: int) -> bytes:
         path = self._foreign_path(keys, depth, self._read_nibble_count(depth))
