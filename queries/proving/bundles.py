@@ -41,6 +41,7 @@ from queries.proving.tries import ProvenPath
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 
 FORMAT, VERSION = "tacitus-proof", 1
+_ORDER = attrgetter("kind", "index", "log", "name")  # of facts of events
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +103,7 @@ class BlockProof:
         """The facts of events and their words."""
         groups = chain.from_iterable(self.events)
         words = {fact: word for group in groups for fact, word in group.facts}
-        facts = sorted(
-            self.event_facts & words.keys(), key=attrgetter("kind", "index", "log", "name")
-        )
-        return {fact: words[fact] for fact in facts}
+        return {fact: words[fact] for fact in sorted(self.event_facts & words.keys(), key=_ORDER)}
 
     @property
     def calls(self) -> list[bytes]:

@@ -32,7 +32,6 @@ from queries.proving.witness_reading import TrieWalk, check_ascending, check_len
 from queries.proving.witnesses import WitnessBytes
 
 PROVE_EVENTS_SELECTOR = keccak256(b"prove(bytes,bytes)")[:4]
-_OFFSETS_BYTES = 2 * HASH_BYTES
 _ABSENCE_WORD = number_word(1)
 
 
@@ -198,14 +197,14 @@ class _GroupReader:
 
 def prove_events_call(section: bytes, witness: bytes) -> bytes:
     """The calldata of the events verifier's `prove(bytes,bytes)`."""
-    first = _encode_bytes(section)
-    offsets = number_word(_OFFSETS_BYTES) + number_word(_OFFSETS_BYTES + len(first))
+    first, offset = _encode_bytes(section), 2 * HASH_BYTES
+    offsets = number_word(offset) + number_word(offset + len(first))
     return PROVE_EVENTS_SELECTOR + offsets + first + _encode_bytes(witness)
 
 
 def read_events_call(data: bytes) -> tuple[bytes, bytes]:
     """The section and the witness in the calldata, which must be encoded as Solidity does."""
-    source = WitnessBytes(data, len(PROVE_EVENTS_SELECTOR) + _OFFSETS_BYTES)
+    source = WitnessBytes(data, len(PROVE_EVENTS_SELECTOR) + 2 * HASH_BYTES)
     section = source.take(source.number(HASH_BYTES))
     source.take(-len(section) % HASH_BYTES)
     witness = source.take(source.number(HASH_BYTES))
