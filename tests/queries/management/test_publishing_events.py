@@ -16,9 +16,11 @@ from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.registry import FactRead
 from queries.config.registries import verifier_address
 from queries.contracts.abi import load_artifact
+from queries.proving.block_items import is_silent
 from queries.proving.bundles import BlockProof, ClaimedRegistry
-from queries.proving.event_reading import read_event_witness
-from queries.proving.facts import EventFact
+from queries.proving.event_reading import encode_event_groups, read_event_witness
+from queries.proving.event_witnesses import BloomGroup, build_event_witness
+from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import HeaderField
 from tests.queries.proving.bundle_parts import file_of
 from tests.rigs.deployed_contracts import CHAIN_ID, ETHER, HORIZON_WORD, day_old_genesis
@@ -111,6 +113,23 @@ def test_the_calls_in_the_file_prove_the_same(node: LocalNode) -> None:
     assert stored_words(node, block) == {
         fact.name: word for fact, word in block.event_words.items()
     }
+
+
+def test_only_missing_events_are_sent(node: LocalNode, tmp_path: Path) -> None:
+    block, file = event_proof(node), tmp_path / "proof.json"
+    deploy_verifier(node, address := to_checksum_address(block.registry.address))
+    silent = [bytes([number]) * 20 for number in range(9)]
+    bloom = block.header.payload(HeaderField.LOGS_BLOOM)
+    item = next(item for item in silent if is_silent(bloom, item))
+    other = read_event_witness(build_event_witness([BloomGroup(bloom, [item])]))
+    events = tuple(sorted((*block.events, other), key=encode_event_groups))
+    silence = EventFact(FactKind.SILENT_BLOCK, item=item)
+    block = replace(block, events=events, event_facts=block.event_facts | {silence})
+    file.write_bytes(file_of(block))
+    node.send(verifier_address(address), block.event_calls[0])
+    published = run("publish_proof", file, "--node", node.url, "--unverifiable")
+    assert published.count("waiting for a block") == 1
+    assert None not in stored_words(node, block).values()
 
 
 def test_events_are_listed_in_words(node: LocalNode, tmp_path: Path) -> None:

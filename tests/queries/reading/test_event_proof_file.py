@@ -108,6 +108,7 @@ def test_events_come_from_calls_that_rely_on_stored_roots(service: Service) -> N
     call = prove_events_call(b"", build_event_witness(groups, [other, block]))
     UnsentProof.objects.create(job=job, call=b"\x12" * 40)
     UnsentProof.objects.create(job=job, call=call)
+    UnsentProof.objects.create(job=job, call=call)  # the same again is not needed
     bundle = check_bundle(proof_file(service, batch))
     assert events_of(bundle) == ["RECEIPT:0"]
     (witness,) = bundle.blocks[0].events
