@@ -13,15 +13,18 @@ from eth_account import Account as Key
 from eth_utils.address import to_checksum_address
 
 from explorer.demo.local_node import LocalNode, local_node
-from queries.chain.registry import FactRead
-from queries.config.registries import verifier_address
+from queries.attestations.records import attest_call
+from queries.chain.registry import L1_BLOCK, FactRead
+from queries.config.registries import constructor_arguments, verifier_address
 from queries.contracts.abi import load_artifact
+from queries.proving.attestations import BlockAttestation
 from queries.proving.block_items import is_silent
 from queries.proving.bundles import BlockProof, ClaimedRegistry
 from queries.proving.event_reading import encode_event_groups, read_event_witness
 from queries.proving.event_witnesses import BloomGroup, build_event_witness
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import HeaderField
+from tests.queries.prover.two_chains import SIGNERS, SOURCE, TwoChains, two_chains
 from tests.queries.proving.bundle_parts import file_of
 from tests.rigs.deployed_contracts import CHAIN_ID, ETHER, HORIZON_WORD, day_old_genesis
 from tests.rigs.local_events import deploy_verifier, emit_log, header_and_receipts, log_witness
@@ -130,6 +133,53 @@ def test_only_missing_events_are_sent(node: LocalNode, tmp_path: Path) -> None:
     published = run("publish_proof", file, "--node", node.url, "--unverifiable")
     assert published.count("waiting for a block") == 1
     assert None not in stored_words(node, block).values()
+
+
+@pytest.fixture(scope="module")
+def chains() -> Iterator[TwoChains]:
+    with two_chains() as both:
+        both.destination.rpc.ask("anvil_setBalance", Key.from_key(ANYONE).address, hex(ETHER))
+        yield both
+
+
+def publish_from_source(chains: TwoChains, proof: BlockProof, folder: Path) -> int:
+    """Publish a proof for which headers of the source are needed; return how often was sent."""
+    node, file = chains.destination, folder / "proof.json"
+    deploy_verifier(node, to_checksum_address(proof.registry.address))
+    file.write_bytes(file_of(proof))
+    target = ("--node", node.url, "--unverifiable")
+    with pytest.raises(CommandError, match=f"name a node of chain {SOURCE} with"):
+        run("publish_proof", file, *target)
+    published = run("publish_proof", file, *target, "--source-node", chains.source.url)
+    words = {fact.name: word for fact, word in proof.event_words.items()}
+    assert stored_words(node, proof) == words
+    return published.count("waiting for a block")
+
+
+def test_later_headers_lead_to_the_events_of_another_chain(
+    chains: TwoChains, tmp_path: Path
+) -> None:
+    registry = chains.attested_registry()
+    address = bytes.fromhex(registry.address[2:])
+    claimed = ClaimedRegistry("attested", address, constructor_arguments(registry))
+    proof = replace(event_proof(chains.source), chain=SOURCE, registry=claimed)
+    number = proof.header.number + 2
+    block_hash = chains.hash_of(number)
+    digest = BlockAttestation(SOURCE, CHAIN_ID, address, number, block_hash).digest
+    signatures = [signer.sign_digest(digest) for signer in SIGNERS[:2]]
+    chains.destination.send(registry.address, attest_call(number, block_hash, signatures))
+    assert publish_from_source(chains, proof, tmp_path) == 1
+
+
+def test_a_hop_leads_to_the_events_of_another_chain(chains: TwoChains, tmp_path: Path) -> None:
+    code = load_artifact("L1BlockStandIn").deployed_bytecode
+    chains.destination.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{code.hex()}")
+    address = bytes.fromhex(chains.deploy("OptimismRegistry")[2:])
+    claimed = ClaimedRegistry("optimism", address, HORIZON_WORD)
+    proof = replace(event_proof(chains.source), chain=SOURCE, registry=claimed)
+    chains.source.rpc.ask("anvil_mine", "0xc8", "0x2")
+    chains.set_l1_block(proof.header.number + 150)
+    assert publish_from_source(chains, proof, tmp_path) == 2  # the hash, the hop with the events
 
 
 def test_events_are_listed_in_words(node: LocalNode, tmp_path: Path) -> None:
