@@ -99,14 +99,14 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
     proven = groups.words(block.header, proofs)
     for event, word in block.event_words.items():
         proven[FactRead(event.kind, 0, block.header.number, event=event)] = word
-    verifier, chain = verifier_address(registry.address), context.destination.chain
+    verifier = verifier_address(registry.address)
     if block.events and not context.destination.code(verifier):
         raise NotPublishedError(
             f"No events verifier is deployed for the registry at {registry.address}: at {verifier} "
-            f"on {chain.name} is no contract. Anyone can deploy it there."
+            f"on {context.destination.chain.name} is no contract. Anyone can deploy it there."
         )
     cost = 0
-    # Record a hash, hop to the block, prove its header and then its accounts.
+    # Record a hash, hop to the block, prove its header, then its accounts, and then its events.
     last_state: object = None
     while (known := _read_known_facts(facts, block, proven)).unproven_facts:
         anchor = _find_anchor(block, registry, context, known)
@@ -118,8 +118,9 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
         last_state = state
         for call in _next_calls(block, context, known, anchor):
             is_for_verifier = call.startswith(PROVE_EVENTS_SELECTOR)
-            address = verifier if is_for_verifier else registry.address
-            cost += _send(address, call, registry, context)
+            cost += _send(
+                verifier if is_for_verifier else registry.address, call, registry, context
+            )
     return cost
 
 
@@ -127,9 +128,8 @@ def _send(address: str, call: bytes, registry: Registry, context: PublishContext
     """Send the call and wait for its receipt. Returns its cost in wei."""
     signer, timeout = context.signer(), context.receipt_timeout
     try:
-        return send_and_wait(
-            context.destination, signer, address, call, timeout, context.report
-        ).cost
+        report = context.report
+        return send_and_wait(context.destination, signer, address, call, timeout, report).cost
     except CallRevertedError as error:
         raise NotPublishedError(_revert_sentence(error, registry)) from None
 

@@ -26,6 +26,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
+from operator import attrgetter
 
 from queries.proving.accounts import AccountProof
 from queries.proving.event_reading import EventWitness, encode_event_groups, prove_events_call
@@ -39,6 +41,7 @@ from queries.proving.tries import ProvenPath
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 
 FORMAT, VERSION = "tacitus-proof", 1
+_ORDER = attrgetter("kind", "index", "log", "name")  # of facts of events
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +101,9 @@ class BlockProof:
     @property
     def event_words(self) -> dict[EventFact, bytes]:
         """The facts of events and their words."""
-        groups = [group for groups in self.events for group in groups]
+        groups = chain.from_iterable(self.events)
         words = {fact: word for group in groups for fact, word in group.facts}
-        return {fact: words[fact] for fact in sorted(self.event_facts & words.keys(), key=_order)}
+        return {fact: words[fact] for fact in sorted(self.event_facts & words.keys(), key=_ORDER)}
 
     @property
     def calls(self) -> list[bytes]:
@@ -112,8 +115,8 @@ class BlockProof:
             return prove_call([self._section(step)])
 
         groups = split_accounts(self.accounts, build)
-        if not groups and (self.header_fields or self.timestamps):
-            groups = [[]]
+        if self.header_fields or self.timestamps:
+            groups = groups or [[]]
         return [build(group) for group in groups]
 
     @property
@@ -241,11 +244,6 @@ def _block_facts(block: BlockProof) -> Iterator[BundleFact]:
             yield BundleFact(FactKind.STORAGE_SLOT, account, name, number_word(slot.value))
     for event, word in block.event_words.items():
         yield BundleFact(event.kind, None, event.name, word)
-
-
-def _order(fact: EventFact) -> tuple[HeaderField, int, FactKind, int, str]:
-    """Sort key: the items of a list by their position in the block."""
-    return fact.field, fact.index, fact.kind, fact.log, fact.name
 
 
 def account_word(proof: AccountProof, field: AccountField) -> bytes:

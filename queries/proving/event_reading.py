@@ -32,7 +32,6 @@ from queries.proving.witness_reading import TrieWalk, check_ascending, check_len
 from queries.proving.witnesses import WitnessBytes
 
 PROVE_EVENTS_SELECTOR = keccak256(b"prove(bytes,bytes)")[:4]
-_OFFSETS_BYTES = 2 * HASH_BYTES
 _ABSENCE_WORD = number_word(1)
 
 
@@ -71,7 +70,7 @@ def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventWitn
         root, facts = reader.read_root(), tuple(reader.facts)
         part = content[start : source.position]
         groups.append(EventGroup(reader.field, block, root, facts, part))
-    if counts != _fact_counts(groups):
+    if not groups or counts != _fact_counts(groups):
         raise WitnessMalformedError("the witness does not have as many facts as it states")
     return tuple(groups)
 
@@ -94,11 +93,6 @@ class _IndexWalk(TrieWalk):
 
     def _chain(self, _keys: range, _depth: int) -> bytes:
         raise WitnessMalformedError("a trie of indexes has no chain")
-
-    def _branch(self, kind: int, keys: range, depth: int) -> bytes:
-        if depth >= len(self.paths[keys.start]):
-            raise WitnessMalformedError("a branch is below the last nibble of an index")
-        return super()._branch(kind, keys, depth)
 
     def _foreign_leaf(self, keys: range, depth: int) -> bytes:
         path = self._foreign_path(keys, depth, self._read_nibble_count(depth))
@@ -203,14 +197,14 @@ class _GroupReader:
 
 def prove_events_call(section: bytes, witness: bytes) -> bytes:
     """The calldata of the events verifier's `prove(bytes,bytes)`."""
-    first = _encode_bytes(section)
-    offsets = number_word(_OFFSETS_BYTES) + number_word(_OFFSETS_BYTES + len(first))
+    first, offset = _encode_bytes(section), 2 * HASH_BYTES
+    offsets = number_word(offset) + number_word(offset + len(first))
     return PROVE_EVENTS_SELECTOR + offsets + first + _encode_bytes(witness)
 
 
 def read_events_call(data: bytes) -> tuple[bytes, bytes]:
     """The section and the witness in the calldata, which must be encoded as Solidity does."""
-    source = WitnessBytes(data, len(PROVE_EVENTS_SELECTOR) + _OFFSETS_BYTES)
+    source = WitnessBytes(data, len(PROVE_EVENTS_SELECTOR) + 2 * HASH_BYTES)
     section = source.take(source.number(HASH_BYTES))
     source.take(-len(section) % HASH_BYTES)
     witness = source.take(source.number(HASH_BYTES))

@@ -241,7 +241,7 @@ class TrieWalk:
         ).encode()
 
     def _branch(self, kind: int, keys: range, depth: int) -> bytes:
-        if depth == KEY_DIGITS:
+        if keys and depth >= len(self.paths[keys.start]):
             raise WitnessMalformedError("a branch is below the last nibble of the keys")
         present_mask, embedded_mask = self._masks(kind)
         children = []

@@ -34,8 +34,8 @@ from queries.statuses import BatchStatus
 
 MAX_MEMORY = 2**20  # bytes of the file
 PROVEN_BY_OTHERS = (
-    "others had proven it before, and the chain's nodes no longer had the state. The registry "
-    "has the fact."
+    "others had proven it before, and the chain's nodes no longer had its data. The fact is on "
+    "chain."
 )
 BLOCK_REPLACED = "the chain has another block there now."
 

@@ -29,6 +29,9 @@ from queries.proving.event_witnesses import (
 from queries.proving.facts import EventFact, FactKind, log_filter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
+from queries.proving.keccak import keccak256
+from queries.proving.tries import Branch
+from queries.proving.witnesses import NodeKind
 from tests.queries.attacks.event_forgeries import EVENT_FORGERIES, TRANSACTIONS, TRIE_FORGERIES
 from tests.queries.contracts.recorded_events import (
     RecordedBlock,
@@ -222,6 +225,68 @@ def test_receipts_with_state_roots_and_long_logs_are_read(verifier: Verifier) ->
         assert assert_agreement(verifier, block, [field], [witness]) == 1
         changed = [change + witness[300:] for change in changes(witness[:300], index)]
         assert_agreement(verifier, block, [field], [other_bloom, *changed, witness[:-1]])
+
+
+def test_only_transactions_of_known_types_are_read(verifier: Verifier) -> None:
+    """Those of other types may stand beside them."""
+    items = [b"\xc1\x80", b"\x04\xc0", b"\x05\xc0", b"\x7e\xc0", b"\x00\xc0"]
+    receipts = [Receipt(kind, 1, 21_000, ()) for kind in (0, 4, 5, 126, 200)]
+    encoded = [receipt.encoded for receipt in receipts]
+    for field, values in ((TRANSACTIONS, items), (HeaderField.RECEIPTS_ROOT, encoded)):
+        block = block_with(field, IndexTrie(values).root)
+        verifier.know(block)
+        taken = []
+        for index in range(5):
+            group: Group = TransactionGroup(items, [index])
+            if field is HeaderField.RECEIPTS_ROOT:
+                group = ReceiptGroup(receipts, {index: ReceiptRequest(receipt=True)})
+            taken.append(assert_agreement(verifier, block, [field], [build_event_witness([group])]))
+        assert taken == [1, 1, 0, 0, 0]
+
+
+def test_gas_is_read_as_by_the_contract(verifier: Verifier) -> None:
+    """It keeps 64 bits of up to 32 bytes."""
+    field, receipt = HeaderField.RECEIPTS_ROOT, Receipt(2, 1, 0x123456, ())
+    block = block_with(field, IndexTrie([receipt.encoded]).root)
+    verifier.know(block)
+    witness = build_event_witness([ReceiptGroup([receipt], {0: ReceiptRequest(receipt=True)})])
+    sent = b"\x03\x12\x34\x56"
+    assert witness.count(sent) == 1
+
+    def taken(*zeros: bytes) -> int:
+        gas = b"".join((*zeros, bytes(5), sent[1:]))
+        changed = witness.replace(sent, bytes((len(gas),)) + gas)
+        return assert_agreement(verifier, block, [field], [changed])
+
+    assert (taken(), taken(b"\1"), taken(b"\1", bytes(23)), taken(b"\1", bytes(24))) == (1, 1, 1, 0)
+
+
+def test_nodes_that_no_list_has_are_refused(verifier: Verifier) -> None:
+    """A chain, a branch below an index, and a group without indexes."""
+    items = [b"\x02" + bytes(40), b"\x02" + bytes(41)]
+    top = IndexTrie(items).top
+    assert top
+    assert isinstance(top.node, Branch)
+    first = top.node.children[8]
+    leaf = bytes((NodeKind.LEAF, 0, 0, 0, 0, len(items[1]))) + items[1]
+    chain = bytes((NodeKind.CHAIN, 1)) + leaf + bytes((NodeKind.BRANCH, 1, 1)) + first
+
+    def branch(nibble: int, child: bytes) -> Branch:
+        return Branch(tuple(child if place == nibble else b"" for place in range(16)))
+
+    deep = branch(1, keccak256(branch(7, first).encode()))
+    root = keccak256(branch(0, keccak256(deep.encode())).encode())
+    nested = b"".join(bytes((NodeKind.BRANCH, 0, mask)) for mask in (1, 2, 128)) + first
+    for tree, nodes, present, absent in (
+        (keccak256(top.encoded), chain, 1, 0), (root, nested, 0, 0), (root, nested, 0, 1),
+    ):  # fmt: skip
+        block = block_with(TRANSACTIONS, tree)
+        verifier.know(block)
+        counts = bytes((0, 0, 0, 0, 0, present, 0, 0, 0, absent, 0, 0, 0, 0))
+        witness = counts + bytes((TRANSACTIONS, 0, 1, 0, 1)) + nodes
+        assert not assert_agreement(verifier, block, [TRANSACTIONS], [witness])
+    with pytest.raises(ProofError):
+        read_event_witness(bytes(14) + bytes((TRANSACTIONS, 0, 0, NodeKind.NONE)))
 
 
 @pytest.mark.parametrize("name", EVENT_FORGERIES)

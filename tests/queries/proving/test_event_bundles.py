@@ -162,21 +162,23 @@ def test_a_refusal_names_the_place(members: dict[str, Any], recorded: RecordedBl
     assert refused("eventCalls", 0, lambda text: text[:-2]).startswith("Blocks[0].eventCalls[0] is")
     word = refused("facts", 3, lambda fact: fact | {"word": f"0x{7:064x}"})
     assert word.startswith("Blocks[0].facts[3].word is '0x000")
-    name = refused("facts", 0, lambda fact: fact | {"name": "TRANSACTION:007"})
-    assert name.startswith("Blocks[0].facts[0] is 'TRANSACTION' 'TRANSACTION:007', which no ")
-    kind = refused("facts", 0, lambda fact: fact | {"kind": "RECEIPT"})
-    assert kind.startswith("Blocks[0].facts[0] is 'RECEIPT' 'TRANSACTION:0', which no ")
+    stated = members["blocks"][0]["facts"]
+    at = [fact["name"] for fact in stated].index("TRANSACTION:0")
+    for lie in ({"name": "TRANSACTION:007"}, {"kind": "RECEIPT"}, {"name": "WITHDRAWAL:0"}):
+        sentence = refused("facts", at, lambda fact, lie=lie: fact | lie)
+        assert sentence.startswith(f"Blocks[0].facts[{at}] is '")
+        assert sentence.endswith("which no registry stores.")
 
     def without(key: str) -> dict[str, Any]:
         forged = deepcopy(members)
         del forged["blocks"][0][key]
         return forged
 
-    assert refusal(without("events")) == "Blocks[0] has no events."
+    assert refusal(without("events")) == "Blocks[0] has the unknown key 'eventCalls'."
     assert refusal(without("eventCalls")) == "Blocks[0] has no eventCalls."
     empty = deepcopy(members)
     empty["blocks"][0] |= {"events": [], "eventCalls": []}
-    assert refusal(empty) == "Blocks[0].events is empty."
+    assert refusal(empty) == "Blocks[0] has the unknown key 'eventCalls'."
     twice = deepcopy(members)
     twice["blocks"][0]["events"] *= 2
     assert refusal(twice) == "Blocks[0].events is out of order, or has an entry twice."
@@ -196,9 +198,8 @@ def test_witnesses_without_listed_facts_or_of_other_blocks_are_refused(
         "Blocks[0].events[0] does not have the header's TRANSACTIONS_ROOT."
     )
     assert refused(TransactionGroup(recorded.transactions, [5])) == (
-        "Blocks[0].events[0] has no facts."
+        "Blocks[0].events[0] has no facts under the header's TRANSACTIONS_ROOT."
     )
-    assert refused() == "Blocks[0].events[0] has no facts."
     receipts = ReceiptGroup(recorded.receipts, {1: ReceiptRequest(receipt=True)})
     assert refused(receipts, transactions) == (
         "Blocks[0].events[0] is out of order, or has an entry twice."
