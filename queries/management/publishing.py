@@ -103,7 +103,7 @@ def publish_block(block: BlockProof, registry: Registry, context: PublishContext
     if block.events and not context.destination.code(verifier):
         raise NotPublishedError(
             f"No events verifier is deployed for the registry at {registry.address}: at {verifier} "
-            f"on {context.destination.chain.name} is no contract. Anyone can deploy it there."
+            f"on {context.destination.chain.name} is no contract. `deploy_registry` deploys it."
         )
     cost = 0
     # Record a hash, hop to the block, prove its header, then its accounts, and then its events.

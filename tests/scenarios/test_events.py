@@ -248,3 +248,16 @@ def test_a_reorg_moves_a_transaction_that_was_proven(install: Install) -> None:
         wait_until(lambda: service.status(batch)["queries"][0]["values"])
         (event,) = service.status(batch)["queries"][0]["events"]
         assert event["name"] == "LOG:1:0"
+
+
+def test_a_root_that_the_registry_stores_is_not_proven_again(
+    shared_service: Service, sent: Transfer
+) -> None:
+    prove(shared_service, sent.block, header=["RECEIPTS_ROOT"])
+    query = prove(shared_service, sent.block, logs=[{"logIndex": 0}])
+    assert is_log(shared_service, sent)
+    transaction = query["steps"][-1]["transactionHash"]
+    call = shared_service.chain.rpc("eth_getTransactionByHash", transaction)["input"]
+    section, witness = decode(["bytes", "bytes"], bytes.fromhex(call[10:]))
+    assert not section
+    assert witness
