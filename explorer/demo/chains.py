@@ -15,10 +15,12 @@ from queries.chain.json_rpc import JsonRpcError, NodeTransportError
 from queries.chain.registry import L1_BLOCK
 from queries.config.registries import (
     FACTORY,
+    SALT,
     Registry,
     RegistryKind,
     deployment_calldata,
     registry_address,
+    verifier_code,
 )
 from queries.contracts.abi import call_data, load_artifact
 
@@ -118,8 +120,8 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
     b.rpc.ask("anvil_setCode", L1_BLOCK, f"0x{predeploy.hex()}")
     a.send_together(
         [
-            (FACTORY, deployment_calldata(native), 0),
-            (FACTORY, deployment_calldata(attested), 0),
+            *_deployments(native),
+            *_deployments(attested),
             (signer, b"", 100 * ETHER),
             (HOLDER, b"", BALANCE),
         ]
@@ -128,7 +130,7 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
     token, *_ = b.send_together(
         [
             (None, load_artifact("DemoToken").bytecode + holdings, 0),
-            (FACTORY, deployment_calldata(optimism), 0),
+            *_deployments(optimism),
             (signer, b"", 100 * ETHER),
         ]
     )
@@ -141,6 +143,12 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
         token=to_checksum_address(token.contract or ""),
         holders=holders,
     )
+
+
+def _deployments(registry: Registry) -> list[tuple[str, bytes, int]]:
+    """The transactions that deploy a registry and the events verifier beside it."""
+    verifier = SALT + verifier_code(registry_address(registry))
+    return [(FACTORY, deployment_calldata(registry), 0), (FACTORY, verifier, 0)]
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from queries.api.request_parts import (
     number_parameter,
     page_size,
 )
-from queries.config.registries import constructor_arguments, proves_its_code
+from queries.config.registries import constructor_arguments, proves_its_code, verifier_address
 from queries.config.routes import Routes
 from queries.error_codes import RequestCode, batch_not_found
 from queries.http.public_address import is_private
@@ -137,6 +137,7 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> responses.Connec
             destination=responses.ChainResponse.model_validate(routes.chains[destination]),
             kind=registry.kind,
             registry=registry.address,
+            events_verifier=verifier_address(registry.address),
             constructor_arguments=f"0x{constructor_arguments(registry).hex()}",
             verifiable=proves_its_code(registry),
             horizon=datetime.fromtimestamp(registry.horizon, UTC),

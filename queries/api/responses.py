@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 
 from accounts.keys.text import ALPHABET, ID_LENGTH
 from queries.api.rejection_codes import rejection_codes, wait_codes
-from queries.config.registries import RegistryKind
+from queries.config.registries import RegistryKind, verifier_address
 from queries.ids import ID_PATTERN
 from queries.proving.facts import EVENT_NAME
 from queries.proving.headers import HeaderField
@@ -64,7 +64,8 @@ Id = Annotated[str, text_schema(ID_PATTERN, BATCH_ID)]
 KeyId = Annotated[str, text_schema(f"^[{ALPHABET}]{{{ID_LENGTH}}}$", "qok33gj3fx")]
 _HOLDER, _ETHER = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", f"0x{10**18:064x}"
 Address = Annotated[str, text_schema(f"^{ADDRESS}$", _HOLDER)]
-Registry = Annotated[str, text_schema(f"^{ADDRESS}$", "0x5FbDB2315678afecb367f032d93F642f64180aa3")]
+_REGISTRY = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+Registry = Annotated[str, text_schema(f"^{ADDRESS}$", _REGISTRY)]
 _HORIZON, CONSTRUCTOR_ARGUMENTS = "2100-01-01T00:00:00.000Z", f"0x{4_102_444_800:064x}"
 TransactionHash = Annotated[str, text_schema("^0x[0-9a-f]{64}$", f"0x{'5c504ed4' * 8}")]
 Selector = Annotated[str, text_schema(SELECTOR_PATTERN, "block:5186021")]
@@ -300,6 +301,11 @@ class ConnectionResponse(ApiModel):
     destination: ChainResponse = Field(examples=[{"name": "OP Testnet", "aliases": []}])
     kind: RegistryKind
     registry: Registry
+    events_verifier: Address = Field(
+        description="Where the events verifier beside the registry is, or will be once it is "
+        "deployed: the address follows from its code and the registry's address.",
+        examples=[verifier_address(_REGISTRY)],
+    )
     constructor_arguments: str = Field(
         description="ABI-encoded. The registry's address follows from them and the bytecode of its "
         "kind.",

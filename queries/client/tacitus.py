@@ -273,6 +273,7 @@ class Route:
     horizon: str  # the registry accepts no headers from this time on
     state_horizon: str  # and no accounts or slots from this time on; earlier after some forks
     proves_its_code: bool  # the address is that of the genuine code with these arguments
+    events_verifier: str  # proves logs, receipts, transactions and withdrawals
 
 
 # keccak256 of the creation code of this version's registries, without constructor arguments.
@@ -584,10 +585,12 @@ def _parse_route(body: object, codes: Mapping[str, bytes]) -> Route:
     """`codes`: the genuine creation code by kind."""
     source = _number_member(body, "originChainId")
     destination = _number_member(body, "destinationChainId")
-    kind, registry, arguments, horizon, state_horizon = (
+    kind, registry, arguments, horizon, state_horizon, verifier = (
         _member(body, name, str)
-        for name in ("kind", "registry", "constructorArguments", "horizon", "stateHorizon")
-    )
+        for name in (
+            "kind", "registry", "constructorArguments", "horizon", "stateHorizon", "eventsVerifier"
+        )
+    )  # fmt: skip
     encoded, code = _response_bytes(arguments), codes.get(kind, b"")
     encoded_source = int.from_bytes(encoded[WORD : 2 * WORD])
     is_genuine = (
@@ -596,7 +599,8 @@ def _parse_route(body: object, codes: Mapping[str, bytes]) -> Route:
         and (kind == "native") == (source == destination)
         and (kind not in NAMES_SOURCE_IN_ARGUMENTS or encoded_source == source)
     )
-    return Route(source, destination, kind, registry, arguments, horizon, state_horizon, is_genuine)
+    limits = horizon, state_horizon
+    return Route(source, destination, kind, registry, arguments, *limits, is_genuine, verifier)
 
 
 def _parse_witness(body: Mapping[str, Any]) -> WitnessProof:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -45,6 +45,7 @@ from queries.config.registries import (
     proves_its_code,
     registry_address,
     route_lines,
+    verifier_address,
 )
 from queries.config.routes import Chain, NodeAddress, Routes
 
@@ -114,7 +115,10 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
         source, destination = chains[registry.source], chains[registry.destination]
         if source.nodes and destination.nodes:
             subject = f"registry of {source.name} on {destination.name}"
-            yield _run_check(subject, partial(_check_registry, registry, source, destination))
+            check = partial(_check_registry, registry, source, destination)
+            yield (result := _run_check(subject, check))
+            if result.ok:
+                yield from _verifier_hint(subject, registry, destination)
     for chain in chains.values():
         kinds = {registry.kind for registry in registries if registry.destination == chain.id}
         if kinds and signer is not None and chain.nodes:
@@ -293,6 +297,14 @@ def _check_registry(registry: Registry, source_chain: Chain, destination_chain: 
                 f"`address` out, or deploy {registry_address(registry)}."
             )
         raise SetupError(UNVERIFIABLE)
+
+
+def _verifier_hint(subject: str, registry: Registry, chain: Chain) -> Iterator[CheckResult]:
+    """Give a hint if no events verifier is deployed beside the registry."""
+    with suppress(ChainError), closing(ChainClient(chain)) as destination:
+        if not destination.code(verifier_address(registry.address)):
+            sentence = f"Its events verifier is missing: events are refused. {DEPLOY}"
+            yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
 
 
 def _check_horizon(registry: Registry, destination: ChainClient) -> str:

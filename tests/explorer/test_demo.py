@@ -16,7 +16,9 @@ import requests
 from playwright.sync_api import Page, expect
 
 from explorer.demo.chains import HOLDINGS
+from explorer.demo.local_node import LocalNode
 from queries.client.tacitus import Tacitus
+from queries.contracts.abi import call_data
 from tests.commands import clean_environment, free_port
 from tests.guides import code_of
 from tests.rigs.service import wait_until
@@ -151,7 +153,18 @@ def test_registry_addresses_prove_their_code(demo: Demo) -> None:
     for route in routes:
         assert route.proves_its_code
         page = f"{demo.site}/explorer/registry/{route.destination}/{route.registry}"
-        assert "Its code is proven by its address" in requests.get(page, timeout=10).text
+        text = requests.get(page, timeout=10).text
+        assert "Its code is proven by its address" in text
+        assert route.events_verifier in text
+
+
+def test_an_events_verifier_stands_beside_each_registry(demo: Demo) -> None:
+    nodes = re.findall(r"(http://127\.0\.0\.1:\d+)  chain (\d+)", demo.output)
+    nodes_by_chain = {int(chain): LocalNode(url) for url, chain in nodes}
+    for route in Tacitus(demo.site).routes():
+        node = nodes_by_chain[route.destination]
+        registry = node.call(route.events_verifier, call_data("REGISTRY()"))
+        assert registry[12:] == bytes.fromhex(route.registry[2:])
 
 
 def test_the_chains_refuse_requests_from_web_pages(demo: Demo) -> None:

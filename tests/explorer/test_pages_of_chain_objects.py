@@ -345,6 +345,15 @@ def test_pages_and_api_show_a_lowered_horizon() -> None:
         assert (route["stateHorizon"] == "2030-03-17T17:46:40.000Z") is is_lowered
 
 
+def test_page_and_api_show_the_events_verifier() -> None:
+    registry = REGISTRY.rpartition("/")[2]
+    connections = _get("/chain-connections").json()["connections"]
+    (verifier,) = (
+        route["eventsVerifier"] for route in connections if route["registry"] == registry
+    )
+    assert f"Events verifier: {verifier}" in _text(REGISTRY)
+
+
 INVALID_URLS = [
     f"/explorer/{page}"
     for page in (

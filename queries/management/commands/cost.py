@@ -20,7 +20,14 @@ from queries.config.measured_costs import (
     calls_per_fact,
     idle_calls,
 )
-from queries.config.registries import FACTORY, Registry, deployment_calldata
+from queries.config.registries import (
+    FACTORY,
+    SALT,
+    Registry,
+    deployment_calldata,
+    verifier_address,
+    verifier_code,
+)
 from queries.config.routes import GWEI
 from queries.management.base import OperatorCommand, configured_routes, positive_int
 from queries.management.commands.deploy_registry import estimate_deployment
@@ -112,16 +119,25 @@ def _table_row(name: str, gas: str, amounts: Iterable[str]) -> str:
 
 
 def _deployment_line(registry: Registry, destination: ChainClient, price: int) -> str:
-    if destination.code(registry.address):
-        return "The registry is deployed."
+    is_deployed = bool(destination.code(registry.address))
+    if is_deployed and destination.code(verifier_address(registry.address)):
+        return "The registry and its events verifier are deployed."
     if not destination.code(FACTORY):
-        return f"The registry cannot be deployed: there is no CREATE2 factory at {FACTORY}."
+        return f"Nothing can be deployed: there is no CREATE2 factory at {FACTORY}."
+    # The verifier's constructor takes only a contract, and costs the same whichever it is.
+    calls = [SALT + verifier_code(registry.address if is_deployed else FACTORY)]
+    subject = "the events verifier"
+    if not is_deployed:
+        calls.append(deployment_calldata(registry))
+        subject = "the registry and its events verifier"
     try:
-        need = estimate_deployment(destination, NO_SIGNER, deployment_calldata(registry))
+        needs = [estimate_deployment(destination, NO_SIGNER, data) for data in calls]
     except CallRevertedError:
-        return "Deploying the registry would revert."
-    cost = short_amount(need.gas * price + need.data_fee, destination.chain.currency)
-    return f"Deploying the registry, once: {need.gas:,} gas, {cost}."
+        return f"Deploying {subject} would revert."
+    gas = sum(need.gas for need in needs)
+    wei = gas * price + sum(need.data_fee for need in needs)
+    cost = short_amount(wei, destination.chain.currency)
+    return f"Deploying {subject}, once: {gas:,} gas, {cost}."
 
 
 def _amounts_over_time(wei: int, facts: int) -> list[str]:

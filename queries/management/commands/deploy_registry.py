@@ -1,4 +1,5 @@
-"""`manage.py deploy_registry`: deploys missing registries, and prints a new one's route.
+"""`manage.py deploy_registry`: deploys missing registries with their events verifiers, and prints a
+new one's route.
 
 Only lines that ROUTES_FILE lacks go to stdout, so that `>> routes.toml` appends them.
 """
@@ -21,6 +22,7 @@ from queries.chain.registry_checks import SetupError, anchor_game, check_chain
 from queries.chain.signer import Signer
 from queries.config.registries import (
     FACTORY,
+    SALT,
     VALID_UNTIL,
     Registry,
     RegistryKind,
@@ -29,6 +31,8 @@ from queries.config.registries import (
     proves_its_code,
     registry_address,
     route_lines,
+    verifier_address,
+    verifier_code,
 )
 from queries.config.routes import Routes, read_registry
 from queries.management.base import (
@@ -48,8 +52,9 @@ REQUIRED_OPTIONS = ("source", "destination", "kind")
 
 class Command(OperatorCommand):
     help = (
-        "Deploys the missing registries of ROUTES_FILE. With --source, --destination and --kind it "
-        "deploys a new one and prints its lines. First stop provers that use the same key."
+        "Deploys the missing registries of ROUTES_FILE, and the events verifier beside each. With "
+        "--source, --destination and --kind it deploys a new registry and prints its lines. First "
+        "stop provers that use the same key."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -82,11 +87,9 @@ class Command(OperatorCommand):
             if missing := [f"--{key}" for key in REQUIRED_OPTIONS if key not in table]:
                 raise CommandError(f"Name a new registry's {', '.join(missing)} as well.")
             registry = read_registry("the new registry", table, routes.chains)
-            sentence = self._deploy_registry(registry, routes, options)
-            if registry in routes.registries.values():
-                self.report(sentence)
-            else:
-                self.report(f"{sentence} Add these lines to ROUTES_FILE:")
+            self._deploy_registry(registry, routes, options)
+            if registry not in routes.registries.values():
+                self.report("Add these lines to ROUTES_FILE:")
                 # The empty line ends a last line of the file that has no newline.
                 self.stdout.write("\n".join(["", "[[registries]]", *route_lines(registry)]))
             return
@@ -101,9 +104,9 @@ class Command(OperatorCommand):
     def _try_to_deploy(
         self, registry: Registry, routes: Routes, options: Mapping[str, Any]
     ) -> bool:
-        """Return whether the registry is deployed now; report an error and go on."""
+        """Return whether both contracts are deployed now; report an error and go on."""
         try:
-            self.report(self._deploy_registry(registry, routes, options))
+            self._deploy_registry(registry, routes, options)
         except (ChainError, CommandError, TransactionFailedError, SetupError) as error:
             source, chain = routes.chains[registry.source], routes.chains[registry.destination]
             subject = f"The {registry.kind} registry of {source.name}'s facts on {chain.name}"
@@ -113,7 +116,8 @@ class Command(OperatorCommand):
 
     def _deploy_registry(
         self, registry: Registry, routes: Routes, options: Mapping[str, Any]
-    ) -> str:
+    ) -> None:
+        """Deploy the registry and then its events verifier, which takes only one that exists."""
         source, chain = routes.chains[registry.source], routes.chains[registry.destination]
         if not proves_its_code(registry):
             raise SetupError(
@@ -123,7 +127,10 @@ class Command(OperatorCommand):
             _check_deployable(registry, destination)
             title = f"{registry.kind} registry of {source.name}'s facts"
             data = deployment_calldata(registry)
-            return self.deploy(title, registry.address, data, destination, options)
+            self.report(self.deploy(title, registry.address, data, destination, options))
+            verifier = verifier_address(registry.address)
+            title, data = f"events verifier {verifier}", SALT + verifier_code(registry.address)
+            self.report(self.deploy(title, verifier, data, destination, options))
 
     def deploy(
         self,

@@ -237,6 +237,7 @@ def test_an_address_proves_only_the_genuine_code_with_the_routes_source(kind: st
             "constructorArguments": f"0x{arguments.hex()}",
             "horizon": "2100-01-01T00:00:00.000Z",
             "stateHorizon": "2100-01-01T00:00:00.000Z",
+            "eventsVerifier": "0x" + 20 * "ab",
         }
         responses = respond({"connections": [connection]}), respond({"bytecode": served_code.hex()})
         with odd_server(*responses) as odd:

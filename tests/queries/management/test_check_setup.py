@@ -15,10 +15,13 @@ from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.registry import HASH_HISTORY, accumulated_slot
 from queries.config.registries import (
     FACTORY,
+    SALT,
     Registry,
     RegistryKind,
     deployment_calldata,
     registry_address,
+    verifier_address,
+    verifier_code,
 )
 from queries.config.routes import read_routes
 from queries.contracts.abi import call_data, load_artifact
@@ -72,11 +75,15 @@ def two_chains(setup: LocalSetup, node: LocalNode, source: LocalNode) -> LocalSe
     return setup
 
 
-def deploy_by_factory(node: LocalNode, kind: RegistryKind, source: int, **arguments: Any) -> str:
+def deploy_by_factory(
+    node: LocalNode, kind: RegistryKind, source: int, *, has_verifier: bool = True, **arguments: Any
+) -> str:
     registry = Registry(kind, source, CHAIN_ID, **arguments)
     address = registry_address(registry)
     if node.rpc.ask("eth_getCode", address, "latest") == "0x":
         node.send(FACTORY, deployment_calldata(registry))
+        if has_verifier:
+            node.send(FACTORY, SALT + verifier_code(address))
     return address
 
 
@@ -321,7 +328,7 @@ def test_the_provable_blocks_of_a_pruning_node_are_reported(
     calls = RequestLog()
     with local_node("--prune-history") as node:
         node.rpc.ask("anvil_setCode", HASH_HISTORY, "0x")
-        address = deploy_by_factory(node, RegistryKind.NATIVE, CHAIN_ID)
+        address = deploy_by_factory(node, RegistryKind.NATIVE, CHAIN_ID, has_verifier=False)
         node.rpc.ask("anvil_mine", hex(10_000 - LiveChain(node).newest()), hex(2))
         prune = with_proof_window(window, 10_000)
 
@@ -430,6 +437,22 @@ def test_a_lowered_horizon_is_reported(setup: LocalSetup, node: LocalNode, nativ
         node.rpc.ask("anvil_setStorageAt", native, f"0x{STATE_HORIZON:064x}", lowered)
         line = failed_check(setup)
     assert "Accounts cannot be proven from 2030-03-17T17:46:40Z on" in line
+
+
+@pytest.mark.parametrize("is_deployed", [True, False])
+def test_a_missing_events_verifier_gets_a_hint(
+    setup: LocalSetup, node: LocalNode, native: str, *, is_deployed: bool
+) -> None:
+    native_setup(setup, native, node.url, option="free = true")
+    with reverted_at_end(node):
+        if not is_deployed:
+            node.rpc.ask("anvil_setCode", verifier_address(native), "0x")
+        printed = setup.run("check_setup")
+    assert failed_checks(printed) == []
+    hints = [line for line in printed.splitlines() if line.startswith("hint ")]
+    sentence = "registry of Local on Local .* Its events verifier .* manage.py deploy_registry."
+    matches = [bool(re.search(sentence, hint)) for hint in hints]
+    assert matches == ([] if is_deployed else [True])
 
 
 @pytest.mark.parametrize("other", ["OptimismRegistry", "one byte", "longer"])

@@ -1,5 +1,6 @@
 """`cost` prints a route's costs before anything is deployed, and sends nothing."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,15 @@ from django.conf import LazySettings
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.client import GAS_PRICE_ORACLE
+from queries.config.registries import (
+    FACTORY,
+    SALT,
+    Registry,
+    RegistryKind,
+    deployment_calldata,
+    registry_address,
+    verifier_code,
+)
 from tests.queries.management.local_setup import CHAIN_ID, LocalSetup
 from tests.rigs.deployed_contracts import reverted_at_end
 
@@ -43,13 +53,33 @@ def test_cost_prints_single_and_bundled_facts_at_a_given_gas_price(setup: LocalS
     setup.add_registry("native", CHAIN_ID, CHAIN_ID)
     printed = setup.run("cost", "--gas-price-gwei", "2", "--facts-a-day", "1000")
     assert "Local → Local, native registry" in printed
-    assert "Deploying the registry, once: 4,0" in printed
     assert row(printed, "one balance alone") == ["170,480", "0.0003410", "0.3410", "10.23"]
     assert row(printed, "100 of a block, each") == ["87,854", "0.0001757", "0.1757", "5.271"]
     assert "`daily_budget`, 0.05 ETH, pays for 146 single facts, or 284 by the hundred." in (
         printed
     )
     assert "  274,000 to each node in 30 days without facts, plus\n  31 for one" in printed
+
+
+def test_cost_includes_what_is_not_deployed_yet(setup: LocalSetup, node: LocalNode) -> None:
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID)
+    native = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
+    deployments = deployment_calldata(native), SALT + verifier_code(registry_address(native))
+    costs = {}
+    with reverted_at_end(node):
+        for subject, data in zip(
+            ("the registry and its events verifier", "the events verifier"),
+            deployments,
+            strict=True,
+        ):
+            printed = setup.run("cost", "--gas-price-gwei", "2")
+            (gas,) = re.findall(f"Deploying {subject}, once: (.*) gas, 0.0", printed)
+            costs[subject] = int(gas.replace(",", "")), node.send(FACTORY, data).gas_used
+        printed = setup.run("cost", "--gas-price-gwei", "2")
+    assert "The registry and its events verifier are deployed." in printed
+    (both, registry), (alone, verifier) = costs.values()
+    assert both == pytest.approx(registry + verifier, rel=0.03)
+    assert alone == pytest.approx(verifier, rel=0.03)
 
 
 def test_the_default_gas_price_is_the_next_blocks(setup: LocalSetup, node: LocalNode) -> None:

@@ -12,7 +12,14 @@ from eth_abi.abi import decode
 
 from explorer.demo.local_node import LocalNode, local_node
 from queries.chain.registry_checks import has_built_code
-from queries.config.registries import FACTORY, Registry, RegistryKind, registry_address
+from queries.config.registries import (
+    FACTORY,
+    Registry,
+    RegistryKind,
+    deployment_calldata,
+    registry_address,
+    verifier_address,
+)
 from queries.config.routes import read_routes
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.registry_calls import HORIZON
@@ -129,7 +136,8 @@ def test_a_deployed_registry_costs_nothing_and_needs_no_key(
     setup.sign_with("")
     head = node.rpc.ask("eth_blockNumber")
     sentence = "The native registry of Local's facts is on Local already, and nothing was sent."
-    assert setup.run_apart("deploy_registry", *NATIVE) == (f"{sentence}\n", "")
+    beside = f"The events verifier {verifier_address(address)} is on Local already, and nothing"
+    assert setup.run_apart("deploy_registry", *NATIVE) == (f"{sentence}\n{beside} was sent.\n", "")
     setup.file.write_text(routes)
     progress, lines = setup.run_apart("deploy_registry", *NATIVE)
     assert sentence in progress
@@ -171,6 +179,20 @@ def test_stdout_can_be_appended_to_the_routes_file(setup: LocalSetup) -> None:
         file.write(lines)
     (registry,) = read_routes(setup.file).registries.values()
     assert registry.kind is RegistryKind.NATIVE
+
+
+def test_a_missing_events_verifier_is_deployed(setup: LocalSetup, node: LocalNode) -> None:
+    """Its registry was deployed before, by anyone."""
+    registry = Registry(RegistryKind.NATIVE, CHAIN_ID, CHAIN_ID)
+    node.send(FACTORY, deployment_calldata(registry))
+    setup.add_registry("native", CHAIN_ID, CHAIN_ID)
+    progress, lines = setup.run_apart("deploy_registry")
+    verifier = verifier_address(registry_address(registry))
+    assert f"Deploying the events verifier {verifier} on Local, paid for by {ADDRESS}" in progress
+    assert progress.count("Deployed in block") == progress.count("It takes ") == 1
+    assert lines == ""
+    beside = node.call(verifier, call_data("REGISTRY()"))
+    assert beside[12:] == bytes.fromhex(registry_address(registry)[2:])
 
 
 def test_all_registries_of_the_routes_file_are_deployed(setup: LocalSetup, node: LocalNode) -> None:

@@ -193,15 +193,15 @@ def test_an_operator_can_init_deploy_and_check(
     assert f"send ETH on Sepolia and Base Sepolia and OP Sepolia to {ADDRESS}" in printed
     assert "registry of Sepolia on Base Sepolia" in setup.run("check_setup")
     before = setup.run("cost")
-    assert before.count("Deploying the registry, once: ") == len(ROUTES)
+    assert before.count("Deploying the registry and its events verifier, once: ") == len(ROUTES)
     progress, lines = setup.run_apart("deploy_registry")
     assert lines == ""
-    assert progress.count("Deployed in block") == len(ROUTES)
-    assert progress.count(" gas: 0.00") == len(ROUTES)
+    assert progress.count("Deployed in block") == 2 * len(ROUTES)
+    assert progress.count(" gas: 0.00") == 2 * len(ROUTES)
     assert "All " in (checked := setup.run("check_setup")), checked
     assert "already, and nothing was sent" in setup.run("deploy_registry")
     after = setup.run("cost", "--gas-price-gwei", "2")
-    assert after.count("The registry is deployed.") == len(ROUTES)
+    assert after.count("The registry and its events verifier are deployed.") == len(ROUTES)
 
 
 def test_deploying_asks_before_it_pays(tmp_path: Path, chains: dict[str, LocalNode]) -> None:
@@ -215,5 +215,5 @@ def test_deploying_asks_before_it_pays(tmp_path: Path, chains: dict[str, LocalNo
     assert f"Deploy it? [y/N] {refusal}" in printed
     assert printed.rstrip().endswith("CommandError: Not deployed: 1 of 1.")
     assert node.rpc.ask("eth_getTransactionCount", ADDRESS, "latest") == nonce
-    printed = on_a_terminal(tmp_path, "y\n", "deploy_registry", **variables)
-    assert "Deployed in block" in printed
+    printed = on_a_terminal(tmp_path, "y\ny\n", "deploy_registry", **variables)
+    assert printed.count("Deployed in block") == 2
