@@ -53,7 +53,7 @@ def contract_for_tests(name: str) -> bytes:
 def example(name: str) -> bytes:
     """The bytecode of an example of the guides."""
     folder = CONTRACTS / "examples"
-    files = [*sorted(folder.glob("*.sol")), CONTRACTS / "interfaces" / "IFactsRegistry.sol"]
+    files = [*sorted(folder.glob("*.sol")), *sorted(CONTRACTS.glob("interfaces/*.sol"))]
     sources = {f"{file.parent.name}/{file.name}": file.read_text() for file in files}
     settings = {**SETTINGS, "outputSelection": {"*": {"*": ["evm.bytecode.object"]}}}
     output = compile_cached(sources, settings)["contracts"][f"examples/{name}.sol"][name]

@@ -5,6 +5,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from statistics import median
 
 import pytest
 import yaml
@@ -33,6 +34,7 @@ from queries.config.routes import Chain
 from queries.config.routes_file import MAX_NAME_LENGTH
 from queries.engines import celery
 from queries.prover import loop
+from queries.proving.headers import HeaderField
 from queries.proving.packing import OSAKA
 from queries.proving.registry_calls import HISTORY_RING
 from queries.schema.strict_json import MAX_DEPTH
@@ -40,6 +42,7 @@ from queries.statuses import BatchStatus
 from queries.webhooks import deliver, log, post
 from tests.bench.__main__ import NAMES as ROWS
 from tests.environment import SETTINGS_READ
+from tests.queries.contracts.recorded_events import recorded_blocks
 
 pytestmark = pytest.mark.no_database
 DOCUMENTS = ("README.md", "SECURITY.md", "explorer/docs/*.md", "templates/docs/*.html")
@@ -122,7 +125,7 @@ def test_every_command_exists(repository: Path, text: str) -> None:
     assert set(re.findall(r"make bench ROWS=(\w+)", text)) - set(ROWS) == set()
     lines = html.unescape(text).replace("\\\n", " ")
     for arguments in re.findall(r"python3? tacitus\.py ([^\n<`)]*)", lines):
-        words = shlex.split(arguments.replace("BLOCK", "7").replace("$SLOT", "7"))
+        words = shlex.split(re.sub(r"\$\w+|BLOCK", "7", arguments))
         assert "--help" in words or tacitus._argument_parser().parse_args(words), arguments
 
 
@@ -215,6 +218,18 @@ FIGURES = {
 def test_figures_equal_those_of_the_code(repository: Path, name: str) -> None:
     text = " ".join((repository / name).read_text().split())
     assert [sentence for sentence in FIGURES[name] if sentence not in text] == []
+
+
+@pytest.mark.usefixtures("corpus_folder")
+def test_the_guide_says_how_often_a_bloom_shows_silence(repository: Path) -> None:
+    blooms = [block.header.payload(HeaderField.LOGS_BLOOM) for block in recorded_blocks()]
+    shares = [
+        100 - 100 * (int.from_bytes(bloom).bit_count() / 8 / len(bloom)) ** 3 for bloom in blooms
+    ]
+    text = " ".join((repository / "explorer" / "docs" / "events.md").read_text().split())
+    assert f"In {len(shares)} recorded blocks" in text
+    assert f"of {min(shares):.1f} % to {max(shares):.2f} % of the emitters" in text
+    assert f"in the median {median(shares):.1f} %" in text
 
 
 def test_the_scenarios_readme_lists_all_scenarios(repository: Path) -> None:

@@ -26,6 +26,7 @@ from queries.config.registries import Registry, RegistryKind, registry_address
 GUIDES = (
     "first-fact",
     "contracts",
+    "events",
     "api",
     "status",
     "webhooks",
@@ -40,7 +41,7 @@ GUIDES = (
     "glossary",
     "faq",
 )
-LOCALIZED = {"first-fact", "contracts", "api", "webhooks", "proofs"}
+LOCALIZED = {"first-fact", "contracts", "events", "api", "webhooks", "proofs"}
 FOLDER = settings.BASE_DIR / "explorer" / "docs"
 
 

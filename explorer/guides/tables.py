@@ -20,7 +20,8 @@ def guide_tables(
     routes: Routes, limits: BatchLimits, site: str, example: RouteExample | None
 ) -> Mapping[str, Callable[[], str]]:
     return {
-        "snapshot-vote": _snapshot_vote,
+        "snapshot-vote": lambda: _example("SnapshotVote"),
+        "transfer-claim": lambda: _example("TransferClaim"),
         "registries": lambda: _registry_table(routes),
         "routes-limits": _routes_limit_table,
         "networks": _network_table,
@@ -40,8 +41,8 @@ def guide_tables(
     }
 
 
-def _snapshot_vote() -> str:
-    contract = settings.BASE_DIR / "queries" / "contracts" / "examples" / "SnapshotVote.sol"
+def _example(name: str) -> str:
+    contract = settings.BASE_DIR / "queries" / "contracts" / "examples" / f"{name}.sol"
     return f"```solidity\n{contract.read_text().strip()}\n```"
 
 

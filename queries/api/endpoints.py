@@ -292,7 +292,12 @@ ENDPOINTS = (
         "budget; `proof_query` returns the proof, for `validateEvent` of the EventsRouter.",
         parameters=(path_parameter("destination", "The chain's id or alias.", CHAIN_PATTERN),),
         body=event_proofs.RpcBody,
-        own_errors=(*BodyCode, RequestCode.MISSING_FIELD, RequestCode.WRONG_TYPE),
+        own_errors=(
+            *BodyCode,
+            RequestCode.MISSING_FIELD,
+            RequestCode.WRONG_TYPE,
+            RequestCode.CHAIN_UNSUPPORTED,
+        ),
     ),
     Endpoint(
         "GET", "/is-alive", later_api.is_alive, "Answers while the server runs.", needs_key=False

@@ -16,7 +16,7 @@ from accounts.shared.errors import RefusalError
 from queries.api.batches import submit_without_fee
 from queries.api.request_parts import json_body
 from queries.api.responses import ApiModel
-from queries.config.routes import Routes
+from queries.config.routes import Chain, Routes
 from queries.error_codes import EndpointCode
 from queries.proving.block_items import Log
 from queries.proving.peer_proofs import LogPosition, encode_stored_peer_proof
@@ -87,9 +87,10 @@ def event_proofs(
 ) -> RpcResponse:
     body = read_body(RpcBody, json_body(request, limits.body_bytes))
     method = EARLIER_NAMES.get(body.method, body.method)
+    chain = routes.chains[read_chain(destination, WHOLE_BODY.child("destination"), routes)]
     try:
         if method == REQUEST:
-            result: int | JobResponse = _request(key, destination, body.params, routes, limits)
+            result: int | JobResponse = _request(key, chain, body.params, routes, limits)
         elif method == QUERY:
             result = _query(body.params)
         else:
@@ -104,10 +105,9 @@ def _error(body: RpcBody, code: int, message: str) -> RpcResponse:
 
 
 def _request(
-    key: ApiKey, destination: str, params: list[Any], routes: Routes, limits: BatchLimits
+    key: ApiKey, chain: Chain, params: list[Any], routes: Routes, limits: BatchLimits
 ) -> int:
     wanted = read_body(LogParameters, params[0] if params else {})
-    chain = routes.chains[read_chain(destination, WHOLE_BODY.child("destination"), routes)]
     logs = {"logs": [{"logIndex": wanted.globalLogIndex}]}
     data = {str(wanted.srcChainId): {f"block:{wanted.srcBlockNumber}": logs}}
     batch = submit_without_fee(key, {"data": data}, chain, routes, limits)

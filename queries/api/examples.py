@@ -27,6 +27,7 @@ _FULL_REQUEST: dict[str, Any] = {
         SOURCE: {
             f"block:{BLOCK}": {
                 "header": ["STATE_ROOT", "TIMESTAMP"],
+                "absent": [{"transaction": 10_000}],
                 "accounts": {_ACCOUNT: {"props": ["NONCE", "BALANCE"], "slots": ["0x0", "0x1"]}},
             },
             f"timestamp:{TIME}": {"header": ["BLOCK_NUMBER"]},

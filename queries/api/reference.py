@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from pydantic import BaseModel
+
 from accounts.shared.errors import ErrorCode, KeyCode
 from accounts.shared.rate_limits import MINUTE
 from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
@@ -12,6 +14,7 @@ from queries.api.examples import BODIES
 from queries.api.rejection_codes import batch_codes
 from queries.api.responses import ErrorResponse
 from queries.api.webhooks import HEADER_MEANINGS, WebhookEvent, retry_pauses
+from queries.error_codes import RequestCode
 from queries.schema.batch_checks import BatchLimits
 from queries.schema.json_schema import Member, example_of, members_of
 from queries.statuses import BatchStatus
@@ -37,6 +40,9 @@ STATUS_MEANINGS = {
 }
 
 
+MAX_BATCH_CODES = 9  # of a section that may not leave them out
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
@@ -53,6 +59,7 @@ def limit_table(batch: BatchLimits, requests: int) -> str:
         ("blocks of a batch", batch.blocks),
         ("accounts of a batch, over all blocks", batch.accounts),
         ("storage slots of a batch", batch.slots),
+        ("logs, receipts and other events of a batch, and absences", batch.events),
         ("headers of a webhook", batch.webhook_headers),
         ("bytes of a webhook's headers", batch.webhook_header_bytes),
     )
@@ -62,20 +69,14 @@ def limit_table(batch: BatchLimits, requests: int) -> str:
 def endpoint_list() -> str:
     return table(
         ("endpoint", "what it does"),
-        (
-            (
-                f"[`{endpoint.method} {endpoint.path}`](#{_anchor(endpoint)})",
-                _first_sentence(endpoint.summary),
-            )
-            for endpoint in ENDPOINTS
-        ),
+        ((_link(endpoint), _first_sentence(endpoint.summary)) for endpoint in ENDPOINTS),
     )
 
 
-def _anchor(endpoint: Endpoint) -> str:
-    """The anchor that code hosts derive from the section's heading."""
+def _link(endpoint: Endpoint) -> str:
+    """A link to the endpoint's section, at the anchor that code hosts derive from its heading."""
     path = "".join(c for c in endpoint.path.lower() if c.isalnum() or c in "-_")
-    return f"{endpoint.method.lower()}-{path}"
+    return f"[`{endpoint.method} {endpoint.path}`](#{endpoint.method.lower()}-{path})"
 
 
 def _first_sentence(text: str) -> str:
@@ -110,16 +111,29 @@ def _section(endpoint: Endpoint, described: dict[str, Endpoint]) -> Iterable[str
         yield _member_table(_new_members(members, endpoint, described), is_request=True)
     yield "<!-- fold: Answer -->"
     yield _json_block(endpoint.example)
-    if members := members_of(endpoint.response, "serialization"):
+    members = members_of(endpoint.response, "serialization")
+    bases = [base for base in endpoint.response.__mro__ if issubclass(base, BaseModel)]
+    if base := next((base for base in bases if base.__name__ in described), None):
+        inherited = {*members_of(base, "serialization")}
+        members = tuple(member for member in members if member not in inherited)
+        more = ", and those below" if members else ""
+        yield f"Its fields are those of {_link(described[base.__name__])}{more}."
+    described |= {base.__name__: endpoint for base in bases if base.model_fields} | described
+    if members:
         yield "<!-- fold: Fields of the answer -->"
         yield _member_table(_new_members(members, endpoint, described))
-    if endpoint.own_errors:
+    if errors := endpoint.own_errors:
+        if sum(isinstance(code, RequestCode) for code in errors) > MAX_BATCH_CODES:
+            first = described.setdefault(RequestCode.__name__, endpoint)
+            if first is not endpoint:
+                yield f"A malformed batch is refused with the codes of {_link(first)}."
+                errors = tuple(code for code in errors if not isinstance(code, RequestCode))
         yield "<!-- fold: Errors -->"
         yield table(
             ("status", "codes"),
             (
                 (f"{status.value}", _code_links(codes))
-                for status, codes in group_by_status(endpoint.own_errors).items()
+                for status, codes in group_by_status(errors).items()
             ),
         )
 
@@ -141,8 +155,7 @@ def _new_members(
             yield member
             continue
         skipped = (f"{member.path}.", f"{member.path}[")
-        link = f"[`{first.method} {first.path}`](#{_anchor(first)})"
-        yield replace(member, meaning=f"{member.meaning} Its fields: see {link}.".strip())
+        yield replace(member, meaning=f"{member.meaning} Its fields: see {_link(first)}.".strip())
 
 
 LOCATIONS = {"path": " In the path.", "header": " A header."}
@@ -171,7 +184,7 @@ MAX_TYPE_LENGTH = 20  # characters, in a column beside the meaning
 
 def _type_and_meaning(member: Member) -> tuple[str, str]:
     """The member's type and meaning; a long choice of names goes into the meaning."""
-    if len(member.type) <= MAX_TYPE_LENGTH:
+    if len(member.type) <= MAX_TYPE_LENGTH or " | " not in member.type:
         return member.type, member.meaning
     choice = member.type.removeprefix("list of ").removesuffix(" or null")
     is_list = choice != member.type and member.type.startswith("list")

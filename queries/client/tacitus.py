@@ -47,11 +47,11 @@ except ModuleNotFoundError:
 
 __version__ = "0.1.0"
 __all__ = [
-    "BatchNotDoneError", "BatchRejectedError", "BlockQuery", "CostEstimate", "Fact",
+    "BatchNotDoneError", "BatchRejectedError", "BlockQuery", "CostEstimate", "Event", "Fact",
     "FactsLostError", "Position", "RequestRefusedError", "Route", "ServerUnreachableError",
     "Status", "StepProgress", "SubmittedBatch", "Tacitus", "TacitusError",
     "UnreadableResponseError", "UsageError", "Variable", "WaitTimeoutError", "WitnessProof",
-    "build_batch", "find_variable", "keccak256", "mapping_key", "registry_address",
+    "build_batch", "find_variable", "keccak256", "log_filter", "mapping_key", "registry_address",
 ]  # fmt: skip
 
 # -------------------------------------------------------------------------------------- errors
@@ -143,6 +143,11 @@ class BlockQuery:
     props: Sequence[str] = ()
     slots: Sequence[int | str] = ()
     header: Sequence[str] = ()
+    logs: Sequence[Mapping[str, object]] = ()  # the forms are in /docs/events; or `log_filter`
+    receipts: Sequence[int | str] = ()  # of transactions, by index or hash
+    transactions: Sequence[int | str] = ()
+    withdrawals: Sequence[int] = ()
+    absent: Sequence[Mapping[str, object]] = ()  # the forms are in /docs/events
 
     @property
     def selector(self) -> str:
@@ -158,8 +163,9 @@ def build_batch(
     data: dict[str, dict[str, dict[str, Any]]] = {}
     for query in queries:
         block = data.setdefault(str(query.source), {}).setdefault(query.selector, {})
-        if query.header:
-            block.setdefault("header", []).extend(query.header)
+        for name in ("header", "logs", "receipts", "transactions", "withdrawals", "absent"):
+            if items := getattr(query, name):
+                block.setdefault(name, []).extend(items)
         for account in query.accounts:
             entries = block.setdefault("accounts", {})
             entry = entries.setdefault(account, {"props": [], "slots": []})
@@ -169,6 +175,24 @@ def build_batch(
                 for slot in query.slots
             ]
     return {"destinationChainId": str(destination), "fee": str(fee), "data": data}
+
+
+def log_filter(address: str, *topics: str | Sequence[str] | None) -> dict[str, object]:
+    """Select all logs of a block by this emitter, for `BlockQuery.logs`.
+
+    A topic is an event's signature, such as Transfer(address,address,uint256), or a value as in
+    `slot --key`; None is any topic, and a list any of its topics.
+    """
+    return {"address": address, "topics": [_encode_topic(topic) for topic in topics]}
+
+
+def _encode_topic(topic: str | Sequence[str] | None) -> object:
+    if not isinstance(topic, str):
+        return None if topic is None else [_encode_topic(text) for text in topic]
+    word = keccak256(topic.encode()) if "(" in topic else parse_typed_key(topic)
+    if len(word) != WORD:
+        raise UsageError(f"{topic} has {len(word)} bytes; a topic has {WORD}.")
+    return f"0x{word.hex()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +241,19 @@ ADDRESS_FIELDS = {"COINBASE", "PROPOSER"}
 
 
 @dataclass(frozen=True, slots=True)
+class Event:
+    """A fact about a block's content; what does not apply to its kind is None or empty."""
+
+    transaction_index: int | None
+    log: int | None  # the log's index within its receipt
+    log_index: int | None  # within the block, as JSON-RPC counts
+    address: str  # a log's emitter, or a withdrawal's recipient
+    topics: tuple[str, ...]
+    data: str
+    response: Mapping[str, Any]  # the server's complete entry
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """One proven value: the word that the registry stores under this name."""
 
@@ -225,8 +262,9 @@ class Fact:
     selector: str  # of the block, as requested
     account: str | None  # None for a field of the block's header
     ens: str | None  # the ENS name, if the account was requested by name
-    name: str  # of a field, or a slot as 0x and 64 digits
+    name: str  # of a field, a slot as 0x and 64 digits, or an event's such as LOG:3:0
     word: str
+    event: Event | None = None
 
     @property
     def number(self) -> int | None:
@@ -651,10 +689,19 @@ def _facts_in_query(query: object) -> list[Fact]:
     if not all(re.fullmatch(r"0x[0-9a-f]{64}", str(word)) for word in values.values()):
         raise UnreadableResponseError("The server's response has a value that is not 32 bytes.")
     selector, account, ens = (_text_member(query, name) for name in ("selector", "account", "name"))
-    return [
-        Fact(chain, block, selector, account or None, ens or None, _printable(name), word)
-        for name, word in values.items()
-    ]
+    events = {_member(e, "name", str): _parse_event(e) for e in _member(query, "events", list)}
+    about = (chain, block, selector, account or None, ens or None)
+    return [Fact(*about, _printable(name), word, events.get(name)) for name, word in values.items()]
+
+
+def _parse_event(body: Mapping[str, Any]) -> Event:
+    transaction, log, log_index = (
+        None if body.get(name) is None else _member(body, name, int)
+        for name in ("transactionIndex", "log", "logIndex")
+    )
+    address, data = (str(body.get(name) or "") for name in ("address", "data"))
+    topics = _member(body, "topics", list) if "topics" in body else ()
+    return Event(transaction, log, log_index, address, tuple(map(str, topics)), data, body)
 
 
 # -------------------------------------------------------------------------------------- keccak
@@ -806,6 +853,15 @@ def parse_integer(text: str) -> int:
         return int(text, 0)
     except ValueError:
         raise UsageError(f"{text!r} is not a whole number in decimal or 0x-hex.") from None
+
+
+def parse_log(text: str) -> dict[str, object]:
+    """Read `5:0`, the first log of transaction 5, or a log's index in its block."""
+    transaction, colon, index = text.rpartition(":")
+    if not colon:
+        return {"logIndex": parse_integer(text)}
+    name = transaction if len(transaction) > WORD else parse_integer(transaction)
+    return {"transaction": name, "log": parse_integer(index)}
 
 
 def _parse_hex(text: str) -> bytes:
@@ -1008,6 +1064,7 @@ BLOCK_OPTIONS: tuple[tuple[str, Callable[[str], object], str], ...] = (
     ("prop", str, "of the accounts: BALANCE, NONCE, STORAGE_ROOT or CODE_HASH"),
     ("slot", parse_integer, "of the accounts: a storage slot, in decimal or 0x-hex"),
     ("header", str, "a field of the block's header, such as PARENT_HASH"),
+    ("log", parse_log, "a log: TRANSACTION:INDEX in its receipt, or its index in the block"),
 )
 
 
@@ -1144,6 +1201,7 @@ def _requested_batch(options: argparse.Namespace) -> Mapping[str, object]:
             props=options.prop,
             slots=options.slot,
             header=options.header,
+            logs=options.log,
             **block,
         )
         for block in blocks

@@ -116,11 +116,13 @@ def _prove_block(
     set_events(content, queries)
     reads = [(query, name, read) for query in queries for name, read in fact_reads(query).items()]
     unproven = dict.fromkeys(read for *_, read in reads)
-    state = replace(chains.facts(registry).read_block(header, []), words=unproven)
+    # Reading events fails if there is no verifier.
+    events = [read for read in unproven if read.event]
+    state = replace(chains.facts(registry).read_block(header, events), words=unproven)
     missing = group_facts(state.words)
     anchor = _find_anchor(chains, registry, header, state)
     event_words = {event["name"]: event["word"] for query in queries for event in query.events}
-    events = None
+    event_witness = None
     if missing.events:
         event_facts = tuple(
             (query, name, bytes.fromhex(event_words[name]))
@@ -129,10 +131,10 @@ def _prove_block(
         )
         verifier = verifier_address(registry.address)
         event_piece = EventPiece(0, anchor, to=verifier, content=content, events=missing.events)
-        events = _event_witness(chains, registry, event_piece, event_facts)
+        event_witness = _event_witness(chains, registry, event_piece, event_facts)
     proofs = source.account_proofs(header, missing.account_slots)
     if not (missing.accounts or missing.header_fields or missing.timestamps):
-        return None, [], events
+        return None, [], event_witness
     piece = Piece(
         job=0,
         anchor=anchor,
@@ -146,7 +148,7 @@ def _prove_block(
         for query, name, read in reads
         if not read.event
     ]
-    return piece, facts, events
+    return piece, facts, event_witness
 
 
 def _event_witness(

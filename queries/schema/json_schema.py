@@ -139,8 +139,10 @@ def _target(schema: Schema, schemas: Mapping[str, Schema]) -> tuple[Schema, str,
     model, suffix, kind, ends, is_map = "", "", "", "", False
     while True:
         if "anyOf" in schema:
-            schema = next(option for option in schema["anyOf"] if option.get("type") != "null")
-            ends = " or null"
+            options = schema["anyOf"]
+            schema, *others = (option for option in options if option.get("type") != "null")
+            ends = "".join(f" or {_kind(other)}" for other in others)
+            ends += " or null" if len(options) > 1 + len(others) else ""
         elif "$ref" in schema:
             model = schema["$ref"].removeprefix(_REF_PREFIX)
             schema = schemas[model]

@@ -20,7 +20,7 @@ from explorer.demo.local_node import LocalNode
 from queries.client.tacitus import Tacitus
 from queries.contracts.abi import call_data
 from tests.commands import clean_environment, free_port
-from tests.guides import code_of
+from tests.guides import code_of, run
 from tests.rigs.service import wait_until
 from tests.rigs.terminal import run_in_terminal, shown_lines
 
@@ -199,6 +199,45 @@ def test_the_suggested_commands_and_the_vote_of_the_guide_work(
         (programs / program).symlink_to(installed.resolve())
     output = _shell("\n".join([*(f"{k}={v}" for k, v in names.items()), script]), clone).stdout
     assert output.splitlines()[-1].split()[0] == str(HOLDINGS[2])
+
+
+def test_the_commands_of_the_guide_about_events_work(demo: Demo, tmp_path: Path) -> None:
+    """From a transfer on one chain to a contract that acts on it on the other."""
+    route = next(route for route in Tacitus(demo.site).routes() if route.kind == "attested")
+    token = re.search(r"--account (0x\w+) .*--key (0x\w+)", demo.output)
+    assert token
+    nodes = re.findall(r"Demo [AB] +(http\S+)", demo.output)
+    settings = {
+        "TACITUS_KEY": re.findall(r"API key +(tct_\w+)", demo.output)[0],
+        "SOURCE": f"{route.source}",
+        "SOURCE_NODE": nodes[1],
+        "DESTINATION": f"{route.destination}",
+        "NODE": nodes[0],
+        "TOKEN": token[1],
+        "HOLDER": token[2],
+        "VERIFIER": route.events_verifier,
+    }
+
+    def code(text: str) -> str:
+        return code_of(demo.site, "events", text)
+
+    parts = ("transfer() {", "--log $TX", "cast keccak", "solcjs", "-o witness.json", "absent")
+    script = "\n".join((*map(code, parts), "echo $BLOCK $TX")).replace("npm install", "true #")
+    printed = run("sh", script.replace("npx ", ""), tmp_path, **settings).splitlines()
+    values = {
+        line.split()[0] for line in printed if re.fullmatch(r"(true|false|1000|1500)( \[.*)?", line)
+    }
+    assert values == {"true", "1000", "1500"}
+    block, transaction = printed[-1].split()
+    settings |= {"BLOCK": block, "TX": transaction}
+    settings["VAULT"] = "0x000000000000000000000000000000000000dEaD"
+    for language, text in (("js", "Save as ask.mjs"), ("python", "log_filter")):
+        output = run(language, code(text), tmp_path, **settings)
+        assert re.search(rf"LOG:\d+:0 {settings['TOKEN']} (0x0*3e8|1000)\n", output), output
+    curl = run("sh", code("/submit-batch-query \\"), tmp_path, **settings)
+    assert "internalId" in curl
+    reading = (settings["NODE"], route.events_verifier, settings["SOURCE_NODE"], transaction)
+    assert run("python", code("read_log.py"), tmp_path, *reading) == "True\n"
 
 
 def _clone(repository: Path, folder: Path) -> Path:

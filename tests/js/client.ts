@@ -6,7 +6,11 @@ const [url, key, destinationChainId, block, account] = process.argv.slice(2);
 const client = createClient<paths>({ baseUrl: url, headers: { "api-key": key } });
 const data: components["schemas"]["BatchRequest"]["data"] = {
   [destinationChainId]: {
-    [`block:${block}`]: { header: ["PROPOSER"], accounts: { [account]: { props: ["BALANCE"] } } },
+    [`block:${block}`]: {
+      header: ["PROPOSER"],
+      accounts: { [account]: { props: ["BALANCE"] } },
+      absent: [{ transaction: 1000 }],
+    },
   },
 };
 
@@ -32,11 +36,16 @@ const refused = await client.GET("/batch-query-status", { params: { query: { bat
 console.log(
   JSON.stringify({
     status: status.queryStatus,
-    values: status.queries?.map((each) => each.values),
+    values: Object.assign({}, ...(status.queries ?? []).map((query) => query.values)),
+    events: status.queries?.flatMap((query) => query.events ?? []).map((event) => event.name),
     listed: batches.map((each) => each.internalId),
     submitted: submitted.internalId,
     refused: refused.error?.code,
     free: estimate.free,
-    verified: Object.fromEntries(witnesses[0].facts.map((fact) => [fact.name, fact.value])),
+    verified: Object.fromEntries(
+      [witnesses[0], ...witnesses[0].events]
+        .flatMap((proof) => proof.facts)
+        .map((fact) => [fact.name, fact.value]),
+    ),
   }),
 );

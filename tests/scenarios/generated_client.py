@@ -19,7 +19,11 @@ from tacitus_api.models import BatchRequest, ErrorResponse, EstimateRequest
 
 url, key, chain, block, account = sys.argv[1:]
 client = AuthenticatedClient(base_url=url, token=key, prefix="", auth_header_name="api-key")
-entry = {"header": ["PROPOSER"], "accounts": {account: {"props": ["BALANCE"]}}}
+entry = {
+    "header": ["PROPOSER"],
+    "accounts": {account: {"props": ["BALANCE"]}},
+    "absent": [{"transaction": 1000}],
+}
 body = BatchRequest.from_dict(
     {"destinationChainId": chain, "fee": "0", "data": {chain: {f"block:{block}": entry}}}
 )
@@ -28,6 +32,7 @@ estimate_body = EstimateRequest.from_dict(
     {"destinationChainId": chain, "data": body.to_dict()["data"]}
 )
 assert "fee" not in estimate_body.to_dict()
+assert body.data[chain][f"block:{block}"].absent[0].transaction == 1000
 (proof,) = witness.sync(client=client, body=estimate_body).witnesses
 submitted = submit_batch_query.sync(client=client, body=body)
 while True:
@@ -39,11 +44,12 @@ refused = batch_query_status.sync(client=client, batch_query_id="x")
 assert isinstance(refused, ErrorResponse)
 report = {
     "status": status.query_status,
-    "values": [query.values.to_dict() for query in status.queries],
+    "values": {name: word for q in status.queries for name, word in q.values.to_dict().items()},
+    "events": [event.name for query in status.queries for event in query.events],
     "listed": [batch.internal_id for batch in batch_queries.sync(client=client).batches],
     "submitted": submitted.internal_id,
     "refused": refused.code,
     "free": estimate.sync(client=client, body=estimate_body).free,
-    "verified": {fact.name: fact.value for fact in proof.facts},
+    "verified": {fact.name: fact.value for fact in (*proof.facts, *proof.events[0].facts)},
 }
 print(json.dumps(report))

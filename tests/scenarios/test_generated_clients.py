@@ -18,6 +18,7 @@ pytestmark = pytest.mark.either_database
 HERE = Path(__file__).parent
 JS = HERE.parent / "js"
 PROGRAMS = JS / "node_modules" / ".bin"
+ABSENCE = "ABSENT_TRANSACTION:1000"
 
 
 def run(*arguments: object, folder: Path) -> str:
@@ -41,13 +42,14 @@ def client_arguments(service: Service) -> list[object]:
 
 
 def check(report: dict[str, Any], service: Service) -> None:
-    block = int(report["values"][0].pop("PROPOSER"), 16)
-    assert block == int(service.chain.header("latest")["miner"], 16)
-    assert report["values"] == [{}, {"BALANCE": f"0x{HOLDER_BALANCE:064x}"}]
+    values = {name: int(value, 16) for name, value in report["values"].items()}
+    proposer = int(service.chain.header("latest")["miner"], 16)
+    assert values == {"PROPOSER": proposer, "BALANCE": HOLDER_BALANCE, ABSENCE: 1}
+    assert report["events"] == [ABSENCE]
     assert (report["status"], report["refused"]) == ("DONE", "batch_unknown")
     assert report["submitted"] in report["listed"]
     verified = {name: int(value, 16) for name, value in report["verified"].items()}
-    assert (report["free"], verified) == (True, {"PROPOSER": block, "BALANCE": HOLDER_BALANCE})
+    assert (report["free"], verified) == (True, values)
 
 
 def test_a_python_client_made_by_openapi_python_client(

@@ -69,6 +69,19 @@ def test_the_output_of_a_command_is_the_input_of_the_next(
     assert len(piped.stdout.strip()) == len(batch)
 
 
+def test_the_command_proves_logs(shared_service: Service) -> None:
+    chain = shared_service.chain
+    chain.deploy("DemoToken", ["address[]", "uint256[]"], [[HOLDER], [1]])
+    block = chain.mine() - 1
+    (sent,) = chain.transactions_of(chain.payer, since=block)
+    for log in (f"{sent['hash']}:0", "0:0", "0"):
+        arguments = ["submit", "--to", f"{CHAIN_ID}", "--block", f"{block}", "--log", log]
+        done = json.loads(run(shared_service, *arguments, "--wait", "--json").stdout)
+        (fact,) = done["facts"]
+        assert (fact["name"], fact["event"]["log_index"]) == ("LOG:0:0", 0)
+    assert "LOG:0:0" in run(shared_service, *arguments, "--wait").stdout
+
+
 def test_a_downloaded_proof_verifies_without_the_server(
     shared_service: Service, block: int, tmp_path: Path
 ) -> None:

@@ -4,9 +4,16 @@ from decimal import Decimal
 
 import pytest
 
-from queries.client.tacitus import BatchRejectedError, BlockQuery, Status, Tacitus, build_batch
+from queries.client.tacitus import (
+    BatchRejectedError,
+    BlockQuery,
+    Status,
+    Tacitus,
+    build_batch,
+    log_filter,
+)
 from tests.queries.contracts.holder import NESTED, NESTED_VALUE
-from tests.rigs.service import HOLDER, HOLDER_BALANCE, Service
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service
 
 pytestmark = pytest.mark.either_database
 CHAIN_ID = 31337
@@ -67,3 +74,31 @@ def test_a_rejected_batch_shows_its_step(client: Tacitus) -> None:
     with pytest.raises(BatchRejectedError) as raised:
         client.wait(client.submit(batch).id, timeout=60)
     assert (raised.value.step, raised.value.retryable) == ("INITIAL_STATE", False)
+
+
+def test_a_program_reads_the_logs_that_match_its_filter(
+    shared_service: Service, client: Tacitus
+) -> None:
+    chain = shared_service.chain
+    holders, amounts = OWNERS, [7, 8]
+    token = chain.deploy("DemoToken", ["address[]", "uint256[]"], [holders, amounts])
+    block = chain.mine() - 1
+    transfer = "Transfer(address,address,uint256)"
+    query = BlockQuery(
+        CHAIN_ID,
+        block=block,
+        logs=[log_filter(token, [transfer, "Approval(address,address,uint256)"], None, OWNERS[1])],
+        receipts=[0],
+        absent=[{"transaction": 0, **log_filter(token, transfer, OWNERS[0])}],
+    )
+    batch_id = client.submit(build_batch(CHAIN_ID, query)).id
+    client.wait(batch_id, timeout=60)
+    log, receipt, absence = client.facts(batch_id)
+    assert log.event
+    assert (log.name, log.event.transaction_index, log.event.log) == ("LOG:0:1", 0, 1)
+    assert (log.event.address, log.event.log_index) == (token, 1)
+    assert log.event.topics[2] == f"0x{24 * '0'}{OWNERS[1][2:].lower()}"
+    assert int(log.event.data, 16) == amounts[1]
+    assert receipt.event
+    assert receipt.event.response["logCount"] == len(amounts)
+    assert (absence.name.split(":")[0], int(absence.word, 16)) == ("ABSENT_LOG", 1)

@@ -13,6 +13,7 @@ from queries.client.tacitus import (
     SLOT_LIMIT,
     Position,
     UsageError,
+    log_filter,
     main,
     mapping_key,
     parse_typed_key,
@@ -127,6 +128,16 @@ def test_the_command_applies_keys_in_order(capsys: pytest.CaptureFixture[str]) -
 def test_impossible_positions_and_keys_are_refused(compute: Callable[[], object]) -> None:
     with pytest.raises(UsageError):
         compute()
+
+
+def test_topics_are_words_of_signatures_and_values() -> None:
+    transfer = "Transfer(address,address,uint256)"
+    topics = log_filter(HOLDER, transfer, None, [HOLDER.lower(), "7"])["topics"]
+    holder, seven = f"0x{24 * '0'}{HOLDER[2:].lower()}", f"0x{7:064x}"
+    assert topics == [f"0x{keccak256(transfer.encode()).hex()}", None, [holder, seven]]
+    for unclear in ("Transfer", "string:abc", "0xabc"):
+        with pytest.raises(UsageError):
+            log_filter(HOLDER, unclear)
 
 
 def test_keccak_equals_the_services_at_lengths_around_the_block_size() -> None:

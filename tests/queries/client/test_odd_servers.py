@@ -169,7 +169,7 @@ def test_an_endless_response_is_cut_off() -> None:
 
 QUERY: dict[str, Any] = {
     "originChainId": "1", "block": "5", "selector": "block:5", "account": None, "name": None,
-    "values": {"GAS_USED": f"0x{7:064x}"}, "steps": [],
+    "values": {"GAS_USED": f"0x{7:064x}"}, "events": [], "steps": [],
 }  # fmt: skip
 
 
@@ -183,6 +183,8 @@ QUERY: dict[str, Any] = {
         DONE | {"queries": [QUERY | {"block": "9" * 5000}]},
         DONE | {"queries": [QUERY | {"values": {"GAS_USED": 5}}]},
         DONE | {"queries": [QUERY | {"values": {"GAS_USED": "0x05"}}]},
+        DONE | {"queries": [QUERY | {"events": [5]}]},
+        DONE | {"queries": [QUERY | {"events": [{"name": "LOG:0:0", "topics": 5}]}]},
         b"[" * 100_000, b"9" * 10_000, b"\xff", b"",
     ],
 )  # fmt: skip

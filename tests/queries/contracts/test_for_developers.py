@@ -54,6 +54,7 @@ def test_the_npm_package_has_what_it_exports(package: Path) -> None:
         "interfaces/FactsReader.sol",
         "interfaces/MockFactsRegistry.sol",
         "examples/SnapshotVote.sol",
+        "examples/TransferClaim.sol",
         "build/AttestedRegistry.json",
         "build/EventsVerifier.json",
         "build/EventsRouter.json",

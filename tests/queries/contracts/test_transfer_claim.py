@@ -1,0 +1,159 @@
+"""The example contract that acts on a transfer of another chain, with a recorded transfer."""
+
+from dataclasses import replace
+
+import pytest
+from eth_abi.abi import encode
+
+from explorer.demo.local_node import LocalNode, TransactionRevertedError
+from queries.contracts.abi import call_data
+from queries.proving.block_items import Log, Receipt
+from queries.proving.event_witnesses import ReceiptGroup, ReceiptRequest, build_event_witness
+from queries.proving.headers import HeaderField
+from queries.proving.index_tries import IndexTrie
+from tests.builds import example
+from tests.queries.contracts.recorded_events import (
+    RecordedBlock,
+    Verifier,
+    block_with,
+    prove_events_call,
+    recorded_block,
+)
+from tests.rigs.deployed_contracts import ETHER, DeployedContract, reverted_at_end
+
+pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
+
+BLOCK, TRANSACTION, LOG = 22432102, 21, 4  # a transfer of USDT
+CLAIM = "claim(uint256,uint256,uint256,uint256)"
+
+
+class Claim(DeployedContract):
+    """A TransferClaim for transfers like the recorded one; its sender claims."""
+
+    def __init__(self, node: LocalNode, *, log: Log, first_block: int = BLOCK) -> None:
+        self.verifier = Verifier(node)
+        self.verifier.know(recorded_block(BLOCK))
+        self.sender, self.vault = (f"0x{topic[12:].hex()}" for topic in log.topics[1:])
+        self.amount = int.from_bytes(log.data)
+        values = [self.verifier.address, f"0x{log.emitter.hex()}", self.vault, first_block]
+        arguments = encode(["address", "address", "address", "uint256"], values)
+        super().__init__(node, "TransferClaim", arguments, example("TransferClaim"))
+        node.rpc.ask("anvil_setBalance", self.sender, hex(ETHER))
+        node.rpc.ask("anvil_impersonateAccount", self.sender)
+
+    @property
+    def credits(self) -> int:
+        return int.from_bytes(self.ask(call_data("credits(address)", self.sender)))
+
+    def claim(self, data: bytes) -> None:
+        self.node.send(self.address, data, sender=self.sender)
+
+    def refused_claim(self, data: bytes) -> str:
+        """The reason for which it is refused."""
+        with pytest.raises(TransactionRevertedError) as reverted:
+            self.claim(data)
+        return reverted.value.data[68:].rstrip(b"\0").decode()
+
+
+@pytest.fixture
+def block() -> RecordedBlock:
+    return recorded_block(BLOCK)
+
+
+@pytest.fixture
+def log(block: RecordedBlock) -> Log:
+    return block.receipts[TRANSACTION].logs[LOG]
+
+
+def proof(block: RecordedBlock, *logs: tuple[int, int]) -> tuple[bytes, bytes]:
+    """The section and the witness for logs, each given by transaction and index."""
+    requests = {index: ReceiptRequest(logs=frozenset({place})) for index, place in logs}
+    section = block.section(HeaderField.RECEIPTS_ROOT)
+    return section, build_event_witness([ReceiptGroup(block.receipts, requests)])
+
+
+def proof_claim(block: RecordedBlock, *logs: tuple[int, int]) -> bytes:
+    return call_data("claimWithProof(bytes,bytes)", *proof(block, *logs))
+
+
+def test_a_stored_transfer_is_credited_once(
+    shared_node: LocalNode, block: RecordedBlock, log: Log
+) -> None:
+    contract = Claim(shared_node, log=log)
+    call = call_data(CLAIM, BLOCK, TRANSACTION, LOG, contract.amount)
+    assert contract.refused_claim(call) == "this log is not proven"
+    contract.verifier.send(prove_events_call(*proof(block, (TRANSACTION, LOG))))
+    for changed in (
+        (BLOCK - 1, TRANSACTION, LOG, contract.amount),
+        (BLOCK, TRANSACTION + 1, LOG, contract.amount),
+        (BLOCK, TRANSACTION, LOG + 1, contract.amount),
+        (BLOCK, TRANSACTION, LOG, contract.amount + 1),
+    ):
+        assert contract.refused_claim(call_data(CLAIM, *changed)) == "this log is not proven"
+    contract.claim(call)
+    assert contract.credits == contract.amount
+    assert contract.refused_claim(call) == "claimed already"
+    assert contract.refused_claim(proof_claim(block, (TRANSACTION, LOG))) == "claimed already"
+
+
+def test_a_transfer_is_credited_with_its_proof_and_not_stored(
+    shared_node: LocalNode, block: RecordedBlock, log: Log
+) -> None:
+    contract = Claim(shared_node, log=log)
+    contract.claim(proof_claim(block, (TRANSACTION, LOG)))
+    assert contract.credits == contract.amount
+    reading = ("tryLogHash(uint256,uint256,uint256)", BLOCK, TRANSACTION, LOG)
+    assert contract.verifier.read(*reading, returns="bool") is False
+    assert contract.refused_claim(proof_claim(block, (TRANSACTION, LOG))) == "claimed already"
+
+
+@pytest.mark.parametrize(
+    ("logs", "reason"),
+    [
+        ([(TRANSACTION, LOG - 1)], "prove a log of the token"),
+        ([(TRANSACTION, LOG + 1)], "prove your transfer to the vault"),  # to another account
+        ([(23, 0)], "prove your transfer to the vault"),  # of another account
+        ([(TRANSACTION, LOG), (23, 0)], "prove one log"),
+    ],
+)
+def test_a_proof_of_another_log_is_refused(
+    shared_node: LocalNode, block: RecordedBlock, log: Log, logs: list[tuple[int, int]], reason: str
+) -> None:
+    contract = Claim(shared_node, log=log)
+    assert contract.refused_claim(proof_claim(block, *logs)) == reason
+
+
+def test_a_proof_without_a_log_is_refused(shared_node: LocalNode, log: Log) -> None:
+    call = call_data("claimWithProof(bytes,bytes)", b"", bytes(14))
+    assert Claim(shared_node, log=log).refused_claim(call) == "prove one log"
+
+
+def test_a_transfer_with_more_data_is_refused(shared_node: LocalNode, log: Log) -> None:
+    """A token may emit another event that has the same topics."""
+    longer = replace(log, data=log.data + bytes(32))
+    receipts = (Receipt(transaction_type=2, status=1, cumulative_gas=21_000, logs=(longer,)),)
+    root = IndexTrie([receipt.encoded for receipt in receipts]).root
+    block = replace(block_with(HeaderField.RECEIPTS_ROOT, root), receipts=receipts)
+    contract = Claim(shared_node, log=log)
+    contract.verifier.know(block)
+    assert contract.refused_claim(proof_claim(block, (0, 0))) == "prove a transfer of one amount"
+
+
+def test_a_contract_cannot_claim(shared_node: LocalNode, block: RecordedBlock, log: Log) -> None:
+    """It may belong to another owner than the account of this address on the source chain."""
+    contract = Claim(shared_node, log=log)
+    # Calls the TransferClaim with its own calldata, and reverts with what that returns.
+    code = f"0x365f5f375f5f365f5f73{contract.address[2:]}5af13d5f5f3e3d5ffd"
+    with reverted_at_end(shared_node):
+        shared_node.rpc.ask("anvil_setCode", contract.sender, code)
+        with pytest.raises(TransactionRevertedError) as reverted:
+            shared_node.call(contract.sender, proof_claim(block, (TRANSACTION, LOG)))
+    assert b"a contract cannot claim" in reverted.value.data
+
+
+def test_a_transfer_before_the_first_block_is_refused(
+    shared_node: LocalNode, block: RecordedBlock, log: Log
+) -> None:
+    contract = Claim(shared_node, log=log, first_block=BLOCK + 1)
+    refusal = contract.refused_claim(proof_claim(block, (TRANSACTION, LOG)))
+    assert refusal == "the transfer is too old"
