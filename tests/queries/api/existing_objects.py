@@ -92,6 +92,7 @@ def existing_objects(node: LocalNode) -> Iterator[ExistingObjects]:
                 "batchQueryId": batch,
                 "event": event,
                 "request_id": batch,
+                "destination": str(CHAIN_ID),
                 "query_id": f"{batch}-0",
             },
             submitted(prover.key, body),
