@@ -16,6 +16,8 @@ from tests.rigs.anvil import Chain, call_data
 from tests.rigs.service import HOLDER, OWNERS, Service, accounts, request, wait_until
 from tests.scenarios.fixtures import Install, proving
 
+pytestmark = pytest.mark.either_database
+
 TRANSFER = f"0x{keccak(text='Transfer(address,address,uint256)').hex()}"
 IS_LOG = "isLog(uint256,uint256,uint256,address,bytes32[],bytes)"
 RECEIVER = OWNERS[1]
