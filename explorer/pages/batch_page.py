@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.shared.wording import datetime_from_unix
 from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
+from explorer.pages.events import requested_events
 from explorer.pages.formatting import PRECISE_SECONDS, precise_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.proof_picture import ProofPicture, proof_picture
@@ -303,7 +304,8 @@ def _stage_ends(
 def _has_columns(summary: BatchSummary) -> bool:
     """Whether the facts of each query fit in one row."""
     facts = summary.fact_count // summary.query_count
-    return summary.is_uniform and summary.query_count > 1 and facts <= MAX_COLUMNS
+    is_regular = summary.is_uniform and not summary.event_count
+    return is_regular and summary.query_count > 1 and facts <= MAX_COLUMNS
 
 
 def _fact_table(
@@ -366,6 +368,8 @@ def _cells(query: QueryView, destination: int, links: PageLinks) -> tuple[tuple[
     """The facts that the query asks for; and whether they prove that there is no such account."""
     proven = query_facts(query, destination)
     facts, currency = {fact.name: fact for fact in proven}, links.currency(query.source)
+    if query.event_request and not query.events:
+        return tuple(Cell(name, "") for name in requested_events(query)), False
     return tuple(
         Cell(
             field_name(name),

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+from django.db.models import F
+
 from queries.chain.errors import ChainError
 from queries.database import bulk_sql
-from queries.models import Query
+from queries.models import Batch, Query
 from queries.planning.events import BlockContent, set_events
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Reject
@@ -26,6 +28,7 @@ def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject
     for query in job_pass.queries:
         if query.event_request is None or query.events_hash == block_hash:
             continue
+        earlier_count = query.event_count
         try:
             set_events(content, [query])
         except ChainError as error:
@@ -37,9 +40,17 @@ def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject
         else:
             query.events_hash = block_hash
             found.append(query)
+            _count_more_facts(query, query.event_count - earlier_count)
     bulk_sql.update(found, ["events", "events_hash", "event_count"])
     if waiting and len(waiting) == len(job_pass.queries):
         raise waiting[0][1]
     left_out = [query for query, _ in waiting]
     queries = [query for query in job_pass.queries if query not in left_out]
     return replace(job_pass, queries=queries)
+
+
+def _count_more_facts(query: Query, more: int) -> None:
+    """Correct its batch's counts, because a filter was counted as one fact."""
+    if more:
+        counts = {name: F(name) + more for name in ("event_count", "fact_count")}
+        Batch.objects.filter(pk=query.batch_id).update(**counts)

@@ -24,8 +24,8 @@ class FactKey:
 
     source: int
     block: int
-    account: str  # checksummed; empty for header fields
-    name: str  # the field's name, or the slot with 0x
+    account: str  # checksummed; empty for facts of the block
+    name: str  # the field's name, the slot with 0x, or an event's name
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -81,6 +81,8 @@ def _matching_queries(key: FactKey) -> QuerySet[Query]:
     if key.name == BLOCK_AT_TIME:
         return rows.filter(timestamp__isnull=False)
     rows = rows.filter(account=key.account)
+    if ":" in key.name:
+        return rows.filter(event_count__gt=0, values__has_key=key.name)
     if key.name.startswith("0x"):
         return rows.filter(slot_count__gt=0, slot_values__has_key=key.name[2:])
     if key.account:

@@ -4,15 +4,16 @@ The queries of a file are selected before the first fact is read, because the re
 needs the next file's cursor. The limits count the rows that are read, not only rows with facts.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from django.db.models import QuerySet, Subquery
 
 from queries.facts import BLOCK_AT_TIME, fact_count
 from queries.models import Batch, BlockJob, Query
-from queries.proving.facts import FactKind
+from queries.proving.facts import EVENT_KINDS, EventFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading.batches import query_view, read_transactions
@@ -29,11 +30,16 @@ class FactView:
     source: int
     destination: int
     block: int
-    account: str  # empty for header fields
+    account: str  # empty for facts of the block
     ens_name: str
-    name: str  # the field's name, or the slot with 0x
+    name: str  # the field's name, the slot with 0x, or an event's name
     key: int  # the registry's parameter: the field's number, the slot, or the seconds
     word: str
+    details: Mapping[str, Any] = field(default_factory=dict)  # of an event, as answers have them
+
+    @property
+    def event(self) -> EventFact | None:
+        return EventFact.parse(self.name) if self.kind in EVENT_KINDS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +59,9 @@ def query_facts(query: QueryView, destination: int) -> tuple[FactView, ...]:
     block = query.block or 0
     words = {**query.values, BLOCK_AT_TIME: f"0x{block:064x}"}
     subject = (query.source, destination, block, query.account, query.name)
+    details = {event["name"]: event for event in query.events}
     return tuple(
-        FactView(kind, *subject, name, key, words[name])
+        FactView(kind, *subject, name, key, words[name], details.get(name, {}))
         for kind, name, key in requested_facts(query)
         if name in words
     )
@@ -62,7 +69,8 @@ def query_facts(query: QueryView, destination: int) -> tuple[FactView, ...]:
 
 def requested_facts(query: QueryView) -> tuple[tuple[FactKind, str, int], ...]:
     """The kind, name and registry key of each fact that the query asks for."""
-    return tuple(fact_keys(query.timestamp, query.header, query.props, query.slots))
+    events = (event["name"] for event in query.events)
+    return tuple(fact_keys(query.timestamp, query.header, query.props, query.slots, events))
 
 
 def fact_keys(
@@ -70,12 +78,14 @@ def fact_keys(
     header: Iterable[str],
     props: Iterable[AccountField],
     slots: Iterable[str],
+    events: Iterable[str],
 ) -> Iterator[tuple[FactKind, str, int]]:
     if timestamp is not None:
         yield FactKind.BLOCK_AT_TIME, BLOCK_AT_TIME, timestamp
     yield from ((FactKind.HEADER_FIELD, field, HeaderField[field]) for field in header)
     yield from ((FactKind.ACCOUNT_FIELD, prop.name, prop) for prop in props)
     yield from ((FactKind.STORAGE_SLOT, slot, int(slot, 16)) for slot in slots)
+    yield from ((FactKind[name.partition(":")[0]], name, 0) for name in events)
 
 
 def proven_facts(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
