@@ -196,6 +196,10 @@ class BatchPage:
         return self.table.first_fact if self.summary.fact_count == 1 else None
 
     @property
+    def has_table(self) -> bool:
+        return self.summary.fact_count != 1 or self.summary.query_count > 1
+
+    @property
     def absent_account(self) -> bool:
         """Whether the account of the only query is proven not to exist."""
         return self.summary.query_count == 1 and self.table.rows[0].is_absent
@@ -369,7 +373,8 @@ def _cells(query: QueryView, destination: int, links: PageLinks) -> tuple[tuple[
     proven = query_facts(query, destination)
     facts, currency = {fact.name: fact for fact in proven}, links.currency(query.source)
     if query.event_request and not query.events:
-        return tuple(Cell(name, "") for name in requested_events(query)), False
+        ending = ": none" if query.steps[-1].completed else ""
+        return tuple(Cell(f"{name}{ending}", "") for name in requested_events(query)), False
     return tuple(
         Cell(
             field_name(name),

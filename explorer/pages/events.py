@@ -131,7 +131,8 @@ def _requested_event(member: str, item: Any) -> str:
     if "address" in parts or "topic" in parts:
         topics = [places[0] if places else None for places in parts.get("topics", ())]
         by = f"with topic {short_hash(parts.get('topic', ''))}"
-        by = _by(parts["address"], topics, short_hash) if "address" in parts else by
+        if "address" in parts:
+            by = _by(to_checksum_address(parts["address"]), topics, short_hash)
         return f"logs {by} in {transaction}" if transaction else f"logs {by}"
     if member == "logs" and "logIndex" in parts:
         return f"log {parts['logIndex']:,} of the block"

@@ -1,91 +1,69 @@
-"""Code that reads a fact from its registry; the texts are in templates/snippets."""
+"""Code that reads a fact from its contract; the texts are in templates/snippets."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import json
+from dataclasses import dataclass
+from typing import Any
 
 from django.template.loader import render_to_string
 from eth_utils.address import to_checksum_address
 
 from explorer.pages.sentences import field_name
+from queries.contracts.abi import load_artifact
 from queries.proving.facts import EventFact, FactKind
 from queries.proving.keccak import HASH_BYTES
 from queries.reading.facts import FactView
 
-LIST = "bytes32[]"
-MAX_DATA_DIGITS = 1_000  # of a log in a snippet; of a longer one, its hash is read
 LANGUAGES = {"solidity": "Solidity", "cast": "cast", "web3py": "web3.py", "viem": "viem"}
+# Views that return the fact; if it is not proven, they revert or return false.
+VIEWS = {
+    FactKind.ACCOUNT_FIELD: "accountField", FactKind.STORAGE_SLOT: "accountStorageSlotValues",
+    FactKind.HEADER_FIELD: "headerField", FactKind.BLOCK_AT_TIME: "blockNumberAt",
+    FactKind.LOG: "isLog", FactKind.RECEIPT: "receiptOf",
+    FactKind.TRANSACTION: "transactionHash", FactKind.WITHDRAWAL: "withdrawalOf",
+    FactKind.ABSENT_TRANSACTION: "isIndexAbsent", FactKind.ABSENT_WITHDRAWAL: "isIndexAbsent",
+    FactKind.ABSENT_LOG: "isLogAbsent", FactKind.SILENT_BLOCK: "isBlockSilent",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class Parameter:
     type: str
     name: str
-    value: str  # items of a list with commas between them
+    value: Any = None  # of an argument; bytes as hex
 
     @property
-    def items(self) -> list[str]:
-        return [item for item in self.value.split(",") if item]
+    def solidity(self) -> str:
+        is_list = self.type.endswith("[]")  # Solidity has no literals of lists
+        text = json.dumps(self.value).replace('"', "")
+        return self.name if is_list else f'hex"{text[2:]}"' if self.type == "bytes" else text
+
+    @property
+    def shell(self) -> str:
+        return json.dumps(self.value, separators=(",", ":")).replace('"', "")
+
+    @property
+    def python(self) -> str:
+        return f"{self.value}" if self.type == "bool" else json.dumps(self.value)
+
+    @property
+    def javascript(self) -> str:
+        return json.dumps(self.value) + "n" * (self.type == "uint256")
 
 
 @dataclass(frozen=True, slots=True)
 class ContractCall:
-    """The view that returns the fact; if it is not proven, it reverts or returns false."""
+    """A call of a view of the registry, or of the events verifier beside it."""
 
+    contract: str
     function: str
-    arguments: tuple[Argument, ...]
-    returns: str = "bytes32"  # types with commas between them
-    note: str = ""  # what an argument means
+    arguments: tuple[Parameter, ...]
+    returns: tuple[Parameter, ...]  # a struct's members alone, because their encoding is the same
+    note: str  # what an argument means
 
     @property
-    def types(self) -> str:
-        return ",".join(argument.type for argument in self.arguments)
-
-    @property
-    def parameters(self) -> str:
-        return ", ".join(f"{argument.type} {argument.name}" for argument in self.arguments)
-
-    @property
-    def return_types(self) -> list[str]:
-        return self.returns.split(",")
-
-    @property
-    def solidity_parameters(self) -> str:
-        parameters = self.parameters.replace("[] ", "[] calldata ")
-        return parameters.replace("bytes ", "bytes calldata ")
-
-    @property
-    def topics(self) -> Argument | None:
-        """The list among the arguments; Solidity has no literals of lists."""
-        return next((argument for argument in self.arguments if argument.type == LIST), None)
-
-    @property
-    def shell_arguments(self) -> str:
-        return self._format({}, "{}", separator=" ")
-
-    @property
-    def solidity_arguments(self) -> str:
-        forms = {LIST: "topics", "bytes": 'hex"{digits}"'}
-        return self._format(forms, "{}")
-
-    @property
-    def python_arguments(self) -> str:
-        return self._format({"uint256": "{}", "uint8": "{}", "bool": "{python}"})
-
-    @property
-    def javascript_arguments(self) -> str:
-        return self._format({"uint256": "{}n", "uint8": "{}", "bool": "{}"})
-
-    def _format(self, forms: Mapping[str, str], other: str = '"{}"', separator: str = ", ") -> str:
-        """`forms`: format strings by type; `other`: of other types, and of the items of lists."""
-        return separator.join(
-            forms.get(
-                argument.type,
-                f"[{','.join(map(other.format, argument.items))}]"
-                if argument.type == LIST
-                else other,
-            ).format(argument.value, digits=argument.value[2:], python=argument.value.capitalize())
-            for argument in self.arguments
-        )
+    def return_type(self) -> str:
+        """If it returns a single value."""
+        return self.returns[0].type if len(self.returns) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,73 +74,46 @@ class Snippet:
 
 
 def fact_call(fact: FactView) -> ContractCall:
+    abi = load_artifact("EventsVerifier" if fact.event else "NativeRegistry").abi
+    view = next(entry for entry in abi if entry.get("name") == VIEWS[fact.kind])
+    note, field = "", fact.key
     if fact.event:
-        return _event_call(fact, fact.event)
-    account = Argument("address", "account", fact.account)
-    block = Argument("uint256", "blockNumber", f"{fact.block}")
-    field = Argument("uint8", "field", f"{fact.key}")
-    note = f"{fact.key} = {field_name(fact.name)}"
-    match fact.kind:
-        case FactKind.ACCOUNT_FIELD:
-            return ContractCall("accountField", (account, block, field), note=note)
-        case FactKind.STORAGE_SLOT:
-            slot = Argument("bytes32", "slot", f"0x{fact.key:064x}")
-            return ContractCall("accountStorageSlotValues", (account, block, slot))
-        case FactKind.HEADER_FIELD:
-            return ContractCall("headerField", (block, field), note=note)
-        case _:
-            seconds = Argument("uint256", "timestamp", f"{fact.key}")
-            return ContractCall("blockNumberAt", (seconds,), returns="uint256")
+        values, field = _event_values(fact, fact.event), fact.event.field
+    elif fact.kind is FactKind.BLOCK_AT_TIME:
+        values = {"timestamp": fact.key}
+    else:
+        values = {"account": fact.account, "field": fact.key, "slot": f"0x{fact.key:064x}"}
+    values |= {"blockNumber": fact.block}
+    names = [parameter["name"] for parameter in view["inputs"]]
+    if "field" in names:
+        note = f"{field} = {field_name(fact.event.field.name if fact.event else fact.name)}"
+    outputs = view["outputs"][0].get("components", view["outputs"])
+    return ContractCall(
+        "EventsVerifier" if fact.event else "FactsRegistry",
+        view["name"],
+        tuple(
+            Parameter(each["type"], each["name"], values[each["name"]]) for each in view["inputs"]
+        ),
+        tuple(Parameter(each["type"], each["name"]) for each in outputs),
+        note,
+    )
 
 
-def _event_call(fact: FactView, event: EventFact) -> ContractCall:
-    """The view of the events verifier."""
-    block = Argument("uint256", "blockNumber", f"{fact.block}")
-    index = Argument("uint256", "transactionIndex", f"{event.index}")
-    log = Argument("uint256", "logIndex", f"{event.log}")
-    match event.kind:
-        case FactKind.LOG if len(fact.details.get("data", "")) in range(1, MAX_DATA_DIGITS):
-            emitter = Argument("address", "emitter", fact.details["address"])
-            topics = Argument(LIST, "topics", ",".join(fact.details["topics"]))
-            data = Argument("bytes", "data", fact.details["data"])
-            call = ContractCall("isLog", (block, index, log, emitter, topics, data), "bool")
-        case FactKind.LOG:
-            call = ContractCall("logHash", (block, index, log))
-        case FactKind.RECEIPT:
-            returns = "uint256,uint256,uint8,uint8,uint64,uint16"
-            note = "block, transaction, status, type, cumulative gas, logs"
-            call = ContractCall("receiptOf", (block, index), returns, note)
-        case FactKind.TRANSACTION:
-            call = ContractCall("transactionHash", (block, index))
-        case FactKind.WITHDRAWAL:
-            returns = "uint256,uint256,uint64,uint64,address,uint64"
-            note = "block, position, withdrawal, validator, recipient, Gwei"
-            call = ContractCall(
-                "withdrawalOf", (block, replace(index, name="position")), returns, note
-            )
-        case FactKind.ABSENT_LOG if event.filter:
-            emitter = Argument("address", "emitter", to_checksum_address(event.filter.emitter))
-            mask = Argument("uint8", "topicMask", f"{event.filter.mask}")
-            named = [f"0x{topic.hex()}" for topic in event.filter.topics if topic]
-            topics = Argument(LIST, "topics", ",".join(named))
-            call = ContractCall("isLogAbsent", (block, index, emitter, mask, topics), "bool")
-        case FactKind.SILENT_BLOCK:
-            is_topic = Argument("bool", "isTopic", str(len(event.item) == HASH_BYTES).lower())
-            item = Argument("bytes32", "item", f"0x{event.item.hex():0>64}")
-            call = ContractCall("isBlockSilent", (block, is_topic, item), "bool")
-        case _:
-            field = Argument("uint8", "field", f"{event.field}")
-            note = f"{event.field} = {event.field.name}"
-            arguments = (block, field, replace(index, name="index"))
-            call = ContractCall("isIndexAbsent", arguments, "bool", note)
-    return call
+def _event_values(fact: FactView, event: EventFact) -> dict[str, Any]:
+    """Arguments by their names, and more."""
+    values = {**fact.details, "emitter": fact.details.get("address"), "logIndex": event.log}
+    values |= {"transactionIndex": event.index, "position": event.index, "index": event.index}
+    values |= {"field": int(event.field), "isTopic": len(event.item) == HASH_BYTES}
+    if event.filter:
+        topics = [f"0x{topic.hex()}" for topic in event.filter.topics if topic]
+        emitter = to_checksum_address(event.filter.emitter)
+        values |= {"emitter": emitter, "topics": topics, "topicMask": event.filter.mask}
+    return values | {"item": f"0x{event.item.hex():0>64}"}
 
 
-def snippets(fact: FactView, registry: str) -> tuple[Snippet, ...]:
-    """`registry`: its address, or that of the events verifier beside it."""
-    names = ("EventsVerifier", "VERIFIER") if fact.event else ("FactsRegistry", "REGISTRY")
-    context: dict[str, object] = dict(zip(("contract", "constant"), names, strict=True))
-    context |= {"call": fact_call(fact), "registry": registry, "fact": fact}
+def snippets(fact: FactView, address: str) -> tuple[Snippet, ...]:
+    """`address`: of the registry, or of the events verifier beside it."""
+    context = {"call": fact_call(fact), "registry": address, "fact": fact}
     return tuple(
         # strip() returns a plain str, which templates escape.
         Snippet(key, label, render_to_string(f"snippets/{key}.txt", context).strip())
