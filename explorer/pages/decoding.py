@@ -9,7 +9,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import datetime_from_unix, format_utc
-from explorer.pages.events import event_answer
+from explorer.pages.events import REMARKS, event_answer
 from queries.amounts import exact_amount, gwei, short_amount
 from queries.proving.facts import FactKind
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
@@ -74,7 +74,8 @@ def decode_fact(fact: FactView, currency: str) -> DecodedValue:
         return DecodedValue(text, text, requested.notations, remark, requested.moment)
     if event := fact.event:
         short = event_answer(fact, event, currency, is_short=True)
-        return DecodedValue(short, event_answer(fact, event, currency, is_short=False))
+        exact = event_answer(fact, event, currency, is_short=False)
+        return DecodedValue(short, exact, remark=REMARKS.get(fact.kind, ""))
     is_account_field = fact.kind is FactKind.ACCOUNT_FIELD
     return decode_value(fact.name, fact.word, currency, is_account_field=is_account_field)
 

@@ -23,6 +23,11 @@ NOUNS = {
     "withdrawals": "withdrawal",
     "absent": "absence,absences",
 }
+REMARKS = {
+    FactKind.LOG: "The names of an event and the decimals of a token are not proven.",
+    FactKind.TRANSACTION: "Its sender is not proven.",
+    FactKind.SILENT_BLOCK: "A bloom proves that there is no such log, never that there is one.",
+}
 Abbreviate = Callable[[str], str]  # `short_hash`, or `str`, which keeps hashes whole
 
 
@@ -106,10 +111,10 @@ def event_details(fact: FactView) -> list[tuple[str, str]]:
     if fact.kind is not FactKind.LOG or not details:
         names = {"type": "type", "cumulativeGasUsed": "gas used up to it", "logCount": "logs"}
         names |= {"withdrawalIndex": "withdrawal", "validatorIndex": "validator"}
-        names |= {"address": "recipient", "amount": "Gwei", "transactionHash": "hash"}
+        names |= {"address": "recipient", "amount": "Gwei"}
         return [(title, f"{details[name]}") for name, title in names.items() if name in details]
     known = known_log(details["topics"], details["data"])
-    content = [("log of the block", f"{details['logIndex']:,}"), ("emitter", details["address"])]
+    content = [("index in the block", f"{details['logIndex']:,}"), ("emitter", details["address"])]
     if known:
         return [*content, ("event", known.signature), *known.parameters.items()]
     topics = [(f"topic {place}", topic) for place, topic in enumerate(details["topics"])]

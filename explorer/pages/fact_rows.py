@@ -1,5 +1,6 @@
 """A page of a list of facts, in groups of one block and account."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -23,6 +24,7 @@ from queries.reading.fact_lists import FactList, FactRequest, ListedFact
 from queries.reading.pagination import Page
 
 MAX_BATCHES = 3  # listed beside facts
+MAX_CELL_LENGTH = 34  # characters; a longer one has a line of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,10 @@ class FactCell:
     listed: ListedFact
     name: str
     value: DecodedValue | None  # None before it is proven
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.name) + len(self.value.short if self.value else "") > MAX_CELL_LENGTH
 
     @property
     def wei(self) -> int | None:
@@ -132,4 +138,6 @@ def fact_cell(listed: ListedFact, links: PageLinks) -> FactCell:
     fact = listed.fact
     value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
     many = format_count(listed.slot_count, "event" if fact.kind in EVENT_KINDS else "slot")
-    return FactCell(listed, field_name(fact.name) if fact.name else many, value)
+    name = field_name(fact.name) if fact.name else many
+    # A heading names the transaction.
+    return FactCell(listed, re.sub(" (of|in) transaction [0-9]+$", "", name), value)

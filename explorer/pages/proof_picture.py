@@ -177,8 +177,9 @@ def _why_value(proof: FactProof, fact: FactView) -> str:
 def _why_known(proof: FactProof, number: int, registry: Registry | None) -> tuple[str, str]:
     """Why the registry trusts the block hash from which the proof starts, shortly and at length."""
     if proof.mined_block is None:
-        known = "The registry knew it from an earlier proof."
-        return "accumulated in the registry before", known
+        # An event's header need not be accumulated.
+        known = "known to the registry" if proof.root else "accumulated in the registry before"
+        return known, "The registry knew it from an earlier proof."
     if proof.hops:
         hops = format_count(proof.hops, "hop")
         history = "The contract of EIP-2935 keeps the hashes of the 8,191 blocks before it."
