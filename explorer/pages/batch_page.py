@@ -80,13 +80,6 @@ class Cell:
     fact: FactView | None = None
     value: DecodedValue | None = None
 
-    @property
-    def wei(self) -> str:
-        """Digits to copy, if the value is an amount."""
-        notations = self.value.notations if self.value else ()
-        is_amount = any(notation.label == "wei" for notation in notations)
-        return str(int(self.fact.word, 16)) if self.fact and is_amount else ""
-
 
 @dataclass(frozen=True, slots=True)
 class Row:

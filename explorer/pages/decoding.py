@@ -62,6 +62,12 @@ class DecodedValue:
     moment: datetime | None = None
     address: str = ""  # only if the word is certainly an address
 
+    @property
+    def wei(self) -> str:
+        """Digits to copy, if it is an amount."""
+        amounts = (each.text for each in self.notations if each.label == "wei")
+        return "".join(amounts).replace(",", "")
+
 
 def _same_text(text: str, *notations: Notation, remark: str = "") -> DecodedValue:
     return DecodedValue(text, text, notations, remark)

@@ -1,5 +1,6 @@
 """What logs, receipts, transactions, withdrawals and their absence are called and read as."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_count, join_names
-from explorer.pages.known_events import known_log
+from explorer.pages.known_events import known_event
 from queries.amounts import short_amount
 from queries.proving.block_items import ADDRESS_BYTES
 from queries.proving.facts import EventFact, FactKind
@@ -16,13 +17,9 @@ from queries.reading.view_models import QueryView
 
 GWEI = 10**9
 STATUSES = {1: "succeeded", 0: "failed", None: "has no status"}
-NOUNS = {
-    "logs": "log",
-    "receipts": "receipt",
-    "transactions": "transaction",
-    "withdrawals": "withdrawal",
-    "absent": "absence,absences",
-}
+_PRESENT = (FactKind.LOG, FactKind.RECEIPT, FactKind.TRANSACTION, FactKind.WITHDRAWAL)
+KINDS = {f"{kind.lower()}s": kind for kind in _PRESENT}  # by member of the request
+MEMBERS = (*KINDS, "absent")  # in this order, because PostgreSQL keeps none
 REMARKS = {
     FactKind.LOG: "The names of an event and the decimals of a token are not proven.",
     FactKind.TRANSACTION: "Its sender is not proven.",
@@ -33,20 +30,21 @@ Abbreviate = Callable[[str], str]  # `short_hash`, or `str`, which keeps hashes 
 
 def event_name(event: EventFact) -> str:
     """The question that the fact answers, such as `log 0 of transaction 3`."""
-    match event.kind:
-        case FactKind.LOG:
-            name = f"log {event.log} of transaction {event.index}"
-        case FactKind.RECEIPT:
-            name = f"receipt of transaction {event.index}"
-        case FactKind.TRANSACTION | FactKind.WITHDRAWAL:
-            name = f"{event.kind.lower()} {event.index}"
-        case FactKind.ABSENT_LOG:
-            name = f"logs {_filter_text(event, short_hash)} in transaction {event.index}"
-        case FactKind.SILENT_BLOCK:
-            name = f"logs {_filter_text(event, short_hash)}"
-        case _:
-            name = f"number of {_list_noun(event)}s"
-    return name
+    logs = _filter_text(event, short_hash)
+    return _name(event.kind, f"transaction {event.index}", event.log, event.index, logs)
+
+
+def _name(kind: FactKind, transaction: str, log: object, index: object, logs: str) -> str:
+    return {
+        FactKind.LOG: f"log {log} of {transaction}",
+        FactKind.RECEIPT: f"receipt of {transaction}",
+        FactKind.TRANSACTION: transaction,
+        FactKind.WITHDRAWAL: f"withdrawal {index}",
+        FactKind.ABSENT_TRANSACTION: "number of transactions",
+        FactKind.ABSENT_WITHDRAWAL: "number of withdrawals",
+        FactKind.ABSENT_LOG: f"logs {logs} in {transaction}",
+        FactKind.SILENT_BLOCK: f"logs {logs}",
+    }[kind]
 
 
 def event_answer(fact: FactView, event: EventFact, currency: str, *, is_short: bool) -> str:
@@ -63,7 +61,7 @@ def event_answer(fact: FactView, event: EventFact, currency: str, *, is_short: b
             validator = f"validator {int(details['validatorIndex']):,}"
             answer = f"{amount} to {abbreviate(details['address'])}, {validator}"
         case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
-            count = format_count(event.index, _list_noun(event))
+            count = format_count(event.index, event.kind.lower().removeprefix("absent_"))
             answer = f"at most {event.index if is_short else count}"
         case FactKind.ABSENT_LOG | FactKind.SILENT_BLOCK if is_short:
             answer = "none"
@@ -76,28 +74,25 @@ def event_answer(fact: FactView, event: EventFact, currency: str, *, is_short: b
     return answer
 
 
-def _list_noun(event: EventFact) -> str:
-    return event.kind.lower().removeprefix("absent_")
-
-
 def _log_text(details: Mapping[str, Any], abbreviate: Abbreviate) -> str:
     emitter, topics = abbreviate(details["address"]), details["topics"]
-    if known := known_log(topics, details["data"]):
-        parameters = {
+    if known := known_event(topics, details["data"]):
+        _, sentence, parameters = known
+        texts = {
             name: abbreviate(text) if text.startswith("0x") else text
-            for name, text in known.parameters.items()
+            for name, text in parameters.items()
         }
-        return known.sentence.format_map({**parameters, "token": emitter})
+        return sentence.format_map({**texts, "token": emitter})
     return f"event {abbreviate(topics[0])} by {emitter}" if topics else f"event by {emitter}"
 
 
 def _filter_text(event: EventFact, abbreviate: Abbreviate) -> str:
-    if not event.filter:
-        is_topic = len(event.item) > ADDRESS_BYTES
-        item = f"0x{event.item.hex()}" if is_topic else to_checksum_address(event.item)
-        return f"{'with topic' if is_topic else 'by'} {abbreviate(item)}"
-    topics = [f"0x{topic.hex()}" if topic else None for topic in event.filter.topics]
-    return _by(to_checksum_address(event.filter.emitter), topics, abbreviate)
+    if event.filter:
+        topics = [f"0x{topic.hex()}" if topic else None for topic in event.filter.topics]
+        return _by(to_checksum_address(event.filter.emitter), topics, abbreviate)
+    if len(event.item) == ADDRESS_BYTES:
+        return _by(to_checksum_address(event.item), (), abbreviate)
+    return f"with topic {abbreviate(f'0x{event.item.hex()}')}"
 
 
 def _by(emitter: str, topics: Sequence[str | None], abbreviate: Abbreviate) -> str:
@@ -105,54 +100,49 @@ def _by(emitter: str, topics: Sequence[str | None], abbreviate: Abbreviate) -> s
     return f"by {abbreviate(emitter)}" + (f" with topics {named}" if topics else "")
 
 
+# What an answer says, or the log's own parameters.
+_HIDDEN = {"name", "word", "transactionIndex", "log", "position", "transactionHash", "topics"}
+_HIDDEN |= {"data", "status", "amount", "logCount"}
+
+
 def event_details(fact: FactView) -> list[tuple[str, str]]:
     """The content of a fact, by name."""
     details = fact.details
+    shown = [(name, f"{value}") for name, value in details.items() if name not in _HIDDEN]
+    named = [(re.sub("([A-Z])", r" \1", name).lower(), text) for name, text in shown]
     if fact.kind is not FactKind.LOG or not details:
-        names = {"type": "type", "cumulativeGasUsed": "gas used up to it", "logCount": "logs"}
-        names |= {"withdrawalIndex": "withdrawal", "validatorIndex": "validator"}
-        names |= {"address": "recipient", "amount": "Gwei"}
-        return [(title, f"{details[name]}") for name, title in names.items() if name in details]
-    known = known_log(details["topics"], details["data"])
-    content = [("index in the block", f"{details['logIndex']:,}"), ("emitter", details["address"])]
-    if known:
-        return [*content, ("event", known.signature), *known.parameters.items()]
+        return named
+    if known := known_event(details["topics"], details["data"]):
+        signature, _, parameters = known
+        return [*named, ("event", signature), *parameters.items()]
     topics = [(f"topic {place}", topic) for place, topic in enumerate(details["topics"])]
-    return [*content, *topics, ("data", details["data"])]
+    return [*named, *topics, ("data", details["data"])]
 
 
 def requested_events(query: QueryView) -> list[str]:
     """What was asked for, before it is found in the block."""
     return [
         _requested_event(member, item)
-        for member, items in query.event_request.items()
-        for item in items
+        for member in MEMBERS
+        for item in query.event_request.get(member, ())
     ]
 
 
 def _requested_event(member: str, item: Any) -> str:
     parts = item if isinstance(item, dict) else {"transaction": item}
-    transaction = _transaction_text(parts.get("transaction"))
-    if "address" in parts or "topic" in parts:
+    transaction = f"transaction {short_hash(str(parts.get('transaction')))}"
+    kind, logs = KINDS.get(member, FactKind.ABSENT_TRANSACTION), ""
+    if "logIndex" in parts:
+        transaction = "the block"
+    elif "address" in parts or "topic" in parts:
+        kind = FactKind.ABSENT_LOG if "transaction" in parts else FactKind.SILENT_BLOCK
         topics = [places[0] if places else None for places in parts.get("topics", ())]
-        by = f"with topic {short_hash(parts.get('topic', ''))}"
+        logs = f"with topic {short_hash(parts.get('topic', ''))}"
         if "address" in parts:
-            by = _by(to_checksum_address(parts["address"]), topics, short_hash)
-        return f"logs {by} in {transaction}" if transaction else f"logs {by}"
-    if member == "logs" and "logIndex" in parts:
-        return f"log {parts['logIndex']:,} of the block"
-    texts = {
-        "logs": f"log {parts.get('log')} of {transaction}",
-        "receipts": f"receipt of {transaction}",
-        "transactions": transaction,
-        "withdrawals": f"withdrawal {item}",
-        "absent": f"number of {'withdrawals' if 'withdrawal' in parts else 'transactions'}",
-    }
-    return texts[member]
-
-
-def _transaction_text(name: int | str | None) -> str:
-    return "" if name is None else f"transaction {short_hash(str(name))}"
+            logs = _by(to_checksum_address(parts["address"]), topics, short_hash)
+    elif "withdrawal" in parts:
+        kind = FactKind.ABSENT_WITHDRAWAL
+    return _name(kind, transaction, parts.get("log", parts.get("logIndex")), item, logs)
 
 
 def event_subject(query: QueryView) -> str:
@@ -165,7 +155,8 @@ def event_subject(query: QueryView) -> str:
     if query.event_count != len(items):  # filters may find several logs, or none
         return format_count(query.event_count, "event")
     counts = [
-        format_count(len(entries), *NOUNS[member].split(","))
-        for member, entries in query.event_request.items()
+        format_count(len(entries), "absence" if member == "absent" else member[:-1])
+        for member in MEMBERS
+        if (entries := query.event_request.get(member))
     ]
     return join_names(counts)

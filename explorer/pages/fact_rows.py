@@ -37,12 +37,6 @@ class FactCell:
     def is_long(self) -> bool:
         return len(self.name) + len(self.value.short if self.value else "") > MAX_CELL_LENGTH
 
-    @property
-    def wei(self) -> int | None:
-        """A balance, to copy."""
-        fact = self.listed.fact
-        return int(fact.word, 16) if self.value and fact.name == "BALANCE" else None
-
 
 @dataclass(frozen=True, slots=True)
 class FactRow:

@@ -46,14 +46,7 @@ class FactLine:
 
 def answer_context(line: FactLine) -> dict[str, Any]:
     """What `parts/fact_answer.html` shows."""
-    is_balance = line.fact.kind is FactKind.ACCOUNT_FIELD and line.fact.name == "BALANCE"
-    return {
-        "line": line,
-        "forms": word_forms(line.fact),
-        "plain": str(int(line.fact.word, 16)) if is_balance else line.decoded.exact,
-        "plain_unit": "of the balance" if is_balance else "the value",
-        "plain_label": "Copy wei" if is_balance else "",
-    }
+    return {"line": line, "forms": word_forms(line.fact)}
 
 
 def fact_line(fact: FactView, links: PageLinks) -> FactLine:

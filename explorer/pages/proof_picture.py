@@ -26,11 +26,11 @@ KILOBYTE = 1_000
 VALUE_REASONS = {
     FactKind.HEADER_FIELD: "The header holds it.",
     FactKind.LOG: "The receipt holds it.",
-    FactKind.RECEIPT: "The trie holds it at the index of its transaction.",
+    FactKind.RECEIPT: "The trie holds it at its index.",
     FactKind.TRANSACTION: "The trie holds the transaction at this index; this is its hash.",
-    FactKind.WITHDRAWAL: "The trie holds it at its place in the block.",
-    FactKind.ABSENT_TRANSACTION: "The trie holds nothing at this index; indexes have no gaps.",
-    FactKind.ABSENT_WITHDRAWAL: "The trie holds nothing at this index; indexes have no gaps.",
+    FactKind.WITHDRAWAL: "The trie holds it at its index.",
+    FactKind.ABSENT_TRANSACTION: "The trie ends before this index.",
+    FactKind.ABSENT_WITHDRAWAL: "The trie ends before this index.",
     FactKind.ABSENT_LOG: "All logs of the receipt are compared with it.",
     FactKind.SILENT_BLOCK: "Each such log would set three bits of the bloom; they are not all set.",
 }

@@ -23,11 +23,7 @@ _COLUMNS = (
     "timestamp", "account", "name", "props", "header_fields", "slot_count", "event_count", "values",
     "has_ended",
 )  # fmt: skip
-_KINDS = (
-    FactKind.BLOCK_AT_TIME, FactKind.HEADER_FIELD, FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT,
-    FactKind.TRANSACTION, FactKind.RECEIPT, FactKind.LOG, FactKind.ABSENT_LOG, FactKind.WITHDRAWAL,
-    FactKind.ABSENT_TRANSACTION, FactKind.ABSENT_WITHDRAWAL, FactKind.SILENT_BLOCK,
-)  # fmt: skip
+_KINDS = sorted(FactKind, key=FactKind.BLOCK_AT_TIME.__ne__)  # the time first
 QueryRow = Any  # a named tuple of `_COLUMNS`, `few_slots`, `few_slot_values` and `few_events`
 
 

@@ -45,9 +45,7 @@ class FoundFact:
     more_batches: int
     proven_at: datetime
     timestamp: int | None  # of the block
-    block_hash: str  # empty if it is no longer stored
     transaction_hash: str  # empty if the registry had the fact already
-    registry: str  # the transaction's recipient, or empty
 
 
 def find_fact(key: FactKey) -> tuple[FoundFact, ...]:
@@ -111,7 +109,5 @@ def _found_fact(
         len(distinct[MAX_BATCHES:]),
         view.steps[-1].completed or row.initial_state_began_at,
         header.timestamp if header else None,
-        f"0x{header.hash.hex()}" if header else "",
         view.proof_transaction,
-        view.registry,
     )
