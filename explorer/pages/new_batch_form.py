@@ -107,7 +107,7 @@ class NewBatch:
         """Such as `Line 3`, if the path is that of a log."""
         lines = [number for number, line in enumerate(self.logs.splitlines(), 1) if line.strip()]
         match = re.search(r"\.logs\[([0-9]+)\]", path)
-        return f"Line {lines[int(match[1])]}" if match else ""
+        return f"Line {lines[int(match[1])]}" if match and not self.json else ""
 
 
 def _log_from_line(line: str) -> dict[str, object]:
@@ -142,7 +142,7 @@ def read_form(form: QueryDict) -> NewBatch:
 
 
 def form_from_link(link: QueryDict, links: PageLinks) -> tuple[NewBatch, str]:
-    """The form for `?source=&block=&timestamp=&account=&slot=&to=`, and a notice about it.
+    """The form for `?source=&block=&timestamp=&account=&slot=&logs=&to=`, and a notice about it.
 
     `slot` may stand several times. Values that no chain or fact has are left to the form's checks.
     """
@@ -157,6 +157,7 @@ def form_from_link(link: QueryDict, links: PageLinks) -> tuple[NewBatch, str]:
         account=link.get("account", ""),
         props=() if slots else DEFAULT_PROPS,
         slots="\n".join(slots),
+        logs=link.get("logs", ""),
     )
     if source and (source, form.destination) not in routes:
         where = f" to chain {link['to']}" if link.get("to") else ""

@@ -1,7 +1,9 @@
 """Find the facts that queries ask for about the content of the pass's block."""
 
+from collections import Counter
 from dataclasses import replace
 
+from django.db import transaction
 from django.db.models import F
 
 from queries.chain.errors import ChainError
@@ -24,7 +26,7 @@ def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject
     content = BlockContent(job_pass.source, header)
     job_pass = replace(job_pass, content=content)
     block_hash, found = header.hash.hex(), list[Query]()
-    waiting = list[tuple[Query, ChainError]]()
+    waiting, added = list[tuple[Query, ChainError]](), Counter[str]()
     for query in job_pass.queries:
         if query.event_request is None or query.events_hash == block_hash:
             continue
@@ -40,17 +42,14 @@ def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject
         else:
             query.events_hash = block_hash
             found.append(query)
-            _count_more_facts(query, query.event_count - earlier_count)
-    bulk_sql.update(found, ["events", "events_hash", "event_count"])
+            added[query.batch_id] += query.event_count - earlier_count
+    with transaction.atomic():
+        bulk_sql.update(found, ["events", "events_hash", "event_count"])
+        for batch, count in added.items():  # a filter was counted as one fact
+            counts = {name: F(name) + count for name in ("event_count", "fact_count")}
+            Batch.objects.filter(pk=batch).update(**counts)
     if waiting and len(waiting) == len(job_pass.queries):
         raise waiting[0][1]
     left_out = [query for query, _ in waiting]
     queries = [query for query in job_pass.queries if query not in left_out]
     return replace(job_pass, queries=queries)
-
-
-def _count_more_facts(query: Query, more: int) -> None:
-    """Correct its batch's counts, because a filter was counted as one fact."""
-    if more:
-        counts = {name: F(name) + more for name in ("event_count", "fact_count")}
-        Batch.objects.filter(pk=query.batch_id).update(**counts)

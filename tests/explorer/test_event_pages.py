@@ -150,6 +150,23 @@ def test_a_filter_counts_the_logs_that_it_finds(service: Service, sent: Transfer
     assert "logs by 0x0000…00AA: none" in _text(f"/explorer/query/{alone}")
 
 
+def test_many_events_are_counted_in_the_lists_of_a_block(service: Service, sent: Transfer) -> None:
+    batch = prove_events(service, sent, logs=[{"address": sent.token}])
+    row = Query.objects.get(batch=batch)
+    events = [{**row.events[0], "name": f"LOG:0:{log}"} for log in range(21)]
+    values = {event["name"]: f"{7:064x}" for event in events}
+    Query.objects.filter(batch=batch).update(events=events, values=values, event_count=21)
+    assert "21 events" in _text(f"/explorer/block/{CHAIN_ID}/{sent.block}")
+    assert "Transfer of" in _text(f"{sent.facts}/LOG:0:20")
+
+
+def test_an_unknown_log_leads_to_the_form(sent: Transfer) -> None:
+    answer = Client().get(f"{sent.facts}/LOG:3:7", headers={"Accept": "text/html"})
+    assert answer.status_code == 404
+    query = f"source={CHAIN_ID}&block={sent.block}&field=LOG%3A3%3A7&logs=3+7"
+    assert f'href="/dashboard/new-batch?{query}"' in unescape(answer.text)
+
+
 def test_files_have_the_facts_and_json_their_details(service: Service, sent: Transfer) -> None:
     batch = prove_events(service, sent)
     rows = json.loads(_content(f"/explorer/query/{batch}/facts.json"))

@@ -255,8 +255,12 @@ def test_logs_are_asked_for_in_lines_and_are_not_lost() -> None:
 )
 def test_the_line_of_a_wrong_log_is_named(lines: str, line: int) -> None:
     make_key()
-    error = field_error(send(signed_in(), account="", logs=lines), "logs")
+    client = signed_in()
+    answer = send(client, account="", logs=lines)
+    error = field_error(answer, "logs")
     assert re.search(r"[0-9]+", error)[0] == str(line)  # type: ignore[index]
+    request = json.dumps(request_json(answer))
+    assert "logs[" in field_error(send(client, json=request), "json")
     assert not Batch.objects.exists()
 
 
