@@ -82,19 +82,11 @@ def decode_fact(fact: FactView, currency: str) -> DecodedValue:
         short = event_answer(fact, event, currency, is_short=True)
         exact = event_answer(fact, event, currency, is_short=False)
         return DecodedValue(short, exact, remark=REMARKS.get(fact.kind, ""))
-    is_account_field = fact.kind is FactKind.ACCOUNT_FIELD
-    return decode_value(fact.name, fact.word, currency, is_account_field=is_account_field)
-
-
-def decode_value(name: str, word: str, currency: str, *, is_account_field: bool) -> DecodedValue:
-    number = int(word, 16)
-    if name.startswith("0x"):
-        return _decode_slot(number)
-    return (
-        _decode_account_field(name, number, currency)
-        if is_account_field
-        else _decode_header_field(name, number)
-    )
+    if fact.kind is FactKind.STORAGE_SLOT:
+        return _decode_slot(int(fact.word, 16))
+    if fact.kind is FactKind.ACCOUNT_FIELD:
+        return _decode_account_field(fact.name, int(fact.word, 16), currency)
+    return decode_header_field(fact.name, fact.word)
 
 
 def proves_no_account(facts: Sequence[FactView]) -> bool:
@@ -137,8 +129,8 @@ def _decode_hash(digits: str, remark: str = "") -> DecodedValue:
     return DecodedValue(short_hash(f"0x{digits}"), f"0x{digits}", remark=remark)
 
 
-def _decode_header_field(name: str, number: int) -> DecodedValue:
-    digits = f"{number:064x}"
+def decode_header_field(name: str, word: str) -> DecodedValue:
+    number, digits = int(word, 16), word.removeprefix("0x")
     empty = EMPTY_HEADERS.get(name)
     if empty and digits == empty[0]:
         return _same_text(empty[1], remark=HASH_REMARKS.get(name, ""))

@@ -30,9 +30,8 @@ from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading import batches
 from queries.reading.fact_lists import event_facts
-from queries.reading.fact_lookup import FactKey, FoundFact, find_fact
 from queries.reading.fact_proof import read_fact_proof
-from queries.reading.facts import FactView, query_facts
+from queries.reading.facts import FactKey, FactView, FoundFact, find_fact, query_facts
 from queries.schema.bodies import ADDRESS
 
 HEADER, EVENTS = "header", "events"  # the subjects of facts of a block in URLs

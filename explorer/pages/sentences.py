@@ -16,8 +16,7 @@ from explorer.pages.decoding import decode_fact
 from explorer.pages.events import event_name, event_subject
 from explorer.pages.links import PageLinks
 from queries.proving.facts import EventFact, FactKind
-from queries.reading.fact_lookup import FactKey
-from queries.reading.facts import FactView, query_facts
+from queries.reading.facts import FactKey, FactView, query_facts
 from queries.reading.summaries import BatchSummary, batch_summaries
 from queries.reading.view_models import QueryView
 

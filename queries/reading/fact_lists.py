@@ -3,7 +3,7 @@
 A list merges at most `MAX_QUERIES` queries, which are read by index; `next_start` continues it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -130,36 +130,27 @@ class _FactKey(NamedTuple):
     name: str
     slot_count: int = 0
 
-    @property
-    def event(self) -> EventFact | None:
-        return EventFact.parse(self.name) if ":" in self.name else None
-
 
 def _merge(queries: Iterable[QueryRow]) -> tuple[ListedFact, ...]:
     """Newest block first; the block, then the accounts in the order of the requests."""
     requests: dict[_FactKey, list[tuple[QueryRow, str]]] = {}
     first_queries: dict[tuple[int, int, str], int] = {}
-    details: dict[_FactKey, dict[str, Any]] = {}
     for row in queries:
-        events = {event["name"]: event for event in row.few_events or ()}
         for key, word in _query_facts(row):
             requests.setdefault(key, []).append((row, word))
-            details[key] = events.get(key.name, {})
             first_queries[key[:3]] = row.id
 
     def order(key: _FactKey) -> tuple[object, ...]:
         is_account = bool(key.subject)
         rank = is_account * first_queries[key[:3]]
-        kind, event = _KINDS.index(key.kind), key.event
+        kind, event = _KINDS.index(key.kind), EventFact.parse(key.name)
         number = (event.index, event.log) if event else (key.number, 0)
         place = (2 * (key.kind in EVENT_KINDS), 0)
         if event and event.transaction is not None:
             place = (1, event.transaction)
         return key.source, -key.block, is_account, rank, place, kind, key.slot_count, *number
 
-    return tuple(
-        _listed_fact(key, requests[key], details[key]) for key in sorted(requests, key=order)
-    )
+    return tuple(_listed_fact(key, requests[key]) for key in sorted(requests, key=order))
 
 
 def _query_facts(row: QueryRow) -> Iterator[tuple[_FactKey, str]]:
@@ -184,9 +175,7 @@ def _query_facts(row: QueryRow) -> Iterator[tuple[_FactKey, str]]:
         yield _FactKey(row.source, row.block, "", FactKind.LOG, 0, "", row.event_count), ""
 
 
-def _listed_fact(
-    key: _FactKey, requests: Sequence[tuple[QueryRow, str]], details: Mapping[str, Any]
-) -> ListedFact:
+def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> ListedFact:
     """`requests`: newest first."""
 
     def order(destination: int) -> tuple[bool, int]:
@@ -209,7 +198,7 @@ def _listed_fact(
             key.name,
             key.number,
             word,
-            details,
+            {event["name"]: event for event in row.few_events or ()}.get(key.name, {}),
         ),
         tuple(sorted(destinations, key=order)),
         tuple(FactRequest(row.batch_id, row.position) for row, _ in requests),
