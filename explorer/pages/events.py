@@ -109,7 +109,10 @@ def event_details(fact: FactView) -> list[tuple[str, str]]:
     """The content of a fact, by name."""
     details = fact.details
     shown = [(name, f"{value}") for name, value in details.items() if name not in _HIDDEN]
-    named = [(re.sub("([A-Z])", r" \1", name).lower(), text) for name, text in shown]
+    named = [
+        (re.sub("([A-Z])", r" \1", name).lower(), f"{int(text):,}" if text.isdecimal() else text)
+        for name, text in shown
+    ]
     if fact.kind is not FactKind.LOG or not details:
         return named
     if known := known_event(details["topics"], details["data"]):
