@@ -48,7 +48,9 @@ from queries.schema.strict_json import read_json
 READINESS = ("PROVEN", "READY", "NOT_FINAL", "NOT_KNOWN", "OUT_OF_REACH", "FAILS")
 # Replacements of the API's sentences, by code and kind of field.
 FORM_SENTENCES = {
-    ("empty_request", "account"): "Name an account, or choose fields of the block's header, or logs.",
+    ("empty_request", "account"): (
+        "Name an account, or choose fields of the block's header, or name logs."
+    ),
     ("empty_request", "props"): "Choose fields or slots of the account.",
     ("selector_malformed", "block"): (
         "A block is a number, such as 5186021, or a time in UTC, such as 2026-11-20 07:41."
