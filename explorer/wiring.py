@@ -86,7 +86,8 @@ def ask_registry(fact: FactView, routes: Routes) -> RegistryAnswer:
     registry = routes.registries.get((fact.source, fact.destination))
     if registry is None:
         return RegistryAnswer(RegistryOutcome.NO_REGISTRY)
-    read = FactRead(fact.kind, fact.key, fact.block, bytes.fromhex(fact.account[2:]))
+    account = bytes.fromhex(fact.account[2:])
+    read = FactRead(fact.kind, fact.key, fact.block, account, fact.event)
     try:
         with thread_slot() as acquired:
             if not acquired:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.shared.wording import datetime_from_unix
 from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account
+from explorer.pages.events import requested_events
 from explorer.pages.formatting import PRECISE_SECONDS, precise_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.proof_picture import ProofPicture, proof_picture
@@ -78,13 +79,6 @@ class Cell:
     slot: str  # in full; empty if it is a field
     fact: FactView | None = None
     value: DecodedValue | None = None
-
-    @property
-    def wei(self) -> str:
-        """Digits to copy, if the value is an amount."""
-        notations = self.value.notations if self.value else ()
-        is_amount = any(notation.label == "wei" for notation in notations)
-        return str(int(self.fact.word, 16)) if self.fact and is_amount else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +189,10 @@ class BatchPage:
         return self.table.first_fact if self.summary.fact_count == 1 else None
 
     @property
+    def has_table(self) -> bool:
+        return self.summary.fact_count != 1 or self.summary.query_count > 1
+
+    @property
     def absent_account(self) -> bool:
         """Whether the account of the only query is proven not to exist."""
         return self.summary.query_count == 1 and self.table.rows[0].is_absent
@@ -303,7 +301,8 @@ def _stage_ends(
 def _has_columns(summary: BatchSummary) -> bool:
     """Whether the facts of each query fit in one row."""
     facts = summary.fact_count // summary.query_count
-    return summary.is_uniform and summary.query_count > 1 and facts <= MAX_COLUMNS
+    is_regular = summary.is_uniform and not summary.event_count
+    return is_regular and summary.query_count > 1 and facts <= MAX_COLUMNS
 
 
 def _fact_table(
@@ -366,6 +365,9 @@ def _cells(query: QueryView, destination: int, links: PageLinks) -> tuple[tuple[
     """The facts that the query asks for; and whether they prove that there is no such account."""
     proven = query_facts(query, destination)
     facts, currency = {fact.name: fact for fact in proven}, links.currency(query.source)
+    if query.event_request and not query.events:
+        ending = ": none" if query.steps[-1].completed else ""
+        return tuple(Cell(f"{name}{ending}", "") for name in requested_events(query)), False
     return tuple(
         Cell(
             field_name(name),

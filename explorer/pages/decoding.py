@@ -9,6 +9,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.shared.wallets import short_hash
 from accounts.shared.wording import datetime_from_unix, format_utc
+from explorer.pages.events import REMARKS, event_answer
 from queries.amounts import exact_amount, gwei, short_amount
 from queries.proving.facts import FactKind
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT, EMPTY_UNCLES_HASH, keccak256
@@ -61,6 +62,12 @@ class DecodedValue:
     moment: datetime | None = None
     address: str = ""  # only if the word is certainly an address
 
+    @property
+    def wei(self) -> str:
+        """Digits to copy, if it is an amount."""
+        amounts = (each.text for each in self.notations if each.label == "wei")
+        return "".join(amounts).replace(",", "")
+
 
 def _same_text(text: str, *notations: Notation, remark: str = "") -> DecodedValue:
     return DecodedValue(text, text, notations, remark)
@@ -71,19 +78,15 @@ def decode_fact(fact: FactView, currency: str) -> DecodedValue:
         text, requested = f"block {int(fact.word, 16):,}", _decode_time(fact.key)
         remark = f"The last block that is not later than {requested.exact}."
         return DecodedValue(text, text, requested.notations, remark, requested.moment)
-    is_account_field = fact.kind is FactKind.ACCOUNT_FIELD
-    return decode_value(fact.name, fact.word, currency, is_account_field=is_account_field)
-
-
-def decode_value(name: str, word: str, currency: str, *, is_account_field: bool) -> DecodedValue:
-    number = int(word, 16)
-    if name.startswith("0x"):
-        return _decode_slot(number)
-    return (
-        _decode_account_field(name, number, currency)
-        if is_account_field
-        else _decode_header_field(name, number)
-    )
+    if event := fact.event:
+        short = event_answer(fact, event, currency, is_short=True)
+        exact = event_answer(fact, event, currency, is_short=False)
+        return DecodedValue(short, exact, remark=REMARKS.get(fact.kind, ""))
+    if fact.kind is FactKind.STORAGE_SLOT:
+        return _decode_slot(int(fact.word, 16))
+    if fact.kind is FactKind.ACCOUNT_FIELD:
+        return _decode_account_field(fact.name, int(fact.word, 16), currency)
+    return decode_header_field(fact.name, fact.word)
 
 
 def proves_no_account(facts: Sequence[FactView]) -> bool:
@@ -126,8 +129,8 @@ def _decode_hash(digits: str, remark: str = "") -> DecodedValue:
     return DecodedValue(short_hash(f"0x{digits}"), f"0x{digits}", remark=remark)
 
 
-def _decode_header_field(name: str, number: int) -> DecodedValue:
-    digits = f"{number:064x}"
+def decode_header_field(name: str, word: str) -> DecodedValue:
+    number, digits = int(word, 16), word.removeprefix("0x")
     empty = EMPTY_HEADERS.get(name)
     if empty and digits == empty[0]:
         return _same_text(empty[1], remark=HASH_REMARKS.get(name, ""))

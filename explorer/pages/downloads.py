@@ -41,10 +41,11 @@ def csv_chunks(facts: Iterable[ProvenFact], links: PageLinks) -> Iterator[str]:
 
 
 def json_chunks(facts: Iterable[ProvenFact], links: PageLinks) -> Iterator[str]:
-    """An array of objects with the columns' names as keys."""
+    """An array of objects with the columns' names as keys, and the details of events."""
     separator = "[\n"
     for fact in facts:
-        yield separator + json.dumps(_row(fact, links), ensure_ascii=False)
+        details = {"details": fact.fact.details} if fact.fact.details else {}
+        yield separator + json.dumps({**_row(fact, links), **details}, ensure_ascii=False)
         separator = ",\n"
     yield "\n]\n" if separator == ",\n" else "[]\n"
 

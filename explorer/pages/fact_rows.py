@@ -1,11 +1,13 @@
 """A page of a list of facts, in groups of one block and account."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
 from django.http import HttpRequest
 
+from accounts.shared.wording import format_count
 from explorer.pages.decoding import DecodedValue, decode_fact
 from explorer.pages.headlines import absent_accounts
 from explorer.pages.links import PageLinks
@@ -17,10 +19,12 @@ from explorer.pages.lists import (
     number_parser,
 )
 from explorer.pages.sentences import Sentence, batch_sentences, field_name
+from queries.proving.facts import EVENT_KINDS
 from queries.reading.fact_lists import FactList, FactRequest, ListedFact
 from queries.reading.pagination import Page
 
 MAX_BATCHES = 3  # listed beside facts
+MAX_CELL_LENGTH = 34  # characters; a longer one has a line of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +34,8 @@ class FactCell:
     value: DecodedValue | None  # None before it is proven
 
     @property
-    def wei(self) -> int | None:
-        """A balance, to copy."""
-        fact = self.listed.fact
-        return int(fact.word, 16) if self.value and fact.name == "BALANCE" else None
+    def is_long(self) -> bool:
+        return len(self.name) + len(self.value.short if self.value else "") > MAX_CELL_LENGTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,9 @@ class FactRow:
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
-    """The facts of an account, or of the header, at one block."""
+    """The facts of an account, the header, a transaction or the rest of one block."""
 
+    subject: str  # unless it is an account
     rows: tuple[FactRow, ...]
     is_absent: bool  # there is proof that the account does not exist
 
@@ -92,7 +95,7 @@ def fact_page(
         newer = f"{start}.{max((place for place in page_starts if place < first), default=0)}"
     absent = absent_accounts(facts.facts)
     groups = tuple(
-        FactGroup(tuple(_fact_rows(group, links)), key[1:] in absent)
+        FactGroup(key[-1], tuple(_fact_rows(group, links)), key[1:3] in absent)
         for key, group in groupby(facts.facts[first:end], _group_key)
     )
     batches = {entry.batch for group in groups for row in group.rows for entry in row.requests}
@@ -101,8 +104,12 @@ def fact_page(
     )
 
 
-def _group_key(listed: ListedFact) -> tuple[int, int, str]:
-    return listed.fact.source, listed.fact.block, listed.fact.account
+def _group_key(listed: ListedFact) -> tuple[int, int, str, str]:
+    fact, event = listed.fact, listed.fact.event
+    subject = "block" if fact.kind in EVENT_KINDS else "header"
+    if event and event.transaction is not None:
+        subject = f"transaction {event.transaction}"
+    return fact.source, fact.block, fact.account, subject
 
 
 def _page_starts(facts: Iterable[ListedFact], limit: int) -> list[int]:
@@ -118,10 +125,13 @@ def _page_starts(facts: Iterable[ListedFact], limit: int) -> list[int]:
 
 def _fact_rows(group: Iterable[ListedFact], links: PageLinks) -> Iterator[FactRow]:
     for _, same in groupby(group, lambda listed: (listed.requests, listed.destinations)):
-        yield FactRow(tuple(_fact_cell(listed, links) for listed in same))
+        yield FactRow(tuple(fact_cell(listed, links) for listed in same))
 
 
-def _fact_cell(listed: ListedFact, links: PageLinks) -> FactCell:
+def fact_cell(listed: ListedFact, links: PageLinks) -> FactCell:
     fact = listed.fact
     value = decode_fact(fact, links.currency(fact.source)) if fact.word else None
-    return FactCell(listed, field_name(fact.name) if fact.name else "", value)
+    many = format_count(listed.slot_count, "event" if fact.kind in EVENT_KINDS else "slot")
+    name = field_name(fact.name) if fact.name else many
+    # A heading names the transaction.
+    return FactCell(listed, re.sub(" (of|in) transaction [0-9]+$", "", name), value)

@@ -14,6 +14,8 @@ from eth_utils.address import to_checksum_address
 
 from accounts.shared.rate_limits import client_network, use_quota
 from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account, word_forms
+from explorer.pages.events import event_details
+from explorer.pages.fact_rows import FactCell, fact_cell
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import chain_parameter
 from explorer.pages.proof_picture import proof_picture
@@ -21,17 +23,18 @@ from explorer.pages.sentences import fact_sentence, key_sentence
 from explorer.pages.snippets import snippets
 from explorer.pages.trust import trust
 from explorer.wiring import RegistryAnswer, RegistryOutcome, ask_registry
+from queries.config.registries import verifier_address
 from queries.facts import BLOCK_AT_TIME
-from queries.proving.facts import FactKind
+from queries.proving.facts import EventFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
 from queries.reading import batches
-from queries.reading.fact_lookup import FactKey, FoundFact, find_fact
+from queries.reading.fact_lists import event_facts
 from queries.reading.fact_proof import read_fact_proof
-from queries.reading.facts import FactView, query_facts
+from queries.reading.facts import FactKey, FactView, FoundFact, find_fact, query_facts
 from queries.schema.bodies import ADDRESS
 
-HEADER = "header"  # the subject of header fields in URLs
+HEADER, EVENTS = "header", "events"  # the subjects of facts of a block in URLs
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +45,14 @@ class FactLine:
 
 def answer_context(line: FactLine) -> dict[str, Any]:
     """What `parts/fact_answer.html` shows."""
-    is_balance = line.fact.kind is FactKind.ACCOUNT_FIELD and line.fact.name == "BALANCE"
-    return {
-        "line": line,
-        "forms": word_forms(line.fact),
-        "plain": str(int(line.fact.word, 16)) if is_balance else line.decoded.exact,
-        "plain_unit": "of the balance" if is_balance else "the value",
-        "plain_label": "Copy wei" if is_balance else "",
-    }
+    return {"line": line, "forms": word_forms(line.fact)}
 
 
 def fact_line(fact: FactView, links: PageLinks) -> FactLine:
     return FactLine(fact, decode_fact(fact, links.currency(fact.source)))
 
 
+MAX_RELATED = 50
 MAX_CHECKS, CHECK_SECONDS = 20, 60  # for each network of visitors
 
 
@@ -68,12 +65,16 @@ def check_wait_seconds(request: HttpRequest) -> int:
 def fact_url(fact: FactView, page: str = "fact") -> str:
     """The fact's permanent address; it names the destination if that is another chain."""
     is_time = fact.kind is FactKind.BLOCK_AT_TIME
-    subject = HEADER if is_time or not fact.account else fact.account
-    url = reverse(page, args=[fact.source, fact.block, subject, fact.name])
+    key = FactKey(fact.source, fact.block, "" if is_time else fact.account, fact.name)
+    url = reverse(page, args=[fact.source, fact.block, _subject_of_url(key), fact.name])
     query = {"at": fact.key} if is_time else {}
     if fact.destination != fact.source:
         query["to"] = fact.destination
     return f"{url}?{urlencode(query)}" if query else url
+
+
+def _subject_of_url(key: FactKey) -> str:
+    return key.account or (EVENTS if ":" in key.name else HEADER)
 
 
 def batch_fact(_request: HttpRequest, batch_id: str, position: int, name: str) -> HttpResponse:
@@ -89,7 +90,7 @@ def batch_fact(_request: HttpRequest, batch_id: str, position: int, name: str) -
 
 def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
     key = parse_fact_key(**path)
-    canonical = (key.account or HEADER, key.name)
+    canonical = (_subject_of_url(key), key.name)
     if (path["subject"], path["name"]) != canonical:
         query = request.GET.urlencode()
         url = reverse("fact", args=[key.source, key.block, *canonical])
@@ -113,7 +114,8 @@ def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
         answer = ask_registry(fact, links.routes)
     context["check"] = answer
     if answer.outcome is RegistryOutcome.DIFFERS:
-        context["registry_line"] = fact_line(replace(fact, word=answer.word), links)
+        other = replace(fact, word=answer.word, details={})
+        context["registry_line"] = fact_line(other, links)
     return _fact_response(request, "check_answer", context)
 
 
@@ -128,6 +130,11 @@ def parse_fact_key(source: int, block: int, subject: str, name: str) -> FactKey:
             return FactKey(source, block, account, f"0x{slot:064x}")
     elif subject.lower() == HEADER and field in HeaderField.__members__:
         return FactKey(source, block, "", HeaderField[field].name)
+    elif subject.lower() == EVENTS:
+        kind, _, place = name.partition(":")
+        if event := EventFact.parse(f"{kind.upper()}:{place.lower()}"):
+            return FactKey(source, block, "", event.name)
+        raise Http404
     elif subject.lower() != HEADER:
         raise Http404
     if field == BLOCK_AT_TIME:
@@ -147,6 +154,8 @@ def _unknown_fact(request: HttpRequest, key: FactKey, links: PageLinks) -> HttpR
     """Offer to prove it."""
     form = {"source": key.source, "block": key.block, "account": key.account}
     form |= {"slot" if key.name.startswith("0x") else "field": key.name}
+    if (event := EventFact.parse(key.name)) and event.kind is FactKind.LOG:
+        form["logs"] = f"{event.index} {event.log}"
     context = {
         "links": links,
         "sentence": key_sentence(key, links),
@@ -175,6 +184,7 @@ def _fact_context(
     fact = selected.fact
     route = links.registry(fact.source, fact.destination)
     registry = route.address if route else ""
+    reader = verifier_address(registry) if registry and fact.event else registry
     return {
         **answer_context(fact_line(fact, links)),
         "links": links,
@@ -184,8 +194,26 @@ def _fact_context(
         "sentence": fact_sentence(fact, links),
         "absent": proves_no_account(selected.query_facts),
         "registry": registry,
-        "snippets": snippets(fact, registry) if registry else (),
+        "reader": reader,
+        "snippets": snippets(fact, reader) if reader else (),
+        "details": event_details(fact),
+        "related": _related_facts(fact, links),
     }
+
+
+def _related_facts(fact: FactView, links: PageLinks) -> list[FactCell]:
+    """Other facts that are proven of the same transaction."""
+    if not fact.event or fact.event.transaction is None:
+        return []
+    related = [
+        listed
+        for listed in event_facts(fact.source, fact.block).facts
+        if listed.has_page
+        and listed.fact.name != fact.name
+        and listed.fact.event
+        and listed.fact.event.transaction == fact.event.transaction
+    ]
+    return [fact_cell(listed, links) for listed in related[:MAX_RELATED]]
 
 
 def _fact_response(request: HttpRequest, part: str, context: dict[str, Any]) -> HttpResponse:

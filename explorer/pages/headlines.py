@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from accounts.shared.wallets import short_hash
-from accounts.shared.wording import datetime_from_unix, format_count, format_utc
+from accounts.shared.wording import datetime_from_unix, format_count, format_utc, join_names
 from explorer.pages.decoding import is_absent
 from explorer.pages.formatting import KeyFigure, age, format_wei, intcomma
 from explorer.pages.links import PageLinks
 from queries.amounts import short_amount
-from queries.proving.facts import FactKind
+from queries.proving.facts import EVENT_KINDS, FactKind
 from queries.reading.chain_objects import AccountView, Balance, BlockView, TransactionView
 from queries.reading.fact_lists import FactList, ListedFact
 from queries.reading.figures import HeadView
@@ -100,23 +100,29 @@ def _block_result(block: BlockView, facts: FactList) -> str:
             return "not final yet"
         return "its facts are being proven" if is_pending else "nothing is proven"
     accounts = {listed.fact.account for listed in proven} - {""}
-    header_facts = sum(1 for listed in proven if not listed.fact.account)
+    subjects, article = [format_count(len(accounts), "account")], "the"
     if not accounts:
-        return f"{format_count(header_facts, 'fact')} of its header"
-    result = f"{_count_facts(facts)} of {format_count(len(accounts), 'account')}"
-    return f"{result} and the header" if header_facts else result
+        subjects, article = [], "its"
+    others = {listed.fact.kind in EVENT_KINDS for listed in proven if not listed.fact.account}
+    subjects += [f"{article} header"] * (False in others)
+    subjects += ["its content"] * (True in others)
+    return f"{_count_facts(facts)} of {join_names(subjects)}"
 
 
 def block_figures(block: BlockView, facts: FactList, links: PageLinks) -> tuple[KeyFigure, ...]:
     more = "" if facts.next_start is None else "+"
-    figures = []
+    figures, readable = [], set[int]()
     if facts.proven:
+        readable = {chain for listed in facts.proven for chain in listed.destinations}
         accounts = {listed.fact.account for listed in facts.proven} - {""}
         figures = [
             _figure(facts.fact_count, "fact proven", "facts proven", more),
-            _figure(len(accounts), "account", "accounts", more),
+            *([_figure(len(accounts), "account", "accounts", more)] if accounts else []),
         ]
-    if destinations := [entry.destination for entry in block.registries if entry.accumulated]:
+    readable |= {entry.destination for entry in block.registries if entry.accumulated}
+    if destinations := [
+        entry.destination for entry in block.registries if entry.destination in readable
+    ]:
         figures.append(KeyFigure(_chain_names(destinations, links), "readable on"))
     if block.header and (moment := datetime_from_unix(block.header.timestamp)):
         seconds = (timezone.now() - moment).total_seconds()

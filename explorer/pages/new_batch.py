@@ -48,7 +48,9 @@ from queries.schema.strict_json import read_json
 READINESS = ("PROVEN", "READY", "NOT_FINAL", "NOT_KNOWN", "OUT_OF_REACH", "FAILS")
 # Replacements of the API's sentences, by code and kind of field.
 FORM_SENTENCES = {
-    ("empty_request", "account"): "Name an account, or choose fields of the block's header.",
+    ("empty_request", "account"): (
+        "Name an account, or choose fields of the block's header, or name logs."
+    ),
     ("empty_request", "props"): "Choose fields or slots of the account.",
     ("selector_malformed", "block"): (
         "A block is a number, such as 5186021, or a time in UTC, such as 2026-11-20 07:41."
@@ -64,8 +66,8 @@ _PARENT_PATH = re.compile(r" in data\.\S*(?=: )")
 _SELECTOR = re.compile(r"(block|timestamp):([0-9]{1,20})\b")
 
 
-def form_sentence(refusal: RefusalError, name: str) -> str:
-    """The refusal's sentence in the words of the form, for the field `name`."""
+def form_sentence(refusal: RefusalError, name: str, line: str = "") -> str:
+    """The refusal's sentence in the words of the form, for the field `name` or a line in it."""
     sentence = FORM_SENTENCES.get((refusal.code, name), refusal.sentence)
     if refusal.code == "idempotency_key_reused":
         sentence = sentence.replace("This Idempotency-Key", "This form")
@@ -73,9 +75,10 @@ def form_sentence(refusal: RefusalError, name: str) -> str:
     if not name or name == "json":
         return sentence
     if sentence.startswith(refusal.path):
-        value = "One of these" if name in {"props", "slots", "header"} else "This"
+        value = "One of these" if name in {"props", "slots", "header"} else line or "This"
         rest = sentence.removeprefix(refusal.path)
-        sentence = rest[2].upper() + rest[3:] if rest.startswith(": ") else value + rest
+        is_whole = rest.startswith(": ") and not line
+        sentence = rest[2].upper() + rest[3:] if is_whole else value + rest
     return _SELECTOR.sub(_selector_text, _PARENT_PATH.sub("", sentence))
 
 
@@ -191,7 +194,7 @@ class NewBatchPage:
     def add_refusal(self, refusal: RefusalError) -> "NewBatchPage":
         is_empty = refusal.code == "empty_request"
         name = self.form.field_of(refusal.path, is_empty=is_empty)
-        sentence = form_sentence(refusal, name)
+        sentence = form_sentence(refusal, name, self.form.line_of(refusal.path))
         errors = {name: sentence} if name else {}
         return replace(self, refusal=refusal, refusal_sentence=sentence, errors=errors)
 

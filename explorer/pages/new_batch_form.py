@@ -7,21 +7,26 @@ several blocks, is edited as JSON.
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
 from django.http import QueryDict
+from eth_utils.address import to_checksum_address
 
 from accounts.shared.wording import datetime_from_unix, format_utc
 from explorer.pages.links import PageLinks
 from queries.reading.requests import StoredRequest
+from queries.schema.bodies import ADDRESS
 from queries.schema.paths import WHOLE_BODY
 
 DEFAULT_PROPS = ("BALANCE",)
+ANY_TOPIC = "*"
 MAX_SLOTS = 100  # in a link
 LISTS = ("props", "header")
 
+_INDEX = re.compile("[0-9]{1,5}")
 _GROUPED_NUMBER = re.compile("[0-9]{1,3}(?:[, ][0-9]{3})+")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?: ?UTC|Z)?", re.ASCII)
 _SEPARATORS = re.compile(r"[\s,;\"']+")
@@ -39,6 +44,7 @@ class NewBatch:
     props: tuple[str, ...] = ()
     slots: str = ""
     header: tuple[str, ...] = ()
+    logs: str = ""  # lines: a transaction and a log's index in it, or an emitter and topics
     webhook: str = ""
     fee: str = ""
     filled_fee: str = ""  # the fee that the server filled in
@@ -49,7 +55,8 @@ class NewBatch:
     @property
     def is_blank(self) -> bool:
         """Whether nothing is asked for yet; props alone are the form's default."""
-        return not (self.json or self.account.strip() or self.slots.strip() or self.header)
+        texts = (self.json, self.account.strip(), self.slots.strip(), self.logs.strip())
+        return not (any(texts) or self.header)
 
     @property
     def accounts(self) -> list[str]:
@@ -62,6 +69,8 @@ class NewBatch:
     def content(self) -> dict[str, object]:
         """The request of the fields."""
         block: dict[str, object] = {"header": list(self.header)} if self.header else {}
+        if logs := [_log_from_line(line) for line in self.logs.splitlines() if line.strip()]:
+            block["logs"] = logs
         entry = {"props": list(self.props), "slots": _unique(self.slots)}
         asked = {name: values for name, values in entry.items() if values}
         if self.account.strip() or self.slots.strip():
@@ -86,13 +95,39 @@ class NewBatch:
         block = chain.child(self.selector)
         names |= {"destinationChainId": "destination", chain.text: "source"}
         names |= {block.text: "account" if is_empty else "block"}
-        names |= {block.child("header").text: "header"}
+        names |= {block.child(name).text: name for name in ("header", "logs")}
         for account in self.accounts or [""]:
             entry = block.child("accounts").child(account)
             names |= {entry.text: "props" if is_empty else "account"}
             names |= {entry.child(name).text: name for name in ("props", "slots")}
         ancestors = (name for name in names if f"{path}.".startswith((f"{name}.", f"{name}[")))
         return names.get(max(ancestors, key=len, default=""), "")
+
+    def line_of(self, path: str) -> str:
+        """Such as `Line 3`, if the path is that of a log."""
+        lines = [number for number, line in enumerate(self.logs.splitlines(), 1) if line.strip()]
+        match = re.search(r"\.logs\[([0-9]+)\]", path)
+        return f"Line {lines[int(match[1])]}" if match and not self.json else ""
+
+
+def _log_from_line(line: str) -> dict[str, object]:
+    first, *others = line.split()
+    if re.fullmatch(ADDRESS, first):
+        topics = [None if word == ANY_TOPIC else word for word in others]
+        return {"address": first} | ({"topics": topics} if topics else {})
+    numbers = [int(word) if _INDEX.fullmatch(word) else word for word in (first, " ".join(others))]
+    return dict(zip(("transaction", "log"), numbers, strict=True))
+
+
+def _line_from_log(log: Mapping[str, Any]) -> str:
+    """Empty if a line cannot say it."""
+    topics = log.get("topics", ())
+    if "logIndex" in log or any(places and len(places) > 1 for places in topics):
+        return ""
+    words = [places[0] if places else ANY_TOPIC for places in topics]
+    if "address" not in log:
+        return f"{log['transaction']} {log['log']}"
+    return " ".join((to_checksum_address(log["address"]), *words))
 
 
 def _unique(text: str) -> list[str]:
@@ -107,7 +142,7 @@ def read_form(form: QueryDict) -> NewBatch:
 
 
 def form_from_link(link: QueryDict, links: PageLinks) -> tuple[NewBatch, str]:
-    """The form for `?source=&block=&timestamp=&account=&slot=&to=`, and a notice about it.
+    """The form for `?source=&block=&timestamp=&account=&slot=&logs=&to=`, and a notice about it.
 
     `slot` may stand several times. Values that no chain or fact has are left to the form's checks.
     """
@@ -122,6 +157,7 @@ def form_from_link(link: QueryDict, links: PageLinks) -> tuple[NewBatch, str]:
         account=link.get("account", ""),
         props=() if slots else DEFAULT_PROPS,
         slots="\n".join(slots),
+        logs=link.get("logs", ""),
     )
     if source and (source, form.destination) not in routes:
         where = f" to chain {link['to']}" if link.get("to") else ""
@@ -130,7 +166,7 @@ def form_from_link(link: QueryDict, links: PageLinks) -> tuple[NewBatch, str]:
 
 
 def form_from_batch(request: StoredRequest) -> tuple[NewBatch, str]:
-    """The form of a stored batch, as JSON if it has several blocks or asks accounts differently."""
+    """The form of a stored batch, as JSON if the fields cannot hold it."""
     content = request.content
     notice = "The headers of its webhook are not filled in." if request.has_webhook_headers else ""
     (source, selector, block), *others = (
@@ -140,7 +176,9 @@ def form_from_batch(request: StoredRequest) -> tuple[NewBatch, str]:
     )
     accounts = block.get("accounts", {})
     asked: dict[str, Any] = next(iter(accounts.values()), {})
-    if others or any(entry != asked for entry in accounts.values()):
+    logs = [_line_from_log(log) for log in block.get("logs", ())]
+    is_simple = all(logs) and block.keys() <= {"accounts", "header", "logs"}
+    if others or not is_simple or any(entry != asked for entry in accounts.values()):
         return NewBatch(json=json.dumps(content, indent=2)), notice
     fee = content["fee"].removeprefix("0")
     form = NewBatch(
@@ -151,6 +189,7 @@ def form_from_batch(request: StoredRequest) -> tuple[NewBatch, str]:
         props=tuple(asked.get("props", ())),
         slots="\n".join(asked.get("slots", ())),
         header=tuple(block.get("header", ())),
+        logs="\n".join(logs),
         webhook=content.get("webhook", {}).get("url", ""),
         fee=fee,
         filled_fee=fee,  # the estimate replaces it

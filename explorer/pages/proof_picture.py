@@ -12,7 +12,9 @@ from queries.amounts import short_amount
 from queries.config.registries import Registry, RegistryKind
 from queries.facts import BLOCK_AT_TIME
 from queries.proving.accounts import AccountState
-from queries.proving.facts import FactKind
+from queries.proving.block_items import BLOOM_BYTES
+from queries.proving.facts import EventFact, FactKind
+from queries.proving.headers import HeaderField
 from queries.reading.fact_proof import FactProof, ProofNode
 from queries.reading.facts import FactView
 
@@ -21,6 +23,17 @@ MAX_NODE_SIZE = 532  # bytes of a branch with sixteen hashes
 MAX_DRAWN_NODES = 64
 BLOCKHASH_REACH = 256
 KILOBYTE = 1_000
+VALUE_REASONS = {
+    FactKind.HEADER_FIELD: "The header holds it.",
+    FactKind.LOG: "The receipt holds it.",
+    FactKind.RECEIPT: "The trie holds it at its index.",
+    FactKind.TRANSACTION: "The trie holds the transaction at this index; this is its hash.",
+    FactKind.WITHDRAWAL: "The trie holds it at its index.",
+    FactKind.ABSENT_TRANSACTION: "The trie ends before this index.",
+    FactKind.ABSENT_WITHDRAWAL: "The trie ends before this index.",
+    FactKind.ABSENT_LOG: "All logs of the receipt are compared with it.",
+    FactKind.SILENT_BLOCK: "Each such log would set three bits of the bloom; they are not all set.",
+}
 _SOURCES = {
     RegistryKind.OPTIMISM: (
         "known by the L1Block contract",
@@ -67,6 +80,7 @@ class ProofPicture:
     levels: tuple[Level, ...]
     summary: str
     is_stored: bool
+    remark: str
 
 
 def proof_picture(
@@ -76,7 +90,12 @@ def proof_picture(
     first, *others = levels
     parts = [f"{first.name}, {first.detail}"]
     parts += (f"{level.name}, {level.detail}" if level.nodes else level.name for level in others)
-    return ProofPicture(levels, " → ".join(parts), proof.is_stored)
+    remark = "A bar is a header or a trie node, as wide as its bytes."
+    if fact.event:
+        remark = "" if proof.is_stored else "Its witness is not stored here, or is one of several."
+    elif not proof.is_stored:
+        remark = "The trie nodes are not stored here: others had proven the fact before."
+    return ProofPicture(levels, " → ".join(parts), proof.is_stored, remark)
 
 
 def format_bytes(size: int) -> str:
@@ -99,7 +118,22 @@ def _levels(
     yield Level(f"header of block {fact.block:,}", size, reason, proof.header.hash)
     if fact.kind in {FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT} and proof.is_stored:
         yield from _account_levels(proof, fact, currency)
+    if fact.event:
+        yield from _event_levels(proof, fact.event)
     yield Level("value", value, _why_value(proof, fact))
+
+
+def _event_levels(proof: FactProof, event: EventFact) -> Iterator[Level]:
+    witness = f"{format_bytes(proof.witness)} of witness" if proof.witness else ""
+    if event.field is HeaderField.LOGS_BLOOM:
+        yield Level("bloom of its logs", format_bytes(BLOOM_BYTES), "The header holds it.")
+        return
+    trie = f"{event.field.name.removesuffix('_ROOT').lower()} trie"
+    reason = "Rebuilt from the witness, it has the root in the header."
+    yield Level(trie, witness, reason, proof.root)
+    if event.kind in {FactKind.LOG, FactKind.ABSENT_LOG}:
+        reason = VALUE_REASONS[FactKind.RECEIPT]
+        yield Level("receipt", f"of transaction {event.index}", reason)
 
 
 def _account_levels(proof: FactProof, fact: FactView, currency: str) -> Iterator[Level]:
@@ -130,8 +164,8 @@ def _account_fields(account: AccountState, currency: str) -> tuple[tuple[str, st
 def _why_value(proof: FactProof, fact: FactView) -> str:
     if fact.name == BLOCK_AT_TIME:
         return "The header has this time or an earlier one, and the next header a later one."
-    if fact.kind is FactKind.HEADER_FIELD:
-        return "The header holds it."
+    if fact.kind in VALUE_REASONS:
+        return VALUE_REASONS[fact.kind]
     if proof.proves_absence:
         return "An account that does not exist has this value."
     if fact.kind is FactKind.STORAGE_SLOT:
@@ -143,8 +177,9 @@ def _why_value(proof: FactProof, fact: FactView) -> str:
 def _why_known(proof: FactProof, number: int, registry: Registry | None) -> tuple[str, str]:
     """Why the registry trusts the block hash from which the proof starts, shortly and at length."""
     if proof.mined_block is None:
-        known = "The registry knew it from an earlier proof."
-        return "accumulated in the registry before", known
+        # An event's header need not be accumulated.
+        known = "known to the registry" if proof.root else "accumulated in the registry before"
+        return known, "The registry knew it from an earlier proof."
     if proof.hops:
         hops = format_count(proof.hops, "hop")
         history = "The contract of EIP-2935 keeps the hashes of the 8,191 blocks before it."

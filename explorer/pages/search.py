@@ -37,7 +37,7 @@ _HEX_ENDS = re.compile(r"(?:0x)?([0-9a-f]{4,63})(?:(?:…|\.{2,3})([0-9a-f]{1,40
 _BATCH_ENDS = re.compile(
     r"([0-7][0-9A-HJKMNP-TV-Z]{3,24})(?:(?:…|\.{2,3})([0-9A-HJKMNP-TV-Z]{1,25}))?"
 )
-_FACT = re.compile(r"/explorer/fact/\d{1,18}/\d{1,18}/\w+/\w+", re.ASCII)
+_FACT = re.compile(r"/explorer/fact/\d{1,18}/\d{1,18}/\w+/[\w:,]+", re.ASCII)
 _NAME = re.compile(r"(?=.{1,255}$)[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+")
 _NUMBER = re.compile(r"[0-9]{1,3}(?:[ ,_.'][0-9]{3})+|[0-9]{1,19}")
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[t ]+(\d{2}:\d{2}(?::\d{2})?))? *(?:z|utc)?", re.ASCII)

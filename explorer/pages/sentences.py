@@ -4,18 +4,19 @@ balance of 0xd8dA…6045 · Demo A, block 884 → 123.456789 ETH
 balance and 12 slots of 0xd8dA…6045 · Demo A, block 845
 3 header fields and 7 facts of 2 accounts · Demo A, block 55
 balance and nonce of 100 accounts · 31 blocks of Demo A
+log 0 of transaction 3 · Demo A, block 884 → Transfer of 5 (raw units) of token 0x5FbD…0aa3 …
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from accounts.shared.wallets import short_hash
-from accounts.shared.wording import format_count, format_timestamp
-from explorer.pages.decoding import decode_fact, decode_value
+from accounts.shared.wording import format_count, format_timestamp, join_names
+from explorer.pages.decoding import decode_fact
+from explorer.pages.events import event_name, event_subject
 from explorer.pages.links import PageLinks
-from queries.proving.facts import FactKind
-from queries.reading.fact_lookup import FactKey
-from queries.reading.facts import FactView
+from queries.proving.facts import EventFact, FactKind
+from queries.reading.facts import FactKey, FactView, query_facts
 from queries.reading.summaries import BatchSummary, batch_summaries
 from queries.reading.view_models import QueryView
 
@@ -54,7 +55,9 @@ def fact_sentence(fact: FactView, links: PageLinks) -> Sentence:
 
 def key_sentence(key: FactKey, links: PageLinks) -> Sentence:
     """What the fact is about, proven or not."""
-    subject = f"{field_name(key.name)} of {short_hash(key.account) or 'the header'}"
+    subject = field_name(key.name)
+    if ":" not in key.name:
+        subject = f"{subject} of {short_hash(key.account) or 'the header'}"
     return Sentence(subject, block_name(key.source, key.block, None, links))
 
 
@@ -62,14 +65,19 @@ def _subject(summary: BatchSummary) -> str:
     accounts = format_count(summary.account_count, "account")
     if summary.account_count <= 1:
         accounts = _account(summary.first) or (accounts if summary.account_count else "the header")
+    if summary.first.event_request and (summary.is_uniform or summary.query_count == 1):
+        return event_subject(summary.first)
     if summary.is_uniform:
         return f"{_fields(summary.first)} of {accounts}"
     parts, facts = list[str](), summary.fact_count - summary.header_field_count
+    facts -= summary.event_count
     if summary.header_field_count:
         parts.append(format_count(summary.header_field_count, "header field"))
+    if summary.event_count:
+        parts.append(format_count(summary.event_count, "event"))
     if facts:
         parts.append(f"{format_count(facts, 'fact')} of {accounts}")
-    return " and ".join(parts)
+    return join_names(parts or ["events"])  # a filter may have found none
 
 
 def _blocks(summary: BatchSummary, links: PageLinks) -> str:
@@ -83,7 +91,9 @@ def _blocks(summary: BatchSummary, links: PageLinks) -> str:
 
 
 def field_name(name: str) -> str:
-    """A fact's name for people: `code hash`, `slot 2`, `slot 0x1234…cdef`."""
+    """A fact's name for people: `code hash`, `slot 2`, `slot 0x1234…cdef`, `withdrawal 2`."""
+    if event := EventFact.parse(name):
+        return event_name(event)
     if not name.startswith("0x"):
         return name.lower().replace("_", " ")
     number = int(name, 16)
@@ -108,13 +118,15 @@ def _fields(query: QueryView) -> str:
         parts = [format_count(len(parts), "field")]
     if query.slot_count:
         parts.append(field_name(*query.slots) if query.slots else f"{query.slot_count:,} slots")
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+    return join_names(parts)
 
 
 def _result(summary: BatchSummary, links: PageLinks) -> str:
     first = summary.first
-    if summary.fact_count != 1 or not first.values:
-        return ""
-    ((name, word),) = first.values.items()
-    currency, is_account_field = links.currency(first.source), not first.header
-    return decode_value(name, word, currency, is_account_field=is_account_field).short
+    facts = query_facts(first, first.source) if summary.fact_count == 1 else ()
+    values = [
+        decode_fact(fact, links.currency(first.source)).short
+        for fact in facts
+        if fact.kind is not FactKind.BLOCK_AT_TIME
+    ]
+    return "".join(values)

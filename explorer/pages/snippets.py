@@ -1,62 +1,69 @@
-"""Code that reads a fact from its registry; the texts are in templates/snippets."""
+"""Code that reads a fact from its contract; the texts are in templates/snippets."""
 
-from collections.abc import Mapping
+import json
 from dataclasses import dataclass
+from typing import Any
 
 from django.template.loader import render_to_string
+from eth_utils.address import to_checksum_address
 
 from explorer.pages.sentences import field_name
-from queries.proving.facts import FactKind
+from queries.contracts.abi import load_artifact
+from queries.proving.facts import EventFact, FactKind
+from queries.proving.keccak import HASH_BYTES
 from queries.reading.facts import FactView
 
 LANGUAGES = {"solidity": "Solidity", "cast": "cast", "web3py": "web3.py", "viem": "viem"}
+# Views that return the fact; if it is not proven, they revert or return false.
+VIEWS = {
+    FactKind.ACCOUNT_FIELD: "accountField", FactKind.STORAGE_SLOT: "accountStorageSlotValues",
+    FactKind.HEADER_FIELD: "headerField", FactKind.BLOCK_AT_TIME: "blockNumberAt",
+    FactKind.LOG: "isLog", FactKind.RECEIPT: "receiptOf",
+    FactKind.TRANSACTION: "transactionHash", FactKind.WITHDRAWAL: "withdrawalOf",
+    FactKind.ABSENT_TRANSACTION: "isIndexAbsent", FactKind.ABSENT_WITHDRAWAL: "isIndexAbsent",
+    FactKind.ABSENT_LOG: "isLogAbsent", FactKind.SILENT_BLOCK: "isBlockSilent",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class Parameter:
     type: str
     name: str
-    value: str
+    value: Any = None  # of an argument; bytes as hex
+
+    @property
+    def solidity(self) -> str:
+        is_list = self.type.endswith("[]")  # Solidity has no literals of lists
+        text = json.dumps(self.value).replace('"', "")
+        return self.name if is_list else f'hex"{text[2:]}"' if self.type == "bytes" else text
+
+    @property
+    def shell(self) -> str:
+        return json.dumps(self.value, separators=(",", ":")).replace('"', "")
+
+    @property
+    def python(self) -> str:
+        return f"{self.value}" if self.type == "bool" else json.dumps(self.value)
+
+    @property
+    def javascript(self) -> str:
+        return json.dumps(self.value) + "n" * (self.type == "uint256")
 
 
 @dataclass(frozen=True, slots=True)
-class RegistryCall:
-    """The registry's function that returns the fact, or reverts if it is not proven."""
+class ContractCall:
+    """A call of a view of the registry, or of the events verifier beside it."""
 
+    contract: str
     function: str
-    arguments: tuple[Argument, ...]
-    returns: str = "bytes32"
-    note: str = ""  # what an argument means
+    arguments: tuple[Parameter, ...]
+    returns: tuple[Parameter, ...]  # a struct's members alone, because their encoding is the same
+    note: str  # what an argument means
 
     @property
-    def types(self) -> str:
-        return ",".join(argument.type for argument in self.arguments)
-
-    @property
-    def parameters(self) -> str:
-        return ", ".join(f"{argument.type} {argument.name}" for argument in self.arguments)
-
-    @property
-    def shell_arguments(self) -> str:
-        return " ".join(argument.value for argument in self.arguments)
-
-    @property
-    def solidity_arguments(self) -> str:
-        return ", ".join(argument.value for argument in self.arguments)
-
-    @property
-    def python_arguments(self) -> str:
-        return self._format({"uint256": "{}", "uint8": "{}"})
-
-    @property
-    def javascript_arguments(self) -> str:
-        return self._format({"uint256": "{}n", "uint8": "{}"})
-
-    def _format(self, forms: Mapping[str, str]) -> str:
-        """`forms`: format strings by type; other types are quoted."""
-        return ", ".join(
-            forms.get(argument.type, '"{}"').format(argument.value) for argument in self.arguments
-        )
+    def return_type(self) -> str:
+        """If it returns a single value."""
+        return self.returns[0].type if len(self.returns) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +73,47 @@ class Snippet:
     text: str
 
 
-def registry_call(fact: FactView) -> RegistryCall:
-    account = Argument("address", "account", fact.account)
-    block = Argument("uint256", "blockNumber", f"{fact.block}")
-    field = Argument("uint8", "field", f"{fact.key}")
-    note = f"{fact.key} = {field_name(fact.name)}"
-    match fact.kind:
-        case FactKind.ACCOUNT_FIELD:
-            return RegistryCall("accountField", (account, block, field), note=note)
-        case FactKind.STORAGE_SLOT:
-            slot = Argument("bytes32", "slot", f"0x{fact.key:064x}")
-            return RegistryCall("accountStorageSlotValues", (account, block, slot))
-        case FactKind.HEADER_FIELD:
-            return RegistryCall("headerField", (block, field), note=note)
-        case _:
-            seconds = Argument("uint256", "timestamp", f"{fact.key}")
-            return RegistryCall("blockNumberAt", (seconds,), returns="uint256")
+def fact_call(fact: FactView) -> ContractCall:
+    abi = load_artifact("EventsVerifier" if fact.event else "NativeRegistry").abi
+    view = next(entry for entry in abi if entry.get("name") == VIEWS[fact.kind])
+    note, field = "", fact.key
+    if fact.event:
+        values, field = _event_values(fact, fact.event), fact.event.field
+    elif fact.kind is FactKind.BLOCK_AT_TIME:
+        values = {"timestamp": fact.key}
+    else:
+        values = {"account": fact.account, "field": fact.key, "slot": f"0x{fact.key:064x}"}
+    values |= {"blockNumber": fact.block}
+    names = [parameter["name"] for parameter in view["inputs"]]
+    if "field" in names:
+        note = f"{field} = {field_name(fact.event.field.name if fact.event else fact.name)}"
+    outputs = view["outputs"][0].get("components", view["outputs"])
+    return ContractCall(
+        "EventsVerifier" if fact.event else "FactsRegistry",
+        view["name"],
+        tuple(
+            Parameter(each["type"], each["name"], values[each["name"]]) for each in view["inputs"]
+        ),
+        tuple(Parameter(each["type"], each["name"]) for each in outputs),
+        note,
+    )
 
 
-def snippets(fact: FactView, registry: str) -> tuple[Snippet, ...]:
-    """`registry`: its address."""
-    context = {"call": registry_call(fact), "registry": registry, "fact": fact}
+def _event_values(fact: FactView, event: EventFact) -> dict[str, Any]:
+    """Arguments by their names, and more."""
+    values = {**fact.details, "emitter": fact.details.get("address"), "logIndex": event.log}
+    values |= {"transactionIndex": event.index, "position": event.index, "index": event.index}
+    values |= {"field": int(event.field), "isTopic": len(event.item) == HASH_BYTES}
+    if event.filter:
+        topics = [f"0x{topic.hex()}" for topic in event.filter.topics if topic]
+        emitter = to_checksum_address(event.filter.emitter)
+        values |= {"emitter": emitter, "topics": topics, "topicMask": event.filter.mask}
+    return values | {"item": f"0x{event.item.hex():0>64}"}
+
+
+def snippets(fact: FactView, address: str) -> tuple[Snippet, ...]:
+    """`address`: of the registry, or of the events verifier beside it."""
+    context = {"call": fact_call(fact), "registry": address, "fact": fact}
     return tuple(
         # strip() returns a plain str, which templates escape.
         Snippet(key, label, render_to_string(f"snippets/{key}.txt", context).strip())

@@ -19,7 +19,7 @@ from accounts.shared.site_address import site_address as address_for_request
 from accounts.shared.wallets import short_hash
 from explorer.guides.advice import ADVICE, DEFAULT_ADVICE
 from explorer.pages import facts
-from explorer.pages.decoding import DecodedValue, decode_value
+from explorer.pages.decoding import DecodedValue, decode_header_field
 from explorer.pages.formatting import (
     age,
     format_cost,
@@ -168,7 +168,7 @@ def trust_mark(context: Context, registry: Registry) -> dict[str, object]:
 
 @register.filter
 def decoded_field(field: HeaderFieldView) -> DecodedValue:
-    return decode_value(field.name, field.word, "", is_account_field=False)
+    return decode_header_field(field.name, field.word)
 
 
 @register.filter

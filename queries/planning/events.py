@@ -124,7 +124,7 @@ class _EventSearch:
     def logs(self, item: Mapping[str, Any]) -> Iterator[Event]:
         if "log" in item:
             index, receipt = self.content.receipt(item["transaction"])
-            _entry(receipt.logs, item["log"], f"log in transaction {index:,}")
+            _entry(receipt.logs, item["log"], "log", f" in transaction {index:,}")
             yield self._log(index, item["log"])
         elif "logIndex" in item:
             places = [
@@ -249,10 +249,10 @@ def _event(fact: EventFact, word: bytes, **details: object) -> Event:
     return {"name": fact.name, "word": word.hex(), **known}
 
 
-def _entry(entries: Sequence[Any], index: int, noun: str) -> Any:
+def _entry(entries: Sequence[Any], index: int, noun: str, place: str = " in the block") -> Any:
     if index >= len(entries):
         count = format_count(len(entries), noun)
-        raise EventNotFoundError(f"there is no {noun} {index:,}: there are {count}")
+        raise EventNotFoundError(f"there is no {noun} {index:,}{place}, only {count}")
     return entries[index]
 
 

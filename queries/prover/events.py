@@ -1,10 +1,14 @@
 """Find the facts that queries ask for about the content of the pass's block."""
 
+from collections import Counter
 from dataclasses import replace
+
+from django.db import transaction
+from django.db.models import F
 
 from queries.chain.errors import ChainError
 from queries.database import bulk_sql
-from queries.models import Query
+from queries.models import Batch, Query
 from queries.planning.events import EVENT_ERRORS, BlockContent, set_events
 from queries.prover.context import JobPass
 from queries.prover.outcomes import Reject
@@ -22,10 +26,11 @@ def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject
     content = BlockContent(job_pass.source, header)
     job_pass = replace(job_pass, content=content)
     block_hash, found = header.hash.hex(), list[Query]()
-    waiting = list[tuple[Query, ChainError]]()
+    waiting, added = list[tuple[Query, ChainError]](), Counter[str]()
     for query in job_pass.queries:
         if query.event_request is None or query.events_hash == block_hash:
             continue
+        earlier_count = query.event_count
         try:
             set_events(content, [query])
         except EVENT_ERRORS as error:
@@ -37,7 +42,12 @@ def find_requested_events(job_pass: JobPass, header: Header) -> JobPass | Reject
         else:
             query.events_hash = block_hash
             found.append(query)
-    bulk_sql.update(found, ["events", "events_hash", "event_count"])
+            added[query.batch_id] += query.event_count - earlier_count
+    with transaction.atomic():
+        for batch in sorted(added):  # a filter was counted as one fact; batches before queries
+            counts = {name: F(name) + added[batch] for name in ("event_count", "fact_count")}
+            Batch.objects.filter(pk=batch).update(**counts)
+        bulk_sql.update(found, ["events", "events_hash", "event_count"])
     if waiting and len(waiting) == len(job_pass.queries):
         raise waiting[0][1]
     left_out = [query for query, _ in waiting]

@@ -54,6 +54,10 @@ _FORMS = {
     FactKind.ABSENT_LOG: f"{_INDEX}:({_EMITTER}):((?:{_TOPIC})?(?:,(?:{_TOPIC})?){{0,3}})",
     FactKind.SILENT_BLOCK: f"({_EMITTER}|{_TOPIC})",
 }
+EVENT_KINDS = frozenset(_FORMS)
+OF_TRANSACTION = frozenset(
+    {FactKind.LOG, FactKind.RECEIPT, FactKind.TRANSACTION, FactKind.ABSENT_LOG}
+)
 EVENT_NAME = "|".join(f"{kind}:{form}" for kind, form in _FORMS.items())  # a pattern
 # The header field whose root or bloom proves the fact.
 _FIELDS = {
@@ -83,6 +87,11 @@ class EventFact:
     def field(self) -> HeaderField:
         """The header field whose root or bloom proves it."""
         return _FIELDS[self.kind]
+
+    @property
+    def transaction(self) -> int | None:
+        """The index of the transaction that it is about."""
+        return self.index if self.kind in OF_TRANSACTION else None
 
     @property
     def name(self) -> str:

@@ -66,7 +66,9 @@ class BlockView:
 
 def block_view(chain: int, number: int) -> BlockView:
     """Read the block's jobs and the transactions that proved its header, in two statements."""
-    completed = Query.objects.exclude(header_accumulated_completed_at=None)
+    # Facts about the block's content are proven without accumulating its header.
+    completed = Query.objects.filter(event_request__isnull=True)
+    completed = completed.exclude(header_accumulated_completed_at=None)
     jobs = list(
         BlockJob.objects.filter(source=chain, block=number)
         .annotate(accumulated=Exists(completed.filter(job=OuterRef("pk"))))

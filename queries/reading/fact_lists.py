@@ -11,7 +11,7 @@ from django.db.models import Case, JSONField, Q, QuerySet, When
 
 from queries.facts import BLOCK_AT_TIME, account_fields, display_values, header_names
 from queries.models import Query
-from queries.proving.facts import FactKind
+from queries.proving.facts import EVENT_KINDS, EventFact, FactKind
 from queries.proving.headers import HeaderField
 from queries.reading.facts import FactView, fact_keys
 from queries.reading.pagination import MAX_LISTED_SLOTS
@@ -20,12 +20,11 @@ from queries.statuses import BatchStatus
 MAX_QUERIES = 250
 _COLUMNS = (
     "id", "batch_id", "batch__status", "batch__destination", "position", "source", "block",
-    "timestamp", "account", "name", "props", "header_fields", "slot_count", "values", "has_ended",
+    "timestamp", "account", "name", "props", "header_fields", "slot_count", "event_count", "values",
+    "has_ended",
 )  # fmt: skip
-_KINDS = (
-    FactKind.BLOCK_AT_TIME, FactKind.HEADER_FIELD, FactKind.ACCOUNT_FIELD, FactKind.STORAGE_SLOT,
-)  # fmt: skip
-QueryRow = Any  # a named tuple of `_COLUMNS`, `few_slots` and `few_slot_values`
+_KINDS = sorted(FactKind, key=FactKind.BLOCK_AT_TIME.__ne__)  # the time first
+QueryRow = Any  # a named tuple of `_COLUMNS`, `few_slots`, `few_slot_values` and `few_events`
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class FactRequest:
 
 @dataclass(frozen=True, slots=True)
 class ListedFact:
-    """A fact on all destinations, or the slots of a query that are too many for a list."""
+    """A fact on all destinations, or a query's slots or events that are too many for a list."""
 
     fact: FactView  # on the first destination; the word is empty before it is proven
     destinations: tuple[int, ...]
@@ -83,8 +82,16 @@ def account_facts(address: str, chain: int, start: int | None = None) -> FactLis
 
 
 def block_facts(chain: int, number: int, start: int | None = None) -> FactList:
-    """Facts that queries before `start` ask for: of the header, then of the accounts."""
+    """Facts that queries before `start` ask for: of the header, of each transaction, of the block,
+    then of the accounts.
+    """
     return _list_by_id(Query.objects.filter(source=chain, block=number), start)
+
+
+def event_facts(chain: int, number: int) -> FactList:
+    """Facts about what the block contains, of the newest queries that ask for some."""
+    rows = Query.objects.filter(source=chain, block=number, account="", event_count__gt=0)
+    return _list_by_id(rows, None)
 
 
 def transaction_facts(transaction: int, start: int | None = None) -> FactList:
@@ -104,11 +111,11 @@ def _list_by_id(rows: QuerySet[Query], start: int | None) -> FactList:
 
 
 def _read_queries(rows: QuerySet[Query], *order: str) -> Sequence[QueryRow]:
-    """One more than the limit. The slots of queries with many slots are not read."""
-    few = Q(slot_count__lte=MAX_LISTED_SLOTS)
+    """One more than the limit. The slots and events of queries with many are not read."""
+    few = Q(slot_count__lte=MAX_LISTED_SLOTS, event_count__lte=MAX_LISTED_SLOTS)
     slots = {
         f"few_{column}": Case(When(few, then=column), output_field=JSONField())
-        for column in ("slots", "slot_values")
+        for column in ("slots", "slot_values", "events")
     }
     rows = rows.annotate(**slots).order_by(*order)
     return list(rows.values_list(*_COLUMNS, *slots, named=True)[: MAX_QUERIES + 1])
@@ -125,7 +132,7 @@ class _FactKey(NamedTuple):
 
 
 def _merge(queries: Iterable[QueryRow]) -> tuple[ListedFact, ...]:
-    """Newest block first; the header, then the accounts in the order of the requests."""
+    """Newest block first; the block, then the accounts in the order of the requests."""
     requests: dict[_FactKey, list[tuple[QueryRow, str]]] = {}
     first_queries: dict[tuple[int, int, str], int] = {}
     for row in queries:
@@ -136,8 +143,12 @@ def _merge(queries: Iterable[QueryRow]) -> tuple[ListedFact, ...]:
     def order(key: _FactKey) -> tuple[object, ...]:
         is_account = bool(key.subject)
         rank = is_account * first_queries[key[:3]]
-        kind = _KINDS.index(key.kind)
-        return key.source, -key.block, is_account, rank, kind, key.slot_count, key.number
+        kind, event = _KINDS.index(key.kind), EventFact.parse(key.name)
+        number = (event.index, event.log) if event else (key.number, 0)
+        place = (2 * (key.kind in EVENT_KINDS), 0)
+        if event and event.transaction is not None:
+            place = (1, event.transaction)
+        return key.source, -key.block, is_account, rank, place, kind, key.slot_count, *number
 
     return tuple(_listed_fact(key, requests[key]) for key in sorted(requests, key=order))
 
@@ -152,13 +163,16 @@ def _query_facts(row: QueryRow) -> Iterator[tuple[_FactKey, str]]:
         words[BLOCK_AT_TIME] = f"0x{row.block:064x}"
     header, props = header_names(row.header_fields), account_fields(row.props)
     slots = [f"0x{slot}" for slot in row.few_slots or ()]
-    for kind, name, number in fact_keys(row.timestamp, header, props, slots):
+    events = [event["name"] for event in row.few_events or ()]
+    for kind, name, number in fact_keys(row.timestamp, header, props, slots, events):
         about = "" if kind is FactKind.BLOCK_AT_TIME else subject
         canonical = HeaderField(number).name if kind is FactKind.HEADER_FIELD else name
         yield _FactKey(row.source, row.block, about, kind, number, canonical), words.get(name, "")
     if row.slot_count > MAX_LISTED_SLOTS:
         key = _FactKey(row.source, row.block, subject, FactKind.STORAGE_SLOT, 0, "", row.slot_count)
         yield key, ""
+    if row.event_count and not events:  # too many, or not found yet
+        yield _FactKey(row.source, row.block, "", FactKind.LOG, 0, "", row.event_count), ""
 
 
 def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> ListedFact:
@@ -184,6 +198,7 @@ def _listed_fact(key: _FactKey, requests: Sequence[tuple[QueryRow, str]]) -> Lis
             key.name,
             key.number,
             word,
+            {event["name"]: event for event in row.few_events or ()}.get(key.name, {}),
         ),
         tuple(sorted(destinations, key=order)),
         tuple(FactRequest(row.batch_id, row.position) for row, _ in requests),

@@ -5,7 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
+from eth_abi.abi import decode
+
 from queries.chain.signer import decode_transaction
+from queries.contracts.abi import selector
 from queries.models import BlockJob, Query, SentTransaction
 from queries.proving.accounts import AccountState
 from queries.proving.call_reading import (
@@ -18,10 +21,12 @@ from queries.proving.errors import NodeMissingError, ProofError
 from queries.proving.facts import FactKind
 from queries.proving.headers import Header, decode_header
 from queries.proving.keccak import keccak256, number_word
+from queries.proving.registry_calls import PROVE_SELECTOR
 from queries.proving.tries import CheckedNodes
 from queries.reading.facts import FactView
 from queries.reading.stored_calls import stored_calls
 
+PROVE_EVENTS = selector("prove(bytes,bytes)")  # of the events verifier
 MAX_CALLS = 20  # of the job, besides those of the fact's own transactions
 
 
@@ -44,7 +49,9 @@ class FactProof:
     state: tuple[ProofNode, ...]  # empty for header fields
     storage: tuple[ProofNode, ...]  # empty unless the fact is a slot
     account: AccountState | None  # None if the proof shows that it does not exist
-    is_stored: bool  # otherwise the trie nodes are not known
+    is_stored: bool  # otherwise the trie nodes, or the witness of an event, are not known
+    root: str = ""  # of the trie of an event, in the header
+    witness: int = 0  # its size in bytes
 
     @property
     def proves_absence(self) -> bool:
@@ -66,9 +73,17 @@ def read_fact_proof(query: int, fact: FactView) -> FactProof | None:
     for transaction in transactions.values():
         with suppress(ProofError):  # a cancelling transaction is empty, for example
             read_call(decode_transaction(transaction.raw).data, recovered)
-    paths = _find_paths(header, fact, recovered, row.job)
-    state, storage, account = paths or ([], [], None)
     header_transaction = transactions.get(row.header_transaction_id or 0)
+    root, witness = "", b""
+    if fact.event:
+        root = f"0x{header.payload(fact.event.field).hex()}"
+        section, witness = _find_event_call(row.job) if header_transaction else (b"", b"")
+        with suppress(ProofError):
+            read_call(PROVE_SELECTOR + section, recovered)
+        if not section:  # the registry stored the root before
+            header_transaction = None
+    paths = None if fact.event else _find_paths(header, fact, recovered, row.job)
+    state, storage, account = paths or ([], [], None)
     return FactProof(
         _node(header.encoded),
         tuple(_node(later.encoded) for later in _later_headers(header, recovered)),
@@ -77,8 +92,22 @@ def read_fact_proof(query: int, fact: FactView) -> FactProof | None:
         tuple(map(_node, state)),
         tuple(map(_node, storage)),
         account,
-        is_stored=paths is not None,
+        is_stored=paths is not None or bool(witness),
+        root=root,
+        witness=len(witness),
     )
+
+
+def _find_event_call(job: BlockJob) -> tuple[bytes, bytes]:
+    """The section and the witness that the job sent to the events verifier; empty if it sent none,
+    or several, of which one proves the fact.
+    """
+    calls = islice(stored_calls(job), MAX_CALLS)
+    event_calls = {call for call in calls if call.startswith(PROVE_EVENTS)}
+    if len(event_calls) != 1:
+        return b"", b""
+    section, witness = decode(["bytes", "bytes"], event_calls.pop()[len(PROVE_EVENTS) :])
+    return section, witness
 
 
 def _find_paths(

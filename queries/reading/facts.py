@@ -1,19 +1,20 @@
-"""Proven facts of a query, and for files those of an account, a block or a registry.
+"""Proven facts of a query, of a key, and for files those of an account, a block or a registry.
 
 The queries of a file are selected before the first fact is read, because the response's Link header
 needs the next file's cursor. The limits count the rows that are read, not only rows with facts.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
-from django.db.models import QuerySet, Subquery
+from django.db.models import F, QuerySet, Subquery
 
-from queries.facts import BLOCK_AT_TIME, fact_count
+from queries.facts import BLOCK_AT_TIME, fact_count, header_bits
 from queries.models import Batch, BlockJob, Query
-from queries.proving.facts import FactKind
-from queries.proving.headers import HeaderField
+from queries.proving.facts import EVENT_KINDS, EventFact, FactKind
+from queries.proving.headers import HeaderField, decode_header
 from queries.proving.witnesses import AccountField
 from queries.reading.batches import query_view, read_transactions
 from queries.reading.pagination import Cursor, key_chunks, read_page
@@ -29,11 +30,16 @@ class FactView:
     source: int
     destination: int
     block: int
-    account: str  # empty for header fields
+    account: str  # empty for facts of the block
     ens_name: str
-    name: str  # the field's name, or the slot with 0x
+    name: str  # the field's name, the slot with 0x, or an event's name
     key: int  # the registry's parameter: the field's number, the slot, or the seconds
     word: str
+    details: Mapping[str, Any] = field(default_factory=dict)  # of an event, as answers have them
+
+    @property
+    def event(self) -> EventFact | None:
+        return EventFact.parse(self.name) if self.kind in EVENT_KINDS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +59,9 @@ def query_facts(query: QueryView, destination: int) -> tuple[FactView, ...]:
     block = query.block or 0
     words = {**query.values, BLOCK_AT_TIME: f"0x{block:064x}"}
     subject = (query.source, destination, block, query.account, query.name)
+    details = {event["name"]: event for event in query.events}
     return tuple(
-        FactView(kind, *subject, name, key, words[name])
+        FactView(kind, *subject, name, key, words[name], details.get(name, {}))
         for kind, name, key in requested_facts(query)
         if name in words
     )
@@ -62,7 +69,8 @@ def query_facts(query: QueryView, destination: int) -> tuple[FactView, ...]:
 
 def requested_facts(query: QueryView) -> tuple[tuple[FactKind, str, int], ...]:
     """The kind, name and registry key of each fact that the query asks for."""
-    return tuple(fact_keys(query.timestamp, query.header, query.props, query.slots))
+    events = (event["name"] for event in query.events)
+    return tuple(fact_keys(query.timestamp, query.header, query.props, query.slots, events))
 
 
 def fact_keys(
@@ -70,12 +78,14 @@ def fact_keys(
     header: Iterable[str],
     props: Iterable[AccountField],
     slots: Iterable[str],
+    events: Iterable[str],
 ) -> Iterator[tuple[FactKind, str, int]]:
     if timestamp is not None:
         yield FactKind.BLOCK_AT_TIME, BLOCK_AT_TIME, timestamp
     yield from ((FactKind.HEADER_FIELD, field, HeaderField[field]) for field in header)
     yield from ((FactKind.ACCOUNT_FIELD, prop.name, prop) for prop in props)
     yield from ((FactKind.STORAGE_SLOT, slot, int(slot, 16)) for slot in slots)
+    yield from ((FactKind[name.partition(":")[0]], name, 0) for name in events)
 
 
 def proven_facts(queries: Iterable[tuple[int, int]]) -> Iterator[ProvenFact]:
@@ -107,6 +117,100 @@ def read_batch_facts(batch_id: str) -> Iterator[ProvenFact]:
     """The batch's facts, in the order of the request."""
     rows = Query.objects.filter(batch=batch_id, batch__status=BatchStatus.DONE)
     return proven_facts(rows.order_by("pk").values_list("pk", "slot_count"))
+
+
+MAX_MATCHES = 1_000  # the newest queries for the same fact
+MAX_BATCHES = 20  # listed for each destination
+
+
+@dataclass(frozen=True, slots=True)
+class FactKey:
+    """What a fact is about."""
+
+    source: int
+    block: int
+    account: str  # checksummed; empty for facts of the block
+    name: str  # the field's name, the slot with 0x, or an event's name
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The names that requests may use for it."""
+        return ("COINBASE", "PROPOSER") if self.name == "COINBASE" else (self.name,)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFact:
+    """A fact in the registry of one destination, and the batches that asked for it."""
+
+    fact: FactView
+    proven: ProvenFact
+    query: int  # the oldest one, which proved it
+    query_facts: tuple[FactView, ...]  # all facts of that query
+    batches: tuple[str, ...]  # newest first, without those that are counted
+    more_batches: int
+    batch: str  # the oldest one
+    timestamp: int | None  # of the block
+
+
+def find_fact(key: FactKey) -> tuple[FoundFact, ...]:
+    """The fact on each destination, that of its own chain first; found by index."""
+    queries: dict[tuple[int, int], list[tuple[int, str]]] = {}
+    columns = ("pk", "batch_id", "batch__destination", "batch__status", "timestamp")
+    for pk, batch, destination, status, timestamp in _matching_queries(key).values_list(*columns)[
+        :MAX_MATCHES
+    ]:
+        # The status is not part of the statement, because SQLite would scan all DONE batches.
+        if status == BatchStatus.DONE:
+            seconds = timestamp if key.name == BLOCK_AT_TIME else 0
+            queries.setdefault((destination, seconds), []).append((pk, batch))
+    rows = Query.objects.select_related("batch", "job")
+    rows_by_key = rows.in_bulk([matches[-1][0] for matches in queries.values()])
+    found = [
+        _found_fact(key, rows_by_key[matches[-1][0]], [batch for _, batch in matches])
+        for matches in queries.values()
+    ]
+    return tuple(
+        sorted(
+            (entry for entry in found if entry),
+            key=lambda entry: (entry.fact.destination != key.source, entry.fact.destination),
+        )
+    )
+
+
+def _matching_queries(key: FactKey) -> QuerySet[Query]:
+    """Queries that ask for the fact and have values, newest first."""
+    rows = Query.objects.filter(source=key.source, block=key.block, values__isnull=False)
+    rows = rows.order_by("-id")
+    if key.name == BLOCK_AT_TIME:
+        return rows.filter(timestamp__isnull=False)
+    rows = rows.filter(account=key.account)
+    if ":" in key.name:
+        return rows.filter(event_count__gt=0, values__has_key=key.name)
+    if key.name.startswith("0x"):
+        return rows.filter(slot_count__gt=0, slot_values__has_key=key.name[2:])
+    if key.account:
+        column, bits = "props", 1 << AccountField[key.name]
+    else:
+        column, bits = "header_fields", header_bits(key.spellings)
+    return rows.annotate(requested=F(column).bitand(bits)).filter(requested__gt=0)
+
+
+def _found_fact(key: FactKey, row: Query, batches: Iterable[str]) -> FoundFact | None:
+    query_facts = list(_row_facts([row]))
+    proven = next((entry for entry in query_facts if entry.fact.name in key.spellings), None)
+    if proven is None:
+        return None
+    distinct = tuple(dict.fromkeys(batches))
+    return FoundFact(
+        replace(proven.fact, account=key.account, name=key.name),
+        proven,
+        row.pk,
+        tuple(entry.fact for entry in query_facts),
+        distinct[:MAX_BATCHES],
+        len(distinct[MAX_BATCHES:]),
+        row.batch_id,
+        decode_header(row.job.header).timestamp if row.job and row.job.header else None,
+    )
 
 
 MAX_QUERIES = 1_000

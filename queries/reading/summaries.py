@@ -10,9 +10,11 @@ from queries.reading.batches import query_view
 from queries.reading.view_models import QueryView
 
 _UNUSED_COLUMNS = (
-    "slots", "slot_values", "spelling",
+    "slots", "slot_values", "spelling", "events",
     "batch__warnings", "batch__webhook_url", "batch__webhook_headers",
 )  # fmt: skip
+# Columns that are read if the query has one entry in them.
+_SINGLE = {"slots": "slot_count", "slot_values": "slot_count", "events": "event_count"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +28,15 @@ class BatchSummary:
     fact_count: int
     header_field_count: int
     is_uniform: bool  # all its queries ask for the same fields and slots
-    first: QueryView  # without its slots, unless it asks for a single one
+    event_count: int
+    first: QueryView  # without its slots and events, unless it asks for a single one
 
 
 def batch_summaries(batch_ids: Collection[str]) -> Mapping[str, BatchSummary]:
     """The summaries of these batches, read in one statement."""
     single = {
-        f"single_{column}": Case(When(slot_count=1, then=column), output_field=JSONField())
-        for column in ("slots", "slot_values")
+        f"single_{column}": Case(When(**{count: 1}, then=column), output_field=JSONField())
+        for column, count in _SINGLE.items()
     }
     rows = Query.objects.filter(batch__in=batch_ids, position=0).select_related("batch")
     rows = rows.defer(*_UNUSED_COLUMNS).annotate(**single)
@@ -47,5 +50,5 @@ def _batch_summary(row: Query) -> BatchSummary:
         if field.name != "first"
     }
     row.slots, row.slot_values = vars(row)["single_slots"] or [], vars(row)["single_slot_values"]
-    row.spelling = None
+    row.spelling, row.events = None, vars(row)["single_events"] or []
     return BatchSummary(**counts, first=query_view(row, {}, is_done=True))

@@ -6,6 +6,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from queries.models import Query
 from tests.accessibility import assert_accessible
+from tests.explorer.proven_events import AMOUNT, mine_transfer, prove_events
 from tests.explorer.proven_facts import HOLDER, SLOT, proven_batch
 from tests.queries.prover.service import CHAIN_ID, Service
 
@@ -36,6 +37,27 @@ def test_a_value_is_checked_in_place(page: Page, live_server: LiveServer, servic
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert_accessible(page)
+
+
+def test_events_are_readable_at_all_widths(
+    page: Page, live_server: LiveServer, service: Service
+) -> None:
+    transfer = mine_transfer(service)
+    batch = prove_events(service, transfer)
+    block = f"/explorer/block/{CHAIN_ID}/{transfer.block}"
+    for address in (f"/explorer/query/{batch}", block, f"{transfer.facts}/LOG:0:0"):
+        page.goto(f"{live_server.url}{address}")
+        expect(page.get_by_text(f"Transfer of {AMOUNT:,} (raw units)").first).to_be_visible()
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert_accessible(page)
+    page.get_by_role("link", name="Check it now").click()
+    expect(page.locator("#checked")).to_contain_text("The registry says the same, read on Local")
+    page.get_by_text("cast", exact=True).click()
+    expect(page.locator("#code-cast")).to_contain_text("isLog(uint256,uint256,uint256,address,")
+    page.get_by_role("link", name="Receipt").click()
+    expect(page.locator(".answer")).to_contain_text("succeeded, 1 log")
 
 
 def test_a_slot_has_its_forms_without_scripts(

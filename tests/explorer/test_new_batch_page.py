@@ -227,6 +227,60 @@ def test_a_batch_of_different_facts_or_blocks_is_edited_as_json() -> None:
     assert send(signed_in(), json=unescape(match[1])).status_code == 302
 
 
+def test_logs_are_asked_for_in_lines_and_are_not_lost() -> None:
+    make_key()
+    client = signed_in()
+    topic = f"0x{7:064x}"
+    lines = f"3 0\n\n{topic} 12\n{OTHER_WALLET} * {topic}\n{OTHER_WALLET}"
+    checked = request_json(check(client, account="", logs=lines))
+    assert checked["data"][str(SEPOLIA)]["block:5186021"] == {
+        "logs": [
+            {"transaction": 3, "log": 0},
+            {"transaction": topic, "log": 12},
+            {"address": OTHER_WALLET, "topics": [None, topic]},
+            {"address": OTHER_WALLET},
+        ]
+    }
+    assert send(client, account="", logs=lines).status_code == 302
+    opened = client.get(f"{FORM_URL}?batch={Batch.objects.get().pk}")
+    assert request_json(opened) == checked
+    match = re.search('<textarea id="logs"[^>]*>(.*?)</textarea>', opened.text, re.DOTALL)
+    assert match
+    assert unescape(match[1]).split("\n") == [line for line in lines.split("\n") if line]
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [("3 0\r\n\r\n3", 3), ("x 0", 1), (f"3 0\n{WALLET} x", 2), ("3 0 1", 1), ("3 99999", 1)],
+)
+def test_the_line_of_a_wrong_log_is_named(lines: str, line: int) -> None:
+    make_key()
+    client = signed_in()
+    answer = send(client, account="", logs=lines)
+    error = field_error(answer, "logs")
+    assert re.search(r"[0-9]+", error)[0] == str(line)  # type: ignore[index]
+    request = json.dumps(request_json(answer))
+    assert "logs[" in field_error(send(client, json=request), "json")
+    assert not Batch.objects.exists()
+
+
+def test_what_a_line_cannot_say_is_edited_as_json() -> None:
+    key, client = make_key(), signed_in()
+    topics = [[f"0x{number:064x}" for number in (7, 8)]]
+    for items in (
+        {"receipts": [0]},
+        {"logs": [{"logIndex": 4}]},
+        {"logs": [{"address": WALLET.lower(), "topics": topics}]},
+        {"logs": [{"transaction": 0, "log": 0}], "absent": [{"withdrawal": 0}]},
+    ):
+        data = {str(SEPOLIA): {"block:7": items}}
+        content = {"destinationChainId": str(SEPOLIA), "fee": "5", "data": data}
+        submit(key, content)
+        opened = client.get(f"{FORM_URL}?batch={Batch.objects.latest('pk').pk}")
+        assert 'id="json"' in opened.text
+        assert request_json(opened) == content
+
+
 def test_the_shown_command_is_quoted_for_a_shell() -> None:
     make_key()
     answer = check(signed_in(), webhook="https://example.org/'$(reboot)'")

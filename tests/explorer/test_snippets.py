@@ -9,9 +9,12 @@ import pytest
 from eth_abi.abi import encode
 
 from explorer.pages.snippets import snippets
+from queries.config.registries import verifier_address
 from queries.contracts.abi import selector
+from queries.proving.facts import FactKind
 from queries.reading.facts import FactView
 from tests.builds import compile_cached
+from tests.explorer.proven_events import mine_transfer, prove_events
 from tests.explorer.proven_facts import FACTS, facts_in, proven_batch
 from tests.queries.prover.service import Service
 
@@ -30,20 +33,46 @@ def test_all_snippets_read_all_kinds_of_facts(service: Service) -> None:
     _check_solidity(facts, service)
 
 
+def test_all_snippets_read_all_kinds_of_events(service: Service) -> None:
+    facts = list(facts_in(prove_events(service, mine_transfer(service))).values())
+    programs = [_snippet(fact, service, "web3py") for fact in facts]
+    output = _run_python("\n".join(programs), service).split("\n")
+    sources = {f"{i}.sol": _snippet(fact, service, "solidity") for i, fact in enumerate(facts)}
+    compiled = compile_cached(sources, SETTINGS)
+    assert compiled.get("errors", []) == []
+    for index, (fact, printed) in enumerate(zip(facts, output, strict=False)):
+        bytecode = compiled["contracts"][f"{index}.sol"]["Reader"]["evm"]["bytecode"]["object"]
+        reader = service.node.deploy(bytes.fromhex(bytecode))
+        answer = service.node.call(reader, selector("read()"))
+        if fact.kind is FactKind.RECEIPT:
+            assert answer[2 * 32 : 3 * 32][31] == 1  # its status
+            assert printed.startswith(f"[{fact.block}, 0, 1, ")
+        elif fact.kind is FactKind.TRANSACTION:
+            assert f"0x{answer.hex()}" == fact.word == f"0x{int(printed):064x}"
+        else:
+            assert (int.from_bytes(answer), printed) == (1, "True")
+
+
 def _snippet(fact: FactView, service: Service, key: str) -> str:
-    texts = {snippet.key: snippet.text for snippet in snippets(fact, service.registry.address)}
-    return texts[key]
+    address = service.registry.address
+    address = verifier_address(address) if fact.event else address
+    return {snippet.key: snippet.text for snippet in snippets(fact, address)}[key]
 
 
 def _check_web3_py(facts: list[FactView], service: Service) -> None:
     """In one program, because importing web3 is slow."""
+    output = _run_python("\n".join(_snippet(fact, service, "web3py") for fact in facts), service)
+    assert list(map(int, output.split())) == [int(fact.word, 16) for fact in facts]
+
+
+def _run_python(program: str, service: Service) -> str:
     ended = subprocess.run(
-        [sys.executable, "-c", "\n".join(_snippet(fact, service, "web3py") for fact in facts)],
+        [sys.executable, "-c", program],
         env={**os.environ, "RPC": service.node.url},
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
-    assert list(map(int, ended.stdout.split())) == [int(fact.word, 16) for fact in facts]
+    return ended.stdout
 
 
 def _abi_encoded(types: str, values: list[str]) -> bytes:

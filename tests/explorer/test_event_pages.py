@@ -1,0 +1,200 @@
+"""Pages and files of facts about what a block contains."""
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from queries.config.registries import verifier_address
+from queries.models import Query
+from tests.explorer.proven_events import (
+    AMOUNT,
+    SILENT,
+    Transfer,
+    all_kinds,
+    mine_transfer,
+    prove_events,
+    submit_events,
+)
+from tests.queries.prover.service import CHAIN_ID, HOLDER, Service
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
+NAMES = {
+    "LOG:0:0", "RECEIPT:0", "TRANSACTION:0", "ABSENT_TRANSACTION:1", "ABSENT_WITHDRAWAL:0",
+    f"ABSENT_LOG:0:{SILENT.lower()}:", f"SILENT_BLOCK:{SILENT.lower()}",
+}  # fmt: skip
+
+
+@pytest.fixture
+def sent(service: Service) -> Transfer:
+    return mine_transfer(service)
+
+
+def _text(address: str) -> str:
+    answer = Client().get(address)
+    assert answer.status_code == 200, address
+    return re.sub(r"\s+", " ", unescape(re.sub("<[^>]+>", " ", answer.text)))
+
+
+def _content(address: str) -> str:
+    answer: Any = Client().get(address)
+    return b"".join(answer.streaming_content).decode()
+
+
+def test_each_fact_has_a_page_and_is_checked_with_the_verifier(
+    service: Service, sent: Transfer
+) -> None:
+    batch = prove_events(service, sent)
+    assert set(Query.objects.get(batch=batch).values or ()) == NAMES
+    verifier = verifier_address(service.registry.address)
+    for name in NAMES:
+        address = f"{sent.facts}/{name}"
+        moved = Client().get(f"/explorer/query/{batch}/0/{name}")
+        assert (moved.status_code, moved["Location"]) == (301, address)
+        text = _text(f"{address}/check")
+        assert "The registry says the same" in text
+        assert verifier in text
+    # The verifier is asked, not the database.
+    Query.objects.filter(batch=batch).update(values={"TRANSACTION:0": f"{7:064x}"})
+    assert "but this page shows" in _text(f"{sent.facts}/TRANSACTION:0/check")
+
+
+def test_other_spellings_redirect_and_nothing_else_is_found(sent: Transfer) -> None:
+    canonical = f"{sent.facts}/SILENT_BLOCK:{SILENT.lower()}"
+    answer = Client().get(f"{sent.facts}/silent_block:{SILENT}?to=1")
+    assert (answer.status_code, answer["Location"]) == (301, f"{canonical}?to=1")
+    topic = f"0x{7:064x}"
+    long = f"{sent.facts}/ABSENT_LOG:0:{SILENT.lower()}:{topic}"
+    assert Client().get(f"{long},,")["Location"] == long
+    for name in ("LOG:0", "LOG:0:0:0", "LOG:00:0", "BALANCE", "RECEIPT:x", "SILENT_BLOCK:0x1"):
+        assert Client().get(f"{sent.facts}/{name}").status_code == 404
+
+
+def test_a_known_event_reads_as_a_sentence(service: Service, sent: Transfer) -> None:
+    batch = prove_events(service, sent)
+    text = _text(f"{sent.facts}/LOG:0:0")
+    sentence = (
+        f"Transfer of {AMOUNT:,} (raw units) of token {sent.token} from {sent.sender} to {HOLDER}"
+    )
+    assert f"log 0 of transaction 0 · Local, block {sent.block} {sentence}" in text
+    assert "Also proven of this transaction" in text
+    assert "Receipt succeeded, 1 log" in text
+    assert "Number of transactions" not in text
+    assert f"no log by {SILENT} in transaction 0" in _text(
+        f"{sent.facts}/ABSENT_LOG:0:{SILENT.lower()}:"
+    )
+    Query.objects.filter(batch=batch).update(
+        events=[
+            {**event, "data": "0x"} if event["name"] == "LOG:0:0" else event
+            for event in Query.objects.get(batch=batch).events
+        ]
+    )
+    assert "event 0xddf252ad1be2c89b" in _text(f"{sent.facts}/LOG:0:0")
+
+
+def test_the_drawn_proof_has_the_witness_that_was_sent(service: Service, sent: Transfer) -> None:
+    prove_events(service, sent)
+    text = _text(f"{sent.facts}/LOG:0:0")
+    assert re.search(r"Receipts trie [0-9,]+ (bytes|kB) of witness", text)
+    prove_events(service, sent, receipts=[0], logs=[{"logIndex": 0}], withdrawals=[])
+    other = mine_transfer(service)
+    prove_events(service, other, receipts=[0])
+    prove_events(service, other, transactions=[0])
+    assert "of witness" not in _text(f"{other.facts}/TRANSACTION:0")  # which one is not known
+
+
+def test_the_block_lists_facts_by_transaction_but_not_as_accumulated(
+    service: Service, sent: Transfer
+) -> None:
+    prove_events(service, sent)
+    address = f"/explorer/block/{CHAIN_ID}/{sent.block}"
+    text = _text(address)
+    assert f"Block {sent.block} of Local: 7 facts of its content" in text
+    assert "not in the registry" in text
+    words = (" transaction 0 log 0 Tran", "receipt succeeded", "logs by", " block number")
+    places = [text.index(some) for some in words]
+    assert places == sorted(places)
+    service.work(service.submit({str(CHAIN_ID): {f"block:{sent.block}": {"header": ["NONCE"]}}}))
+    text = _text(address)
+    assert "7 facts of its content" not in text
+    assert " header nonce " in text[: text.index(" transaction 0 log 0 ")]
+
+
+def test_a_batch_shows_its_facts_before_and_after_they_are_found(
+    service: Service, sent: Transfer
+) -> None:
+    batch = submit_events(service, sent, **all_kinds(sent))
+    before = _text(f"/explorer/query/{batch}")
+    assert "7 facts" in before
+    short = f"{sent.transaction[:6]}…{sent.transaction[-4:]}"
+    assert f"log 0 of transaction {short}" in before
+    assert "number of withdrawals" in before
+    service.work(batch)
+    after = _text(f"/explorer/query/{batch}")
+    assert "1 log, 1 receipt, 1 transaction and 4 absences" in after
+    assert "log 0 of transaction 0" in after
+    assert "3 of 3 steps" in after
+
+
+def test_a_filter_counts_the_logs_that_it_finds(service: Service, sent: Transfer) -> None:
+    found = prove_events(service, sent, logs=[{"address": sent.token}])
+    text = _text(f"/explorer/query/{found}")
+    assert f"log 0 of transaction 0 · Local, block {sent.block}" in text
+    assert "Check it now" in text
+    nothing = prove_events(service, sent, logs=[{"address": SILENT}], header=["NONCE"])
+    assert "logs by 0x0000…00AA: none" in _text(f"/explorer/query/{nothing}")
+    alone = prove_events(service, sent, logs=[{"address": SILENT}])
+    assert "logs by 0x0000…00AA: none" in _text(f"/explorer/query/{alone}")
+
+
+def test_many_events_are_counted_in_the_lists_of_a_block(service: Service, sent: Transfer) -> None:
+    batch = prove_events(service, sent, logs=[{"address": sent.token}])
+    row = Query.objects.get(batch=batch)
+    events = [{**row.events[0], "name": f"LOG:0:{log}"} for log in range(21)]
+    values = {event["name"]: f"{7:064x}" for event in events}
+    Query.objects.filter(batch=batch).update(events=events, values=values, event_count=21)
+    assert "21 events" in _text(f"/explorer/block/{CHAIN_ID}/{sent.block}")
+    assert "Transfer of" in _text(f"{sent.facts}/LOG:0:20")
+
+
+def test_an_unknown_log_leads_to_the_form(sent: Transfer) -> None:
+    answer = Client().get(f"{sent.facts}/LOG:3:7", headers={"Accept": "text/html"})
+    assert answer.status_code == 404
+    query = f"source={CHAIN_ID}&block={sent.block}&field=LOG%3A3%3A7&logs=3+7"
+    assert f'href="/dashboard/new-batch?{query}"' in unescape(answer.text)
+
+
+def test_files_have_the_facts_and_json_their_details(service: Service, sent: Transfer) -> None:
+    batch = prove_events(service, sent)
+    rows = json.loads(_content(f"/explorer/query/{batch}/facts.json"))
+    by_name = {row["field_or_slot"]: row for row in rows}
+    assert set(by_name) == NAMES
+    assert by_name["LOG:0:0"]["details"]["address"] == sent.token
+    assert by_name["RECEIPT:0"]["decoded"] == "succeeded, 1 log"
+    block = f"/explorer/block/{CHAIN_ID}/{sent.block}"
+    for address in (f"/explorer/query/{batch}", block):
+        lines = _content(f"{address}/facts.csv").splitlines()
+        assert len(lines) == 1 + len(NAMES)
+        assert any(",TRANSACTION:0," in line and sent.transaction in line for line in lines)
+
+
+def test_our_transaction_lists_what_it_proved(service: Service, sent: Transfer) -> None:
+    batch = prove_events(service, sent)
+    (query,) = service.status(batch)["queries"]
+    transaction = query["steps"][-1]["transactionHash"]
+    text = _text(f"/explorer/transaction/{CHAIN_ID}/{transaction}")
+    assert "proved 7 facts for 1 batch" in text
+
+
+def test_a_withdrawal_is_an_amount_with_its_recipient(service: Service, sent: Transfer) -> None:
+    batch = prove_events(service, sent, receipts=[0])
+    name = "WITHDRAWAL:2"  # local nodes have none
+    event = {
+        "name": name, "position": 2, "withdrawalIndex": "5", "validatorIndex": "123",
+        "address": HOLDER, "amount": f"{32_500_000_000}",
+    }  # fmt: skip
+    Query.objects.filter(batch=batch).update(values={name: f"{7:064x}"}, events=[event])
+    assert f"32.5 ETH to {HOLDER}, validator 123" in _text(f"{sent.facts}/{name}")
