@@ -23,10 +23,6 @@ ADVICE = {
     "another_block_accumulated": "Ask for another block, and tell the operator.",
     "beyond_horizon": "Ask for header fields alone, or for a block before the registry's horizon.",
     "registry_refuses": AGAIN,
-    "event_not_found": "Correct the item named above: the block does not have it.",
-    "event_exists": "Ask for it as a fact: the block has it.",
-    "event_not_provable": "Leave out the item named above.",
-    "bloom_inconclusive": "Ask for its absence in single transactions.",
     "cancelled": "Submit it again if you want it after all.",
     "transaction_failed": AGAIN,
     # Answers of nodes

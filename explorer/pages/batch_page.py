@@ -366,8 +366,7 @@ def _cells(query: QueryView, destination: int, links: PageLinks) -> tuple[tuple[
     proven = query_facts(query, destination)
     facts, currency = {fact.name: fact for fact in proven}, links.currency(query.source)
     if query.event_request and not query.events:
-        ending = ": none" if query.steps[-1].completed else ""
-        return tuple(Cell(f"{name}{ending}", "") for name in requested_events(query)), False
+        return tuple(Cell(name, "") for name in requested_events(query)), False
     return tuple(
         Cell(
             field_name(name),
