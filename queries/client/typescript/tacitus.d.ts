@@ -111,7 +111,7 @@ export type ConnectionResponse = {
     /** Where the events verifier beside the registry is, or will be once it is deployed: the address follows from its code and the registry's address. */
     eventsVerifier: Hex;
     /** ABI-encoded. The registry's address follows from them and the bytecode of its kind. */
-    constructorArguments: string;
+    constructorArguments: Hex;
     /** Whether its address proves its code and its constructor's arguments. */
     verifiable: boolean;
     /** From then on the registry takes no headers. */
@@ -205,7 +205,7 @@ export type EventResponse = {
     address?: Hex | null;
     topics?: ReadonlyArray<Hex> | null;
     /** The log's data, in hex. */
-    data?: string | null;
+    data?: Hex | null;
     transactionHash?: Hex | null;
     /** The transaction's type. */
     type?: number | null;
@@ -222,9 +222,9 @@ export type EventWitnessResponse = {
     block: string;
     verifier: Hex;
     /** The first parameter of `verify`. */
-    section: string;
+    section: Hex;
     /** The second parameter of `verify`. */
-    witness: string;
+    witness: Hex;
     facts: ReadonlyArray<VerifiedFactResponse>;
     gas: string;
 };
@@ -384,7 +384,7 @@ export type WitnessResponse = {
     originChainId: string;
     registry: Hex;
     /** The bytes to pass to the registry's `verify`; `0x` if `facts` is empty. */
-    proof: string;
+    proof: Hex;
     /** The requested facts in the order of `verify`: fields of accounts, then slots, then header fields. Accounts and slots are in the order of their hashes, so find a fact by its block, account and name. */
     facts: ReadonlyArray<VerifiedFactResponse>;
     /** Facts about the content of blocks, for the events verifier. */
