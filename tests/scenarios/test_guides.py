@@ -86,7 +86,7 @@ def test_the_typescript_client_proves_and_viem_reads(live: Service, tmp_path: Pa
     modules.symlink_to(REPOSITORY / "tests" / "js" / "node_modules")
     download, _ = code_of(live.url, "first-fact", "tacitus.d.mts").splitlines()
     run("sh", download, tmp_path)
-    code = code_of(live.url, "first-fact", "prove-and-read.mjs, run")
+    code = code_of(live.url, "first-fact", 'from "./tacitus.mjs"')
     (tmp_path / "program.mts").write_text(code)
     options = ("--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "--noEmit")
     environment = ("--module", "nodenext", "--target", "es2022", "--types", "node")
