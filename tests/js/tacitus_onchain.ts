@@ -1,15 +1,17 @@
 // Facts read through viem and ethers, with inferred types; prints a report as JSON.
 import { JsonRpcProvider } from "ethers";
-import { accountFields, eventsVerifierAbi, factsRegistryAbi, readFact, Tacitus } from "tacitus";
+import { accountFields, buildBatch, eventsVerifierAbi, factsRegistryAbi, readFact, Tacitus } from "tacitus";
 import type { Hex } from "tacitus";
 import { createPublicClient, http, isHex } from "viem";
 
 const [url = "", node = "", id = ""] = process.argv.slice(2);
 const client = createPublicClient({ transport: http(node) });
 const provider = new JsonRpcProvider(node, undefined, { staticNetwork: true });
+const service = new Tacitus(url, process.env.TACITUS_KEY);
 const report: Record<string, unknown> = {};
 
-for (const fact of await new Tacitus(url, process.env.TACITUS_KEY).facts(id)) {
+const facts = await service.facts(id);
+for (const fact of facts) {
   switch (fact.kind) {
     case "event": {
       const place = [fact.block, BigInt(fact.event.transactionIndex ?? 0)] as const;
@@ -36,7 +38,6 @@ for (const fact of await new Tacitus(url, process.env.TACITUS_KEY).facts(id)) {
 }
 
 // The name of a constant fact gives the type of its number.
-const facts = await new Tacitus(url, process.env.TACITUS_KEY).facts(id);
 const fact = facts.find(({ kind }) => kind === "account");
 if (fact?.kind !== "account") throw new Error("no account");
 const { registry, block, account } = fact;
@@ -44,6 +45,15 @@ const balance = await readFact(client, { registry, block, account, name: "BALANC
 const codeHash = await readFact(provider, { registry, block, account, name: "CODE_HASH" });
 report.sum = `${(balance?.number ?? 0n) + 1n}`;
 report.none = codeHash?.number satisfies null | undefined;
+
+// A witness is verified without storing anything.
+const query = { source: fact.chain, block, accounts: [account], props: ["BALANCE"] } as const;
+const [witness] = await service.witness(buildBatch(fact.chain, query));
+if (!witness) throw new Error("no witness");
+const verified = await client.readContract({
+  address: witness.registry, abi: factsRegistryAbi, functionName: "verify", args: [witness.proof],
+});
+report.verified = `${verified.accounts[0]?.balance satisfies bigint | undefined}`;
 try {
   await readFact(client, { registry: account, block, account, name: "BALANCE" });
 } catch (error) {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import time
 from datetime import UTC, datetime
@@ -118,6 +119,41 @@ def test_the_programs_of_these_tests_are_strict(project: Path) -> None:
     run(MODULES / ".bin" / "tsc", *options, *programs, folder=project)
 
 
+@pytest.mark.no_database
+def test_the_readmes_examples_compile(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "node_modules").symlink_to(project / "node_modules")
+    (tmp_path / "given.d.ts").write_text(
+        "declare const holder: string, token: string, block: bigint, layout: unknown,\n"
+        "  secret: string, request: Request, fact: import('tacitus').AccountFact,\n"
+        "  client: import('viem').PublicClient, service: import('tacitus').Tacitus,\n"
+        "  batch: import('tacitus').BatchRequest;\n"
+    )
+    blocks = re.findall(r"```ts\n(.*?)```", (CLIENT / "README.md").read_text(), re.DOTALL)
+    names = [f"block{index}.mts" for index in range(len(blocks))]
+    for name, block in zip(names, blocks, strict=True):
+        (tmp_path / name).write_text(block)
+    options = ("--module", "nodenext", "--skipLibCheck", "--types", "node", *STRICT)
+    run(MODULES / ".bin" / "tsc", *options, "given.d.ts", *names, folder=tmp_path)
+    assert len(blocks) > 4
+
+
+@pytest.mark.either_database
+def test_deno_checks_the_served_module_by_its_url(shared_service: Service, tmp_path: Path) -> None:
+    (tmp_path / "program.ts").write_text(
+        f'import {{ buildBatch, Position }} from "{shared_service.url}/tacitus.mjs";\n'
+        "const slots = [new Position(3), 4n];\n"
+        'const batch = buildBatch(1, { source: 1, block: 5, accounts: ["a.eth"], slots });\n'
+        "console.log(JSON.stringify(batch.data));\n"
+        "// @ts-expect-error: its types are those of the server\n"
+        'buildBatch(1, { source: 1, block: 5, props: ["AGE"] });\n'
+    )
+    deno = [*RUNTIMES["deno"][:2], "--check", "--allow-import", "program.ts"]
+    environment = os.environ | {"HOME": str(tmp_path), "DENO_NO_UPDATE_CHECK": "1"}
+    data = json.loads(run(*deno, folder=tmp_path, env=environment))
+    account = {"props": [], "slots": [f"0x{3:064x}", f"0x{4:064x}"]}
+    assert data == {"1": {"block:5": {"accounts": {"a.eth": account}}}}
+
+
 RUNTIMES: dict[str, list[str | Path]] = {
     "node": ["node"],
     "deno": [MODULES / ".bin" / "deno", "run", "-A", "--node-modules-dir=manual"],
@@ -195,6 +231,7 @@ def test_facts_are_read_through_viem_and_ethers(shared_service: Service, project
         "RECEIPT:0": 1,
         "sum": str(HOLDER_BALANCE + 1),
         "none": None,
+        "verified": str(HOLDER_BALANCE),
         "error": "UnreadableResponseError",
     }
 
