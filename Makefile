@@ -30,7 +30,7 @@ export DEVELOPMENT ?= 1
 NPM_BIN := queries/contracts/node_modules/.bin
 export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(NPM_BIN):$(PATH)
 
-.PHONY: help demo test bench gas chaos fuzz analyse lint format serve screenshots contracts pins setup clean
+.PHONY: help demo test bench gas chaos fuzz analyse lint format serve screenshots contracts client pins setup clean
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -97,6 +97,9 @@ screenshots: setup ## take the README's picture and the preview card again (need
 
 contracts: setup ## rebuild the contracts' committed build output
 	@$(MANAGE) build_contracts
+
+client: setup $(TEST_NPM_READY) ## rebuild the TypeScript client's committed build output
+	@$(MANAGE) build_client
 
 # The pins are made for every platform and Python that pyproject.toml allows, with hashes and
 # without the address of an index.

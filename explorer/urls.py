@@ -167,7 +167,10 @@ def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
     return [
         file("docs/<guide:name>.md", docs.guide_text, "guide-text", routes=routes, limits=limits),
         file("llms.txt", docs.llms, "llms"),
-        file("tacitus.py", docs.download, "client", name="tacitus.py", files=docs.CLIENT_FILES),
+        *(
+            file(name, docs.download, name, name=name, files=docs.CLIENT_FILES)
+            for name in docs.CLIENT_FILES
+        ),
         file("contracts/<str:name>", docs.download, "contract-file", files=docs.CONTRACT_FILES),
         file("contracts/abi/<str:name>.json", docs.abi, "abi"),
         file(

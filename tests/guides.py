@@ -3,6 +3,7 @@
 import html
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -32,11 +33,10 @@ def code_of(site: str, guide: str, text: str) -> str:
 
 
 def run(language: str, code: str, folder: Path, *arguments: str, **variables: str) -> str:
-    """Run the code beside a copy of tacitus.py; returns its output."""
+    """Run the code beside copies of the clients; returns its output."""
     (folder / FILES[language]).write_text(code)
-    (folder / "tacitus.py").write_bytes(
-        (REPOSITORY / "queries" / "client" / "tacitus.py").read_bytes()
-    )
+    for client in ("tacitus.py", "typescript/tacitus.mjs"):
+        shutil.copy(REPOSITORY / "queries" / "client" / client, folder)
     program = {"js": ["node"], "python": [sys.executable], "sh": ["sh", "-e"]}[language]
     path = ":".join(map(str, [Path(sys.executable).parent, *TOOLS, os.environ["PATH"]]))
     ended = run_program(

@@ -51,7 +51,7 @@ PATH = re.compile(r"(?:(?:GET|POST) )?(/[a-z-]+(?:/[a-z-]+)*/?(?:\.\w+)?)(?:\?.*
 SYSTEM_PATHS = ("/etc", "/opt", "/srv", "/tmp", "/usr", "/var", "/run")
 SETTINGS_WITH_FILES = SETTINGS_READ | {f"{name}_FILE" for name in SETTINGS_READ}
 OTHER_PROGRAMS = {"request_buffers"}
-MAKE_COMMANDS = {"build_contracts"}
+MAKE_COMMANDS = {"build_client", "build_contracts"}
 MIDDLEWARE_PATHS = {"/healthz", "/readyz", "/metrics"}
 
 

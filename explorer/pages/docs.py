@@ -32,7 +32,12 @@ CONTRACT_FILES = {
 }
 MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
 MONITORING_FILES = {name: MONITORING / name for name in ("dashboard.json", "alerts.yml")}
-CLIENT_FILES = {"tacitus.py": settings.BASE_DIR / "queries" / "client" / "tacitus.py"}
+CLIENT = settings.BASE_DIR / "queries" / "client"
+CLIENT_FILES = {
+    "tacitus.py": CLIENT / "tacitus.py",
+    "tacitus.mjs": CLIENT / "typescript" / "tacitus.mjs",
+    "tacitus.d.ts": CLIENT / "typescript" / "tacitus.d.ts",
+}
 SERVED_FILES = {
     **{name: f"/{name}" for name in CLIENT_FILES},
     **{name: f"/contracts/{name}" for name in CONTRACT_FILES},
@@ -41,6 +46,8 @@ SERVED_FILES = {
 MEDIA_TYPES = {
     ".json": "application/json",
     ".py": "text/x-python; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".ts": "application/typescript; charset=utf-8",
     ".ico": "image/vnd.microsoft.icon",
 }
 MARKDOWN_TYPE = "text/markdown; charset=utf-8"

@@ -253,9 +253,11 @@ def _results(page: QueryPage) -> dict[str, Any]:
 
 
 def _query_response(batch: BatchView, query: QueryView, routes: Routes) -> responses.QueryResponse:
-    """With the registry that its transaction was sent to; without one, the route's registry."""
+    """With the contract that its transaction was sent to; without one, that of the route."""
     route = routes.registries.get((query.source, batch.destination))
     registry = query.registry or (route.address if route else "")
+    if query.event_request and route and not query.registry:
+        registry = verifier_address(route.address)
     return responses.QueryResponse.model_validate(
         replace(query, registry=registry if query.values else "")
     )

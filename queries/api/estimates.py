@@ -22,6 +22,7 @@ from queries.api.responses import (
     DestinationId,
     FactName,
     Gas,
+    HexBytes,
     Registry,
     Selector,
     WarningResponse,
@@ -112,8 +113,8 @@ class EventWitnessResponse(ApiModel):
 
     block: BlockNumber
     verifier: Registry
-    section: str = Field(description="The first parameter of `verify`.", examples=["0x020001"])
-    witness: str = Field(description="The second parameter of `verify`.", examples=["0x0001"])
+    section: HexBytes = Field(description="The first parameter of `verify`.", examples=["0x020001"])
+    witness: HexBytes = Field(description="The second parameter of `verify`.", examples=["0x0001"])
     facts: list[VerifiedFactResponse]
     gas: Gas
 
@@ -121,7 +122,7 @@ class EventWitnessResponse(ApiModel):
 class WitnessResponse(ApiModel):
     origin_chain_id: ChainId
     registry: Registry
-    proof: str = Field(
+    proof: HexBytes = Field(
         description="The bytes to pass to the registry's `verify`; `0x` if `facts` is empty.",
         examples=["0x020001"],
     )

@@ -70,6 +70,7 @@ _HORIZON, CONSTRUCTOR_ARGUMENTS = "2100-01-01T00:00:00.000Z", f"0x{4_102_444_800
 TransactionHash = Annotated[str, text_schema("^0x[0-9a-f]{64}$", f"0x{'5c504ed4' * 8}")]
 Selector = Annotated[str, text_schema(SELECTOR_PATTERN, "block:5186021")]
 Word = Annotated[str, text_schema("^0x[0-9a-f]{64}$", _ETHER)]
+HexBytes = Annotated[str, text_schema("^0x([0-9a-f]{2})*$", "0x")]
 FactName = Annotated[str, text_schema(f"^([A-Z_]+|0x[0-9a-f]{{64}}|{EVENT_NAME})$", "BALANCE")]
 _EMPTY_AS_NULL = BeforeValidator(lambda text: text or None)
 Prop = Annotated[str, BeforeValidator(attrgetter("name")), enum_schema(AccountField.__members__)]
@@ -190,7 +191,7 @@ class EventResponse(ApiModel):
         default=None, description="The log's emitter, or the withdrawal's recipient."
     )
     topics: list[Word] | None = None
-    data: str | None = Field(default=None, description="The log's data, in hex.")
+    data: HexBytes | None = Field(default=None, description="The log's data, in hex.")
     transaction_hash: Word | None = None
     type: int | None = Field(default=None, description="The transaction's type.")
     status: int | None = Field(
@@ -230,7 +231,8 @@ class QueryResponse(ApiModel):
         "the error then."
     )
     registry: Annotated[Registry | None, _EMPTY_AS_NULL] = Field(
-        description="Once the batch is DONE: the registry that holds the values."
+        description="Once the batch is DONE: the contract that holds the values, which is the "
+        "registry or its events verifier."
     )
     cost: Wei | None = Field(
         description="Its share of the batch's `spent`, in wei; null if it has none. It is "
@@ -306,7 +308,7 @@ class ConnectionResponse(ApiModel):
         "deployed: the address follows from its code and the registry's address.",
         examples=[verifier_address(_REGISTRY)],
     )
-    constructor_arguments: str = Field(
+    constructor_arguments: HexBytes = Field(
         description="ABI-encoded. The registry's address follows from them and the bytecode of its "
         "kind.",
         examples=[CONSTRUCTOR_ARGUMENTS],

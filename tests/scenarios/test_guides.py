@@ -6,6 +6,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,25 @@ def test_the_first_fact_is_read_on_chain(
     # The page may name a newer block by now.
     code = re.sub(r"((?i:block) = )\d+|\d+( 1)$", rf"\g<1>{batch[1]}\g<2>", code)
     assert f"{live.chain.balance(HOLDER)}" in run(language, code, tmp_path)
+
+
+def test_the_typescript_client_proves_and_viem_reads(live: Service, tmp_path: Path) -> None:
+    """The program is TypeScript too."""
+    modules = tmp_path / "node_modules"
+    modules.symlink_to(REPOSITORY / "tests" / "js" / "node_modules")
+    download, _ = code_of(live.url, "first-fact", "tacitus.d.mts").splitlines()
+    run("sh", download, tmp_path)
+    code = code_of(live.url, "first-fact", 'from "./tacitus.mjs"')
+    (tmp_path / "program.mts").write_text(code)
+    options = ("--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "--noEmit")
+    environment = ("--module", "nodenext", "--target", "es2022", "--types", "node")
+    compiler = str(modules / ".bin" / "tsc")
+    compiled = run_program([compiler, *options, *environment, "program.mts"], cwd=tmp_path)
+    assert compiled.returncode == 0, compiled.stdout
+    assert len(code.splitlines()) <= 25
+    printed = run("js", _with_node(live.chain, code), tmp_path, TACITUS_KEY=live.keys[0])
+    ether = f"{Decimal(live.chain.balance(HOLDER)).scaleb(-18).normalize():f}"
+    assert f"{ether} ether in block" in printed.splitlines()[-1]
 
 
 @pytest.mark.parametrize("language", KEYS)

@@ -1,0 +1,45 @@
+"""`manage.py build_client`: rebuilds the committed TypeScript client from its sources."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from subprocess import run
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from explorer.wiring import LIMITS
+from queries.api.endpoints import ENDPOINTS
+from queries.api.openapi import document
+from queries.config.registries import RegistryKind, registry_artifact
+from queries.contracts.abi import load_artifact
+from queries.proving.headers import HeaderField
+from queries.proving.witnesses import AccountField
+
+CLIENT = settings.BASE_DIR / "queries" / "client" / "typescript"
+
+
+class Command(BaseCommand):
+    help = "Builds the TypeScript client in queries/client/typescript."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--output", type=Path, default=CLIENT, help="the folder to write")
+
+    def handle(self, *, output: Path, **_: Any) -> None:
+        registries = [registry_artifact(kind).abi for kind in RegistryKind]
+        content = {
+            "schemas": document(ENDPOINTS, LIMITS, "")["components"]["schemas"],
+            "constants": {
+                "version": settings.VERSION,
+                "accountFields": dict(AccountField.__members__),
+                "headerFields": dict(HeaderField.__members__),
+                # What all kinds of registries have.
+                "factsRegistryAbi": [
+                    entry for entry in registries[0] if all(entry in abi for abi in registries)
+                ],
+                "eventsVerifierAbi": load_artifact("EventsVerifier").abi,
+            },
+        }
+        program: list[str | Path] = ["node", CLIENT / "build.mjs", output]
+        run(program, input=json.dumps(content), text=True, check=True)

@@ -1,0 +1,420 @@
+import type { Hex } from "./keccak.ts";
+
+export type AbsenceBody = {
+  /** Alone, an index that the block's transactions end before. */
+  transaction?: number | Hex;
+  /** An index that the block's withdrawals end before. */
+  withdrawal?: number;
+  /** The contract that emitted no such log. */
+  address?: Hex;
+  /** By their places, as eth_getLogs takes them: null is any topic. */
+  topics?: ReadonlyArray<null | Hex | ReadonlyArray<Hex>>;
+  /** A topic that no log of the block has in any place. */
+  topic?: Hex;
+};
+
+export type AccountBody = {
+  /** Fields of the account: its nonce, balance and so on. */
+  props?: ReadonlyArray<"NONCE" | "BALANCE" | "STORAGE_ROOT" | "CODE_HASH">;
+  /** Storage slots: 0x and 1 to 64 hex digits each. */
+  slots?: ReadonlyArray<Hex>;
+};
+
+export type AttemptResponse = {
+  made: string;
+  /** The HTTP status. */
+  answered: number | null;
+  fault: string | null;
+  milliseconds: number;
+};
+
+export type BatchRequest = {
+  /** The id of the chain on which the facts are to be read, in decimal, or an alias that the operator gave it. */
+  destinationChainId: string;
+  /** The most that may be spent on the batch, in wei of the destination chain. Send "0" where proving is free; elsewhere POST /estimate returns a fee. */
+  fee: string;
+  /** The blocks to prove, by the id of their source chain. A block's key is `block:` and its number, or `timestamp:` and Unix seconds for the last block at or before that time. */
+  data: { readonly [chain: string]: { readonly [block: string]: BlockBody } };
+  webhook?: WebhookBody;
+};
+
+export type BatchResponse = {
+  /** The status that existing clients read: DONE, REJECTED, or IN_PROGRESS for the rest. */
+  queryStatus: "DONE" | "IN_PROGRESS" | "REJECTED";
+  internalId: string;
+  status: BatchStatus;
+  destinationChainId: string;
+  /** The most that may be spent, in wei. */
+  fee: string;
+  /** What was spent so far, in wei. */
+  spent: string;
+  submitted: string;
+  ended: string | null;
+  /** The reason for waiting, in a sentence. */
+  waitsFor: string | null;
+  /** The code of `waitsFor`, for programs: one of the codes of a batch. */
+  waitCode: string | null;
+  /** Why the batch was REJECTED. */
+  rejection?: RejectionResponse | null;
+  /** Why the batch was REJECTED, as a list. */
+  info?: ReadonlyArray<string>;
+};
+
+export type BatchStatus = "RECEIVED" | "ACCEPTED" | "IN_PROGRESS" | "DONE" | "REJECTED";
+
+export type BlockBody = {
+  /** Fields of the block's header. */
+  header?: ReadonlyArray<"PARENT_HASH" | "UNCLES_HASH" | "COINBASE" | "PROPOSER" | "STATE_ROOT" | "TRANSACTIONS_ROOT" | "RECEIPTS_ROOT" | "LOGS_BLOOM" | "DIFFICULTY" | "BLOCK_NUMBER" | "GAS_LIMIT" | "GAS_USED" | "TIMESTAMP" | "EXTRA_DATA" | "MIX_HASH" | "NONCE" | "BASE_FEE_PER_GAS" | "WITHDRAWALS_ROOT" | "BLOB_GAS_USED" | "EXCESS_BLOB_GAS" | "PARENT_BEACON_BLOCK_ROOT" | "REQUESTS_HASH">;
+  /** Accounts at that block, by address (in any letter case) or by ENS name, if the operator has set up ENS for the source chain. The nodes resolve the name at that block; the proof is of the address, not of the name. */
+  accounts?: { readonly [account: string]: AccountBody };
+  /** Logs of the block. */
+  logs?: ReadonlyArray<LogBody>;
+  /** Receipts, by their transactions. */
+  receipts?: ReadonlyArray<number | Hex>;
+  /** Transactions, by hash or by index in the block. */
+  transactions?: ReadonlyArray<number | Hex>;
+  /** Withdrawals, by their place in the block. */
+  withdrawals?: ReadonlyArray<number>;
+  /** What the block does not contain. */
+  absent?: ReadonlyArray<AbsenceBody>;
+};
+
+export type BlockEstimateResponse = {
+  originChainId: string;
+  selectors: ReadonlyArray<string>;
+  block: string | null;
+  lastFinalBlock: string;
+  /** Whether the block could be proven now. If it is submitted, a block that is NOT_FINAL, or NOT_KNOWN to the destination, waits; one that is OUT_OF_REACH or FAILS is rejected. */
+  readiness: Readiness;
+  waitsFor: string | null;
+  error: string | null;
+  code: string | null;
+  distance: string | null;
+  /** Proofs of earlier block hashes (EIP-2935) that lead down to the block. */
+  hops: number;
+  /** Facts that are in the registry already. */
+  proven: ReadonlyArray<ProvenFactsResponse>;
+  price: PriceResponse | null;
+};
+
+export type ChainResponse = {
+  name: string;
+  /** Names that requests may use in place of the id. */
+  aliases: ReadonlyArray<string>;
+};
+
+export type ConnectionListResponse = {
+  connections: ReadonlyArray<ConnectionResponse>;
+};
+
+export type ConnectionResponse = {
+  originChainId: string;
+  destinationChainId: string;
+  origin: ChainResponse;
+  destination: ChainResponse;
+  kind: RegistryKind;
+  registry: Hex;
+  /** Where the events verifier beside the registry is, or will be once it is deployed: the address follows from its code and the registry's address. */
+  eventsVerifier: Hex;
+  /** ABI-encoded. The registry's address follows from them and the bytecode of its kind. */
+  constructorArguments: Hex;
+  /** Whether its address proves its code and its constructor's arguments. */
+  verifiable: boolean;
+  /** From then on the registry takes no headers. */
+  horizon: string;
+  /** From then on it takes no accounts and slots. Earlier than `horizon` if a header was shown not to hold the state after its block. */
+  stateHorizon: string;
+  /** The origin's nodes can prove accounts up to this many blocks before the newest one; at most 8,191 are measured, and a node that proves all blocks of a younger chain has 8,191 too. -1: for no block. null: not measured yet. */
+  blocksBack: number | null;
+};
+
+export type DeliveryResponse = {
+  event: string;
+  corrects: string | null;
+  batchQueryId: string;
+  url: string;
+  state: DeliveryState;
+  created: string;
+  delivered: string | null;
+  nextAttempt: string | null;
+  /** The newest first. */
+  attempts: ReadonlyArray<AttemptResponse>;
+};
+
+export type DeliveryState = "PENDING" | "DELIVERED" | "GIVEN_UP";
+
+export type ErrorResponse = {
+  /** A sentence for people. */
+  error: string;
+  /** The error's code, for programs. */
+  code: "account_disabled" | "account_malformed" | "attestation_contradicted" | "attestation_malformed" | "attestation_untrusted" | "attestation_unwanted" | "bad_request" | "batch_ended" | "batch_exceeds_daily_limit" | "batch_not_done" | "batch_rejected" | "batch_unknown" | "block_beyond_head" | "body_too_large" | "chain_unavailable" | "chain_unsupported" | "content_type_unsupported" | "delivery_unknown" | "duplicate_key" | "empty_request" | "estimates_busy" | "event_malformed" | "fee_malformed" | "fee_missing" | "fee_too_low" | "host_unknown" | "https_needed" | "idempotency_key_malformed" | "idempotency_key_reused" | "internal_error" | "key_missing" | "key_revoked" | "key_unknown" | "list_too_long" | "method_not_allowed" | "missing_field" | "nested_too_deeply" | "not_found" | "not_json" | "not_provable" | "not_provable_now" | "number_malformed" | "parameter_malformed" | "proof_unavailable" | "proofs_busy" | "route_unsupported" | "selector_malformed" | "slot_malformed" | "text_not_storable" | "too_many_accounts" | "too_many_attestations" | "too_many_blocks" | "too_many_estimates" | "too_many_events" | "too_many_facts" | "too_many_replays" | "too_many_requests" | "too_many_slots" | "too_many_webhook_headers" | "transaction_signed" | "unavailable" | "unknown_field" | "unknown_header_field" | "unknown_prop" | "webhook_headers_too_large" | "webhook_malformed" | "wrong_type";
+  /** The value in the request that is at fault. */
+  path: string;
+  /** Whether sending the same request again may help. */
+  retryable: boolean;
+  /** More detail, where `error` is a fixed text because clients compare it. */
+  detail?: string;
+};
+
+export type EstimateRequest = {
+  /** The id of the chain on which the facts are to be read, in decimal, or an alias that the operator gave it. */
+  destinationChainId: string;
+  /** As of a batch; it changes nothing here. */
+  fee?: string;
+  /** The blocks to prove, by the id of their source chain. A block's key is `block:` and its number, or `timestamp:` and Unix seconds for the last block at or before that time. */
+  data: { readonly [chain: string]: { readonly [block: string]: BlockBody } };
+  webhook?: WebhookBody;
+};
+
+export type EstimateResponse = {
+  transactions: number;
+  bytes: number;
+  gas: string;
+  gasPrice: string;
+  /** In wei. */
+  cost: string;
+  destinationChainId: string;
+  free: boolean;
+  /** A sufficient `fee`, in wei. */
+  feeNeeded: string;
+  /** Whether `cost` includes the price of every block. */
+  complete: boolean;
+  warnings: ReadonlyArray<WarningResponse>;
+  blocks: ReadonlyArray<BlockEstimateResponse>;
+};
+
+export type EventFacts = {
+  originChainId: string;
+  block: string | null;
+  account: Hex | null;
+  name: string | null;
+  values: { readonly [name: string]: Hex } | null;
+};
+
+export type EventFailure = {
+  error: string;
+  /** For programs: one of the codes of a batch. */
+  code: string;
+  retryable: boolean;
+  step: StepName | null;
+};
+
+export type EventResponse = {
+  /** The fact's kind, and where it is in the block. */
+  name: string;
+  transactionIndex?: number | null;
+  /** The log's index within its receipt. */
+  log?: number | null;
+  /** The log's index within the block, as JSON-RPC counts. */
+  logIndex?: number | null;
+  /** The withdrawal's place in the block. */
+  position?: number | null;
+  /** The log's emitter, or the withdrawal's recipient. */
+  address?: Hex | null;
+  topics?: ReadonlyArray<Hex> | null;
+  /** The log's data, in hex. */
+  data?: Hex | null;
+  transactionHash?: Hex | null;
+  /** The transaction's type. */
+  type?: number | null;
+  /** 1 succeeded, 0 failed; left out before Byzantium. */
+  status?: number | null;
+  cumulativeGasUsed?: string | null;
+  logCount?: number | null;
+  withdrawalIndex?: string | null;
+  validatorIndex?: string | null;
+  /** Of the withdrawal, in Gwei. */
+  amount?: string | null;
+};
+
+export type EventWitnessResponse = {
+  block: string;
+  verifier: Hex;
+  /** The first parameter of `verify`. */
+  section: Hex;
+  /** The second parameter of `verify`. */
+  witness: Hex;
+  facts: ReadonlyArray<VerifiedFactResponse>;
+  gas: string;
+};
+
+export type LogBody = {
+  /** The transaction's hash, or its index in the block. */
+  transaction?: number | Hex;
+  /** The log's index within its receipt. */
+  log?: number;
+  /** The log's index within the block, as JSON-RPC counts. */
+  logIndex?: number;
+  /** The contract that emitted the logs. */
+  address?: Hex;
+  /** By their places, as eth_getLogs takes them: null is any topic. */
+  topics?: ReadonlyArray<null | Hex | ReadonlyArray<Hex>>;
+};
+
+export type PriceResponse = {
+  transactions: number;
+  bytes: number;
+  gas: string;
+  gasPrice: string;
+  /** In wei. */
+  cost: string;
+};
+
+export type ProvenFactsResponse = {
+  account: Hex | null;
+  name: string | null;
+  facts: ReadonlyArray<string>;
+};
+
+export type QueryResponse = {
+  originChainId: string;
+  /** The block as it was asked for. */
+  selector: string;
+  /** null until a timestamp's block is known. */
+  block: string | null;
+  account: Hex | null;
+  /** The ENS name, if the request named the account by one. */
+  name: string | null;
+  props: ReadonlyArray<"NONCE" | "BALANCE" | "STORAGE_ROOT" | "CODE_HASH">;
+  slots: ReadonlyArray<Hex>;
+  header: ReadonlyArray<"PARENT_HASH" | "UNCLES_HASH" | "COINBASE" | "PROPOSER" | "STATE_ROOT" | "TRANSACTIONS_ROOT" | "RECEIPTS_ROOT" | "LOGS_BLOOM" | "DIFFICULTY" | "BLOCK_NUMBER" | "GAS_LIMIT" | "GAS_USED" | "TIMESTAMP" | "EXTRA_DATA" | "MIX_HASH" | "NONCE" | "BASE_FEE_PER_GAS" | "WITHDRAWALS_ROOT" | "BLOB_GAS_USED" | "EXCESS_BLOB_GAS" | "PARENT_BEACON_BLOCK_ROOT" | "REQUESTS_HASH">;
+  /** What was asked for of the block's content, once its header is known. */
+  events?: ReadonlyArray<EventResponse>;
+  steps: ReadonlyArray<StepResponse>;
+  /** The reason for waiting, in a sentence. */
+  waitsFor: string | null;
+  /** The code of `waitsFor`, for programs: one of the codes of a batch. */
+  waitCode: string | null;
+  /** Once the batch is DONE: the values in the registry, 32 bytes each, in hex. null again if a reorg removed them and they could not be proven again; the last step has the error then. */
+  values: { readonly [name: string]: Hex } | null;
+  /** Once the batch is DONE: the contract that holds the values, which is the registry or its events verifier. */
+  registry: Hex | null;
+  /** Its share of the batch's `spent`, in wei; null if it has none. It is set once a transaction has enough confirmations, maybe after the batch is DONE, and updated if a reorg changes it. */
+  cost: string | null;
+};
+
+export type Readiness = "PROVEN" | "READY" | "NOT_FINAL" | "NOT_KNOWN" | "OUT_OF_REACH" | "FAILS";
+
+export type RegistryKind = "native" | "optimism" | "output" | "attested";
+
+export type RejectionResponse = {
+  /** For programs: one of the codes of a batch. */
+  code: string;
+  message: string;
+  step: StepName | null;
+  retryable: boolean;
+};
+
+export type StatusResponse = {
+  /** The status that existing clients read: DONE, REJECTED, or IN_PROGRESS for the rest. */
+  queryStatus: "DONE" | "IN_PROGRESS" | "REJECTED";
+  internalId: string;
+  status: BatchStatus;
+  destinationChainId: string;
+  /** The most that may be spent, in wei. */
+  fee: string;
+  /** What was spent so far, in wei. */
+  spent: string;
+  submitted: string;
+  ended: string | null;
+  /** The reason for waiting, in a sentence. */
+  waitsFor: string | null;
+  /** The code of `waitsFor`, for programs: one of the codes of a batch. */
+  waitCode: string | null;
+  /** Why the batch was REJECTED. */
+  rejection?: RejectionResponse | null;
+  /** Why the batch was REJECTED, as a list. */
+  info?: ReadonlyArray<string>;
+  /** Left out with details=0. */
+  queries?: ReadonlyArray<QueryResponse>;
+  /** The `fromQuery` of the next page of queries; null on the last page. */
+  nextQuery?: number | null;
+};
+
+export type StepErrorResponse = {
+  error: string;
+  /** For programs: one of the codes of a batch. */
+  code: string;
+  retryable: boolean;
+};
+
+export type StepName = "INITIAL_STATE" | "BLOCKHASH_AVAILABLE" | "HEADER_ACCUMULATED" | "ACCOUNT_ACCUMULATED";
+
+export type StepResponse = {
+  step: StepName;
+  /** null until the step begins. */
+  status: StepStatus | null;
+  started: string | null;
+  completed: string | null;
+  transactionHash: Hex | null;
+  transactionBlock: string | null;
+  gasUsed: string | null;
+  /** Why the step was not completed. */
+  error: StepErrorResponse | null;
+};
+
+export type StepStatus = "IN_PROGRESS" | "COMPLETED";
+
+export type SubmissionResponse = {
+  /** The address of the batch's page. */
+  page: string;
+  warnings: ReadonlyArray<WarningResponse>;
+  /** The batch's id, for polling. */
+  internalId: string;
+};
+
+export type VerifiedFactResponse = {
+  block: string;
+  account: Hex | null;
+  /** A field's name, or a slot. */
+  name: string;
+  value: Hex;
+};
+
+export type WarningResponse = {
+  sentence: string;
+  /** The path of the value in the request. */
+  path: string;
+};
+
+export type WebhookBody = {
+  /** The address that is called when the batch has ended. */
+  url: string;
+  /** Headers to send along, such as Authorization. */
+  headers?: { readonly [name: string]: string };
+};
+
+export type WebhookEvent = {
+  event: string;
+  /** The earlier event of the batch whose values a reorg has changed. */
+  corrects: string | null;
+  batchQueryId: string;
+  queryStatus: "DONE" | "REJECTED";
+  destinationChainId: string;
+  error: EventFailure | null;
+  facts: ReadonlyArray<EventFacts>;
+  /** If the batch has more queries: the `fromQuery` with which GET /batch-query-status lists the rest. */
+  nextQuery: number | null;
+};
+
+export type WitnessListResponse = {
+  destinationChainId: string;
+  warnings: ReadonlyArray<WarningResponse>;
+  /** One for each origin chain. */
+  witnesses: ReadonlyArray<WitnessResponse>;
+};
+
+export type WitnessResponse = {
+  originChainId: string;
+  registry: Hex;
+  /** The bytes to pass to the registry's `verify`; `0x` if `facts` is empty. */
+  proof: Hex;
+  /** The requested facts in the order of `verify`: fields of accounts, then slots, then header fields. Accounts and slots are in the order of their hashes, so find a fact by its block, account and name. */
+  facts: ReadonlyArray<VerifiedFactResponse>;
+  /** Facts about the content of blocks, for the events verifier. */
+  events: ReadonlyArray<EventWitnessResponse>;
+  /** Gas of transactions that only verify these proofs. */
+  gas: string;
+  /** The last block of the destination in which `verify` accepts the proof; null if it stays valid. */
+  validUntil: string | null;
+};

@@ -1,0 +1,41 @@
+import type { AccountBody, BatchRequest, BlockBody, WebhookBody } from "./api.ts";
+import { UsageError } from "./errors.ts";
+import type { Hex } from "./keccak.ts";
+import { Position } from "./positions.ts";
+
+/** The values to prove of one block of the chain `source`: its id, or an alias. */
+export type BlockQuery = Omit<BlockBody, "accounts"> & {
+  source: bigint | number | string;
+  /** Addresses, or ENS names; `props` and `slots` are those of each. */
+  accounts?: readonly string[];
+  props?: AccountBody["props"];
+  slots?: readonly (Hex | bigint | number | Position)[];
+} & ({ block: bigint | number } | { /** The last block at or before this time. */ timestamp: bigint | number });
+
+const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals", "absent"] as const;
+
+/** Build a batch for `submit`, `estimate` and `witness`; `fee` is the maximum to spend on it, in wei. */
+export function buildBatch(
+  destination: bigint | number | string,
+  queries: BlockQuery | readonly BlockQuery[],
+  { fee = 0, webhook }: { fee?: bigint | number | string; webhook?: WebhookBody | undefined } = {},
+): BatchRequest {
+  const data: Record<string, Record<string, any>> = {};
+  for (const query of [queries].flat() as readonly BlockQuery[]) {
+    if ("block" in query && "timestamp" in query) {
+      throw new UsageError("Name a block either by its number or by a timestamp.");
+    }
+    const selector = "block" in query ? `block:${query.block}` : `timestamp:${query.timestamp}`;
+    const block = ((data[`${query.source}`] ??= {})[selector] ??= {});
+    for (const list of BLOCK_LISTS) {
+      if (query[list]) block[list] = [...(block[list] ?? []), ...query[list]];
+    }
+    for (const account of query.accounts ?? []) {
+      const entry = ((block.accounts ??= {})[account] ??= { props: [], slots: [] });
+      entry.props.push(...(query.props ?? []));
+      const positions = query.slots?.map((slot) => (typeof slot === "object" ? slot : new Position(BigInt(slot))));
+      entry.slots.push(...(positions ?? []).map(({ word }) => word));
+    }
+  }
+  return { destinationChainId: `${destination}`, fee: `${fee}`, data, ...(webhook && { webhook }) };
+}

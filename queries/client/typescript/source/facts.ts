@@ -1,0 +1,87 @@
+import type { ConnectionResponse, EventResponse, QueryResponse, StatusResponse } from "./api.ts";
+import { accountFields, headerFields } from "./constants.ts";
+import { FactsLostError, UnreadableResponseError } from "./errors.ts";
+import type { Hex } from "./keccak.ts";
+
+export type AccountField = keyof typeof accountFields;
+export type HeaderField = keyof typeof headerFields;
+
+const NUMERIC_FIELDS = [
+  "NONCE", "BALANCE", "DIFFICULTY", "BLOCK_NUMBER", "GAS_LIMIT", "GAS_USED", "TIMESTAMP",
+  "BASE_FEE_PER_GAS", "BLOB_GAS_USED", "EXCESS_BLOB_GAS",
+] as const;
+
+/** A bigint for numbers and slots; null for what is a hash, an address or bytes. */
+export type NumberOf<Name> = Name extends (typeof NUMERIC_FIELDS)[number] | Hex ? bigint : null;
+
+interface BaseFact {
+  chain: bigint;
+  block: bigint;
+  /** Of the block, as requested. */
+  selector: string;
+  /** The contract on the destination to read it from; for events, the verifier beside it. */
+  registry: Hex;
+  /** As the contract stores it. */
+  word: Hex;
+}
+
+interface NamedFact<Kind, Name, Account> extends BaseFact {
+  kind: Kind;
+  name: Name;
+  number: NumberOf<Name>;
+  account: Account;
+  /** The ENS name, if the account was requested by name. */
+  ens: string | null;
+}
+
+/** A field of an account. */
+export type AccountFact = { [Name in AccountField]: NamedFact<"account", Name, Hex> }[AccountField];
+/** A storage slot; its name is 0x and 64 digits. */
+export type SlotFact = NamedFact<"slot", Hex, Hex>;
+/** A field of a block's header. */
+export type HeaderFact = { [Name in HeaderField]: NamedFact<"header", Name, null> }[HeaderField];
+
+/** A log, receipt, transaction or withdrawal of a block, or that something is not in it. */
+export interface EventFact extends BaseFact {
+  kind: "event";
+  verifier: Hex;
+  /** Such as `LOG:3:0`. */
+  name: string;
+  /** What was proven, in the members that apply to its kind. */
+  event: EventResponse;
+}
+
+/** One proven value. */
+export type Fact = AccountFact | SlotFact | HeaderFact | EventFact;
+
+/** @internal */
+export function numberOf(name: string, word: Hex): bigint | null {
+  return name.startsWith("0x") || NUMERIC_FIELDS.some((field) => field === name) ? BigInt(word) : null;
+}
+
+/** @internal The facts of a DONE batch's query. */
+export function factsOfQuery(
+  { originChainId, block, selector, account, name: ens, values, events = [] }: QueryResponse,
+  { destinationChainId }: StatusResponse,
+  routes: readonly ConnectionResponse[],
+): Fact[] {
+  if (values === null) throw new FactsLostError("A reorg removed facts of the batch; its page says more.");
+  const { registry, eventsVerifier: verifier } = routes.find(
+    (route) => route.originChainId === originChainId && route.destinationChainId === destinationChainId,
+  ) ?? {};
+  if (!registry || !verifier || !values || !/^[0-9]{1,78}$/.test(`${originChainId}${block}`)) {
+    throw new UnreadableResponseError("In the server's response, a query is malformed or has no route.");
+  }
+  return Object.entries(values).map(([name, word]) => {
+    if (!/^0x[0-9a-f]{64}$/.test(word)) {
+      throw new UnreadableResponseError("In the server's response, a value is not 32 bytes.");
+    }
+    const common = { chain: BigInt(originChainId), block: BigInt(block ?? 0), selector, registry, name, word };
+    if (name.includes(":")) {
+      const event = events.find((entry) => entry.name === name) ?? { name };
+      return { ...common, kind: "event", verifier, event };
+    }
+    const kind = !account ? "header" : name.startsWith("0x") ? "slot" : "account";
+    return { ...common, kind, number: numberOf(name, word), account, ens } as Fact;
+  });
+}

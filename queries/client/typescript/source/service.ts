@@ -1,0 +1,295 @@
+import type {
+  BatchRequest, BatchResponse, ConnectionListResponse, ConnectionResponse, DeliveryResponse, ErrorResponse,
+  EstimateRequest, EstimateResponse, StatusResponse, SubmissionResponse, WitnessListResponse, WitnessResponse,
+} from "./api.ts";
+import {
+  BatchNotDoneError, BatchRejectedError, RequestRefusedError, ServerUnreachableError, TacitusError,
+  UnreadableResponseError, UsageError, WaitTimeoutError,
+} from "./errors.ts";
+import { type Fact, factsOfQuery } from "./facts.ts";
+
+export interface ServiceOptions {
+  /** Seconds for one complete response. */
+  timeout?: number;
+  /** In place of the global `fetch`. */
+  fetch?: typeof fetch;
+}
+
+export interface CallOptions {
+  /** Ends requests and waiting; its reason is thrown. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface WaitOptions extends CallOptions {
+  /** Seconds; `Infinity` for no limit. */
+  timeout?: number;
+  /** Include the batch's first queries, with their steps. */
+  details?: boolean;
+}
+
+export interface PageOptions extends CallOptions {
+  /** How many to request at once. */
+  limit?: number | undefined;
+  /** Begin after this id. */
+  cursor?: string | undefined;
+}
+
+type Query = Record<string, string | number | undefined>;
+
+interface SendOptions extends CallOptions {
+  query?: Query;
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Retry until this time of `performance.now()`, in place of a few times. */
+  deadline?: number;
+}
+
+const jitter = () => 0.8 + 0.4 * Math.random(); // spreads out clients that started at the same time
+const MAX_ATTEMPTS = 4;
+const MAX_PAUSE = 120; // seconds; a longer Retry-After throws the error instead of waiting
+const [FIRST_POLL_INTERVAL, POLL_BACKOFF, MAX_POLL_INTERVAL] = [0.5, 1.3, 5]; // seconds; back-off factor
+const RETRYABLE_PROXY_STATUSES = [429, 500, 502, 503, 504]; // of responses that are not Tacitus's own
+
+/** A server and your API key. */
+export class Tacitus {
+  readonly url: string;
+  readonly #key: string;
+  readonly #timeout: number;
+  readonly #fetch: typeof fetch;
+  #pollSpacing = 0; // seconds between polls that keep within the key's limit
+
+  constructor(url: string, key = "", { timeout = 60, fetch = globalThis.fetch }: ServiceOptions = {}) {
+    if (!/^https?:\/\/[^\s/?#@\\]+(\/[^\s?#]*)?$/.test(url)) {
+      throw new UsageError("The server must be a URL such as https://proofs.example.org.");
+    }
+    if (!/^[!-~]*$/.test(key)) {
+      throw new UsageError("This is not an API key: it must consist of visible ASCII characters.");
+    }
+    this.url = url.replace(/\/+$/, "");
+    this.#key = key;
+    this.#timeout = timeout;
+    this.#fetch = (...request) => fetch(...request); // browsers refuse it as a method
+  }
+
+  /** Submit the batch. All requests with the same `idempotencyKey` store one batch. */
+  async submit(
+    batch: BatchRequest,
+    { idempotencyKey, signal }: CallOptions & { idempotencyKey?: string | undefined } = {},
+  ): Promise<SubmissionResponse> {
+    // Not randomUUID, which pages that came over plain http lack.
+    const headers = { "idempotency-key": idempotencyKey ?? crypto.getRandomValues(new Uint32Array(4)).join("-") };
+    return this.#send("POST", "/submit-batch-query", { body: batch, headers, signal });
+  }
+
+  /** Return what a batch would cost now. */
+  async estimate(batch: EstimateRequest, { signal }: CallOptions = {}): Promise<EstimateResponse> {
+    return this.#send("POST", "/estimate", { body: batch, signal });
+  }
+
+  /** Return a proof for each source chain, to verify in a transaction of your own. */
+  async witness(batch: EstimateRequest, { signal }: CallOptions = {}): Promise<readonly WitnessResponse[]> {
+    return list((await this.#send<WitnessListResponse>("POST", "/witness", { body: batch, signal })).witnesses);
+  }
+
+  /** Return the batch's status. */
+  async status(id: string, { signal }: CallOptions = {}): Promise<StatusResponse> {
+    return this.#status(id, {}, { signal });
+  }
+
+  /** Iterate over the batch's statuses as they change. Throws BatchRejectedError or WaitTimeoutError. */
+  async *progress(id: string, options: WaitOptions = {}): AsyncGenerator<StatusResponse, StatusResponse, void> {
+    const { timeout = 600, details = false, signal } = options;
+    const deadline = performance.now() + 1000 * timeout;
+    for (let [interval, last] = [FIRST_POLL_INTERVAL, ""]; ; ) {
+      const status = await this.#status(id, { details: Number(details) }, { signal, deadline });
+      const text = JSON.stringify(status);
+      if (text !== last) yield status;
+      last = text;
+      if (isDone(status)) return status;
+      const secondsLeft = (deadline - performance.now()) / 1000;
+      if (secondsLeft <= 0) {
+        const sentence = `The batch has not ended within ${timeout} seconds. ${status.waitsFor ?? ""}`;
+        throw new WaitTimeoutError(sentence.trim(), { batchId: id });
+      }
+      await pause(Math.min(Math.max(interval * jitter(), this.#pollSpacing), secondsLeft), signal);
+      interval = Math.min(interval * POLL_BACKOFF, MAX_POLL_INTERVAL);
+    }
+  }
+
+  /** Wait until the batch is DONE. Throws as `progress` does. */
+  async wait(id: string, options: WaitOptions = {}): Promise<StatusResponse> {
+    const statuses = this.progress(id, options);
+    let result: IteratorResult<StatusResponse, StatusResponse>;
+    do result = await statuses.next();
+    while (!result.done);
+    return result.value;
+  }
+
+  /** Return the proven facts. Throws BatchNotDoneError, BatchRejectedError or FactsLostError. */
+  async facts(id: string, { signal }: CallOptions = {}): Promise<Fact[]> {
+    const facts: Fact[] = [];
+    const routes = await this.routes({ signal });
+    for (let fromQuery = 0; ; ) {
+      const status = await this.#status(id, { fromQuery }, { signal });
+      if (!isDone(status)) {
+        throw new BatchNotDoneError(`The batch is ${status.status}; wait until it is DONE.`, { batchId: id });
+      }
+      for (const query of list(status.queries)) facts.push(...factsOfQuery(query, status, routes));
+      const next = status.nextQuery ?? null;
+      if (next === null) return facts;
+      if (!(next > fromQuery)) throw new UnreadableResponseError("The server's pages of queries do not end.");
+      fromQuery = next;
+    }
+  }
+
+  /** Cancel a batch, if no transaction for it is signed yet. It ends REJECTED. */
+  async cancel(id: string, { signal }: CallOptions = {}): Promise<StatusResponse> {
+    return this.#send("POST", `/batch-queries/${encodeURIComponent(id)}/cancel`, { signal });
+  }
+
+  /** Iterate over your batches, newest first; each page is requested when it is needed. */
+  batches(options: PageOptions & { status?: BatchResponse["status"] } = {}): AsyncGenerator<BatchResponse, void, void> {
+    const { status, ...page } = options;
+    return this.#items("/batch-queries", "batches", page, { status });
+  }
+
+  /** Iterate over the webhooks of your batches, newest first, with their attempts. */
+  deliveries(options: PageOptions = {}): AsyncGenerator<DeliveryResponse, void, void> {
+    return this.#items("/webhook-deliveries", "deliveries", options);
+  }
+
+  /** Return the server's routes with their registries. */
+  async routes({ signal }: CallOptions = {}): Promise<readonly ConnectionResponse[]> {
+    return list((await this.#send<ConnectionListResponse>("GET", "/chain-connections", { signal })).connections);
+  }
+
+  async #status(id: string, query: Query, options: SendOptions): Promise<StatusResponse> {
+    return this.#send("GET", "/batch-query-status", { ...options, query: { batchQueryId: id, ...query } });
+  }
+
+  async *#items(path: string, name: string, page: PageOptions, filters: Query = {}): AsyncGenerator<any, void, void> {
+    let { cursor, limit, signal } = page;
+    do {
+      const items: any = await this.#send("GET", path, { signal, query: { ...filters, limit, cursor } });
+      yield* list(items[name]);
+      cursor = items.cursor;
+    } while (cursor);
+  }
+
+  /** Send a request. Retry if that can help: a few times, or until `deadline`. */
+  async #send<Content>(method: string, path: string, options: SendOptions): Promise<Content> {
+    for (let attempts = 1; ; attempts++) {
+      try {
+        return (await this.#sendOnce(method, path, options)) as Content;
+      } catch (error) {
+        if (!(error instanceof TacitusError) || !error.retryable) throw error;
+        const backOff = FIRST_POLL_INTERVAL * 2 ** Math.min(attempts - 1, 6) * jitter();
+        const seconds = error.details.retryAfter || backOff;
+        const isLast = options.deadline === undefined
+          ? attempts === MAX_ATTEMPTS
+          : performance.now() + 1000 * seconds > options.deadline;
+        if (isLast || seconds > MAX_PAUSE) throw error;
+        await pause(seconds, options.signal);
+      }
+    }
+  }
+
+  async #sendOnce(method: string, path: string, options: SendOptions): Promise<object> {
+    const { signal } = options;
+    const body = options.body ? JSON.stringify(options.body) : null;
+    const url = new URL(this.url + path);
+    for (const [name, value] of Object.entries(options.query ?? {})) {
+      if (value !== undefined) url.searchParams.set(name, `${value}`);
+    }
+    const headers: Record<string, string> = { ...options.headers };
+    if (this.#key) headers["api-key"] = this.#key;
+    if (body) headers["content-type"] = "application/json";
+    const timeout = AbortSignal.timeout(1000 * this.#timeout);
+    try {
+      const response = await this.#fetch(url, {
+        method,
+        headers,
+        body,
+        credentials: "omit",
+        redirect: "manual", // a redirect would send the key to any host
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      });
+      const content = await response.text();
+      this.#pollSpacing = pollSpacing(response.headers);
+      if (response.ok) return parseObject(content);
+      throw errorOfResponse(response, content);
+    } catch (cause) {
+      signal?.throwIfAborted();
+      if (cause instanceof TacitusError) throw cause;
+      throw new ServerUnreachableError(`${this.url} does not answer. Check that it is running.`, {}, cause);
+    }
+  }
+}
+
+function errorOfResponse(response: Response, content: string): TacitusError {
+  const httpStatus = response.status;
+  if (response.type === "opaqueredirect" || (httpStatus >= 300 && httpStatus < 400)) {
+    const target = response.headers.get("location") ?? "another URL";
+    const sentence = `The server redirects to ${target}. If you trust that URL, use it as the server.`;
+    return new UnreadableResponseError(sentence, { httpStatus });
+  }
+  const retryAfter = headerSeconds(response.headers, "retry-after");
+  try {
+    const { error, code, path, retryable, detail } = parseObject(content) as Partial<ErrorResponse>;
+    if (typeof error === "string" && typeof code === "string" && typeof retryable === "boolean") {
+      const sentence = detail ? `${error.replace(/\.$/, "")}. ${detail}` : error;
+      return new RequestRefusedError(sentence, { code, path: path ?? "", retryable, httpStatus, retryAfter });
+    }
+  } catch {} // not JSON
+  const retryable = RETRYABLE_PROXY_STATUSES.includes(httpStatus);
+  const sentence = `The server responded with status ${httpStatus}, but not as Tacitus does.`;
+  return new UnreadableResponseError(sentence, { retryable, httpStatus, retryAfter });
+}
+
+function headerSeconds(headers: Headers, name: string): number | undefined {
+  const seconds = headers.get(name) ?? "";
+  return /^[0-9]{1,6}$/.test(seconds) ? Number(seconds) : undefined;
+}
+
+function pollSpacing(headers: Headers): number {
+  const remaining = headerSeconds(headers, "ratelimit-remaining");
+  const reset = headerSeconds(headers, "ratelimit-reset") ?? 0;
+  return remaining === undefined ? 0 : Math.min(reset / (remaining + 1), MAX_PAUSE);
+}
+
+function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      if (signal?.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(end, 1000 * seconds);
+    signal?.addEventListener("abort", end);
+    if (signal?.aborted) end();
+  });
+}
+
+function parseObject(content: string): object {
+  try {
+    const body: unknown = JSON.parse(content);
+    if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
+  } catch {} // not JSON
+  throw new UnreadableResponseError("The server's response is not a JSON object.");
+}
+
+function list<Item>(value: readonly Item[] | undefined): readonly Item[] {
+  if (Array.isArray(value)) return value;
+  throw new UnreadableResponseError("In the server's response, a list is missing.");
+}
+
+/** Throws BatchRejectedError. */
+function isDone({ queryStatus, internalId, rejection }: StatusResponse): boolean {
+  if (!["IN_PROGRESS", "DONE", "REJECTED"].includes(queryStatus)) {
+    throw new UnreadableResponseError("In the server's response, queryStatus is missing or malformed.");
+  }
+  if (queryStatus !== "REJECTED") return queryStatus === "DONE";
+  const { message = "The batch was rejected.", code = "rejected", retryable = false, step } = rejection ?? {};
+  throw new BatchRejectedError(message, { code, retryable, step: step ?? "", batchId: internalId });
+}

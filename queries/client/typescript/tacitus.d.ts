@@ -1,0 +1,2155 @@
+export type AbsenceBody = {
+    /** Alone, an index that the block's transactions end before. */
+    transaction?: number | Hex;
+    /** An index that the block's withdrawals end before. */
+    withdrawal?: number;
+    /** The contract that emitted no such log. */
+    address?: Hex;
+    /** By their places, as eth_getLogs takes them: null is any topic. */
+    topics?: ReadonlyArray<null | Hex | ReadonlyArray<Hex>>;
+    /** A topic that no log of the block has in any place. */
+    topic?: Hex;
+};
+export type AccountBody = {
+    /** Fields of the account: its nonce, balance and so on. */
+    props?: ReadonlyArray<"NONCE" | "BALANCE" | "STORAGE_ROOT" | "CODE_HASH">;
+    /** Storage slots: 0x and 1 to 64 hex digits each. */
+    slots?: ReadonlyArray<Hex>;
+};
+export type AttemptResponse = {
+    made: string;
+    /** The HTTP status. */
+    answered: number | null;
+    fault: string | null;
+    milliseconds: number;
+};
+export type BatchRequest = {
+    /** The id of the chain on which the facts are to be read, in decimal, or an alias that the operator gave it. */
+    destinationChainId: string;
+    /** The most that may be spent on the batch, in wei of the destination chain. Send "0" where proving is free; elsewhere POST /estimate returns a fee. */
+    fee: string;
+    /** The blocks to prove, by the id of their source chain. A block's key is `block:` and its number, or `timestamp:` and Unix seconds for the last block at or before that time. */
+    data: {
+        readonly [chain: string]: {
+            readonly [block: string]: BlockBody;
+        };
+    };
+    webhook?: WebhookBody;
+};
+export type BatchResponse = {
+    /** The status that existing clients read: DONE, REJECTED, or IN_PROGRESS for the rest. */
+    queryStatus: "DONE" | "IN_PROGRESS" | "REJECTED";
+    internalId: string;
+    status: BatchStatus;
+    destinationChainId: string;
+    /** The most that may be spent, in wei. */
+    fee: string;
+    /** What was spent so far, in wei. */
+    spent: string;
+    submitted: string;
+    ended: string | null;
+    /** The reason for waiting, in a sentence. */
+    waitsFor: string | null;
+    /** The code of `waitsFor`, for programs: one of the codes of a batch. */
+    waitCode: string | null;
+    /** Why the batch was REJECTED. */
+    rejection?: RejectionResponse | null;
+    /** Why the batch was REJECTED, as a list. */
+    info?: ReadonlyArray<string>;
+};
+export type BatchStatus = "RECEIVED" | "ACCEPTED" | "IN_PROGRESS" | "DONE" | "REJECTED";
+export type BlockBody = {
+    /** Fields of the block's header. */
+    header?: ReadonlyArray<"PARENT_HASH" | "UNCLES_HASH" | "COINBASE" | "PROPOSER" | "STATE_ROOT" | "TRANSACTIONS_ROOT" | "RECEIPTS_ROOT" | "LOGS_BLOOM" | "DIFFICULTY" | "BLOCK_NUMBER" | "GAS_LIMIT" | "GAS_USED" | "TIMESTAMP" | "EXTRA_DATA" | "MIX_HASH" | "NONCE" | "BASE_FEE_PER_GAS" | "WITHDRAWALS_ROOT" | "BLOB_GAS_USED" | "EXCESS_BLOB_GAS" | "PARENT_BEACON_BLOCK_ROOT" | "REQUESTS_HASH">;
+    /** Accounts at that block, by address (in any letter case) or by ENS name, if the operator has set up ENS for the source chain. The nodes resolve the name at that block; the proof is of the address, not of the name. */
+    accounts?: {
+        readonly [account: string]: AccountBody;
+    };
+    /** Logs of the block. */
+    logs?: ReadonlyArray<LogBody>;
+    /** Receipts, by their transactions. */
+    receipts?: ReadonlyArray<number | Hex>;
+    /** Transactions, by hash or by index in the block. */
+    transactions?: ReadonlyArray<number | Hex>;
+    /** Withdrawals, by their place in the block. */
+    withdrawals?: ReadonlyArray<number>;
+    /** What the block does not contain. */
+    absent?: ReadonlyArray<AbsenceBody>;
+};
+export type BlockEstimateResponse = {
+    originChainId: string;
+    selectors: ReadonlyArray<string>;
+    block: string | null;
+    lastFinalBlock: string;
+    /** Whether the block could be proven now. If it is submitted, a block that is NOT_FINAL, or NOT_KNOWN to the destination, waits; one that is OUT_OF_REACH or FAILS is rejected. */
+    readiness: Readiness;
+    waitsFor: string | null;
+    error: string | null;
+    code: string | null;
+    distance: string | null;
+    /** Proofs of earlier block hashes (EIP-2935) that lead down to the block. */
+    hops: number;
+    /** Facts that are in the registry already. */
+    proven: ReadonlyArray<ProvenFactsResponse>;
+    price: PriceResponse | null;
+};
+export type ChainResponse = {
+    name: string;
+    /** Names that requests may use in place of the id. */
+    aliases: ReadonlyArray<string>;
+};
+export type ConnectionListResponse = {
+    connections: ReadonlyArray<ConnectionResponse>;
+};
+export type ConnectionResponse = {
+    originChainId: string;
+    destinationChainId: string;
+    origin: ChainResponse;
+    destination: ChainResponse;
+    kind: RegistryKind;
+    registry: Hex;
+    /** Where the events verifier beside the registry is, or will be once it is deployed: the address follows from its code and the registry's address. */
+    eventsVerifier: Hex;
+    /** ABI-encoded. The registry's address follows from them and the bytecode of its kind. */
+    constructorArguments: Hex;
+    /** Whether its address proves its code and its constructor's arguments. */
+    verifiable: boolean;
+    /** From then on the registry takes no headers. */
+    horizon: string;
+    /** From then on it takes no accounts and slots. Earlier than `horizon` if a header was shown not to hold the state after its block. */
+    stateHorizon: string;
+    /** The origin's nodes can prove accounts up to this many blocks before the newest one; at most 8,191 are measured, and a node that proves all blocks of a younger chain has 8,191 too. -1: for no block. null: not measured yet. */
+    blocksBack: number | null;
+};
+export type DeliveryResponse = {
+    event: string;
+    corrects: string | null;
+    batchQueryId: string;
+    url: string;
+    state: DeliveryState;
+    created: string;
+    delivered: string | null;
+    nextAttempt: string | null;
+    /** The newest first. */
+    attempts: ReadonlyArray<AttemptResponse>;
+};
+export type DeliveryState = "PENDING" | "DELIVERED" | "GIVEN_UP";
+export type ErrorResponse = {
+    /** A sentence for people. */
+    error: string;
+    /** The error's code, for programs. */
+    code: "account_disabled" | "account_malformed" | "attestation_contradicted" | "attestation_malformed" | "attestation_untrusted" | "attestation_unwanted" | "bad_request" | "batch_ended" | "batch_exceeds_daily_limit" | "batch_not_done" | "batch_rejected" | "batch_unknown" | "block_beyond_head" | "body_too_large" | "chain_unavailable" | "chain_unsupported" | "content_type_unsupported" | "delivery_unknown" | "duplicate_key" | "empty_request" | "estimates_busy" | "event_malformed" | "fee_malformed" | "fee_missing" | "fee_too_low" | "host_unknown" | "https_needed" | "idempotency_key_malformed" | "idempotency_key_reused" | "internal_error" | "key_missing" | "key_revoked" | "key_unknown" | "list_too_long" | "method_not_allowed" | "missing_field" | "nested_too_deeply" | "not_found" | "not_json" | "not_provable" | "not_provable_now" | "number_malformed" | "parameter_malformed" | "proof_unavailable" | "proofs_busy" | "route_unsupported" | "selector_malformed" | "slot_malformed" | "text_not_storable" | "too_many_accounts" | "too_many_attestations" | "too_many_blocks" | "too_many_estimates" | "too_many_events" | "too_many_facts" | "too_many_replays" | "too_many_requests" | "too_many_slots" | "too_many_webhook_headers" | "transaction_signed" | "unavailable" | "unknown_field" | "unknown_header_field" | "unknown_prop" | "webhook_headers_too_large" | "webhook_malformed" | "wrong_type";
+    /** The value in the request that is at fault. */
+    path: string;
+    /** Whether sending the same request again may help. */
+    retryable: boolean;
+    /** More detail, where `error` is a fixed text because clients compare it. */
+    detail?: string;
+};
+export type EstimateRequest = {
+    /** The id of the chain on which the facts are to be read, in decimal, or an alias that the operator gave it. */
+    destinationChainId: string;
+    /** As of a batch; it changes nothing here. */
+    fee?: string;
+    /** The blocks to prove, by the id of their source chain. A block's key is `block:` and its number, or `timestamp:` and Unix seconds for the last block at or before that time. */
+    data: {
+        readonly [chain: string]: {
+            readonly [block: string]: BlockBody;
+        };
+    };
+    webhook?: WebhookBody;
+};
+export type EstimateResponse = {
+    transactions: number;
+    bytes: number;
+    gas: string;
+    gasPrice: string;
+    /** In wei. */
+    cost: string;
+    destinationChainId: string;
+    free: boolean;
+    /** A sufficient `fee`, in wei. */
+    feeNeeded: string;
+    /** Whether `cost` includes the price of every block. */
+    complete: boolean;
+    warnings: ReadonlyArray<WarningResponse>;
+    blocks: ReadonlyArray<BlockEstimateResponse>;
+};
+export type EventFacts = {
+    originChainId: string;
+    block: string | null;
+    account: Hex | null;
+    name: string | null;
+    values: {
+        readonly [name: string]: Hex;
+    } | null;
+};
+export type EventFailure = {
+    error: string;
+    /** For programs: one of the codes of a batch. */
+    code: string;
+    retryable: boolean;
+    step: StepName | null;
+};
+export type EventResponse = {
+    /** The fact's kind, and where it is in the block. */
+    name: string;
+    transactionIndex?: number | null;
+    /** The log's index within its receipt. */
+    log?: number | null;
+    /** The log's index within the block, as JSON-RPC counts. */
+    logIndex?: number | null;
+    /** The withdrawal's place in the block. */
+    position?: number | null;
+    /** The log's emitter, or the withdrawal's recipient. */
+    address?: Hex | null;
+    topics?: ReadonlyArray<Hex> | null;
+    /** The log's data, in hex. */
+    data?: Hex | null;
+    transactionHash?: Hex | null;
+    /** The transaction's type. */
+    type?: number | null;
+    /** 1 succeeded, 0 failed; left out before Byzantium. */
+    status?: number | null;
+    cumulativeGasUsed?: string | null;
+    logCount?: number | null;
+    withdrawalIndex?: string | null;
+    validatorIndex?: string | null;
+    /** Of the withdrawal, in Gwei. */
+    amount?: string | null;
+};
+export type EventWitnessResponse = {
+    block: string;
+    verifier: Hex;
+    /** The first parameter of `verify`. */
+    section: Hex;
+    /** The second parameter of `verify`. */
+    witness: Hex;
+    facts: ReadonlyArray<VerifiedFactResponse>;
+    gas: string;
+};
+export type LogBody = {
+    /** The transaction's hash, or its index in the block. */
+    transaction?: number | Hex;
+    /** The log's index within its receipt. */
+    log?: number;
+    /** The log's index within the block, as JSON-RPC counts. */
+    logIndex?: number;
+    /** The contract that emitted the logs. */
+    address?: Hex;
+    /** By their places, as eth_getLogs takes them: null is any topic. */
+    topics?: ReadonlyArray<null | Hex | ReadonlyArray<Hex>>;
+};
+export type PriceResponse = {
+    transactions: number;
+    bytes: number;
+    gas: string;
+    gasPrice: string;
+    /** In wei. */
+    cost: string;
+};
+export type ProvenFactsResponse = {
+    account: Hex | null;
+    name: string | null;
+    facts: ReadonlyArray<string>;
+};
+export type QueryResponse = {
+    originChainId: string;
+    /** The block as it was asked for. */
+    selector: string;
+    /** null until a timestamp's block is known. */
+    block: string | null;
+    account: Hex | null;
+    /** The ENS name, if the request named the account by one. */
+    name: string | null;
+    props: ReadonlyArray<"NONCE" | "BALANCE" | "STORAGE_ROOT" | "CODE_HASH">;
+    slots: ReadonlyArray<Hex>;
+    header: ReadonlyArray<"PARENT_HASH" | "UNCLES_HASH" | "COINBASE" | "PROPOSER" | "STATE_ROOT" | "TRANSACTIONS_ROOT" | "RECEIPTS_ROOT" | "LOGS_BLOOM" | "DIFFICULTY" | "BLOCK_NUMBER" | "GAS_LIMIT" | "GAS_USED" | "TIMESTAMP" | "EXTRA_DATA" | "MIX_HASH" | "NONCE" | "BASE_FEE_PER_GAS" | "WITHDRAWALS_ROOT" | "BLOB_GAS_USED" | "EXCESS_BLOB_GAS" | "PARENT_BEACON_BLOCK_ROOT" | "REQUESTS_HASH">;
+    /** What was asked for of the block's content, once its header is known. */
+    events?: ReadonlyArray<EventResponse>;
+    steps: ReadonlyArray<StepResponse>;
+    /** The reason for waiting, in a sentence. */
+    waitsFor: string | null;
+    /** The code of `waitsFor`, for programs: one of the codes of a batch. */
+    waitCode: string | null;
+    /** Once the batch is DONE: the values in the registry, 32 bytes each, in hex. null again if a reorg removed them and they could not be proven again; the last step has the error then. */
+    values: {
+        readonly [name: string]: Hex;
+    } | null;
+    /** Once the batch is DONE: the contract that holds the values, which is the registry or its events verifier. */
+    registry: Hex | null;
+    /** Its share of the batch's `spent`, in wei; null if it has none. It is set once a transaction has enough confirmations, maybe after the batch is DONE, and updated if a reorg changes it. */
+    cost: string | null;
+};
+export type Readiness = "PROVEN" | "READY" | "NOT_FINAL" | "NOT_KNOWN" | "OUT_OF_REACH" | "FAILS";
+export type RegistryKind = "native" | "optimism" | "output" | "attested";
+export type RejectionResponse = {
+    /** For programs: one of the codes of a batch. */
+    code: string;
+    message: string;
+    step: StepName | null;
+    retryable: boolean;
+};
+export type StatusResponse = {
+    /** The status that existing clients read: DONE, REJECTED, or IN_PROGRESS for the rest. */
+    queryStatus: "DONE" | "IN_PROGRESS" | "REJECTED";
+    internalId: string;
+    status: BatchStatus;
+    destinationChainId: string;
+    /** The most that may be spent, in wei. */
+    fee: string;
+    /** What was spent so far, in wei. */
+    spent: string;
+    submitted: string;
+    ended: string | null;
+    /** The reason for waiting, in a sentence. */
+    waitsFor: string | null;
+    /** The code of `waitsFor`, for programs: one of the codes of a batch. */
+    waitCode: string | null;
+    /** Why the batch was REJECTED. */
+    rejection?: RejectionResponse | null;
+    /** Why the batch was REJECTED, as a list. */
+    info?: ReadonlyArray<string>;
+    /** Left out with details=0. */
+    queries?: ReadonlyArray<QueryResponse>;
+    /** The `fromQuery` of the next page of queries; null on the last page. */
+    nextQuery?: number | null;
+};
+export type StepErrorResponse = {
+    error: string;
+    /** For programs: one of the codes of a batch. */
+    code: string;
+    retryable: boolean;
+};
+export type StepName = "INITIAL_STATE" | "BLOCKHASH_AVAILABLE" | "HEADER_ACCUMULATED" | "ACCOUNT_ACCUMULATED";
+export type StepResponse = {
+    step: StepName;
+    /** null until the step begins. */
+    status: StepStatus | null;
+    started: string | null;
+    completed: string | null;
+    transactionHash: Hex | null;
+    transactionBlock: string | null;
+    gasUsed: string | null;
+    /** Why the step was not completed. */
+    error: StepErrorResponse | null;
+};
+export type StepStatus = "IN_PROGRESS" | "COMPLETED";
+export type SubmissionResponse = {
+    /** The address of the batch's page. */
+    page: string;
+    warnings: ReadonlyArray<WarningResponse>;
+    /** The batch's id, for polling. */
+    internalId: string;
+};
+export type VerifiedFactResponse = {
+    block: string;
+    account: Hex | null;
+    /** A field's name, or a slot. */
+    name: string;
+    value: Hex;
+};
+export type WarningResponse = {
+    sentence: string;
+    /** The path of the value in the request. */
+    path: string;
+};
+export type WebhookBody = {
+    /** The address that is called when the batch has ended. */
+    url: string;
+    /** Headers to send along, such as Authorization. */
+    headers?: {
+        readonly [name: string]: string;
+    };
+};
+export type WebhookEvent = {
+    event: string;
+    /** The earlier event of the batch whose values a reorg has changed. */
+    corrects: string | null;
+    batchQueryId: string;
+    queryStatus: "DONE" | "REJECTED";
+    destinationChainId: string;
+    error: EventFailure | null;
+    facts: ReadonlyArray<EventFacts>;
+    /** If the batch has more queries: the `fromQuery` with which GET /batch-query-status lists the rest. */
+    nextQuery: number | null;
+};
+export type WitnessListResponse = {
+    destinationChainId: string;
+    warnings: ReadonlyArray<WarningResponse>;
+    /** One for each origin chain. */
+    witnesses: ReadonlyArray<WitnessResponse>;
+};
+export type WitnessResponse = {
+    originChainId: string;
+    registry: Hex;
+    /** The bytes to pass to the registry's `verify`; `0x` if `facts` is empty. */
+    proof: Hex;
+    /** The requested facts in the order of `verify`: fields of accounts, then slots, then header fields. Accounts and slots are in the order of their hashes, so find a fact by its block, account and name. */
+    facts: ReadonlyArray<VerifiedFactResponse>;
+    /** Facts about the content of blocks, for the events verifier. */
+    events: ReadonlyArray<EventWitnessResponse>;
+    /** Gas of transactions that only verify these proofs. */
+    gas: string;
+    /** The last block of the destination in which `verify` accepts the proof; null if it stays valid. */
+    validUntil: string | null;
+};
+export declare const version: "0.1.0";
+export declare const accountFields: {
+    readonly NONCE: 0;
+    readonly BALANCE: 1;
+    readonly STORAGE_ROOT: 2;
+    readonly CODE_HASH: 3;
+};
+export declare const headerFields: {
+    readonly PARENT_HASH: 0;
+    readonly UNCLES_HASH: 1;
+    readonly COINBASE: 2;
+    readonly PROPOSER: 2;
+    readonly STATE_ROOT: 3;
+    readonly TRANSACTIONS_ROOT: 4;
+    readonly RECEIPTS_ROOT: 5;
+    readonly LOGS_BLOOM: 6;
+    readonly DIFFICULTY: 7;
+    readonly BLOCK_NUMBER: 8;
+    readonly GAS_LIMIT: 9;
+    readonly GAS_USED: 10;
+    readonly TIMESTAMP: 11;
+    readonly EXTRA_DATA: 12;
+    readonly MIX_HASH: 13;
+    readonly NONCE: 14;
+    readonly BASE_FEE_PER_GAS: 15;
+    readonly WITHDRAWALS_ROOT: 16;
+    readonly BLOB_GAS_USED: 17;
+    readonly EXCESS_BLOB_GAS: 18;
+    readonly PARENT_BEACON_BLOCK_ROOT: 19;
+    readonly REQUESTS_HASH: 20;
+};
+export declare const factsRegistryAbi: readonly [{
+    readonly inputs: readonly [{
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }];
+    readonly name: "AccountContradicted";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "field";
+        readonly type: "uint8";
+    }];
+    readonly name: "AccountFieldNotProven";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "blockHash";
+        readonly type: "bytes32";
+    }];
+    readonly name: "AnotherBlockAccumulated";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "timestamp";
+        readonly type: "uint256";
+    }];
+    readonly name: "BeyondHorizon";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "blockHash";
+        readonly type: "bytes32";
+    }, {
+        readonly name: "stateRoot";
+        readonly type: "bytes32";
+    }];
+    readonly name: "BlockNotAccumulated";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "blockHash";
+        readonly type: "bytes32";
+    }];
+    readonly name: "BlockNotKnown";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "depth";
+        readonly type: "uint256";
+    }, {
+        readonly name: "last";
+        readonly type: "uint256";
+    }];
+    readonly name: "ChainWithoutNodes";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [];
+    readonly name: "EvidenceMalformed";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "key";
+        readonly type: "bytes32";
+    }];
+    readonly name: "FactContradicted";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "field";
+        readonly type: "uint8";
+    }];
+    readonly name: "HeaderFieldNotProven";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "position";
+        readonly type: "uint256";
+    }];
+    readonly name: "HeaderMalformed";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }];
+    readonly name: "HopMalformed";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "slot";
+        readonly type: "uint256";
+    }];
+    readonly name: "HopToNothing";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "index";
+        readonly type: "uint256";
+    }];
+    readonly name: "KeyNotAbsent";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "index";
+        readonly type: "uint256";
+    }];
+    readonly name: "KeysNotAscending";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "position";
+        readonly type: "uint256";
+    }];
+    readonly name: "NoHeader";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }];
+    readonly name: "NoParentProvided";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "index";
+        readonly type: "uint256";
+    }];
+    readonly name: "NoSuchKey";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "first";
+        readonly type: "uint256";
+    }, {
+        readonly name: "end";
+        readonly type: "uint256";
+    }];
+    readonly name: "NotAlone";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "position";
+        readonly type: "uint256";
+    }];
+    readonly name: "NotEmbedded";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "position";
+        readonly type: "uint256";
+    }, {
+        readonly name: "length";
+        readonly type: "uint256";
+    }];
+    readonly name: "NumberTooLong";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "depth";
+        readonly type: "uint256";
+    }];
+    readonly name: "PathMissing";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "depth";
+        readonly type: "uint256";
+    }, {
+        readonly name: "nibbles";
+        readonly type: "uint256";
+    }];
+    readonly name: "PathTooLong";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "end";
+        readonly type: "uint256";
+    }, {
+        readonly name: "expected";
+        readonly type: "uint256";
+    }];
+    readonly name: "ProofEndMismatch";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }];
+    readonly name: "StateNotContradicted";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "slot";
+        readonly type: "bytes32";
+    }];
+    readonly name: "StorageSlotNotProven";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "timestamp";
+        readonly type: "uint256";
+    }];
+    readonly name: "TimestampNotProven";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "timestamp";
+        readonly type: "uint256";
+    }, {
+        readonly name: "from";
+        readonly type: "uint256";
+    }, {
+        readonly name: "to";
+        readonly type: "uint256";
+    }];
+    readonly name: "TimestampOutside";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "most";
+        readonly type: "uint256";
+    }];
+    readonly name: "TooManyLevels";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "kind";
+        readonly type: "uint256";
+    }, {
+        readonly name: "position";
+        readonly type: "uint256";
+    }];
+    readonly name: "UnknownNode";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "kind";
+        readonly type: "uint256";
+    }, {
+        readonly name: "position";
+        readonly type: "uint256";
+    }];
+    readonly name: "UnknownSection";
+    readonly type: "error";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: false;
+        readonly name: "fields";
+        readonly type: "uint8";
+    }];
+    readonly name: "AccountProven";
+    readonly type: "event";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: false;
+        readonly name: "blockHash";
+        readonly type: "bytes32";
+    }];
+    readonly name: "HeaderAccumulated";
+    readonly type: "event";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "field";
+        readonly type: "uint8";
+    }, {
+        readonly indexed: false;
+        readonly name: "value";
+        readonly type: "bytes32";
+    }];
+    readonly name: "HeaderFieldProven";
+    readonly type: "event";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: false;
+        readonly name: "timestamp";
+        readonly type: "uint256";
+    }];
+    readonly name: "HorizonLowered";
+    readonly type: "event";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: false;
+        readonly name: "slot";
+        readonly type: "bytes32";
+    }, {
+        readonly indexed: false;
+        readonly name: "value";
+        readonly type: "bytes32";
+    }];
+    readonly name: "SlotProven";
+    readonly type: "event";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "timestamp";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }];
+    readonly name: "TimestampProven";
+    readonly type: "event";
+}, {
+    readonly inputs: readonly [];
+    readonly name: "HORIZON";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "uint256";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "field";
+        readonly type: "uint8";
+    }];
+    readonly name: "accountField";
+    readonly outputs: readonly [{
+        readonly name: "value";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "slot";
+        readonly type: "bytes32";
+    }];
+    readonly name: "accountStorageSlotValues";
+    readonly outputs: readonly [{
+        readonly name: "value";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }];
+    readonly name: "accumulated";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "timestamp";
+        readonly type: "uint256";
+    }];
+    readonly name: "blockNumberAt";
+    readonly outputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "section";
+        readonly type: "bytes";
+    }];
+    readonly name: "endedBy";
+    readonly outputs: readonly [];
+    readonly stateMutability: "nonpayable";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "field";
+        readonly type: "uint8";
+    }];
+    readonly name: "headerField";
+    readonly outputs: readonly [{
+        readonly name: "value";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "calls";
+        readonly type: "bytes[]";
+    }];
+    readonly name: "multicall";
+    readonly outputs: readonly [{
+        readonly name: "results";
+        readonly type: "bytes[]";
+    }];
+    readonly stateMutability: "nonpayable";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [];
+    readonly name: "prove";
+    readonly outputs: readonly [];
+    readonly stateMutability: "nonpayable";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [];
+    readonly name: "stateHorizon";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "uint256";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "field";
+        readonly type: "uint8";
+    }];
+    readonly name: "tryAccountField";
+    readonly outputs: readonly [{
+        readonly name: "proven";
+        readonly type: "bool";
+    }, {
+        readonly name: "value";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "slot";
+        readonly type: "bytes32";
+    }];
+    readonly name: "tryAccountStorageSlotValues";
+    readonly outputs: readonly [{
+        readonly name: "proven";
+        readonly type: "bool";
+    }, {
+        readonly name: "value";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "timestamp";
+        readonly type: "uint256";
+    }];
+    readonly name: "tryBlockNumberAt";
+    readonly outputs: readonly [{
+        readonly name: "proven";
+        readonly type: "bool";
+    }, {
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "field";
+        readonly type: "uint8";
+    }];
+    readonly name: "tryHeaderField";
+    readonly outputs: readonly [{
+        readonly name: "proven";
+        readonly type: "bool";
+    }, {
+        readonly name: "value";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "proof";
+        readonly type: "bytes";
+    }];
+    readonly name: "verify";
+    readonly outputs: readonly [{
+        readonly components: readonly [{
+            readonly components: readonly [{
+                readonly name: "account";
+                readonly type: "address";
+            }, {
+                readonly name: "blockNumber";
+                readonly type: "uint256";
+            }, {
+                readonly name: "nonce";
+                readonly type: "uint64";
+            }, {
+                readonly name: "balance";
+                readonly type: "uint256";
+            }, {
+                readonly name: "storageRoot";
+                readonly type: "bytes32";
+            }, {
+                readonly name: "codeHash";
+                readonly type: "bytes32";
+            }];
+            readonly name: "accounts";
+            readonly type: "tuple[]";
+        }, {
+            readonly components: readonly [{
+                readonly name: "account";
+                readonly type: "address";
+            }, {
+                readonly name: "blockNumber";
+                readonly type: "uint256";
+            }, {
+                readonly name: "slot";
+                readonly type: "bytes32";
+            }, {
+                readonly name: "value";
+                readonly type: "bytes32";
+            }];
+            readonly name: "slots";
+            readonly type: "tuple[]";
+        }, {
+            readonly components: readonly [{
+                readonly name: "blockNumber";
+                readonly type: "uint256";
+            }, {
+                readonly name: "field";
+                readonly type: "uint8";
+            }, {
+                readonly name: "value";
+                readonly type: "bytes32";
+            }];
+            readonly name: "headerFields";
+            readonly type: "tuple[]";
+        }, {
+            readonly components: readonly [{
+                readonly name: "timestamp";
+                readonly type: "uint256";
+            }, {
+                readonly name: "blockNumber";
+                readonly type: "uint256";
+            }];
+            readonly name: "timestamps";
+            readonly type: "tuple[]";
+        }];
+        readonly name: "";
+        readonly type: "tuple";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}];
+export declare const eventsVerifierAbi: readonly [{
+    readonly inputs: readonly [{
+        readonly name: "registry";
+        readonly type: "address";
+    }];
+    readonly stateMutability: "nonpayable";
+    readonly type: "constructor";
+}, {
+    readonly inputs: readonly [];
+    readonly name: "CountsMismatch";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "key";
+        readonly type: "bytes32";
+    }];
+    readonly name: "FactContradicted";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "field";
+        readonly type: "uint256";
+    }];
+    readonly name: "FieldMismatch";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "groups";
+        readonly type: "uint256";
+    }, {
+        readonly name: "fields";
+        readonly type: "uint256";
+    }];
+    readonly name: "GroupsMismatch";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "index";
+        readonly type: "uint256";
+    }];
+    readonly name: "IndexNotAbsent";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "index";
+        readonly type: "uint256";
+    }];
+    readonly name: "IndexesNotAscending";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "index";
+        readonly type: "uint256";
+    }, {
+        readonly name: "logIndex";
+        readonly type: "uint256";
+    }];
+    readonly name: "LogNotAbsent";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }, {
+        readonly name: "logIndex";
+        readonly type: "uint256";
+    }];
+    readonly name: "LogNotProven";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "registry";
+        readonly type: "address";
+    }];
+    readonly name: "NoContract";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "position";
+        readonly type: "uint256";
+    }];
+    readonly name: "NoSuchKey";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "position";
+        readonly type: "uint256";
+    }];
+    readonly name: "NotEmbedded";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "item";
+        readonly type: "bytes32";
+    }];
+    readonly name: "NotSilent";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "position";
+        readonly type: "uint256";
+    }, {
+        readonly name: "length";
+        readonly type: "uint256";
+    }];
+    readonly name: "NumberTooLong";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "depth";
+        readonly type: "uint256";
+    }, {
+        readonly name: "nibbles";
+        readonly type: "uint256";
+    }];
+    readonly name: "PathTooLong";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }];
+    readonly name: "ReceiptNotProven";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "field";
+        readonly type: "uint256";
+    }, {
+        readonly name: "root";
+        readonly type: "bytes32";
+    }];
+    readonly name: "RootMismatch";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }];
+    readonly name: "TransactionNotProven";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "index";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionType";
+        readonly type: "uint256";
+    }];
+    readonly name: "TransactionTypeUnknown";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "kind";
+        readonly type: "uint256";
+    }, {
+        readonly name: "position";
+        readonly type: "uint256";
+    }];
+    readonly name: "UnknownNode";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "position";
+        readonly type: "uint256";
+    }];
+    readonly name: "WithdrawalNotProven";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "end";
+        readonly type: "uint256";
+    }, {
+        readonly name: "expected";
+        readonly type: "uint256";
+    }];
+    readonly name: "WitnessEndMismatch";
+    readonly type: "error";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "item";
+        readonly type: "bytes32";
+    }, {
+        readonly indexed: false;
+        readonly name: "isTopic";
+        readonly type: "bool";
+    }];
+    readonly name: "BlockSilent";
+    readonly type: "event";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "field";
+        readonly type: "uint8";
+    }, {
+        readonly indexed: false;
+        readonly name: "index";
+        readonly type: "uint256";
+    }];
+    readonly name: "IndexAbsent";
+    readonly type: "event";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "emitter";
+        readonly type: "address";
+    }, {
+        readonly indexed: false;
+        readonly name: "topicMask";
+        readonly type: "uint8";
+    }, {
+        readonly indexed: false;
+        readonly name: "topics";
+        readonly type: "bytes32[]";
+    }];
+    readonly name: "LogAbsent";
+    readonly type: "event";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "emitter";
+        readonly type: "address";
+    }, {
+        readonly indexed: false;
+        readonly name: "logIndex";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: false;
+        readonly name: "logHash";
+        readonly type: "bytes32";
+    }];
+    readonly name: "LogProven";
+    readonly type: "event";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: false;
+        readonly name: "status";
+        readonly type: "uint8";
+    }, {
+        readonly indexed: false;
+        readonly name: "transactionType";
+        readonly type: "uint8";
+    }, {
+        readonly indexed: false;
+        readonly name: "cumulativeGasUsed";
+        readonly type: "uint64";
+    }, {
+        readonly indexed: false;
+        readonly name: "logCount";
+        readonly type: "uint16";
+    }];
+    readonly name: "ReceiptProven";
+    readonly type: "event";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "transactionHash";
+        readonly type: "bytes32";
+    }, {
+        readonly indexed: false;
+        readonly name: "transactionType";
+        readonly type: "uint8";
+    }];
+    readonly name: "TransactionProven";
+    readonly type: "event";
+}, {
+    readonly anonymous: false;
+    readonly inputs: readonly [{
+        readonly indexed: true;
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "position";
+        readonly type: "uint256";
+    }, {
+        readonly indexed: true;
+        readonly name: "recipient";
+        readonly type: "address";
+    }, {
+        readonly indexed: false;
+        readonly name: "withdrawalIndex";
+        readonly type: "uint64";
+    }, {
+        readonly indexed: false;
+        readonly name: "validatorIndex";
+        readonly type: "uint64";
+    }, {
+        readonly indexed: false;
+        readonly name: "amount";
+        readonly type: "uint64";
+    }];
+    readonly name: "WithdrawalProven";
+    readonly type: "event";
+}, {
+    readonly inputs: readonly [];
+    readonly name: "REGISTRY";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "address";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "isTopic";
+        readonly type: "bool";
+    }, {
+        readonly name: "item";
+        readonly type: "bytes32";
+    }];
+    readonly name: "isBlockSilent";
+    readonly outputs: readonly [{
+        readonly name: "silent";
+        readonly type: "bool";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "field";
+        readonly type: "uint8";
+    }, {
+        readonly name: "index";
+        readonly type: "uint256";
+    }];
+    readonly name: "isIndexAbsent";
+    readonly outputs: readonly [{
+        readonly name: "absent";
+        readonly type: "bool";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }, {
+        readonly name: "logIndex";
+        readonly type: "uint256";
+    }, {
+        readonly name: "emitter";
+        readonly type: "address";
+    }, {
+        readonly name: "topics";
+        readonly type: "bytes32[]";
+    }, {
+        readonly name: "data";
+        readonly type: "bytes";
+    }];
+    readonly name: "isLog";
+    readonly outputs: readonly [{
+        readonly name: "proven";
+        readonly type: "bool";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }, {
+        readonly name: "emitter";
+        readonly type: "address";
+    }, {
+        readonly name: "topicMask";
+        readonly type: "uint8";
+    }, {
+        readonly name: "topics";
+        readonly type: "bytes32[]";
+    }];
+    readonly name: "isLogAbsent";
+    readonly outputs: readonly [{
+        readonly name: "absent";
+        readonly type: "bool";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }, {
+        readonly name: "logIndex";
+        readonly type: "uint256";
+    }];
+    readonly name: "logHash";
+    readonly outputs: readonly [{
+        readonly name: "hash";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "section";
+        readonly type: "bytes";
+    }, {
+        readonly name: "witness";
+        readonly type: "bytes";
+    }];
+    readonly name: "prove";
+    readonly outputs: readonly [];
+    readonly stateMutability: "nonpayable";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }];
+    readonly name: "receiptOf";
+    readonly outputs: readonly [{
+        readonly components: readonly [{
+            readonly name: "blockNumber";
+            readonly type: "uint256";
+        }, {
+            readonly name: "transactionIndex";
+            readonly type: "uint256";
+        }, {
+            readonly name: "status";
+            readonly type: "uint8";
+        }, {
+            readonly name: "transactionType";
+            readonly type: "uint8";
+        }, {
+            readonly name: "cumulativeGasUsed";
+            readonly type: "uint64";
+        }, {
+            readonly name: "logCount";
+            readonly type: "uint16";
+        }];
+        readonly name: "receipt";
+        readonly type: "tuple";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }];
+    readonly name: "transactionHash";
+    readonly outputs: readonly [{
+        readonly name: "hash";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }, {
+        readonly name: "logIndex";
+        readonly type: "uint256";
+    }];
+    readonly name: "tryLogHash";
+    readonly outputs: readonly [{
+        readonly name: "proven";
+        readonly type: "bool";
+    }, {
+        readonly name: "hash";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }];
+    readonly name: "tryReceiptOf";
+    readonly outputs: readonly [{
+        readonly name: "proven";
+        readonly type: "bool";
+    }, {
+        readonly components: readonly [{
+            readonly name: "blockNumber";
+            readonly type: "uint256";
+        }, {
+            readonly name: "transactionIndex";
+            readonly type: "uint256";
+        }, {
+            readonly name: "status";
+            readonly type: "uint8";
+        }, {
+            readonly name: "transactionType";
+            readonly type: "uint8";
+        }, {
+            readonly name: "cumulativeGasUsed";
+            readonly type: "uint64";
+        }, {
+            readonly name: "logCount";
+            readonly type: "uint16";
+        }];
+        readonly name: "receipt";
+        readonly type: "tuple";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }];
+    readonly name: "tryTransactionHash";
+    readonly outputs: readonly [{
+        readonly name: "proven";
+        readonly type: "bool";
+    }, {
+        readonly name: "hash";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "position";
+        readonly type: "uint256";
+    }];
+    readonly name: "tryWithdrawalOf";
+    readonly outputs: readonly [{
+        readonly name: "proven";
+        readonly type: "bool";
+    }, {
+        readonly components: readonly [{
+            readonly name: "blockNumber";
+            readonly type: "uint256";
+        }, {
+            readonly name: "position";
+            readonly type: "uint256";
+        }, {
+            readonly name: "withdrawalIndex";
+            readonly type: "uint64";
+        }, {
+            readonly name: "validatorIndex";
+            readonly type: "uint64";
+        }, {
+            readonly name: "recipient";
+            readonly type: "address";
+        }, {
+            readonly name: "amount";
+            readonly type: "uint64";
+        }];
+        readonly name: "withdrawal";
+        readonly type: "tuple";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "section";
+        readonly type: "bytes";
+    }, {
+        readonly name: "witness";
+        readonly type: "bytes";
+    }];
+    readonly name: "verify";
+    readonly outputs: readonly [{
+        readonly components: readonly [{
+            readonly components: readonly [{
+                readonly name: "blockNumber";
+                readonly type: "uint256";
+            }, {
+                readonly name: "transactionIndex";
+                readonly type: "uint256";
+            }, {
+                readonly name: "logIndex";
+                readonly type: "uint256";
+            }, {
+                readonly name: "emitter";
+                readonly type: "address";
+            }, {
+                readonly name: "topics";
+                readonly type: "bytes32[]";
+            }, {
+                readonly name: "data";
+                readonly type: "bytes";
+            }, {
+                readonly name: "logHash";
+                readonly type: "bytes32";
+            }];
+            readonly name: "logs";
+            readonly type: "tuple[]";
+        }, {
+            readonly components: readonly [{
+                readonly name: "blockNumber";
+                readonly type: "uint256";
+            }, {
+                readonly name: "transactionIndex";
+                readonly type: "uint256";
+            }, {
+                readonly name: "status";
+                readonly type: "uint8";
+            }, {
+                readonly name: "transactionType";
+                readonly type: "uint8";
+            }, {
+                readonly name: "cumulativeGasUsed";
+                readonly type: "uint64";
+            }, {
+                readonly name: "logCount";
+                readonly type: "uint16";
+            }];
+            readonly name: "receipts";
+            readonly type: "tuple[]";
+        }, {
+            readonly components: readonly [{
+                readonly name: "blockNumber";
+                readonly type: "uint256";
+            }, {
+                readonly name: "transactionIndex";
+                readonly type: "uint256";
+            }, {
+                readonly name: "transactionType";
+                readonly type: "uint8";
+            }, {
+                readonly name: "transactionHash";
+                readonly type: "bytes32";
+            }];
+            readonly name: "transactions";
+            readonly type: "tuple[]";
+        }, {
+            readonly components: readonly [{
+                readonly name: "blockNumber";
+                readonly type: "uint256";
+            }, {
+                readonly name: "position";
+                readonly type: "uint256";
+            }, {
+                readonly name: "withdrawalIndex";
+                readonly type: "uint64";
+            }, {
+                readonly name: "validatorIndex";
+                readonly type: "uint64";
+            }, {
+                readonly name: "recipient";
+                readonly type: "address";
+            }, {
+                readonly name: "amount";
+                readonly type: "uint64";
+            }];
+            readonly name: "withdrawals";
+            readonly type: "tuple[]";
+        }, {
+            readonly components: readonly [{
+                readonly name: "blockNumber";
+                readonly type: "uint256";
+            }, {
+                readonly name: "field";
+                readonly type: "uint8";
+            }, {
+                readonly name: "index";
+                readonly type: "uint256";
+            }];
+            readonly name: "absentIndexes";
+            readonly type: "tuple[]";
+        }, {
+            readonly components: readonly [{
+                readonly name: "blockNumber";
+                readonly type: "uint256";
+            }, {
+                readonly name: "transactionIndex";
+                readonly type: "uint256";
+            }, {
+                readonly name: "emitter";
+                readonly type: "address";
+            }, {
+                readonly name: "topicMask";
+                readonly type: "uint8";
+            }, {
+                readonly name: "topics";
+                readonly type: "bytes32[]";
+            }];
+            readonly name: "absentLogs";
+            readonly type: "tuple[]";
+        }, {
+            readonly components: readonly [{
+                readonly name: "blockNumber";
+                readonly type: "uint256";
+            }, {
+                readonly name: "isTopic";
+                readonly type: "bool";
+            }, {
+                readonly name: "item";
+                readonly type: "bytes32";
+            }];
+            readonly name: "silentBlocks";
+            readonly type: "tuple[]";
+        }];
+        readonly name: "";
+        readonly type: "tuple";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "position";
+        readonly type: "uint256";
+    }];
+    readonly name: "withdrawalOf";
+    readonly outputs: readonly [{
+        readonly components: readonly [{
+            readonly name: "blockNumber";
+            readonly type: "uint256";
+        }, {
+            readonly name: "position";
+            readonly type: "uint256";
+        }, {
+            readonly name: "withdrawalIndex";
+            readonly type: "uint64";
+        }, {
+            readonly name: "validatorIndex";
+            readonly type: "uint64";
+        }, {
+            readonly name: "recipient";
+            readonly type: "address";
+        }, {
+            readonly name: "amount";
+            readonly type: "uint64";
+        }];
+        readonly name: "withdrawal";
+        readonly type: "tuple";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}];
+/** What not all errors have; `retryAfter` is in seconds, and `path` is of the invalid value in the request. */
+export interface ErrorDetails {
+    code?: string;
+    path?: string;
+    retryable?: boolean;
+    httpStatus?: number;
+    retryAfter?: number | undefined;
+    batchId?: string;
+    /** In which a batch was rejected. */
+    step?: string;
+}
+/** Base of all errors: a sentence for people; a code and `retryable` for programs. */
+export declare abstract class TacitusError extends Error {
+    abstract readonly name: string;
+    readonly code: string;
+    /** Whether trying again can help. */
+    readonly retryable: boolean;
+    readonly details: ErrorDetails;
+    constructor(sentence: string, details?: ErrorDetails, cause?: unknown);
+}
+/** The server refused the request; the codes are listed in its /docs/status. */
+export declare class RequestRefusedError extends TacitusError {
+    readonly name = "RequestRefusedError";
+    readonly code: ErrorResponse["code"];
+}
+/** The batch ended without being proven. If `retryable`, submit it again. */
+export declare class BatchRejectedError extends TacitusError {
+    readonly name = "BatchRejectedError";
+}
+/** The batch has no facts yet. */
+export declare class BatchNotDoneError extends TacitusError {
+    readonly name = "BatchNotDoneError";
+    readonly code = "not_done";
+    readonly retryable = true;
+}
+/** A reorg removed facts of the DONE batch, and they could not be proven again. */
+export declare class FactsLostError extends TacitusError {
+    readonly name = "FactsLostError";
+    readonly code = "facts_lost";
+}
+/** The server did not send a complete response. */
+export declare class ServerUnreachableError extends TacitusError {
+    readonly name = "ServerUnreachableError";
+    readonly code = "unreachable";
+    readonly retryable = true;
+}
+/** The batch did not end within the timeout; the server continues to work on it. */
+export declare class WaitTimeoutError extends TacitusError {
+    readonly name = "WaitTimeoutError";
+    readonly code = "timed_out";
+    readonly retryable = true;
+}
+/** The response is not one of a Tacitus server, or of a registry. */
+export declare class UnreadableResponseError extends TacitusError {
+    readonly name = "UnreadableResponseError";
+    readonly code = "unreadable_response";
+}
+/** The webhook call is not one of the server, or it is too old. */
+export declare class WebhookNotGenuineError extends TacitusError {
+    readonly name = "WebhookNotGenuineError";
+    readonly code = "webhook_not_genuine";
+}
+/** An argument is invalid; nothing was sent. */
+export declare class UsageError extends TacitusError {
+    readonly name = "UsageError";
+    readonly code = "invalid_usage";
+}
+/** Every error of this client; `name` tells them apart in a `switch`. */
+export type AnyTacitusError = RequestRefusedError | BatchRejectedError | BatchNotDoneError | FactsLostError | ServerUnreachableError | WaitTimeoutError | UnreadableResponseError | WebhookNotGenuineError | UsageError;
+/** Whether the error is one of this client, and not an abort or a bug. */
+export declare function isTacitusError(error: unknown): error is AnyTacitusError;
+export type Hex = `0x${string}`;
+/** Ethereum's hash. Web Crypto has no SHA-3, whose padding differs anyway. */
+export declare function keccak256(content: Uint8Array): Uint8Array;
+/**
+ * Where Solidity stores a variable: its slot, and its lowest byte in the slot. Each method steps into it:
+ * the position of `points[4].y` is `new Position(7).dynamicArrayElement(4, 64).member(1)`.
+ */
+export declare class Position {
+    #private;
+    readonly byteOffset: number;
+    readonly slot: bigint;
+    constructor(slot: bigint | number, byteOffset?: number);
+    /** The slot as 32 bytes in hex. */
+    get word(): Hex;
+    /** A struct's member, at its offsets in the compiler's layout. */
+    member(slotOffset: bigint | number, byteOffset?: number): Position;
+    /** A mapping's value for a key encoded by `mappingKey`. */
+    mapping(key: Uint8Array): Position;
+    /**
+     * An element of `T[n]`, where a T takes `size` bytes. Elements of at most half a word share slots; none
+     * spans two. A longer T, and any struct or array, takes whole slots: its size is a multiple of 32.
+     */
+    fixedArrayElement(index: bigint | number, size?: number): Position;
+    /** An element of `T[]`; the array's own slot holds its length. */
+    dynamicArrayElement(index: bigint | number, size?: number): Position;
+    /** The first element of a dynamic array, or the data of a `bytes` or `string` over 31. */
+    dynamicData(): Position;
+}
+/** Encode a mapping's key as Solidity hashes it; `kind` is its type, such as uint64. */
+export declare function mappingKey(kind: string, key: string | bigint | number | boolean): Uint8Array;
+/** Encode a key such as `uint64:5`, or an address, 32 bytes, a number, true or false. */
+export declare function parseTypedKey(text: string): Uint8Array;
+/** A variable as a storage layout describes it. */
+export interface Variable {
+    position: Position;
+    /** Bytes. */
+    size: number;
+    type: string;
+    /** Of a dynamic array's elements, or of a long text. */
+    data: Position | null;
+}
+/** Find a variable such as `points[4].y` in solc's storageLayout, or in its whole output. */
+export declare function findVariable(content: unknown, expression: string, contract?: string): Variable;
+/** The values to prove of one block of the chain `source`: its id, or an alias. */
+export type BlockQuery = Omit<BlockBody, "accounts"> & {
+    source: bigint | number | string;
+    /** Addresses, or ENS names; `props` and `slots` are those of each. */
+    accounts?: readonly string[];
+    props?: AccountBody["props"];
+    slots?: readonly (Hex | bigint | number | Position)[];
+} & ({
+    block: bigint | number;
+} | {
+    timestamp: bigint | number;
+});
+/** Build a batch for `submit`, `estimate` and `witness`; `fee` is the maximum to spend on it, in wei. */
+export declare function buildBatch(destination: bigint | number | string, queries: BlockQuery | readonly BlockQuery[], { fee, webhook }?: {
+    fee?: bigint | number | string;
+    webhook?: WebhookBody | undefined;
+}): BatchRequest;
+export type AccountField = keyof typeof accountFields;
+export type HeaderField = keyof typeof headerFields;
+declare const NUMERIC_FIELDS: readonly ["NONCE", "BALANCE", "DIFFICULTY", "BLOCK_NUMBER", "GAS_LIMIT", "GAS_USED", "TIMESTAMP", "BASE_FEE_PER_GAS", "BLOB_GAS_USED", "EXCESS_BLOB_GAS"];
+/** A bigint for numbers and slots; null for what is a hash, an address or bytes. */
+export type NumberOf<Name> = Name extends (typeof NUMERIC_FIELDS)[number] | Hex ? bigint : null;
+interface BaseFact {
+    chain: bigint;
+    block: bigint;
+    /** Of the block, as requested. */
+    selector: string;
+    /** The contract on the destination to read it from; for events, the verifier beside it. */
+    registry: Hex;
+    /** As the contract stores it. */
+    word: Hex;
+}
+interface NamedFact<Kind, Name, Account> extends BaseFact {
+    kind: Kind;
+    name: Name;
+    number: NumberOf<Name>;
+    account: Account;
+    /** The ENS name, if the account was requested by name. */
+    ens: string | null;
+}
+/** A field of an account. */
+export type AccountFact = {
+    [Name in AccountField]: NamedFact<"account", Name, Hex>;
+}[AccountField];
+/** A storage slot; its name is 0x and 64 digits. */
+export type SlotFact = NamedFact<"slot", Hex, Hex>;
+/** A field of a block's header. */
+export type HeaderFact = {
+    [Name in HeaderField]: NamedFact<"header", Name, null>;
+}[HeaderField];
+/** A log, receipt, transaction or withdrawal of a block, or that something is not in it. */
+export interface EventFact extends BaseFact {
+    kind: "event";
+    verifier: Hex;
+    /** Such as `LOG:3:0`. */
+    name: string;
+    /** What was proven, in the members that apply to its kind. */
+    event: EventResponse;
+}
+/** One proven value. */
+export type Fact = AccountFact | SlotFact | HeaderFact | EventFact;
+/** A client of the destination chain: viem's PublicClient, or a provider of ethers. */
+export interface ChainReader {
+    call(transaction: {
+        to: Hex;
+        data: Hex;
+    }): Promise<string | {
+        data?: Hex | undefined;
+    }>;
+}
+/** What to read from a registry; a fact that `Tacitus.facts` returns has these members. */
+export interface FactQuestion<Name> {
+    registry: Hex;
+    block: bigint | number;
+    /** Null, or left out, for a field of the block's header. */
+    account?: Hex | null;
+    /** A field, or a slot as 0x-hex. */
+    name: Name;
+}
+/** Read a fact from its registry, through a client of yours; null if it is not proven there. */
+export declare function readFact<const Name extends AccountField | HeaderField | Hex>(client: ChainReader, { registry, block, account, name }: FactQuestion<Name>): Promise<{
+    word: Hex;
+    number: NumberOf<Name>;
+} | null>;
+/** Headers of a request, as `fetch` and as Node's `http` have them. */
+export type WebhookHeaders = Headers | {
+    readonly [name: string]: string | readonly string[] | undefined;
+};
+/**
+ * Check the signature of a webhook call, and return its event. Throws WebhookNotGenuineError. `body` must be
+ * the bytes or the text as received; `secret` is that of GET /webhook-secret.
+ */
+export declare function verifyWebhook(body: string | Uint8Array, headers: WebhookHeaders, secret: string): Promise<WebhookEvent>;
+export interface ServiceOptions {
+    /** Seconds for one complete response. */
+    timeout?: number;
+    /** In place of the global `fetch`. */
+    fetch?: typeof fetch;
+}
+export interface CallOptions {
+    /** Ends requests and waiting; its reason is thrown. */
+    signal?: AbortSignal | undefined;
+}
+export interface WaitOptions extends CallOptions {
+    /** Seconds; `Infinity` for no limit. */
+    timeout?: number;
+    /** Include the batch's first queries, with their steps. */
+    details?: boolean;
+}
+export interface PageOptions extends CallOptions {
+    /** How many to request at once. */
+    limit?: number | undefined;
+    /** Begin after this id. */
+    cursor?: string | undefined;
+}
+/** A server and your API key. */
+export declare class Tacitus {
+    #private;
+    readonly url: string;
+    constructor(url: string, key?: string, { timeout, fetch }?: ServiceOptions);
+    /** Submit the batch. All requests with the same `idempotencyKey` store one batch. */
+    submit(batch: BatchRequest, { idempotencyKey, signal }?: CallOptions & {
+        idempotencyKey?: string | undefined;
+    }): Promise<SubmissionResponse>;
+    /** Return what a batch would cost now. */
+    estimate(batch: EstimateRequest, { signal }?: CallOptions): Promise<EstimateResponse>;
+    /** Return a proof for each source chain, to verify in a transaction of your own. */
+    witness(batch: EstimateRequest, { signal }?: CallOptions): Promise<readonly WitnessResponse[]>;
+    /** Return the batch's status. */
+    status(id: string, { signal }?: CallOptions): Promise<StatusResponse>;
+    /** Iterate over the batch's statuses as they change. Throws BatchRejectedError or WaitTimeoutError. */
+    progress(id: string, options?: WaitOptions): AsyncGenerator<StatusResponse, StatusResponse, void>;
+    /** Wait until the batch is DONE. Throws as `progress` does. */
+    wait(id: string, options?: WaitOptions): Promise<StatusResponse>;
+    /** Return the proven facts. Throws BatchNotDoneError, BatchRejectedError or FactsLostError. */
+    facts(id: string, { signal }?: CallOptions): Promise<Fact[]>;
+    /** Cancel a batch, if no transaction for it is signed yet. It ends REJECTED. */
+    cancel(id: string, { signal }?: CallOptions): Promise<StatusResponse>;
+    /** Iterate over your batches, newest first; each page is requested when it is needed. */
+    batches(options?: PageOptions & {
+        status?: BatchResponse["status"];
+    }): AsyncGenerator<BatchResponse, void, void>;
+    /** Iterate over the webhooks of your batches, newest first, with their attempts. */
+    deliveries(options?: PageOptions): AsyncGenerator<DeliveryResponse, void, void>;
+    /** Return the server's routes with their registries. */
+    routes({ signal }?: CallOptions): Promise<readonly ConnectionResponse[]>;
+}
+export {};

@@ -1,0 +1,95 @@
+// What users of the TypeScript client do, in Node, Deno and Bun; prints a report as JSON.
+import process from "node:process";
+import { buildBatch, isTacitusError, Tacitus, version } from "tacitus";
+import type { Fact, StatusResponse } from "tacitus";
+
+const [url = "", key = "", chain = "", block = "", account = "", transaction = ""] = process.argv.slice(2);
+const service = new Tacitus(`${url}/`, key);
+const batch = buildBatch(chain, [
+  { source: chain, block: BigInt(block), accounts: [account], props: ["BALANCE", "CODE_HASH"], slots: [7n] },
+  { source: chain, block: BigInt(block), header: ["TIMESTAMP"], receipts: [transaction as `0x${string}`] },
+]);
+
+const { free, feeNeeded } = await service.estimate(batch);
+const witnesses = await service.witness(batch);
+const { internalId } = await service.submit(batch, { idempotencyKey: `${internalName()}-${block}` });
+const again = await service.submit(batch, { idempotencyKey: `${internalName()}-${block}` });
+const states: StatusResponse["status"][] = [];
+for await (const status of service.progress(internalId)) states.push(status.status);
+const done = await service.wait(internalId, { timeout: 30, details: true });
+const facts = await service.facts(internalId);
+
+/** The compiler knows which facts are numbers. */
+function show(fact: Fact): string {
+  switch (fact.kind) {
+    case "account":
+      return fact.name === "BALANCE" ? `${fact.account} ${fact.number + 0n}` : `${fact.account} ${fact.word}`;
+    case "slot":
+      return `${fact.name} ${fact.number + 0n}`;
+    case "header":
+      return `${fact.name} ${fact.number}`;
+    case "event":
+      return `${fact.name} ${fact.event.status}`;
+  }
+}
+
+function internalName(): string {
+  return "Bun" in globalThis ? "bun" : "Deno" in globalThis ? "deno" : "node";
+}
+
+const refusals: string[] = [];
+for (const attempt of [
+  () => service.cancel(internalId),
+  () => service.status("x"),
+  () => service.submit({ ...batch, fee: "-1" }),
+  () => new Tacitus(url, "tct_wrong").status(internalId),
+  async () => new Tacitus("proofs.example.org"),
+]) {
+  try {
+    await attempt();
+  } catch (error) {
+    if (!isTacitusError(error)) throw error;
+    switch (error.name) {
+      case "RequestRefusedError":
+        refusals.push(error.code satisfies string);
+        break;
+      default:
+        refusals.push(error.name);
+    }
+  }
+}
+
+// A block that is never mined: waiting ends with the reason of the signal, or by the time.
+const [connection] = await service.routes();
+const head = BigInt((await service.estimate(batch)).blocks[0]?.lastFinalBlock ?? 0) + 1n;
+const ahead = await service.submit(buildBatch(chain, { source: chain, block: head + 2n, header: ["GAS_USED"] }));
+const reasons: string[] = [];
+for (const options of [{ signal: AbortSignal.timeout(300) }, { timeout: 0.3 }]) {
+  await service.wait(ahead.internalId, options).catch((error: Error) => reasons.push(error.name));
+}
+const listed: string[] = [];
+for await (const { internalId } of service.batches({ limit: 1 })) {
+  if (listed.push(internalId) === 2) break;
+}
+const cancelled = await service.cancel(ahead.internalId);
+await service.wait(ahead.internalId).catch((error: Error) => reasons.push(error.name));
+const rejected = await service.batches({ status: "REJECTED" }).next();
+
+console.log(
+  JSON.stringify({
+    version,
+    free: free && feeNeeded,
+    witness: witnesses.map(({ facts }) => facts.length),
+    isSame: internalId === again.internalId,
+    states,
+    step: done.queries?.[0]?.steps.at(-1)?.status,
+    facts: facts.map(show),
+    contracts: facts.map((fact) => (fact.kind === "event" ? fact.verifier : fact.registry)),
+    isListed: listed.join() === [ahead.internalId, internalId].join(),
+    isRejected: rejected.value?.internalId === ahead.internalId,
+    refusals,
+    reasons,
+    cancelled: cancelled.rejection?.code,
+    kind: connection?.kind,
+  }),
+);
