@@ -28,12 +28,11 @@ from tests.queries.events.random_blocks import (
 )
 
 _MAX_FOREIGN_NIBBLES = 6
-_LIES_OF_BLOOMS = ("item", "item", "bloom")
-# What is said of extensions matters rarely, because few lists have any; of receipts only in theirs.
 _LIES = (
-    "indexes", "indexes", "masks", "foreign extension", "passing", "passing", "length", "owner",
-    "owner", "foreign leaf", "foreign leaf", "path", "receipt", "status", "filter", "filter",
+    "indexes", "masks", "foreign extension", "passing", "passing", "length", "owner", "owner",
+    "foreign leaf", "foreign leaf", "path", "value",
 )  # fmt: skip
+_LIES_OF_FIELDS = {BLOOM: ("item", "bloom"), RECEIPTS: (*_LIES, *("filter", "status") * 3)}
 
 
 def random_indexes(chosen: Random, length: int) -> list[int]:
@@ -66,7 +65,7 @@ class LyingGroup(Group):
     ) -> None:
         self.field, self.counts = field, Counter[FactList]()
         self._chosen, self._sources, self._block, self._lies = chosen, sources, block, lies
-        self._lie = chosen.choice(_LIES_OF_BLOOMS if field is BLOOM else _LIES)
+        self._lie = chosen.choice(_LIES_OF_FIELDS.get(field, _LIES))
         self._content = self._bloom() if field is BLOOM else self._list()
 
     def encode(self) -> bytes:
@@ -213,16 +212,29 @@ class LyingGroup(Group):
         if self.field is TRANSACTIONS:
             self.counts[FactList.TRANSACTIONS] += 1
             envelope = self._block.transactions[index]
+            if self._lies_here("value"):
+                kind = bytes((self._chosen.randrange(6),))
+                changed = (envelope[1:], kind + envelope, kind + envelope[1:], envelope + b"\0")
+                envelope = self._chosen.choice(changed)
             return len(envelope).to_bytes(3) + envelope
         if self.field is RECEIPTS:
             return self._receipt(self._block.receipts[index])
         self.counts[FactList.WITHDRAWALS] += 1
         item = self._block.withdrawals[index]
+        if self._lies_here("value"):
+            item = self._chosen.choice(
+                (
+                    replace(item, index=item.validator, validator=item.index),
+                    replace(item, validator=item.amount, amount=item.validator),
+                    replace(item, amount=item.amount ^ 1),
+                    replace(item, recipient=self._chosen.choice(self._sources.emitters)),
+                )
+            )
         parts = (item.index.to_bytes(8), item.validator.to_bytes(8), item.recipient)
         return b"".join((*parts, item.amount.to_bytes(8)))
 
     def _receipt(self, receipt: Receipt) -> bytes:
-        if self._lies_here("receipt"):
+        if self._lies_here("value"):
             receipt = self._other_receipt(receipt)
         is_root = isinstance(receipt.status, bytes)
         form = STATE_ROOT_STATUS if isinstance(receipt.status, bytes) else receipt.status
@@ -252,7 +264,11 @@ class LyingGroup(Group):
 
     def _filters(self, receipt: Receipt) -> list[LogFilter]:
         count = self._chosen.choice((0, 0, 1, 2))
-        return [random_filter(self._chosen, self._sources, receipt.logs) for _ in range(count)]
+        filters = [random_filter(self._chosen, self._sources, receipt.logs) for _ in range(count)]
+        if self._lie == "filter" and receipt.logs:
+            log = self._chosen.choice(receipt.logs)
+            filters.append(LogFilter(log.emitter, log.topics[: self._chosen.randrange(5)]))
+        return filters
 
     def _gas(self, gas: int) -> bytes:
         """Numbers may have zeros in front, and the contract drops what exceeds 64 bits."""
