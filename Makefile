@@ -47,9 +47,11 @@ demo: setup ## two chains and the service on this machine, and a tour (PORT=8001
 test: setup $(TEST_NPM_READY) ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
 	@$(PYTEST) $(ARGS)
 
-FUZZED_PROOFS := $(addprefix tests/queries/contracts/, test_differential.py test_no_untrue_fact.py)
+FUZZED_PROOFS := $(addprefix tests/queries/contracts/, test_differential.py test_no_untrue_fact.py \
+	test_no_untrue_event.py)
 # Tests that the fuzzers find planted faults; rounds do not repeat them.
-FUZZED_FAULTS := tests/queries/contracts/test_untrue_facts_are_found.py
+FUZZED_FAULTS := $(addprefix tests/queries/contracts/, test_untrue_facts_are_found.py \
+	test_untrue_events_are_found.py)
 FUZZED_REQUESTS := tests/explorer/test_fuzzed_pages.py tests/queries/api/test_surface.py
 # Without SEED= each run takes a new one. With SECONDS= contracts and proofs are tried for so long, in
 # rounds of 500 with a new seed each; the first finding ends it. Each test prints its seed.

@@ -122,7 +122,8 @@ def _forget_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def shared_node() -> Iterator[LocalNode]:
     """A node for tests that do not use each other's contracts."""
-    with local_node("--slots-in-an-epoch", "1", *day_old_genesis(), *LARGE_CODE) as node:
+    options = ("--slots-in-an-epoch", "1", "--no-request-size-limit")
+    with local_node(*options, *day_old_genesis(), *LARGE_CODE) as node:
         yield node
 
 

@@ -10,9 +10,17 @@ from typing import Any
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode
+from queries.chain.registry import TRUE_WORD
 from queries.contracts.abi import call_data, load_artifact
-from queries.proving.block_items import Receipt, Withdrawal, receipt_from_json, withdrawal_from_json
+from queries.proving.block_items import (
+    Receipt,
+    Withdrawal,
+    receipt_from_json,
+    receipt_word,
+    withdrawal_from_json,
+)
 from queries.proving.event_witnesses import Group, build_event_witness
+from queries.proving.facts import EventFact, FactKind, log_filter
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import HeaderStep, headers_section
 from queries.proving.rlp_items import encode_list, encode_string, split_list
@@ -108,6 +116,33 @@ class Verifier(DeployedContract):
     def read(self, signature: str, *arguments: Any, returns: str) -> Any:
         (value,) = decode([returns], self.ask(call_data(signature, *arguments)))
         return value
+
+
+def returned_facts(lists: tuple[Any, ...]) -> list[tuple[int, EventFact, bytes]]:
+    """The facts in the lists of `EventFacts`, with their blocks and words."""
+    logs, receipts, transactions, withdrawals, indexes, absent_logs, silent = lists
+    facts = [(log[0], EventFact(FactKind.LOG, log[1], log[2]), log[6]) for log in logs]
+    for number, index, status, kind, gas, count in receipts:
+        word = receipt_word(status, kind, gas, count)
+        facts.append((number, EventFact(FactKind.RECEIPT, index), word))
+    for number, index, _, digest in transactions:
+        facts.append((number, EventFact(FactKind.TRANSACTION, index), digest))
+    for number, position, index, validator, recipient, amount in withdrawals:
+        item = Withdrawal(index, validator, bytes.fromhex(recipient[2:]), amount)
+        facts.append((number, EventFact(FactKind.WITHDRAWAL, position), item.hash))
+    for number, field, index in indexes:
+        is_withdrawal = field == HeaderField.WITHDRAWALS_ROOT
+        absence = FactKind.ABSENT_WITHDRAWAL if is_withdrawal else FactKind.ABSENT_TRANSACTION
+        facts.append((number, EventFact(absence, index), TRUE_WORD))
+    for number, index, emitter, mask, named in absent_logs:
+        rest = iter(named)
+        topics = [next(rest) if mask >> place & 1 else None for place in range(8)]
+        filter_ = log_filter(bytes.fromhex(emitter[2:]), topics)
+        facts.append((number, EventFact(FactKind.ABSENT_LOG, index, filter=filter_), TRUE_WORD))
+    for number, is_topic, item in silent:
+        name = item if is_topic else item[12:]
+        facts.append((number, EventFact(FactKind.SILENT_BLOCK, item=name), TRUE_WORD))
+    return facts
 
 
 def verify_call(section: bytes, witness: bytes) -> bytes:

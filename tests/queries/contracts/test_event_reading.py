@@ -8,7 +8,7 @@ import pytest
 
 from explorer.demo.local_node import LocalNode
 from queries.contracts.abi import call_data
-from queries.proving.block_items import Log, Receipt, Withdrawal, is_silent, receipt_word
+from queries.proving.block_items import Log, Receipt, Withdrawal, is_silent
 from queries.proving.errors import ProofError
 from queries.proving.event_reading import (
     encode_event_groups,
@@ -26,7 +26,7 @@ from queries.proving.event_witnesses import (
     WithdrawalGroup,
     build_event_witness,
 )
-from queries.proving.facts import EventFact, FactKind, log_filter
+from queries.proving.facts import EventFact
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import keccak256
@@ -39,13 +39,13 @@ from tests.queries.contracts.recorded_events import (
     block_with,
     recorded_block,
     recorded_blocks,
+    returned_facts,
     verify_call,
 )
 
 pytestmark = [pytest.mark.no_database, pytest.mark.usefixtures("corpus_folder")]
 
 BLOCK = 22432102
-TRUE = bytes(31) + b"\1"
 Facts = list[tuple[str, bytes]]
 
 
@@ -63,28 +63,7 @@ def verifier(shared_node: LocalNode, block: RecordedBlock) -> Verifier:
 
 def facts_of_contract(lists: tuple[Any, ...]) -> Facts:
     """The names and words of the facts that the contract returns."""
-    logs, receipts, transactions, withdrawals, indexes, absent_logs, silent = lists
-    facts = [(EventFact(FactKind.LOG, log[1], log[2]), log[6]) for log in logs]
-    for _, index, status, kind, gas, count in receipts:
-        facts.append((EventFact(FactKind.RECEIPT, index), receipt_word(status, kind, gas, count)))
-    for _, index, _, digest in transactions:
-        facts.append((EventFact(FactKind.TRANSACTION, index), digest))
-    for _, position, index, validator, recipient, amount in withdrawals:
-        item = Withdrawal(index, validator, bytes.fromhex(recipient[2:]), amount)
-        facts.append((EventFact(FactKind.WITHDRAWAL, position), item.hash))
-    for _, field, index in indexes:
-        is_withdrawal = field == HeaderField.WITHDRAWALS_ROOT
-        kind = FactKind.ABSENT_WITHDRAWAL if is_withdrawal else FactKind.ABSENT_TRANSACTION
-        facts.append((EventFact(kind, index), TRUE))
-    for _, index, emitter, mask, named in absent_logs:
-        rest = iter(named)
-        topics = [next(rest) if mask >> place & 1 else None for place in range(8)]
-        filter_ = log_filter(bytes.fromhex(emitter[2:]), topics)
-        facts.append((EventFact(FactKind.ABSENT_LOG, index, filter=filter_), TRUE))
-    for _, is_topic, item in silent:
-        name = item if is_topic else item[12:]
-        facts.append((EventFact(FactKind.SILENT_BLOCK, item=name), TRUE))
-    return sorted((fact.name, word) for fact, word in facts)
+    return sorted((fact.name, word) for _, fact, word in returned_facts(lists))
 
 
 def facts_offline(block: RecordedBlock, fields: Sequence[HeaderField], witness: bytes) -> Facts:
