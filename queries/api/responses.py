@@ -376,6 +376,7 @@ class ErrorResponse(ApiModel):
         default="",
         description="More detail, where `error` is a fixed text because clients compare it.",
     )
+    message: str = Field(default="", description="The same as `error`, in answers to lookups.")
 
 
 class OpenApiResponse(ApiModel):
