@@ -238,9 +238,8 @@ ENDPOINTS = (
         "GET",
         "/ccip/{sender}/{data}",
         lookups.look_up,
-        "A proof of one fact for the contract FactsLookup (ERC-3668). Clients such as viem and "
-        "ethers ask for it by themselves. `.json` may follow; any letter case works. Limits are by "
-        "IP address. An answer about a block stays the same, and may be cached.",
+        "A proof of one fact for FactsLookup (ERC-3668), which viem and ethers fetch by "
+        "themselves. `.json` may follow, in any letter case.",
         parameters=(
             Parameter("sender", "Ignored.", {"type": "string"}, location="path", required=True),
             path_parameter(

@@ -58,9 +58,7 @@ class LookupBody(Body):
 
 
 class LookupResponse(ApiModel):
-    data: str = Field(
-        description="What the client passes to the callback.", examples=[f"0x{3 * 64 * '0'}"]
-    )
+    data: str = Field(description="What the client passes to the callback.", examples=["0x00"])
 
 
 class Question(NamedTuple):
