@@ -113,6 +113,16 @@ class AttestationCode(ErrorCode):
     )
 
 
+class LookupCode(ErrorCode):
+    """Of lookups (ERC-3668), which go to the next gateway after a 503 only."""
+
+    QUESTION_UNKNOWN = "The data does not ask for a fact that can exist.", 404
+    LOOKUP_UNAVAILABLE = (
+        "This server cannot prove the fact, or not now; another gateway may. `error` says why.",
+        503,
+    )
+
+
 class EndpointCode(ErrorCode):
     """Of single endpoints."""
 

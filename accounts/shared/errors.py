@@ -114,12 +114,14 @@ class RefusalError(Exception):
         self.headers = dict(headers or {})
 
 
-def error_response(refusal: RefusalError) -> JsonResponse:
+def error_response(refusal: RefusalError, **more: str) -> JsonResponse:
+    """The refusal in the shape of all errors, with `more` members."""
     content: dict[str, object] = {
         "error": refusal.sentence,
         "code": refusal.code,
         "path": refusal.path,
         "retryable": refusal.retryable,
+        **more,
     }
     if refusal.detail:
         content["detail"] = refusal.detail

@@ -25,6 +25,7 @@ CONTRACT_FILES = {
         *CONTRACTS.glob("build/*Registry.json"),
         CONTRACTS / "build" / "EventsVerifier.json",
         CONTRACTS / "build" / "EventsRouter.json",
+        CONTRACTS / "build" / "FactsLookup.json",
         CONTRACTS / "build" / "FactsRouter.json",
         CONTRACTS / "build" / "standard-input.json",
         CONTRACTS / "build" / "addresses.json",

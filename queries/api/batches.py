@@ -23,7 +23,12 @@ from queries.api.request_parts import (
     number_parameter,
     page_size,
 )
-from queries.config.registries import constructor_arguments, proves_its_code, verifier_address
+from queries.config.registries import (
+    constructor_arguments,
+    lookup_address,
+    proves_its_code,
+    verifier_address,
+)
 from queries.config.routes import Chain, Routes
 from queries.error_codes import EndpointCode, RequestCode, batch_not_found
 from queries.http.public_address import is_private
@@ -156,6 +161,7 @@ def chain_connections(_request: HttpRequest, routes: Routes) -> responses.Connec
             kind=registry.kind,
             registry=registry.address,
             events_verifier=verifier_address(registry.address),
+            lookup=lookup_address(registry) if registry.lookup_urls else None,
             constructor_arguments=f"0x{constructor_arguments(registry).hex()}",
             verifiable=proves_its_code(registry),
             horizon=datetime.fromtimestamp(registry.horizon, UTC),

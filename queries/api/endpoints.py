@@ -9,6 +9,7 @@ from queries.api import (
     estimates,
     event_proofs,
     later_api,
+    lookups,
     openapi,
     proofs,
     responses,
@@ -21,6 +22,7 @@ from queries.error_codes import (
     AttestationCode,
     EndpointCode,
     EstimateCode,
+    LookupCode,
     ProofCode,
     RequestCode,
     SubmissionCode,
@@ -231,6 +233,32 @@ ENDPOINTS = (
         f"{attestations.MAX_WANTED} of each.",
         own_errors=(AttestationCode.TOO_MANY_ATTESTATIONS,),
         needs_key=False,
+    ),
+    Endpoint(
+        "GET",
+        "/ccip/{sender}/{data}",
+        lookups.look_up,
+        "A proof of one fact for FactsLookup (ERC-3668), which viem and ethers fetch by "
+        "themselves. `.json` may follow, in any letter case.",
+        parameters=(
+            Parameter("sender", "Ignored.", {"type": "string"}, location="path", required=True),
+            path_parameter(
+                "data", "The `callData` of the `OffchainLookup`.", f"^{lookups.DATA_PATTERN}$"
+            ),
+        ),
+        own_errors=tuple(LookupCode),
+        needs_key=False,
+        file=lookups.LookupResponse,
+    ),
+    Endpoint(
+        "POST",
+        "/ccip",
+        lookups.post_lookup,
+        "The same for URLs without `{data}`.",
+        body=lookups.LookupBody,
+        own_errors=(*BodyCode, *LookupCode, RequestCode.MISSING_FIELD, RequestCode.WRONG_TYPE),
+        needs_key=False,
+        file=lookups.LookupResponse,
     ),
     Endpoint(
         "GET",

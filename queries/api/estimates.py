@@ -176,9 +176,18 @@ def open_readers(
         EstimateCode.TOO_MANY_ESTIMATES,
         f"An account has {LIMIT_PER_MINUTE} estimates and witnesses a minute and has used them up.",
     )
+    with _account_slot(key.owner), read_chains(batch, routes, seconds) as opened:
+        yield opened
+
+
+@contextmanager
+def read_chains(
+    batch: CheckedBatch, routes: Routes, seconds: float
+) -> Iterator[tuple[ChainReaders, list[Query]]]:
+    """Yield readers and the unstored queries. Refuse if busy, or beyond `seconds`."""
     row = Batch(destination=batch.destination, submitted_at=timezone.now())
     queries = list(submit.build_queries(row, batch.blocks))
-    with _account_slot(key.owner), thread_slot() as acquired:
+    with thread_slot() as acquired:
         if not acquired:
             raise busy_refusal(
                 EstimateCode.ESTIMATES_BUSY, "Other requests are waiting for nodes right now"

@@ -308,6 +308,11 @@ class ConnectionResponse(ApiModel):
         "deployed: the address follows from its code and the registry's address.",
         examples=[verifier_address(_REGISTRY)],
     )
+    lookup: Address | None = Field(
+        description="Where the contract is that reads facts without a transaction (ERC-3668), "
+        "likewise. null if the operator names no gateways.",
+        examples=[None],
+    )
     constructor_arguments: HexBytes = Field(
         description="ABI-encoded. The registry's address follows from them and the bytecode of its "
         "kind.",
@@ -378,6 +383,7 @@ class ErrorResponse(ApiModel):
         default="",
         description="More detail, where `error` is a fixed text because clients compare it.",
     )
+    message: str = Field(default="", description="The same as `error`, in answers to lookups.")
 
 
 class OpenApiResponse(ApiModel):

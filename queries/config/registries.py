@@ -4,6 +4,7 @@ Only an address that follows from code and arguments proves the registry's initi
 contract at any other address could have stored facts before it returned the genuine runtime code.
 """
 
+import json
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -29,6 +30,13 @@ SALT = b"Tacitus registry".ljust(32, b"\0")
 ChainId = Annotated[StrictInt, Field(description="the id of a chain in the file")]
 Signers = Annotated[
     tuple[ContractAddress, ...], Field(min_length=1, description="a list of addresses")
+]
+GatewayUrl = Annotated[
+    str,
+    Field(
+        pattern=r"^https?://[!-~]*\{sender\}[!-~]*\{data\}[!-~]*$",
+        description="an http or https address with {sender} and {data}",
+    ),
 ]
 VALID_UNTIL = 1_830_297_600  # 2028-01-01: the default end of attested registries
 
@@ -57,6 +65,10 @@ class Registry:
     # Output: the contract that knows which dispute games are valid.
     anchor_state_registry: ContractAddress = ""
     horizon: Time = HORIZON  # Unix seconds; the registry refuses later headers
+    # The gateways that the lookup beside it names (ERC-3668); without any there is no lookup.
+    lookup_urls: Annotated[
+        tuple[GatewayUrl, ...], Field(description="a list of addresses of gateways")
+    ] = ()
 
 
 def registry_artifact(kind: RegistryKind) -> Artifact:
@@ -83,6 +95,17 @@ def verifier_address(registry: str) -> str:
 def verifier_code(registry: str) -> bytes:
     """The init code of the events verifier beside a registry."""
     return load_artifact("EventsVerifier").bytecode + encode(["address"], [registry])
+
+
+def lookup_address(registry: Registry) -> str:
+    """The address of the lookup beside a registry."""
+    return create2_address(lookup_code(registry))
+
+
+def lookup_code(registry: Registry) -> bytes:
+    """The init code of the lookup beside a registry and its events verifier."""
+    words = [registry.address, verifier_address(registry.address), registry.lookup_urls]
+    return load_artifact("FactsLookup").bytecode + encode(["address", "address", "string[]"], words)
 
 
 def proves_its_code(registry: Registry) -> bool:
@@ -180,6 +203,8 @@ def route_lines(registry: Registry) -> list[str]:
     ]
     if registry.horizon != HORIZON:
         lines.append(f"horizon = {format_time(registry.horizon)}")
+    if registry.lookup_urls:
+        lines.append(f"lookup_urls = {json.dumps(registry.lookup_urls)}")
     if registry.kind is RegistryKind.ATTESTED:
         signers = ", ".join(f'"{signer}"' for signer in registry.signers)
         lines.append(f"signers = [{signers}]")

@@ -219,7 +219,8 @@ def read_registry(place: str, table: object, chains: Mapping[int, Chain]) -> Reg
     """Read a table of the file's `[[registries]]`."""
     registry = read_table(Registry, place, table)
     arguments = {name for name, *_ in CONSTRUCTORS[registry.kind]}
-    table = check_keys(place, table, {"kind", "source", "destination", "address", *arguments})
+    keys = {"kind", "source", "destination", "address", "lookup_urls", *arguments}
+    table = check_keys(place, table, keys)
     for end in ("source", "destination"):
         if getattr(registry, end) not in chains:
             ids = ", ".join(map(str, chains)) or "none"

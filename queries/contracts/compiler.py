@@ -20,6 +20,7 @@ SOURCES = {
     "AttestedRegistry": "AttestedRegistry.sol",
     "FactsRouter": "FactsRouter.sol",
     "EventsRouter": "EventsRouter.sol",
+    "FactsLookup": "FactsLookup.sol",
     "SignatureCheck": "SignatureCheck.sol",
     "L1BlockStandIn": "demo/L1BlockStandIn.sol",
     "DisputeGamesStandIn": "demo/DisputeGamesStandIn.sol",

@@ -70,7 +70,9 @@ def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventWitn
         root, facts = reader.read_root(), tuple(reader.facts)
         part = content[start : source.position]
         groups.append(EventGroup(reader.field, block, root, facts, part))
-    if not groups or counts != _fact_counts(groups):
+    if not groups:
+        raise WitnessMalformedError("the witness has no groups")
+    if counts != _fact_counts(groups):
         raise WitnessMalformedError("the witness does not have as many facts as it states")
     return tuple(groups)
 

@@ -77,6 +77,8 @@ EXPLAINED = (
     Explained("low-level-calls", "Informational", ("EventsVerifier._statedFields",),
         "Decoding the whole answer would cost more than the walk. Success is checked, and the "
         "registry's error passed on."),
+    Explained("low-level-calls", "Informational", ("FactsLookup._ask",),
+        "An error is wrapped, so that no lookup of another contract passes as ours."),
     Explained("uninitialized-local", "Medium", ("BlockItems._refuseMatch.parts",),
         "A struct in memory starts as zeros, and is filled before it is read."),
     Explained("pragma", "Informational", ("",),
@@ -85,7 +87,8 @@ EXPLAINED = (
         "As above: the importing project chooses the compiler."),
     Explained("naming-convention", "Informational", (
         "CompactHeader.HORIZON", "IFactsRegistry.HORIZON", "EventsVerifier.REGISTRY",
-        "IEventsVerifier.REGISTRY"),
+        "IEventsVerifier.REGISTRY", "FactsLookup.REGISTRY", "FactsLookup.VERIFIER",
+        "IFactsLookup.REGISTRY", "IFactsLookup.VERIFIER"),
         "It is immutable, and read like a constant."),
     Explained("timestamp", "Low", ("AttestedRegistry.attest",),
         "Attesting ends years ahead; a block producer can shift that by a few seconds."),

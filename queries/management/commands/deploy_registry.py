@@ -28,6 +28,8 @@ from queries.config.registries import (
     RegistryKind,
     deployment_calldata,
     format_time,
+    lookup_address,
+    lookup_code,
     proves_its_code,
     registry_address,
     route_lines,
@@ -52,9 +54,9 @@ REQUIRED_OPTIONS = ("source", "destination", "kind")
 
 class Command(OperatorCommand):
     help = (
-        "Deploys the missing registries of ROUTES_FILE, and the events verifier beside each. With "
-        "--source, --destination and --kind it deploys a new registry and prints its lines. First "
-        "stop provers that use the same key."
+        "Deploys the missing registries of ROUTES_FILE, and beside each its events verifier and, "
+        "if it has lookup_urls, its lookup. With --source, --destination and --kind it deploys a "
+        "new registry and prints its lines. First stop provers that use the same key."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -78,6 +80,11 @@ class Command(OperatorCommand):
             "--anchor-state-registry",
             metavar="0x…",
             help="the rollup's contract that knows which games are valid (output)",
+        )
+        parser.add_argument(
+            "--lookup-urls",
+            metavar="https://…/ccip/{sender}/{data}",
+            help="gateways of a lookup beside it, separated by commas (ERC-3668)",
         )
         add_transaction_arguments(parser)
 
@@ -117,7 +124,7 @@ class Command(OperatorCommand):
     def _deploy_registry(
         self, registry: Registry, routes: Routes, options: Mapping[str, Any]
     ) -> None:
-        """Deploy the registry and then its events verifier, which takes only one that exists."""
+        """Deploy the registry, and then what stands beside it and takes only one that exists."""
         source, chain = routes.chains[registry.source], routes.chains[registry.destination]
         if not proves_its_code(registry):
             raise SetupError(
@@ -131,6 +138,10 @@ class Command(OperatorCommand):
             verifier = verifier_address(registry.address)
             title, data = f"events verifier {verifier}", SALT + verifier_code(registry.address)
             self.report(self.deploy(title, verifier, data, destination, options))
+            if registry.lookup_urls:
+                lookup = lookup_address(registry)
+                title, data = f"lookup {lookup}", SALT + lookup_code(registry)
+                self.report(self.deploy(title, lookup, data, destination, options))
 
     def deploy(
         self,
@@ -208,8 +219,8 @@ def _registry_table(options: Mapping[str, Any]) -> dict[str, object]:
     """Return the options of a new registry as a table of the routes file."""
     keys = {member.name for member in fields(Registry)}
     table = {key: value for key, value in options.items() if key in keys and value is not None}
-    if "signers" in table:
-        table["signers"] = [signer.strip() for signer in options["signers"].split(",")]
+    for key in {"signers", "lookup_urls"} & table.keys():
+        table[key] = [entry.strip() for entry in options[key].split(",")]
     return table
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.test import override_settings
+from eth_abi.abi import encode
 from schemathesis import Case
 
 from explorer.demo.local_node import LocalNode
+from queries.api.lookups import QUESTION, SELECTOR
 from queries.config.limits import Limits
 from queries.config.routes import NodeAddress, Routes
 from queries.models import Query, WebhookDelivery
@@ -77,6 +79,8 @@ def existing_objects(node: LocalNode) -> Iterator[ExistingObjects]:
             "data": {str(CHAIN_ID): {f"block:{block}": {"accounts": accounts}}},
         }
         without_fee = without(body, "fee")
+        words = CHAIN_ID, service.routes.registries[route].address, (1, HOLDER, block, 1, 0)
+        lookup = f"0x{(SELECTOR + encode(['uint256', 'address', QUESTION], words)).hex()}"
         event = WebhookDelivery.objects.values_list("pk", flat=True).get()
         yield ExistingObjects(
             prover,
@@ -86,9 +90,11 @@ def existing_objects(node: LocalNode) -> Iterator[ExistingObjects]:
                 "/witness": without_fee,
                 "/submit-request": {"destination_chain_id": str(CHAIN_ID), "data": body["data"]},
                 "/attestations": attestation(),
+                "/ccip": {"data": lookup},
             },
             {
                 "batch": batch,
+                "data": lookup,
                 "batchQueryId": batch,
                 "event": event,
                 "request_id": batch,

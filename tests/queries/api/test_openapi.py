@@ -1,6 +1,7 @@
 """The API's description matches its endpoints, responses and error codes."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -195,9 +196,11 @@ def test_every_parameter_is_checked() -> None:
     for path, operations in document()["paths"].items():
         for parameter in operations.get("get", {}).get("parameters", ()):
             name = parameter["name"]
+            # The path keeps its placeholders, which no parameter of a path accepts.
+            in_path = set(re.findall(r"\{(\w+)\}", path))
             for text in ("\x00", "٣"):
                 refused = ask(key, path, **{"batchQueryId": "x", name: text}).json()
-                assert refused["path"] == name
+                assert refused["path"] in (in_path if name in in_path else {name})
             default = parameter["schema"].get("default")
             if default is not None:
                 response = ask(key, path, **{"batchQueryId": "x", name: default})

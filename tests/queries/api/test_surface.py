@@ -25,10 +25,10 @@ from schemathesis.specs.openapi import stateful
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
 from explorer.demo.local_node import LocalNode
-from queries.api import attestations, estimates
+from queries.api import attestations, estimates, lookups
 from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
-from queries.error_codes import EstimateCode
+from queries.error_codes import EstimateCode, LookupCode
 from queries.webhooks import deliver
 from tests.queries.api.existing_objects import ExistingObjects, existing_objects
 from tests.queries.api.served_api import LIMITS
@@ -38,7 +38,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.either_database]
 SITE = "http://testserver"
 # Only endpoints that ask nodes may answer 503, for the chain with another chain's node.
 ASKS_NODES = {
-    endpoint.name for endpoint in ENDPOINTS if EstimateCode.CHAIN_UNAVAILABLE in endpoint.errors
+    endpoint.name
+    for endpoint in ENDPOINTS
+    if {EstimateCode.CHAIN_UNAVAILABLE, LookupCode.LOOKUP_UNAVAILABLE} & {*endpoint.errors}
 }
 CHECKS = {
     "checks": {
@@ -87,6 +89,7 @@ def existing(
     settings.REQUESTS_PER_MINUTE = UNLIMITED
     monkeypatch.setattr(estimates, "LIMIT_PER_MINUTE", UNLIMITED)
     monkeypatch.setattr(attestations, "LIMIT_PER_MINUTE", UNLIMITED)
+    monkeypatch.setattr(lookups, "LIMIT_PER_MINUTE", UNLIMITED)
     monkeypatch.setattr(deliver, "REPLAYS_PER_HOUR", UNLIMITED)
     with existing_objects(shared_node) as objects:
         around = (signals.request_started, signals.request_finished)

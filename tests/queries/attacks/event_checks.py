@@ -1,4 +1,4 @@
-"""The checks of the events verifier and router, with the attack that succeeds without each of them.
+"""The checks of the events verifier, router and lookup, with the attack that succeeds without each.
 
 Guards only give a clear error: without one, the same input fails otherwise.
 """
@@ -120,4 +120,29 @@ ROUTER_GUARDS = (
     Check("EventsRouter", "_part",
           "if (start + length > proof.length) revert ProofTooShort(proof.length);", "",
           "Solidity reverts, without a name, at a slice beyond the end"),
+)  # fmt: skip
+
+LOOKUP_CHECKS = (
+    Check("FactsLookup", "constructor",
+          "verifier != address(0) && IEventsVerifier(verifier).REGISTRY() != registry", "false",
+          "a_verifier_beside_another_registry", error="AnotherRegistry"),
+    Check("FactsLookup", "proven",
+          "if (keccak256(_request(found)) != asked) revert AnotherFact();", "",
+          "a_balance_of_another_account"),
+    Check("FactsLookup", "_verifiedFact", "if (count != 1) revert NotOneFact(count);", "",
+          "two_header_fields"),
+    Check("FactsLookup", "_verifiedLog", "facts.logs.length != 1 || others != 0", "false",
+          "a_log_with_its_receipt", error="NotOneFact"),
+    Check("FactsLookup", "_ask", "if (!success) revert Refused(target, answer);", "",
+          "a_revert_that_looks_like_a_value"),
+)  # fmt: skip
+
+LOOKUP_GUARDS = (
+    Check("FactsLookup", "constructor",
+          "if (registry.code.length == 0) revert NoContract(registry);", "",
+          "an address without code answers nothing, in which no fact is found"),
+    Check("FactsLookup", "_read", "revert OffchainLookup(", "", "a value of zero is not proven",
+          error="OffchainLookup"),
+    Check("FactsLookup", "_verifier", "if (VERIFIER == address(0)) revert NoVerifier();", "",
+          "likewise"),
 )  # fmt: skip

@@ -58,6 +58,7 @@ def test_the_npm_package_has_what_it_exports(package: Path) -> None:
         "build/AttestedRegistry.json",
         "build/EventsVerifier.json",
         "build/EventsRouter.json",
+        "build/FactsLookup.json",
         "build/FactsRouter.json",
         "build/addresses.json",
         "build/standard-input.json",

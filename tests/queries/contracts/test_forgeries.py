@@ -21,6 +21,8 @@ from tests.queries.attacks.checks import ALL_CHECKS, CHECKS, GUARDS
 from tests.queries.attacks.event_checks import (
     EVENT_CHECKS,
     EVENT_GUARDS,
+    LOOKUP_CHECKS,
+    LOOKUP_GUARDS,
     ROUTER_CHECKS,
     ROUTER_GUARDS,
 )
@@ -40,6 +42,7 @@ from tests.queries.attacks.switched_checks import Check, switched_build, without
 from tests.queries.attacks.tall_section import SECTION, SETUP
 from tests.queries.attacks.value_forgeries import VALUES
 from tests.queries.attacks.walk_forgeries import WALKS
+from tests.queries.contracts.recorded_lookup import LIES
 from tests.rigs.deployed_contracts import DeployedContract, error_name
 from tests.verified import verified_facts
 
@@ -200,7 +203,15 @@ def test_every_revert_is_in_the_tables() -> None:
         if not any(
             (row.contract, row.function) == (contract, function)
             and (f"revert {error}(" in row.text or row.error == error)
-            for row in (*ALL_CHECKS, *EVENT_CHECKS, *EVENT_GUARDS, *ROUTER_CHECKS, *ROUTER_GUARDS)
+            for row in (
+                *ALL_CHECKS,
+                *EVENT_CHECKS,
+                *EVENT_GUARDS,
+                *ROUTER_CHECKS,
+                *ROUTER_GUARDS,
+                *LOOKUP_CHECKS,
+                *LOOKUP_GUARDS,
+            )
         )
     ]
     assert missing == []
@@ -228,6 +239,6 @@ def test_every_invariant_of_the_audit_names_existing_attacks(repository: Path) -
         for name in re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE)
     }
     assert len(names) > 60
-    router_attacks = {check.attack for check in ROUTER_CHECKS}
-    known = (FORGERIES, ATTACKS, EVENT_FORGERIES, TRIE_FORGERIES, router_attacks)
+    named = {check.attack for check in (*ROUTER_CHECKS, *LOOKUP_CHECKS)}
+    known = (FORGERIES, ATTACKS, EVENT_FORGERIES, TRIE_FORGERIES, named, LIES)
     assert names.difference(tests, *known) == set()

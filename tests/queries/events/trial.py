@@ -40,6 +40,13 @@ _PROVEN = 8  # candidates of a case that are proven
 Fact = tuple[int, EventFact]  # with its block's number
 Facts = list[tuple[int, EventFact, bytes]]
 
+# What our reader refuses although it is true: it states nothing, or has no name.
+STRICTER = (
+    "the witness has no groups",
+    "a group names no index",
+    "an absent log has more than 4 topics",
+)
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -204,8 +211,7 @@ class _Case:
         try:
             groups = read_event_witness(candidate.witness, has_blocks=not has_section)
         except ProofError as error:
-            stricter = ("a group names no index", "an absent log has more than 4 topics")
-            return str(error) if str(error) in stricter else None
+            return str(error) if str(error) in STRICTER else None
         blocks = [block for block, _ in candidate.stated]
         if not has_section:
             if not {group.block for group in groups} <= self.numbers.keys():

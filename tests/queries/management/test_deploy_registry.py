@@ -17,6 +17,7 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     deployment_calldata,
+    lookup_address,
     registry_address,
     verifier_address,
 )
@@ -193,6 +194,25 @@ def test_a_missing_events_verifier_is_deployed(setup: LocalSetup, node: LocalNod
     assert lines == ""
     beside = node.call(verifier, call_data("REGISTRY()"))
     assert beside[12:] == bytes.fromhex(registry_address(registry)[2:])
+
+
+def test_a_lookup_with_these_gateways_is_deployed_beside_a_registry(
+    setup: LocalSetup, node: LocalNode
+) -> None:
+    """It is deployed once, and the printed lines name the gateways."""
+    urls = ["https://a.example/ccip/{sender}/{data}", "https://b.example/{sender}/{data}.json"]
+    options = (*NATIVE, "--lookup-urls", ", ".join(urls))
+    address = add_deployed(setup, setup.run("deploy_registry", *options))
+    (registry,) = read_routes(setup.file).registries.values()
+    lookup = lookup_address(registry)
+    (named,) = decode(["string[]"], node.call(lookup, call_data("urls()")))
+    assert list(named) == urls
+    beside = {"REGISTRY()": address, "VERIFIER()": verifier_address(address)}
+    for reader, expected in beside.items():
+        assert node.call(lookup, call_data(reader))[12:] == bytes.fromhex(expected[2:])
+    assert f"The lookup {lookup} is on Local already" in setup.run("deploy_registry")
+    without_data = setup.run("deploy_registry", *NATIVE, "--lookup-urls", "https://a.example/")
+    assert "it must be an http or https address with {sender} and {data}" in without_data
 
 
 def test_all_registries_of_the_routes_file_are_deployed(setup: LocalSetup, node: LocalNode) -> None:
