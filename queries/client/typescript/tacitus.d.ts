@@ -110,6 +110,8 @@ export type ConnectionResponse = {
     registry: Hex;
     /** Where the events verifier beside the registry is, or will be once it is deployed: the address follows from its code and the registry's address. */
     eventsVerifier: Hex;
+    /** Where the contract is that reads facts without a transaction (ERC-3668), likewise. null if the operator names no gateways. */
+    lookup: Hex | null;
     /** ABI-encoded. The registry's address follows from them and the bytecode of its kind. */
     constructorArguments: Hex;
     /** Whether its address proves its code and its constructor's arguments. */
@@ -138,13 +140,15 @@ export type ErrorResponse = {
     /** A sentence for people. */
     error: string;
     /** The error's code, for programs. */
-    code: "account_disabled" | "account_malformed" | "attestation_contradicted" | "attestation_malformed" | "attestation_untrusted" | "attestation_unwanted" | "bad_request" | "batch_ended" | "batch_exceeds_daily_limit" | "batch_not_done" | "batch_rejected" | "batch_unknown" | "block_beyond_head" | "body_too_large" | "chain_unavailable" | "chain_unsupported" | "content_type_unsupported" | "delivery_unknown" | "duplicate_key" | "empty_request" | "estimates_busy" | "event_malformed" | "fee_malformed" | "fee_missing" | "fee_too_low" | "host_unknown" | "https_needed" | "idempotency_key_malformed" | "idempotency_key_reused" | "internal_error" | "key_missing" | "key_revoked" | "key_unknown" | "list_too_long" | "method_not_allowed" | "missing_field" | "nested_too_deeply" | "not_found" | "not_json" | "not_provable" | "not_provable_now" | "number_malformed" | "parameter_malformed" | "proof_unavailable" | "proofs_busy" | "route_unsupported" | "selector_malformed" | "slot_malformed" | "text_not_storable" | "too_many_accounts" | "too_many_attestations" | "too_many_blocks" | "too_many_estimates" | "too_many_events" | "too_many_facts" | "too_many_replays" | "too_many_requests" | "too_many_slots" | "too_many_webhook_headers" | "transaction_signed" | "unavailable" | "unknown_field" | "unknown_header_field" | "unknown_prop" | "webhook_headers_too_large" | "webhook_malformed" | "wrong_type";
+    code: "account_disabled" | "account_malformed" | "attestation_contradicted" | "attestation_malformed" | "attestation_untrusted" | "attestation_unwanted" | "bad_request" | "batch_ended" | "batch_exceeds_daily_limit" | "batch_not_done" | "batch_rejected" | "batch_unknown" | "block_beyond_head" | "body_too_large" | "chain_unavailable" | "chain_unsupported" | "content_type_unsupported" | "delivery_unknown" | "duplicate_key" | "empty_request" | "estimates_busy" | "event_malformed" | "fee_malformed" | "fee_missing" | "fee_too_low" | "host_unknown" | "https_needed" | "idempotency_key_malformed" | "idempotency_key_reused" | "internal_error" | "key_missing" | "key_revoked" | "key_unknown" | "list_too_long" | "lookup_unavailable" | "method_not_allowed" | "missing_field" | "nested_too_deeply" | "not_found" | "not_json" | "not_provable" | "not_provable_now" | "number_malformed" | "parameter_malformed" | "proof_unavailable" | "proofs_busy" | "question_unknown" | "route_unsupported" | "selector_malformed" | "slot_malformed" | "text_not_storable" | "too_many_accounts" | "too_many_attestations" | "too_many_blocks" | "too_many_estimates" | "too_many_events" | "too_many_facts" | "too_many_replays" | "too_many_requests" | "too_many_slots" | "too_many_webhook_headers" | "transaction_signed" | "unavailable" | "unknown_field" | "unknown_header_field" | "unknown_prop" | "webhook_headers_too_large" | "webhook_malformed" | "wrong_type";
     /** The value in the request that is at fault. */
     path: string;
     /** Whether sending the same request again may help. */
     retryable: boolean;
     /** More detail, where `error` is a fixed text because clients compare it. */
     detail?: string;
+    /** The same as `error`, in answers to lookups. */
+    message?: string;
 };
 export type EstimateRequest = {
     /** The id of the chain on which the facts are to be read, in decimal, or an alias that the operator gave it. */
