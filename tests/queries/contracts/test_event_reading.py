@@ -29,7 +29,7 @@ from queries.proving.event_witnesses import (
 from queries.proving.facts import EventFact, FactKind, log_filter
 from queries.proving.headers import HeaderField
 from queries.proving.index_tries import IndexTrie
-from tests.queries.attacks.event_forgeries import EVENT_FORGERIES, TRANSACTIONS, TRIE_FORGERIES
+from tests.queries.attacks.event_forgeries import EVENT_FORGERIES, TRIE_FORGERIES
 from tests.queries.contracts.recorded_events import (
     RecordedBlock,
     Verifier,
@@ -236,7 +236,7 @@ def test_a_forged_witness_is_refused(name: str, block: RecordedBlock) -> None:
 def test_a_forged_list_is_refused(name: str) -> None:
     forgery = TRIE_FORGERIES[name]
     with pytest.raises(ProofError):
-        facts_offline(forgery.block(), [TRANSACTIONS], forgery.witness())
+        facts_offline(forgery.block(), [forgery.root_field], forgery.witness())
 
 
 @pytest.mark.parametrize("lengths", [(0, 0), (1, 31), (32, 33), (400, 5_000)])
