@@ -4,6 +4,7 @@
 log is stored, what the EventsRouter's `validateEvent` takes.
 """
 
+import re
 from base64 import b64encode
 from datetime import datetime
 from typing import Any, Literal
@@ -31,7 +32,7 @@ from queries.statuses import BatchStatus
 REQUEST, QUERY, PREFIX = "proof_request", "proof_query", "polymer_"
 EARLIER_NAMES = {f"{PREFIX}requestProof": REQUEST, f"{PREFIX}queryProof": QUERY}
 INVALID_PARAMS, METHOD_NOT_FOUND = -32602, -32601
-MAX_JOB = 2**63 - 1
+_JOB = re.compile("[1-9][0-9]{0,17}")  # fits a database's number
 
 
 class RpcBody(Body):
@@ -116,11 +117,11 @@ def _request(
 
 def _query(params: list[Any]) -> JobResponse:
     """Clients keep a job as a number or as text."""
-    job = int(params[0]) if params and str(params[0]).isdecimal() else 0
-    found = query_of_key(job) if 0 < job <= MAX_JOB else None
-    if found is None:
+    text = str(params[0]) if params else ""
+    found = query_of_key(int(text)) if _JOB.fullmatch(text) else None
+    if found is None or list(found[1].event_request) != ["logs"]:
         raise RefusalError(EndpointCode.BATCH_UNKNOWN, "No job has this number.")
-    batch, query = found
+    (batch, query), job = found, int(text)
     times: dict[str, Any] = {
         "createdAt": _milliseconds(batch.submitted_at),
         "updatedAt": _milliseconds(batch.ended_at or batch.submitted_at),

@@ -75,12 +75,15 @@ class FactRead:
             raise ValueError("the answer does not begin with a bool")
         if not is_proven:
             return None
-        if self.kind is FactKind.RECEIPT:
-            _, _, status, kind, gas, logs = numbers
-            return receipt_word(status, kind, gas, logs)
-        if self.kind is FactKind.WITHDRAWAL:
-            _, _, index, validator, recipient, amount = numbers
-            return Withdrawal(index, validator, recipient.to_bytes(20), amount).hash
+        try:
+            if self.kind is FactKind.RECEIPT:
+                _, _, status, kind, gas, logs = numbers
+                return receipt_word(status, kind, gas, logs)
+            if self.kind is FactKind.WITHDRAWAL:
+                _, _, index, validator, recipient, amount = numbers
+                return Withdrawal(index, validator, recipient.to_bytes(20), amount).hash
+        except OverflowError:
+            raise ValueError("the answer has a number that is too large") from None
         return words[1]
 
 

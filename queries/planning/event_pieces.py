@@ -27,6 +27,7 @@ from queries.proving.headers import HeaderField
 from queries.proving.packing import CALLDATA_BYTES, GasRules, pack
 from queries.proving.registry_calls import HeaderStep, headers_section
 
+MAX_ABSENT_LOGS = 255  # of a receipt in a witness, which counts them in a byte
 EVENT_GAS = 8_000  # of a fact without its stored words
 _field = attrgetter("field")
 
@@ -120,7 +121,10 @@ def cut_events(
         return replace(whole, events=tuple(group)).own_call
 
     ordered = sorted(events, key=attrgetter("field", "index", "log"))
-    groups = pack(ordered, build, rules.items_gas, partial(event_gas, rules=rules))
+    gas, groups = partial(event_gas, rules=rules), list[Sequence[EventFact]]()
+    for start in range(0, len(ordered), MAX_ABSENT_LOGS):
+        part = ordered[start : start + MAX_ABSENT_LOGS]
+        groups += pack(part, build, rules.items_gas, gas)
     for group in groups:
         if len(build(group)) > CALLDATA_BYTES:
             name = group[0].name

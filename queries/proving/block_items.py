@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from queries.proving.errors import TransactionTypeUnknownError
+from queries.proving.errors import AnswerMalformedError, TransactionTypeUnknownError
 from queries.proving.json_values import (
     read_bytes,
     read_fixed_bytes,
@@ -23,6 +23,7 @@ MAX_LOGS = 65_535
 NEWEST_TYPE = 4
 MAX_TYPE = 0x7F  # EIP-2718
 MAX_DATA_BYTES = 2**24 - 1
+FAILED, SUCCEEDED = 0, 1  # statuses
 STATE_ROOT_STATUS = 2  # of a receipt that has a state root instead
 
 
@@ -136,6 +137,8 @@ def receipt_from_json(answer: object) -> Receipt:
     status: int | bytes
     if fields.get("status") is not None:
         status = read_quantity(fields["status"], "status")
+        if status not in {FAILED, SUCCEEDED}:
+            raise AnswerMalformedError(f"status is {status:#x}, not 0 or 1")
     else:
         status = read_fixed_bytes(fields.get("root"), "root", HASH_BYTES)
     logs = read_list(fields.get("logs"), "logs", MAX_LOGS)

@@ -67,7 +67,10 @@ def read_event_witness(content: bytes, *, has_blocks: bool = False) -> EventWitn
             raise WitnessMalformedError(f"no events are proven under header field {number}")
         block, start = source.number(8) if has_blocks else None, source.position
         reader = _GroupReader(source, HeaderField(number))
-        root, facts = reader.read_root(), tuple(reader.facts)
+        try:
+            root, facts = reader.read_root(), tuple(reader.facts)
+        except IndexError:
+            raise WitnessMalformedError("a path has more nibbles than an index") from None
         part = content[start : source.position]
         groups.append(EventGroup(reader.field, block, root, facts, part))
     if not groups:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from queries.proving.block_items import Withdrawal, is_silent
 from queries.proving.event_witnesses import (
     BloomGroup,
     FactList,
@@ -119,6 +120,13 @@ def _transaction(change: Callable[[bytes], bytes]) -> Callable[[Block], Sequence
     return build
 
 
+def _more_silence_than_counted(block: Block) -> Sequence[Group]:
+    """Behind the last list lie the facts found before: the transaction's would be overwritten."""
+    bloom = block.header.payload(BLOOM)
+    item = next(item for i in range(256) if is_silent(bloom, item := bytes([i]) * 20))
+    return [TransactionGroup(block.transactions, [1]), BloomGroup(bloom, [item] * 48)]
+
+
 EVENT_FORGERIES = {
     "a_failed_receipt_as_succeeded": Forgery(
         "RootMismatch", lambda block: _one_receipt(block, 1, status=0)
@@ -215,6 +223,10 @@ EVENT_FORGERIES = {
         lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT})],
         change=lambda witness: bytes(14) + witness[14:],
     ),
+    "facts_that_overwrite_an_earlier_one": Forgery(
+        "CountsMismatch", _more_silence_than_counted, (TRANSACTIONS, BLOOM),
+        change=lambda witness: bytes(4) + (49).to_bytes(2) + bytes(8) + witness[14:],
+    ),
     "an_index_twice": Forgery(
         "IndexesNotAscending",
         lambda block: [ReceiptGroup(block.receipts, {1: RECEIPT, 2: RECEIPT})],
@@ -251,9 +263,10 @@ class TrieForgery:
     counts: Mapping[FactList, int]
     nodes: Callable[[IndexTrieNode], bytes]
     group_field: HeaderField = TRANSACTIONS
+    root_field: HeaderField = TRANSACTIONS
 
     def block(self) -> Block:
-        return block_with(TRANSACTIONS, IndexTrie(self.transactions).root)
+        return block_with(self.root_field, IndexTrie(self.transactions).root)
 
     def witness(self) -> bytes:
         top = IndexTrie(self.transactions).top
@@ -340,5 +353,14 @@ TRIE_FORGERIES = {
     "transactions_as_withdrawals": TrieForgery(
         "FieldMismatch", _items(1), (5,), ABSENT,
         lambda _: _foreign_leaf(2, b"\x80", _items(1)[0]), HeaderField.WITHDRAWALS_ROOT,
+    ),
+    # Who makes a block chooses these 32 bytes.
+    "a_root_in_the_extra_data": TrieForgery(
+        "FieldMismatch", [Withdrawal(1, 2, bytes(20), 3).encode()], (0,), {FactList.WITHDRAWALS: 1},
+        lambda _: b"".join(
+            (bytes((NodeKind.LEAF, 0, 0)), *(number.to_bytes(8) for number in (1, 2)), bytes(20),
+             (3).to_bytes(8))
+        ),
+        HeaderField.EXTRA_DATA, HeaderField.EXTRA_DATA,
     ),
 }  # fmt: skip

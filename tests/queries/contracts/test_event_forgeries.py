@@ -64,7 +64,7 @@ def test_a_forged_witness_is_refused(name: str, verifier: Verifier, block: Block
 def test_a_forged_list_is_refused(name: str, verifier: Verifier) -> None:
     forgery = TRIE_FORGERIES[name]
     verifier.know(block := forgery.block())
-    call = verify_call(block.section(TRANSACTIONS), forgery.witness())
+    call = verify_call(block.section(forgery.root_field), forgery.witness())
     assert verifier.refusal(call) == forgery.error
 
 
@@ -82,7 +82,8 @@ def is_accepted(verifier: Verifier, name: str, block: Block) -> bool:
     fields: tuple[HeaderField, ...]
     if name in TRIE_FORGERIES:
         trie_forgery = TRIE_FORGERIES[name]
-        block, fields, witness = trie_forgery.block(), (TRANSACTIONS,), trie_forgery.witness()
+        block, fields = trie_forgery.block(), (trie_forgery.root_field,)
+        witness = trie_forgery.witness()
     else:
         forgery = EVENT_FORGERIES[name]
         fields = forgery.fields

@@ -280,7 +280,7 @@ def test_a_forged_witness_is_refused(name: str, block: RecordedBlock) -> None:
 def test_a_forged_list_is_refused(name: str) -> None:
     forgery = TRIE_FORGERIES[name]
     with pytest.raises(ProofError):
-        facts_offline(forgery.block(), [TRANSACTIONS], forgery.witness())
+        facts_offline(forgery.block(), [forgery.root_field], forgery.witness())
 
 
 @pytest.mark.parametrize("lengths", [(0, 0), (1, 31), (32, 33), (400, 5_000)])
