@@ -93,6 +93,9 @@ def test_all_pages_fit_and_are_accessible(page: Page, served: str, complaints: l
     complaints.clear()
 
 
+FILES = (".json", ".yml", ".sol", ".md", ".txt", ".py", ".mjs", ".ts")
+
+
 def test_all_links_work_without_console_errors(page: Page, served: str) -> None:
     BlockJob.objects.update(waits_for="It waits for this test.")
     waiting, seen = [f"{served}/"], set[str]()
@@ -105,7 +108,7 @@ def test_all_links_work_without_console_errors(page: Page, served: str) -> None:
         links = page.locator("a[href]:not([download])")
         for link in links.evaluate_all("links => links.map(link => link.href.split('#')[0])"):
             is_internal = link.startswith(served) and "/sign-in" not in link
-            is_page = not link.endswith((".json", ".yml", ".sol", ".md", ".txt", ".py"))
+            is_page = not link.endswith(FILES)
             if is_internal and link not in seen and link not in waiting and is_page:
                 waiting.append(link)
     assert len(seen) > 20

@@ -9,6 +9,7 @@ from typing import Any
 import requests
 from eth_account import Account
 from eth_account.messages import encode_typed_data
+from eth_utils.crypto import keccak
 
 from tests.rigs.anvil import Chain
 from tests.rigs.faulty_node import Node
@@ -297,6 +298,9 @@ def use_up_attestations(place: ServerUnderTest) -> requests.Response:
         return repeat_until_refused(partial(session.get, address, timeout=30), 150)
 
 
+# `lookUp` for a registry that is not on this server.
+LOOK_UP = "lookUp(uint256,address,(uint8,address,uint256,uint256,uint256))"
+UNROUTED_QUESTION = f"0x{keccak(text=LOOK_UP)[:4].hex()}{7 * 64 * '0'}"
 SLOTS = [hex(slot) for slot in range(5)]
 TOO_MANY = {f"0x{number:040x}": {"props": ["NONCE"]} for number in range(201)}
 NONCE = {"header": ["NONCE"]}
@@ -327,6 +331,10 @@ REFUSED: dict[str, tuple[int, str, Send]] = {
     "duplicate_key": (400, "", post('{"fee": "0", "fee": "1"}')),
     "text_not_storable": (400, "fee", post('{"fee": "\\u0000"}')),
     "wrong_type": (400, "data", batch(5)),
+    "event_malformed": (400, f"{BLOCK}.logs[0]", block({"logs": [{"transaction": 0}]})),
+    "too_many_events": (400, f"{BLOCK}.logs", block({"logs": [{"logIndex": n} for n in range(5)]})),
+    "question_unknown": (404, "data", get(f"/ccip/{HOLDER}/0x00")),
+    "lookup_unavailable": (503, "", get(f"/ccip/{HOLDER}/{UNROUTED_QUESTION}")),
     "missing_field": (400, "fee", post({"destinationChainId": "31337", "data": {}})),
     "unknown_field": (400, f"{ACCOUNT}.prop", account({"prop": ["NONCE"]})),
     "number_malformed": (400, "data.-1", batch({"-1": {"block:5": NONCE}})),

@@ -28,6 +28,7 @@ SETTINGS = {
     "BATCH_BLOCKS": "2",
     "BATCH_ACCOUNTS": "200",
     "BATCH_SLOTS": "4",
+    "BATCH_EVENTS": "4",
     "FACTS_PER_DAY": "300",
 }
 GONE = "http://127.0.0.1:9"
@@ -85,7 +86,7 @@ def test_each_refusal_has_its_status_code_and_path(place: ServerUnderTest, code:
     answer = send(place)
     error = answer.json()
     assert (answer.status_code, error["code"], error["path"]) == (status, code, path), error
-    assert set(error) - {"detail"} == {"error", "code", "path", "retryable"}
+    assert set(error) - {"detail", "message"} == {"error", "code", "path", "retryable"}
     assert error.get("detail", error["error"]).endswith(".")
     assert not error["retryable"] or status in {400, 409, 429, 503}
     assert (status in {429, 503}) <= error["retryable"]
