@@ -187,4 +187,4 @@ def shared_service(
 @pytest.fixture(scope="module")
 def blocks() -> Iterator[int]:
     """Blocks that no other scenario of the module proves, as long as the chain has so many."""
-    return count(2)
+    return count(3)  # after the contracts; set_balance changes the state of the last one
