@@ -15,7 +15,7 @@ from queries.contracts.abi import StateOverride, call_data
 from queries.proving.accounts import AccountProof
 from queries.proving.block_items import Withdrawal, receipt_word
 from queries.proving.bundles import account_word
-from queries.proving.facts import ABSENCE_KINDS, EventFact, FactKind
+from queries.proving.facts import ABSENCE_KINDS, ABSENCE_WORD, EventFact, FactKind
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import block_leaf
@@ -23,7 +23,7 @@ from queries.proving.witnesses import AccountField
 
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
 L1_BLOCK = "0x4200000000000000000000000000000000000015"  # of an OP-stack chain
-EMPTY_WORD, TRUE_WORD = bytes(32), bytes(31) + b"\1"
+EMPTY_WORD = bytes(32)
 READS_PER_CALL = 500  # some 3 million gas; nodes allow 50 million
 # The views that tell a block's hash by its number.
 HASH_VIEWS = {
@@ -67,7 +67,7 @@ class FactRead:
         words = [answer[start : start + 32] for start in range(0, len(answer), 32)]
         count = {FactKind.RECEIPT: 7, FactKind.WITHDRAWAL: 7}.get(self.kind, 2)
         if self.kind in ABSENCE_KINDS:
-            count, words = 2, [*words, TRUE_WORD]
+            count, words = 2, [*words, ABSENCE_WORD]
         if len(words) != count or any(len(word) != len(EMPTY_WORD) for word in words):
             raise ValueError("the answer has another length")
         is_proven, *numbers = map(int.from_bytes, words)

@@ -26,15 +26,15 @@ from queries.proving.block_items import (
     Withdrawal,
     is_silent,
 )
-from queries.proving.facts import EventFact, FactKind, log_filter
+from queries.proving.facts import ABSENCE_WORD, EventFact, FactKind, log_filter
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
+from queries.proving.rlp_items import is_list
+from queries.schema.bodies import EVENT_MEMBERS
 
 Event = dict[str, Any]  # a fact's name and word, and what it is about, for answers
 # Certain, because the header proves the whole content of its block.
 EVENT_ERRORS = (EventNotFoundError, EventExistsError, EventNotProvableError)
-_TRUE = bytes(31) + b"\1"
-_LEGACY_START = 0xC0  # first bytes of transactions without a type
 
 
 @dataclass
@@ -96,9 +96,9 @@ def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event
     """The requested facts, each once. Raises a `ChainError` if one is certainly not true."""
     find = _EventSearch(content)
     events: dict[str, Event] = {}
-    for member, items in request.items():
-        for position, item in enumerate(items):
-            with _at(f"{member}[{position}]"):
+    for member in EVENT_MEMBERS:  # databases do not keep the order of the request
+        for position, item in enumerate(request.get(member, ())):
+            with _named(f"{member}[{position}]"):
                 for event in getattr(find, member)(item):
                     events[event["name"]] = event
                 if len(events) > settings.BATCH_EVENTS:
@@ -108,7 +108,7 @@ def find_events(content: BlockContent, request: Mapping[str, Any]) -> list[Event
 
 
 @contextmanager
-def _at(place: str) -> Iterator[None]:
+def _named(place: str) -> Iterator[None]:
     try:
         yield
     except EVENT_ERRORS as error:
@@ -180,7 +180,7 @@ class _EventSearch:
     def transactions(self, item: int | str) -> Iterator[Event]:
         index = self.content.transaction_index(item)
         encoded = _entry(self.content.transactions, index, "transaction")
-        kind = encoded[0] if encoded[0] < _LEGACY_START else 0
+        kind = 0 if is_list(encoded) else encoded[0]
         _check_type(kind, index)
         digest = keccak256(encoded)
         yield _event(
@@ -219,7 +219,7 @@ class _EventSearch:
     def _absent_index(self, fact: EventFact, count: int, noun: str) -> Event:
         if fact.index < count:
             raise EventExistsError(f"the block has {format_count(count, noun)}")
-        return _event(fact, _TRUE)
+        return _event(fact, ABSENCE_WORD)
 
     def _absent_log(self, item: Mapping[str, Any]) -> Event:
         index, receipt = self.content.receipt(item["transaction"])
@@ -231,7 +231,7 @@ class _EventSearch:
             if wanted.matches(log):
                 raise EventExistsError(f"log {place} of transaction {index:,} matches")
         fact = EventFact(FactKind.ABSENT_LOG, index, filter=wanted)
-        return _event(fact, _TRUE, transactionIndex=index)
+        return _event(fact, ABSENCE_WORD, transactionIndex=index)
 
     def _silence(self, item: bytes) -> Event:
         bloom = self.content.bloom
@@ -241,7 +241,7 @@ class _EventSearch:
                 "the block's bloom does not exclude it: a log has it, or it is among the "
                 f"{share:.1%} of items that this bloom matches by chance; ask about single receipts"
             )
-        return _event(EventFact(FactKind.SILENT_BLOCK, item=item), _TRUE)
+        return _event(EventFact(FactKind.SILENT_BLOCK, item=item), ABSENCE_WORD)
 
 
 def _event(fact: EventFact, word: bytes, **details: object) -> Event:

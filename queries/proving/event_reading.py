@@ -22,7 +22,7 @@ from queries.proving.block_items import (
 )
 from queries.proving.errors import CallMalformedError, NotAbsentError, WitnessMalformedError
 from queries.proving.event_witnesses import BLOOM_SENT, IS_FACT, FactList, LogFilter
-from queries.proving.facts import EVENT_FIELDS, EventFact, FactKind, log_filter
+from queries.proving.facts import ABSENCE_WORD, EVENT_FIELDS, EventFact, FactKind, log_filter
 from queries.proving.headers import Header, HeaderField
 from queries.proving.index_tries import index_path
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word
@@ -32,7 +32,6 @@ from queries.proving.witness_reading import TrieWalk, check_ascending, check_len
 from queries.proving.witnesses import WitnessBytes
 
 PROVE_EVENTS_SELECTOR = keccak256(b"prove(bytes,bytes)")[:4]
-_ABSENCE_WORD = number_word(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ class _GroupReader:
 
         return _IndexWalk(self.source, paths, read_leaf, mark_absent, {}).root()
 
-    def _keep(self, fact: EventFact, word: bytes = _ABSENCE_WORD) -> None:
+    def _keep(self, fact: EventFact, word: bytes = ABSENCE_WORD) -> None:
         self.facts.append((fact, word))
 
     def _read_bloom(self) -> bytes:

@@ -20,6 +20,7 @@ from typing import Self
 
 from queries.proving.event_witnesses import LogFilter
 from queries.proving.headers import HeaderField
+from queries.proving.keccak import number_word
 
 
 class FactKind(StrEnum):
@@ -39,6 +40,7 @@ class FactKind(StrEnum):
     SILENT_BLOCK = "SILENT_BLOCK"
 
 
+ABSENCE_WORD = number_word(1)  # of a fact that says that something is absent
 ABSENCE_KINDS = frozenset(kind for kind in FactKind if kind.startswith(("ABSENT_", "SILENT_")))
 MAX_INDEX = 65_535
 _INDEX = "(0|[1-9][0-9]{0,4})"

@@ -10,7 +10,6 @@ from typing import Any
 from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode
-from queries.chain.registry import TRUE_WORD
 from queries.contracts.abi import call_data, load_artifact
 from queries.proving.block_items import (
     Receipt,
@@ -20,7 +19,7 @@ from queries.proving.block_items import (
     withdrawal_from_json,
 )
 from queries.proving.event_witnesses import Group, build_event_witness
-from queries.proving.facts import EventFact, FactKind, log_filter
+from queries.proving.facts import ABSENCE_WORD, EventFact, FactKind, log_filter
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import HeaderStep, headers_section
 from queries.proving.rlp_items import encode_list, encode_string, split_list
@@ -133,15 +132,15 @@ def returned_facts(lists: tuple[Any, ...]) -> list[tuple[int, EventFact, bytes]]
     for number, field, index in indexes:
         is_withdrawal = field == HeaderField.WITHDRAWALS_ROOT
         absence = FactKind.ABSENT_WITHDRAWAL if is_withdrawal else FactKind.ABSENT_TRANSACTION
-        facts.append((number, EventFact(absence, index), TRUE_WORD))
+        facts.append((number, EventFact(absence, index), ABSENCE_WORD))
     for number, index, emitter, mask, named in absent_logs:
         rest = iter(named)
         topics = [next(rest) if mask >> place & 1 else None for place in range(8)]
         filter_ = log_filter(bytes.fromhex(emitter[2:]), topics)
-        facts.append((number, EventFact(FactKind.ABSENT_LOG, index, filter=filter_), TRUE_WORD))
+        facts.append((number, EventFact(FactKind.ABSENT_LOG, index, filter=filter_), ABSENCE_WORD))
     for number, is_topic, item in silent:
         name = item if is_topic else item[12:]
-        facts.append((number, EventFact(FactKind.SILENT_BLOCK, item=name), TRUE_WORD))
+        facts.append((number, EventFact(FactKind.SILENT_BLOCK, item=name), ABSENCE_WORD))
     return facts
 
 

@@ -7,9 +7,8 @@ from random import Random
 
 import rlp
 
-from queries.chain.registry import TRUE_WORD
 from queries.proving.block_items import BLOOM_BYTES, Log, Receipt, Withdrawal
-from queries.proving.facts import ABSENCE_KINDS, EventFact, FactKind
+from queries.proving.facts import ABSENCE_KINDS, ABSENCE_WORD, EventFact, FactKind
 from queries.proving.headers import HeaderField, decode_header
 from queries.proving.index_tries import IndexTrie
 from queries.proving.keccak import EMPTY_UNCLES_HASH, keccak256
@@ -70,7 +69,7 @@ class RandomBlock(RecordedBlock):
     def truth(self, fact: EventFact) -> bytes | None:
         """The word of a fact, or None if it is not true."""
         if fact.kind in ABSENCE_KINDS:
-            return TRUE_WORD if self._is_absent(fact) else None
+            return ABSENCE_WORD if self._is_absent(fact) else None
         return self.items.get(fact)
 
     def _is_absent(self, fact: EventFact) -> bool:
