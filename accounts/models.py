@@ -33,9 +33,7 @@ class AccountManager(BaseUserManager["Account"]):
 class Account(AbstractBaseUser):
     """The account of a wallet, or of an operator with a password (`createsuperuser`)."""
 
-    address = models.CharField(  # noqa: DJ001  (operators with a password have none)
-        max_length=42, null=True, blank=True, editable=False
-    )
+    address = models.CharField(max_length=42, null=True, blank=True, editable=False)
     # A contract wallet's chain; None if the address's own key signs.
     chain_id = models.PositiveBigIntegerField("chain", null=True, blank=True, editable=False)
     username = models.CharField(

@@ -79,7 +79,7 @@ class Batch(FairlyQueued):
     ended_at = models.DateTimeField(null=True)
     warnings = models.JSONField(default=list)
     # Null if the request had none; null is not compared.
-    idempotency_key = models.CharField(max_length=255, null=True)  # noqa: DJ001
+    idempotency_key = models.CharField(max_length=255, null=True)
     request_digest = models.CharField(max_length=64)
     webhook_url = models.CharField(max_length=2_000, default="")
     webhook_headers = models.JSONField(default=list)

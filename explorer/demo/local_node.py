@@ -57,7 +57,7 @@ class LocalNode:
 
     def block(self, number: str) -> dict[str, Any]:
         """Return a block without transactions, by its number in hex or `latest`."""
-        block: dict[str, Any] = self.rpc.ask("eth_getBlockByNumber", number, False)  # noqa: FBT003
+        block: dict[str, Any] = self.rpc.ask("eth_getBlockByNumber", number, False)
         return block
 
     def sign_text(self, text: str) -> str:

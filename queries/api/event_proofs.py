@@ -54,19 +54,19 @@ class LogParameters(Body):
 
     model_config = ConfigDict(extra="ignore")
 
-    srcChainId: WholeNumber = Field(description="The log's chain.")  # noqa: N815
-    srcBlockNumber: WholeNumber = Field(description="The log's block.")  # noqa: N815
-    globalLogIndex: Index = Field(description="The log's index in the block.")  # noqa: N815
+    srcChainId: WholeNumber = Field(description="The log's chain.")
+    srcBlockNumber: WholeNumber = Field(description="The log's block.")
+    globalLogIndex: Index = Field(description="The log's index in the block.")
 
 
 class JobResponse(ApiModel):
     model_config = ConfigDict(alias_generator=None)
     status: Literal["pending", "complete", "error"]
-    jobID: int  # noqa: N815
-    createdAt: int = Field(description="In milliseconds since 1970.")  # noqa: N815
-    updatedAt: int  # noqa: N815
+    jobID: int
+    createdAt: int = Field(description="In milliseconds since 1970.")
+    updatedAt: int
     proof: str = Field(default="", description="In base64, if the status is complete.")
-    failureReason: str = Field(default="", description="If the status is error.")  # noqa: N815
+    failureReason: str = Field(default="", description="If the status is error.")
 
 
 class RpcError(ApiModel):

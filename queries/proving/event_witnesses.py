@@ -178,7 +178,10 @@ class ReceiptGroup(_ListGroup):
                 root,
                 bloom,
                 _encode_count(len(receipt.logs)),
-                *(_encode_log(log, i in request.logs) for i, log in enumerate(receipt.logs)),
+                *(
+                    _encode_log(log, is_fact=i in request.logs)
+                    for i, log in enumerate(receipt.logs)
+                ),
                 bytes((len(request.absent),)),
                 *(absent.encode() for absent in request.absent),
             )
@@ -210,7 +213,7 @@ def build_event_witness(groups: Sequence[Group], numbers: Sequence[int] | None =
     return b"".join(parts)
 
 
-def _encode_log(log: Log, is_fact: bool) -> bytes:  # noqa: FBT001
+def _encode_log(log: Log, *, is_fact: bool) -> bytes:
     form = len(log.topics) | IS_FACT * is_fact
     size = len(log.data).to_bytes(3, "big")
     return b"".join((bytes((form,)), size, log.emitter, *log.topics, log.data))

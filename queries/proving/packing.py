@@ -72,7 +72,7 @@ def _even_cuts(items: int, groups: int) -> list[int]:
 def _last_fitting(start: int, last: int, fits: Fits) -> int:
     """The end of the longest group from `start` that fits; it has at least one item."""
     ends = range(start + 2, last + 1)
-    return start + 1 + bisect_left(ends, True, key=lambda end: not fits(start, end))  # noqa: FBT003
+    return start + 1 + bisect_left(ends, True, key=lambda end: not fits(start, end))
 
 
 def _optimise_cuts(cuts: list[int], cut_cost: CutCost, fits: Fits) -> list[int]:

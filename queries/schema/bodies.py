@@ -269,7 +269,7 @@ class LogBody(EventBody):
     )
     transaction: Transaction = _optional("The transaction's hash, or its index in the block.")
     log: Index = _optional("The log's index within its receipt.")
-    logIndex: Index = _optional("The log's index within the block, as JSON-RPC counts.")  # noqa: N815
+    logIndex: Index = _optional("The log's index within the block, as JSON-RPC counts.")
     address: Emitter = _optional("The contract that emitted the logs.")
     topics: Topics = _optional(_TOPICS_MEANING)
 
@@ -446,7 +446,7 @@ class EstimateRequest(Body):
 
     model_config = ConfigDict(extra="ignore")
 
-    destinationChainId: _DestinationField  # noqa: N815
+    destinationChainId: _DestinationField
     fee: Fee = Field(default_factory=int, description="As of a batch; it changes nothing here.")
     data: Blocks
     webhook: _WebhookField
