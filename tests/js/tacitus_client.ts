@@ -16,7 +16,8 @@ const { internalId } = await service.submit(batch, { idempotencyKey: `${internal
 const again = await service.submit(batch, { idempotencyKey: `${internalName()}-${block}` });
 const states: StatusResponse["status"][] = [];
 for await (const status of service.progress(internalId)) states.push(status.status);
-const done = await service.wait(internalId, { timeout: 30, details: true });
+const done = await service.wait(internalId, { timeout: 30 });
+const { queries } = await service.status(internalId);
 const facts = await service.facts(internalId);
 
 /** The compiler knows which facts are numbers. */
@@ -61,6 +62,11 @@ for (const attempt of [
 
 // A block that is never mined: waiting ends with the reason of the signal, or by the time.
 const [connection] = await service.routes();
+if (!connection) throw new Error("no route");
+const isGenuine = [
+  await service.isGenuine(connection),
+  await service.isGenuine({ ...connection, eventsVerifier: connection.registry }),
+];
 const head = BigInt((await service.estimate(batch)).blocks[0]?.lastFinalBlock ?? 0) + 1n;
 const ahead = await service.submit(buildBatch(chain, { source: chain, block: head + 2n, header: ["GAS_USED"] }));
 const reasons: string[] = [];
@@ -82,7 +88,8 @@ console.log(
     witness: witnesses.map(({ facts }) => facts.length),
     isSame: internalId === again.internalId,
     states,
-    step: done.queries?.[0]?.steps.at(-1)?.status,
+    done: done.status,
+    step: queries?.[0]?.steps.at(-1)?.status,
     facts: facts.map(show),
     contracts: facts.map((fact) => (fact.kind === "event" ? fact.verifier : fact.registry)),
     isListed: listed.join() === [ahead.internalId, internalId].join(),
@@ -90,6 +97,9 @@ console.log(
     refusals,
     reasons,
     cancelled: cancelled.rejection?.code,
-    kind: connection?.kind,
+    kind: connection.kind,
+    isGenuine,
+    id: internalId,
+    proof: await service.proof(internalId),
   }),
 );

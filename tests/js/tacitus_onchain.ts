@@ -1,6 +1,6 @@
 // Facts read through viem and ethers, with inferred types; prints a report as JSON.
 import { JsonRpcProvider } from "ethers";
-import { accountFields, buildBatch, eventsVerifierAbi, factsRegistryAbi, readFact, Tacitus } from "tacitus";
+import { accountFields, buildBatch, factsRegistryAbi, readEvent, readFact, Tacitus } from "tacitus";
 import type { Hex } from "tacitus";
 import { createPublicClient, http, isHex } from "viem";
 
@@ -14,11 +14,14 @@ const facts = await service.facts(id);
 for (const fact of facts) {
   switch (fact.kind) {
     case "event": {
-      const place = [fact.block, BigInt(fact.event.transactionIndex ?? 0)] as const;
-      const receipt = await client.readContract({
-        address: fact.verifier, abi: eventsVerifierAbi, functionName: "receiptOf", args: place,
-      });
-      report[fact.name] = receipt.status satisfies number;
+      const [one, other] = [await readEvent(client, fact), await readEvent(provider, fact)];
+      if (!one || !other) throw new Error("not proven");
+      if ((await readEvent(client, { ...fact, block: 1n })) !== null) throw new Error("proven");
+      report[fact.name] = Object.keys(one).length;
+      if (fact.eventKind === "RECEIPT") {
+        const receipt = await readEvent(client, fact);
+        report[fact.name] = receipt?.status satisfies number | undefined;
+      }
       break;
     }
     case "account": {

@@ -1,15 +1,15 @@
 // Answers questions of positions and webhooks, one for each argument, as JSON.
 import { readFileSync } from "node:fs";
-import { findVariable, keccak256, mappingKey, parseTypedKey, Position, verifyWebhook } from "tacitus";
+import { findVariable, keccak256, mappingKey, Position, verifyWebhook } from "tacitus";
 
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 const functions = {
   variable(content, name, contract) {
-    const { position, size, type, data } = findVariable(content, name, contract);
-    return [position.word, position.byteOffset, size, type, data?.word ?? null];
+    const [{ [contract]: output }] = Object.values(content.contracts);
+    const { position, size, type } = findVariable(output.storageLayout, name);
+    return [position.word, position.byteOffset, size, type];
   },
   mapping: (slot, kind, key) => new Position(BigInt(slot)).mapping(mappingKey(kind, key)).word,
-  typed: (text) => hex(parseTypedKey(text)),
   keccak: (content) => hex(keccak256(Buffer.from(content, "hex"))),
   webhook: async (body, headers, secret) => (await verifyWebhook(body, headers, secret)).event,
   request: async (body, headers, secret) => {

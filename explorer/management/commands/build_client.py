@@ -12,9 +12,10 @@ from django.core.management.base import BaseCommand
 from explorer.wiring import LIMITS
 from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
-from queries.config.registries import RegistryKind, registry_artifact
+from queries.config.registries import FACTORY, SALT, RegistryKind, registry_artifact
 from queries.contracts.abi import load_artifact
 from queries.proving.headers import HeaderField
+from queries.proving.keccak import keccak256
 from queries.proving.witnesses import AccountField
 
 CLIENT = settings.BASE_DIR / "queries" / "client" / "typescript"
@@ -28,6 +29,7 @@ class Command(BaseCommand):
 
     def handle(self, *, output: Path, **_: Any) -> None:
         registries = [registry_artifact(kind).abi for kind in RegistryKind]
+        contracts = {kind: f"{kind.capitalize()}Registry" for kind in RegistryKind}
         content = {
             "schemas": document(ENDPOINTS, LIMITS, "")["components"]["schemas"],
             "constants": {
@@ -39,6 +41,14 @@ class Command(BaseCommand):
                     entry for entry in registries[0] if all(entry in abi for abi in registries)
                 ],
                 "eventsVerifierAbi": load_artifact("EventsVerifier").abi,
+                "factsLookupAbi": load_artifact("FactsLookup").abi,
+                "registryContracts": contracts,
+                "codeHashes": {
+                    name: f"0x{keccak256(load_artifact(name).bytecode).hex()}"
+                    for name in (*contracts.values(), "EventsVerifier")
+                },
+                # Before the hash of the code in the preimage of a CREATE2 address.
+                "create2Prefix": f"0xff{FACTORY[2:].lower()}{SALT.hex()}",
             },
         }
         program: list[str | Path] = ["node", CLIENT / "build.mjs", output]

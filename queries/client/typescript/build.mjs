@@ -32,14 +32,14 @@ function typeOf(schema) {
   return type === "integer" ? "number" : type;
 }
 
-/** The schemas that the sources import, and those in them. */
-function usedSchemas() {
+/** The schemas and structs that the sources import, and the schemas in them. */
+function usedTypes() {
   const used = new Set();
   for (const [, list] of sources.join("").matchAll(/import type \{([^}]*)\} from "\.\/api\.ts"/g)) {
     for (const name of list.match(/\w+/g)) used.add(name);
   }
   for (const name of used) {
-    for (const [, inner] of JSON.stringify(schemas[name]).matchAll(/schemas\/(\w+)/g)) used.add(inner);
+    for (const [, inner] of JSON.stringify(schemas[name] ?? {}).matchAll(/schemas\/(\w+)/g)) used.add(inner);
   }
   return [...used].sort();
 }
@@ -51,7 +51,21 @@ function literal(value) {
   return `[\n${value.map((entry) => `  ${JSON.stringify(entry, withoutNames)},\n`).join("")}]`;
 }
 
-const types = usedSchemas().map((name) => `export type ${name} = ${typeOf(schemas[name])};\n`);
+/** A struct that a view of an ABI returns, as viem decodes it. */
+function structType(abi, name) {
+  const outputs = abi.flatMap((entry) => entry.outputs ?? []);
+  const { components } = outputs.find(({ internalType }) => internalType === `struct ${name}`);
+  const members = components.map(({ name, type }) => {
+    const [, bits] = /^uint(\d+)$/.exec(type) ?? [];
+    return `  ${name}: ${!bits ? "Hex" : bits > 48 ? "bigint" : "number"};\n`;
+  });
+  return `{\n${members.join("")}}`;
+}
+
+const types = usedTypes().map((name) => {
+  const type = schemas[name] ? typeOf(schemas[name]) : structType(constants.eventsVerifierAbi, name);
+  return `export type ${name} = ${type};\n`;
+});
 const generated = {
   "api.ts": ['import type { Hex } from "./keccak.ts";\n', ...types].join("\n"),
   "constants.ts": Object.entries(constants)

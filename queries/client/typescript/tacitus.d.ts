@@ -16,6 +16,15 @@ export type AccountBody = {
     /** Storage slots: 0x and 1 to 64 hex digits each. */
     slots?: ReadonlyArray<Hex>;
 };
+export type AccountProofResponse = {
+    accountProof: ReadonlyArray<string>;
+    address: Hex;
+    balance: string;
+    codeHash: Hex;
+    nonce: string;
+    storageHash: Hex;
+    storageProof: ReadonlyArray<SlotProofResponse>;
+};
 export type AttemptResponse = {
     made: string;
     /** The HTTP status. */
@@ -232,6 +241,7 @@ export type EventWitnessResponse = {
     facts: ReadonlyArray<VerifiedFactResponse>;
     gas: string;
 };
+export type FactKind = "ACCOUNT_FIELD" | "STORAGE_SLOT" | "HEADER_FIELD" | "BLOCK_AT_TIME" | "LOG" | "RECEIPT" | "TRANSACTION" | "WITHDRAWAL" | "ABSENT_TRANSACTION" | "ABSENT_WITHDRAWAL" | "ABSENT_LOG" | "SILENT_BLOCK";
 export type LogBody = {
     /** The transaction's hash, or its index in the block. */
     transaction?: number | Hex;
@@ -251,6 +261,56 @@ export type PriceResponse = {
     gasPrice: string;
     /** In wei. */
     cost: string;
+};
+export type ProofBlockResponse = {
+    accounts: ReadonlyArray<AccountProofResponse>;
+    block: string;
+    blockHash: Hex;
+    /** Calldata of prove(). Each stands alone; all of them prove the facts. */
+    calls: ReadonlyArray<string>;
+    /** Calldata of the events verifier's prove(), in a block with facts of events. */
+    eventCalls?: ReadonlyArray<string>;
+    /** The witnesses in these calls. */
+    events?: ReadonlyArray<string>;
+    facts: ReadonlyArray<ProvenFactResponse>;
+    /** RLP. */
+    header: string;
+    /** The next block's header, if a fact is about a time. */
+    nextHeader: string | null;
+    originChainId: string;
+    /** Where the facts are. */
+    registry: ProofRegistryResponse;
+    /** The transactions with which the service proved the facts. */
+    transactions: ReadonlyArray<ProofTransactionResponse>;
+};
+export type ProofRegistryResponse = {
+    address: Hex;
+    /** The constructor's, as Solidity encodes them: the address follows from these and the bytecode of the kind. */
+    arguments: string;
+    chainId: string;
+    kind: "native" | "optimism" | "output" | "attested";
+};
+export type ProofResponse = {
+    batch: string;
+    /** By source chain and number. */
+    blocks: ReadonlyArray<ProofBlockResponse>;
+    destinationChainId: string;
+    /** Detects damage, not forgery: a forger can compute it again. */
+    digest: Hex;
+    format: "tacitus-proof";
+    /** Another version is another format. */
+    version: 1;
+};
+export type ProofTransactionResponse = {
+    block: string;
+    hash: Hex;
+};
+export type ProvenFactResponse = {
+    account: Hex | null;
+    kind: FactKind;
+    name: string;
+    /** The value that the registry or its events verifier holds. */
+    word: Hex;
 };
 export type ProvenFactsResponse = {
     account: Hex | null;
@@ -286,6 +346,14 @@ export type QueryResponse = {
     cost: string | null;
 };
 export type Readiness = "PROVEN" | "READY" | "NOT_FINAL" | "NOT_KNOWN" | "OUT_OF_REACH" | "FAILS";
+export type ReceiptFact = {
+    blockNumber: bigint;
+    transactionIndex: bigint;
+    status: number;
+    transactionType: number;
+    cumulativeGasUsed: bigint;
+    logCount: number;
+};
 export type RegistryKind = "native" | "optimism" | "output" | "attested";
 export type RejectionResponse = {
     /** For programs: one of the codes of a batch. */
@@ -293,6 +361,11 @@ export type RejectionResponse = {
     message: string;
     step: StepName | null;
     retryable: boolean;
+};
+export type SlotProofResponse = {
+    key: Hex;
+    proof: ReadonlyArray<string>;
+    value: string;
 };
 export type StatusResponse = {
     /** The status that existing clients read: DONE, REJECTED, or IN_PROGRESS for the rest. */
@@ -377,6 +450,14 @@ export type WebhookEvent = {
     facts: ReadonlyArray<EventFacts>;
     /** If the batch has more queries: the `fromQuery` with which GET /batch-query-status lists the rest. */
     nextQuery: number | null;
+};
+export type WithdrawalFact = {
+    blockNumber: bigint;
+    position: bigint;
+    withdrawalIndex: bigint;
+    validatorIndex: bigint;
+    recipient: Hex;
+    amount: bigint;
 };
 export type WitnessListResponse = {
     destinationChainId: string;
@@ -1895,6 +1976,284 @@ export declare const eventsVerifierAbi: readonly [{
     readonly stateMutability: "view";
     readonly type: "function";
 }];
+export declare const factsLookupAbi: readonly [{
+    readonly inputs: readonly [{
+        readonly name: "registry";
+        readonly type: "address";
+    }, {
+        readonly name: "verifier";
+        readonly type: "address";
+    }, {
+        readonly name: "urls_";
+        readonly type: "string[]";
+    }];
+    readonly stateMutability: "nonpayable";
+    readonly type: "constructor";
+}, {
+    readonly inputs: readonly [];
+    readonly name: "AnotherFact";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "verifier";
+        readonly type: "address";
+    }];
+    readonly name: "AnotherRegistry";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "registry";
+        readonly type: "address";
+    }];
+    readonly name: "NoContract";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [];
+    readonly name: "NoVerifier";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "count";
+        readonly type: "uint256";
+    }];
+    readonly name: "NotOneFact";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "sender";
+        readonly type: "address";
+    }, {
+        readonly name: "urls";
+        readonly type: "string[]";
+    }, {
+        readonly name: "callData";
+        readonly type: "bytes";
+    }, {
+        readonly name: "callbackFunction";
+        readonly type: "bytes4";
+    }, {
+        readonly name: "extraData";
+        readonly type: "bytes";
+    }];
+    readonly name: "OffchainLookup";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "by";
+        readonly type: "address";
+    }, {
+        readonly name: "reason";
+        readonly type: "bytes";
+    }];
+    readonly name: "Refused";
+    readonly type: "error";
+}, {
+    readonly inputs: readonly [];
+    readonly name: "REGISTRY";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "address";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [];
+    readonly name: "VERIFIER";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "address";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "answer";
+        readonly type: "bytes";
+    }, {
+        readonly name: "extraData";
+        readonly type: "bytes";
+    }];
+    readonly name: "proven";
+    readonly outputs: readonly [{
+        readonly name: "value";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "field";
+        readonly type: "uint8";
+    }];
+    readonly name: "read";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "field";
+        readonly type: "uint8";
+    }, {
+        readonly name: "gateways";
+        readonly type: "string[]";
+    }];
+    readonly name: "read";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "field";
+        readonly type: "uint8";
+    }, {
+        readonly name: "gateways";
+        readonly type: "string[]";
+    }];
+    readonly name: "readHeader";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "field";
+        readonly type: "uint8";
+    }];
+    readonly name: "readHeader";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }, {
+        readonly name: "logIndex";
+        readonly type: "uint256";
+    }, {
+        readonly name: "gateways";
+        readonly type: "string[]";
+    }];
+    readonly name: "readLog";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "transactionIndex";
+        readonly type: "uint256";
+    }, {
+        readonly name: "logIndex";
+        readonly type: "uint256";
+    }];
+    readonly name: "readLog";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "slot";
+        readonly type: "bytes32";
+    }, {
+        readonly name: "gateways";
+        readonly type: "string[]";
+    }];
+    readonly name: "readSlot";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [{
+        readonly name: "account";
+        readonly type: "address";
+    }, {
+        readonly name: "blockNumber";
+        readonly type: "uint256";
+    }, {
+        readonly name: "slot";
+        readonly type: "bytes32";
+    }];
+    readonly name: "readSlot";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "bytes32";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}, {
+    readonly inputs: readonly [];
+    readonly name: "urls";
+    readonly outputs: readonly [{
+        readonly name: "";
+        readonly type: "string[]";
+    }];
+    readonly stateMutability: "view";
+    readonly type: "function";
+}];
+export declare const registryContracts: {
+    readonly native: "NativeRegistry";
+    readonly optimism: "OptimismRegistry";
+    readonly output: "OutputRegistry";
+    readonly attested: "AttestedRegistry";
+};
+export declare const codeHashes: {
+    readonly NativeRegistry: "0x8a1b43f16c483609436c6ecec442c40b54c76fefd0c8602eb8722eaa82b3db43";
+    readonly OptimismRegistry: "0xadde3383174c214b03357838e3c58397bbd242c1d0b4a3a593f83c2c0abdaef0";
+    readonly OutputRegistry: "0x742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527";
+    readonly AttestedRegistry: "0xe70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711";
+    readonly EventsVerifier: "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4";
+};
+export declare const create2Prefix: "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000";
 /** What not all errors have; `retryAfter` is in seconds, and `path` is of the invalid value in the request. */
 export interface ErrorDetails {
     code?: string;
@@ -1908,11 +2267,11 @@ export interface ErrorDetails {
 }
 /** Base of all errors: a sentence for people; a code and `retryable` for programs. */
 export declare abstract class TacitusError extends Error {
+    readonly details: ErrorDetails;
     abstract readonly name: string;
     readonly code: string;
     /** Whether trying again can help. */
     readonly retryable: boolean;
-    readonly details: ErrorDetails;
     constructor(sentence: string, details?: ErrorDetails, cause?: unknown);
 }
 /** The server refused the request; the codes are listed in its /docs/status. */
@@ -1996,20 +2355,16 @@ export declare class Position {
 }
 /** Encode a mapping's key as Solidity hashes it; `kind` is its type, such as uint64. */
 export declare function mappingKey(kind: string, key: string | bigint | number | boolean): Uint8Array;
-/** Encode a key such as `uint64:5`, or an address, 32 bytes, a number, true or false. */
-export declare function parseTypedKey(text: string): Uint8Array;
 /** A variable as a storage layout describes it. */
 export interface Variable {
     position: Position;
     /** Bytes. */
     size: number;
     type: string;
-    /** Of a dynamic array's elements, or of a long text. */
-    data: Position | null;
 }
-/** Find a variable such as `points[4].y` in solc's storageLayout, or in its whole output. */
-export declare function findVariable(content: unknown, expression: string, contract?: string): Variable;
-/** The values to prove of one block of the chain `source`: its id, or an alias. */
+/** Find a variable such as `points[4].y` in solc's storageLayout. */
+export declare function findVariable({ storage, types }: any, expression: string): Variable;
+/** The values to prove of one block of the chain `source`: its id, or an alias. A `timestamp` is of the last block until then. */
 export type BlockQuery = Omit<BlockBody, "accounts"> & {
     source: bigint | number | string;
     /** Addresses, or ENS names; `props` and `slots` are those of each. */
@@ -2018,8 +2373,10 @@ export type BlockQuery = Omit<BlockBody, "accounts"> & {
     slots?: readonly (Hex | bigint | number | Position)[];
 } & ({
     block: bigint | number;
+    timestamp?: never;
 } | {
     timestamp: bigint | number;
+    block?: never;
 });
 /** Build a batch for `submit`, `estimate` and `witness`; `fee` is the maximum to spend on it, in wei. */
 export declare function buildBatch(destination: bigint | number | string, queries: BlockQuery | readonly BlockQuery[], { fee, webhook }?: {
@@ -2059,15 +2416,35 @@ export type SlotFact = NamedFact<"slot", Hex, Hex>;
 export type HeaderFact = {
     [Name in HeaderField]: NamedFact<"header", Name, null>;
 }[HeaderField];
-/** A log, receipt, transaction or withdrawal of a block, or that something is not in it. */
-export interface EventFact extends BaseFact {
+type AbsenceKind = "ABSENT_TRANSACTION" | "ABSENT_WITHDRAWAL" | "ABSENT_LOG" | "SILENT_BLOCK";
+/** What is proven of an event, by its kind; of an absence nothing but itself. */
+export interface ProvenEvents extends Record<AbsenceKind, {}> {
+    LOG: {
+        address: Hex;
+        topics: readonly Hex[];
+        data: Hex;
+    };
+    RECEIPT: ReceiptFact;
+    TRANSACTION: {
+        hash: Hex;
+    };
+    WITHDRAWAL: WithdrawalFact;
+}
+export type EventKind = keyof ProvenEvents;
+/** A fact of one kind of event, or of an absence. */
+export interface EventFactOf<Kind extends EventKind> extends BaseFact {
     kind: "event";
+    eventKind: Kind;
     verifier: Hex;
     /** Such as `LOG:3:0`. */
-    name: string;
+    name: `${Kind}:${string}`;
     /** What was proven, in the members that apply to its kind. */
     event: EventResponse;
 }
+/** A log, receipt, transaction or withdrawal of a block, or that something is not in it. */
+export type EventFact = {
+    [Kind in EventKind]: EventFactOf<Kind>;
+}[EventKind];
 /** One proven value. */
 export type Fact = AccountFact | SlotFact | HeaderFact | EventFact;
 /** A client of the destination chain: viem's PublicClient, or a provider of ethers. */
@@ -2079,20 +2456,25 @@ export interface ChainReader {
         data?: Hex | undefined;
     }>;
 }
-/** What to read from a registry; a fact that `Tacitus.facts` returns has these members. */
-export interface FactQuestion<Name> {
+/** What to read from a registry; a fact of another kind than `event` has these members. A header has no account. */
+export type FactQuestion<Name> = {
     registry: Hex;
     block: bigint | number;
-    /** Null, or left out, for a field of the block's header. */
     account?: Hex | null;
-    /** A field, or a slot as 0x-hex. */
     name: Name;
-}
+};
+/** What to read from an events verifier; a fact of kind `event` has these members. Only a log needs `event`. */
+export type EventQuestion<Kind extends EventKind> = Pick<EventFactOf<Kind>, "verifier" | "name"> & {
+    block: bigint | number;
+    event?: Partial<EventResponse>;
+};
 /** Read a fact from its registry, through a client of yours; null if it is not proven there. */
 export declare function readFact<const Name extends AccountField | HeaderField | Hex>(client: ChainReader, { registry, block, account, name }: FactQuestion<Name>): Promise<{
     word: Hex;
     number: NumberOf<Name>;
 } | null>;
+/** Read an event or an absence from its verifier, through a client of yours; null if it is not proven there. */
+export declare function readEvent<Kind extends EventKind>(client: ChainReader, { verifier, block, name, event }: EventQuestion<Kind>): Promise<ProvenEvents[Kind] | null>;
 /** Headers of a request, as `fetch` and as Node's `http` have them. */
 export type WebhookHeaders = Headers | {
     readonly [name: string]: string | readonly string[] | undefined;
@@ -2102,12 +2484,6 @@ export type WebhookHeaders = Headers | {
  * the bytes or the text as received; `secret` is that of GET /webhook-secret.
  */
 export declare function verifyWebhook(body: string | Uint8Array, headers: WebhookHeaders, secret: string): Promise<WebhookEvent>;
-export interface ServiceOptions {
-    /** Seconds for one complete response. */
-    timeout?: number;
-    /** In place of the global `fetch`. */
-    fetch?: typeof fetch;
-}
 export interface CallOptions {
     /** Ends requests and waiting; its reason is thrown. */
     signal?: AbortSignal | undefined;
@@ -2115,8 +2491,6 @@ export interface CallOptions {
 export interface WaitOptions extends CallOptions {
     /** Seconds; `Infinity` for no limit. */
     timeout?: number;
-    /** Include the batch's first queries, with their steps. */
-    details?: boolean;
 }
 export interface PageOptions extends CallOptions {
     /** How many to request at once. */
@@ -2128,7 +2502,10 @@ export interface PageOptions extends CallOptions {
 export declare class Tacitus {
     #private;
     readonly url: string;
-    constructor(url: string, key?: string, { timeout, fetch }?: ServiceOptions);
+    /** `timeout` is in seconds, for one complete response. */
+    constructor(url: string, key?: string, { timeout }?: {
+        timeout?: number;
+    });
     /** Submit the batch. All requests with the same `idempotencyKey` store one batch. */
     submit(batch: BatchRequest, { idempotencyKey, signal }?: CallOptions & {
         idempotencyKey?: string | undefined;
@@ -2140,11 +2517,13 @@ export declare class Tacitus {
     /** Return the batch's status. */
     status(id: string, { signal }?: CallOptions): Promise<StatusResponse>;
     /** Iterate over the batch's statuses as they change. Throws BatchRejectedError or WaitTimeoutError. */
-    progress(id: string, options?: WaitOptions): AsyncGenerator<StatusResponse, StatusResponse, void>;
+    progress(id: string, { timeout, signal }?: WaitOptions): AsyncGenerator<StatusResponse, void, void>;
     /** Wait until the batch is DONE. Throws as `progress` does. */
     wait(id: string, options?: WaitOptions): Promise<StatusResponse>;
     /** Return the proven facts. Throws BatchNotDoneError, BatchRejectedError or FactsLostError. */
     facts(id: string, { signal }?: CallOptions): Promise<Fact[]>;
+    /** Return the file with which anyone can verify the DONE batch without this server; save it as JSON. */
+    proof(id: string, { signal }?: CallOptions): Promise<ProofResponse>;
     /** Cancel a batch, if no transaction for it is signed yet. It ends REJECTED. */
     cancel(id: string, { signal }?: CallOptions): Promise<StatusResponse>;
     /** Iterate over your batches, newest first; each page is requested when it is needed. */
@@ -2155,5 +2534,10 @@ export declare class Tacitus {
     deliveries(options?: PageOptions): AsyncGenerator<DeliveryResponse, void, void>;
     /** Return the server's routes with their registries. */
     routes({ signal }?: CallOptions): Promise<readonly ConnectionResponse[]>;
+    /**
+     * Whether the addresses of the route's registry and events verifier follow from this version's code, and from
+     * the route's constructor arguments. Check those yourself: they name the signers, for example.
+     */
+    isGenuine(route: ConnectionResponse, { signal }?: CallOptions): Promise<boolean>;
 }
 export {};

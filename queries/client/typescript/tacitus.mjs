@@ -133,11 +133,49 @@ export const eventsVerifierAbi = [
     { "inputs": [{ "name": "section", "type": "bytes" }, { "name": "witness", "type": "bytes" }], "name": "verify", "outputs": [{ "components": [{ "components": [{ "name": "blockNumber", "type": "uint256" }, { "name": "transactionIndex", "type": "uint256" }, { "name": "logIndex", "type": "uint256" }, { "name": "emitter", "type": "address" }, { "name": "topics", "type": "bytes32[]" }, { "name": "data", "type": "bytes" }, { "name": "logHash", "type": "bytes32" }], "name": "logs", "type": "tuple[]" }, { "components": [{ "name": "blockNumber", "type": "uint256" }, { "name": "transactionIndex", "type": "uint256" }, { "name": "status", "type": "uint8" }, { "name": "transactionType", "type": "uint8" }, { "name": "cumulativeGasUsed", "type": "uint64" }, { "name": "logCount", "type": "uint16" }], "name": "receipts", "type": "tuple[]" }, { "components": [{ "name": "blockNumber", "type": "uint256" }, { "name": "transactionIndex", "type": "uint256" }, { "name": "transactionType", "type": "uint8" }, { "name": "transactionHash", "type": "bytes32" }], "name": "transactions", "type": "tuple[]" }, { "components": [{ "name": "blockNumber", "type": "uint256" }, { "name": "position", "type": "uint256" }, { "name": "withdrawalIndex", "type": "uint64" }, { "name": "validatorIndex", "type": "uint64" }, { "name": "recipient", "type": "address" }, { "name": "amount", "type": "uint64" }], "name": "withdrawals", "type": "tuple[]" }, { "components": [{ "name": "blockNumber", "type": "uint256" }, { "name": "field", "type": "uint8" }, { "name": "index", "type": "uint256" }], "name": "absentIndexes", "type": "tuple[]" }, { "components": [{ "name": "blockNumber", "type": "uint256" }, { "name": "transactionIndex", "type": "uint256" }, { "name": "emitter", "type": "address" }, { "name": "topicMask", "type": "uint8" }, { "name": "topics", "type": "bytes32[]" }], "name": "absentLogs", "type": "tuple[]" }, { "components": [{ "name": "blockNumber", "type": "uint256" }, { "name": "isTopic", "type": "bool" }, { "name": "item", "type": "bytes32" }], "name": "silentBlocks", "type": "tuple[]" }], "name": "", "type": "tuple" }], "stateMutability": "view", "type": "function" },
     { "inputs": [{ "name": "blockNumber", "type": "uint256" }, { "name": "position", "type": "uint256" }], "name": "withdrawalOf", "outputs": [{ "components": [{ "name": "blockNumber", "type": "uint256" }, { "name": "position", "type": "uint256" }, { "name": "withdrawalIndex", "type": "uint64" }, { "name": "validatorIndex", "type": "uint64" }, { "name": "recipient", "type": "address" }, { "name": "amount", "type": "uint64" }], "name": "withdrawal", "type": "tuple" }], "stateMutability": "view", "type": "function" },
 ];
+export const factsLookupAbi = [
+    { "inputs": [{ "name": "registry", "type": "address" }, { "name": "verifier", "type": "address" }, { "name": "urls_", "type": "string[]" }], "stateMutability": "nonpayable", "type": "constructor" },
+    { "inputs": [], "name": "AnotherFact", "type": "error" },
+    { "inputs": [{ "name": "verifier", "type": "address" }], "name": "AnotherRegistry", "type": "error" },
+    { "inputs": [{ "name": "registry", "type": "address" }], "name": "NoContract", "type": "error" },
+    { "inputs": [], "name": "NoVerifier", "type": "error" },
+    { "inputs": [{ "name": "count", "type": "uint256" }], "name": "NotOneFact", "type": "error" },
+    { "inputs": [{ "name": "sender", "type": "address" }, { "name": "urls", "type": "string[]" }, { "name": "callData", "type": "bytes" }, { "name": "callbackFunction", "type": "bytes4" }, { "name": "extraData", "type": "bytes" }], "name": "OffchainLookup", "type": "error" },
+    { "inputs": [{ "name": "by", "type": "address" }, { "name": "reason", "type": "bytes" }], "name": "Refused", "type": "error" },
+    { "inputs": [], "name": "REGISTRY", "outputs": [{ "name": "", "type": "address" }], "stateMutability": "view", "type": "function" },
+    { "inputs": [], "name": "VERIFIER", "outputs": [{ "name": "", "type": "address" }], "stateMutability": "view", "type": "function" },
+    { "inputs": [{ "name": "answer", "type": "bytes" }, { "name": "extraData", "type": "bytes" }], "name": "proven", "outputs": [{ "name": "value", "type": "bytes32" }], "stateMutability": "view", "type": "function" },
+    { "inputs": [{ "name": "account", "type": "address" }, { "name": "blockNumber", "type": "uint256" }, { "name": "field", "type": "uint8" }], "name": "read", "outputs": [{ "name": "", "type": "bytes32" }], "stateMutability": "view", "type": "function" },
+    { "inputs": [{ "name": "account", "type": "address" }, { "name": "blockNumber", "type": "uint256" }, { "name": "field", "type": "uint8" }, { "name": "gateways", "type": "string[]" }], "name": "read", "outputs": [{ "name": "", "type": "bytes32" }], "stateMutability": "view", "type": "function" },
+    { "inputs": [{ "name": "blockNumber", "type": "uint256" }, { "name": "field", "type": "uint8" }, { "name": "gateways", "type": "string[]" }], "name": "readHeader", "outputs": [{ "name": "", "type": "bytes32" }], "stateMutability": "view", "type": "function" },
+    { "inputs": [{ "name": "blockNumber", "type": "uint256" }, { "name": "field", "type": "uint8" }], "name": "readHeader", "outputs": [{ "name": "", "type": "bytes32" }], "stateMutability": "view", "type": "function" },
+    { "inputs": [{ "name": "blockNumber", "type": "uint256" }, { "name": "transactionIndex", "type": "uint256" }, { "name": "logIndex", "type": "uint256" }, { "name": "gateways", "type": "string[]" }], "name": "readLog", "outputs": [{ "name": "", "type": "bytes32" }], "stateMutability": "view", "type": "function" },
+    { "inputs": [{ "name": "blockNumber", "type": "uint256" }, { "name": "transactionIndex", "type": "uint256" }, { "name": "logIndex", "type": "uint256" }], "name": "readLog", "outputs": [{ "name": "", "type": "bytes32" }], "stateMutability": "view", "type": "function" },
+    { "inputs": [{ "name": "account", "type": "address" }, { "name": "blockNumber", "type": "uint256" }, { "name": "slot", "type": "bytes32" }, { "name": "gateways", "type": "string[]" }], "name": "readSlot", "outputs": [{ "name": "", "type": "bytes32" }], "stateMutability": "view", "type": "function" },
+    { "inputs": [{ "name": "account", "type": "address" }, { "name": "blockNumber", "type": "uint256" }, { "name": "slot", "type": "bytes32" }], "name": "readSlot", "outputs": [{ "name": "", "type": "bytes32" }], "stateMutability": "view", "type": "function" },
+    { "inputs": [], "name": "urls", "outputs": [{ "name": "", "type": "string[]" }], "stateMutability": "view", "type": "function" },
+];
+export const registryContracts = {
+    "native": "NativeRegistry",
+    "optimism": "OptimismRegistry",
+    "output": "OutputRegistry",
+    "attested": "AttestedRegistry"
+};
+export const codeHashes = {
+    "NativeRegistry": "0x8a1b43f16c483609436c6ecec442c40b54c76fefd0c8602eb8722eaa82b3db43",
+    "OptimismRegistry": "0xadde3383174c214b03357838e3c58397bbd242c1d0b4a3a593f83c2c0abdaef0",
+    "OutputRegistry": "0x742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527",
+    "AttestedRegistry": "0xe70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711",
+    "EventsVerifier": "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4"
+};
+export const create2Prefix = "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000";
 /** Base of all errors: a sentence for people; a code and `retryable` for programs. */
 export class TacitusError extends Error {
+    details;
     constructor(sentence, details = {}, cause) {
         super(sentence, { cause });
-        Object.assign(this, { code: details.code, retryable: details.retryable ?? false, details });
+        this.details = details;
+        Object.assign(this, { code: details.code, retryable: details.retryable ?? false });
     }
 }
 /** The server refused the request; the codes are listed in its /docs/status. */
@@ -250,6 +288,10 @@ function parseHex(text) {
 function toHex(bytes) {
     return `0x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
+/** @internal */
+function hashHex(hex) {
+    return toHex(keccak256(parseHex(hex)));
+}
 /** @internal The number as 32 bytes in hex. */
 function toWord(value) {
     return `0x${BigInt.asUintN(256, BigInt(value)).toString(16).padStart(64, "0")}`;
@@ -283,7 +325,7 @@ export class Position {
     /** A mapping's value for a key encoded by `mappingKey`. */
     mapping(key) {
         this.#checkStartsSlot("mapping");
-        return new _a(BigInt(toHex(keccak256(parseHex(toHex(key) + this.word.slice(2))))));
+        return new _a(BigInt(hashHex(toHex(key) + this.word.slice(2))));
     }
     /**
      * An element of `T[n]`, where a T takes `size` bytes. Elements of at most half a word share slots; none
@@ -308,7 +350,7 @@ export class Position {
     /** The first element of a dynamic array, or the data of a `bytes` or `string` over 31. */
     dynamicData() {
         this.#checkStartsSlot("array");
-        return new _a(BigInt(toHex(keccak256(parseHex(this.word)))));
+        return new _a(BigInt(hashHex(this.word)));
     }
     #after(slots, byteOffset = 0) {
         return new _a(BigInt.asUintN(256, this.slot + slots), byteOffset);
@@ -319,8 +361,6 @@ export class Position {
     }
 }
 _a = Position;
-/** @internal */
-const TYPE_NAME = /^(address|bool|string|bytes\d*|u?int\d*)$/;
 /** Encode a mapping's key as Solidity hashes it; `kind` is its type, such as uint64. */
 export function mappingKey(kind, key) {
     const text = String(key);
@@ -351,18 +391,6 @@ export function mappingKey(kind, key) {
     }
     throw new UsageError(`${text} is not a key of type ${kind}.`);
 }
-/** Encode a key such as `uint64:5`, or an address, 32 bytes, a number, true or false. */
-export function parseTypedKey(text) {
-    const [kind = "", ...rest] = text.split(":");
-    if (rest.length && TYPE_NAME.test(kind))
-        return mappingKey(kind, rest.join(":"));
-    const shapes = { address: "0x.{40}", bytes32: "0x.{64}", bool: "true|false", uint: "\\d+", int: "-\\d+" };
-    for (const [guess, shape] of Object.entries(shapes)) {
-        if (new RegExp(`^(${shape})$`).test(text))
-            return mappingKey(guess, text);
-    }
-    throw new UsageError(`Name the type of the key ${text}, such as string:${text} or bytes4:0x….`);
-}
 /** @internal */
 function parseInteger(text) {
     if (/^-?(\d+|0x[0-9a-fA-F]+)$/.test(text))
@@ -381,37 +409,8 @@ function parseAddress(text) {
         return address;
     throw new UsageError(`${text} has a wrong checksum (EIP-55); its digits give 0x${checksum}.`);
 }
-/** Find a variable such as `points[4].y` in solc's storageLayout, or in its whole output. */
-export function findVariable(content, expression, contract = "") {
-    try {
-        return resolveExpression(selectLayout(content, contract), expression.trim());
-    }
-    catch (error) {
-        if (error instanceof UsageError)
-            throw error;
-        throw new UsageError("This is not a storage layout of solc.", {}, error);
-    }
-}
-/** Return the layout of `contract`, or the only layout. */
-function selectLayout(content, contract) {
-    const output = content.output ?? content;
-    if (!output.contracts)
-        return output.storageLayout ?? output;
-    const layouts = new Map();
-    for (const [file, contracts] of Object.entries(output.contracts)) {
-        for (const [name, { storageLayout }] of Object.entries(contracts)) {
-            if (storageLayout?.storage.length)
-                layouts.set(`${file}:${name}`, storageLayout);
-        }
-    }
-    const names = [...layouts.keys()];
-    const matches = names.filter((name) => ["", name, name.split(":").at(-1)].includes(contract));
-    if (matches.length === 1)
-        return layouts.get(matches[0]);
-    const known = names.join(", ") || "none (select storageLayout in solc's outputSelection)";
-    throw new UsageError(`Choose one of the contracts with variables: ${known}.`);
-}
-function resolveExpression({ storage, types }, expression) {
+/** Find a variable such as `points[4].y` in solc's storageLayout. */
+export function findVariable({ storage, types }, expression) {
     const name = /^[A-Za-z_$][\w$]*/.exec(expression)?.[0] ?? "";
     const entries = storage.filter((entry) => entry.label === name);
     if (entries.length !== 1) {
@@ -429,9 +428,7 @@ function resolveExpression({ storage, types }, expression) {
         const key = double ?? single ?? bare?.trim() ?? "";
         [position, kind] = member ? structMember(types, kind, position, member) : element(types, kind, position, key);
     }
-    const { encoding, numberOfBytes, label } = types[kind];
-    const data = ["dynamic_array", "bytes"].includes(encoding) ? position.dynamicData() : null;
-    return { position, size: Number(numberOfBytes), type: label, data };
+    return { position, size: Number(types[kind].numberOfBytes), type: types[kind].label };
 }
 function structMember(types, kind, position, name) {
     const member = types[kind].members?.find((entry) => entry.label === name);
@@ -459,24 +456,22 @@ function keyOfType(types, kind, text) {
     const stem = (/^t_(\w+)/.exec(kind)?.[1] ?? "").replace(/_(memory_ptr|storage|calldata_ptr).*/, "");
     const name = { contract: "address", enum: "uint8", address_payable: "address" }[stem] ?? stem;
     if (name !== "userDefinedValueType")
-        return TYPE_NAME.test(name) ? mappingKey(name, text) : parseTypedKey(text);
+        return mappingKey(name, text);
     const { label, numberOfBytes: size } = types[kind]; // not the type under it
     if (/^-?\d+$/.test(text))
         return mappingKey(`${text.startsWith("-") ? "int" : "uint"}${8 * size}`, text);
-    if (text.includes(":") && TYPE_NAME.test(text.split(":")[0]))
-        return parseTypedKey(text);
-    throw new UsageError(`The layout does not give the type under ${label}. Write it before the key, such as ` +
-        `bytes${size}:${text} or uint${8 * size}:${text}.`);
+    const [, typeName, key] = /^(\w+):(.*)$/.exec(text) ?? [];
+    if (typeName && key)
+        return mappingKey(typeName, key);
+    const examples = `bytes${size}:${text} or uint${8 * size}:${text}`;
+    throw new UsageError(`The layout does not give the type under ${label}. Write it before the key, such as ${examples}.`);
 }
 const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals", "absent"];
 /** Build a batch for `submit`, `estimate` and `witness`; `fee` is the maximum to spend on it, in wei. */
 export function buildBatch(destination, queries, { fee = 0, webhook } = {}) {
     const data = {};
     for (const query of [queries].flat()) {
-        if ("block" in query && "timestamp" in query) {
-            throw new UsageError("Name a block either by its number or by a timestamp.");
-        }
-        const selector = "block" in query ? `block:${query.block}` : `timestamp:${query.timestamp}`;
+        const selector = query.timestamp === undefined ? `block:${query.block}` : `timestamp:${query.timestamp}`;
         const block = ((data[`${query.source}`] ??= {})[selector] ??= {});
         for (const list of BLOCK_LISTS) {
             if (query[list])
@@ -504,17 +499,16 @@ function factsOfQuery({ originChainId, block, selector, account, name: ens, valu
     if (values === null)
         throw new FactsLostError("A reorg removed facts of the batch; its page says more.");
     const { registry, eventsVerifier: verifier } = routes.find((route) => route.originChainId === originChainId && route.destinationChainId === destinationChainId) ?? {};
-    if (!registry || !verifier || !values || !/^[0-9]{1,78}$/.test(`${originChainId}${block}`)) {
+    const isValid = /^[0-9]{1,78}$/.test(`${originChainId}${block}`)
+        && Object.values(values ?? {}).every((word) => /^0x[0-9a-f]{64}$/.test(word));
+    if (!registry || !verifier || !values || !isValid) {
         throw new UnreadableResponseError("In the server's response, a query is malformed or has no route.");
     }
     return Object.entries(values).map(([name, word]) => {
-        if (!/^0x[0-9a-f]{64}$/.test(word)) {
-            throw new UnreadableResponseError("In the server's response, a value is not 32 bytes.");
-        }
         const common = { chain: BigInt(originChainId), block: BigInt(block ?? 0), selector, registry, name, word };
         if (name.includes(":")) {
             const event = events.find((entry) => entry.name === name) ?? { name };
-            return { ...common, kind: "event", verifier, event };
+            return { ...common, kind: "event", eventKind: name.split(":")[0], verifier, event };
         }
         const kind = !account ? "header" : name.startsWith("0x") ? "slot" : "account";
         return { ...common, kind, number: numberOf(name, word), account, ens };
@@ -524,21 +518,77 @@ function factsOfQuery({ originChainId, block, selector, account, name: ens, valu
 export async function readFact(client, { registry, block, account = null, name }) {
     const fields = account ? accountFields : headerFields;
     const isSlot = account !== null && /^0x[0-9a-fA-F]{1,64}$/.test(name);
-    const key = isSlot ? BigInt(name) : fields[name];
+    const key = isSlot ? name : fields[name];
     if (key === undefined)
         throw new UsageError(`${name} is not a fact of ${account ? "an account" : "a header"}.`);
-    const view = isSlot
-        ? "tryAccountStorageSlotValues(address,uint256,bytes32)"
-        : account ? "tryAccountField(address,uint256,uint8)" : "tryHeaderField(uint256,uint8)";
-    const selector = toHex(keccak256(new TextEncoder().encode(view))).slice(0, 10);
-    const parameters = [...(account ? [account] : []), block, key].map((value) => toWord(BigInt(value)).slice(2));
-    const answer = await client.call({ to: registry, data: `${selector}${parameters.join("")}` });
-    const data = (typeof answer === "string" ? answer : answer.data) ?? "0x";
-    const [, isProven, digits] = /^0x0{63}([01])(.{64})$/.exec(data) ?? [];
-    if (!digits)
-        throw new UnreadableResponseError(`${registry} does not answer as a registry does.`);
-    const word = `0x${digits}`;
-    return isProven === "1" ? { word, number: numberOf(name, word) } : null;
+    const view = isSlot ? "tryAccountStorageSlotValues" : account ? "tryAccountField" : "tryHeaderField";
+    const values = account ? [account, block, key] : [block, key];
+    const result = await readProven(client, registry, factsRegistryAbi, view, values);
+    return result && { word: result.value, number: numberOf(name, result.value) };
+}
+/** Read an event or an absence from its verifier, through a client of yours; null if it is not proven there. */
+export async function readEvent(client, { verifier, block, name, event = {} }) {
+    const [kind, index = "", second = "", third = ""] = name.split(":");
+    const { address, topics, data } = event;
+    if (kind === "LOG" && !(address && topics && data))
+        throw new UsageError(`Pass the content of ${name} as event.`);
+    const filter = third.split(",");
+    const mask = filter.reduce((bits, topic, place) => bits + (topic ? 2 ** place : 0), 0);
+    const views = {
+        LOG: ["isLog", index, second, address, topics, data],
+        RECEIPT: ["tryReceiptOf", index],
+        TRANSACTION: ["tryTransactionHash", index],
+        WITHDRAWAL: ["tryWithdrawalOf", index],
+        ABSENT_TRANSACTION: ["isIndexAbsent", headerFields.TRANSACTIONS_ROOT, index],
+        ABSENT_WITHDRAWAL: ["isIndexAbsent", headerFields.WITHDRAWALS_ROOT, index],
+        ABSENT_LOG: ["isLogAbsent", index, second, mask, filter.filter(Boolean)],
+        SILENT_BLOCK: ["isBlockSilent", Number(index.length === 66), index],
+    };
+    const [view, ...values] = views[kind] ?? [];
+    if (!view)
+        throw new UsageError(`${name} is not the name of an event.`);
+    const result = await readProven(client, verifier, eventsVerifierAbi, view, [block, ...values]);
+    return result && (kind === "LOG" ? { address, topics, data } : result);
+}
+/** As viem decodes a word: a number if it always fits into one. */
+function decodeWord(type, word) {
+    if (type === "address")
+        return `0x${word.slice(24)}`;
+    const bits = Number(/^uint(\d+)$/.exec(type)?.[1] ?? 0);
+    return !bits ? `0x${word}` : bits > 48 ? BigInt(`0x${word}`) : Number(`0x${word}`);
+}
+/** Call a view, and return its outputs by their names; null if the first one is false. */
+async function readProven(client, to, abi, view, values) {
+    const { inputs, outputs } = abi.find(({ name }) => name === view);
+    let tails = "";
+    const toDigits = (value) => toWord(value).slice(2);
+    const heads = inputs.map(({ type }, index) => {
+        const value = values[index];
+        if (!/^bytes(32\[])?$/.test(type))
+            return toDigits(value);
+        const content = type === "bytes" ? value.slice(2) : value.map(toDigits).join("");
+        const head = toDigits(32 * inputs.length + tails.length / 2);
+        tails += toDigits(type === "bytes" ? content.length / 2 : value.length);
+        tails += content.padEnd(64 * Math.ceil(content.length / 64), "0");
+        return head;
+    });
+    const signature = `${view}(${inputs.map(({ type }) => type)})`;
+    const selector = hashHex(toHex(new TextEncoder().encode(signature))).slice(0, 10);
+    const answer = await client.call({ to, data: `${selector}${heads.join("")}${tails}` });
+    const words = (typeof answer === "string" ? answer : answer.data)?.match(/[0-9a-f]{64}/g) ?? [];
+    const members = outputs.flatMap((output) => output.components ?? [output]);
+    if (words.length !== members.length || BigInt(`0x${words[0]}`) > 1n) {
+        throw new UnreadableResponseError(`${to} does not answer as this contract of Tacitus does.`);
+    }
+    const decoded = members.map(({ name, type }, index) => [name, decodeWord(type, words[index])]);
+    return BigInt(`0x${words[0]}`) ? Object.fromEntries(decoded.slice(1)) : null;
+}
+/** @internal The CREATE2 address of a contract of this version; null if its code is another. */
+function genuineAddress(name, bytecode, words) {
+    if (!/^([0-9a-f]{2})+$/.test(bytecode + words.slice(2)) || hashHex(`0x${bytecode}`) !== codeHashes[name])
+        return null;
+    const initCode = `0x${bytecode}${words.slice(2)}`;
+    return `0x${hashHex(`${create2Prefix}${hashHex(initCode).slice(2)}`).slice(26)}`;
 }
 const TOLERANCE = 300; // seconds
 /**
@@ -551,11 +601,8 @@ export async function verifyWebhook(body, headers, secret) {
     if (!/^[0-9]{1,12}$/.test(sent) || Math.abs(Date.now() / 1000 - Number(sent)) > TOLERANCE) {
         throw new WebhookNotGenuineError("The call was not sent within the last five minutes.");
     }
-    const content = typeof body === "string" ? new TextEncoder().encode(body) : body;
-    const start = new TextEncoder().encode(`${id}.${sent}.`);
-    const signed = new Uint8Array(start.length + content.length);
-    signed.set(start);
-    signed.set(content, start.length);
+    const content = new Blob([body]);
+    const signed = await new Blob([`${id}.${sent}.`, content]).arrayBuffer();
     const algorithm = { name: "HMAC", hash: "SHA-256" };
     const keyBytes = decodeBase64(secret.replace(/^whsec_/, ""));
     const key = await crypto.subtle.importKey("raw", keyBytes, algorithm, false, ["verify"]);
@@ -563,7 +610,7 @@ export async function verifyWebhook(body, headers, secret) {
         const [version, text] = signature.split(",");
         const isBase64 = version === "v1" && /^[A-Za-z0-9+/]{43}=$/.test(text ?? "");
         if (isBase64 && (await crypto.subtle.verify(algorithm, key, decodeBase64(text), signed))) {
-            return JSON.parse(new TextDecoder().decode(content));
+            return JSON.parse(await content.text());
         }
     }
     throw new WebhookNotGenuineError("The call has no valid signature.");
@@ -574,26 +621,21 @@ function decodeBase64(text) {
 const jitter = () => 0.8 + 0.4 * Math.random(); // spreads out clients that started at the same time
 const MAX_ATTEMPTS = 4;
 const MAX_PAUSE = 120; // seconds; a longer Retry-After throws the error instead of waiting
+const PROOF_TIMEOUT_FACTOR = 10; // of the timeout, because proof files are larger
 const [FIRST_POLL_INTERVAL, POLL_BACKOFF, MAX_POLL_INTERVAL] = [0.5, 1.3, 5]; // seconds; back-off factor
-const RETRYABLE_PROXY_STATUSES = [429, 500, 502, 503, 504]; // of responses that are not Tacitus's own
 /** A server and your API key. */
 export class Tacitus {
     url;
     #key;
     #timeout;
-    #fetch;
-    #pollSpacing = 0; // seconds between polls that keep within the key's limit
-    constructor(url, key = "", { timeout = 60, fetch = globalThis.fetch } = {}) {
+    /** `timeout` is in seconds, for one complete response. */
+    constructor(url, key = "", { timeout = 60 } = {}) {
         if (!/^https?:\/\/[^\s/?#@\\]+(\/[^\s?#]*)?$/.test(url)) {
             throw new UsageError("The server must be a URL such as https://proofs.example.org.");
-        }
-        if (!/^[!-~]*$/.test(key)) {
-            throw new UsageError("This is not an API key: it must consist of visible ASCII characters.");
         }
         this.url = url.replace(/\/+$/, "");
         this.#key = key;
         this.#timeout = timeout;
-        this.#fetch = (...request) => fetch(...request); // browsers refuse it as a method
     }
     /** Submit the batch. All requests with the same `idempotencyKey` store one batch. */
     async submit(batch, { idempotencyKey, signal } = {}) {
@@ -614,41 +656,38 @@ export class Tacitus {
         return this.#status(id, {}, { signal });
     }
     /** Iterate over the batch's statuses as they change. Throws BatchRejectedError or WaitTimeoutError. */
-    async *progress(id, options = {}) {
-        const { timeout = 600, details = false, signal } = options;
+    async *progress(id, { timeout = 600, signal } = {}) {
         const deadline = performance.now() + 1000 * timeout;
         for (let [interval, last] = [FIRST_POLL_INTERVAL, ""];;) {
-            const status = await this.#status(id, { details: Number(details) }, { signal, deadline });
+            const status = await this.#status(id, { details: "0" }, { signal, deadline });
             const text = JSON.stringify(status);
             if (text !== last)
                 yield status;
             last = text;
             if (isDone(status))
-                return status;
+                return;
             const secondsLeft = (deadline - performance.now()) / 1000;
             if (secondsLeft <= 0) {
                 const sentence = `The batch has not ended within ${timeout} seconds. ${status.waitsFor ?? ""}`;
                 throw new WaitTimeoutError(sentence.trim(), { batchId: id });
             }
-            await pause(Math.min(Math.max(interval * jitter(), this.#pollSpacing), secondsLeft), signal);
+            await pause(Math.min(interval * jitter(), secondsLeft), signal);
             interval = Math.min(interval * POLL_BACKOFF, MAX_POLL_INTERVAL);
         }
     }
     /** Wait until the batch is DONE. Throws as `progress` does. */
     async wait(id, options = {}) {
-        const statuses = this.progress(id, options);
-        let result;
-        do
-            result = await statuses.next();
-        while (!result.done);
-        return result.value;
+        let last;
+        for await (const status of this.progress(id, options))
+            last = status;
+        return last;
     }
     /** Return the proven facts. Throws BatchNotDoneError, BatchRejectedError or FactsLostError. */
     async facts(id, { signal } = {}) {
         const facts = [];
         const routes = await this.routes({ signal });
         for (let fromQuery = 0;;) {
-            const status = await this.#status(id, { fromQuery }, { signal });
+            const status = await this.#status(id, { fromQuery: `${fromQuery}` }, { signal });
             if (!isDone(status)) {
                 throw new BatchNotDoneError(`The batch is ${status.status}; wait until it is DONE.`, { batchId: id });
             }
@@ -662,14 +701,18 @@ export class Tacitus {
             fromQuery = next;
         }
     }
+    /** Return the file with which anyone can verify the DONE batch without this server; save it as JSON. */
+    async proof(id, { signal } = {}) {
+        const timeout = PROOF_TIMEOUT_FACTOR * this.#timeout;
+        return this.#send("GET", `/batch-queries/${encodeURIComponent(id)}/proof`, { timeout, signal });
+    }
     /** Cancel a batch, if no transaction for it is signed yet. It ends REJECTED. */
     async cancel(id, { signal } = {}) {
         return this.#send("POST", `/batch-queries/${encodeURIComponent(id)}/cancel`, { signal });
     }
     /** Iterate over your batches, newest first; each page is requested when it is needed. */
     batches(options = {}) {
-        const { status, ...page } = options;
-        return this.#items("/batch-queries", "batches", page, { status });
+        return this.#items("/batch-queries", "batches", options);
     }
     /** Iterate over the webhooks of your batches, newest first, with their attempts. */
     deliveries(options = {}) {
@@ -679,16 +722,33 @@ export class Tacitus {
     async routes({ signal } = {}) {
         return list((await this.#send("GET", "/chain-connections", { signal })).connections);
     }
-    async #status(id, query, options) {
-        return this.#send("GET", "/batch-query-status", { ...options, query: { batchQueryId: id, ...query } });
+    /**
+     * Whether the addresses of the route's registry and events verifier follow from this version's code, and from
+     * the route's constructor arguments. Check those yourself: they name the signers, for example.
+     */
+    async isGenuine(route, { signal } = {}) {
+        const { kind, registry, eventsVerifier, constructorArguments, originChainId, destinationChainId } = route;
+        const isAt = async (address, name, words) => {
+            const { bytecode } = await this.#send("GET", `/contracts/${name}.json`, { signal });
+            return address.toLowerCase() === genuineAddress(name, bytecode, words);
+        };
+        const namesSource = kind === "output" || kind === "attested"; // in its second argument
+        return (kind === "native") === (originChainId === destinationChainId)
+            && (!namesSource || constructorArguments.slice(66, 130) === toWord(originChainId).slice(2))
+            && (await isAt(registry, registryContracts[kind], constructorArguments))
+            && (await isAt(eventsVerifier, "EventsVerifier", toWord(registry)));
     }
-    async *#items(path, name, page, filters = {}) {
-        let { cursor, limit, signal } = page;
-        do {
-            const items = await this.#send("GET", path, { signal, query: { ...filters, limit, cursor } });
-            yield* list(items[name]);
-            cursor = items.cursor;
-        } while (cursor);
+    async #status(id, query, options) {
+        return this.#send("GET", `/batch-query-status?${new URLSearchParams({ batchQueryId: id, ...query })}`, options);
+    }
+    async *#items(path, name, { signal, ...filters }) {
+        const query = new URLSearchParams(JSON.parse(JSON.stringify(filters))); // leaves out what is undefined
+        for (let hasMore = true; hasMore;) {
+            const page = await this.#send("GET", `${path}?${query}`, { signal });
+            yield* list(page[name]);
+            query.set("cursor", page.cursor);
+            hasMore = Boolean(page.cursor);
+        }
     }
     /** Send a request. Retry if that can help: a few times, or until `deadline`. */
     async #send(method, path, options) {
@@ -711,30 +771,23 @@ export class Tacitus {
         }
     }
     async #sendOnce(method, path, options) {
-        const { signal } = options;
-        const body = options.body ? JSON.stringify(options.body) : null;
-        const url = new URL(this.url + path);
-        for (const [name, value] of Object.entries(options.query ?? {})) {
-            if (value !== undefined)
-                url.searchParams.set(name, `${value}`);
-        }
+        const { signal, timeout = this.#timeout } = options;
         const headers = { ...options.headers };
         if (this.#key)
             headers["api-key"] = this.#key;
-        if (body)
+        if (options.body)
             headers["content-type"] = "application/json";
-        const timeout = AbortSignal.timeout(1000 * this.#timeout);
+        const timer = AbortSignal.timeout(1000 * timeout);
         try {
-            const response = await this.#fetch(url, {
+            const response = await fetch(this.url + path, {
                 method,
                 headers,
-                body,
+                body: options.body ? JSON.stringify(options.body) : null,
                 credentials: "omit",
                 redirect: "manual", // a redirect would send the key to any host
-                signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+                signal: signal ? AbortSignal.any([signal, timer]) : timer,
             });
             const content = await response.text();
-            this.#pollSpacing = pollSpacing(response.headers);
             if (response.ok)
                 return parseObject(content);
             throw errorOfResponse(response, content);
@@ -747,14 +800,8 @@ export class Tacitus {
         }
     }
 }
-function errorOfResponse(response, content) {
-    const httpStatus = response.status;
-    if (response.type === "opaqueredirect" || (httpStatus >= 300 && httpStatus < 400)) {
-        const target = response.headers.get("location") ?? "another URL";
-        const sentence = `The server redirects to ${target}. If you trust that URL, use it as the server.`;
-        return new UnreadableResponseError(sentence, { httpStatus });
-    }
-    const retryAfter = headerSeconds(response.headers, "retry-after");
+function errorOfResponse({ status: httpStatus, headers }, content) {
+    const retryAfter = Number(/^[0-9]{1,6}$/.exec(headers.get("retry-after") ?? "")) || undefined; // seconds
     try {
         const { error, code, path, retryable, detail } = parseObject(content);
         if (typeof error === "string" && typeof code === "string" && typeof retryable === "boolean") {
@@ -763,18 +810,12 @@ function errorOfResponse(response, content) {
         }
     }
     catch { } // not JSON
-    const retryable = RETRYABLE_PROXY_STATUSES.includes(httpStatus);
-    const sentence = `The server responded with status ${httpStatus}, but not as Tacitus does.`;
+    const target = headers.get("location"); // of a redirect
+    const sentence = target
+        ? `The server redirects to ${target}. If you trust that URL, use it as the server.`
+        : `The server responded with status ${httpStatus}, but not as Tacitus does.`;
+    const retryable = httpStatus === 429 || httpStatus >= 500; // of a proxy in front
     return new UnreadableResponseError(sentence, { retryable, httpStatus, retryAfter });
-}
-function headerSeconds(headers, name) {
-    const seconds = headers.get(name) ?? "";
-    return /^[0-9]{1,6}$/.test(seconds) ? Number(seconds) : undefined;
-}
-function pollSpacing(headers) {
-    const remaining = headerSeconds(headers, "ratelimit-remaining");
-    const reset = headerSeconds(headers, "ratelimit-reset") ?? 0;
-    return remaining === undefined ? 0 : Math.min(reset / (remaining + 1), MAX_PAUSE);
 }
 function pause(seconds, signal) {
     return new Promise((resolve, reject) => {

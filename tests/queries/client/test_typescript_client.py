@@ -8,6 +8,7 @@ import time
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -17,10 +18,25 @@ from eth_utils.crypto import keccak
 from playwright.sync_api import Page
 from standardwebhooks import Webhook
 
+from explorer.demo.local_node import LocalNode
 from queries.client import tacitus
 from queries.config.registries import verifier_address
+from queries.contracts.abi import load_artifact
+from queries.proving.event_reading import prove_events_call
+from queries.proving.event_witnesses import (
+    BloomGroup,
+    LogFilter,
+    ReceiptGroup,
+    ReceiptRequest,
+    TransactionGroup,
+    WithdrawalGroup,
+    build_event_witness,
+)
+from queries.proving.headers import HeaderField
 from tests.commands import Manage, run_program
 from tests.queries.client.test_layouts import EXPECTED, compile_cached
+from tests.queries.contracts.recorded_events import Verifier
+from tests.queries.events.random_blocks import RandomBlock, random_sources
 from tests.rigs.quiet_server import QuietHandler, handler_server
 from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service
 
@@ -28,6 +44,7 @@ CLIENT = Path(tacitus.__file__).parent / "typescript"
 BUILT = ("tacitus.mjs", "tacitus.d.ts", "source/api.ts", "source/constants.ts")
 JS = Path(__file__).parents[2] / "js"
 MODULES = JS / "node_modules"
+PROGRAMS = ("tacitus_client.ts", "tacitus_onchain.ts", "tacitus_events.ts")
 STRICT = ("--strict", "--exactOptionalPropertyTypes", "--noEmit", "--target", "es2022")
 CHAIN_ID = 31337
 SECRET = "whsec_bxwNWrfpTzKI0aBb4sR6k9DhbxwNWrfpTzKI0aBb4sQ="
@@ -51,7 +68,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(npm, "install", "--offline", "--no-audit", "--no-fund", archive["filename"], folder=folder)
     for name in ("viem", "ethers", "@types"):
         (folder / "node_modules" / name).symlink_to(MODULES / name)
-    for name in ("tacitus_client.ts", "tacitus_onchain.ts", "tacitus_slots.mjs"):
+    for name in (*PROGRAMS, "tacitus_slots.mjs"):
         shutil.copy(JS / name, folder)
     return folder
 
@@ -115,8 +132,7 @@ def test_the_types_are_strict_with_node_and_with_a_browser(
 def test_the_programs_of_these_tests_are_strict(project: Path) -> None:
     """viem infers the types of arguments and values from the ABIs."""
     options = ("--module", "nodenext", "--skipLibCheck", "--types", "node", *STRICT)
-    programs = ("tacitus_client.ts", "tacitus_onchain.ts")
-    run(MODULES / ".bin" / "tsc", *options, *programs, folder=project)
+    run(MODULES / ".bin" / "tsc", *options, *PROGRAMS, folder=project)
 
 
 @pytest.mark.no_database
@@ -190,6 +206,8 @@ def test_a_program_uses_all_of_the_client(
         ]
     )
     assert set(report.pop("contracts")) == {registry, verifier_address(registry)}
+    proof, python = report.pop("proof"), tacitus.Tacitus(shared_service.url, shared_service.keys[0])
+    assert proof == json.loads(python.proof(report.pop("id")))
     states = report.pop("states")
     assert states[-1] == "DONE"
     assert len(states) == len(set(states))
@@ -200,23 +218,28 @@ def test_a_program_uses_all_of_the_client(
         "isSame": True,
         "isListed": True,
         "isRejected": True,
+        "done": "DONE",
         "step": "COMPLETED",
         "refusals": ["batch_ended", "batch_unknown", "fee_malformed", "key_unknown", "UsageError"],
         "reasons": ["TimeoutError", "WaitTimeoutError", "BatchRejectedError"],
         "cancelled": "cancelled",
         "kind": "native",
+        "isGenuine": [True, False],
     }
 
 
 @pytest.mark.either_database
 def test_facts_are_read_through_viem_and_ethers(shared_service: Service, project: Path) -> None:
     chain = shared_service.chain
-    chain.send(OWNERS[1], "0x")
+    token = chain.deploy("DemoToken", ["address[]", "uint256[]"], [[chain.payer], [10]])
+    chain.send(token, f"0xa9059cbb{OWNERS[1][2:]:0>64}{3:064x}")
     block = chain.mine(2) - 2
     entry = {
         "accounts": {HOLDER: {"props": ["BALANCE", "CODE_HASH"], "slots": ["0x0"]}},
         "header": ["GAS_USED"],
         "receipts": [0],
+        "logs": [{"logIndex": 0}],
+        "absent": [{"transaction": 1}],
     }
     batch = shared_service.submit({CHAIN_ID: {block: entry}})
     shared_service.wait(batch)
@@ -229,11 +252,118 @@ def test_facts_are_read_through_viem_and_ethers(shared_service: Service, project
         f"0x{0:064x}": "0",
         "GAS_USED": str(int(chain.header(block)["gasUsed"], 16)),
         "RECEIPT:0": 1,
+        "LOG:0:0": 3,  # members: address, topics, data
+        "ABSENT_TRANSACTION:1": 0,
         "sum": str(HOLDER_BALANCE + 1),
         "none": None,
         "verified": str(HOLDER_BALANCE),
         "error": "UnreadableResponseError",
     }
+
+
+@pytest.mark.no_database
+def test_events_of_each_kind_are_read_through_viem_and_ethers(
+    shared_node: LocalNode, project: Path
+) -> None:
+    block = next(block for seed in range(1000) if (block := _block_of_every_kind(seed)))
+    index = next(index for index, receipt in enumerate(block.receipts) if receipt.logs)
+    receipt, withdrawal = block.receipts[index], block.withdrawals[0]
+    emitter, topics = bytes(19) + b"\1", (None, bytes(31) + b"\2", None, bytes(31) + b"\3")
+    absent = (LogFilter(emitter), LogFilter(emitter, topics))
+    bloom = block.header.payload(HeaderField.LOGS_BLOOM)
+    groups = (
+        TransactionGroup(block.transactions, [index, 400]),
+        ReceiptGroup(
+            block.receipts, {index: ReceiptRequest(True, frozenset(range(len(receipt.logs))), absent)}
+        ),
+        BloomGroup(bloom, [emitter, topics[1]]),
+        WithdrawalGroup(block.withdrawals, [0, 16]),
+    )
+    verifier = Verifier(shared_node)
+    verifier.know(block)
+    fields = (group.field for group in groups)
+    call = prove_events_call(block.section(*fields), build_event_witness(groups))
+    shared_node.send(verifier.address, call)
+    hex_topics = ["" if topic is None else f"0x{topic.hex()}" for topic in topics]
+    place = {"blockNumber": str(block.number), "transactionIndex": str(index)}
+    expected: dict[str, object] = {
+        **{
+            f"LOG:{index}:{n}": {
+                "address": f"0x{log.emitter.hex()}",
+                "topics": [f"0x{topic.hex()}" for topic in log.topics],
+                "data": f"0x{log.data.hex()}",
+            }
+            for n, log in enumerate(receipt.logs)
+        },
+        f"RECEIPT:{index}": {
+            **place,
+            "status": receipt.status if isinstance(receipt.status, int) else 2,
+            "transactionType": receipt.transaction_type,
+            "cumulativeGasUsed": str(receipt.cumulative_gas),
+            "logCount": len(receipt.logs),
+        },
+        f"TRANSACTION:{index}": {"hash": f"0x{keccak(block.transactions[index]).hex()}"},
+        "WITHDRAWAL:0": {
+            "blockNumber": str(block.number),
+            "position": "0",
+            "withdrawalIndex": str(withdrawal.index),
+            "validatorIndex": str(withdrawal.validator),
+            "recipient": f"0x{withdrawal.recipient.hex()}",
+            "amount": str(withdrawal.amount),
+        },
+        "ABSENT_TRANSACTION:400": {},
+        "ABSENT_WITHDRAWAL:16": {},
+        f"ABSENT_LOG:{index}:0x{emitter.hex()}:": {},
+        f"ABSENT_LOG:{index}:0x{emitter.hex()}:{','.join(hex_topics)}": {},
+        f"SILENT_BLOCK:0x{emitter.hex()}": {},
+        f"SILENT_BLOCK:{hex_topics[1]}": {},
+    }
+    questions = [
+        {"verifier": verifier.address, "block": block.number, "name": name, "event": event}
+        for name, event in expected.items()
+    ]
+    later = [{**question, "block": block.number + 1} for question in questions]
+    changed = {**questions[0], "event": {**questions[0]["event"], "data": "0xbad1"}}
+    without = {**questions[0], "event": {}}
+    asked = json.dumps([*questions, *later, changed, without, {**changed, "verifier": HOLDER}])
+    found = json.loads(run("node", "tacitus_events.ts", shared_node.url, folder=project, input=asked))
+    assert found[: len(questions)] == list(expected.values())
+    assert found[len(questions) :] == [
+        *(None for _ in later), None, "UsageError", "UnreadableResponseError"
+    ]  # fmt: skip
+
+
+def _block_of_every_kind(seed: int) -> RandomBlock | None:
+    block = random_sources(Random(seed)).first
+    return block if block.withdrawals and any(receipt.logs for receipt in block.receipts) else None
+
+
+@pytest.mark.no_database
+@pytest.mark.parametrize("kind", ["attested", "output"])
+def test_a_registry_is_genuine_only_at_the_address_of_its_code(project: Path, kind: str) -> None:
+    genuine, other = load_artifact(f"{kind.capitalize()}Registry").bytecode, b"\x60\x00"
+    verifier = json.dumps({"bytecode": load_artifact("EventsVerifier").bytecode.hex()})
+    encoded = [bytes(32) + source.to_bytes(32) + bytes(64) for source in (1, 2)]
+    for served_code, deployed_code, arguments, is_genuine in (
+        (genuine, genuine, encoded[0], True),
+        (genuine, genuine, encoded[1], False),  # of another source
+        (genuine, other, encoded[0], False),
+        (other, other, encoded[0], False),
+    ):
+        registry = tacitus.registry_address(deployed_code + arguments)
+        route = {
+            "originChainId": "1",
+            "destinationChainId": "10",
+            "kind": kind,
+            "registry": registry,
+            "eventsVerifier": verifier_address(registry),
+            "constructorArguments": f"0x{arguments.hex()}",
+        }
+        builds: list[OddAnswer] = [
+            (200, {"bytecode": served_code.hex()}, {}), (200, json.loads(verifier), {})
+        ]  # fmt: skip
+        call = f"service.isGenuine({json.dumps(route)})"
+        assert against(project, call, *builds)[0][0] is is_genuine
 
 
 SUBMITTED = {"internalId": "01J2", "page": "", "warnings": []}
@@ -353,10 +483,6 @@ def test_positions_are_those_of_the_python_client(project: Path) -> None:
         f"0x{tacitus.Position(3).mapping(tacitus.mapping_key(kind, str(key))).word.hex()}"
         for kind, key in kinds
     ]
-    typed = [HOLDER, f"0x{7:064x}", "7", "-7", "true", "bytes4:0xabcdef01", "string:a:b"]
-    assert answers(project, *(["typed", text] for text in typed)) == [
-        tacitus.parse_typed_key(text).hex() for text in typed
-    ]
     contents = [bytes(length) for length in (0, 1, 135, 136, 137, 500)]
     assert answers(project, *(["keccak", content.hex()] for content in contents)) == [
         keccak(content).hex() for content in contents
@@ -368,9 +494,8 @@ def _python_answer(output: object, name: str) -> object:
         variable = tacitus.find_variable(output, name, "Kept")
     except tacitus.UsageError as error:
         return f"UsageError: {error}"
-    word, data = variable.position.word.hex(), variable.data
-    data_word = f"0x{data.word.hex()}" if data else None
-    return [f"0x{word}", variable.position.byte_offset, variable.size, variable.type, data_word]
+    word = f"0x{variable.position.word.hex()}"
+    return [word, variable.position.byte_offset, variable.size, variable.type]
 
 
 @pytest.mark.no_database

@@ -20,6 +20,16 @@ export type AccountBody = {
   slots?: ReadonlyArray<Hex>;
 };
 
+export type AccountProofResponse = {
+  accountProof: ReadonlyArray<string>;
+  address: Hex;
+  balance: string;
+  codeHash: Hex;
+  nonce: string;
+  storageHash: Hex;
+  storageProof: ReadonlyArray<SlotProofResponse>;
+};
+
 export type AttemptResponse = {
   made: string;
   /** The HTTP status. */
@@ -242,6 +252,8 @@ export type EventWitnessResponse = {
   gas: string;
 };
 
+export type FactKind = "ACCOUNT_FIELD" | "STORAGE_SLOT" | "HEADER_FIELD" | "BLOCK_AT_TIME" | "LOG" | "RECEIPT" | "TRANSACTION" | "WITHDRAWAL" | "ABSENT_TRANSACTION" | "ABSENT_WITHDRAWAL" | "ABSENT_LOG" | "SILENT_BLOCK";
+
 export type LogBody = {
   /** The transaction's hash, or its index in the block. */
   transaction?: number | Hex;
@@ -262,6 +274,61 @@ export type PriceResponse = {
   gasPrice: string;
   /** In wei. */
   cost: string;
+};
+
+export type ProofBlockResponse = {
+  accounts: ReadonlyArray<AccountProofResponse>;
+  block: string;
+  blockHash: Hex;
+  /** Calldata of prove(). Each stands alone; all of them prove the facts. */
+  calls: ReadonlyArray<string>;
+  /** Calldata of the events verifier's prove(), in a block with facts of events. */
+  eventCalls?: ReadonlyArray<string>;
+  /** The witnesses in these calls. */
+  events?: ReadonlyArray<string>;
+  facts: ReadonlyArray<ProvenFactResponse>;
+  /** RLP. */
+  header: string;
+  /** The next block's header, if a fact is about a time. */
+  nextHeader: string | null;
+  originChainId: string;
+  /** Where the facts are. */
+  registry: ProofRegistryResponse;
+  /** The transactions with which the service proved the facts. */
+  transactions: ReadonlyArray<ProofTransactionResponse>;
+};
+
+export type ProofRegistryResponse = {
+  address: Hex;
+  /** The constructor's, as Solidity encodes them: the address follows from these and the bytecode of the kind. */
+  arguments: string;
+  chainId: string;
+  kind: "native" | "optimism" | "output" | "attested";
+};
+
+export type ProofResponse = {
+  batch: string;
+  /** By source chain and number. */
+  blocks: ReadonlyArray<ProofBlockResponse>;
+  destinationChainId: string;
+  /** Detects damage, not forgery: a forger can compute it again. */
+  digest: Hex;
+  format: "tacitus-proof";
+  /** Another version is another format. */
+  version: 1;
+};
+
+export type ProofTransactionResponse = {
+  block: string;
+  hash: Hex;
+};
+
+export type ProvenFactResponse = {
+  account: Hex | null;
+  kind: FactKind;
+  name: string;
+  /** The value that the registry or its events verifier holds. */
+  word: Hex;
 };
 
 export type ProvenFactsResponse = {
@@ -299,6 +366,15 @@ export type QueryResponse = {
 
 export type Readiness = "PROVEN" | "READY" | "NOT_FINAL" | "NOT_KNOWN" | "OUT_OF_REACH" | "FAILS";
 
+export type ReceiptFact = {
+  blockNumber: bigint;
+  transactionIndex: bigint;
+  status: number;
+  transactionType: number;
+  cumulativeGasUsed: bigint;
+  logCount: number;
+};
+
 export type RegistryKind = "native" | "optimism" | "output" | "attested";
 
 export type RejectionResponse = {
@@ -307,6 +383,12 @@ export type RejectionResponse = {
   message: string;
   step: StepName | null;
   retryable: boolean;
+};
+
+export type SlotProofResponse = {
+  key: Hex;
+  proof: ReadonlyArray<string>;
+  value: string;
 };
 
 export type StatusResponse = {
@@ -399,6 +481,15 @@ export type WebhookEvent = {
   facts: ReadonlyArray<EventFacts>;
   /** If the batch has more queries: the `fromQuery` with which GET /batch-query-status lists the rest. */
   nextQuery: number | null;
+};
+
+export type WithdrawalFact = {
+  blockNumber: bigint;
+  position: bigint;
+  withdrawalIndex: bigint;
+  validatorIndex: bigint;
+  recipient: Hex;
+  amount: bigint;
 };
 
 export type WitnessListResponse = {

@@ -1,16 +1,15 @@
 import type { AccountBody, BatchRequest, BlockBody, WebhookBody } from "./api.ts";
-import { UsageError } from "./errors.ts";
 import type { Hex } from "./keccak.ts";
 import { Position } from "./positions.ts";
 
-/** The values to prove of one block of the chain `source`: its id, or an alias. */
+/** What to prove of a block of the chain `source` (an id or alias): by number, or the last one until `timestamp`. */
 export type BlockQuery = Omit<BlockBody, "accounts"> & {
   source: bigint | number | string;
   /** Addresses, or ENS names; `props` and `slots` are those of each. */
   accounts?: readonly string[];
   props?: AccountBody["props"];
   slots?: readonly (Hex | bigint | number | Position)[];
-} & ({ block: bigint | number } | { /** The last block at or before this time. */ timestamp: bigint | number });
+} & ({ block: bigint | number; timestamp?: never } | { timestamp: bigint | number; block?: never });
 
 const BLOCK_LISTS = ["header", "logs", "receipts", "transactions", "withdrawals", "absent"] as const;
 
@@ -22,10 +21,7 @@ export function buildBatch(
 ): BatchRequest {
   const data: Record<string, Record<string, any>> = {};
   for (const query of [queries].flat() as readonly BlockQuery[]) {
-    if ("block" in query && "timestamp" in query) {
-      throw new UsageError("Name a block either by its number or by a timestamp.");
-    }
-    const selector = "block" in query ? `block:${query.block}` : `timestamp:${query.timestamp}`;
+    const selector = query.timestamp === undefined ? `block:${query.block}` : `timestamp:${query.timestamp}`;
     const block = ((data[`${query.source}`] ??= {})[selector] ??= {});
     for (const list of BLOCK_LISTS) {
       if (query[list]) block[list] = [...(block[list] ?? []), ...query[list]];

@@ -133,3 +133,43 @@ export const eventsVerifierAbi = [
   {"inputs":[{"name":"section","type":"bytes"},{"name":"witness","type":"bytes"}],"name":"verify","outputs":[{"components":[{"components":[{"name":"blockNumber","type":"uint256"},{"name":"transactionIndex","type":"uint256"},{"name":"logIndex","type":"uint256"},{"name":"emitter","type":"address"},{"name":"topics","type":"bytes32[]"},{"name":"data","type":"bytes"},{"name":"logHash","type":"bytes32"}],"name":"logs","type":"tuple[]"},{"components":[{"name":"blockNumber","type":"uint256"},{"name":"transactionIndex","type":"uint256"},{"name":"status","type":"uint8"},{"name":"transactionType","type":"uint8"},{"name":"cumulativeGasUsed","type":"uint64"},{"name":"logCount","type":"uint16"}],"name":"receipts","type":"tuple[]"},{"components":[{"name":"blockNumber","type":"uint256"},{"name":"transactionIndex","type":"uint256"},{"name":"transactionType","type":"uint8"},{"name":"transactionHash","type":"bytes32"}],"name":"transactions","type":"tuple[]"},{"components":[{"name":"blockNumber","type":"uint256"},{"name":"position","type":"uint256"},{"name":"withdrawalIndex","type":"uint64"},{"name":"validatorIndex","type":"uint64"},{"name":"recipient","type":"address"},{"name":"amount","type":"uint64"}],"name":"withdrawals","type":"tuple[]"},{"components":[{"name":"blockNumber","type":"uint256"},{"name":"field","type":"uint8"},{"name":"index","type":"uint256"}],"name":"absentIndexes","type":"tuple[]"},{"components":[{"name":"blockNumber","type":"uint256"},{"name":"transactionIndex","type":"uint256"},{"name":"emitter","type":"address"},{"name":"topicMask","type":"uint8"},{"name":"topics","type":"bytes32[]"}],"name":"absentLogs","type":"tuple[]"},{"components":[{"name":"blockNumber","type":"uint256"},{"name":"isTopic","type":"bool"},{"name":"item","type":"bytes32"}],"name":"silentBlocks","type":"tuple[]"}],"name":"","type":"tuple"}],"stateMutability":"view","type":"function"},
   {"inputs":[{"name":"blockNumber","type":"uint256"},{"name":"position","type":"uint256"}],"name":"withdrawalOf","outputs":[{"components":[{"name":"blockNumber","type":"uint256"},{"name":"position","type":"uint256"},{"name":"withdrawalIndex","type":"uint64"},{"name":"validatorIndex","type":"uint64"},{"name":"recipient","type":"address"},{"name":"amount","type":"uint64"}],"name":"withdrawal","type":"tuple"}],"stateMutability":"view","type":"function"},
 ] as const;
+
+export const factsLookupAbi = [
+  {"inputs":[{"name":"registry","type":"address"},{"name":"verifier","type":"address"},{"name":"urls_","type":"string[]"}],"stateMutability":"nonpayable","type":"constructor"},
+  {"inputs":[],"name":"AnotherFact","type":"error"},
+  {"inputs":[{"name":"verifier","type":"address"}],"name":"AnotherRegistry","type":"error"},
+  {"inputs":[{"name":"registry","type":"address"}],"name":"NoContract","type":"error"},
+  {"inputs":[],"name":"NoVerifier","type":"error"},
+  {"inputs":[{"name":"count","type":"uint256"}],"name":"NotOneFact","type":"error"},
+  {"inputs":[{"name":"sender","type":"address"},{"name":"urls","type":"string[]"},{"name":"callData","type":"bytes"},{"name":"callbackFunction","type":"bytes4"},{"name":"extraData","type":"bytes"}],"name":"OffchainLookup","type":"error"},
+  {"inputs":[{"name":"by","type":"address"},{"name":"reason","type":"bytes"}],"name":"Refused","type":"error"},
+  {"inputs":[],"name":"REGISTRY","outputs":[{"name":"","type":"address"}],"stateMutability":"view","type":"function"},
+  {"inputs":[],"name":"VERIFIER","outputs":[{"name":"","type":"address"}],"stateMutability":"view","type":"function"},
+  {"inputs":[{"name":"answer","type":"bytes"},{"name":"extraData","type":"bytes"}],"name":"proven","outputs":[{"name":"value","type":"bytes32"}],"stateMutability":"view","type":"function"},
+  {"inputs":[{"name":"account","type":"address"},{"name":"blockNumber","type":"uint256"},{"name":"field","type":"uint8"}],"name":"read","outputs":[{"name":"","type":"bytes32"}],"stateMutability":"view","type":"function"},
+  {"inputs":[{"name":"account","type":"address"},{"name":"blockNumber","type":"uint256"},{"name":"field","type":"uint8"},{"name":"gateways","type":"string[]"}],"name":"read","outputs":[{"name":"","type":"bytes32"}],"stateMutability":"view","type":"function"},
+  {"inputs":[{"name":"blockNumber","type":"uint256"},{"name":"field","type":"uint8"},{"name":"gateways","type":"string[]"}],"name":"readHeader","outputs":[{"name":"","type":"bytes32"}],"stateMutability":"view","type":"function"},
+  {"inputs":[{"name":"blockNumber","type":"uint256"},{"name":"field","type":"uint8"}],"name":"readHeader","outputs":[{"name":"","type":"bytes32"}],"stateMutability":"view","type":"function"},
+  {"inputs":[{"name":"blockNumber","type":"uint256"},{"name":"transactionIndex","type":"uint256"},{"name":"logIndex","type":"uint256"},{"name":"gateways","type":"string[]"}],"name":"readLog","outputs":[{"name":"","type":"bytes32"}],"stateMutability":"view","type":"function"},
+  {"inputs":[{"name":"blockNumber","type":"uint256"},{"name":"transactionIndex","type":"uint256"},{"name":"logIndex","type":"uint256"}],"name":"readLog","outputs":[{"name":"","type":"bytes32"}],"stateMutability":"view","type":"function"},
+  {"inputs":[{"name":"account","type":"address"},{"name":"blockNumber","type":"uint256"},{"name":"slot","type":"bytes32"},{"name":"gateways","type":"string[]"}],"name":"readSlot","outputs":[{"name":"","type":"bytes32"}],"stateMutability":"view","type":"function"},
+  {"inputs":[{"name":"account","type":"address"},{"name":"blockNumber","type":"uint256"},{"name":"slot","type":"bytes32"}],"name":"readSlot","outputs":[{"name":"","type":"bytes32"}],"stateMutability":"view","type":"function"},
+  {"inputs":[],"name":"urls","outputs":[{"name":"","type":"string[]"}],"stateMutability":"view","type":"function"},
+] as const;
+
+export const registryContracts = {
+  "native": "NativeRegistry",
+  "optimism": "OptimismRegistry",
+  "output": "OutputRegistry",
+  "attested": "AttestedRegistry"
+} as const;
+
+export const codeHashes = {
+  "NativeRegistry": "0x8a1b43f16c483609436c6ecec442c40b54c76fefd0c8602eb8722eaa82b3db43",
+  "OptimismRegistry": "0xadde3383174c214b03357838e3c58397bbd242c1d0b4a3a593f83c2c0abdaef0",
+  "OutputRegistry": "0x742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527",
+  "AttestedRegistry": "0xe70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711",
+  "EventsVerifier": "0x95c30a03e8b68d30920173b46d11ff711864b27499d0b6873fa5234d0e0de1b4"
+} as const;
+
+export const create2Prefix = "0xff4e59b44847b379578588920ca78fbf26c0b4956c5461636974757320726567697374727900000000000000000000000000000000" as const;

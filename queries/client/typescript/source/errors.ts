@@ -1,6 +1,6 @@
 import type { ErrorResponse } from "./api.ts";
 
-/** What not all errors have; `retryAfter` is in seconds, and `path` is of the invalid value in the request. */
+/** What not all errors have: `path` is of an invalid value, `step` of a rejection, and `retryAfter` in seconds. */
 export interface ErrorDetails {
   code?: string;
   path?: string;
@@ -8,21 +8,18 @@ export interface ErrorDetails {
   httpStatus?: number;
   retryAfter?: number | undefined;
   batchId?: string;
-  /** In which a batch was rejected. */
   step?: string;
 }
 
-/** Base of all errors: a sentence for people; a code and `retryable` for programs. */
+/** Base of all errors: a sentence for people; for programs a code, and whether trying again can help. */
 export abstract class TacitusError extends Error {
   abstract override readonly name: string;
   declare readonly code: string;
-  /** Whether trying again can help. */
   declare readonly retryable: boolean;
-  declare readonly details: ErrorDetails;
 
-  constructor(sentence: string, details: ErrorDetails = {}, cause?: unknown) {
+  constructor(sentence: string, readonly details: ErrorDetails = {}, cause?: unknown) {
     super(sentence, { cause });
-    Object.assign(this, { code: details.code, retryable: details.retryable ?? false, details });
+    Object.assign(this, { code: details.code, retryable: details.retryable ?? false });
   }
 }
 

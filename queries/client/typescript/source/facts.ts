@@ -1,5 +1,6 @@
 import type { ConnectionResponse, EventResponse, QueryResponse, StatusResponse } from "./api.ts";
-import { accountFields, headerFields } from "./constants.ts";
+import type { ReceiptFact, WithdrawalFact } from "./api.ts";
+import type { accountFields, headerFields } from "./constants.ts";
 import { FactsLostError, UnreadableResponseError } from "./errors.ts";
 import type { Hex } from "./keccak.ts";
 
@@ -41,15 +42,31 @@ export type SlotFact = NamedFact<"slot", Hex, Hex>;
 /** A field of a block's header. */
 export type HeaderFact = { [Name in HeaderField]: NamedFact<"header", Name, null> }[HeaderField];
 
-/** A log, receipt, transaction or withdrawal of a block, or that something is not in it. */
-export interface EventFact extends BaseFact {
+type AbsenceKind = "ABSENT_TRANSACTION" | "ABSENT_WITHDRAWAL" | "ABSENT_LOG" | "SILENT_BLOCK";
+
+/** What is proven of an event, by its kind; of an absence nothing but itself. */
+export interface ProvenEvents extends Record<AbsenceKind, {}> {
+  LOG: { address: Hex; topics: readonly Hex[]; data: Hex };
+  RECEIPT: ReceiptFact;
+  TRANSACTION: { hash: Hex };
+  WITHDRAWAL: WithdrawalFact;
+}
+
+export type EventKind = keyof ProvenEvents;
+
+/** A fact of one kind of event, or of an absence. */
+export interface EventFactOf<Kind extends EventKind> extends BaseFact {
   kind: "event";
+  eventKind: Kind;
   verifier: Hex;
   /** Such as `LOG:3:0`. */
-  name: string;
+  name: `${Kind}:${string}`;
   /** What was proven, in the members that apply to its kind. */
   event: EventResponse;
 }
+
+/** A log, receipt, transaction or withdrawal of a block, or that something is not in it. */
+export type EventFact = { [Kind in EventKind]: EventFactOf<Kind> }[EventKind];
 
 /** One proven value. */
 export type Fact = AccountFact | SlotFact | HeaderFact | EventFact;
@@ -69,17 +86,16 @@ export function factsOfQuery(
   const { registry, eventsVerifier: verifier } = routes.find(
     (route) => route.originChainId === originChainId && route.destinationChainId === destinationChainId,
   ) ?? {};
-  if (!registry || !verifier || !values || !/^[0-9]{1,78}$/.test(`${originChainId}${block}`)) {
+  const isValid = /^[0-9]{1,78}$/.test(`${originChainId}${block}`)
+    && Object.values(values ?? {}).every((word) => /^0x[0-9a-f]{64}$/.test(word));
+  if (!registry || !verifier || !values || !isValid) {
     throw new UnreadableResponseError("In the server's response, a query is malformed or has no route.");
   }
   return Object.entries(values).map(([name, word]) => {
-    if (!/^0x[0-9a-f]{64}$/.test(word)) {
-      throw new UnreadableResponseError("In the server's response, a value is not 32 bytes.");
-    }
     const common = { chain: BigInt(originChainId), block: BigInt(block ?? 0), selector, registry, name, word };
     if (name.includes(":")) {
       const event = events.find((entry) => entry.name === name) ?? { name };
-      return { ...common, kind: "event", verifier, event };
+      return { ...common, kind: "event", eventKind: name.split(":")[0], verifier, event } as EventFact;
     }
     const kind = !account ? "header" : name.startsWith("0x") ? "slot" : "account";
     return { ...common, kind, number: numberOf(name, word), account, ens } as Fact;

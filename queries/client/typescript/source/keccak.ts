@@ -66,7 +66,12 @@ export function toHex(bytes: Uint8Array): Hex {
   return `0x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
+/** @internal */
+export function hashHex(hex: string): Hex {
+  return toHex(keccak256(parseHex(hex)));
+}
+
 /** @internal The number as 32 bytes in hex. */
-export function toWord(value: bigint | number): Hex {
+export function toWord(value: bigint | number | string): Hex {
   return `0x${BigInt.asUintN(256, BigInt(value)).toString(16).padStart(64, "0")}`;
 }

@@ -1,44 +1,15 @@
 import { UsageError } from "./errors.ts";
-import { mappingKey, parseInteger, parseTypedKey, Position, TYPE_NAME } from "./positions.ts";
+import { mappingKey, parseInteger, Position } from "./positions.ts";
 
-/** A variable as a storage layout describes it. */
+/** A variable as a storage layout describes it; its size is in bytes. */
 export interface Variable {
   position: Position;
-  /** Bytes. */
   size: number;
   type: string;
-  /** Of a dynamic array's elements, or of a long text. */
-  data: Position | null;
 }
 
-/** Find a variable such as `points[4].y` in solc's storageLayout, or in its whole output. */
-export function findVariable(content: unknown, expression: string, contract = ""): Variable {
-  try {
-    return resolveExpression(selectLayout(content, contract), expression.trim());
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError("This is not a storage layout of solc.", {}, error);
-  }
-}
-
-/** Return the layout of `contract`, or the only layout. */
-function selectLayout(content: any, contract: string): any {
-  const output = content.output ?? content;
-  if (!output.contracts) return output.storageLayout ?? output;
-  const layouts = new Map<string, unknown>();
-  for (const [file, contracts] of Object.entries<any>(output.contracts)) {
-    for (const [name, { storageLayout }] of Object.entries<any>(contracts)) {
-      if (storageLayout?.storage.length) layouts.set(`${file}:${name}`, storageLayout);
-    }
-  }
-  const names = [...layouts.keys()];
-  const matches = names.filter((name) => ["", name, name.split(":").at(-1)].includes(contract));
-  if (matches.length === 1) return layouts.get(matches[0]!);
-  const known = names.join(", ") || "none (select storageLayout in solc's outputSelection)";
-  throw new UsageError(`Choose one of the contracts with variables: ${known}.`);
-}
-
-function resolveExpression({ storage, types }: any, expression: string): Variable {
+/** Find a variable such as `points[4].y` in solc's storageLayout. */
+export function findVariable({ storage, types }: any, expression: string): Variable {
   const name = /^[A-Za-z_$][\w$]*/.exec(expression)?.[0] ?? "";
   const entries = storage.filter((entry: any) => entry.label === name);
   if (entries.length !== 1) {
@@ -52,19 +23,15 @@ function resolveExpression({ storage, types }: any, expression: string): Variabl
   }
   let position = new Position(BigInt(entries[0].slot), entries[0].offset);
   let kind: string = entries[0].type;
-  for (const [, member, double, single, bare] of accesses) {
+  for (const [, name, double, single, bare] of accesses) {
     const key = double ?? single ?? bare?.trim() ?? "";
-    [position, kind] = member ? structMember(types, kind, position, member) : element(types, kind, position, key);
+    const member = types[kind].members?.find((entry: any) => entry.label === name);
+    if (name && !member) throw new UsageError(`${types[kind].label} has no member ${name}.`);
+    [position, kind] = member
+      ? [position.member(BigInt(member.slot), member.offset), member.type]
+      : element(types, kind, position, key);
   }
-  const { encoding, numberOfBytes, label } = types[kind];
-  const data = ["dynamic_array", "bytes"].includes(encoding) ? position.dynamicData() : null;
-  return { position, size: Number(numberOfBytes), type: label, data };
-}
-
-function structMember(types: any, kind: string, position: Position, name: string): [Position, string] {
-  const member = types[kind].members?.find((entry: any) => entry.label === name);
-  if (!member) throw new UsageError(`${types[kind].label} has no member ${name}.`);
-  return [position.member(BigInt(member.slot), member.offset), member.type];
+  return { position, size: Number(types[kind].numberOfBytes), type: types[kind].label };
 }
 
 function element(types: any, kind: string, position: Position, key: string): [Position, string] {
@@ -84,12 +51,11 @@ function element(types: any, kind: string, position: Position, key: string): [Po
 function keyOfType(types: any, kind: string, text: string): Uint8Array {
   const stem = (/^t_(\w+)/.exec(kind)?.[1] ?? "").replace(/_(memory_ptr|storage|calldata_ptr).*/, "");
   const name = { contract: "address", enum: "uint8", address_payable: "address" }[stem] ?? stem;
-  if (name !== "userDefinedValueType") return TYPE_NAME.test(name) ? mappingKey(name, text) : parseTypedKey(text);
+  if (name !== "userDefinedValueType") return mappingKey(name, text);
   const { label, numberOfBytes: size } = types[kind]; // not the type under it
   if (/^-?\d+$/.test(text)) return mappingKey(`${text.startsWith("-") ? "int" : "uint"}${8 * size}`, text);
-  if (text.includes(":") && TYPE_NAME.test(text.split(":")[0]!)) return parseTypedKey(text);
-  throw new UsageError(
-    `The layout does not give the type under ${label}. Write it before the key, such as ` +
-      `bytes${size}:${text} or uint${8 * size}:${text}.`,
-  );
+  const [, typeName, key] = /^(\w+):(.*)$/.exec(text) ?? [];
+  if (typeName && key) return mappingKey(typeName, key);
+  const examples = `such as bytes${size}:${text} or uint${8 * size}:${text}`;
+  throw new UsageError(`The layout does not give the type under ${label}. Write it before the key, ${examples}.`);
 }

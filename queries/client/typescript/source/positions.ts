@@ -1,5 +1,5 @@
 import { UsageError } from "./errors.ts";
-import { type Hex, keccak256, parseHex, toHex, toWord } from "./keccak.ts";
+import { hashHex, type Hex, keccak256, parseHex, toHex, toWord } from "./keccak.ts";
 
 const WORD = 32; // bytes
 
@@ -32,7 +32,7 @@ export class Position {
   /** A mapping's value for a key encoded by `mappingKey`. */
   mapping(key: Uint8Array): Position {
     this.#checkStartsSlot("mapping");
-    return new Position(BigInt(toHex(keccak256(parseHex(toHex(key) + this.word.slice(2))))));
+    return new Position(BigInt(hashHex(toHex(key) + this.word.slice(2))));
   }
 
   /**
@@ -58,7 +58,7 @@ export class Position {
   /** The first element of a dynamic array, or the data of a `bytes` or `string` over 31. */
   dynamicData(): Position {
     this.#checkStartsSlot("array");
-    return new Position(BigInt(toHex(keccak256(parseHex(this.word)))));
+    return new Position(BigInt(hashHex(this.word)));
   }
 
   #after(slots: bigint, byteOffset = 0): Position {
@@ -69,9 +69,6 @@ export class Position {
     if (this.byteOffset) throw new UsageError(`A ${kind} begins a slot, not at byte ${this.byteOffset}.`);
   }
 }
-
-/** @internal */
-export const TYPE_NAME = /^(address|bool|string|bytes\d*|u?int\d*)$/;
 
 /** Encode a mapping's key as Solidity hashes it; `kind` is its type, such as uint64. */
 export function mappingKey(kind: string, key: string | bigint | number | boolean): Uint8Array {
@@ -98,17 +95,6 @@ export function mappingKey(kind: string, key: string | bigint | number | boolean
     }
   }
   throw new UsageError(`${text} is not a key of type ${kind}.`);
-}
-
-/** Encode a key such as `uint64:5`, or an address, 32 bytes, a number, true or false. */
-export function parseTypedKey(text: string): Uint8Array {
-  const [kind = "", ...rest] = text.split(":");
-  if (rest.length && TYPE_NAME.test(kind)) return mappingKey(kind, rest.join(":"));
-  const shapes = { address: "0x.{40}", bytes32: "0x.{64}", bool: "true|false", uint: "\\d+", int: "-\\d+" };
-  for (const [guess, shape] of Object.entries(shapes)) {
-    if (new RegExp(`^(${shape})$`).test(text)) return mappingKey(guess, text);
-  }
-  throw new UsageError(`Name the type of the key ${text}, such as string:${text} or bytes4:0x….`);
 }
 
 /** @internal */

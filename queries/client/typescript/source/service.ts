@@ -1,19 +1,16 @@
 import type {
   BatchRequest, BatchResponse, ConnectionListResponse, ConnectionResponse, DeliveryResponse, ErrorResponse,
-  EstimateRequest, EstimateResponse, StatusResponse, SubmissionResponse, WitnessListResponse, WitnessResponse,
+  EstimateRequest, EstimateResponse, ProofResponse, StatusResponse, SubmissionResponse, WitnessListResponse,
+  WitnessResponse,
 } from "./api.ts";
+import { type codeHashes, registryContracts } from "./constants.ts";
 import {
   BatchNotDoneError, BatchRejectedError, RequestRefusedError, ServerUnreachableError, TacitusError,
   UnreadableResponseError, UsageError, WaitTimeoutError,
 } from "./errors.ts";
 import { type Fact, factsOfQuery } from "./facts.ts";
-
-export interface ServiceOptions {
-  /** Seconds for one complete response. */
-  timeout?: number;
-  /** In place of the global `fetch`. */
-  fetch?: typeof fetch;
-}
+import { type Hex, toWord } from "./keccak.ts";
+import { genuineAddress } from "./onchain.ts";
 
 export interface CallOptions {
   /** Ends requests and waiting; its reason is thrown. */
@@ -23,21 +20,14 @@ export interface CallOptions {
 export interface WaitOptions extends CallOptions {
   /** Seconds; `Infinity` for no limit. */
   timeout?: number;
-  /** Include the batch's first queries, with their steps. */
-  details?: boolean;
 }
 
 export interface PageOptions extends CallOptions {
   /** How many to request at once. */
   limit?: number | undefined;
-  /** Begin after this id. */
-  cursor?: string | undefined;
 }
 
-type Query = Record<string, string | number | undefined>;
-
-interface SendOptions extends CallOptions {
-  query?: Query;
+interface SendOptions extends WaitOptions {
   body?: unknown;
   headers?: Record<string, string>;
   /** Retry until this time of `performance.now()`, in place of a few times. */
@@ -47,28 +37,23 @@ interface SendOptions extends CallOptions {
 const jitter = () => 0.8 + 0.4 * Math.random(); // spreads out clients that started at the same time
 const MAX_ATTEMPTS = 4;
 const MAX_PAUSE = 120; // seconds; a longer Retry-After throws the error instead of waiting
+const PROOF_TIMEOUT_FACTOR = 10; // of the timeout, because proof files are larger
 const [FIRST_POLL_INTERVAL, POLL_BACKOFF, MAX_POLL_INTERVAL] = [0.5, 1.3, 5]; // seconds; back-off factor
-const RETRYABLE_PROXY_STATUSES = [429, 500, 502, 503, 504]; // of responses that are not Tacitus's own
 
 /** A server and your API key. */
 export class Tacitus {
   readonly url: string;
   readonly #key: string;
   readonly #timeout: number;
-  readonly #fetch: typeof fetch;
-  #pollSpacing = 0; // seconds between polls that keep within the key's limit
 
-  constructor(url: string, key = "", { timeout = 60, fetch = globalThis.fetch }: ServiceOptions = {}) {
+  /** `timeout` is in seconds, for one complete response. */
+  constructor(url: string, key = "", { timeout = 60 }: { timeout?: number } = {}) {
     if (!/^https?:\/\/[^\s/?#@\\]+(\/[^\s?#]*)?$/.test(url)) {
       throw new UsageError("The server must be a URL such as https://proofs.example.org.");
-    }
-    if (!/^[!-~]*$/.test(key)) {
-      throw new UsageError("This is not an API key: it must consist of visible ASCII characters.");
     }
     this.url = url.replace(/\/+$/, "");
     this.#key = key;
     this.#timeout = timeout;
-    this.#fetch = (...request) => fetch(...request); // browsers refuse it as a method
   }
 
   /** Submit the batch. All requests with the same `idempotencyKey` store one batch. */
@@ -97,32 +82,29 @@ export class Tacitus {
   }
 
   /** Iterate over the batch's statuses as they change. Throws BatchRejectedError or WaitTimeoutError. */
-  async *progress(id: string, options: WaitOptions = {}): AsyncGenerator<StatusResponse, StatusResponse, void> {
-    const { timeout = 600, details = false, signal } = options;
+  async *progress(id: string, { timeout = 600, signal }: WaitOptions = {}): AsyncGenerator<StatusResponse, void, void> {
     const deadline = performance.now() + 1000 * timeout;
     for (let [interval, last] = [FIRST_POLL_INTERVAL, ""]; ; ) {
-      const status = await this.#status(id, { details: Number(details) }, { signal, deadline });
+      const status = await this.#status(id, { details: "0" }, { signal, deadline });
       const text = JSON.stringify(status);
       if (text !== last) yield status;
       last = text;
-      if (isDone(status)) return status;
+      if (isDone(status)) return;
       const secondsLeft = (deadline - performance.now()) / 1000;
       if (secondsLeft <= 0) {
         const sentence = `The batch has not ended within ${timeout} seconds. ${status.waitsFor ?? ""}`;
         throw new WaitTimeoutError(sentence.trim(), { batchId: id });
       }
-      await pause(Math.min(Math.max(interval * jitter(), this.#pollSpacing), secondsLeft), signal);
+      await pause(Math.min(interval * jitter(), secondsLeft), signal);
       interval = Math.min(interval * POLL_BACKOFF, MAX_POLL_INTERVAL);
     }
   }
 
   /** Wait until the batch is DONE. Throws as `progress` does. */
   async wait(id: string, options: WaitOptions = {}): Promise<StatusResponse> {
-    const statuses = this.progress(id, options);
-    let result: IteratorResult<StatusResponse, StatusResponse>;
-    do result = await statuses.next();
-    while (!result.done);
-    return result.value;
+    let last: StatusResponse | undefined;
+    for await (const status of this.progress(id, options)) last = status;
+    return last!;
   }
 
   /** Return the proven facts. Throws BatchNotDoneError, BatchRejectedError or FactsLostError. */
@@ -130,7 +112,7 @@ export class Tacitus {
     const facts: Fact[] = [];
     const routes = await this.routes({ signal });
     for (let fromQuery = 0; ; ) {
-      const status = await this.#status(id, { fromQuery }, { signal });
+      const status = await this.#status(id, { fromQuery: `${fromQuery}` }, { signal });
       if (!isDone(status)) {
         throw new BatchNotDoneError(`The batch is ${status.status}; wait until it is DONE.`, { batchId: id });
       }
@@ -142,6 +124,12 @@ export class Tacitus {
     }
   }
 
+  /** Return the file with which anyone can verify the DONE batch without this server; save it as JSON. */
+  async proof(id: string, { signal }: CallOptions = {}): Promise<ProofResponse> {
+    const timeout = PROOF_TIMEOUT_FACTOR * this.#timeout;
+    return this.#send("GET", `/batch-queries/${encodeURIComponent(id)}/proof`, { timeout, signal });
+  }
+
   /** Cancel a batch, if no transaction for it is signed yet. It ends REJECTED. */
   async cancel(id: string, { signal }: CallOptions = {}): Promise<StatusResponse> {
     return this.#send("POST", `/batch-queries/${encodeURIComponent(id)}/cancel`, { signal });
@@ -149,8 +137,7 @@ export class Tacitus {
 
   /** Iterate over your batches, newest first; each page is requested when it is needed. */
   batches(options: PageOptions & { status?: BatchResponse["status"] } = {}): AsyncGenerator<BatchResponse, void, void> {
-    const { status, ...page } = options;
-    return this.#items("/batch-queries", "batches", page, { status });
+    return this.#items("/batch-queries", "batches", options);
   }
 
   /** Iterate over the webhooks of your batches, newest first, with their attempts. */
@@ -163,17 +150,32 @@ export class Tacitus {
     return list((await this.#send<ConnectionListResponse>("GET", "/chain-connections", { signal })).connections);
   }
 
-  async #status(id: string, query: Query, options: SendOptions): Promise<StatusResponse> {
-    return this.#send("GET", "/batch-query-status", { ...options, query: { batchQueryId: id, ...query } });
+  /** Whether the registry and its events verifier are this version's code with the route's constructor arguments. */
+  async isGenuine(route: ConnectionResponse, { signal }: CallOptions = {}): Promise<boolean> {
+    const { kind, registry, eventsVerifier, constructorArguments, originChainId, destinationChainId } = route;
+    const isAt = async (address: Hex, name: keyof typeof codeHashes, words: Hex) => {
+      const { bytecode } = await this.#send<{ bytecode: string }>("GET", `/contracts/${name}.json`, { signal });
+      return address.toLowerCase() === genuineAddress(name, bytecode, words);
+    };
+    const namesSource = kind === "output" || kind === "attested"; // in its second argument
+    return (kind === "native") === (originChainId === destinationChainId)
+      && (!namesSource || constructorArguments.slice(66, 130) === toWord(originChainId).slice(2))
+      && (await isAt(registry, registryContracts[kind], constructorArguments))
+      && (await isAt(eventsVerifier, "EventsVerifier", toWord(registry)));
   }
 
-  async *#items(path: string, name: string, page: PageOptions, filters: Query = {}): AsyncGenerator<any, void, void> {
-    let { cursor, limit, signal } = page;
-    do {
-      const items: any = await this.#send("GET", path, { signal, query: { ...filters, limit, cursor } });
-      yield* list(items[name]);
-      cursor = items.cursor;
-    } while (cursor);
+  async #status(id: string, query: Record<string, string>, options: SendOptions): Promise<StatusResponse> {
+    return this.#send("GET", `/batch-query-status?${new URLSearchParams({ batchQueryId: id, ...query })}`, options);
+  }
+
+  async *#items(path: string, name: string, { signal, ...filters }: PageOptions): AsyncGenerator<any, void, void> {
+    const query = new URLSearchParams(JSON.parse(JSON.stringify(filters))); // leaves out what is undefined
+    for (let hasMore = true; hasMore; ) {
+      const page: any = await this.#send("GET", `${path}?${query}`, { signal });
+      yield* list(page[name]);
+      query.set("cursor", page.cursor);
+      hasMore = Boolean(page.cursor);
+    }
   }
 
   /** Send a request. Retry if that can help: a few times, or until `deadline`. */
@@ -195,27 +197,21 @@ export class Tacitus {
   }
 
   async #sendOnce(method: string, path: string, options: SendOptions): Promise<object> {
-    const { signal } = options;
-    const body = options.body ? JSON.stringify(options.body) : null;
-    const url = new URL(this.url + path);
-    for (const [name, value] of Object.entries(options.query ?? {})) {
-      if (value !== undefined) url.searchParams.set(name, `${value}`);
-    }
+    const { signal, timeout = this.#timeout } = options;
     const headers: Record<string, string> = { ...options.headers };
     if (this.#key) headers["api-key"] = this.#key;
-    if (body) headers["content-type"] = "application/json";
-    const timeout = AbortSignal.timeout(1000 * this.#timeout);
+    if (options.body) headers["content-type"] = "application/json";
+    const timer = AbortSignal.timeout(1000 * timeout);
     try {
-      const response = await this.#fetch(url, {
+      const response = await fetch(this.url + path, {
         method,
         headers,
-        body,
+        body: options.body ? JSON.stringify(options.body) : null,
         credentials: "omit",
         redirect: "manual", // a redirect would send the key to any host
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        signal: signal ? AbortSignal.any([signal, timer]) : timer,
       });
       const content = await response.text();
-      this.#pollSpacing = pollSpacing(response.headers);
       if (response.ok) return parseObject(content);
       throw errorOfResponse(response, content);
     } catch (cause) {
@@ -226,14 +222,8 @@ export class Tacitus {
   }
 }
 
-function errorOfResponse(response: Response, content: string): TacitusError {
-  const httpStatus = response.status;
-  if (response.type === "opaqueredirect" || (httpStatus >= 300 && httpStatus < 400)) {
-    const target = response.headers.get("location") ?? "another URL";
-    const sentence = `The server redirects to ${target}. If you trust that URL, use it as the server.`;
-    return new UnreadableResponseError(sentence, { httpStatus });
-  }
-  const retryAfter = headerSeconds(response.headers, "retry-after");
+function errorOfResponse({ status: httpStatus, headers }: Response, content: string): TacitusError {
+  const retryAfter = Number(/^[0-9]{1,6}$/.exec(headers.get("retry-after") ?? "")) || undefined; // seconds
   try {
     const { error, code, path, retryable, detail } = parseObject(content) as Partial<ErrorResponse>;
     if (typeof error === "string" && typeof code === "string" && typeof retryable === "boolean") {
@@ -241,20 +231,12 @@ function errorOfResponse(response: Response, content: string): TacitusError {
       return new RequestRefusedError(sentence, { code, path: path ?? "", retryable, httpStatus, retryAfter });
     }
   } catch {} // not JSON
-  const retryable = RETRYABLE_PROXY_STATUSES.includes(httpStatus);
-  const sentence = `The server responded with status ${httpStatus}, but not as Tacitus does.`;
+  const target = headers.get("location"); // of a redirect
+  const sentence = target
+    ? `The server redirects to ${target}. If you trust that URL, use it as the server.`
+    : `The server responded with status ${httpStatus}, but not as Tacitus does.`;
+  const retryable = httpStatus === 429 || httpStatus >= 500; // of a proxy in front
   return new UnreadableResponseError(sentence, { retryable, httpStatus, retryAfter });
-}
-
-function headerSeconds(headers: Headers, name: string): number | undefined {
-  const seconds = headers.get(name) ?? "";
-  return /^[0-9]{1,6}$/.test(seconds) ? Number(seconds) : undefined;
-}
-
-function pollSpacing(headers: Headers): number {
-  const remaining = headerSeconds(headers, "ratelimit-remaining");
-  const reset = headerSeconds(headers, "ratelimit-reset") ?? 0;
-  return remaining === undefined ? 0 : Math.min(reset / (remaining + 1), MAX_PAUSE);
 }
 
 function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {

@@ -20,11 +20,8 @@ export async function verifyWebhook(
   if (!/^[0-9]{1,12}$/.test(sent) || Math.abs(Date.now() / 1000 - Number(sent)) > TOLERANCE) {
     throw new WebhookNotGenuineError("The call was not sent within the last five minutes.");
   }
-  const content = typeof body === "string" ? new TextEncoder().encode(body) : body;
-  const start = new TextEncoder().encode(`${id}.${sent}.`);
-  const signed = new Uint8Array(start.length + content.length);
-  signed.set(start);
-  signed.set(content, start.length);
+  const content = new Blob([body as BlobPart]);
+  const signed = await new Blob([`${id}.${sent}.`, content]).arrayBuffer();
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const keyBytes = decodeBase64(secret.replace(/^whsec_/, ""));
   const key = await crypto.subtle.importKey("raw", keyBytes, algorithm, false, ["verify"]);
@@ -32,7 +29,7 @@ export async function verifyWebhook(
     const [version, text] = signature.split(",");
     const isBase64 = version === "v1" && /^[A-Za-z0-9+/]{43}=$/.test(text ?? "");
     if (isBase64 && (await crypto.subtle.verify(algorithm, key, decodeBase64(text!), signed))) {
-      return JSON.parse(new TextDecoder().decode(content)) as WebhookEvent;
+      return JSON.parse(await content.text()) as WebhookEvent;
     }
   }
   throw new WebhookNotGenuineError("The call has no valid signature.");
