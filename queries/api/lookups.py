@@ -215,7 +215,7 @@ def _cache_seconds(
     seconds = min(time.time() - block.timestamp, DAY)
     pace = (head.timestamp - block.timestamp) / max(head.number - number, 1)
     if is_recent:
-        seconds = pace
+        seconds = min(pace, MINUTE)
     elif result.valid_until is not None:
         seconds = min(seconds, (result.valid_until - head.number) * pace / 2)
     return max(int(seconds), 0)

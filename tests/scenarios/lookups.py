@@ -34,9 +34,10 @@ def add_route(service: Service, kind: RegistryKind, source: Chain, to: Chain, **
     """Add a registry to the routes file, with a lookup whose only gateway is dead. Deploy both by
     `manage.py deploy_registry`.
     """
-    arguments = {name: tuple(value) if name == "signers" else value for name, value in more.items()}
-    address = registry_address(Registry(kind, source.id, to.id, **arguments))
-    service.add_registry(kind, source, to, address=address, lookup_urls=[DEAD], **more)
+    signers, threshold = tuple(more.get("signers", ())), more.get("threshold", 0)
+    registry = Registry(kind, source.id, to.id, signers=signers, threshold=threshold)
+    address = registry_address(registry)
+    service.add_registry(kind, source, to, address=address, **{"lookup_urls": [DEAD], **more})
 
 
 def lookup_of(service: Service, source: int = 31337) -> str:
@@ -70,7 +71,7 @@ def lying_gateway(service: Service, lie: Callable[[str, str], str]) -> Iterator[
 
     class Gateway(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            data = self.path[1:]
+            data = self.path.rpartition("/")[2]
             answer = lie(data, ask(service, data).json()["data"])
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
@@ -83,7 +84,7 @@ def lying_gateway(service: Service, lie: Callable[[str, str], str]) -> Iterator[
     with ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
         Thread(target=server.serve_forever).start()
         try:
-            yield f"http://127.0.0.1:{server.server_port}/{{data}}?{{sender}}"
+            yield f"http://127.0.0.1:{server.server_port}/{{sender}}/{{data}}"
         finally:
             server.shutdown()
 

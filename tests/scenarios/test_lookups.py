@@ -2,18 +2,22 @@
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
+import requests
 from eth_abi.abi import encode
 from eth_utils.abi import function_signature_to_4byte_selector
 
 from queries.config.registries import RegistryKind
 from tests.builds import contract_for_tests
+from tests.guides import code_blocks, code_of, run
 from tests.rigs.service import BALANCE, HOLDER, HOLDER_BALANCE, SIGNER, Service
 from tests.scenarios.fixtures import Install, NewChain
 from tests.scenarios.lookups import (
     DEAD,
     HEADER,
+    JS,
     LIBRARIES,
     LOG,
     NO_PROOF,
@@ -29,6 +33,7 @@ from tests.scenarios.lookups import (
 
 pytestmark = pytest.mark.either_database
 
+NODE = "http://127.0.0.1:8545"  # of the guides
 LOG_CODE = "602a60005260ff60206000a100"  # emits a log and deploys nothing
 SHARE = "function share(address,uint256,uint256,string[]) view returns (uint256)"
 STATE_ROOT = 3
@@ -36,12 +41,12 @@ STATE_ROOT = 3
 
 @pytest.fixture(scope="module")
 def native(install: Install, module_chain: NewChain) -> Iterator[Service]:
-    """A server without a prover, and a lookup whose only gateway is dead."""
+    """A server without a prover, and a lookup whose first gateway is dead."""
     chain = module_chain()
     chain.mine(3)
-    with install() as service:
+    with install() as service, lying_gateway(service, lambda _, answer: answer) as honest:
         service.add_chain(chain)
-        add_route(service, RegistryKind.NATIVE, chain, chain)
+        add_route(service, RegistryKind.NATIVE, chain, chain, lookup_urls=[DEAD, honest])
         service.manage("deploy_registry", "--yes")
         service.serve()
         yield service
@@ -80,7 +85,7 @@ def test_the_second_gateway_is_asked_if_the_first_fails(native: Service, library
     (value,) = read(library, native, (READ, [HOLDER, block, BALANCE, [DEAD, gateway(native)]]))
     assert int(value, 16) == HOLDER_BALANCE
     asked = [HOLDER, native.chain.head + 1_000, BALANCE, [gateway(native, ""), gateway(native)]]
-    later, none = read(library, native, (READ, asked), (READ, [HOLDER, block, BALANCE, []]))
+    later, none = read(library, native, (READ, asked), (READ, [HOLDER, block, BALANCE, [DEAD]]))
     assert not later.startswith("0x")
     assert not none.startswith("0x")
 
@@ -98,6 +103,46 @@ def test_a_contract_of_ones_own_reads_by_a_lookup(native: Service, library: str)
     assert int(share) == HOLDER_BALANCE // 4
     selector = function_signature_to_4byte_selector("LookupFailed(bytes)").hex()
     assert selector in error or "LookupFailed" in error
+
+
+def test_the_guides_lines_of_viem_read_a_balance(native: Service, tmp_path: Path) -> None:
+    """By the lookup's own gateways, of which the first is dead."""
+    head = native.chain.mine(20)
+    (tmp_path / "node_modules").symlink_to(JS / "node_modules")
+    code = code_of(native.url, "contracts", "readRecent")
+    assert NODE in code
+    printed = run("js", code.replace(NODE, native.chain.url), tmp_path)
+    assert printed == f"{native.chain.balance(HOLDER, head - 4)} wei in block {head - 4}\n"
+
+
+def test_check_setup_reads_by_each_gateway(native: Service) -> None:
+    def lookup_lines() -> list[str]:
+        # The chain is a day old, which fails a check.
+        lines = native.manage("check_setup", fails=True).stdout.splitlines()
+        return [line for line in lines if "lookup of" in line]
+
+    chain, lookup = native.chain, lookup_of(native)
+    chain.mine(20)
+    dead, alive = lookup_lines()
+    assert dead.startswith("hint ")
+    assert "gateway 1 of" in dead
+    assert alive.startswith("ok ")
+    assert f"read at block {chain.head - 4}" in alive
+    code = chain.rpc("eth_getCode", lookup, "latest")
+    chain.rpc("anvil_setCode", lookup, "0x")
+    (missing,) = lookup_lines()
+    chain.rpc("anvil_setCode", lookup, code)
+    assert "It is missing" in missing
+
+
+def test_the_registrys_page_shows_its_lookup(native: Service) -> None:
+    """The page's lines of viem are run too."""
+    chain = native.chain
+    page = f"{native.url}/explorer/registry/{chain.id}/{native.registries[chain.id, chain.id]}"
+    text = requests.get(page, timeout=30).text
+    (code,) = [block for block in code_blocks(text) if "readRecent" in block]
+    assert lookup_of(native) in code
+    assert f'<code id="lookup">{lookup_of(native)}</code>' in text
 
 
 # Lies
