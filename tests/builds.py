@@ -41,10 +41,12 @@ def compile_cached(sources: Mapping[str, str], settings: Mapping[str, Any]) -> M
 def contract_for_tests(name: str) -> bytes:
     """The bytecode of a contract in tests/queries/contracts/sources, except SettableRegistry.
 
-    The other sources import nothing and are compiled together.
+    The other sources import interfaces alone, and are compiled together.
     """
     files = [file for file in sorted(TEST_SOURCES.glob("*.sol")) if file.stem != SETTABLE]
-    output = compile_cached({file.name: file.read_text() for file in files}, _QUICK)["contracts"]
+    sources = {file: text for file, text in read_sources().items() if file.startswith("interfaces")}
+    sources |= {file.name: file.read_text() for file in files}
+    output = compile_cached(sources, _QUICK)["contracts"]
     (build,) = (contracts[name] for contracts in output.values() if name in contracts)
     return bytes.fromhex(build["evm"]["bytecode"]["object"])
 

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from eth_abi.abi import encode
 from eth_account import Account
@@ -19,6 +19,8 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     deployment_calldata,
+    lookup_address,
+    lookup_code,
     registry_address,
     verifier_code,
 )
@@ -54,6 +56,8 @@ class DemoChains:
     native: str
     attested: str
     optimism: str
+    lookup: str  # beside the native registry
+    gateway: str
     token: str  # on B
     holders: tuple[str, ...]
 
@@ -79,6 +83,7 @@ free = true
 kind = "native"
 source = {CHAIN_A}
 destination = {CHAIN_A}
+lookup_urls = ["{self.gateway}"]
 
 [[registries]]
 kind = "attested"
@@ -104,14 +109,19 @@ def run_nodes() -> Iterator[tuple[LocalNode, LocalNode]]:
         yield a, b
 
 
-def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
-    """Deploy registries and a token, and fund the signer and the accounts to prove."""
+def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys, site: str) -> DemoChains:
+    """Deploy registries and a token, and fund the signer and the accounts to prove.
+
+    `site`: the service that will answer lookups.
+    """
     signer = keys.signer.address
     holders = (HOLDER, *(Account.create().address for _ in HOLDINGS[1:]))
     # Another account deploys on B, so that no contract has the same address on both chains.
     b.payer = b.rpc.ask("eth_accounts")[1]
     signers = tuple(key.address for key in keys.attesters)
-    native = Registry(RegistryKind.NATIVE, CHAIN_A, CHAIN_A)
+    gateway = f"{site}/ccip/{{sender}}/{{data}}"
+    native = Registry(RegistryKind.NATIVE, CHAIN_A, CHAIN_A, lookup_urls=(gateway,))
+    native = replace(native, address=registry_address(native))
     attested = Registry(
         RegistryKind.ATTESTED, CHAIN_B, CHAIN_A, signers=signers, threshold=THRESHOLD
     )
@@ -137,18 +147,22 @@ def set_up_chains(a: LocalNode, b: LocalNode, keys: Keys) -> DemoChains:
     return DemoChains(
         a,
         b,
-        native=registry_address(native),
+        native=native.address,
         attested=registry_address(attested),
         optimism=registry_address(optimism),
+        lookup=lookup_address(native),
+        gateway=gateway,
         token=to_checksum_address(token.contract or ""),
         holders=holders,
     )
 
 
 def _deployments(registry: Registry) -> list[tuple[str, bytes, int]]:
-    """The transactions that deploy a registry and the events verifier beside it."""
-    verifier = SALT + verifier_code(registry_address(registry))
-    return [(FACTORY, deployment_calldata(registry), 0), (FACTORY, verifier, 0)]
+    """The transactions that deploy a registry and what stands beside it."""
+    calls = [deployment_calldata(registry), SALT + verifier_code(registry_address(registry))]
+    if registry.lookup_urls:
+        calls.append(SALT + lookup_code(registry))
+    return [(FACTORY, call, 0) for call in calls]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The demo's three batches, compared with their source chains, and its output."""
+"""The demo's three batches and its lookup, compared with their source chains, and its output."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
+from eth_abi.abi import decode
+
 from explorer.demo.chains import CHAIN_A, CHAIN_B, HOLDER, TOKEN_BALANCES, DemoChains
-from explorer.demo.local_node import LocalNode
+from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from explorer.demo.processes import DemoError
 from queries.amounts import UNIT_DIGITS, format_units
+from queries.chain.lookup import READ_RECENT, GatewayError, follow_lookup
 from queries.client.tacitus import (
     BlockQuery,
     Position,
@@ -22,10 +25,12 @@ from queries.client.tacitus import (
     mapping_key,
     progress_line,
 )
+from queries.config.limits import Limits
 from queries.contracts.abi import call_data
 
 DONE_SECONDS = 90
 BALANCE = 1  # the field's number in the registry
+MAX_AGE = 600  # seconds, of the block that a lookup reads at
 DONE, RUNNING, FAILED = "✓", "◐", "✗"
 MAX_WIDTH = 100
 INDENT = "  "
@@ -134,21 +139,58 @@ def show(service: Tacitus, example: Example, terminal: Terminal, check: Callable
     except TacitusError as error:
         raise DemoError(str(error)) from None
     terminal.line(terminal.timed(progress_text(done), started))
-    compare(example, terminal)
+    compare("registry", example.registry_value(), example.source_value(), example.unit, terminal)
     return batch_id
 
 
-def compare(example: Example, terminal: Terminal) -> None:
-    """Print both values. Raises DemoError if they differ."""
-    proven, actual = example.registry_value(), example.source_value()
+def compare(contract: str, proven: int, actual: int, unit: str, terminal: Terminal) -> None:
+    """Print what the contract and the source chain say. Raises DemoError if they differ."""
     verdict = f"{DONE} the same" if proven == actual else f"{FAILED} not the same"
     proven_text, actual_text = (
-        f"{format_units(amount, UNIT_DIGITS):>18} {example.unit}" for amount in (proven, actual)
+        f"{format_units(amount, UNIT_DIGITS):>18} {unit}" for amount in (proven, actual)
     )
-    terminal.line(f"    the registry says      {proven_text}")
+    terminal.line(f"    {f'the {contract} says':23}{proven_text}")
     terminal.line(f"    the source chain says  {actual_text}  {verdict}")
     if proven != actual:
         raise DemoError("The values differ. This is a bug; please report it.")
+
+
+def show_lookup(chains: DemoChains, terminal: Terminal) -> None:
+    """Read the first balance without a transaction, print how, and compare it with its source."""
+    title = (
+        f"Without a transaction: the newest balance of {HOLDER[:6]}…{HOLDER[-4:]} that can be "
+        "proven, by one eth_call that fetches its proof from this server (ERC-3668)"
+    )
+    for line in wrap(title, terminal.width):
+        terminal.line(line)
+    started = time.monotonic()
+    question = call_data(READ_RECENT, HOLDER, BALANCE, MAX_AGE, [])
+    try:
+        chains.a.call(chains.lookup, question)
+        raise DemoError("The lookup asked no gateway. This is a bug; please report it.")
+    except TransactionRevertedError as error:
+        callback = _callback(error.data)
+    value, block = decode(["uint256", "uint256"], chains.a.call(chains.lookup, callback))
+    terminal.line(terminal.timed(f"{DONE} read at block {block}", started))
+    compare("lookup", value, _balance(chains.a, block), "ETH", terminal)
+    terminal.line(f"""\
+  with viem, by a client of {chains.a.url}:
+    client.readContract({{
+      address: "{chains.lookup}",
+      abi: parseAbi([
+        "function readRecent(address,uint8,uint256,string[])" +
+          " view returns (uint256 balance, uint256 block)",
+      ]),
+      functionName: "readRecent",
+      args: ["{HOLDER}", {BALANCE}, {MAX_AGE}n, []],
+    }})""")
+
+
+def _callback(error: bytes) -> bytes:
+    try:
+        return follow_lookup(error, Limits())
+    except GatewayError as error_of_gateway:
+        raise DemoError(f"The lookup's gateway failed. {error_of_gateway}") from None
 
 
 def _head_number(node: LocalNode) -> int:
@@ -179,6 +221,7 @@ Demo B    {chains.b.url}  chain {CHAIN_B}
 Registry  {chains.native}  Demo A → Demo A (native)
 Registry  {chains.attested}  Demo B → Demo A (attested)
 Registry  {chains.optimism}  Demo A → Demo B (optimism)
+Lookup    {chains.lookup}  Demo A → Demo A (ERC-3668)
 Files     {folder}: routes.toml, and each program's log
 
 Three things to try

@@ -31,6 +31,7 @@ CONTRACT_FILES = {
         CONTRACTS / "build" / "addresses.json",
     )
 }
+OTHER_ABIS = {"router": "FactsRouter", "lookup": "FactsLookup"}
 MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
 MONITORING_FILES = {name: MONITORING / name for name in ("dashboard.json", "alerts.yml")}
 CLIENT = settings.BASE_DIR / "queries" / "client"
@@ -97,10 +98,11 @@ def download(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> Htt
 
 
 def abi(_request: HttpRequest, name: str) -> HttpResponse:
-    """The ABI of a kind of registry, or of the router."""
-    if name != "router" and name not in set(RegistryKind):
+    """The ABI of a kind of registry, of the router or of the lookup."""
+    if name in OTHER_ABIS:
+        contract = load_artifact(OTHER_ABIS[name])
+    elif name in set(RegistryKind):
+        contract = registry_artifact(RegistryKind(name))
+    else:
         raise Http404
-    contract = (
-        load_artifact("FactsRouter") if name == "router" else registry_artifact(RegistryKind(name))
-    )
     return JsonResponse(contract.abi, safe=False)

@@ -20,6 +20,7 @@ from queries.config.registries import (
     Registry,
     RegistryKind,
     format_time,
+    lookup_address,
     proves_its_code,
     verifier_address,
 )
@@ -119,6 +120,7 @@ def registry(
         "links": links,
         "l1_comparison": _l1_comparison(request, registry, links),
         "events_verifier": verifier_address(registry.address),
+        "lookup": lookup_address(registry) if registry.lookup_urls else "",
         "until": format_time(registry.valid_until) if registry.signers else "",
         "horizon": format_time(registry.horizon),
         "block_count": reading.route_block_count(*route),

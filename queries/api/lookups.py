@@ -28,6 +28,7 @@ from queries.contracts.abi import selector
 from queries.error_codes import RETRY_SOON, LookupCode
 from queries.intake.submit import refuse_blocks_beyond_head
 from queries.planning.readers import ChainReaders
+from queries.planning.recent import recent_block
 from queries.planning.witness import NotProvableError, RegistryWitness, make_witnesses
 from queries.proving.headers import HeaderField
 from queries.proving.witnesses import AccountField
@@ -40,6 +41,7 @@ MAX_BYTES = 4_000  # of a body
 SUFFIX = ".json"
 QUESTION = "(uint8,address,uint256,uint256,uint256)"
 SELECTOR = selector(f"lookUp(uint256,address,{QUESTION})")
+RECENT_SELECTOR = selector(f"lookUpRecent(uint256,address,{QUESTION})")
 WORDS = 7
 DATA_PATTERN = rf"0[xX][0-9a-fA-F]{{{2 * (len(SELECTOR) + 32 * WORDS)}}}"
 
@@ -69,6 +71,7 @@ class Question(NamedTuple):
     block: int
     name: int
     log: int
+    is_recent: bool  # then `block` is one of the destination, which the caller's node has seen
 
     def batch(self, registry: Registry) -> dict[str, Any]:
         """A batch that asks for the fact; `ValueError` if there is no such fact."""
@@ -80,11 +83,16 @@ class Question(NamedTuple):
                 block = {"accounts": {self.account: {"slots": [hex(self.name)]}}}
             case 3:
                 block = {"header": [HeaderField(self.name).name]}
-            case 5:
+            case 5 if not self.is_recent:
                 block = {"logs": [{"transaction": self.name, "log": self.log}]}
             case _:
                 raise ValueError
-        data = {str(registry.source): {f"block:{self.block}": block}}
+        number = self.block
+        if self.is_recent:
+            number = 0  # chosen later
+            fields = [*block.get("header", ()), HeaderField.TIMESTAMP.name]
+            block["header"] = list(dict.fromkeys(fields))
+        data = {str(registry.source): {f"block:{number}": block}}
         return {"destinationChainId": str(registry.destination), "data": data}
 
 
@@ -145,16 +153,20 @@ def _cached_answer(
 def _read_question(data: str, routes: Routes) -> tuple[Registry, Question]:
     """What the call asks, and of which registry."""
     malformed = _unknown(f"The data is not a call of lookUp(uint256,address,{QUESTION}).")
-    if not re.fullmatch(DATA_PATTERN, data) or not data.startswith(f"0x{SELECTOR.hex()}"):
+    if not re.fullmatch(DATA_PATTERN, data):
+        raise malformed
+    call = bytes.fromhex(data[2:])
+    function, arguments = call[: len(SELECTOR)], call[len(SELECTOR) :]
+    if function not in {SELECTOR, RECENT_SELECTOR}:
         raise malformed
     try:
-        words = decode(["uint256", "address", QUESTION], bytes.fromhex(data[2:])[len(SELECTOR) :])
+        words = decode(["uint256", "address", QUESTION], arguments)
     except DecodingError:
         raise malformed from None
     destination, address, question = words
     for registry in routes.registries.values():
         if registry.destination == destination and registry.address.lower() == address:
-            return registry, Question(*question)
+            return registry, Question(*question, is_recent=function == RECENT_SELECTOR)
     raise _unavailable(f"Registry {address} on chain {destination} is not configured here.")
 
 
@@ -171,8 +183,13 @@ def _prove(
         batch = read_batch(content, routes, limits, needs_fee=False)
         refuse_blocks_beyond_head(batch.blocks, routes.limits)
         with read_chains(batch, routes, SECONDS) as (chains, queries):
-            (result,) = make_witnesses(chains, registry.destination, queries)
-            seconds = _cache_seconds(chains, result, question.block)
+            block, l1_block = question.block, None
+            if question.is_recent:
+                block, l1_block = recent_block(chains, registry, question.block)
+                for query in queries:
+                    query.block = block
+            (result,) = make_witnesses(chains, registry.destination, queries, l1_block)
+            seconds = _cache_seconds(chains, result, block, is_recent=question.is_recent)
     except NotProvableError as error:
         raise _unavailable(str(error)) from error
     except RefusalError as refusal:
@@ -182,21 +199,24 @@ def _prove(
     section, witness = result.proof, b""
     for event in result.events:
         section, witness = event.piece.section, event.piece.witness
-    field = question.name if question.kind == 1 else 0
-    return encode(["bytes", "bytes", "uint8"], [section, witness, field]), seconds
+    return encode(["bytes", "bytes"], [section, witness]), seconds
 
 
-def _cache_seconds(chains: ChainReaders, result: RegistryWitness, number: int) -> int:
+def _cache_seconds(
+    chains: ChainReaders, result: RegistryWitness, number: int, *, is_recent: bool
+) -> int:
     """As long as the block is old, since a young one may be reorganised, and while it is valid.
 
     A proof expires only on native routes, where half of the blocks left are counted, because the
-    next ones may come faster.
+    next ones may come faster. The proof of a recent block is cached until the next one.
     """
-    block = chains.client(result.registry.source).header(number)
+    source = result.registry.source
+    block, head = chains.client(source).header(number), chains.head(source)
     seconds = min(time.time() - block.timestamp, DAY)
-    if result.valid_until is not None:
-        head = chains.head(result.registry.source)
-        pace = (head.timestamp - block.timestamp) / max(head.number - number, 1)
+    pace = (head.timestamp - block.timestamp) / max(head.number - number, 1)
+    if is_recent:
+        seconds = min(pace, MINUTE)
+    elif result.valid_until is not None:
         seconds = min(seconds, (result.valid_until - head.number) * pace / 2)
     return max(int(seconds), 0)
 

@@ -263,10 +263,10 @@ class RegistryFacts:
         """The time, in seconds, from which on the registry accepts no accounts and slots."""
         return int.from_bytes(self._read([call_data("stateHorizon()")])[0])
 
-    def latest_l1_block(self) -> tuple[int, bytes]:
-        """The L1 block that `recordHash()` would record now, on an OP-stack chain."""
+    def latest_l1_block(self, destination_block: int | None = None) -> tuple[int, bytes]:
+        """The L1 block that `recordHash()` would record, now or at this block of the L2."""
         calls = [call_data("number()"), call_data("hash()")]
-        answers = self._client.call_contract(L1_BLOCK, calls)
+        answers = self._client.call_contract(L1_BLOCK, calls, destination_block)
         number, block_hash = (b"" if isinstance(it, ChainError) else it for it in answers)
         if not len(number) == len(block_hash) == len(EMPTY_WORD):
             raise self._absent_error("L1Block contract", L1_BLOCK)

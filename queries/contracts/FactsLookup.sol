@@ -6,6 +6,7 @@ import {
     AccountFact,
     Facts,
     HeaderFact,
+    HeaderField,
     IFactsRegistry,
     SlotFact
 } from "./interfaces/IFactsRegistry.sol";
@@ -19,6 +20,7 @@ contract FactsLookup is IFactsLookup {
     uint8 private constant SLOT = 2;
     uint8 private constant HEADER_FIELD = 3;
     uint8 private constant LOG = 5;
+    uint256 private constant RETRIES = 3;
 
     /// @inheritdoc IFactsLookup
     address public immutable REGISTRY;
@@ -45,16 +47,7 @@ contract FactsLookup is IFactsLookup {
         return _urls;
     }
 
-    // Reading
-
-    /// @inheritdoc IFactsLookup
-    function read(address account, uint256 blockNumber, uint8 field)
-        external
-        view
-        returns (bytes32)
-    {
-        return _read(Question(ACCOUNT_FIELD, account, blockNumber, field, 0), new string[](0));
-    }
+    // Reading at a block
 
     /// @inheritdoc IFactsLookup
     function read(address account, uint256 blockNumber, uint8 field, string[] calldata gateways)
@@ -63,15 +56,6 @@ contract FactsLookup is IFactsLookup {
         returns (bytes32)
     {
         return _read(Question(ACCOUNT_FIELD, account, blockNumber, field, 0), gateways);
-    }
-
-    /// @inheritdoc IFactsLookup
-    function readSlot(address account, uint256 blockNumber, bytes32 slot)
-        external
-        view
-        returns (bytes32)
-    {
-        return _read(Question(SLOT, account, blockNumber, uint256(slot), 0), new string[](0));
     }
 
     /// @inheritdoc IFactsLookup
@@ -84,28 +68,12 @@ contract FactsLookup is IFactsLookup {
     }
 
     /// @inheritdoc IFactsLookup
-    function readHeader(uint256 blockNumber, uint8 field) external view returns (bytes32) {
-        return _read(Question(HEADER_FIELD, address(0), blockNumber, field, 0), new string[](0));
-    }
-
-    /// @inheritdoc IFactsLookup
     function readHeader(uint256 blockNumber, uint8 field, string[] calldata gateways)
         external
         view
         returns (bytes32)
     {
         return _read(Question(HEADER_FIELD, address(0), blockNumber, field, 0), gateways);
-    }
-
-    /// @inheritdoc IFactsLookup
-    function readLog(uint256 blockNumber, uint256 transactionIndex, uint256 logIndex)
-        external
-        view
-        returns (bytes32)
-    {
-        return _read(
-            Question(LOG, address(0), blockNumber, transactionIndex, logIndex), new string[](0)
-        );
     }
 
     /// @inheritdoc IFactsLookup
@@ -118,18 +86,16 @@ contract FactsLookup is IFactsLookup {
         return _read(Question(LOG, address(0), blockNumber, transactionIndex, logIndex), gateways);
     }
 
-    function _read(Question memory question, string[] memory gateways)
+    function _read(Question memory question, string[] calldata gateways)
         private
         view
         returns (bytes32)
     {
         (bool stored, bytes32 value) = _stored(question);
         if (stored) return value;
-        if (gateways.length == 0) gateways = _urls;
-        bytes memory request = _request(question);
-        revert OffchainLookup(
-            address(this), gateways, request, this.proven.selector, abi.encode(keccak256(request))
-        );
+        bytes memory request =
+            abi.encodeCall(IFactsGateway.lookUp, (block.chainid, REGISTRY, question));
+        _lookUp(gateways, request, this.proven.selector, abi.encode(question));
     }
 
     /// @dev What the registry or the verifier stores: whether it is proven, and the value.
@@ -155,7 +121,59 @@ contract FactsLookup is IFactsLookup {
         return abi.decode(_ask(target, data), (bool, bytes32));
     }
 
-    // The callback
+    // Reading at a recent block, which the gateway chooses
+
+    /// @inheritdoc IFactsLookup
+    function readRecent(address account, uint8 field, uint256 maxAge, string[] calldata gateways)
+        external
+        view
+        returns (bytes32, uint256)
+    {
+        _lookUpRecent(Question(ACCOUNT_FIELD, account, 0, field, 0), maxAge, RETRIES, gateways);
+    }
+
+    /// @inheritdoc IFactsLookup
+    function readSlotRecent(address account, bytes32 slot, uint256 maxAge, string[] calldata gateways)
+        external
+        view
+        returns (bytes32, uint256)
+    {
+        _lookUpRecent(Question(SLOT, account, 0, uint256(slot), 0), maxAge, RETRIES, gateways);
+    }
+
+    /// @inheritdoc IFactsLookup
+    function readHeaderRecent(uint8 field, uint256 maxAge, string[] calldata gateways)
+        external
+        view
+        returns (bytes32, uint256)
+    {
+        _lookUpRecent(Question(HEADER_FIELD, address(0), 0, field, 0), maxAge, RETRIES, gateways);
+    }
+
+    function _lookUpRecent(
+        Question memory question,
+        uint256 maxAge,
+        uint256 retries,
+        string[] memory gateways
+    ) private view {
+        question.blockNumber = block.number;
+        bytes memory request =
+            abi.encodeCall(IFactsGateway.lookUpRecent, (block.chainid, REGISTRY, question));
+        bytes memory extraData = abi.encode(question, maxAge, retries, gateways);
+        _lookUp(gateways, request, this.provenRecent.selector, extraData);
+    }
+
+    function _lookUp(
+        string[] memory gateways,
+        bytes memory request,
+        bytes4 callback,
+        bytes memory extraData
+    ) private view {
+        if (gateways.length == 0) gateways = _urls;
+        revert OffchainLookup(address(this), gateways, request, callback, extraData);
+    }
+
+    // The callbacks
 
     /// @inheritdoc IFactsLookup
     function proven(bytes calldata answer, bytes calldata extraData)
@@ -163,78 +181,103 @@ contract FactsLookup is IFactsLookup {
         view
         returns (bytes32 value)
     {
-        (bytes memory section, bytes memory witness, uint8 field) =
-            abi.decode(answer, (bytes, bytes, uint8));
-        Question memory found;
-        (found, value) =
-            witness.length > 0 ? _verifiedLog(section, witness) : _verifiedFact(section, field);
-        bytes32 asked = abi.decode(extraData, (bytes32));
-        if (keccak256(_request(found)) != asked) revert AnotherFact();
+        Question memory question = abi.decode(extraData, (Question));
+        uint256 blockNumber;
+        if (question.kind == LOG) {
+            bytes memory data = bytes.concat(IEventsVerifier.verify.selector, answer);
+            EventFacts memory events = abi.decode(_ask(_verifier(), data), (EventFacts));
+            (value, blockNumber) = _logHash(events, question);
+        } else {
+            bytes memory data = bytes.concat(IFactsRegistry.verify.selector, answer);
+            Facts memory facts = abi.decode(_ask(REGISTRY, data), (Facts));
+            (value, blockNumber) = _value(facts, question, false);
+        }
+        if (blockNumber != question.blockNumber) revert AnotherFact();
     }
 
-    /// @dev The only fact that the registry verifies, as the question that it answers, and its value.
-    function _verifiedFact(bytes memory section, uint8 field)
-        private
+    /// @inheritdoc IFactsLookup
+    function provenRecent(bytes calldata answer, bytes calldata extraData)
+        external
         view
-        returns (Question memory found, bytes32 value)
+        returns (bytes32 value, uint256 blockNumber)
     {
-        bytes memory data = abi.encodeCall(IFactsRegistry.verify, (section));
-        Facts memory facts = abi.decode(_ask(REGISTRY, data), (Facts));
-        uint256 count = facts.accounts.length + facts.slots.length + facts.headerFields.length
-            + facts.timestamps.length;
-        if (facts.slots.length > 0) --count; // the slot's account, which is verified with it
-        if (count != 1) revert NotOneFact(count);
-        if (facts.slots.length > 0) {
-            SlotFact memory fact = facts.slots[0];
-            return (
-                Question(SLOT, fact.account, fact.blockNumber, uint256(fact.slot), 0), fact.value
-            );
+        (Question memory question, uint256 maxAge, uint256 retries, string[] memory gateways) =
+            abi.decode(extraData, (Question, uint256, uint256, string[]));
+        (bool success, bytes memory result) =
+            REGISTRY.staticcall(bytes.concat(IFactsRegistry.verify.selector, answer));
+        if (!success) {
+            if (retries > 0 && bytes4(result) == IFactsRegistry.BlockNotKnown.selector) {
+                _lookUpRecent(question, maxAge, retries - 1, gateways);
+            }
+            revert Refused(REGISTRY, result);
         }
-        if (facts.accounts.length > 0) {
-            AccountFact memory fact = facts.accounts[0];
-            bytes32[4] memory values = [
-                bytes32(uint256(fact.nonce)),
-                bytes32(fact.balance),
-                fact.storageRoot,
-                fact.codeHash
-            ];
-            return (
-                Question(ACCOUNT_FIELD, fact.account, fact.blockNumber, field, 0), values[field]
-            );
-        }
-        if (facts.headerFields.length > 0) {
-            HeaderFact memory fact = facts.headerFields[0];
-            return (
-                Question(HEADER_FIELD, address(0), fact.blockNumber, fact.field, 0), fact.value
-            );
-        }
-        // The block at a time, which no reader asks for: a question of kind zero.
+        Facts memory facts = abi.decode(result, (Facts));
+        (value, blockNumber) = _value(facts, question, true);
+        (bytes32 time, uint256 timedBlock) = _field(facts.headerFields, HeaderField.TIMESTAMP);
+        if (timedBlock != blockNumber) revert AnotherFact();
+        // The source chain's clock may be ahead.
+        uint256 age = block.timestamp > uint256(time) ? block.timestamp - uint256(time) : 0;
+        if (age > maxAge) revert TooOld(blockNumber, age);
     }
 
-    /// @dev The only log that the verifier verifies, as the question that it answers, and its hash.
-    function _verifiedLog(bytes memory section, bytes memory witness)
+    /// @dev The value of the fact that was asked for, and its block, if there are no other facts but the
+    /// slot's account and, `timed`, the time of the block.
+    function _value(Facts memory facts, Question memory question, bool timed)
         private
-        view
-        returns (Question memory, bytes32)
+        pure
+        returns (bytes32, uint256)
     {
-        address verifier = _verifier();
-        bytes memory data = abi.encodeCall(IEventsVerifier.verify, (section, witness));
-        EventFacts memory facts = abi.decode(_ask(verifier, data), (EventFacts));
+        bool isHeader = question.kind == HEADER_FIELD;
+        uint256 fields = isHeader ? 1 : 0;
+        if (timed && !(isHeader && question.name == HeaderField.TIMESTAMP)) ++fields;
+        if (
+            facts.accounts.length != (isHeader ? 0 : 1)
+                || facts.slots.length != (question.kind == SLOT ? 1 : 0)
+                || facts.headerFields.length != fields || facts.timestamps.length != 0
+        ) revert AnotherFact();
+        if (isHeader) return _field(facts.headerFields, question.name);
+        if (question.kind == SLOT) {
+            SlotFact memory slot = facts.slots[0];
+            if (slot.account != question.account || uint256(slot.slot) != question.name) {
+                revert AnotherFact();
+            }
+            return (slot.value, slot.blockNumber);
+        }
+        AccountFact memory fact = facts.accounts[0];
+        if (fact.account != question.account) revert AnotherFact();
+        bytes32[4] memory values = [
+            bytes32(uint256(fact.nonce)), bytes32(fact.balance), fact.storageRoot, fact.codeHash
+        ];
+        return (values[question.name], fact.blockNumber);
+    }
+
+    /// @dev The value of this field, and its block.
+    function _field(HeaderFact[] memory facts, uint256 field)
+        private
+        pure
+        returns (bytes32, uint256)
+    {
+        for (uint256 i = 0; i < facts.length; ++i) {
+            if (facts[i].field == field) return (facts[i].value, facts[i].blockNumber);
+        }
+        revert AnotherFact();
+    }
+
+    /// @dev The hash of the log that was asked for, and its block, if there are no other facts.
+    function _logHash(EventFacts memory facts, Question memory question)
+        private
+        pure
+        returns (bytes32, uint256)
+    {
         uint256 others = facts.receipts.length + facts.transactions.length
             + facts.withdrawals.length + facts.absentIndexes.length + facts.absentLogs.length
             + facts.silentBlocks.length;
-        if (facts.logs.length != 1 || others != 0) revert NotOneFact(facts.logs.length + others);
+        if (facts.logs.length != 1 || others != 0) revert AnotherFact();
         LogFact memory log = facts.logs[0];
-        return (
-            Question(LOG, address(0), log.blockNumber, log.transactionIndex, log.logIndex),
-            log.logHash
-        );
-    }
-
-    /// @dev The data of the gateway's call. It names the chain, since registries have the same address on
-    /// every chain.
-    function _request(Question memory question) private view returns (bytes memory) {
-        return abi.encodeCall(IFactsGateway.lookUp, (block.chainid, REGISTRY, question));
+        if (log.transactionIndex != question.name || log.logIndex != question.logIndex) {
+            revert AnotherFact();
+        }
+        return (log.logHash, log.blockNumber);
     }
 
     function _verifier() private view returns (address) {

@@ -11,6 +11,7 @@ from queries.amounts import gwei, short_amount
 from queries.chain.answers import ChainHead
 from queries.chain.client import ChainClient
 from queries.chain.errors import (
+    CallRevertedError,
     ChainError,
     FeesTooHighError,
     InvalidAnswersError,
@@ -23,6 +24,7 @@ from queries.chain.errors import (
     StateOfAnotherBlockError,
     WrongChainIdError,
 )
+from queries.chain.lookup import READ_HEADER_RECENT, GatewayError, follow_lookup
 from queries.chain.proof_window import first_block_distance, proof_window
 from queries.chain.registry import RegistryFacts
 from queries.chain.registry_checks import (
@@ -42,12 +44,15 @@ from queries.config.registries import (
     RegistryKind,
     constructor_arguments,
     format_time,
+    lookup_address,
     proves_its_code,
     registry_address,
     route_lines,
     verifier_address,
 )
 from queries.config.routes import Chain, NodeAddress, Routes
+from queries.contracts.abi import call_data
+from queries.proving.headers import HeaderField
 
 OUTPUT_DELAY = 7 * DAY  # seconds: a game runs for half of it, and is final after the other half
 
@@ -119,6 +124,7 @@ def check_routes(routes: Routes, signer: Signer | None) -> Iterator[CheckResult]
             yield (result := _run_check(subject, check))
             if result.ok:
                 yield from _verifier_hint(subject, registry, destination)
+                yield from _lookup_checks(registry, source, destination)
     for chain in chains.values():
         kinds = {registry.kind for registry in registries if registry.destination == chain.id}
         if kinds and signer is not None and chain.nodes:
@@ -301,6 +307,42 @@ def _verifier_hint(subject: str, registry: Registry, chain: Chain) -> Iterator[C
         if not destination.code(verifier_address(registry.address)):
             sentence = f"Its events verifier is missing: events are refused. {DEPLOY}"
             yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
+
+
+def _lookup_checks(
+    registry: Registry, source_chain: Chain, destination_chain: Chain
+) -> Iterator[CheckResult]:
+    """Read by each gateway of the registry's lookup. A gateway may be a server that runs later."""
+    if not registry.lookup_urls:
+        return
+    subject = f"lookup of {source_chain.name} on {destination_chain.name}"
+    lookup = lookup_address(registry)
+    with suppress(ChainError), closing(ChainClient(destination_chain)) as destination:
+        if not destination.code(lookup):
+            sentence = f"It is missing: no fact can be read without a transaction. {DEPLOY}"
+            yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
+            return
+        for number, url in enumerate(registry.lookup_urls, 1):
+            try:
+                block = _read_by_gateway(lookup, destination, url)
+            except GatewayError as error:
+                sentence = f"Nothing can be read by gateway {number} of {lookup}. {error}"
+                yield CheckResult(subject, ok=True, sentence=sentence, is_hint=True)
+            else:
+                sentence = f"{lookup}, by gateway {number} read at block {block:,}"
+                yield CheckResult(subject, ok=True, sentence=sentence)
+
+
+def _read_by_gateway(lookup: str, destination: ChainClient, url: str) -> int:
+    """Read the number of the newest block that the gateway proves."""
+    data = call_data(READ_HEADER_RECENT, HeaderField.BLOCK_NUMBER, 2**256 - 1, [url])
+    (answer,) = destination.call_contract(lookup, [data])
+    if isinstance(answer, CallRevertedError):
+        callback = follow_lookup(answer.data, destination.chain.limits)
+        (answer,) = destination.call_contract(lookup, [callback])
+    if isinstance(answer, CallRevertedError):
+        raise GatewayError("The contract does not accept its proof.")
+    return int.from_bytes(answer[:32])
 
 
 def _check_horizon(registry: Registry, destination: ChainClient) -> str:

@@ -58,9 +58,13 @@ class RegistryWitness:
 
 
 def make_witnesses(
-    chains: ChainReaders, destination: int, queries: Sequence[Query]
+    chains: ChainReaders, destination: int, queries: Sequence[Query], l1_block: int | None = None
 ) -> list[RegistryWitness]:
-    """Make the witnesses for queries of one batch. Raises `NotProvableError` or `ChainError`."""
+    """Make the witnesses for queries of one batch. Raises `NotProvableError` or `ChainError`.
+
+    `l1_block`: on an OP-stack route, the L1 block that the caller's node sees. The proof starts
+    there, recorded or not, and is not tried on our node, which may see another block.
+    """
     for query in queries:
         if query.timestamp is not None:
             query.block, reason = chains.block_at_time(query.source, query.timestamp)
@@ -68,17 +72,17 @@ def make_witnesses(
                 raise NotProvableError(reason.sentence)
     sources = dict.fromkeys(query.source for query in queries)
     return [
-        _make_witness(chains, chains.routes.registries[source, destination], queries)
+        _make_witness(chains, chains.routes.registries[source, destination], queries, l1_block)
         for source in sources
     ]
 
 
 def _make_witness(
-    chains: ChainReaders, registry: Registry, queries: Sequence[Query]
+    chains: ChainReaders, registry: Registry, queries: Sequence[Query], l1_block: int | None
 ) -> RegistryWitness:
     own_queries = [query for query in queries if query.source == registry.source]
     by_block = groupby(sorted(own_queries, key=attrgetter("block")), attrgetter("block"))
-    blocks = [_prove_block(chains, registry, *group) for group in by_block]
+    blocks = [_prove_block(chains, registry, *group, l1_block) for group in by_block]
     pieces = [piece for piece, *_ in blocks if piece]
     events = tuple(events for *_, events in blocks if events)
     proof = prove_call([])[len(PROVE_SELECTOR) :]
@@ -87,7 +91,9 @@ def _make_witness(
     _check_size(proof)
     node = chains.client(registry.destination)
     verify = call_data("verify(bytes)", proof)
-    gas = node.estimate_gas(chains.sender, registry.address, verify) if pieces else 0
+    gas = 0
+    if pieces and l1_block is None:
+        gas = node.estimate_gas(chains.sender, registry.address, verify)
     anchors = [piece.anchor for piece in (*pieces, *(entry.piece for entry in events))]
     last_valid = _last_valid_block(chains, registry, anchors)
     ordered_facts = sorted((fact for _, facts, _ in blocks for fact in facts), key=itemgetter(0))
@@ -103,7 +109,11 @@ def _check_size(calldata: bytes) -> None:
 
 
 def _prove_block(
-    chains: ChainReaders, registry: Registry, block: int, block_queries: Iterable[Query]
+    chains: ChainReaders,
+    registry: Registry,
+    block: int,
+    block_queries: Iterable[Query],
+    l1_block: int | None,
 ) -> tuple[Piece | None, list[tuple[FactPosition, WitnessFact]], EventWitness | None]:
     """The piece for the registry and its facts, and the witness for the events verifier."""
     if reason := chains.provable_head(registry).wait_reason(block):
@@ -120,7 +130,7 @@ def _prove_block(
     events = [read for read in unproven if read.event]
     state = replace(chains.facts(registry).read_block(header, events), words=unproven)
     missing = group_facts(state.words)
-    anchor = _find_anchor(chains, registry, header, state)
+    anchor = _find_anchor(chains, registry, header, state, l1_block)
     event_words = {event["name"]: event["word"] for query in queries for event in query.events}
     event_witness = None
     if missing.events:
@@ -170,10 +180,16 @@ def _fact_position(piece: Piece, read: FactRead) -> FactPosition:
 
 
 def _find_anchor(
-    chains: ChainReaders, registry: Registry, header: Header, state: RegistryBlock
+    chains: ChainReaders,
+    registry: Registry,
+    header: Header,
+    state: RegistryBlock,
+    l1_block: int | None,
 ) -> Anchor:
     """Find where the proof starts; hops that a batch would send first belong to it, if they fit."""
     search, hop_sections, start = AnchorSearch.create(chains, registry), b"", 0
+    if l1_block is not None:
+        search = replace(search, assumed_mined=Preparation(b"", l1_block))
     result = search.find(header, state)
     if isinstance(result, Preparation) and result.hops and result.hops == result.hops_in_call:
         hop_sections, start = result.hop_sections, result.hop_start

@@ -1,28 +1,30 @@
-// Reads facts by ERC-3668 as wallets and front ends do; argv: client, node, lookup, reads in JSON.
-import { readFileSync } from "node:fs";
+// Reads contracts by ERC-3668 as wallets and front ends do; argv: library, node, address, and reads
+// in JSON, each with a function's signature and arguments. Prints their values, or error messages.
 import { Contract, JsonRpcProvider } from "ethers";
-import { createPublicClient, http } from "viem";
+import { createPublicClient, http, parseAbi } from "viem";
 
-const [library, node, address, abiFile, reads] = process.argv.slice(2);
-const { abi } = JSON.parse(readFileSync(abiFile, "utf8"));
+const [library, node, address, reads] = process.argv.slice(2);
 
 function reader() {
   if (library === "viem") {
     const client = createPublicClient({ transport: http(node) });
-    return ({ name, args }) => client.readContract({ address, abi, functionName: name, args });
+    return (abi, functionName, args) =>
+      client.readContract({ address, abi: parseAbi(abi), functionName, args });
   }
-  const contract = new Contract(address, abi, new JsonRpcProvider(node));
-  return ({ signature, args }) => contract[signature](...args, { enableCcipRead: true });
+  const provider = new JsonRpcProvider(node);
+  return (abi, name, args) =>
+    new Contract(address, abi, provider)[name](...args, { enableCcipRead: true });
 }
 
 const read = reader();
 const results = [];
-for (const asked of JSON.parse(reads)) {
+for (const { signature, args } of JSON.parse(reads)) {
+  const [, name] = signature.match(/^function (\w+)/);
   try {
-    results.push(await read(asked));
+    results.push(await read([signature], name, args));
   } catch (error) {
     results.push(error.message);
   }
 }
-console.log(JSON.stringify(results));
+console.log(JSON.stringify(results, (_, value) => (typeof value === "bigint" ? `${value}` : value)));
 process.exit();

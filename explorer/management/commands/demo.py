@@ -17,7 +17,7 @@ from explorer.demo.chains import CHAIN_A, Keys, l1_blocks_on_l2, run_nodes, set_
 from explorer.demo.local_node import LocalNodeMissingError, TransactionRevertedError
 from explorer.demo.processes import DemoError, empty_folder
 from explorer.demo.service import running_service, sign_in
-from explorer.demo.tour import Terminal, examples, show, things_to_try
+from explorer.demo.tour import Terminal, examples, show, show_lookup, things_to_try
 from queries.chain.json_rpc import JsonRpcError, NodeTransportError
 from queries.client.tacitus import Tacitus
 
@@ -82,7 +82,7 @@ def _run(terminal: Terminal, port: int, *, once: bool) -> None:
     with ExitStack() as stack:
         try:
             with terminal.step("Two chains, with registries and state to prove"):
-                chains = set_up_chains(*stack.enter_context(run_nodes()), keys)
+                chains = set_up_chains(*stack.enter_context(run_nodes()), keys, site)
                 stack.enter_context(l1_blocks_on_l2(chains.a, chains.b))
             with terminal.step("Database, web server, prover and attesters"):
                 programs = stack.enter_context(running_service(folder, site, chains, keys))
@@ -93,6 +93,8 @@ def _run(terminal: Terminal, port: int, *, once: bool) -> None:
                 terminal.line()
                 batch_id = show(Tacitus(site, key), example, terminal, programs.check)
                 batches.append((batch_id, example.block_hash))
+            terminal.line()
+            show_lookup(chains, terminal)
             terminal.line()
             if once:
                 terminal.line("The registries hold the same values as the chains.")

@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from eth_abi.abi import encode
+from eth_abi.abi import decode, encode
 
 from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from queries.contracts.abi import call_data, selector
 from queries.proving.event_witnesses import build_event_witness
-from queries.proving.keccak import keccak256
+from queries.proving.headers import HeaderField
 from queries.proving.registry_calls import accumulated_section, prove_call
 from queries.proving.witnesses import AccountField, AccountToStore, build_witness
 from tests.queries.attacks.event_checks import LOOKUP_CHECKS
@@ -19,15 +19,25 @@ from tests.queries.contracts.recorded_events import Verifier, prove_events_call
 from tests.queries.contracts.recorded_lookup import (
     BALANCE,
     HEADER,
+    HEADER_RECENT,
     LIES,
     LOG,
     LOOK_UP,
+    LOOK_UP_RECENT,
+    MAX_AGE,
     NO_ONE,
     NUMBER,
+    OWN_URLS,
+    PROVEN,
+    PROVEN_RECENT,
+    QUESTION,
     READ,
     RECEIPTS_ROOT,
+    RECENT,
     SLOT,
+    SLOT_RECENT,
     STATE_ROOT,
+    TIMESTAMP,
     URLS,
     Lookup,
     deploy,
@@ -62,9 +72,13 @@ def test_a_stored_fact_is_returned_at_once(shared_node: LocalNode, lookup: Looku
     assert lookup.read(LOG, number, 1, 0) == lookup.block.receipts[1].logs[0].hash
 
 
+def question_call(lookup: Lookup, function: str, *words: object) -> bytes:
+    call = encode(["uint256", "address", QUESTION], [CHAIN_ID, lookup.verifier.registry, words])
+    return selector(function) + call
+
+
 def test_a_lookup_names_the_gateways_and_the_fact(lookup: Lookup) -> None:
-    registry, account = lookup.verifier.registry, lookup.account(0)
-    own = ["https://mine.example/{sender}/{data}"]
+    account = lookup.account(0)
     asked: list[tuple[str, tuple[object, ...], tuple[object, ...]]] = [
         (READ, (account, NUMBER, BALANCE), (1, account, NUMBER, BALANCE, 0)),
         (SLOT, (account, NUMBER, 32 * b"\xff"), (2, account, NUMBER, 2**256 - 1, 0)),
@@ -72,18 +86,24 @@ def test_a_lookup_names_the_gateways_and_the_fact(lookup: Lookup) -> None:
         (LOG, (NUMBER, 5, 6), (5, NO_ONE, NUMBER, 5, 6)),
     ]
     for signature, arguments, question in asked:
-        words = encode(
-            ["uint256", "address", *("uint256",) * 5],
-            [CHAIN_ID, registry, question[0], int(str(question[1]), 16), *question[2:]],
-        )
-        call = selector(LOOK_UP) + words
-        _, urls, data, extra = lookup.ask(signature, *arguments)
-        assert (list(urls), data, extra) == (URLS, call, keccak256(call))
-        with_urls = signature.replace(")", ",string[])")
-        _, urls, data, _ = lookup.ask(with_urls, *arguments, own)
-        assert (list(urls), data) == (own, call)
-        _, urls, *_ = lookup.ask(with_urls, *arguments, [])
+        urls, data, extra = lookup.ask(signature, *arguments)
+        assert (list(urls), data) == (OWN_URLS, question_call(lookup, LOOK_UP, *question))
+        assert extra == encode([QUESTION], [question])
+        urls, *_ = lookup.lookup_of(call_data(signature, *arguments, []), PROVEN)
         assert list(urls) == URLS
+
+
+def test_a_recent_lookup_names_the_block_that_the_callers_node_has_seen(lookup: Lookup) -> None:
+    account, node = lookup.account(0), lookup.contract.node
+    asked: list[tuple[str, tuple[object, ...], tuple[object, ...]]] = [
+        (RECENT, (account, BALANCE), (1, account, BALANCE)),
+        (SLOT_RECENT, (account, 32 * b"\x01"), (2, account, int.from_bytes(32 * b"\x01"))),
+        (HEADER_RECENT, (STATE_ROOT,), (3, NO_ONE, STATE_ROOT)),
+    ]
+    for signature, arguments, (kind, subject, name) in asked:
+        _, data, _ = lookup.ask(signature, *arguments, MAX_AGE)
+        seen = int(node.rpc.ask("eth_blockNumber"), 16)
+        assert data == question_call(lookup, LOOK_UP_RECENT, kind, subject, seen, name, 0)
 
 
 def test_every_kind_of_fact_is_proven_by_an_answer(lookup: Lookup) -> None:
@@ -92,7 +112,7 @@ def test_every_kind_of_fact_is_proven_by_an_answer(lookup: Lookup) -> None:
     numbers = (value.to_bytes(32) for value in (state.nonce, state.balance))
     words = (*numbers, state.storage_root, state.code_hash)
     for field, word in zip(AccountField, words, strict=True):
-        answer = lookup.of_accounts(0, fields=[field], field=field)
+        answer = lookup.of_accounts(0, fields=[field])
         assert lookup.read_by(answer, READ, account, NUMBER, field) == word
     answer = lookup.of_accounts(0, slots=True)
     read = lookup.read_by(answer, SLOT, account, NUMBER, slot.slot.to_bytes(32))
@@ -101,6 +121,42 @@ def test_every_kind_of_fact_is_proven_by_an_answer(lookup: Lookup) -> None:
     assert read == lookup.block.header.state_root
     read = lookup.read_by(lookup.of_logs(1, 0), LOG, number, 1, 0)
     assert read == lookup.block.receipts[1].logs[0].hash
+
+
+def test_a_recent_fact_is_proven_with_its_block(lookup: Lookup) -> None:
+    account, (newest, older) = lookup.account(0), lookup.recent
+    slot = lookup.accounts[0].slots[0]
+
+    def read(answer: bytes, signature: str, *arguments: object, age: int = MAX_AGE) -> list[int]:
+        return list(decode(["uint256"] * 2, lookup.read_by(answer, signature, *arguments, age)))
+
+    answer = lookup.of_recent(0, fields=[BALANCE])
+    balance = lookup.accounts[0].state.balance
+    assert read(answer, RECENT, account, BALANCE) == [balance, newest.number]
+    answer = lookup.of_recent(0, fields=[BALANCE], block=1)
+    assert read(answer, RECENT, account, BALANCE, age=4_000) == [balance, older.number]
+    assert read(answer, RECENT, account, BALANCE, age=2**256 - 1) == [balance, older.number]
+    answer = lookup.of_recent(0, slots=True)
+    value = read(answer, SLOT_RECENT, account, slot.slot.to_bytes(32))
+    assert value == [slot.value, newest.number]
+    for field in (STATE_ROOT, HeaderField.GAS_LIMIT, HeaderField.MIX_HASH, TIMESTAMP):
+        answer = lookup.of_recent(header={field, TIMESTAMP})
+        word = int.from_bytes(newest.word(field))
+        assert read(answer, HEADER_RECENT, field) == [word, newest.number]
+
+
+def test_a_recent_lookup_asks_again_three_times(lookup: Lookup) -> None:
+    """If the block is not known: a chain's view of another may move on before the callback."""
+    answer, account = lookup.of_recent(0, fields=[BALANCE]), lookup.account(0)
+    _, question, extra = lookup.ask(RECENT, account, BALANCE, MAX_AGE)
+    forget = call_data("setHash(uint256,bytes32)", lookup.recent[0].number, bytes(32))
+    lookup.contract.node.send(lookup.verifier.registry, forget)
+    for _ in range(3):
+        data = call_data(PROVEN_RECENT, answer, extra)
+        urls, other, extra = lookup.lookup_of(data, PROVEN_RECENT)
+        assert (list(urls), len(other)) == (OWN_URLS, len(question))
+        assert other != question  # it names a newer block
+    assert lookup.contract.refusal(call_data(PROVEN_RECENT, answer, extra)) == "Refused"
 
 
 # Lies: the true answer to another question
@@ -133,7 +189,7 @@ def test_a_lying_deployment_is_refused(lookup: Lookup, name: str) -> None:
 
 def test_without_a_verifier_no_log_is_read(lookup: Lookup) -> None:
     alone = deploy(lookup.contract.node, [lookup.verifier.registry, NO_ONE, URLS])
-    assert alone.refusal(call_data(LOG, lookup.block.number, 1, 1)) == "NoVerifier"
+    assert alone.refusal(call_data(LOG, lookup.block.number, 1, 1, [])) == "NoVerifier"
 
 
 # Without a check

@@ -1,0 +1,94 @@
+"""Reads by FactsLookup with real libraries, and gateways that lie."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import requests
+from eth_abi.abi import encode
+
+from queries.config.registries import Registry, RegistryKind, registry_address
+from tests.commands import free_port, run_program
+from tests.rigs.anvil import Chain
+from tests.rigs.service import HOLDER, Service
+
+JS = Path(__file__).parents[1] / "js"
+DEAD = f"http://127.0.0.1:{free_port()}/{{sender}}/{{data}}"
+LIBRARIES = ["viem", "ethers"]
+NO_PROOF = f"0x{encode(['bytes', 'bytes'], [b'', b'']).hex()}"
+WORD, RECENT_WORD = "view returns (bytes32)", "view returns (bytes32, uint256)"
+READ = f"function read(address,uint256,uint8,string[]) {WORD}"
+SLOT = f"function readSlot(address,uint256,bytes32,string[]) {WORD}"
+HEADER = f"function readHeader(uint256,uint8,string[]) {WORD}"
+LOG = f"function readLog(uint256,uint256,uint256,string[]) {WORD}"
+RECENT = f"function readRecent(address,uint8,uint256,string[]) {RECENT_WORD}"
+SLOT_RECENT = f"function readSlotRecent(address,bytes32,uint256,string[]) {RECENT_WORD}"
+HEADER_RECENT = f"function readHeaderRecent(uint8,uint256,string[]) {RECENT_WORD}"
+
+
+def add_route(service: Service, kind: RegistryKind, source: Chain, to: Chain, **more: Any) -> None:
+    """Add a registry to the routes file, with a lookup whose only gateway is dead. Deploy both by
+    `manage.py deploy_registry`.
+    """
+    signers, threshold = tuple(more.get("signers", ())), more.get("threshold", 0)
+    registry = Registry(kind, source.id, to.id, signers=signers, threshold=threshold)
+    address = registry_address(registry)
+    service.add_registry(kind, source, to, address=address, **{"lookup_urls": [DEAD], **more})
+
+
+def lookup_of(service: Service, source: int = 31337) -> str:
+    """The address of the lookup of a chain's facts."""
+    connections = service.get("/chain-connections").json()["connections"]
+    return next(
+        str(each["lookup"]) for each in connections if str(each["originChainId"]) == str(source)
+    )
+
+
+def gateway(service: Service, ending: str = ".json") -> str:
+    return f"{service.url}/ccip/{{sender}}/{{data}}{ending}"
+
+
+def read(
+    library: str, service: Service, *reads: tuple[str, list[Any]], contract: str = ""
+) -> list[Any]:
+    """What the library's reads of the lookup, or of a contract, return, or its error's message."""
+    asked = [{"signature": signature, "args": arguments} for signature, arguments in reads]
+    address = contract or lookup_of(service)
+    command = ["node", "lookup.mjs", library, service.chain.url, address, json.dumps(asked)]
+    result = run_program(command, cwd=JS)
+    assert result.returncode == 0, result.stdout + result.stderr
+    results: list[Any] = json.loads(result.stdout)
+    return results
+
+
+@contextmanager
+def lying_gateway(service: Service, lie: Callable[[str, str], str]) -> Iterator[str]:
+    """A gateway whose answer is the lie about the question and the true answer."""
+
+    class Gateway(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            data = self.path.rpartition("/")[2]
+            answer = lie(data, ask(service, data).json()["data"])
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps({"data": answer}).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
+        Thread(target=server.serve_forever).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/{{sender}}/{{data}}"
+        finally:
+            server.shutdown()
+
+
+def ask(service: Service, data: str, **headers: str) -> requests.Response:
+    url = f"{service.url}/ccip/{HOLDER}/{data}"
+    return requests.get(url, headers=headers, timeout=30, allow_redirects=False)
