@@ -11,17 +11,16 @@ from explorer.demo.chains import CHAIN_A, CHAIN_B, HOLDER, TOKEN_BALANCES, DemoC
 from explorer.demo.local_node import LocalNode
 from explorer.demo.processes import DemoError
 from queries.amounts import UNIT_DIGITS, format_units
-from queries.client.tacitus import (
+from queries.client.python import (
     BlockQuery,
     Position,
-    ProgressOutput,
     Status,
     Tacitus,
     TacitusError,
     build_batch,
     mapping_key,
-    progress_line,
 )
+from queries.client.python.progress import ProgressOutput, progress_line
 from queries.contracts.abi import call_data
 
 DONE_SECONDS = 90

@@ -17,7 +17,8 @@ from eth_utils.crypto import keccak
 from playwright.sync_api import Page
 from standardwebhooks import Webhook
 
-from queries.client import tacitus
+from queries.client import python as tacitus
+from queries.client.python.positions import parse_typed_key
 from queries.config.registries import verifier_address
 from tests.commands import Manage, run_program
 from tests.queries.client.test_layouts import EXPECTED, compile_cached
@@ -355,7 +356,7 @@ def test_positions_are_those_of_the_python_client(project: Path) -> None:
     ]
     typed = [HOLDER, f"0x{7:064x}", "7", "-7", "true", "bytes4:0xabcdef01", "string:a:b"]
     assert answers(project, *(["typed", text] for text in typed)) == [
-        tacitus.parse_typed_key(text).hex() for text in typed
+        parse_typed_key(text).hex() for text in typed
     ]
     contents = [bytes(length) for length in (0, 1, 135, 136, 137, 500)]
     assert answers(project, *(["keccak", content.hex()] for content in contents)) == [
