@@ -86,8 +86,7 @@ class Fact:
         return Decimal(f"{int(self.word, 16)}e-18") if self.name == "BALANCE" else None
 
 
-def facts_in_query(query: object, contracts: Mapping[int, tuple[str, str]]) -> list[Fact]:
-    """`contracts`: the registry and the events verifier by source chain."""
+def facts_in_query(query: object) -> list[Fact]:
     chain, block = number_member(query, "originChainId"), number_member(query, "block")
     if isinstance(query, dict) and "values" in query and query["values"] is None:
         raise FactsLostError("A reorg removed facts of the batch; its page says more.")
@@ -97,11 +96,7 @@ def facts_in_query(query: object, contracts: Mapping[int, tuple[str, str]]) -> l
     selector, account, ens = (text_member(query, name) for name in ("selector", "account", "name"))
     events = {member(e, "name", str): _parse_event(e) for e in member(query, "events", list)}
     about = (chain, block, selector, account or None, ens or None)
-    registry, verifier = contracts.get(chain, ("", ""))
-    return [
-        Fact(*about, name, word, events.get(name), verifier if ":" in name else registry)
-        for name, word in zip(map(printable, values), values.values(), strict=True)
-    ]
+    return [Fact(*about, printable(name), word, events.get(name)) for name, word in values.items()]
 
 
 def _parse_event(body: Mapping[str, Any]) -> Event:

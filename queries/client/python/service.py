@@ -8,6 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -138,7 +139,6 @@ class Tacitus:
         Raises BatchNotDoneError, BatchRejectedError or FactsLostError.
         """
         facts: list[Fact] = []
-        contracts: dict[int, tuple[str, str]] = {}
         first_query = 0
         for _ in range(MAX_PAGES):
             body = self.status_response(batch_id, fromQuery=first_query)
@@ -147,13 +147,15 @@ class Tacitus:
                 raise status.rejected
             if not status.done:
                 raise BatchNotDoneError(f"The batch is {status.state}; wait until it is DONE.")
-            destination = number_member(body, "destinationChainId")
-            contracts = contracts or self._contracts(destination)
             for query in member(body, "queries", list):
-                facts += facts_in_query(query, contracts)
+                facts += facts_in_query(query)
             next_query = body.get("nextQuery")
             if next_query is None:
-                return tuple(facts)
+                contracts = self._contracts(number_member(body, "destinationChainId"))
+                return tuple(
+                    replace(fact, contract=contracts.get(fact.chain, ("", ""))[":" in fact.name])
+                    for fact in facts
+                )
             if not isinstance(next_query, int) or next_query <= first_query:
                 break
             first_query = next_query

@@ -22,6 +22,7 @@ from queries.client.python import (
     UnreadableResponseError,
     UsageError,
     build_batch,
+    service,
 )
 from queries.client.python.service import MAX_ATTEMPTS
 from queries.contracts.abi import load_artifact
@@ -95,7 +96,7 @@ DONE = ACCEPTED | {"queryStatus": "DONE", "status": "DONE"}
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tacitus, "FIRST_POLL_INTERVAL", 0.01)
+    monkeypatch.setattr(service, "FIRST_POLL_INTERVAL", 0.01)
 
 
 def test_retries_use_the_same_idempotency_key() -> None:
