@@ -110,7 +110,7 @@ COMPILE_GROUP := $(BIN)/uv pip compile --quiet --universal --python-version 3.11
 COMPILE := $(COMPILE_GROUP) pyproject.toml --extra postgres --extra celery
 pins: setup ## renew the pinned requirements from pyproject.toml and package.json
 	@$(COMPILE) --upgrade --output-file requirements.txt
-	@$(COMPILE) --upgrade --constraint requirements.txt --group dev --output-file requirements-dev.txt
+	@$(COMPILE) --upgrade --constraint requirements.txt --extra mcp --group dev --output-file requirements-dev.txt
 	@$(COMPILE_GROUP) --upgrade --group analyser --output-file requirements-analyser.txt
 	@for folder in queries/contracts tests/js; do \
 		(cd $$folder && npm install --package-lock-only >/dev/null) && \

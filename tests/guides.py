@@ -9,6 +9,7 @@ from pathlib import Path
 
 import requests
 
+from queries.client.join import joined_client
 from tests.commands import run_program
 
 REPOSITORY = Path(__file__).parent.parent
@@ -35,8 +36,8 @@ def code_of(site: str, guide: str, text: str) -> str:
 def run(language: str, code: str, folder: Path, *arguments: str, **variables: str) -> str:
     """Run the code beside copies of the clients; returns its output."""
     (folder / FILES[language]).write_text(code)
-    for client in ("tacitus.py", "typescript/tacitus.mjs"):
-        shutil.copy(REPOSITORY / "queries" / "client" / client, folder)
+    (folder / "tacitus.py").write_text(joined_client())
+    shutil.copy(REPOSITORY / "queries" / "client" / "typescript" / "tacitus.mjs", folder)
     program = {"js": ["node"], "python": [sys.executable], "sh": ["sh", "-e"]}[language]
     path = ":".join(map(str, [Path(sys.executable).parent, *TOOLS, os.environ["PATH"]]))
     ended = run_program(

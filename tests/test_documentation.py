@@ -26,7 +26,7 @@ from explorer.wiring import LIMITS
 from queries.api import attestations, estimates
 from queries.api.reference import STATUS_MEANINGS, batch_code_table
 from queries.api.rejection_codes import batch_codes, rejection_codes, wait_codes
-from queries.client import tacitus
+from queries.client.python.command import _argument_parser
 from queries.config.limits import Limits
 from queries.config.measured_costs import MEASURED, WINDOW_CALLS, balance_cost
 from queries.config.registries import Registry, RegistryKind
@@ -126,7 +126,7 @@ def test_every_command_exists(repository: Path, text: str) -> None:
     lines = html.unescape(text).replace("\\\n", " ")
     for arguments in re.findall(r"python3? tacitus\.py ([^\n<`)]*)", lines):
         words = shlex.split(re.sub(r"\$\w+|BLOCK", "7", arguments))
-        assert "--help" in words or tacitus._argument_parser().parse_args(words), arguments
+        assert "--help" in words or _argument_parser().parse_args(words), arguments
 
 
 BOUNDS, MAX_DIGITS = Limits(), sys.int_info.default_max_str_digits

@@ -14,17 +14,16 @@ from explorer.demo.local_node import LocalNode, TransactionRevertedError
 from explorer.demo.processes import DemoError
 from queries.amounts import UNIT_DIGITS, format_units
 from queries.chain.lookup import READ_RECENT, GatewayError, follow_lookup
-from queries.client.tacitus import (
+from queries.client.python import (
     BlockQuery,
     Position,
-    ProgressOutput,
     Status,
     Tacitus,
     TacitusError,
     build_batch,
     mapping_key,
-    progress_line,
 )
+from queries.client.python.progress import ProgressOutput, progress_line
 from queries.config.limits import Limits
 from queries.contracts.abi import call_data
 

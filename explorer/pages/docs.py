@@ -11,6 +11,7 @@ from accounts.shared.site_address import site_address
 from explorer.guides import render as guides
 from explorer.guides.tables import guide_tables
 from queries.api.examples import route_example
+from queries.client.join import joined_client
 from queries.config.registries import RegistryKind, registry_artifact
 from queries.config.routes import Routes
 from queries.contracts.abi import load_artifact
@@ -36,11 +37,11 @@ MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
 MONITORING_FILES = {name: MONITORING / name for name in ("dashboard.json", "alerts.yml")}
 CLIENT = settings.BASE_DIR / "queries" / "client"
 CLIENT_FILES = {
-    "tacitus.py": CLIENT / "tacitus.py",
     "tacitus.mjs": CLIENT / "typescript" / "tacitus.mjs",
     "tacitus.d.ts": CLIENT / "typescript" / "tacitus.d.ts",
 }
 SERVED_FILES = {
+    "tacitus.py": "/tacitus.py",
     **{name: f"/{name}" for name in CLIENT_FILES},
     **{name: f"/contracts/{name}" for name in CONTRACT_FILES},
     **{name: f"/docs/monitoring/{name}" for name in MONITORING_FILES},
@@ -95,6 +96,10 @@ def download(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> Htt
         raise Http404
     media_type = MEDIA_TYPES.get(files[name].suffix, "text/plain; charset=utf-8")
     return HttpResponse(files[name].read_bytes(), content_type=media_type)
+
+
+def python_client(_request: HttpRequest) -> HttpResponse:
+    return HttpResponse(joined_client(), content_type=MEDIA_TYPES[".py"])
 
 
 def abi(_request: HttpRequest, name: str) -> HttpResponse:

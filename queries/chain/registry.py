@@ -19,6 +19,7 @@ from queries.proving.facts import ABSENCE_KINDS, ABSENCE_WORD, EventFact, FactKi
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.registry_calls import block_leaf
+from queries.proving.views import encode_view_call, try_view, view_arguments
 from queries.proving.witnesses import AccountField
 
 HASH_HISTORY = "0x0000F90827F1C53a10cb7A02335B175320002935"  # EIP-2935
@@ -44,20 +45,8 @@ class FactRead:
     event: EventFact | None = None  # then it is read from the events verifier
 
     def call(self) -> bytes:
-        if self.event:
-            return _event_call(self.event, self.block)
-        match self.kind:
-            case FactKind.ACCOUNT_FIELD:
-                signature = "tryAccountField(address,uint256,uint8)"
-                return call_data(signature, self.account, self.block, self.key)
-            case FactKind.STORAGE_SLOT:
-                signature = "tryAccountStorageSlotValues(address,uint256,bytes32)"
-                return call_data(signature, self.account, self.block, self.key.to_bytes(32))
-            case FactKind.HEADER_FIELD:
-                return call_data("tryHeaderField(uint256,uint8)", self.block, self.key)
-            case FactKind.BLOCK_AT_TIME:
-                return call_data("tryBlockNumberAt(uint256)", self.key)
-        raise ValueError(f"a registry stores no {self.kind}")
+        arguments = view_arguments(self.kind, self.key, self.block, self.account, self.event)
+        return encode_view_call(try_view(self.kind), arguments)
 
     def decode(self, answer: bytes) -> bytes | None:
         """The word in the contract's answer, or None if the fact is not proven.
@@ -85,34 +74,6 @@ class FactRead:
         except OverflowError:
             raise ValueError("the answer has a number that is too large") from None
         return words[1]
-
-
-_PLACE = "(uint256,uint256)"
-_EVENT_VIEWS = {
-    FactKind.LOG: "tryLogHash(uint256,uint256,uint256)",
-    FactKind.RECEIPT: f"tryReceiptOf{_PLACE}",
-    FactKind.TRANSACTION: f"tryTransactionHash{_PLACE}",
-    FactKind.WITHDRAWAL: f"tryWithdrawalOf{_PLACE}",
-    FactKind.ABSENT_TRANSACTION: "isIndexAbsent(uint256,uint8,uint256)",
-    FactKind.ABSENT_WITHDRAWAL: "isIndexAbsent(uint256,uint8,uint256)",
-    FactKind.ABSENT_LOG: "isLogAbsent(uint256,uint256,address,uint8,bytes32[])",
-    FactKind.SILENT_BLOCK: "isBlockSilent(uint256,bool,bytes32)",
-}
-
-
-def _event_call(fact: EventFact, block: int) -> bytes:
-    parameters: tuple[object, ...] = (fact.index,)
-    match fact.kind:
-        case FactKind.LOG:
-            parameters = (fact.index, fact.log)
-        case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
-            parameters = (fact.field, fact.index)
-        case FactKind.ABSENT_LOG if fact.filter:
-            topics = [topic for topic in fact.filter.topics if topic is not None]
-            parameters = (fact.index, fact.filter.emitter, fact.filter.mask, topics)
-        case FactKind.SILENT_BLOCK:
-            parameters = (len(fact.item) == len(EMPTY_WORD), fact.item.rjust(32, b"\0"))
-    return call_data(_EVENT_VIEWS[fact.kind], block, *parameters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
+from queries.client.python.errors import NotProvenError
+from queries.client.python.proofs import read_proof
 from queries.management.base import positive_int
-from queries.proving.bundle_checks import MAX_BUNDLE_MIB, check_bundle
+from queries.proving.bundle_checks import MAX_BUNDLE_MIB
 from queries.proving.bundles import Bundle
-from queries.proving.errors import BundleRefusedError, BundleTooLargeError
 
 
 def add_bundle_arguments(parser: ArgumentParser) -> None:
@@ -30,8 +31,6 @@ def read_bundle(file: Path, max_mib: int) -> Bundle:
     except OSError as error:
         raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
     try:
-        return check_bundle(content, max_mib)
-    except BundleRefusedError as error:
-        is_large = isinstance(error, BundleTooLargeError)
-        hint = f" If its batch is that large, use --max-mib {4 * max_mib}." if is_large else ""
-        raise CommandError(f"Nothing is proven. {error}{hint}") from None
+        return read_proof(content, max_mib)
+    except NotProvenError as error:
+        raise CommandError(error.sentence) from None

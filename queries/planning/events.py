@@ -26,7 +26,7 @@ from queries.proving.block_items import (
     Withdrawal,
     is_silent,
 )
-from queries.proving.facts import ABSENCE_WORD, EventFact, FactKind, log_filter
+from queries.proving.facts import ABSENCE_WORD, EventFact, FactKind, canonical_filter
 from queries.proving.headers import Header, HeaderField
 from queries.proving.keccak import keccak256
 from queries.proving.rlp_items import is_list
@@ -226,7 +226,7 @@ class _EventSearch:
         topics = [
             bytes.fromhex(allowed[0][2:]) if allowed else None for allowed in item.get("topics", ())
         ]
-        wanted = log_filter(bytes.fromhex(item["address"][2:]), topics)
+        wanted = canonical_filter(bytes.fromhex(item["address"][2:]), topics)
         for place, log in enumerate(receipt.logs):
             if wanted.matches(log):
                 raise EventExistsError(f"log {place} of transaction {index:,} matches")

@@ -164,7 +164,7 @@ def account_members(proof: AccountProof) -> dict[str, object]:
     """The account in the format of `eth_getProof`."""
     state = proof.state
     return {
-        "accountProof": _encode_path(proof.path),
+        "accountProof": _encode_proof_nodes(proof.path),
         "address": checksum_address(proof.address or b""),
         "balance": hex(state.balance),
         "codeHash": encode_hex(state.code_hash),
@@ -173,7 +173,7 @@ def account_members(proof: AccountProof) -> dict[str, object]:
         "storageProof": [
             {
                 "key": f"0x{slot.slot:064x}",
-                "proof": _encode_path(slot.path),
+                "proof": _encode_proof_nodes(slot.path),
                 "value": hex(slot.value),
             }
             for slot in proof.slots
@@ -257,7 +257,7 @@ def account_word(proof: AccountProof, field: AccountField) -> bytes:
     }[field]
 
 
-def _encode_path(path: ProvenPath) -> list[str]:
+def _encode_proof_nodes(path: ProvenPath) -> list[str]:
     """The proof nodes without embedded ones, which are part of their parents."""
     encodings = [node.encode() for node in path.nodes]
     return [

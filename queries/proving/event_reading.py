@@ -22,7 +22,7 @@ from queries.proving.block_items import (
 )
 from queries.proving.errors import CallMalformedError, NotAbsentError, WitnessMalformedError
 from queries.proving.event_witnesses import BLOOM_SENT, IS_FACT, FactList, LogFilter
-from queries.proving.facts import ABSENCE_WORD, EVENT_FIELDS, EventFact, FactKind, log_filter
+from queries.proving.facts import ABSENCE_WORD, EVENT_FIELDS, EventFact, FactKind, canonical_filter
 from queries.proving.headers import Header, HeaderField
 from queries.proving.index_tries import index_path
 from queries.proving.keccak import HASH_BYTES, keccak256, number_word
@@ -196,7 +196,7 @@ class _GroupReader:
             raise WitnessMalformedError(f"an absent log has more than {MAX_TOPICS} topics")
         places = range(MAX_TOPICS)
         topics = [self.source.take(HASH_BYTES) if mask >> place & 1 else None for place in places]
-        return log_filter(emitter, topics)
+        return canonical_filter(emitter, topics)
 
 
 def prove_events_call(section: bytes, witness: bytes) -> bytes:

@@ -123,11 +123,11 @@ class EventFact:
             return cls(kind, index, int(match[2]))
         if kind is FactKind.ABSENT_LOG:
             topics = tuple(bytes.fromhex(text[2:]) or None for text in match[3].split(","))
-            return cls(kind, index, filter=log_filter(bytes.fromhex(match[2][2:]), topics))
+            return cls(kind, index, filter=canonical_filter(bytes.fromhex(match[2][2:]), topics))
         return cls(kind, index)
 
 
-def log_filter(emitter: bytes, topics: Iterable[bytes | None]) -> LogFilter:
+def canonical_filter(emitter: bytes, topics: Iterable[bytes | None]) -> LogFilter:
     """The filter without trailing topics that may be any."""
     listed = list(topics)
     while listed and listed[-1] is None:

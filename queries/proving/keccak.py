@@ -1,18 +1,78 @@
 """Keccak-256, and the hashes of the empty trie, code and uncle list."""
 
 from collections.abc import Callable
-
-from eth_hash.utils import load_backend
+from contextlib import suppress
+from importlib import import_module
 
 HASH_BYTES = 32
+RATE, LANES, ROUNDS = 136, 25, 24  # of Keccak-256: bytes a block, lanes of 8 bytes
+LANE = 2**64 - 1
+
+
+def python_keccak256(content: bytes) -> bytes:
+    """Ethereum's hash, slowly. hashlib has only the later SHA-3, whose padding differs."""
+    padded = bytearray(content + b"\x01" + bytes(-(len(content) + 1) % RATE))
+    padded[-1] |= 0x80
+    lanes = [0] * LANES
+    for block in range(0, len(padded), RATE):
+        for index in range(RATE // 8):
+            start = block + 8 * index
+            lanes[index] ^= int.from_bytes(padded[start : start + 8], "little")
+        lanes = _permute(lanes)
+    return b"".join(lane.to_bytes(8, "little") for lane in lanes[:4])
+
+
+def _permute(lanes: list[int]) -> list[int]:
+    """Keccak-f[1600], with the steps of FIPS 202; the lane A[x, y] has index x + 5y."""
+    for constant in ROUND_CONSTANTS:
+        # theta
+        columns = [lanes[x] ^ lanes[x + 5] ^ lanes[x + 10] ^ lanes[x + 15] ^ lanes[x + 20]
+                   for x in range(5)]  # fmt: skip
+        mixed = [columns[x - 1] ^ _rotate_left(columns[(x + 1) % 5], 1) for x in range(5)]
+        # rho and pi
+        moved = [_rotate_left(lanes[index] ^ mixed[index % 5], bits) for index, bits in MOVES]
+        # chi
+        rows = [moved[start : start + 5] for start in range(0, LANES, 5)]
+        lanes = [row[x] ^ ~row[x - 4] & row[x - 3] for row in rows for x in range(5)]
+        # iota
+        lanes[0] ^= constant
+    return lanes
+
+
+def _rotate_left(lane: int, bits: int) -> int:
+    return (lane << bits | lane >> 64 - bits) & LANE
+
+
+def _moves() -> list[tuple[int, int]]:
+    """For each lane after pi, where it was before rho, and how far rho rotates it."""
+    moves, x, y = {0: (0, 0)}, 1, 0
+    for t in range(1, 25):
+        source, x, y = x + 5 * y, y, (2 * x + 3 * y) % 5
+        moves[x + 5 * y] = source, t * (t + 1) // 2 % 64
+    return [moves[index] for index in range(LANES)]
+
+
+def _round_constants() -> list[int]:
+    register, constants = 1, [0] * ROUNDS
+    for number in range(ROUNDS):
+        for bit in range(7):
+            register = (register << 1 ^ (register >> 7) * 0x71) % 256
+            constants[number] ^= (register >> 1 & 1) << (1 << bit) - 1
+    return constants
+
+
+MOVES, ROUND_CONSTANTS = _moves(), _round_constants()
 
 
 def _load_keccak() -> Callable[[bytes], bytes]:
     """Prefer pysha3, unlike `eth_hash`: it is 2 to 5 times as fast as pycryptodome."""
-    try:
-        return load_backend("pysha3").keccak256
-    except ImportError:
-        return load_backend("pycryptodome").keccak256
+    for name in ("pysha3", "pycryptodome"):
+        with suppress(ImportError):
+            keccak: Callable[[bytes], bytes] = import_module(
+                f"eth_hash.backends.{name}"
+            ).backend.keccak256
+            return keccak
+    return python_keccak256  # in the client's file, which installs nothing
 
 
 keccak256 = _load_keccak()

@@ -19,7 +19,7 @@ from datetime import timedelta
 from django.db import connection
 from django.db.models import F
 
-from queries.client.tacitus import BlockQuery, build_batch
+from queries.client.python import BlockQuery, build_batch
 from queries.database.clock import shared_now
 from queries.models import Batch
 from tests.bench.chain import CHAIN_ID, BenchChain

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from accounts.shared.wording import format_count
-from queries.client.tacitus import BlockQuery
+from queries.client.python import BlockQuery
 from queries.config.limits import Limits
 from tests.bench.chain import CHAIN_ID, BenchChain
 from tests.bench.database import scratch_database

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from queries.client.tacitus import BlockQuery, Tacitus, build_batch
+from queries.client.python import BlockQuery, Tacitus, build_batch
 from queries.models import Batch
 from queries.statuses import BatchStatus
 from tests.bench.chain import CHAIN_ID, BenchChain

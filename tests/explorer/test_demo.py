@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 
 from explorer.demo.chains import HOLDINGS
 from explorer.demo.local_node import LocalNode
-from queries.client.tacitus import Tacitus
+from queries.client.python import Tacitus
 from queries.contracts.abi import call_data
 from tests.commands import clean_environment, free_port
 from tests.guides import code_of, run

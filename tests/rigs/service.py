@@ -305,6 +305,14 @@ class Service:
 
     # For clients
 
+    @property
+    def client_file(self) -> str:
+        """The path of a copy of the client that it serves."""
+        file = self.folder / "tacitus.py"
+        if not file.exists():
+            file.write_bytes(self.get("/tacitus.py").content)
+        return str(file)
+
     def get(self, path: str, *, key: str | None = None, **parameters: Any) -> requests.Response:
         return requests.get(
             f"{self.url}{path}",

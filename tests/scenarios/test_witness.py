@@ -10,7 +10,7 @@ import requests
 from eth_abi.abi import decode, encode
 from eth_utils.address import to_checksum_address
 
-from queries.client.tacitus import Tacitus
+from queries.client.python import Tacitus
 from queries.proving.headers import HeaderField
 from tests.guides import code_of, run
 from tests.rigs.anvil import RpcError, call_data

@@ -1,4 +1,7 @@
-"""`manage.py build_client`: rebuilds the committed TypeScript client from its sources."""
+"""`manage.py build_client`: builds the clients from their sources.
+
+The TypeScript client's output is committed; servers join tacitus.py at the first request.
+"""
 
 import json
 from argparse import ArgumentParser
@@ -12,6 +15,7 @@ from django.core.management.base import BaseCommand
 from explorer.wiring import LIMITS
 from queries.api.endpoints import ENDPOINTS
 from queries.api.openapi import document
+from queries.client.join import joined_client
 from queries.config.registries import FACTORY, SALT, RegistryKind, registry_artifact
 from queries.contracts.abi import load_artifact
 from queries.proving.headers import HeaderField
@@ -22,7 +26,7 @@ CLIENT = settings.BASE_DIR / "queries" / "client" / "typescript"
 
 
 class Command(BaseCommand):
-    help = "Builds the TypeScript client in queries/client/typescript."
+    help = "Builds the TypeScript client in queries/client/typescript, and tacitus.py elsewhere."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--output", type=Path, default=CLIENT, help="the folder to write")
@@ -53,3 +57,5 @@ class Command(BaseCommand):
         }
         program: list[str | Path] = ["node", CLIENT / "build.mjs", output]
         run(program, input=json.dumps(content), text=True, check=True)
+        if output != CLIENT:
+            (output / "tacitus.py").write_text(joined_client())

@@ -1,6 +1,5 @@
 """`manage.py verify_proof`: verifies a proof file, offline by default."""
 
-import re
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,9 +8,16 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wording import format_count
 from queries.chain.client import ChainClient
 from queries.chain.errors import BlockUnknownError, ChainError
+from queries.client.python.errors import NotProvenError, TacitusError
+from queries.client.python.proofs import (
+    block_name,
+    check_hashes,
+    parse_block_hashes,
+    report_lines,
+    trust_reason,
+)
 from queries.config.registries import (
     Registry,
     RegistryKind,
@@ -21,10 +27,7 @@ from queries.config.registries import (
 )
 from queries.management.base import add_url_argument, node_chain, url_host
 from queries.management.bundle_files import add_bundle_arguments, read_bundle
-from queries.management.proof_text import block_lines
 from queries.proving.bundles import BlockProof, Bundle
-
-BLOCK_HASH = re.compile("0x[0-9a-fA-F]{64}")
 
 
 class Command(BaseCommand):
@@ -47,42 +50,21 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         bundle = read_bundle(options["file"], options["max_mib"])
-        hashes = [_parse_hash(text) for text in options["hash"]]
-        _check_hashes(bundle, hashes)
         try:
+            hashes = parse_block_hashes(options["hash"])
+            check_hashes(bundle, hashes)
             nodes = _source_nodes(bundle, options["node"])
-            reasons = [_trust_reason(block, hashes, nodes) for block in bundle.blocks]
+            advice = "; or name a node of that chain with --node URL"
+            reasons = [
+                trust_reason(block, hashes, list(_node_origins(block, nodes)), advice)
+                for block in bundle.blocks
+            ]
         except ChainError as error:
             raise CommandError(f"Nothing is proven. {error.sentence}") from None
-        for line in _report(bundle, reasons):
+        except TacitusError as error:
+            raise CommandError(error.sentence) from None
+        for line in report_lines(bundle, reasons, _unchecked(bundle)):
             self.stdout.write(line)
-
-
-def _parse_hash(text: str) -> bytes:
-    if not BLOCK_HASH.fullmatch(text):
-        raise CommandError("--hash takes a block's hash: 0x and 64 hex digits.")
-    return bytes.fromhex(text[2:])
-
-
-def _check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
-    """Refuse a hash that the proof does not rely on, or that two of its chains share."""
-    trusted = {block.trusted_header.hash for block in bundle.blocks}
-    parents = {block.header.hash: block for block in bundle.blocks if block.next_header}
-    for hash_ in hashes:
-        if hash_ in parents and hash_ not in trusted:
-            block = parents[hash_]
-            raise CommandError(
-                f"0x{hash_.hex()} is block {block.header.number:,}. Give the hash of block "
-                f"{block.trusted_header.number:,}, which shows that it was the last at that time."
-            )
-        if hash_ not in trusted:
-            raise CommandError(f"Nothing is proven. The proof has no block 0x{hash_.hex()}.")
-        blocks = [block for block in bundle.blocks if block.trusted_header.hash == hash_]
-        if len(chains := sorted({block.chain for block in blocks})) > 1:
-            raise CommandError(
-                f"Nothing is proven. Chains {' and '.join(map(str, chains))} of the proof share "
-                f"the block hash 0x{hash_.hex()}: name a node of each with --node URL."
-            )
 
 
 SourceNodes = Sequence[tuple[str, ChainClient]]  # the host, and the chain
@@ -96,33 +78,23 @@ def _source_nodes(bundle: Bundle, urls: Sequence[str]) -> SourceNodes:
     return nodes
 
 
-def _trust_reason(block: BlockProof, hashes: Sequence[bytes], nodes: SourceNodes) -> str:
-    """Return why the block hash that the facts rely on can be trusted."""
-    header, origins = block.trusted_header, []
-    block_name = f"block {header.number:,} of chain {block.chain}"
-    if header.hash in hashes:
-        origins.append("you gave")
+def _node_origins(block: BlockProof, nodes: SourceNodes) -> Iterator[str]:
+    """Describe the nodes that confirm the hash. Raises NotProvenError if one contradicts it."""
+    header, name = block.trusted_header, block_name(block)
     for host, source in nodes:
         if source.chain.id != block.chain:
             continue
         try:
             node_hash = source.header(header.number).hash
         except BlockUnknownError:
-            sentence = f"Nothing is proven. The node at {host} does not know {block_name}."
-            raise CommandError(sentence) from None
+            sentence = f"Nothing is proven. The node at {host} does not know {name}."
+            raise NotProvenError(sentence) from None
         if node_hash != header.hash:
-            raise CommandError(
-                f"Nothing is proven. The node at {host} says that {block_name} has the hash "
+            raise NotProvenError(
+                f"Nothing is proven. The node at {host} says that {name} has the hash "
                 f"0x{node_hash.hex()}, but the proof has 0x{header.hash.hex()}."
             )
-        origins.append(f"the node at {host} gives")
-    if not origins:
-        raise CommandError(
-            f"Nothing is proven yet: the facts are true if {block_name} has the hash "
-            f"0x{header.hash.hex()}. Look it up where you trust it, and give it with --hash 0x…; "
-            "or name a node of that chain with --node URL."
-        )
-    return f"that {block_name} has the hash 0x{header.hash.hex()}, which {' and '.join(origins)}"
+        yield f"the node at {host} gives"
 
 
 def _registry_assumption(block: BlockProof) -> str:
@@ -145,24 +117,7 @@ def _registry_assumption(block: BlockProof) -> str:
     return line
 
 
-def _report(bundle: Bundle, reasons: Sequence[str]) -> Iterator[str]:
-    yield f"Batch {bundle.batch} (the service's id for it), for chain {bundle.destination}"
-    for block in bundle.blocks:
-        yield ""
-        yield from block_lines(block)
-    facts = format_count(sum(len(block.facts) for block in bundle.blocks), "fact")
-    yield ""
-    yield f"Proven: {facts}. It relies on keccak-256, and"
-    yield from (f"  {reason}" for reason in reasons)
-    yield ""
-    yield "Not checked, because it needs a node of the destination:"
-    yield f"  that the registry on chain {bundle.destination} has these facts now"
-    for block in bundle.blocks:
-        for transaction in block.transactions:
-            yield (
-                f"  that transaction 0x{transaction.hash.hex()} in block {transaction.block:,} "
-                f"proved facts of block {block.header.number:,}"
-            )
+def _unchecked(bundle: Bundle) -> Iterator[str]:
     yield from sorted({_registry_assumption(block) for block in bundle.blocks})
     with_events = {block.registry.address for block in bundle.blocks if block.events}
     for verifier in sorted(map(verifier_address, map(to_checksum_address, with_events))):

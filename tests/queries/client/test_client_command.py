@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from queries.client import tacitus
-from queries.client.tacitus import BlockQuery, Tacitus, build_batch
+from queries.client.python import BlockQuery, Tacitus, build_batch, main
 from tests.commands import run_program
 from tests.rigs.service import HOLDER, Service
 from tests.rigs.terminal import run_in_terminal, shown_lines
@@ -24,7 +23,7 @@ def run(
     shared_service: Service, *arguments: str, **options: Any
 ) -> subprocess.CompletedProcess[str]:
     completed = run_program(
-        [sys.executable, tacitus.__file__, *arguments],
+        [sys.executable, shared_service.client_file, *arguments],
         env={
             "TACITUS_URL": shared_service.url,
             "TACITUS_KEY": shared_service.keys[0],
@@ -129,7 +128,7 @@ def test_a_missing_or_wrong_key_links_to_the_dashboard_once(
 ) -> None:
     """The link comes from the server, which knows its own address."""
     monkeypatch.setenv("TACITUS_KEY", key)
-    assert tacitus.main(["status", "x", "--server", shared_service.url]) == 1
+    assert main(["status", "x", "--server", shared_service.url]) == 1
     message = capsys.readouterr().err
     assert message.count("/dashboard") == message.count(f"{shared_service.url}/dashboard") == 1
     assert ("Put it into TACITUS_KEY." in message) is (key == "")
@@ -145,7 +144,7 @@ def test_on_a_terminal_the_progress_line_moves(
         "PYTHONUTF8": "1",
     }
     output = run_in_terminal(
-        [sys.executable, tacitus.__file__, *submit(block, "--prop", "NONCE", "--wait")],
+        [sys.executable, shared_service.client_file, *submit(block, "--prop", "NONCE", "--wait")],
         columns,
         folder=tmp_path,
         environment=environment if colour else environment | {"NO_COLOR": "1"},
@@ -164,7 +163,7 @@ def test_ctrl_c_ends_waiting_with_a_sentence(shared_service: Service) -> None:
     )  # which is never mined
     settings = {"TACITUS_URL": shared_service.url, "TACITUS_KEY": shared_service.keys[0]}
     command = subprocess.Popen(
-        [sys.executable, tacitus.__file__, "wait", batch],
+        [sys.executable, shared_service.client_file, "wait", batch],
         env={**settings, "PYTHONUTF8": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -10,27 +10,27 @@ import pytest
 import requests
 from django.test import Client
 
-from queries.client import tacitus
-from tests.commands import run_program
+from tests.commands import Manage, run_program
 
 pytestmark = pytest.mark.no_database
 
-FILE = Path(tacitus.__file__)
 REQUIRED_PACKAGES = ("requests", "urllib3", "idna", "certifi", "charset_normalizer")
 # The regular expression of PEP 723.
 METADATA = re.compile(r"(?m)^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
 
 
-def test_the_server_serves_its_own_version() -> None:
+def test_the_command_joins_the_file_that_the_server_serves(manage: Manage, tmp_path: Path) -> None:
+    ended = manage("build_client", "--output", str(tmp_path), DEVELOPMENT="1")
+    assert ended.returncode == 0, ended.stderr
     answer = Client().get("/tacitus.py")
-    assert answer.content == FILE.read_bytes()
+    assert answer.content.decode() == (tmp_path / "tacitus.py").read_text()
     assert answer["Content-Type"] == "text/x-python; charset=utf-8"
     assert answer["Access-Control-Allow-Origin"] == "*"
     assert "Set-Cookie" not in answer
 
 
 def test_the_script_metadata_names_python_and_requests(repository: Path) -> None:
-    match = METADATA.search(FILE.read_text())
+    match = METADATA.search(Client().get("/tacitus.py").content.decode())
     assert match
     metadata = tomllib.loads(re.sub(r"(?m)^# ?", "", match["content"]))
     project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from queries.client.tacitus import (
+from queries.client.python import (
     BatchRejectedError,
     BlockQuery,
     Status,

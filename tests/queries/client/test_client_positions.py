@@ -8,17 +8,9 @@ from eth_abi.packed import encode_packed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.client import tacitus
-from queries.client.tacitus import (
-    SLOT_LIMIT,
-    Position,
-    UsageError,
-    log_filter,
-    main,
-    mapping_key,
-    parse_typed_key,
-)
-from queries.proving.keccak import keccak256
+from queries.client.python import Position, UsageError, log_filter, main, mapping_key
+from queries.client.python.positions import SLOT_LIMIT, parse_typed_key
+from queries.proving.keccak import keccak256, python_keccak256
 
 pytestmark = pytest.mark.no_database
 
@@ -143,4 +135,4 @@ def test_topics_are_words_of_signatures_and_values() -> None:
 def test_keccak_equals_the_services_at_lengths_around_the_block_size() -> None:
     for length in (0, *range(130, 142), *range(266, 278)):
         content = (bytes(range(256)) * 2)[:length]
-        assert tacitus.keccak256(content) == keccak256(content), length
+        assert python_keccak256(content) == keccak256(content), length

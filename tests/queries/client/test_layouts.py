@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from explorer.demo.local_node import LocalNode
-from queries.client.tacitus import UsageError, find_variable, main
+from queries.client.python import UsageError, find_variable, main
 from tests import builds
 
 pytestmark = pytest.mark.no_database

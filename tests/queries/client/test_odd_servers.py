@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from queries.client import tacitus
-from queries.client.tacitus import (
+from queries.client import python as tacitus
+from queries.client.python import (
     BlockQuery,
     FactsLostError,
     RequestRefusedError,
@@ -22,7 +22,9 @@ from queries.client.tacitus import (
     UnreadableResponseError,
     UsageError,
     build_batch,
+    service,
 )
+from queries.client.python.service import MAX_ATTEMPTS
 from queries.contracts.abi import load_artifact
 from tests.commands import free_port
 from tests.rigs.quiet_server import QuietHandler, handler_server
@@ -94,7 +96,7 @@ DONE = ACCEPTED | {"queryStatus": "DONE", "status": "DONE"}
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tacitus, "FIRST_POLL_INTERVAL", 0.01)
+    monkeypatch.setattr(service, "FIRST_POLL_INTERVAL", 0.01)
 
 
 def test_retries_use_the_same_idempotency_key() -> None:
@@ -115,13 +117,9 @@ def test_retries_use_the_same_idempotency_key() -> None:
     ("response", "kind", "attempts"),
     [
         (refuse("fee_too_low", 400, retryable=False), RequestRefusedError, 1),
-        (
-            refuse("block_beyond_head", 400, retryable=True),
-            RequestRefusedError,
-            tacitus.MAX_ATTEMPTS,
-        ),
-        (hang_up, ServerUnreachableError, tacitus.MAX_ATTEMPTS),
-        (respond(b"<html>", 504), UnreadableResponseError, tacitus.MAX_ATTEMPTS),
+        (refuse("block_beyond_head", 400, retryable=True), RequestRefusedError, MAX_ATTEMPTS),
+        (hang_up, ServerUnreachableError, MAX_ATTEMPTS),
+        (respond(b"<html>", 504), UnreadableResponseError, MAX_ATTEMPTS),
         (respond(b"<html>"), UnreadableResponseError, 1),
     ],
 )
@@ -136,7 +134,7 @@ def test_only_retryable_failures_are_retried_and_a_few_times(
 
 
 def test_waiting_outlasts_an_outage_of_the_server() -> None:
-    responses = [respond(ACCEPTED), *[hang_up] * 2 * tacitus.MAX_ATTEMPTS, respond(DONE)]
+    responses = [respond(ACCEPTED), *[hang_up] * 2 * MAX_ATTEMPTS, respond(DONE)]
     with odd_server(*responses) as odd:
         assert Tacitus(odd.address).wait(ID, timeout=30).done
 

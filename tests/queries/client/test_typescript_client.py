@@ -19,7 +19,7 @@ from playwright.sync_api import Page
 from standardwebhooks import Webhook
 
 from explorer.demo.local_node import LocalNode
-from queries.client import tacitus
+from queries.client import python as tacitus
 from queries.config.registries import verifier_address
 from queries.contracts.abi import load_artifact
 from queries.proving.event_reading import prove_events_call

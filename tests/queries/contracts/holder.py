@@ -1,6 +1,6 @@
 """A contract with every kind of storage variable, and the slots of its variables."""
 
-from queries.client.tacitus import Position, mapping_key
+from queries.client.python import Position, mapping_key
 from tests.builds import contract_for_tests
 
 _ONES = mapping_key("address", bytes.fromhex("11" * 20))

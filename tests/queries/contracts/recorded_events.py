@@ -19,7 +19,7 @@ from queries.proving.block_items import (
     withdrawal_from_json,
 )
 from queries.proving.event_witnesses import Group, build_event_witness
-from queries.proving.facts import ABSENCE_WORD, EventFact, FactKind, log_filter
+from queries.proving.facts import ABSENCE_WORD, EventFact, FactKind, canonical_filter
 from queries.proving.headers import Header, HeaderField, decode_header
 from queries.proving.registry_calls import HeaderStep, headers_section
 from queries.proving.rlp_items import encode_list, encode_string, split_list
@@ -136,7 +136,7 @@ def returned_facts(lists: tuple[Any, ...]) -> list[tuple[int, EventFact, bytes]]
     for number, index, emitter, mask, named in absent_logs:
         rest = iter(named)
         topics = [next(rest) if mask >> place & 1 else None for place in range(8)]
-        filter_ = log_filter(bytes.fromhex(emitter[2:]), topics)
+        filter_ = canonical_filter(bytes.fromhex(emitter[2:]), topics)
         facts.append((number, EventFact(FactKind.ABSENT_LOG, index, filter=filter_), ABSENCE_WORD))
     for number, is_topic, item in silent:
         name = item if is_topic else item[12:]

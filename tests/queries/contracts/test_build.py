@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from queries.client import tacitus
+from queries.client.python import routes
 from queries.config.networks import NETWORKS
 from queries.config.registries import (
     FACTORY,
@@ -21,6 +21,7 @@ from queries.contracts.compiler import (
     read_sources,
     standard_input,
 )
+from queries.proving.keccak import keccak256
 from tests.builds import compile_cached
 
 pytestmark = pytest.mark.no_database
@@ -70,12 +71,12 @@ def test_the_published_addresses_are_those_of_the_code() -> None:
         if network.anchor_state_registry
     }  # fmt: skip
     assert published["output"] == outputs
-    for name, code_hash in tacitus.CODE_HASHES.items():
+    for name, code_hash in routes.CODE_HASHES.items():
         code = load_artifact(f"{name.capitalize()}Registry").bytecode
-        assert tacitus.keccak256(code).hex() == code_hash
+        assert keccak256(code).hex() == code_hash
     attested = Registry(RegistryKind.ATTESTED, 5, 1, signers=(FACTORY,), threshold=1)
     code = load_artifact("AttestedRegistry").bytecode + constructor_arguments(attested)
-    assert tacitus.registry_address(code) == registry_address(attested).lower()
+    assert routes.registry_address(code) == registry_address(attested).lower()
 
 
 @pytest.mark.parametrize("name", REGISTRIES)

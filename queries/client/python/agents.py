@@ -1,0 +1,186 @@
+"""An MCP server (modelcontextprotocol.io): tools with which agents request and read facts."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from queries.client.python.batches import BlockQuery, build_batch
+from queries.client.python.errors import TacitusError, UsageError, WaitTimeoutError
+from queries.client.python.facts import Fact
+from queries.client.python.layouts import locate
+from queries.client.python.service import Tacitus
+from queries.client.python.version import __version__
+from queries.proving.views import Argument
+
+INSTRUCTIONS = """\
+Tacitus proves past blockchain state to a registry contract on the destination chain: fields of
+accounts and headers, storage slots, logs, receipts and transactions. Call routes, then estimate,
+then submit, then status until it is DONE; each answer has the next step. slot computes slots.
+"""
+MAX_FACTS = 100  # in an answer
+MAX_WAIT = 50  # seconds; clients give up on a tool after a minute
+
+
+class AgentTools:
+    """The tools. Each call uses a connection of its own, because they run in threads."""
+
+    def __init__(self, url: str, connect: Callable[[], Tacitus]) -> None:
+        self._url, self._connect = url, connect
+
+    def routes(self) -> dict[str, Any]:
+        """List the pairs of source and destination chain, with the contracts on the destination."""
+        routes = [
+            {
+                "source": str(route.source),
+                "destination": str(route.destination),
+                "kind": route.kind,
+                "registry": route.registry,
+                "eventsVerifier": route.events_verifier,
+                "registryProvesItsCode": route.proves_its_code,
+                "horizon": route.horizon,
+            }
+            for route in self._connect().routes()
+        ]
+        step = "Call estimate with a destination and queries: what to prove of which block."
+        return {"routes": routes, "abi": f"{self._url}/contracts/IFactsRegistry.sol", "next": step}
+
+    def estimate(self, destination: int | str, queries: list[BlockQuery]) -> dict[str, Any]:
+        """Say what proving would cost now. A query has a source chain, a block or a timestamp, and
+        accounts with props (BALANCE, NONCE, STORAGE_ROOT, CODE_HASH) and slots, header fields such
+        as STATE_ROOT, logs, receipts or transactions.
+        """
+        estimate = self._connect().estimate(build_batch(destination, *queries))
+        step = f"Call submit with the same arguments and fee {estimate.fee_needed}."
+        if not estimate.complete:
+            step = f"{step} Some blocks have no price yet; `estimate` says why."
+        return {
+            "feeNeededWei": str(estimate.fee_needed),
+            "free": estimate.free,
+            "estimate": estimate.response,
+            "next": step,
+        }
+
+    def submit(
+        self,
+        destination: int | str,
+        queries: list[BlockQuery],
+        fee: int | str = 0,
+        idempotency_key: str = "",
+    ) -> dict[str, Any]:
+        """Have facts proven; fee is the maximum to spend, in wei. All calls with the same
+        idempotency_key store one batch.
+        """
+        batch = build_batch(destination, *queries, fee=fee)
+        submitted = self._connect().submit(batch, idempotency_key=idempotency_key)
+        return {
+            "batchId": submitted.id,
+            "warnings": submitted.warnings,
+            "page": f"{self._url}/explorer/query/{submitted.id}",
+            "next": "Call status with this batchId.",
+        }
+
+    def status(self, batch_id: str, wait_seconds: float = 30) -> dict[str, Any]:
+        """Wait for a batch, and return its status, and its facts once it is DONE."""
+        service = self._connect()
+        try:
+            service.wait(batch_id, timeout=min(wait_seconds, MAX_WAIT))
+        except WaitTimeoutError:
+            pass
+        except TacitusError as error:
+            if not error.batch_id:
+                raise
+        status = service.status(batch_id, steps=False)
+        answer = {"status": status.state, "page": f"{self._url}/explorer/query/{batch_id}"}
+        if cause := status.rejected:
+            step = "Submit it again." if cause.retryable else "Read `docs`, and change the batch."
+            answer |= {"code": cause.code, "message": cause.sentence, "step": cause.step}
+            return {**answer, "docs": self._docs(cause.code), "next": step}
+        if not status.done:
+            answer |= {"waitsFor": status.waits_for, "waitCode": status.wait_code}
+            docs = {"docs": self._docs(status.wait_code)} if status.wait_code else {}
+            return {**answer, **docs, "next": "Call status again."}
+        facts = service.facts(batch_id)
+        step = (
+            "Read each fact on the destination with eth_call, or in a contract by the signature in "
+            "`read`. The call reverts while a fact is not proven."
+        )
+        if len(facts) > MAX_FACTS:
+            step += f" These are {MAX_FACTS} of {len(facts)} facts; the page has all."
+        return {**answer, "facts": list(map(_fact_entry, facts[:MAX_FACTS])), "next": step}
+
+    def slot(
+        self,
+        variable: str,
+        keys: list[str] | None = None,
+        layout: dict[str, Any] | None = None,
+        contract: str = "",
+    ) -> dict[str, Any]:
+        """Compute where Solidity stores a variable: of a mapping in slot `variable`, the entry with
+        these keys (an address, a number, or with a type such as uint64:7); or with solc's storage
+        layout, a name such as points[4].y.
+        """
+        found = locate(variable, keys or [], layout, contract)
+        return {
+            "slot": f"0x{found.position.word.hex()}",
+            "byteOffset": found.position.byte_offset,
+            "type": found.type or None,
+            "data": f"0x{found.data.word.hex()}" if found.data else None,
+            "next": "Use it in `slots` of a query whose account is the contract.",
+        }
+
+    def _docs(self, code: str) -> str:
+        return f"{self._url}/docs/status#{code}"
+
+
+def _fact_entry(fact: Fact) -> dict[str, Any]:
+    read = fact.read
+    return {
+        "chain": str(fact.chain),
+        "block": str(fact.block),
+        "account": fact.account,
+        "name": fact.name,
+        "word": fact.word,
+        "number": None if fact.number is None else str(fact.number),
+        "event": fact.event.response if fact.event else None,
+        "read": {
+            "to": read.to,
+            "signature": read.signature,
+            "arguments": list(map(_json_argument, read.arguments)),
+            "data": read.data,
+        },
+    }
+
+
+def _json_argument(argument: Argument) -> object:
+    if isinstance(argument, list):
+        return list(map(_json_argument, argument))
+    return f"0x{argument.hex()}" if isinstance(argument, bytes) else str(int(argument))
+
+
+def run_mcp_server(url: str, connect: Callable[[], Tacitus]) -> None:
+    """Serve over stdin and stdout until stdin ends."""
+    try:
+        from mcp.server.mcpserver import MCPServer  # noqa: PLC0415  (no other command needs it)
+        from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415
+    except ModuleNotFoundError:
+        raise UsageError(
+            "tacitus.py mcp needs one more package: python -m pip install 'mcp>=2.3,<3'"
+        ) from None
+
+    def with_tool_errors(tool: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+        @wraps(tool)
+        def call(*arguments: Any, **options: Any) -> dict[str, Any]:
+            try:
+                return tool(*arguments, **options)
+            except TacitusError as error:
+                path = f" (at {error.path})" if error.path else ""
+                docs = f"{url}/docs/status#{error.code}"
+                raise ToolError(f"{error.sentence}{path} Code: {error.code}. See {docs}") from error
+
+        return call
+
+    tools = AgentTools(url, connect)
+    server = MCPServer("tacitus", instructions=INSTRUCTIONS, version=__version__)
+    for tool in (tools.routes, tools.estimate, tools.submit, tools.status, tools.slot):
+        server.add_tool(with_tool_errors(tool))
+    server.run("stdio")

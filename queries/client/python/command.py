@@ -1,0 +1,400 @@
+"""The command line."""
+
+import argparse
+import contextlib
+import dataclasses
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from queries.client.python.agents import run_mcp_server
+from queries.client.python.batches import BlockQuery, build_batch, parse_log
+from queries.client.python.errors import (
+    BatchRejectedError,
+    RequestRefusedError,
+    TacitusError,
+    UsageError,
+    printable,
+)
+from queries.client.python.facts import ADDRESS_FIELDS, Fact
+from queries.client.python.layouts import locate
+from queries.client.python.positions import parse_integer
+from queries.client.python.progress import ProgressOutput, progress_line
+from queries.client.python.proofs import (
+    check_hashes,
+    parse_block_hashes,
+    read_proof,
+    report_lines,
+    trust_reason,
+    verify_proof,
+)
+from queries.client.python.responses import Status, parse_status
+from queries.client.python.service import Tacitus
+from queries.client.python.version import __version__
+from queries.proving.accounts import ADDRESS_BYTES
+from queries.proving.bundle_checks import MAX_BUNDLE_MIB
+
+EPILOG = """\
+Prove a balance, wait, and print it:
+  export TACITUS_URL=https://proofs.example.org TACITUS_KEY=tct_…
+  python tacitus.py submit --to 11155111 --block 5186021 --account 0xd8dA… --prop BALANCE --wait
+
+Prove an entry of the mapping in slot 3, found by its key or by its name in a storage layout:
+  SLOT=$(python tacitus.py slot 3 --key 0xd8dA…)
+  SLOT=$(python tacitus.py slot --layout layout.json 'balances[0xd8dA…]')
+  ID=$(python tacitus.py submit --to 1 --block 23000000 --account 0xA0b8… --slot $SLOT)
+  python tacitus.py wait $ID
+
+Verify a proof file without a server, from the hash of its block:
+  python tacitus.py proof $ID --out proof.json
+  python tacitus.py verify proof.json --hash 0x…
+
+Serve an agent, which gets the tools routes, estimate, submit, status and slot:
+  uv run --with mcp tacitus.py mcp
+
+Exit codes: 0 done, 1 refused or rejected, 2 wrong usage, 3 a retry may help, 130 interrupted.
+"""
+SLOT_EPILOG = """\
+Prints the slot to stdout, and a description of the variable to stderr:
+  slot 3 --key 0xd8dA…                         balances[0xd8dA…], a mapping in slot 3
+  slot 4 --key 0xd8dA… --key uint64:7          allowed[0xd8dA…][7]
+  slot --layout layout.json 'points[4].y'      any variable by its name
+layout.json is the output of `solc --storage-layout`, of `forge inspect … storageLayout --json`, or
+of a build that selected storageLayout. A key may be an address, 32 bytes in hex, a number, true or
+false. For any other type, write the type first: string:abc, bytes4:0x…. Also write it before a hex
+key of a user-defined value type, because the layout does not give its underlying type.
+"""
+ADVICE = {
+    "block_beyond_head": "Submit it again when the server accepts this block.",
+    "key_missing": "Put it into TACITUS_KEY.",
+    "not_found": "Use the client that this server offers at /tacitus.py.",
+    "unreadable_response": "Check that this is the URL of a Tacitus server.",
+    "invalid_usage": "See --help.",
+}
+HELP_FORMATTER = argparse.RawDescriptionHelpFormatter  # keeps the line breaks of epilogs
+DESCRIPTION = "Request past blockchain state, wait, and print the proven facts."
+BLOCK_OPTIONS: tuple[tuple[str, Callable[[str], object], str], ...] = (
+    ("block", parse_integer, "a block's number"),
+    ("timestamp", parse_integer, "unix seconds: the last block at or before this time"),
+    ("account", str, "an address, or an ENS name"),
+    ("prop", str, "of the accounts: BALANCE, NONCE, STORAGE_ROOT or CODE_HASH"),
+    ("slot", parse_integer, "of the accounts: a storage slot, in decimal or 0x-hex"),
+    ("header", str, "a field of the block's header, such as PARENT_HASH"),
+    ("log", parse_log, "a log: TRANSACTION:INDEX in its receipt, or its index in the block"),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # some terminals cannot encode the step marks
+    options = _argument_parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except TacitusError as error:
+        _print_failure(error, options)
+        return 2 if isinstance(error, UsageError) else 3 if error.retryable else 1
+    except KeyboardInterrupt:
+        _print_stderr("Interrupted. A submitted batch continues; see `status` and `wait`.")
+        return 130
+    return 0
+
+
+def _print_failure(error: TacitusError, options: argparse.Namespace) -> None:
+    if options.json:
+        body = {"error": error.sentence, "code": error.code, "path": error.path}
+        _print_stderr(json.dumps({**body, "retryable": error.retryable}))
+        return
+    path = f" (at {error.path})" if error.path and error.path not in error.sentence else ""
+    step = f" It failed in {error.step}." if error.step else ""
+    advice = ADVICE.get(error.code, "A retry may help." if error.retryable else "")
+    if isinstance(error, RequestRefusedError | BatchRejectedError):
+        advice = f"{advice} See {_server_url(options)}/docs/status#{error.code}".strip()
+    _print_stderr(f"{error.sentence}{path}{step} {advice}".rstrip())
+
+
+def _print_stderr(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _argument_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tacitus.py", description=DESCRIPTION, epilog=EPILOG, formatter_class=HELP_FORMATTER
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    submit = _add_command(commands, "submit", _run_submit, "submit a batch; prints its id")
+    for name, kind, meaning in BLOCK_OPTIONS:
+        submit.add_argument(
+            f"--{name}", action="append", default=[], type=kind, help=f"{meaning}; repeatable"
+        )
+    submit.add_argument("--to", metavar="CHAIN", help="destination chain id")
+    submit.add_argument("--from", metavar="CHAIN", help="source chain id (default: --to)")
+    submit.add_argument("--fee", default="0", help="maximum to spend, in wei (0)")
+    submit.add_argument("--file", help="the whole batch as JSON instead; - for stdin")
+    submit.add_argument(
+        "--idempotency-key", default="", help="batches sent with the same key are stored once"
+    )
+    submit.add_argument("--wait", action="store_true", help="until it is DONE; prints the facts")
+    wait = _add_command(commands, "wait", _run_wait, "wait until a batch is DONE; prints its facts")
+    status = _add_command(commands, "status", _run_status, "print a batch's status and facts")
+    routes = "list the server's routes, and whether registry addresses prove their code"
+    _add_command(commands, "routes", _run_routes, routes)
+    proof = _add_command(commands, "proof", _run_proof, "download a batch's proof file")
+    proof.add_argument("--out", help="file to write (default: stdout)")
+    mcp = "serve as an MCP server over stdio, for agents; needs the package mcp"
+    _add_command(commands, "mcp", _run_mcp, mcp)
+    for command in (submit, wait):
+        command.add_argument("--timeout", type=float, default=600, help="seconds (600)")
+    for command in (wait, status, proof):
+        command.add_argument("id", help="the batch's id, as submit printed it")
+    _add_verify_command(commands)
+    _add_slot_command(commands)
+    return parser
+
+
+def _add_command(
+    commands: Any, name: str, run: Callable[[argparse.Namespace], None], description: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=description, description=description
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("--json", action="store_true", help="print JSON, errors too")
+    parser.add_argument("--server", help="its URL (default: TACITUS_URL)")
+    parser.add_argument("--key", help="API key; TACITUS_KEY is safer: process lists show options")
+    return parser
+
+
+def _add_verify_command(commands: Any) -> None:
+    description = "verify a proof file offline, and print its facts"
+    parser = commands.add_parser("verify", help=description, description=description)
+    parser.set_defaults(run=_run_verify)
+    parser.add_argument("file", type=Path, help="as `proof` downloads it")
+    parser.add_argument(
+        "--hash",
+        action="append",
+        default=[],
+        metavar="0x…",
+        help="a block hash that you trust; once for each block",
+    )
+    parser.add_argument(
+        "--max-mib",
+        type=int,
+        default=MAX_BUNDLE_MIB,
+        metavar="N",
+        help="maximum size of the file in MiB (%(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, errors too")
+
+
+def _add_slot_command(commands: Any) -> None:
+    description = "compute a variable's storage slot, without a server"
+    parser = commands.add_parser(
+        "slot",
+        help=description,
+        description=description,
+        epilog=SLOT_EPILOG,
+        formatter_class=HELP_FORMATTER,
+    )
+    parser.set_defaults(run=_run_slot)
+    parser.add_argument("variable", help="a slot's number; with --layout, a name like points[4].y")
+    parser.add_argument("--key", action="append", default=[], help="of a mapping; repeatable")
+    parser.add_argument("--layout", help="solc's storage layout; - for stdin")
+    parser.add_argument("--contract", default="", help="contract of the layout: Name, or file:Name")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _server_url(options: argparse.Namespace) -> str:
+    url: str = options.server or os.environ.get("TACITUS_URL", "")
+    if not url:
+        raise UsageError("Name the server with --server or in TACITUS_URL.")
+    return url.rstrip("/")
+
+
+def _configured_server(options: argparse.Namespace) -> Tacitus:
+    key = options.key or os.environ.get("TACITUS_KEY", "")
+    return Tacitus(_server_url(options), key)
+
+
+def _run_submit(options: argparse.Namespace) -> None:
+    service = _configured_server(options)
+    batch = service.submit(_requested_batch(options), idempotency_key=options.idempotency_key)
+    for warning in batch.warnings:
+        _print_stderr(printable(warning))
+    if not options.wait:
+        output = {"internalId": batch.id, "warnings": batch.warnings}
+        print(json.dumps(output) if options.json else printable(batch.id))
+        return
+    _print_stderr(f"{service.url}/explorer/query/{printable(batch.id)}")
+    options.id = batch.id
+    _run_wait(options)
+
+
+def _requested_batch(options: argparse.Namespace) -> Mapping[str, object]:
+    if options.file:
+        batch: Mapping[str, object] = _read_json(options.file)
+        return batch
+    if not options.to:
+        raise UsageError("Name the chain with --to and the values to prove, or use --file.")
+    blocks = [{"block": number} for number in options.block]
+    blocks += [{"timestamp": seconds} for seconds in options.timestamp]
+    if not blocks:
+        raise UsageError("Name a block with --block NUMBER or --timestamp SECONDS.")
+    queries = [
+        BlockQuery(
+            vars(options)["from"] or options.to,
+            accounts=options.account,
+            props=options.prop,
+            slots=options.slot,
+            header=options.header,
+            logs=options.log,
+            **block,
+        )
+        for block in blocks
+    ]
+    return build_batch(options.to, *queries, fee=options.fee)
+
+
+def _read_json(file: str) -> Any:
+    try:
+        return json.loads(sys.stdin.read() if file == "-" else Path(file).read_text("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{file} is not JSON.") from error
+
+
+def _run_wait(options: argparse.Namespace) -> None:
+    service, output = _configured_server(options), ProgressOutput(sys.stderr)
+
+    def print_progress(status: Status) -> None:
+        if not options.json:
+            output.update(progress_line(status, output.width))
+
+    with contextlib.closing(output):
+        timeout, steps = options.timeout, output.is_terminal
+        service.wait(options.id, timeout=timeout, steps=steps, progress=print_progress)
+    _print_facts(service.facts(options.id), options)
+
+
+def _run_status(options: argparse.Namespace) -> None:
+    service = _configured_server(options)
+    body = service.status_response(options.id)
+    if options.json:
+        print(json.dumps(body))
+        return
+    status = parse_status(options.id, body)
+    print(f"{printable(options.id)}  {progress_line(status)}")
+    if status.rejected:
+        _print_failure(status.rejected, options)
+    elif status.done:
+        _print_facts(service.facts(options.id), options)
+
+
+def _run_routes(options: argparse.Namespace) -> None:
+    for route in _configured_server(options).routes():
+        if options.json:
+            fields = dataclasses.asdict(route)
+            fields["provesItsCode"] = fields.pop("proves_its_code")
+            print(json.dumps(fields))
+            continue
+        remark = "unverifiable: this is not the address of the genuine code"
+        if route.proves_its_code:
+            unproven = ", but not which chain is its L1" if route.kind == "optimism" else ""
+            remark = f"its address proves its code and its constructor's arguments{unproven}"
+        if route.state_horizon != route.horizon:
+            remark += f"; no accounts from {route.state_horizon} on"
+        chains = f"{route.source} → {route.destination}"
+        print(printable(f"{chains}  {route.kind}  {route.registry}  {remark}"))
+
+
+def _print_facts(facts: Sequence[Fact], options: argparse.Namespace) -> None:
+    if options.json:
+        entries = [dataclasses.asdict(fact) for fact in facts]
+        print(json.dumps({"internalId": options.id, "queryStatus": "DONE", "facts": entries}))
+        return
+    rows = [
+        (
+            f"{fact.chain}",
+            f"{fact.block:,}",
+            fact.ens or fact.account or "",
+            fact.name,
+            _format_value(fact),
+        )
+        for fact in facts
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+
+
+def _format_value(fact: Fact) -> str:
+    if fact.units is not None:
+        units = f"{fact.units:,f}".rstrip("0").rstrip(".")
+        return f"{units} ({fact.number:,} wei)"
+    if fact.name in ADDRESS_FIELDS:
+        return f"0x{fact.word[-2 * ADDRESS_BYTES :]}"
+    if fact.number is None or fact.number >= 2**128:  # probably a hash, or several packed values
+        return fact.word
+    if fact.name == "TIMESTAMP":
+        with contextlib.suppress(ValueError, OverflowError, OSError):
+            return f"{datetime.fromtimestamp(fact.number, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{fact.number:,}"
+
+
+def _run_proof(options: argparse.Namespace) -> None:
+    content = _configured_server(options).proof(options.id)
+    if not options.out:
+        sys.stdout.buffer.write(content)
+        return
+    try:
+        Path(options.out).write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"{options.out} cannot be written ({error.strerror}).") from error
+    _print_stderr(f"Wrote {len(content):,} bytes to {options.out}.")
+
+
+def _run_verify(options: argparse.Namespace) -> None:
+    try:
+        content = options.file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{options.file} cannot be read: {error.strerror}.") from error
+    if options.json:
+        facts = verify_proof(content, options.hash, options.max_mib)
+        print(json.dumps({"facts": [dataclasses.asdict(fact) for fact in facts]}))
+        return
+    bundle, hashes = read_proof(content, options.max_mib), parse_block_hashes(options.hash)
+    check_hashes(bundle, hashes)
+    reasons = [trust_reason(block, hashes) for block in bundle.blocks]
+    unchecked = "  whether that registry is deployed with genuine code: see `tacitus.py routes`"
+    for line in report_lines(bundle, reasons, [unchecked]):
+        print(line)
+
+
+def _run_mcp(options: argparse.Namespace) -> None:
+    run_mcp_server(_configured_server(options).url, lambda: _configured_server(options))
+
+
+def _run_slot(options: argparse.Namespace) -> None:
+    layout = _read_json(options.layout) if options.layout else None
+    variable = locate(options.variable, options.key, layout, options.contract)
+    offset, size = variable.position.byte_offset, variable.size
+    slot = f"0x{variable.position.word.hex()}"
+    data = f"0x{variable.data.word.hex()}" if variable.data else None
+    if options.json:
+        output = {"slot": slot, "offset": offset, "bytes": size or None}
+        print(json.dumps({**output, "type": variable.type or None, "data": data}))
+        return
+    print(slot)
+    if variable.type:
+        _print_stderr(f"{variable.type}: {size} bytes at byte {offset} from the slot's low end")
+    if data:
+        _print_stderr(f"Its elements, or the bytes of a long text, begin in slot {data}.")

@@ -1,0 +1,77 @@
+"""Show a batch's progress on a terminal."""
+
+import contextlib
+import os
+from typing import TextIO
+
+from queries.client.python.responses import Status
+
+
+def progress_line(status: Status, width: int = 10_000) -> str:
+    """`IN_PROGRESS  ✓ INITIAL_STATE 3/3 ── ◐ …  The transaction is …`, in at most `width` columns.
+
+    If that is too wide, only the current step has its name, then the wait's code replaces its
+    sentence, then the state is left out. No text is cut.
+    """
+    state, wait = status.state, status.wait_code.replace("_", " ")
+    marks = [step.mark for step in status.steps]
+    labels = [f"{step.mark} {step.name} {step.completed}/{step.total}" for step in status.steps]
+    current = next((i for i, mark in enumerate(marks) if mark != "✓"), len(marks) - 1)
+    steps = " ".join(label if i == current else marks[i] for i, label in enumerate(labels))
+    forms = (
+        (state, " ── ".join(labels), status.waits_for),
+        (state, steps, status.waits_for),
+        (state, steps, wait),
+        (steps or state, wait),
+        (steps or state,),
+        (state,),
+    )
+    lines = ["  ".join(filter(None, form)) for form in forms]
+    return next((line for line in lines if len(line) <= width), state)
+
+
+CLEAR_LINE = "\r\x1b[K"
+MARK_COLOURS = {"✓": 32, "◐": 33, "✗": 31}  # green, yellow, red
+
+
+class ProgressOutput:
+    """Prints progress: a line that moves on a terminal, and plain lines elsewhere."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._current = ""
+        self.is_terminal = out.isatty() and os.environ.get("TERM") != "dumb"
+        self._has_colour = self.is_terminal and not os.environ.get("NO_COLOR")
+
+    @property
+    def width(self) -> int:
+        """The columns of a terminal, as its user has resized it."""
+        columns = 0
+        if self.is_terminal:
+            with contextlib.suppress(OSError):
+                columns = os.get_terminal_size(self._out.fileno()).columns
+        return (columns or 80) - 1 if self.is_terminal else 10_000
+
+    def update(self, text: str) -> None:
+        """Print a line; on a terminal, the next one replaces it."""
+        if text != self._current:
+            self._write(f"{CLEAR_LINE}{text}" if self.is_terminal else f"{text}\n")
+            self._current = text
+
+    def line(self, text: str = "") -> None:
+        """Print a line that stays."""
+        self._write(f"{CLEAR_LINE if self.is_terminal and self._current else ''}{text}\n")
+        self._current = ""
+
+    def close(self) -> None:
+        """Let the last line stay."""
+        if self.is_terminal and self._current:
+            self._write("\n")
+        self._current = ""
+
+    def _write(self, text: str) -> None:
+        if self._has_colour:
+            for mark, colour in MARK_COLOURS.items():
+                text = text.replace(mark, f"\x1b[{colour}m{mark}\x1b[0m")
+        self._out.write(text)
+        self._out.flush()

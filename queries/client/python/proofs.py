@@ -1,0 +1,206 @@
+"""Verify a proof file, and show what it proves.
+
+The facts of a proof file are true if the block hashes that it relies on are right: callers name
+those that they trust.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+
+from accounts.shared.wording import format_count, format_timestamp
+from queries.amounts import UNIT_DIGITS, format_units
+from queries.client.python.errors import NotProvenError, UsageError
+from queries.client.python.facts import Fact
+from queries.proving.accounts import ADDRESS_BYTES
+from queries.proving.bundle_checks import MAX_BUNDLE_MIB, check_bundle
+from queries.proving.bundles import BlockProof, Bundle, BundleFact, checksum_address
+from queries.proving.errors import BundleRefusedError, BundleTooLargeError
+from queries.proving.facts import EventFact, FactKind
+from queries.proving.headers import FIELD_RULES, FieldFormat, HeaderField
+
+BLOCK_HASH = re.compile("0x[0-9a-fA-F]{64}")
+MAX_ALIGNED_NAME = 24  # longer slot numbers do not widen the column
+
+
+def verify_proof(
+    content: bytes, hashes: Iterable[str], max_mib: int = MAX_BUNDLE_MIB
+) -> tuple[Fact, ...]:
+    """Verify a proof file offline; `hashes` are those of its blocks that you trust.
+
+    Raises NotProvenError, with the block whose hash is missing. The facts of events have no
+    `contract`, and those about times no `read`.
+    """
+    bundle, trusted = read_proof(content, max_mib), parse_block_hashes(hashes)
+    check_hashes(bundle, trusted)
+    for block in bundle.blocks:
+        trust_reason(block, trusted)
+    return tuple(
+        Fact(
+            chain=block.chain,
+            block=block.header.number,
+            selector=f"block:{block.header.number}",
+            account=None if fact.account is None else checksum_address(fact.account),
+            ens=None,
+            name=fact.name,
+            word=f"0x{fact.word.hex()}",
+            contract="" if ":" in fact.name else checksum_address(block.registry.address),
+        )
+        for block in bundle.blocks
+        for fact in block.facts
+    )
+
+
+def read_proof(content: bytes, max_mib: int) -> Bundle:
+    """Check everything in a proof file but the block hashes. Raises NotProvenError."""
+    try:
+        return check_bundle(content, max_mib)
+    except BundleRefusedError as error:
+        is_large = isinstance(error, BundleTooLargeError)
+        hint = f" If its batch is that large, use --max-mib {4 * max_mib}." if is_large else ""
+        raise NotProvenError(f"Nothing is proven. {error}{hint}") from None
+
+
+def parse_block_hashes(texts: Iterable[str]) -> list[bytes]:
+    hashes = list(texts)
+    if not all(map(BLOCK_HASH.fullmatch, hashes)):
+        raise UsageError("--hash takes a block's hash: 0x and 64 hex digits.")
+    return [bytes.fromhex(text[2:]) for text in hashes]
+
+
+def check_hashes(bundle: Bundle, hashes: Sequence[bytes]) -> None:
+    """Refuse a hash that the proof does not rely on, or that two of its chains share."""
+    trusted = {block.trusted_header.hash for block in bundle.blocks}
+    parents = {block.header.hash: block for block in bundle.blocks if block.next_header}
+    for hash_ in hashes:
+        if hash_ in parents and hash_ not in trusted:
+            block = parents[hash_]
+            raise NotProvenError(
+                f"0x{hash_.hex()} is block {block.header.number:,}. Give the hash of block "
+                f"{block.trusted_header.number:,}, which shows that it was the last at that time."
+            )
+        if hash_ not in trusted:
+            raise NotProvenError(f"Nothing is proven. The proof has no block 0x{hash_.hex()}.")
+        blocks = [block for block in bundle.blocks if block.trusted_header.hash == hash_]
+        if len(chains := sorted({block.chain for block in blocks})) > 1:
+            raise NotProvenError(
+                f"Nothing is proven. Chains {' and '.join(map(str, chains))} of the proof share "
+                f"the block hash 0x{hash_.hex()}. `manage.py verify_proof --node URL` asks a node "
+                "of each."
+            )
+
+
+def trust_reason(
+    block: BlockProof, hashes: Sequence[bytes], others: Sequence[str] = (), advice: str = ""
+) -> str:
+    """Why the block hash that the facts rely on can be trusted. Raises NotProvenError."""
+    header = block.trusted_header
+    origins = ["you gave"] * (header.hash in hashes) + list(others)
+    name = block_name(block)
+    if not origins:
+        raise NotProvenError(
+            f"Nothing is proven yet: the facts are true if {name} has the hash "
+            f"0x{header.hash.hex()}. Look it up where you trust it, and give it with --hash 0x…"
+            f"{advice}."
+        )
+    return f"that {name} has the hash 0x{header.hash.hex()}, which {' and '.join(origins)}"
+
+
+def block_name(block: BlockProof) -> str:
+    return f"block {block.trusted_header.number:,} of chain {block.chain}"
+
+
+def report_lines(bundle: Bundle, reasons: Sequence[str], unchecked: Iterable[str]) -> Iterator[str]:
+    """What a proof file proves, and what it does not; `unchecked` adds to the latter."""
+    yield f"Batch {bundle.batch} (the service's id for it), for chain {bundle.destination}"
+    for block in bundle.blocks:
+        yield ""
+        yield from _block_lines(block)
+    facts = format_count(sum(len(block.facts) for block in bundle.blocks), "fact")
+    yield ""
+    yield f"Proven: {facts}. It relies on keccak-256, and"
+    yield from (f"  {reason}" for reason in reasons)
+    yield ""
+    yield "Not checked, because it needs a node of the destination:"
+    yield f"  that the registry on chain {bundle.destination} has these facts now"
+    for block in bundle.blocks:
+        for transaction in block.transactions:
+            yield (
+                f"  that transaction 0x{transaction.hash.hex()} in block {transaction.block:,} "
+                f"proved facts of block {block.header.number:,}"
+            )
+    yield from unchecked
+
+
+def _block_lines(block: BlockProof) -> Iterator[str]:
+    header = block.header
+    yield f"Block {header.number:,} of chain {block.chain}, {format_timestamp(header.timestamp)}"
+    yield f"  hash 0x{header.hash.hex()}"
+    address, kind = checksum_address(block.registry.address), block.registry.kind
+    yield f"  facts, as the {kind} registry {address} keeps them on chain {block.destination}:"
+    absent = {entry.proof.address for entry in block.accounts if not entry.proof.exists}
+    rows = [
+        (_owner_line(fact, absent), *(_describe_event(fact) or _name_and_value(fact)))
+        for fact in block.facts
+    ]
+    width = max(min(len(name), MAX_ALIGNED_NAME) for _, name, _ in rows)
+    for owner, group in groupby(rows, key=itemgetter(0)):
+        yield f"    {owner}"
+        yield from (f"      {name:{width}}  {value}" for _, name, value in group)
+
+
+def _owner_line(fact: BundleFact, absent: Collection[bytes | None]) -> str:
+    if fact.account is None:
+        titles = {FactKind.HEADER_FIELD: "its header", FactKind.BLOCK_AT_TIME: "its time"}
+        return titles.get(fact.kind, "its events, which the events verifier beside it keeps")
+    remark = " (there was no such account)" if fact.account in absent else ""
+    return f"{checksum_address(fact.account)}{remark}"
+
+
+def _name_and_value(fact: BundleFact) -> tuple[str, str]:
+    number = int.from_bytes(fact.word, "big")
+    if fact.kind is FactKind.BLOCK_AT_TIME:
+        return format_timestamp(int(fact.name)), f"block {number:,} was the last one"
+    if fact.kind is FactKind.HEADER_FIELD:
+        return fact.name, _header_value(HeaderField[fact.name], fact.word)
+    if fact.kind is FactKind.STORAGE_SLOT:
+        digits = fact.name[2:].lstrip("0") or "0"
+        return f"slot 0x{digits}", f"0x{fact.word.hex()} ({number})" if number else "0"
+    if fact.name == "BALANCE":
+        return fact.name, f"{format_units(number, UNIT_DIGITS)} ({number} wei)"
+    return fact.name, str(number) if fact.name == "NONCE" else f"0x{fact.word.hex()}"
+
+
+def _describe_event(fact: BundleFact) -> tuple[str, str] | None:
+    if (event := EventFact.parse(fact.name)) is None:
+        return None
+    name, value = f"{event.kind.lower()} {event.index}", f"hash 0x{fact.word.hex()}"
+    match event.kind:
+        case FactKind.LOG:
+            name = f"log {event.log} of transaction {event.index}"
+        case FactKind.RECEIPT:
+            name = f"receipt of transaction {event.index}"
+            status = {0: "failed", 1: "succeeded"}.get(fact.word[30], "with a state root")
+            logs = format_count(int.from_bytes(fact.word[27:29]), "log")
+            value = f"{status}, {logs}, type {fact.word[29]}"
+        case FactKind.ABSENT_LOG if event.filter:
+            name = f"logs of transaction {event.index}"
+            value = f"none is by {checksum_address(event.filter.emitter)}"
+            if topics := [f"0x{topic.hex()}" if topic else "any" for topic in event.filter.topics]:
+                value += f" with the topics {', '.join(topics)}"
+        case FactKind.SILENT_BLOCK:
+            name, value = "logs of the block", f"none has 0x{event.item.hex()}"
+        case FactKind.ABSENT_TRANSACTION | FactKind.ABSENT_WITHDRAWAL:
+            items = event.kind.removeprefix("ABSENT_").lower()
+            name, value = f"{items}s", f"the block has at most {event.index}"
+    return name, value
+
+
+def _header_value(field: HeaderField, word: bytes) -> str:
+    number = int.from_bytes(word, "big")
+    if field is HeaderField.TIMESTAMP:
+        return f"{number} ({format_timestamp(number)})"
+    if field is HeaderField.COINBASE:
+        return checksum_address(word[-ADDRESS_BYTES:])
+    return str(number) if FIELD_RULES[field].format is FieldFormat.INTEGER else f"0x{word.hex()}"

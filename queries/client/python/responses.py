@@ -1,0 +1,154 @@
+"""The server's responses."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from queries.client.python.errors import (
+    BatchRejectedError,
+    UnreadableResponseError,
+    UsageError,
+    printable,
+)
+from queries.client.python.positions import parse_hex
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedBatch:
+    """The id of an accepted batch, and the server's warnings about it."""
+
+    id: str
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepProgress:
+    """How many of the `total` queries that have a step have started and completed it."""
+
+    name: str
+    started: int
+    completed: int
+    total: int
+
+    @property
+    def mark(self) -> str:
+        return "✓" if self.completed == self.total else "◐" if self.started else "○"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A batch's progress."""
+
+    id: str
+    state: str  # RECEIVED, ACCEPTED, IN_PROGRESS, DONE or REJECTED
+    waits_for: str  # a sentence, or empty
+    wait_code: str  # the same for programs, listed in /docs/status
+    steps: tuple[StepProgress, ...]  # of its first hundred queries, if requested
+    rejected: BatchRejectedError | None
+
+    @property
+    def done(self) -> bool:
+        return self.state == "DONE"
+
+
+@dataclass(frozen=True, slots=True)
+class CostEstimate:
+    """What a batch would cost now; `response` is the server's complete response."""
+
+    fee_needed: int  # wei
+    free: bool
+    complete: bool  # it includes the price of every block
+    response: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessProof:
+    """A proof for a registry's `verify`; `response` is the server's complete entry for it."""
+
+    source: int
+    registry: str
+    proof: bytes
+    gas: int  # of a transaction that verifies it alone
+    valid_until: int | None  # the last block in which `verify` accepts it; None: no limit
+    response: Mapping[str, Any]
+
+
+def parse_witness(body: Mapping[str, Any]) -> WitnessProof:
+    return WitnessProof(
+        source=number_member(body, "originChainId"),
+        registry=member(body, "registry", str),
+        proof=response_bytes(member(body, "proof", str)),
+        gas=number_member(body, "gas"),
+        valid_until=number_member(body, "validUntil") if body.get("validUntil") else None,
+        response=body,
+    )
+
+
+def parse_status(batch_id: str, body: Mapping[str, Any]) -> Status:
+    outcome = member(body, "queryStatus", str)
+    rejected = None
+    if outcome == "REJECTED":
+        cause = body.get("rejection")
+        rejected = BatchRejectedError(
+            text_member(cause, "message") or "The batch was rejected.",
+            code=text_member(cause, "code") or "rejected",
+            retryable=isinstance(cause, dict) and cause.get("retryable") is True,
+            step=text_member(cause, "step"),
+            batch_id=batch_id,
+        )
+    state = outcome if outcome in {"DONE", "REJECTED"} else text_member(body, "status") or outcome
+    steps = _step_progress(member(body, "queries", list)) if "queries" in body else ()
+    waits_for, wait_code = text_member(body, "waitsFor"), text_member(body, "waitCode")
+    return Status(batch_id, printable(state), waits_for, wait_code, steps, rejected)
+
+
+def _step_progress(queries: Iterable[object]) -> tuple[StepProgress, ...]:
+    counts: dict[str, StepProgress] = {}
+    for step in (step for query in queries for step in member(query, "steps", list)):
+        name = printable(member(step, "step", str))
+        count = counts.get(name, StepProgress(name, 0, 0, 0))
+        started = count.started + bool(text_member(step, "started"))
+        completed = count.completed + bool(text_member(step, "completed"))
+        counts[name] = StepProgress(name, started, completed, count.total + 1)
+    return tuple(counts.values())
+
+
+def parse_object(content: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableResponseError("The server's response is not JSON.") from error
+    if not isinstance(body, dict):
+        raise UnreadableResponseError("The server's response is not a JSON object.")
+    return body
+
+
+def member(body: object, name: str, kind: type[Value]) -> Value:
+    value = body.get(name) if isinstance(body, dict) else None
+    if not isinstance(value, kind):
+        raise UnreadableResponseError(f"In the server's response, {name} is missing or malformed.")
+    return value
+
+
+def text_member(body: object, name: str) -> str:
+    """Return a member's text; empty if it is null or missing."""
+    value = body.get(name) if isinstance(body, dict) else None
+    return printable(value) if isinstance(value, str) else ""
+
+
+def number_member(body: object, name: str) -> int:
+    text = member(body, name, str)
+    if not re.fullmatch(r"[0-9]{1,78}", text):
+        raise UnreadableResponseError(f"In the server's response, {name} is not a number.")
+    return int(text)
+
+
+def response_bytes(text: str) -> bytes:
+    try:
+        return parse_hex(text)
+    except UsageError:
+        raise UnreadableResponseError("The server's response has malformed hex.") from None

@@ -1,0 +1,62 @@
+"""Routes, and whether their registries' addresses prove the code."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from queries.client.python.positions import WORD
+from queries.client.python.responses import member, number_member, response_bytes
+from queries.proving.keccak import keccak256
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A pair of source and destination chain, with the registry on the destination."""
+
+    source: int
+    destination: int
+    kind: str
+    registry: str
+    arguments: str  # of the registry's constructor, as Solidity encodes them
+    horizon: str  # the registry accepts no headers from this time on
+    state_horizon: str  # and no accounts or slots from this time on; earlier after some forks
+    proves_its_code: bool  # the address is that of the genuine code with these arguments
+    events_verifier: str  # beside the registry, as the server reports it; not checked
+
+
+# keccak256 of the creation code of this version's registries, without constructor arguments.
+CODE_HASHES = {
+    "native": "8a1b43f16c483609436c6ecec442c40b54c76fefd0c8602eb8722eaa82b3db43",
+    "optimism": "adde3383174c214b03357838e3c58397bbd242c1d0b4a3a593f83c2c0abdaef0",
+    "output": "742230cc4bee0225eb793cda0ef63b9677b9841bfd8043182a8979bceba41527",
+    "attested": "e70cabc3a06832b4238680cd5374d63adb05072d7138c04d6275eeca530d5711",
+}
+NAMES_SOURCE_IN_ARGUMENTS = {"output", "attested"}  # in the second argument
+FACTORY, SALT = "0x4e59b44847b379578588920cA78FbF26c0B4956C", b"Tacitus registry".ljust(32, b"\0")
+
+
+def registry_address(code: bytes) -> str:
+    """The CREATE2 address of a contract with this bytecode and encoded constructor arguments."""
+    factory_input = b"\xff" + bytes.fromhex(FACTORY[2:]) + SALT + keccak256(code)
+    return f"0x{keccak256(factory_input)[12:].hex()}"
+
+
+def parse_route(body: object, codes: Mapping[str, bytes]) -> Route:
+    """`codes`: the genuine creation code by kind."""
+    source = number_member(body, "originChainId")
+    destination = number_member(body, "destinationChainId")
+    kind, registry, arguments, horizon, state_horizon, verifier = (
+        member(body, name, str)
+        for name in (
+            "kind", "registry", "constructorArguments", "horizon", "stateHorizon", "eventsVerifier"
+        )
+    )  # fmt: skip
+    encoded, code = response_bytes(arguments), codes.get(kind, b"")
+    encoded_source = int.from_bytes(encoded[WORD : 2 * WORD])
+    is_genuine = (
+        bool(code)
+        and registry.lower() == registry_address(code + encoded)
+        and (kind == "native") == (source == destination)
+        and (kind not in NAMES_SOURCE_IN_ARGUMENTS or encoded_source == source)
+    )
+    limits = horizon, state_horizon
+    return Route(source, destination, kind, registry, arguments, *limits, is_genuine, verifier)

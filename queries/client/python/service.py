@@ -1,0 +1,335 @@
+"""The service: requests with retries, and waiting."""
+
+import contextlib
+import math
+import random
+import re
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from queries.client.python.errors import (
+    BatchNotDoneError,
+    RequestRefusedError,
+    ServerUnreachableError,
+    TacitusError,
+    UnreadableResponseError,
+    UsageError,
+    WaitTimeoutError,
+)
+from queries.client.python.facts import Fact, facts_in_query
+from queries.client.python.responses import (
+    CostEstimate,
+    Status,
+    SubmittedBatch,
+    WitnessProof,
+    member,
+    number_member,
+    parse_object,
+    parse_status,
+    parse_witness,
+    response_bytes,
+    text_member,
+)
+from queries.client.python.routes import CODE_HASHES, Route, parse_route
+from queries.proving.keccak import keccak256
+
+with contextlib.suppress(ModuleNotFoundError):  # verifying proofs does without
+    import requests
+
+MAX_RESPONSE_BYTES, MAX_PROOF_BYTES = 32 * 2**20, 512 * 2**20
+DEFAULT_TIMEOUT, PROOF_TIMEOUT_FACTOR = 60.0, 10  # proof files are larger
+MAX_ATTEMPTS = 4
+MAX_PAUSE = 120.0  # seconds; a longer Retry-After raises the error instead of waiting
+FIRST_POLL_INTERVAL, POLL_BACKOFF, MAX_POLL_INTERVAL = 0.5, 1.3, 5.0  # seconds; back-off factor
+RETRYABLE_PROXY_STATUSES = {429, 500, 502, 503, 504}  # of responses that are not Tacitus's own
+MAX_PAGES = 10_000
+
+
+class Tacitus:
+    """A server and your API key. Not thread-safe."""
+
+    def __init__(self, url: str, key: str = "", *, timeout: float = DEFAULT_TIMEOUT) -> None:
+        """`timeout`: seconds for one complete response."""
+        if not re.fullmatch(r"https?://[^\s/?#@\\]+(/[^\s?#]*)?", url):
+            raise UsageError("The server must be a URL such as https://proofs.example.org.")
+        if not re.fullmatch(r"[!-~]*", key):
+            raise UsageError("This is not an API key: it must consist of visible ASCII characters.")
+        if "requests" not in globals():
+            raise UsageError("tacitus.py needs one package: python -m pip install requests")
+        self.url = url.rstrip("/")
+        self._key, self._timeout = key, timeout
+        self._session = requests.Session()
+        self._poll_spacing = 0.0  # seconds between polls that keep within the key's limit
+
+    def submit(self, batch: Mapping[str, object], *, idempotency_key: str = "") -> SubmittedBatch:
+        """Submit the batch. All requests with the same `idempotency_key` store one batch."""
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        body = self._request_json("POST", "/submit-batch-query", json=batch, headers=headers)
+        warnings = tuple(member(w, "sentence", str) for w in member(body, "warnings", list))
+        return SubmittedBatch(member(body, "internalId", str), warnings)
+
+    def estimate(self, batch: Mapping[str, object]) -> CostEstimate:
+        body = self._request_json("POST", "/estimate", json=batch)
+        fee, free = number_member(body, "feeNeeded"), member(body, "free", bool)
+        return CostEstimate(fee, free, member(body, "complete", bool), body)
+
+    def witness(self, batch: Mapping[str, object]) -> list[WitnessProof]:
+        """Return a proof for each source chain, to verify in a transaction of your own."""
+        body = self._request_json("POST", "/witness", json=batch)
+        return [parse_witness(entry) for entry in member(body, "witnesses", list)]
+
+    def status(self, batch_id: str, *, steps: bool = True, deadline: float | None = None) -> Status:
+        """Return the batch's status; it is cheaper without `steps`."""
+        body = self.status_response(batch_id, deadline=deadline, details=int(steps))
+        return parse_status(batch_id, body)
+
+    def status_response(
+        self, batch_id: str, *, deadline: float | None = None, **options: int
+    ) -> dict[str, Any]:
+        """Return the status endpoint's response as it is."""
+        params = {"batchQueryId": batch_id, **options}
+        return self._request_json("GET", "/batch-query-status", params=params, deadline=deadline)
+
+    def progress(
+        self, batch_id: str, *, timeout: float | None = 600, steps: bool = False
+    ) -> Iterator[Status]:
+        """Yield the batch's statuses, with counts of `steps` if requested, until it is DONE.
+
+        Raises BatchRejectedError, or WaitTimeoutError after `timeout` seconds.
+        """
+        deadline = time.monotonic() + (math.inf if timeout is None else timeout)
+        interval = FIRST_POLL_INTERVAL
+        while True:
+            status = self.status(batch_id, steps=steps, deadline=deadline)
+            yield status
+            if status.rejected:
+                raise status.rejected
+            if status.done:
+                return
+            seconds_left = deadline - time.monotonic()
+            if seconds_left <= 0:
+                sentence = f"The batch has not ended within {timeout:g} seconds. {status.waits_for}"
+                raise WaitTimeoutError(sentence.strip(), batch_id=batch_id)
+            time.sleep(min(max(interval * _jitter(), self._poll_spacing), seconds_left))
+            interval = min(interval * POLL_BACKOFF, MAX_POLL_INTERVAL)
+
+    def wait(
+        self,
+        batch_id: str,
+        *,
+        timeout: float | None = 600,
+        progress: Callable[[Status], object] = lambda _: None,
+        steps: bool = False,
+    ) -> Status:
+        """Wait until the batch is DONE; `progress` is called with every status. Raises as
+        `progress()` does.
+        """
+        for status in self.progress(batch_id, timeout=timeout, steps=steps):
+            progress(status)
+        return status
+
+    def facts(self, batch_id: str) -> tuple[Fact, ...]:
+        """Return the proven facts.
+
+        Raises BatchNotDoneError, BatchRejectedError or FactsLostError.
+        """
+        facts: list[Fact] = []
+        first_query = 0
+        for _ in range(MAX_PAGES):
+            body = self.status_response(batch_id, fromQuery=first_query)
+            status = parse_status(batch_id, body)
+            if status.rejected:
+                raise status.rejected
+            if not status.done:
+                raise BatchNotDoneError(f"The batch is {status.state}; wait until it is DONE.")
+            for query in member(body, "queries", list):
+                facts += facts_in_query(query)
+            next_query = body.get("nextQuery")
+            if next_query is None:
+                contracts = self._contracts(number_member(body, "destinationChainId"))
+                return tuple(
+                    replace(fact, contract=contracts.get(fact.chain, ("", ""))[":" in fact.name])
+                    for fact in facts
+                )
+            if not isinstance(next_query, int) or next_query <= first_query:
+                break
+            first_query = next_query
+        raise UnreadableResponseError("The server's pages of queries do not end.")
+
+    def cancel(self, batch_id: str) -> dict[str, Any]:
+        """Cancel a batch, if no transaction for it is signed yet. It ends REJECTED."""
+        return self._request_json("POST", f"/batch-queries/{quote(batch_id, safe='')}/cancel")
+
+    def batches(self, *, status: str | None = None) -> Iterator[dict[str, Any]]:
+        """Yield your batches, newest first; each page is requested when it is needed."""
+        return self._items("/batch-queries", "batches", status=status)
+
+    def deliveries(self) -> Iterator[dict[str, Any]]:
+        """Yield the webhook calls of your batches, newest first, with their attempts."""
+        return self._items("/webhook-deliveries", "deliveries")
+
+    def _items(self, path: str, name: str, **filters: str | None) -> Iterator[dict[str, Any]]:
+        while True:
+            body = self._request_json("GET", path, params=filters)
+            yield from member(body, name, list)
+            if not body.get("cursor"):
+                return
+            filters["cursor"] = member(body, "cursor", str)
+
+    def routes(self) -> tuple[Route, ...]:
+        """Return the server's routes with their registries."""
+        entries = self._connections()
+        codes = {
+            kind: self._creation_code(kind)
+            for kind in CODE_HASHES.keys() & {member(entry, "kind", str) for entry in entries}
+        }
+        return tuple(parse_route(entry, codes) for entry in entries)
+
+    def _connections(self) -> list[Any]:
+        return member(self._request_json("GET", "/chain-connections"), "connections", list)
+
+    def _contracts(self, destination: int) -> dict[int, tuple[str, str]]:
+        """The registry and the events verifier on a destination, by source chain."""
+        return {
+            number_member(route, "originChainId"): (
+                text_member(route, "registry"),
+                text_member(route, "eventsVerifier"),
+            )
+            for route in self._connections()
+            if number_member(route, "destinationChainId") == destination
+        }
+
+    def _creation_code(self, kind: str) -> bytes:
+        """Return the genuine code of a kind of registry; empty if the server's code differs."""
+        build = self._request_json("GET", f"/contracts/{kind.capitalize()}Registry.json")
+        code = response_bytes(f"0x{member(build, 'bytecode', str)}")
+        return code if keccak256(code).hex() == CODE_HASHES[kind] else b""
+
+    def proof(self, batch_id: str) -> bytes:
+        """Return the JSON file with which anyone can verify the batch without this server."""
+        path = f"/batch-queries/{quote(batch_id, safe='')}/proof"
+        timeout = self._timeout * PROOF_TIMEOUT_FACTOR
+        content = self._request("GET", path, max_bytes=MAX_PROOF_BYTES, timeout=timeout)
+        parse_object(content)
+        return content
+
+    def _request_json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        return parse_object(self._request(method, path, **options))
+
+    def _request(
+        self, method: str, path: str, *, deadline: float | None = None, **options: Any
+    ) -> bytes:
+        """Send a request. Retry if that can help: a few times, or until `deadline`."""
+        attempts = 1
+        while True:
+            try:
+                return self._request_once(method, path, **options)
+            except TacitusError as error:
+                back_off = FIRST_POLL_INTERVAL * 2 ** min(attempts - 1, 6) * _jitter()
+                pause = error.retry_after or back_off
+                is_late = deadline is not None and time.monotonic() + pause > deadline
+                is_last = is_late or (deadline is None and attempts == MAX_ATTEMPTS)
+                if not error.retryable or is_last or pause > MAX_PAUSE:
+                    raise
+            time.sleep(pause)
+            attempts += 1
+
+    def _request_once(
+        self,
+        method: str,
+        path: str,
+        *,
+        max_bytes: int = MAX_RESPONSE_BYTES,
+        timeout: float = 0,
+        **options: Any,
+    ) -> bytes:
+        timeout, exceptions = timeout or self._timeout, requests.exceptions
+        if self._key:
+            options["headers"] = options.get("headers", {}) | {"api-key": self._key}
+        # On a redirect, requests would send the key to any host: it strips only headers it knows.
+        options |= {"allow_redirects": False, "stream": True, "timeout": timeout}
+        try:
+            with self._session.request(method, self.url + path, **options) as response:
+                content = _read_body(response, max_bytes, timeout)
+        except (
+            exceptions.InvalidHeader,
+            exceptions.InvalidJSONError,
+            exceptions.InvalidURL,
+        ) as error:
+            raise UsageError(f"This cannot be sent ({type(error).__name__}).") from error
+        except requests.RequestException as error:
+            is_permanent = isinstance(error, exceptions.SSLError | exceptions.ContentDecodingError)
+            raise ServerUnreachableError(
+                f"{self.url} does not answer ({type(error).__name__}). Check that it is running.",
+                retryable=not is_permanent,
+            ) from error
+        self._poll_spacing = _poll_spacing(response)
+        if response.is_redirect:
+            raise UnreadableResponseError(
+                f"{self.url} redirects to {response.headers['Location']}. The API key is not sent "
+                "there. If you trust that URL, use it as the server.",
+                http_status=response.status_code,
+            )
+        if not response.ok:
+            raise _error_from_response(response, content)
+        return content
+
+
+def _read_body(response: "requests.Response", max_bytes: int, timeout: float) -> bytes:
+    """Read the body within limits of size and of total time, which requests does not limit."""
+    content = bytearray()
+    timer = threading.Timer(timeout, _shut_down, [response])
+    timer.daemon = True
+    timer.start()
+    try:
+        for chunk in response.iter_content(2**16):
+            content += chunk
+            if len(content) > max_bytes:
+                raise UnreadableResponseError(f"The response is longer than {max_bytes:,} bytes.")
+    finally:
+        timer.cancel()
+    return bytes(content)
+
+
+def _shut_down(response: "requests.Response") -> None:
+    with contextlib.suppress(OSError, ValueError, RuntimeError, AttributeError):
+        response.raw.shutdown()
+
+
+def _error_from_response(response: "requests.Response", content: bytes) -> TacitusError:
+    status, retry_after = response.status_code, _header_seconds(response, "Retry-After")
+    details: dict[str, Any] = {"http_status": status, "retry_after": retry_after}
+    try:
+        body = parse_object(content)
+        sentence, code = member(body, "error", str), member(body, "code", str)
+        path, retryable = member(body, "path", str), member(body, "retryable", bool)
+    except UnreadableResponseError:
+        return UnreadableResponseError(
+            f"The server responded with status {status}, but not as Tacitus does.",
+            retryable=status in RETRYABLE_PROXY_STATUSES,
+            **details,
+        )
+    if detail := text_member(body, "detail"):
+        sentence = f"{sentence.rstrip('.')}. {detail}"
+    return RequestRefusedError(sentence, code=code, path=path, retryable=retryable, **details)
+
+
+def _header_seconds(response: "requests.Response", name: str) -> float | None:
+    seconds = response.headers.get(name, "")
+    return float(seconds) if re.fullmatch(r"[0-9]{1,6}", seconds) else None
+
+
+def _poll_spacing(response: "requests.Response") -> float:
+    remaining = _header_seconds(response, "RateLimit-Remaining")
+    reset = _header_seconds(response, "RateLimit-Reset") or 0
+    return 0.0 if remaining is None else min(reset / (remaining + 1), MAX_PAUSE)
+
+
+def _jitter() -> float:
+    """Spread out clients that started at the same time."""
+    return random.uniform(0.8, 1.2)  # noqa: S311  (no secret)

@@ -1,0 +1,179 @@
+"""The MCP server, over stdio, with the client of the official SDK."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from mcp import Client, StdioServerParameters
+
+from tests.commands import run_program
+from tests.queries.contracts.holder import NESTED, NESTED_VALUE
+from tests.rigs.service import HOLDER, HOLDER_BALANCE, OWNERS, Service
+
+pytestmark = pytest.mark.either_database
+CHAIN_ID = 31337
+Conversation = Callable[[Client], Awaitable[None]]
+
+
+def converse(service: Service, conversation: Conversation, key: str | None = None) -> None:
+    """Run the command, as an agent's configuration does, and talk to it."""
+    key = service.keys[0] if key is None else key
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=["-W", "error", service.client_file, "mcp"],
+        env={"TACITUS_URL": service.url, "TACITUS_KEY": key},
+    )
+
+    async def run() -> None:
+        async with Client(command) as client:
+            await conversation(client)
+
+    asyncio.run(run())
+
+
+async def answer(client: Client, tool: str, **arguments: Any) -> Any:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    return result.structured_content
+
+
+async def refusal(client: Client, tool: str, **arguments: Any) -> str:
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    return str(result.content)
+
+
+def test_an_agent_proves_facts_and_reads_them_on_chain(
+    shared_service: Service, contract: str, block: int
+) -> None:
+    async def conversation(client: Client) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert sorted(tools) == ["estimate", "routes", "slot", "status", "submit"]
+        assert all(tool.description for tool in tools.values())
+
+        listed = await answer(client, "routes")
+        (route,) = [route for route in listed["routes"] if route["source"] == str(CHAIN_ID)]
+        assert route["registry"] == shared_service.registries[CHAIN_ID, CHAIN_ID]
+        assert listed["abi"] == f"{shared_service.url}/contracts/IFactsRegistry.sol"
+
+        keys = ["0x" + 20 * "11", "uint64:7"]
+        found = await answer(client, "slot", variable="3", keys=keys)
+        asked = {
+            "destination": route["destination"],
+            "queries": [
+                {
+                    "source": route["source"],
+                    "block": block,
+                    "accounts": [HOLDER],
+                    "props": ["BALANCE"],
+                },
+                {
+                    "source": route["source"],
+                    "block": block,
+                    "accounts": [contract],
+                    "slots": [f"0x{NESTED.slot:x}", found["slot"]],
+                    "header": ["STATE_ROOT"],
+                },
+            ],
+        }
+        estimate = await answer(client, "estimate", **asked)
+        assert estimate["free"]
+        assert "submit" in estimate["next"]
+        submitted = await answer(client, "submit", **asked, fee=estimate["feeNeededWei"])
+        done = await answer(client, "status", batch_id=submitted["batchId"])
+        assert done["status"] == "DONE"
+        facts = {fact["name"]: fact for fact in done["facts"]}
+        assert len(facts) == 4
+        for fact in facts.values():
+            assert read_word(shared_service, fact) == int(fact["word"], 16)
+        assert facts["BALANCE"]["number"] == str(HOLDER_BALANCE)
+        assert facts["BALANCE"]["read"]["arguments"] == [HOLDER.lower(), str(block), "1"]
+        assert facts[f"0x{NESTED.slot:064x}"]["number"] == str(NESTED_VALUE)
+
+    converse(shared_service, conversation)
+
+
+def test_an_agent_reads_events_on_chain(shared_service: Service) -> None:
+    token = shared_service.chain.deploy("DemoToken", ["address[]", "uint256[]"], [OWNERS, [7, 8]])
+    block = shared_service.chain.mine() - 1
+    query = {
+        "source": CHAIN_ID,
+        "block": block,
+        "logs": [{"address": token}],
+        "receipts": [0],
+        "absent": [{"transaction": 9}, {"transaction": 0, "address": HOLDER, "topics": [None]}],
+    }
+
+    async def conversation(client: Client) -> None:
+        submitted = await answer(client, "submit", destination=CHAIN_ID, queries=[query])
+        done = await answer(client, "status", batch_id=submitted["batchId"])
+        facts = {fact["name"].partition(":")[0]: fact for fact in done["facts"]}
+        assert {*facts} == {"LOG", "RECEIPT", "ABSENT_TRANSACTION", "ABSENT_LOG"}
+        assert facts["LOG"]["event"]["address"] == token
+        for kind, fact in facts.items():
+            if kind != "RECEIPT":  # several values
+                assert read_word(shared_service, fact) == int(fact["word"], 16)
+        assert facts["RECEIPT"]["read"]["signature"] == "receiptOf(uint256,uint256)"
+
+    converse(shared_service, conversation)
+
+
+def read_word(service: Service, fact: Any) -> int:
+    call = {"to": fact["read"]["to"], "data": fact["read"]["data"]}
+    return int(service.chain.rpc("eth_call", call, "latest"), 16)
+
+
+def test_refusals_and_rejections_name_their_code_and_where_it_is_explained(
+    shared_service: Service,
+) -> None:
+    def query(**members: object) -> dict[str, Any]:
+        return {"destination": CHAIN_ID, "queries": [{"source": CHAIN_ID, **members}]}
+
+    async def conversation(client: Client) -> None:
+        text = await refusal(client, "submit", **query(block=1, header=["SHOE_SIZE"]))
+        assert f"{shared_service.url}/docs/status#unknown_header_field" in text
+        assert "header[0]" in text
+        text = await refusal(client, "submit", **query(header=["GAS_USED"]))
+        assert "either by its number or by a timestamp" in text
+        assert "checksum" in await refusal(client, "slot", variable="3", keys=["0xA" + 39 * "b"])
+        submitted = await answer(client, "submit", **query(timestamp=1, header=["GAS_USED"]))
+        ended = await answer(client, "status", batch_id=submitted["batchId"])
+        assert (ended["status"], ended["code"]) == ("REJECTED", "time_too_early")
+        assert ended["docs"] == f"{shared_service.url}/docs/status#time_too_early"
+        ahead = shared_service.chain.head + 2
+        submitted = await answer(client, "submit", **query(block=ahead, header=["GAS_USED"]))
+        waiting = await answer(client, "status", batch_id=submitted["batchId"], wait_seconds=1)
+        assert waiting["waitsFor"]
+        assert waiting["docs"].endswith(f"#{waiting['waitCode']}")
+
+    converse(shared_service, conversation)
+
+
+def test_a_wrong_key_is_reported(shared_service: Service) -> None:
+    async def conversation(client: Client) -> None:
+        text = await refusal(client, "status", batch_id="01J2VM6JSA6VKKZ0ENWGYYPR18")
+        assert "key_unknown" in text
+        assert "tct_nonsense" not in text
+
+    converse(shared_service, conversation, key="tct_nonsense")
+
+
+def test_without_the_sdk_the_command_says_what_to_install(
+    shared_service: Service, tmp_path: Path
+) -> None:
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    site = Path(requests.__file__).parent.parent
+    for name in ("requests", "urllib3", "idna", "certifi", "charset_normalizer"):
+        (packages / name).symlink_to(site / name)
+    arguments = [shared_service.client_file, "mcp", "--server", shared_service.url, "--json"]
+    source = f"import runpy, sys; sys.path.append({str(packages)!r}); sys.argv = {arguments}; "
+    source += "runpy.run_path(sys.argv[0], run_name='__main__')"
+    ended = run_program([sys.executable, "-I", "-S", "-c", source])
+    assert ended.returncode == 2
+    assert "pip install 'mcp>=" in json.loads(ended.stderr)["error"]
