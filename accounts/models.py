@@ -130,6 +130,11 @@ class ApiKey(models.Model):
     def __str__(self) -> str:
         return f"{self.name} ({self.id})"
 
+    @property
+    def is_in_grace(self) -> bool:
+        """Whether the secret before this one still works."""
+        return self.previous_until is not None and timezone.now() < self.previous_until
+
 
 class Session(AbstractBaseSession):
     """A signed-in browser. `session_key` is a digest of the key in its cookie."""

@@ -7,7 +7,6 @@ from typing import Concatenate, ParamSpec
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.crypto import constant_time_compare
 
@@ -123,5 +122,4 @@ def find_key(text: str) -> ApiKey | None:
     digest = key_digest(text)
     is_current = constant_time_compare(digest, key.digest)
     is_previous = constant_time_compare(digest, key.previous_digest)
-    in_grace = key.previous_until is not None and timezone.now() < key.previous_until
-    return key if is_current or (is_previous and in_grace) else None
+    return key if is_current or (is_previous and key.is_in_grace) else None

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from django.conf import settings
@@ -146,7 +147,7 @@ class KeyUsage:
     this_minute: int
     today: int
     total: int
-    last: int | None  # unix seconds
+    last: datetime | None
 
 
 def usage_by_subject(subjects: list[str]) -> dict[str, KeyUsage]:
@@ -156,7 +157,7 @@ def usage_by_subject(subjects: list[str]) -> dict[str, KeyUsage]:
             row.window_count if 0 <= now - row.window_start < MINUTE else 0,
             row.day_count if row.day == now // DAY else 0,
             row.total_count,
-            row.last_used,
+            datetime.fromtimestamp(row.last_used, UTC),
         )
         if (row := rows.get(subject))
         else KeyUsage(0, 0, 0, None)

@@ -283,7 +283,7 @@ def _html_of_blocks(blocks: Sequence[Sequence[Token]]) -> Iterator[SafeString]:
         group = list(run)
         labels = [_tab_label(block[0].info) for block in group] if is_code else []
         if len(set(labels)) == len(labels) > 1:
-            yield _tabs([block[0] for block in group], labels, codes)
+            yield _code_boxes([block[0] for block in group], labels, codes)
             continue
         for block in group:
             mark = MARK_RE.fullmatch(block[1].content) if len(block) > 1 else None
@@ -302,12 +302,6 @@ def _html_of_blocks(blocks: Sequence[Sequence[Token]]) -> Iterator[SafeString]:
             yield html
 
 
-COPY_BUTTON = (
-    '<button type="button" class="copy" data-copy="#{}" hidden>'
-    '<span class="label">Copy</span><span class="unseen"> {}</span></button>'
-)
-
-
 def _render_fence(_renderer: RendererHTML, tokens: Sequence[Token], index: int, *rest: Any) -> str:
     token = tokens[index]
     if token.info == OUTPUT:
@@ -315,44 +309,23 @@ def _render_fence(_renderer: RendererHTML, tokens: Sequence[Token], index: int, 
             '<pre class="sample" tabindex="0"><code>{}</code></pre>\n', _fence_html(token)
         )
     *_, environment = rest
-    box = _code_box(token, "the code", environment["codes"])
-    return format_html('<div class="code-box">{}</div>\n', box)
-
-
-def _code_box(token: Token, label: str, codes: Iterator[int]) -> SafeString:
-    anchor = f"code-{next(codes)}"
-    pre = format_html('<pre><code id="{}">{}</code></pre>', anchor, _fence_html(token))
-    return pre + format_html(COPY_BUTTON, anchor, label)
+    return _code_boxes([token], [""], environment["codes"])
 
 
 def _fence_html(token: Token) -> SafeString:
     return highlight(token.content.removesuffix("\n"), token.info.partition(" ")[0])
 
 
-def _tabs(tokens: Sequence[Token], labels: Sequence[str], codes: Iterator[int]) -> SafeString:
-    """Radio buttons; tabs.js applies a choice to the whole site."""
-    group = f"tabs-{next(codes)}"
-    heads = format_html_join(
-        "\n",
-        '<input type="radio" name="{}" id="{}-{}" data-tab="{}"{}><label for="{}-{}">{}</label>',
-        (
-            (group, group, n, label, "" if n else " checked", group, n, label)
-            for n, label in enumerate(labels)
-        ),
-    )
-    panes = format_html_join(
-        "\n",
-        '<div class="pane code-box">{}</div>',
-        (
-            (_code_box(token, f"the {label} code", codes),)
-            for token, label in zip(tokens, labels, strict=True)
-        ),
-    )
-    return format_html(
-        '<fieldset class="tabs"><legend class="unseen">The code in</legend>\n{}\n{}</fieldset>\n',
-        heads,
-        panes,
-    )
+def _code_boxes(
+    tokens: Sequence[Token], labels: Sequence[str], numbers: Iterator[int]
+) -> SafeString:
+    """Boxes of code; several of them as tabs."""
+    codes = [
+        {"id": f"code-{next(numbers)}", "label": label, "html": _fence_html(token)}
+        for token, label in zip(tokens, labels, strict=True)
+    ]
+    group = f"tabs-{next(numbers)}" if len(codes) > 1 else ""
+    return render_to_string("docs/code.html", {"codes": codes, "group": group})
 
 
 def _tab_label(info: str) -> str:

@@ -7,16 +7,14 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
-from explorer.pages.charts import balance_chart, balance_title
-from explorer.pages.fact_rows import fact_page
+from explorer.pages.fact_rows import fact_cell, fact_page
 from explorer.pages.headlines import (
-    account_figures,
+    absent_accounts,
     account_headline,
-    balances,
-    block_figures,
+    balance_change,
     block_headline,
     confirmation_text,
-    transaction_figures,
+    proven_balances,
     transaction_headline,
 )
 from explorer.pages.links import PageLinks
@@ -28,7 +26,6 @@ from queries.reading.fact_lists import FactList
 from queries.reading.figures import chain_heads
 
 FACTS_PER_PAGE = 50
-MAX_INLINE_ROWS = 50  # a longer table of a chart is fetched when it is opened
 
 
 def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:
@@ -45,10 +42,19 @@ def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> Ht
             "links": links,
             "block_view": block,
             "headline": block_headline(block, facts, links),
-            "figures": block_figures(block, facts, links),
+            "facts": facts,
+            "accounts": {listed.fact.account for listed in facts.proven} - {""},
+            "readable": _readable_on(block, facts),
             "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
         },
     )
+
+
+def _readable_on(block: reading.BlockView, facts: FactList) -> list[int]:
+    """The destinations on which the block's header or some of its facts are proven."""
+    chains = {chain for listed in facts.proven for chain in listed.destinations}
+    chains |= {entry.destination for entry in block.registries if entry.accumulated}
+    return [entry.destination for entry in block.registries if entry.destination in chains]
 
 
 def account(request: HttpRequest, address: str, links: PageLinks) -> HttpResponse:
@@ -71,20 +77,15 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     }
     if chain is None or not facts.facts:
         return render(request, "account.html", context)
-    found = balances(facts)
-    chart = balance_chart(found)
-    table_open = "table" in request.GET
-    if table_open and chart and request.headers.get("HX-Request"):
-        return render(request, "parts/figure_table.html", {"chart": chart})
-    fetch_table = chart and len(chart.rows) > MAX_INLINE_ROWS and not table_open
     read = partial(fact_lists.account_facts, checksum_address, chain)
+    balances, absent = proven_balances(facts), absent_accounts(facts.facts)
     context |= {
-        "figures": account_figures(facts, chain, links),
+        "facts": facts,
+        "blocks": {listed.fact.block for listed in facts.facts},
+        "balance": fact_cell(balances[0], links) if balances else None,
+        "is_absent": bool(balances) and (balances[0].fact.block, checksum_address) in absent,
+        "balance_change": balance_change(balances, links.currency(chain)),
         "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
-        "chart": chart,
-        "balance_sentence": balance_title(found) if len(found) > 1 else "",
-        "table_open": table_open,
-        "table_url": f"?chain={chain}&table=whole" if fetch_table else "",
     }
     return render(request, "account.html", context)
 
@@ -113,7 +114,8 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
             "requested_hash": f"0x{digits}",
             "transaction": transaction,
             "headline": transaction_headline(transaction, facts, links),
-            "figures": transaction_figures(transaction, facts, links),
+            "facts": facts,
+            "batch_count": len(transaction.batches) + transaction.more_batches,
             "confirmations": confirmation_text(transaction, chain_heads([chain]), links),
             "sentences": batch_sentences([batch.id for batch in transaction.batches], links),
             "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),

@@ -1,42 +1,38 @@
-"""The charts of pages, each with a table of its figures; `parts/chart.html` draws them.
+"""The bar charts of pages, each with a table of its figures; `parts/chart.html` draws them.
 
 Positions are percentages of the width, because a chart is as wide as its place, and pixels of the
 height. All values are whole numbers of 0 or more.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from math import ceil
 
-from explorer.pages.formatting import format_wei, intcomma, quantity
+from explorer.pages.formatting import intcomma, quantity
 from queries.config.measured_costs import MEASURED_ACCOUNTS, balance_cost
 from queries.config.registries import RegistryKind
-from queries.reading.chain_objects import Balance
 from queries.reading.figures import Results
 
 HEIGHT = 190
 TOP, BOTTOM = 40, HEIGHT - 22  # of what is drawn; texts stand above and below
 LABEL_Y, LABEL_GAP = HEIGHT - 6, 5
 EDGE = 15  # percent: texts nearer to an end are kept inside
-LEFT, RIGHT = 22, 97  # percent: the ends of a line, beside the numbers of the grid
 MAX_LABELLED_BARS = 5  # more have a value above the tallest only
 MAX_LABELS = 4
-MAX_DOTS = 60  # more would hide the line
 MAX_BAR_WIDTH = 12  # percent
-MAX_TICK_LENGTH = 14
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A bar from the bottom up to `y`, or a dot there, with its value on hover."""
+class Bar:
+    """It shows `text` on hover."""
 
     text: str
-    x: float  # of its left end, or a dot's centre
+    x: float
     y: float
-    width: float = 0
-    height: float = 0
-    is_striking: bool = False
+    width: float
+    height: float
+    is_striking: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +56,9 @@ class Chart:
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     grid: tuple[Text, ...]
-    marks: tuple[Mark, ...]
+    bars: tuple[Bar, ...]
     labels: tuple[Text, ...]  # below the axis
-    values: tuple[Text, ...] = ()  # above bars
-    line: str = ""  # the path between dots
+    values: tuple[Text, ...]  # above bars
     height = HEIGHT
 
 
@@ -78,75 +73,23 @@ def _bar_chart(name: str, title: str, unit: str, bars: Bars, table: Table) -> Ch
     are_labelled = len(bars) <= MAX_LABELLED_BARS
     # What many bars say is the tallest; what few say is how they end.
     striking = len(bars) - 1 if are_labelled else values.index(max(values))
-    top, grid = _grid(max(values), _compact)
+    top, grid = _grid(max(values))
     slot = 100 / len(bars)
     width = min(slot * 0.72, MAX_BAR_WIDTH)
-    marks, labels, above = [], [], []
+    drawn, labels, above = [], [], []
     for index, (label, short, value) in enumerate(bars):
         centre, y = slot * (index + 0.5), _height(value or 0, top)
         if value:
             text = f"{label}: {intcomma(value)}"
             size = (width, BOTTOM - y)
-            marks.append(Mark(text, centre - width / 2, y, *size, is_striking=index == striking))
+            drawn.append(Bar(text, centre - width / 2, y, *size, is_striking=index == striking))
         if value and (are_labelled or index == striking):
             above.append(Text(intcomma(value), centre, y - LABEL_GAP))
         if are_labelled or (len(bars) - 1 - index) % ceil(len(bars) / MAX_LABELS) == 0:
             labels.append(Text(short, centre, LABEL_Y))
     grid = grid[:1] if are_labelled else grid
     texts = tuple(labels), tuple(above)
-    return Chart(name, title, unit, table[0], table[1:], grid, tuple(marks), *texts)
-
-
-def balance_chart(balances: Sequence[Balance]) -> Chart | None:
-    """A line that is level between dots; None if the balance was the same in all blocks."""
-    if len({balance.wei for balance in balances}) <= 1:
-        return None
-    top, grid = _grid(max(balance.wei for balance in balances), _short_balance)
-    first, last = balances[0].block, balances[-1].block
-    points = [
-        (LEFT + (RIGHT - LEFT) * (row.block - first) / (last - first), _height(row.wei, top))
-        for row in balances
-    ]
-    dots = [
-        Mark(f"block {intcomma(row.block)}: {format_wei(row.wei)}", *point)
-        for row, point in zip(balances, points, strict=True)
-    ]
-    ends = ((first, LEFT), (last, RIGHT))
-    return Chart(
-        "balance",
-        balance_title(balances),
-        "Balance",
-        ("Block", "Balance", "in wei"),
-        tuple(
-            (intcomma(row.block), format_wei(row.wei), intcomma(row.wei)) for row in balances[::-1]
-        ),
-        grid,
-        tuple(dots) if len(dots) <= MAX_DOTS else (),
-        tuple(Text(f"block {intcomma(block)}", x, LABEL_Y) for block, x in ends),
-        line="M{:.2f} {:.1f}".format(*points[0]) + "".join(f"H{x:.2f}V{y:.1f}" for x, y in points),
-    )
-
-
-def _short_balance(amount: int) -> str:
-    text = format_wei(amount)
-    return text if len(text) <= MAX_TICK_LENGTH else f"{amount / 10**18:.1e} ETH"
-
-
-def balance_title(balances: Sequence[Balance]) -> str:
-    """What became of the balance between two blocks or more."""
-    first, last = balances[0], balances[-1]
-    blocks = f"from block {intcomma(first.block)} to block {intcomma(last.block)}"
-    if len({balance.wei for balance in balances}) == 1:
-        proven = f"all {intcomma(len(balances))} blocks proven"
-        return f"The balance was {format_wei(first.wei)} in {proven} {blocks}"
-    change = last.wei - first.wei
-    if not change:
-        smallest, largest = (pick(balance.wei for balance in balances) for pick in (min, max))
-        return (
-            f"The balance moved between {format_wei(smallest)} and {format_wei(largest)} {blocks}"
-        )
-    verb = "rose" if change > 0 else "fell"
-    return f"The balance {verb} by {format_wei(abs(change))} {blocks}, to {format_wei(last.wei)}"
+    return Chart(name, title, unit, table[0], table[1:], grid, tuple(drawn), *texts)
 
 
 def route_gas_chart(name: str, days: Mapping[date, Results]) -> Chart:
@@ -214,13 +157,13 @@ def _short(day: date) -> str:
     return f"{day.day} {day:%b}"
 
 
-def _grid(largest: int, text: Callable[[int], str]) -> tuple[int, tuple[Text, ...]]:
+def _grid(largest: int) -> tuple[int, tuple[Text, ...]]:
     """A round number at the top, and lines at 0, there, and halfway if that is a whole number."""
     power = 10 ** (len(str(largest)) - 1)
     top = max(ceil(largest / power), 1) * power
     values = [0, top // 2, top] if top % 2 == 0 else [0, top]
     return top, tuple(
-        Text(text(value) if value else "", 0, _height(value, top)) for value in values
+        Text(_compact(value) if value else "", 0, _height(value, top)) for value in values
     )
 
 

@@ -1,21 +1,10 @@
 """Numbers, amounts and ages as text, for templates and for charts."""
 
-from dataclasses import dataclass
-
 from accounts.shared import wording
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 PRECISE_SECONDS = 10  # shorter durations have a decimal
 UNITS = ((365 * DAY, "year"), (30 * DAY, "month"), (DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
-
-
-@dataclass(frozen=True, slots=True)
-class KeyFigure:
-    """A number in a figure strip, with its unit in `label`."""
-
-    value: str
-    label: str
-    note: str = ""
 
 
 def intcomma(number: int) -> str:

@@ -1,18 +1,16 @@
-"""The first sentence and the figures of an account, a block or a transaction."""
+"""The first sentence about an account, a block or a transaction."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.utils import timezone
-
 from accounts.shared.wallets import short_hash
-from accounts.shared.wording import datetime_from_unix, format_count, format_utc, join_names
+from accounts.shared.wording import format_count, join_names
 from explorer.pages.decoding import is_absent
-from explorer.pages.formatting import KeyFigure, age, format_wei, intcomma
+from explorer.pages.formatting import format_wei
 from explorer.pages.links import PageLinks
 from queries.amounts import short_amount
 from queries.proving.facts import EVENT_KINDS, FactKind
-from queries.reading.chain_objects import AccountView, Balance, BlockView, TransactionView
+from queries.reading.chain_objects import AccountView, BlockView, TransactionView
 from queries.reading.fact_lists import FactList, ListedFact
 from queries.reading.figures import HeadView
 
@@ -36,13 +34,25 @@ def absent_accounts(facts: Sequence[ListedFact]) -> frozenset[tuple[int, str]]:
     return frozenset(key for key, words in fields.items() if is_absent(words))
 
 
-def balances(facts: FactList) -> tuple[Balance, ...]:
-    """An account's balances, oldest block first."""
-    return tuple(
-        Balance(listed.fact.block, int(listed.fact.word, 16))
-        for listed in reversed(facts.facts)
-        if listed.fact.name == "BALANCE"
-    )
+def proven_balances(facts: FactList) -> list[ListedFact]:
+    """An account's balances, newest block first."""
+    return [listed for listed in facts.facts if listed.fact.name == "BALANCE"]
+
+
+def balance_change(balances: Sequence[ListedFact], currency: str) -> str:
+    """What became of the balance from the oldest to the newest block; empty if that is one."""
+    if len(balances) <= 1:
+        return ""
+    newest, oldest = balances[0].fact, balances[-1].fact
+    blocks = f"from block {oldest.block:,} to block {newest.block:,}"
+    change = int(newest.word, 16) - int(oldest.word, 16)
+    value = format_wei(int(newest.word, 16), currency)
+    if len({balance.fact.word for balance in balances}) == 1:
+        return f"The balance was {value} in all {len(balances):,} blocks proven {blocks}"
+    if not change:
+        return f"The balance changed and came back to {value} {blocks}"
+    verb = "rose" if change > 0 else "fell"
+    return f"The balance {verb} by {format_wei(abs(change), currency)} {blocks}, to {value}"
 
 
 def account_headline(
@@ -58,30 +68,11 @@ def account_headline(
     newest = facts.facts[0].fact.block
     if (newest, account.address) in absent_accounts(facts.facts):
         return Headline(subject, f"no such account at block {newest:,}, the newest proven")
-    if found := balances(facts):
-        amount = short_amount(found[-1].wei, links.currency(chain))
-        return Headline(
-            subject, f"balance {amount} at block {found[-1].block:,}, the newest proven"
-        )
+    if balances := proven_balances(facts):
+        amount = short_amount(int(balances[0].fact.word, 16), links.currency(chain))
+        place = f"at block {balances[0].fact.block:,}, the newest proven"
+        return Headline(subject, f"balance {amount} {place}")
     return Headline(subject, f"{_count_facts(facts)} proven, the newest at block {newest:,}")
-
-
-def account_figures(facts: FactList, chain: int, links: PageLinks) -> tuple[KeyFigure, ...]:
-    blocks = {listed.fact.block for listed in facts.facts}
-    more = "" if facts.next_start is None else "+"
-    figures = [
-        _figure(facts.fact_count, "fact proven", "facts proven", more),
-        _figure(len(blocks), "block", "blocks", more, f"up to block {max(blocks):,}"),
-    ]
-    if newest := next((row for row in facts.facts if row.fact.name == "BALANCE"), None):
-        fact, place = newest.fact, f"at block {newest.fact.block:,}"
-        value = short_amount(int(fact.word, 16), links.currency(chain))
-        label = f"balance {place}"
-        if (fact.block, fact.account) in absent_accounts(facts.facts):
-            value, label = "no such account", place
-        readable = f"readable on {_chain_names(newest.destinations, links)}"
-        figures.insert(0, KeyFigure(value, label, readable))
-    return tuple(figures)
 
 
 def block_headline(block: BlockView, facts: FactList, links: PageLinks) -> Headline:
@@ -107,27 +98,6 @@ def _block_result(block: BlockView, facts: FactList) -> str:
     subjects += [f"{article} header"] * (False in others)
     subjects += ["its content"] * (True in others)
     return f"{_count_facts(facts)} of {join_names(subjects)}"
-
-
-def block_figures(block: BlockView, facts: FactList, links: PageLinks) -> tuple[KeyFigure, ...]:
-    more = "" if facts.next_start is None else "+"
-    figures, readable = [], set[int]()
-    if facts.proven:
-        readable = {chain for listed in facts.proven for chain in listed.destinations}
-        accounts = {listed.fact.account for listed in facts.proven} - {""}
-        figures = [
-            _figure(facts.fact_count, "fact proven", "facts proven", more),
-            *([_figure(len(accounts), "account", "accounts", more)] if accounts else []),
-        ]
-    readable |= {entry.destination for entry in block.registries if entry.accumulated}
-    if destinations := [
-        entry.destination for entry in block.registries if entry.destination in readable
-    ]:
-        figures.append(KeyFigure(_chain_names(destinations, links), "readable on"))
-    if block.header and (moment := datetime_from_unix(block.header.timestamp)):
-        seconds = (timezone.now() - moment).total_seconds()
-        figures.append(KeyFigure(age(seconds), "mined", format_utc(moment)))
-    return tuple(figures)
 
 
 def transaction_headline(
@@ -166,25 +136,6 @@ def _price(transaction: TransactionView, links: PageLinks) -> str:
     return f"at most {transaction.gas_limit:,} gas, {format_wei(transaction.max_cost, currency)}"
 
 
-def transaction_figures(
-    transaction: TransactionView, facts: FactList, links: PageLinks
-) -> tuple[KeyFigure, ...]:
-    currency = links.currency(transaction.chain)
-    batches = len(transaction.batches) + transaction.more_batches
-    limit = f"of at most {transaction.gas_limit:,}"
-    if transaction.gas_used is None:
-        gas = KeyFigure(intcomma(transaction.gas_limit), "gas at most")
-        cost = KeyFigure(format_wei(transaction.max_cost, currency), "cost at most")
-    else:
-        gas = KeyFigure(intcomma(transaction.gas_used), "gas", limit)
-        cost = KeyFigure(format_wei(transaction.cost or 0, currency), "cost")
-    figures = [gas, cost, _figure(batches, "batch", "batches")]
-    if facts.proven:
-        more = "" if facts.next_start is None else "+"
-        figures.insert(2, _figure(facts.fact_count, "fact proven", "facts proven", more))
-    return tuple(figures)
-
-
 def confirmation_text(
     transaction: TransactionView, heads: Mapping[int, HeadView], links: PageLinks
 ) -> str:
@@ -201,14 +152,6 @@ def confirmation_text(
     return f"{min(depth, required):,} of {format_count(required, 'confirmation')}"
 
 
-def _figure(number: int, singular: str, plural: str, more: str = "", note: str = "") -> KeyFigure:
-    return KeyFigure(f"{number:,}{more}", singular if number == 1 and not more else plural, note)
-
-
 def _count_facts(facts: FactList) -> str:
     more = "" if facts.next_start is None else "more than "
     return more + format_count(facts.fact_count, "fact")
-
-
-def _chain_names(chains: Iterable[int], links: PageLinks) -> str:
-    return ", ".join(map(links.chain_name, chains))

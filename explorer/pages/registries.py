@@ -10,7 +10,6 @@ from django.utils import timezone
 from accounts.shared.wording import format_count
 from explorer.pages.charts import route_gas_chart
 from explorer.pages.facts import check_wait_seconds
-from explorer.pages.formatting import KeyFigure, format_wei, intcomma, precise_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import adjacent_pages, cursor_of, number_parser
 from explorer.pages.reach import ReachForm
@@ -65,26 +64,9 @@ def _route_context(
         "proves_its_code": proves_its_code(registry),
         "head": heads.get(registry.source),
         "accounts_until": format_time(horizon) if horizon < registry.horizon else "",
-        "facts": results.total.facts,
-        "figures": _key_figures(results, links.currency(registry.destination)),
+        "results": results,
         "gas_chart": route_gas_chart(gas_id, results.days) if results.days else None,
     }
-
-
-def _key_figures(results: RouteFigures, currency: str) -> list[KeyFigure]:
-    """Empty before the first fact."""
-    facts = results.total.facts
-    if not facts:
-        return []
-    figures = [KeyFigure(intcomma(facts), "fact proven" if facts == 1 else "facts proven")]
-    if results.median_duration is not None:
-        duration = precise_duration(results.median_duration.total_seconds())
-        figures.append(KeyFigure(duration, "median time to DONE"))
-    if results.total.gas:
-        wei = results.wei_per_fact
-        price = f"{format_wei(wei, currency)} lately" if wei else ""
-        figures.append(KeyFigure(intcomma(results.total.gas_per_fact or 0), "gas a fact", price))
-    return figures
 
 
 def _l1_comparison(request: HttpRequest, registry: Registry, links: PageLinks) -> str:

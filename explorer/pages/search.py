@@ -1,4 +1,4 @@
-"""The search for batches, blocks, accounts, transactions, registries, chains and guides.
+"""The search for batches, blocks, accounts, transactions, registries and chains.
 
 The database is asked only for text that has the format of an id, hash, number, name or time, or
 of the beginning or both ends of one.
@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from urllib.parse import unquote, urlencode, urlsplit
 
 from django.http import HttpRequest, HttpResponse
@@ -16,16 +15,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
-from accounts.shared.wallets import short_hash
 from accounts.shared.wording import format_timestamp
-from explorer.guides.render import GUIDES, guide_path, heading_anchor
 from explorer.pages.links import PageLinks
 from explorer.pages.sentences import batch_sentences, block_name
 from queries.ids import is_ulid
 from queries.reading import search
-from queries.reading.batches import listed_batches
 from queries.reading.pagination import MAX_BIGINT
-from queries.reading.summaries import batch_summaries
 
 MAX_LENGTH = 300
 # Crockford's base 32 reads O, I and L as digits.
@@ -44,15 +39,8 @@ _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[t ]+(\d{2}:\d{2}(?::\d{2})?))? *(?:z
 _UNIX_SECONDS = range(1_400_000_000, 4_102_444_800)  # before Ethereum, and up to 2100
 _WORD_SEPARATORS = re.compile(r"[\s:#/]+")
 _MAX_WORDS = 12
-_ENDING = re.compile("(?<=[a-z]{3})(ied|ies|ing|ed|es|s|y)$")
-_WORD = re.compile(
-    r"\b(?!(?:and|are|can|does|for|from|has|have|how|the|this|was|what|when|where|which|who|whom|why"
-    r"|with|you|your)\b)[a-z]{3,}"
-)
 _BATCHES_UNTIL = 3
-_MAX_SECTIONS = 8
 MAX_FORMS = 5
-SHORT_ID = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,36 +182,6 @@ def _block_numbers(text: str, chains: Mapping[str, int]) -> Iterator[tuple[int, 
                 yield block, chains[name] if name else None
 
 
-def guide_hits(text: str) -> list[Hit]:
-    """The sections of the guides with most of the words: in the title, in the text, most often."""
-    words = {_ENDING.sub("", word) for word in _WORD.findall(text.lower())}
-    ranked = []
-    for hit, content in _guide_sections():
-        found = [word for word in words if word in content]
-        if 2 * len(found) > len(words):
-            in_title = sum(word in hit.name.lower() for word in words)
-            often = sum(map(content.count, found)) / len(content)
-            ranked.append(((in_title + len(found), often), hit))
-    ranked.sort(key=lambda pair: pair[0], reverse=True)
-    return [hit for _, hit in ranked[:_MAX_SECTIONS]]
-
-
-@cache
-def _guide_sections() -> Sequence[tuple[Hit, str]]:
-    """Each with its text in lower case."""
-    sections = []
-    for guide in GUIDES:
-        title, *parts = re.split("^## ", guide_path(guide).read_text(), flags=re.MULTILINE)
-        name = title.partition("\n")[0].removeprefix("# ")
-        url = reverse("guide", args=[guide])
-        sections.append((Hit("Guide", name, url), title.lower()))
-        for part in parts:
-            heading = part.partition("\n")[0]
-            hit = Hit("Guide", f"{name}: {heading}", f"{url}#{heading_anchor(heading)}")
-            sections.append((hit, part.lower()))
-    return sections
-
-
 def _transaction_hit(chain: int, hash_: str, links: PageLinks) -> Hit:
     url = reverse("transaction", args=[chain, hash_])
     return Hit("Transaction", f"{hash_} on {links.chain_name(chain)}", url)
@@ -255,20 +213,6 @@ def _block_hit(chain: int, number: int, links: PageLinks) -> Hit:
     return Hit("Block", name, reverse("block", args=[chain, number]))
 
 
-def _examples(links: PageLinks) -> Mapping[str, Sequence[str]]:
-    """Texts that are found on this server, from its newest batch."""
-    examples = {"chain": [links.chain_name(source) for source in links.sources[:2]]}
-    for batch in listed_batches(status="DONE", limit=1).rows:
-        query = batch_summaries([batch.id])[batch.id].first
-        if query.account:
-            examples["account"] = [query.account, short_hash(query.account)]
-        if query.block is not None:
-            examples["block"] = [f"{links.chain_name(query.source)} {query.block}"]
-        examples["batch"] = [batch.id, batch.id[:SHORT_ID]]
-        examples["time"] = [f"{batch.submitted_at.astimezone(UTC):%Y-%m-%d %H:%M}"]
-    return examples
-
-
 def search_page(request: HttpRequest, links: PageLinks) -> HttpResponse:
     # Nothing that is invisible or changes the direction of text.
     text = "".join(filter(str.isprintable, request.GET.get("q", ""))).strip()
@@ -277,14 +221,11 @@ def search_page(request: HttpRequest, links: PageLinks) -> HttpResponse:
     hits = list(dict.fromkeys(hit for meaning in meanings for hit in meaning.hits))
     if len(hits) == 1:
         return redirect(hits[0].url)
-    if not (meanings or is_too_long):
-        hits = guide_hits(text)
     context = {
         "links": links,
         "meanings": meanings,
         "kinds": [meaning.kind for meaning in meanings],
         "forms": [form for meaning in meanings for form in meaning.forms.items()][:MAX_FORMS],
-        "examples": {} if hits else _examples(links),
         "search_text": text[:MAX_LENGTH],
         "hits": hits,
         "too_long": is_too_long,

@@ -1,7 +1,7 @@
 """The start page: whether all works, chains and newest batches, live, and what proving costs."""
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, date
+from collections.abc import Mapping
+from datetime import UTC
 from hashlib import blake2s
 
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -9,7 +9,6 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from explorer.pages.charts import price_chart
-from explorer.pages.formatting import KeyFigure, intcomma, rough_duration
 from explorer.pages.links import PageLinks
 from explorer.pages.reach import ReachForm
 from explorer.pages.sentences import batch_sentences
@@ -23,12 +22,16 @@ NEWEST_BATCHES = 5
 
 
 def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
+    today = timezone.now().astimezone(UTC).date()
+    results, first_day = all_results(today)
     context = {
         "links": links,
         "newest": newest_batches(links),
         "states": chain_states(links),
         "form": ReachForm.read(QueryDict(), links),
-        "figures": _key_figures(timezone.now().astimezone(UTC).date()),
+        "results": results,
+        "since": "today" if first_day == today else f"since {first_day.day} {first_day:%B %Y}",
+        "usual_seconds": usual_seconds(today),
         "price_chart": price_chart(),
         "trusts": [
             (registry, trust(registry, links)) for registry in links.routes.registries.values()
@@ -76,22 +79,3 @@ def chain_states(links: PageLinks) -> Mapping[str, object]:
 
 def _digest(*content: object) -> str:
     return blake2s(repr(content).encode(), digest_size=8).hexdigest()
-
-
-def _key_figures(today: date) -> Sequence[KeyFigure]:
-    """Empty before the first batch has ended."""
-    results, first = all_results(today)
-    if not (results.done or results.facts):
-        return ()
-    since = "today" if first == today else f"since {first.day} {first:%B %Y}"
-    usual = usual_seconds(today)
-    half = f"half of the batches within {rough_duration(usual)}" if usual else ""
-    figures = [
-        KeyFigure(intcomma(results.facts), "fact" if results.facts == 1 else "facts", since),
-        KeyFigure(intcomma(results.done), "batches DONE", half),
-        KeyFigure(intcomma(results.rejected), "batches REJECTED"),
-    ]
-    if results.gas_per_fact is not None:
-        gas = intcomma(results.gas_per_fact)
-        figures.append(KeyFigure(gas, "gas a fact", "on this server; mainnet below"))
-    return figures

@@ -18,6 +18,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 SQLITE = "django.db.backends.sqlite3"
+MIN_SQLITE_VERSION = (3, 35, 0)  # the first one with RETURNING, which the rate limits need
 POSTGRESQL = "django.db.backends.postgresql"
 ENGINES = {"sqlite": SQLITE, "postgres": POSTGRESQL, "postgresql": POSTGRESQL}
 URL_OPTIONS = {
@@ -38,6 +39,11 @@ def database(url: str, default_file: Path) -> dict[str, Any]:
         config = {"ENGINE": SQLITE, "NAME": default_file}
     options = config.setdefault("OPTIONS", {})
     if config["ENGINE"] == SQLITE:
+        if sqlite3.sqlite_version_info < MIN_SQLITE_VERSION:
+            raise ImproperlyConfigured(
+                f"This Python has SQLite {sqlite3.sqlite_version}; Tacitus needs 3.35. Use a newer "
+                "Python, or PostgreSQL (DATABASE_URL)."
+            )
         # WAL lets readers continue during a write. NORMAL does not wait for the disk at each
         # commit, which took a hundred times as long; a power failure, unlike a crash, may undo the
         # last whole commits. IMMEDIATE takes the write lock at BEGIN, where the timeout applies; a

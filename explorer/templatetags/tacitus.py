@@ -38,7 +38,7 @@ register = template.Library()
 register.filter("abbreviate", short_hash)
 register.simple_tag(facts.fact_url)
 for formatter in (
-    *(intcomma, quantity, format_wei, rough_duration),
+    *(intcomma, quantity, format_wei, precise_duration, rough_duration),
     *(wording.format_utc, wording.datetime_from_unix),
 ):
     register.filter(formatter)

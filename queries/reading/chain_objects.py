@@ -133,14 +133,6 @@ class AccountView:
     names: tuple[str, ...]  # of its newest queries
 
 
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """The account's balance at the end of a block."""
-
-    block: int
-    wei: int
-
-
 def account_view(address: str, chains: Iterable[int]) -> AccountView:
     """Read the newest query of the address and the names of the newest ones, in two statements."""
     facts = _fact_rows(address)

@@ -6,26 +6,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.template.loader import render_to_string
 
-from explorer.pages.charts import (
-    Chart,
-    balance_chart,
-    price_chart,
-    requested_facts_chart,
-    route_gas_chart,
-)
-from queries.reading.chain_objects import Balance
+from explorer.pages.charts import Chart, price_chart, requested_facts_chart, route_gas_chart
 from queries.reading.figures import Results
 
 pytestmark = pytest.mark.no_database
 HOSTILE = "<script>alert(1)</script>\"'&"
-ETHER = 10**18
-
-
-def _balances(*points: tuple[int, int]) -> Chart:
-    chart = balance_chart([Balance(*point) for point in points])
-    assert chart is not None
-    assert len(chart.rows) == len(points)
-    return chart
 
 
 def _requested(*facts: int) -> Chart:
@@ -46,9 +31,6 @@ CHARTS = [
     _requested(*[0] * 13, 1),
     _requested(*range(14)),
     _requested(1, *[0] * 20, 2**62),
-    _balances((0, 0), (1, 1)),
-    _balances((0, 2**256 - 1), (2**63 - 1, 0)),
-    _balances(*((block, block * ETHER // 7) for block in range(500))),
 ]
 
 

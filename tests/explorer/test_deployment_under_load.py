@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
 """
 SETTINGS = "from explorer.settings import *\nMIGRATION_MODULES = {'queries': 'later_migrations'}\n"
 FILL = "from tests.bench.past import fill; fill(20_000)"
-WAIT_LOG = "A table is in use."
+LOCK_TIMEOUT = {"PGOPTIONS": "-c lock_timeout=500ms"}
 
 
 def test_no_request_fails_and_no_batch_is_lost_or_doubled(
@@ -113,13 +113,16 @@ def _migrate(repository: Path, folder: Path, service: Service) -> None:
     (package / "0002_later.py").write_text(NEXT_MIGRATION)
     (folder / "later.py").write_text(SETTINGS)
     later = {"DJANGO_SETTINGS_MODULE": "later", "PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1"}
-    if not service.database.startswith("postgres"):  # readers do not block a migration
-        migrating = service.start("migrate", **later)
-    else:
-        # Read a table in a transaction, as a backup does, until the migration waits for it.
+    if service.database.startswith("postgres"):  # on SQLite, readers do not block a migration
+        # Read a table in a transaction, as a backup does.
         with psycopg.connect(service.database) as reader:
             reader.execute("SELECT COUNT(*) FROM queries_batch")
-            migrating = service.start("migrate", **later)
-            migrating.await_log(WAIT_LOG)
-    wait_until(lambda: not migrating.runs, 180)
-    assert "Applying queries.0002_later... OK" in migrating.log
+            failed = service.manage("migrate", fails=True, **later, **LOCK_TIMEOUT)
+            assert "lock timeout" in failed.stderr
+
+    def is_migrated() -> bool:
+        migrating = service.start("migrate", **later, **LOCK_TIMEOUT)
+        wait_until(lambda: not migrating.runs, 180)
+        return "Applying queries.0002_later... OK" in migrating.log
+
+    wait_until(is_migrated)

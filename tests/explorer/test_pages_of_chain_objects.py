@@ -101,15 +101,12 @@ def test_an_account_page_begins_with_the_newest_balance() -> None:
         f"{n} {name}" for n in (2, 1, 0) for name in ("NONCE", "BALANCE", "1")
     ]
     assert f"rose by 2 ETH from block {BLOCK:,} to block {BLOCK + 2:,}, to 23 ETH" in words
-    assert text.count("<svg class=") == 1
-    assert "21 ETH 21,000,000,000,000,000,000" in words  # in the table
     assert f'href="https://scan.example/address/{ADDRESS}' in text
     assert f'/dashboard/new-batch?source={SEPOLIA}&amp;account={ADDRESS}"' in text
     assert "style=" not in text
     Query.objects.filter(account=ADDRESS).update(values={"BALANCE": f"{21 * 10**18:064x}"})
     sentence = f"The balance was 21 ETH in all 3 blocks proven from block {BLOCK:,} to block"
     assert sentence in _text(ACCOUNT)
-    assert "<svg class=" not in _get(ACCOUNT).text
 
 
 def test_a_fact_that_several_batches_asked_for_stands_once() -> None:
