@@ -166,7 +166,7 @@ def _read_question(data: str, routes: Routes) -> tuple[Registry, Question]:
     destination, address, question = words
     for registry in routes.registries.values():
         if registry.destination == destination and registry.address.lower() == address:
-            return registry, Question(*question, is_recent=function == RECENT_SELECTOR)
+            return registry, Question(*question, function == RECENT_SELECTOR)
     raise _unavailable(f"Registry {address} on chain {destination} is not configured here.")
 
 

@@ -10,7 +10,9 @@ from web3 import HTTPProvider, Web3, __version__
 
 node, address, abi, reads = sys.argv[1:]
 client = Web3(HTTPProvider(node))
-contract = client.eth.contract(address, abi=json.loads(Path(abi).read_text())["abi"])
+contract = client.eth.contract(
+    Web3.to_checksum_address(address), abi=json.loads(Path(abi).read_text())["abi"]
+)
 results = []
 for name, arguments in json.loads(reads):
     try:
