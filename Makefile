@@ -20,6 +20,7 @@ ANALYSER := .venv-analyser
 ANALYSER_READY := $(ANALYSER)/python-ready
 NPM_READY := queries/contracts/node_modules/.tacitus-ready
 TEST_NPM_READY := tests/js/node_modules/.tacitus-ready
+WEB3_READY := .venv-web3/.tacitus-ready
 MANAGE := $(BIN)/python manage.py
 # Use `-n0` to run one test, for example make test ARGS="-k health -n0"
 # Tests of one file stay with one worker as long as it goes, because many share what they start.
@@ -44,7 +45,7 @@ help: ## this list
 demo: setup ## two chains and the service on this machine, and a tour (PORT=8001, ONCE=1 to end after it)
 	@exec $(MANAGE) demo --port "$(PORT)" $(if $(filter-out 0,$(ONCE)),--once)
 
-test: setup $(TEST_NPM_READY) ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
+test: setup $(TEST_NPM_READY) $(WEB3_READY) ## all tests (DATABASE_URL=postgres://… for PostgreSQL, ARGS="-k name" for some)
 	@$(PYTEST) $(ARGS)
 
 FUZZED_PROOFS := $(addprefix tests/queries/contracts/, test_differential.py test_no_untrue_fact.py \
@@ -163,6 +164,11 @@ $(TEST_NPM_READY): tests/js/package.json tests/js/package-lock.json $(PYTHON_REA
 	@cd tests/js && npm install --no-save --loglevel=error >/dev/null || { echo "They could not be installed. Is npm's registry reachable?"; exit 1; }
 	@touch $@
 
+$(WEB3_READY): requirements-web3.txt $(PYTHON_READY)
+	@echo "Setting up web3.py 8 for a test …"
+	@$(BIN)/python -m pip install --quiet --retries 2 --disable-pip-version-check --require-hashes --no-deps --upgrade --target .venv-web3 --requirement $< || { echo "It could not be installed. Is PyPI, or your pip index, reachable?"; exit 1; }
+	@touch $@
+
 clean: ## removes what the first call set up and what the tools keep; var/, with the database, stays
-	rm -rf .venv $(ANALYSER) queries/contracts/node_modules tests/js/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv $(ANALYSER) queries/contracts/node_modules tests/js/node_modules .venv-web3 .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

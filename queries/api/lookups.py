@@ -71,7 +71,7 @@ class Question(NamedTuple):
     block: int
     name: int
     log: int
-    is_recent: bool  # then `block` is one of the destination, which the caller's node has seen
+    is_recent: bool = False  # then `block` is the newest of the destination at the caller's node
 
     def batch(self, registry: Registry) -> dict[str, Any]:
         """A batch that asks for the fact; `ValueError` if there is no such fact."""
@@ -166,7 +166,8 @@ def _read_question(data: str, routes: Routes) -> tuple[Registry, Question]:
     destination, address, question = words
     for registry in routes.registries.values():
         if registry.destination == destination and registry.address.lower() == address:
-            return registry, Question(*question, is_recent=function == RECENT_SELECTOR)
+            is_recent = function == RECENT_SELECTOR
+            return registry, Question(*question)._replace(is_recent=is_recent)
     raise _unavailable(f"Registry {address} on chain {destination} is not configured here.")
 
 

@@ -22,7 +22,7 @@ from tests.bench.command import BenchError, run, set_up_django
 
 set_up_django()
 
-from tests.bench import claiming, many_batches, one_block, polling
+from tests.bench import claiming, lookups, many_batches, one_block, polling
 from tests.bench.rows import Bench, Row, Sizes, head, lines, missed_targets, to_json_object
 
 # Rows in the order of the table, with what measures them; the rows of a tuple share a set-up.
@@ -35,6 +35,7 @@ MEASURES: dict[tuple[str, ...], Callable[[Bench], Iterator[Row]]] = {
     (many_batches.TWO_WORKERS,): many_batches.two_workers,
     (one_block.LATENCY,): one_block.latency,
     tuple(one_block.NODE_REQUESTS): one_block.node_requests,
+    (lookups.LOOKUP,): lookups.lookup,
     (many_batches.MEMORY,): many_batches.memory,
 }
 NAMES = tuple(name for names in MEASURES for name in names)

@@ -122,6 +122,24 @@ def test_three_facts_are_proven_and_equal_to_the_chains(demo: Demo) -> None:
     assert "\x1b" not in demo.output  # no colours without a terminal
 
 
+def test_the_lines_of_viem_read_without_a_transaction(
+    demo: Demo, repository: Path, tmp_path: Path
+) -> None:
+    lines = re.search(r"client\.readContract\(\{.*?\}\)", demo.output, re.DOTALL)
+    node = re.search(r"with viem, by a client of (http\S+):", demo.output)
+    value = re.search(r"the lookup says +([\d.]+) ETH\n.*✓ the same\n", demo.output)
+    assert lines
+    assert node
+    assert value
+    (tmp_path / "node_modules").symlink_to(repository / "tests" / "js" / "node_modules")
+    program = f"""\
+import {{ createPublicClient, formatEther, http, parseAbi }} from "viem";
+const client = createPublicClient({{ transport: http("{node[1]}") }});
+const [balance] = await {lines[0]};
+console.log(formatEther(balance));"""
+    assert run("js", program, tmp_path).strip() == value[1]
+
+
 def test_on_a_terminal_one_line_moves_for_each_batch(repository: Path, tmp_path: Path) -> None:
     output = run_in_terminal(
         [sys.executable, "manage.py", "demo", "--once", "--port", str(free_port())],
@@ -138,7 +156,7 @@ def test_on_a_terminal_one_line_moves_for_each_batch(repository: Path, tmp_path:
         assert line[-1].startswith("  DONE  ✓ ✓ ✓ ✓ ")
         assert all(re.search(r"[^…] +\d+\.\d s$", shown) for shown in line)
         assert "…" not in "".join(line)
-    assert output.count("\x1b[32m✓\x1b[0m the same") == 3
+    assert output.count("\x1b[32m✓\x1b[0m the same") == 4  # and the lookup
 
 
 def test_registry_addresses_prove_their_code(demo: Demo) -> None:

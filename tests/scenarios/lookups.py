@@ -1,6 +1,7 @@
 """Reads by FactsLookup with real libraries, and gateways that lie."""
 
 import json
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +15,7 @@ from eth_abi.abi import encode
 from queries.config.registries import Registry, RegistryKind, registry_address
 from tests.commands import free_port, run_program
 from tests.rigs.anvil import Chain
+from tests.rigs.certificates import self_signed_certificate
 from tests.rigs.service import HOLDER, Service
 
 JS = Path(__file__).parents[1] / "js"
@@ -85,6 +87,44 @@ def lying_gateway(service: Service, lie: Callable[[str, str], str]) -> Iterator[
         Thread(target=server.serve_forever).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}/{{sender}}/{{data}}"
+        finally:
+            server.shutdown()
+
+
+@contextmanager
+def https_gateway(service: Service, folder: Path, address: str) -> Iterator[dict[str, str]]:
+    """The environment of a program for which the service is at https://`address`.
+
+    Its requests go to a local proxy, which ends TLS there with a certificate that it trusts.
+    """
+    certificate = self_signed_certificate(folder, f"IP:{address}")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_CONNECT(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            with context.wrap_socket(self.request, server_side=True) as self.request:
+                self.setup()
+                self.handle_one_request()
+
+        def do_GET(self) -> None:
+            answer = requests.get(f"{service.url}{self.path}", timeout=30)
+            self.send_response(answer.status_code)
+            self.send_header("Content-Length", str(len(answer.content)))
+            self.end_headers()
+            self.wfile.write(answer.content)
+            self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        Thread(target=server.serve_forever).start()
+        try:
+            proxy = f"http://127.0.0.1:{server.server_port}"
+            yield {"HTTPS_PROXY": proxy, "REQUESTS_CA_BUNDLE": str(certificate)}
         finally:
             server.shutdown()
 

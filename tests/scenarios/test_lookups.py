@@ -1,5 +1,7 @@
 """Facts without a transaction: viem and ethers follow ERC-3668 by themselves."""
 
+import json
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -11,8 +13,10 @@ from eth_utils.abi import function_signature_to_4byte_selector
 
 from queries.config.registries import RegistryKind
 from tests.builds import contract_for_tests
+from tests.commands import run_program
 from tests.guides import code_blocks, code_of, run
-from tests.rigs.service import BALANCE, HOLDER, HOLDER_BALANCE, SIGNER, Service
+from tests.rigs.anvil import BUILDS
+from tests.rigs.service import BALANCE, HOLDER, HOLDER_BALANCE, REPOSITORY, SIGNER, Service
 from tests.scenarios.fixtures import Install, NewChain
 from tests.scenarios.lookups import (
     DEAD,
@@ -26,6 +30,7 @@ from tests.scenarios.lookups import (
     add_route,
     ask,
     gateway,
+    https_gateway,
     lookup_of,
     lying_gateway,
     read,
@@ -33,7 +38,6 @@ from tests.scenarios.lookups import (
 
 pytestmark = pytest.mark.either_database
 
-NODE = "http://127.0.0.1:8545"  # of the guides
 LOG_CODE = "602a60005260ff60206000a100"  # emits a log and deploys nothing
 SHARE = "function share(address,uint256,uint256,string[]) view returns (uint256)"
 STATE_ROOT = 3
@@ -110,9 +114,40 @@ def test_the_guides_lines_of_viem_read_a_balance(native: Service, tmp_path: Path
     head = native.chain.mine(20)
     (tmp_path / "node_modules").symlink_to(JS / "node_modules")
     code = code_of(native.url, "contracts", "readRecent")
-    assert NODE in code
-    printed = run("js", code.replace(NODE, native.chain.url), tmp_path)
+    node = f"https://your-node-of-chain-{native.chain.id}.example"  # the server cannot name one
+    assert node in code
+    printed = run("js", code.replace(node, native.chain.url), tmp_path)
     assert printed == f"{native.chain.balance(HOLDER, head - 4)} wei in block {head - 4}\n"
+
+
+def test_web3_8_reads_over_https(native: Service, tmp_path: Path) -> None:
+    """It accepts https alone, and no private address, so the gateway has one of the addresses for
+    documentation, to which a proxy leads. Nothing of web3.py is changed.
+    """
+    packages, address = REPOSITORY / ".venv-web3", "192.0.2.1"
+    assert packages.exists(), "make test installs web3.py 8"
+    head = native.chain.mine(20)
+    urls = [f"https://{address}/ccip/{{sender}}/{{data}}.json"]
+    with https_gateway(native, tmp_path, address) as environment:
+        reads = [
+            ("read", [HOLDER, head - 10, BALANCE, urls]),
+            ("readRecent", [HOLDER, BALANCE, 600, urls]),
+            ("readRecent", [HOLDER, BALANCE, 600, [gateway(native)]]),
+        ]
+        script = REPOSITORY / "tests" / "rigs" / "web3_reads.py"
+        arguments = (native.chain.url, lookup_of(native), str(BUILDS / "FactsLookup.json"))
+        result = run_program(
+            [sys.executable, str(script), *arguments, json.dumps(reads)],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(packages), **environment},
+        )
+    assert result.returncode == 0, result.stderr
+    version, named, recent, private = json.loads(result.stdout)
+    balance = f"0x{HOLDER_BALANCE:064x}"
+    assert version.startswith("8.")
+    assert json.loads(named) == balance
+    assert json.loads(recent) == [balance, head - 4]
+    assert private == "MultipleFailedRequests"
 
 
 def test_check_setup_reads_by_each_gateway(native: Service) -> None:
@@ -135,14 +170,22 @@ def test_check_setup_reads_by_each_gateway(native: Service) -> None:
     assert "It is missing" in missing
 
 
-def test_the_registrys_page_shows_its_lookup(native: Service) -> None:
-    """The page's lines of viem are run too."""
+def test_the_registrys_page_shows_how_to_read(native: Service, tmp_path: Path) -> None:
+    """Its lines of viem work with a client and an account."""
     chain = native.chain
     page = f"{native.url}/explorer/registry/{chain.id}/{native.registries[chain.id, chain.id]}"
     text = requests.get(page, timeout=30).text
     (code,) = [block for block in code_blocks(text) if "readRecent" in block]
-    assert lookup_of(native) in code
     assert f'<code id="lookup">{lookup_of(native)}</code>' in text
+    program = f"""\
+import {{ createPublicClient, http, parseAbi }} from "viem";
+const client = createPublicClient({{ transport: http("{chain.url}") }});
+const account = "{HOLDER}";
+{code}
+console.log(`${{balance}} ${{block}}`);"""
+    head = chain.mine(20)
+    (tmp_path / "node_modules").symlink_to(JS / "node_modules")
+    assert run("js", program, tmp_path) == f"{chain.balance(HOLDER, head - 4)} {head - 4}\n"
 
 
 # Lies

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 import requests
+from eth_abi.abi import decode, encode
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
+from queries.api.lookups import QUESTION, RECENT_SELECTOR
 from tests.rigs.anvil import Chain, call_data
 from tests.rigs.service import (
     BALANCE,
@@ -101,6 +103,22 @@ def test_an_l2_block_is_proven_once_a_dispute_game_covers_it(
     rollup.service.manage("publish_proof", str(file), *nodes, "--unverifiable")
     word = rollup.l1.call(other, "accountField(address,uint256,uint8)", HOLDER, block, BALANCE)
     assert int.from_bytes(word) == HOLDER_BALANCE
+
+
+def test_a_recent_l2_block_is_the_newest_known_one(rollup: Rollup) -> None:
+    block = rollup.l2.mine(60) - 30
+    rollup.resolve(rollup.propose(block), valid=True)
+    rollup.service.wait(rollup.submit(block))
+    question = (1, HOLDER, rollup.l1.head, BALANCE, 0)
+    words = encode(["uint256", "address", QUESTION], [L1, rollup.registry, question])
+    data = f"0x{(RECENT_SELECTOR + words).hex()}"
+    answer = rollup.service.post("/ccip", {"data": data}).json()
+    section, _ = decode(["bytes", "bytes"], bytes.fromhex(answer["data"][2:]))
+    facts = rollup.l1.call(rollup.registry, "verify(bytes)", section)
+    account = encode(
+        ["address", "uint256", "uint64", "uint256"], [HOLDER, block, 0, HOLDER_BALANCE]
+    )
+    assert account in facts
 
 
 def test_the_registrys_page_names_the_contract_it_trusts(rollup: Rollup) -> None:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity >=0.8.5;
+pragma solidity >=0.8.4;
 
 import {IFactsLookup} from "./IFactsLookup.sol";
 
@@ -22,6 +22,8 @@ library FactsLookupClient {
     /// @param reason Its error.
     error LookupFailed(bytes reason);
 
+    bytes4 private constant OFFCHAIN_LOOKUP = 0x556f1830; // its selector
+
     /// @notice Call a reader. While the fact is not stored, reverts with an OffchainLookup of this contract.
     /// @param lookup The lookup.
     /// @param call The reader's encoded call.
@@ -36,7 +38,11 @@ library FactsLookupClient {
         bool success;
         (success, result) = address(lookup).staticcall(call);
         if (success) return result;
-        if (bytes4(result) != IFactsLookup.OffchainLookup.selector) revert LookupFailed(result);
+        bytes32 start;
+        assembly {
+            start := mload(add(result, 32))
+        }
+        if (bytes4(start) != OFFCHAIN_LOOKUP) revert LookupFailed(result);
         // Drop the selector: write the length over it.
         assembly {
             let length := mload(result)

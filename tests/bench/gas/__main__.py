@@ -18,6 +18,7 @@ from tests.bench.command import run
 from tests.bench.corpus import read_corpus
 from tests.bench.gas.chains import RegistryKind
 from tests.bench.gas.events import event_lines
+from tests.bench.gas.lookups import lookup_lines
 from tests.bench.gas.targets import summary
 from tests.bench.gas.trials import Measurement, measure
 
@@ -58,7 +59,8 @@ def report() -> None:
         for line in _lines(measurement, results[-1] if results else None):
             print_line(line)
         results.append(measurement)
-    for line in chain(summary(results), event_lines(arguments.corpus / "events")):
+    events = arguments.corpus / "events"
+    for line in chain(summary(results), event_lines(events), lookup_lines(files)):
         print_line(line)
 
 

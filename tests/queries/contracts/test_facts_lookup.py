@@ -140,7 +140,7 @@ def test_a_recent_fact_is_proven_with_its_block(lookup: Lookup) -> None:
     value = read(answer, SLOT_RECENT, account, slot.slot.to_bytes(32))
     assert value == [slot.value, newest.number]
     for field in (STATE_ROOT, HeaderField.GAS_LIMIT, HeaderField.MIX_HASH, TIMESTAMP):
-        answer = lookup.of_recent(header={field, TIMESTAMP})
+        answer = lookup.of_recent(header=[*{field, TIMESTAMP}])
         word = int.from_bytes(newest.word(field))
         assert read(answer, HEADER_RECENT, field) == [word, newest.number]
 

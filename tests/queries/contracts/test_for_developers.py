@@ -51,6 +51,7 @@ def package(tmp_path: Path) -> Path:
 def test_the_npm_package_has_what_it_exports(package: Path) -> None:
     names = (
         "interfaces/IFactsRegistry.sol",
+        "interfaces/FactsLookupClient.sol",
         "interfaces/FactsReader.sol",
         "interfaces/MockFactsRegistry.sol",
         "examples/SnapshotVote.sol",
