@@ -62,6 +62,7 @@ def test_the_lists_have_all_guides(client: Client) -> None:
     for name in GUIDES:
         assert f'<dt><a href="/docs/{name}">' in page
         assert f"(http://testserver/docs/{name}.md): " in llms
+    assert re.findall(r"/docs/([\w-]+)\.md", llms)[0] == "integrate"
 
 
 def test_each_page_has_its_own_description_and_canonical_address(client: Client) -> None:
