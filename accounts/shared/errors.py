@@ -114,6 +114,11 @@ class RefusalError(Exception):
         self.headers = dict(headers or {})
 
 
+def help_link(code: str) -> dict[str, str]:
+    """The header that links an answer to the meaning of its code (RFC 8288)."""
+    return {"Link": f'</docs/status#{code}>; rel="help"'}
+
+
 def error_response(refusal: RefusalError, **more: str) -> JsonResponse:
     """The refusal in the shape of all errors, with `more` members."""
     content: dict[str, object] = {
@@ -125,5 +130,5 @@ def error_response(refusal: RefusalError, **more: str) -> JsonResponse:
     }
     if refusal.detail:
         content["detail"] = refusal.detail
-    headers = {"Cache-Control": "no-store", **refusal.headers}
+    headers = {"Cache-Control": "no-store", **help_link(refusal.code), **refusal.headers}
     return JsonResponse(content, status=refusal.status, headers=headers)

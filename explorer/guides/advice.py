@@ -1,4 +1,4 @@
-"""Advice for users whose batch was rejected or waits, by code."""
+"""Advice for users whose batch was rejected or waits, or whose request was refused, by code."""
 
 AGAIN = "Submit it again. If that fails too, tell the operator this batch's id."
 OLD_BLOCK = "Ask for a newer block, or ask the operator to add a node that keeps older receipts."
@@ -60,3 +60,40 @@ OPERATOR_ACTS = dict.fromkeys(
     ),
     "Tell the operator, who has to act.",
 )
+
+SPLIT = "Split the batch."
+OWN_KEY = "Use a key of this server; the dashboard shows yours."
+
+# Of refused requests; with other codes they have to be corrected, or sent again if retryable.
+REQUEST_ADVICE = {
+    "account_disabled": "Ask the operator.",
+    "attestation_contradicted": "Check the signer's nodes, which reported two hashes.",
+    "attestation_untrusted": "Check the registry, and the key of the signer.",
+    "attestation_unwanted": "Nothing: attest the blocks that the server lists.",
+    "batch_ended": "Read its status.",
+    "batch_exceeds_daily_limit": "Ask for fewer facts, or ask the operator for a higher limit.",
+    "batch_rejected": "Look up its `rejection.code`.",
+    "batch_unknown": "Check the id, and that this is the server that gave it.",
+    "body_too_large": SPLIT,
+    "chain_unsupported": "Choose a route that `GET /chain-connections` lists.",
+    "csrf_failed": "Load the page again.",
+    "delivery_unknown": "Check the id: `GET /webhook-deliveries` lists yours.",
+    "fee_missing": "Send a fee; `POST /estimate` returns one.",
+    "host_unknown": "Use the server's own name, or ask the operator to add this one.",
+    "https_needed": "Use https.",
+    "idempotency_key_reused": "Send another Idempotency-Key with another batch.",
+    "internal_error": "Send it again. If that fails too, tell the operator its `X-Request-ID`.",
+    "key_missing": "Send your key in the header `api-key`; the dashboard shows it.",
+    "key_revoked": OWN_KEY,
+    "key_unknown": OWN_KEY,
+    "method_not_allowed": "Use a method that the header `Allow` lists.",
+    "not_found": "Check the address: /docs/api lists all of them.",
+    "not_provable": "Ask for a newer block, or check the ENS name.",
+    "proof_unavailable": "Submit the facts again, and download the proof of that batch.",
+    "too_many_accounts": SPLIT,
+    "too_many_blocks": SPLIT,
+    "too_many_events": SPLIT,
+    "too_many_slots": SPLIT,
+    "transaction_signed": "Let it end: its transaction is already paid for.",
+    "wrong_origin": "Open the page at the server's own address.",
+}

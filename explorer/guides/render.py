@@ -25,6 +25,7 @@ from queries.config.registries import Registry, RegistryKind, registry_address
 
 GUIDES = (
     "first-fact",
+    "integrate",
     "contracts",
     "events",
     "api",
@@ -41,7 +42,7 @@ GUIDES = (
     "glossary",
     "faq",
 )
-LOCALIZED = {"first-fact", "contracts", "events", "api", "webhooks", "proofs"}
+LOCALIZED = {"first-fact", "integrate", "contracts", "events", "api", "webhooks", "proofs"}
 FOLDER = settings.BASE_DIR / "explorer" / "docs"
 
 

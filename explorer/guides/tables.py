@@ -5,7 +5,7 @@ from itertools import product
 
 from django.conf import settings
 
-from explorer.guides.advice import ADVICE, OPERATOR_ACTS
+from explorer.guides.advice import ADVICE, OPERATOR_ACTS, REQUEST_ADVICE
 from queries.api import reference
 from queries.api.examples import RouteExample, fill_in
 from queries.config.limits import limit_rows
@@ -34,7 +34,7 @@ def guide_tables(
         "api-error": reference.error_example,
         "statuses": reference.status_table,
         "batch-codes": lambda: reference.batch_code_table(OPERATOR_ACTS | ADVICE),
-        "error-codes": reference.error_code_table,
+        "error-codes": lambda: reference.error_code_table(REQUEST_ADVICE),
         "webhook-headers": reference.webhook_headers,
         "webhook-event": lambda: fill_in(reference.webhook_event(), site, example),
         "webhook-limits": reference.webhook_limits,

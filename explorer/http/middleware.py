@@ -102,7 +102,7 @@ class MessageCookie(CookieStorage):
 
 
 EXPOSED_HEADERS = (
-    "ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-ID"
+    "ETag, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-ID"
 )
 # `*` without credentials: the API reads the key from the request and ignores cookies.
 CORS_HEADERS = {

@@ -16,9 +16,9 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from accounts.keys.check import require_api_key
-from accounts.shared.errors import CommonCode, ErrorCode, KeyCode
+from accounts.shared.errors import CommonCode, ErrorCode, KeyCode, help_link
 from queries.api.request_parts import CURSOR, LIMIT, MAX_PAGE_SIZE, PAGE_SIZE
-from queries.api.responses import ApiModel
+from queries.api.responses import ApiModel, BatchResponse
 from queries.ids import ID_PATTERN
 from queries.schema.json_schema import Schema, example_of
 
@@ -102,10 +102,11 @@ def _with_http_response(
         content = view(*arguments, **options)
         if isinstance(content, HttpResponseBase):
             return content
+        code = content.code if isinstance(content, BatchResponse) else None
         return HttpResponse(
             content.model_dump_json(by_alias=True, exclude_unset=True),
             content_type="application/json",
-            headers={"Cache-Control": "no-store"},
+            headers={"Cache-Control": "no-store", **(help_link(code) if code else {})},
         )
 
     return wrapper

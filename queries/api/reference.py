@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from accounts.shared.errors import ErrorCode, KeyCode
+from accounts.shared.errors import ErrorCode, KeyCode, PageCode
 from accounts.shared.rate_limits import MINUTE
 from queries.api.endpoint import Endpoint, Parameter, error_codes, group_by_status
 from queries.api.endpoints import ENDPOINTS
@@ -202,16 +202,19 @@ def status_table() -> str:
     return table(("status", "meaning", "what to do"), rows)
 
 
-def error_code_table() -> str:
-    rows = (
-        (
+def error_code_table(advice: Mapping[str, str]) -> str:
+    """The codes of refused requests, those of pages too; `advice` by code."""
+    again = "Send it again later, after `Retry-After` if the response has it."
+    rows = {
+        code.code: (
             f"`{code.code}`",
             f"{code.status.value}{', retryable' if code.retryable else ''}",
             code.meaning,
+            advice.get(code.code, again if code.retryable else "Correct what `error` names."),
         )
-        for code in error_codes(ENDPOINTS)
-    )
-    return table(("code", "HTTP status", "meaning"), rows)
+        for code in sorted((*PageCode, *error_codes(ENDPOINTS)), key=lambda code: code.status)
+    }
+    return table(("code", "HTTP status", "meaning", "what to do"), rows.values())
 
 
 def batch_code_table(advice: Mapping[str, str]) -> str:

@@ -155,6 +155,11 @@ class BatchResponse(ApiModel):
     )
     info: list[str] = Field(default=[], description="Why the batch was REJECTED, as a list.")
 
+    @property
+    def code(self) -> str | None:
+        """Why it was rejected, or waits."""
+        return self.rejection.code if self.rejection else self.wait_code
+
 
 class StepErrorResponse(ApiModel):
     error: str = Field(validation_alias="sentence", examples=["The block is out of reach."])

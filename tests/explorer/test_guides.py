@@ -6,7 +6,9 @@ import pytest
 from django.test import Client
 from markdown_it import MarkdownIt
 
+from accounts.shared.errors import PageCode
 from explorer.guides.render import GUIDES, guide_path
+from queries.api.rejection_codes import rejection_codes, wait_codes
 from tests.guides import code_blocks
 from tests.queries.api.served_api import HERE, ROUTES, SEPOLIA, record_head
 
@@ -60,6 +62,7 @@ def test_the_lists_have_all_guides(client: Client) -> None:
     for name in GUIDES:
         assert f'<dt><a href="/docs/{name}">' in page
         assert f"(http://testserver/docs/{name}.md): " in llms
+    assert re.findall(r"/docs/([\w-]+)\.md", llms)[0] == "integrate"
 
 
 def test_each_page_has_its_own_description_and_canonical_address(client: Client) -> None:
@@ -74,6 +77,13 @@ def test_each_page_has_its_own_description_and_canonical_address(client: Client)
 def test_a_refused_requests_code_leads_to_its_meaning(client: Client) -> None:
     assert '<a href="/docs/status#fee_too_low">' in client.get("/docs/api").text
     assert '<tr id="fee_too_low">' in client.get("/docs/status").text
+
+
+def test_each_batchs_code_has_a_row_to_link_to(client: Client) -> None:
+    page = client.get("/docs/status").text
+    for code in {*wait_codes(), *rejection_codes(), *(code.code for code in PageCode)}:
+        row = page.partition(f'<tr id="{code}">')[2].partition("</tr>")[0]
+        assert len(re.findall("<td[^>]*>[^<]", row)) == 3, code
 
 
 def test_code_is_highlighted(client: Client) -> None:

@@ -1,5 +1,6 @@
 """Examples of the guides work as copied from the pages."""
 
+import asyncio
 import json
 import re
 import secrets
@@ -8,12 +9,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
+from mcp import Client, StdioServerParameters
 
 from tests.commands import clean_environment, run_program
 from tests.guides import code_of, run
+from tests.queries.management.local_setup import KEY
 from tests.rigs.anvil import Chain
 from tests.rigs.receiver import receiver
 from tests.rigs.service import HOLDER, REPOSITORY, SIGNER_KEY, Service, wait_until
@@ -158,9 +162,16 @@ def test_a_proof_is_checked_and_published(
     code = code_of(live.url, "proofs", "-o proof.json")
     run("sh", code.replace(EXAMPLE_ID, batch[0]), tmp_path)
     (tmp_path / "key").write_text(SIGNER_KEY)
-    for words in ("--hash", "verify_proof proof.json --node", "publish_proof"):
+    block_hash = live.chain.header(batch[1])["hash"]
+    offline = code_of(live.url, "proofs", "tacitus.py verify")
+    printed = run("sh", offline.replace("0xYOUR_BLOCK_HASH", block_hash), tmp_path)
+    assert "Proven: 1 fact." in printed
+    for words in (
+        "verify_proof proof.json --hash",
+        "verify_proof proof.json --node",
+        "publish_proof",
+    ):
         command = _with_node(live.chain, code_of(live.url, "proofs", words))
-        block_hash = live.chain.header(batch[1])["hash"]
         if words == "publish_proof":
             command += " --unverifiable"  # scenarios deploy at addresses that do not prove the code
         printed = _run_in_clone(command.replace("0xYOUR_BLOCK_HASH", block_hash), tmp_path)
@@ -173,6 +184,50 @@ def test_a_webhook_is_tried_on_a_local_receiver(live: Service, tmp_path: Path) -
         printed = run("sh", code, tmp_path, TACITUS_KEY=live.keys[0])
         wait_until(lambda: hook.deliveries)
         assert json.loads(hook.deliveries[0].body)["batchQueryId"] in printed
+
+
+def test_the_integration_works_as_it_is_written(live: Service, tmp_path: Path) -> None:
+    """All blocks of the page: its commands run as one script, the program and the contract too."""
+    page = requests.get(f"{live.url}/docs/integrate.md", timeout=30).text
+    assert len(page.splitlines()) <= 200
+    blocks = re.findall(
+        r"^```(\w+).*?\n(.*?)^```", _with_node(live.chain, page), re.MULTILINE | re.DOTALL
+    )
+    by_language: dict[str, list[str]] = {}
+    for language, code in blocks:
+        by_language.setdefault(language, []).append(code)
+    assert {*by_language} == {"sh", "python", "solidity", "json"}
+    (contract,), (program,) = by_language["solidity"], by_language["python"]
+    (tmp_path / "Balances.sol").write_text(contract)
+    solc = REPOSITORY / "tests" / "forge" / "solc"
+    (tmp_path / "foundry.toml").write_text(f'[profile.default]\nsrc = "."\nsolc = "{solc}"\n')
+    variables = {"TACITUS_KEY": live.keys[0], "TACITUS_URL": live.url, "PRIVATE_KEY": f"0x{KEY}"}
+    printed = run("sh", "".join(by_language["sh"]), tmp_path, **variables)
+    block = int(re.findall(r"SNAPSHOT = (\d+)", contract)[0])
+    balance = live.chain.balance(HOLDER, block)
+    assert printed.count(f"{balance} [") + printed.count(f"{balance}\n") >= 2
+    assert "Proven: 2 facts." in printed
+    assert f"BALANCE {balance}" in run("python", program, tmp_path, **variables)
+    (configuration,) = by_language["json"]
+    server = json.loads(configuration)["mcpServers"]["tacitus"]
+    assert server["env"]["TACITUS_URL"] == live.url
+    # uv would download the SDK, which is installed here.
+    assert [server["command"], *server["args"][:2]] == ["uv", "run", "--with"]
+    tools = asyncio.run(_tools_of(server, tmp_path, live.keys[0]))
+    assert {f"`{name}`" for name in tools} <= {*re.findall("`[a-z]+`", page)}
+
+
+async def _tools_of(server: dict[str, Any], folder: Path, key: str) -> list[str]:
+    """The tools of an MCP server, and that it answers."""
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=server["args"][3:],
+        env=server["env"] | {"TACITUS_KEY": key},
+        cwd=folder,
+    )
+    async with Client(command) as client:
+        assert not (await client.call_tool("routes", {})).is_error
+        return [tool.name for tool in (await client.list_tools()).tools]
 
 
 def _with_node(chain: Chain, code: str) -> str:

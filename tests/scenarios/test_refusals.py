@@ -88,6 +88,7 @@ def test_each_refusal_has_its_status_code_and_path(place: ServerUnderTest, code:
     assert (answer.status_code, error["code"], error["path"]) == (status, code, path), error
     assert set(error) - {"detail", "message"} == {"error", "code", "path", "retryable"}
     assert error.get("detail", error["error"]).endswith(".")
+    assert answer.headers["Link"] == f'</docs/status#{code}>; rel="help"'
     assert not error["retryable"] or status in {400, 409, 429, 503}
     assert (status in {429, 503}) <= error["retryable"]
 
@@ -97,7 +98,7 @@ def test_every_documented_error_code_is_provoked(place: ServerUnderTest) -> None
     codes = document["components"]["schemas"]["ErrorResponse"]["properties"]["code"]["enum"]
     assert set(codes) - NOT_PROVOKED == set(REFUSED)
     page = requests.get(f"{place.service.url}/docs/status", timeout=30).text
-    assert [code for code in codes if code not in page] == []
+    assert [code for code in codes if f'id="{code}"' not in page] == []
 
 
 def test_every_answer_has_rate_limit_headers(place: ServerUnderTest) -> None:

@@ -129,15 +129,17 @@ def _argument_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    estimate = _add_command(commands, "estimate", _run_estimate, "print a batch's fee, in wei")
     submit = _add_command(commands, "submit", _run_submit, "submit a batch; prints its id")
-    for name, kind, meaning in BLOCK_OPTIONS:
-        submit.add_argument(
-            f"--{name}", action="append", default=[], type=kind, help=f"{meaning}; repeatable"
-        )
-    submit.add_argument("--to", metavar="CHAIN", help="destination chain id")
-    submit.add_argument("--from", metavar="CHAIN", help="source chain id (default: --to)")
-    submit.add_argument("--fee", default="0", help="maximum to spend, in wei (0)")
-    submit.add_argument("--file", help="the whole batch as JSON instead; - for stdin")
+    for command in (estimate, submit):
+        for name, kind, meaning in BLOCK_OPTIONS:
+            command.add_argument(
+                f"--{name}", action="append", default=[], type=kind, help=f"{meaning}; repeatable"
+            )
+        command.add_argument("--to", metavar="CHAIN", help="destination chain id")
+        command.add_argument("--from", metavar="CHAIN", help="source chain id (default: --to)")
+        command.add_argument("--fee", default="0", help="maximum to spend, in wei (0)")
+        command.add_argument("--file", help="the whole batch as JSON instead; - for stdin")
     submit.add_argument(
         "--idempotency-key", default="", help="batches sent with the same key are stored once"
     )
@@ -221,6 +223,11 @@ def _server_url(options: argparse.Namespace) -> str:
 def _configured_server(options: argparse.Namespace) -> Tacitus:
     key = options.key or os.environ.get("TACITUS_KEY", "")
     return Tacitus(_server_url(options), key)
+
+
+def _run_estimate(options: argparse.Namespace) -> None:
+    estimate = _configured_server(options).estimate(_requested_batch(options))
+    print(json.dumps(estimate.response) if options.json else estimate.fee_needed)
 
 
 def _run_submit(options: argparse.Namespace) -> None:
@@ -317,8 +324,8 @@ def _run_routes(options: argparse.Namespace) -> None:
 
 def _print_facts(facts: Sequence[Fact], options: argparse.Namespace) -> None:
     if options.json:
-        entries = [dataclasses.asdict(fact) for fact in facts]
-        print(json.dumps({"internalId": options.id, "queryStatus": "DONE", "facts": entries}))
+        body = {"internalId": options.id, "queryStatus": "DONE", "facts": _json_facts(facts)}
+        print(json.dumps(body))
         return
     rows = [
         (
@@ -334,6 +341,14 @@ def _print_facts(facts: Sequence[Fact], options: argparse.Namespace) -> None:
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         print("  ".join(cells).rstrip())
+
+
+def _json_facts(facts: Sequence[Fact]) -> list[dict[str, object]]:
+    """The facts, each with the eth_call that reads it."""
+    return [
+        {**dataclasses.asdict(fact), "read": {"to": fact.read.to, "data": fact.read.data}}
+        for fact in facts
+    ]
 
 
 def _format_value(fact: Fact) -> str:
@@ -369,7 +384,7 @@ def _run_verify(options: argparse.Namespace) -> None:
         raise UsageError(f"{options.file} cannot be read: {error.strerror}.") from error
     if options.json:
         facts = verify_proof(content, options.hash, options.max_mib)
-        print(json.dumps({"facts": [dataclasses.asdict(fact) for fact in facts]}))
+        print(json.dumps({"facts": _json_facts(facts)}))
         return
     bundle, hashes = read_proof(content, options.max_mib), parse_block_hashes(options.hash)
     check_hashes(bundle, hashes)

@@ -65,6 +65,8 @@ class Fact:
         event = EventFact.parse(self.name)
         if event:
             kind, key = event.kind, 0
+        elif self.name.isdigit():
+            kind, key = FactKind.BLOCK_AT_TIME, int(self.name)
         elif self.account is None:
             kind, key = FactKind.HEADER_FIELD, HeaderField[self.name]
         elif self.name.startswith("0x"):

@@ -30,7 +30,7 @@ def verify_proof(
     """Verify a proof file offline; `hashes` are those of its blocks that you trust.
 
     Raises NotProvenError, with the block whose hash is missing. The facts of events have no
-    `contract`, and those about times no `read`.
+    `contract`.
     """
     bundle, trusted = read_proof(content, max_mib), parse_block_hashes(hashes)
     check_hashes(bundle, trusted)

@@ -84,7 +84,11 @@ def test_a_batch_waits_for_the_reason_of_its_first_waiting_job() -> None:
     def reasons(status_now: BatchStatus) -> list[tuple[str | None, str | None]]:
         """The wait reasons of the batch and of its queries."""
         set_status(batch_id, status_now)
-        shown = status(key, batch_id).json()
+        answer = status(key, batch_id)
+        shown = answer.json()
+        code = shown["waitCode"]
+        link = f'</docs/status#{code}>; rel="help"' if code else None
+        assert answer.headers.get("Link") == link
         listed = ask(key, "/batch-queries").json()["batches"][0]
         polled = status(key, batch_id, details=0).json()
         assert reason(shown) == reason(listed) == reason(polled)
