@@ -1,6 +1,7 @@
 """The pages of batches: the list, one batch with its refreshes, and the proof file."""
 
 import re
+from typing import Any
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -10,7 +11,7 @@ from django.urls import reverse
 from accounts.sign_in.sessions import signed_in_account
 from explorer.pages.batch_page import BatchPage, TableRange, batch_page, table_start
 from explorer.pages.downloads import batch_file_name
-from explorer.pages.facts import answer_context, fact_line
+from explorer.pages.facts import answer_context
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import adjacent_pages, chain_parameter, cursor_of, parse_ulid
 from explorer.pages.sentences import batch_sentences
@@ -39,8 +40,8 @@ def batch_changes(request: HttpRequest, batch_id: str, links: PageLinks) -> Http
 
 
 def _context(page: BatchPage, links: PageLinks) -> dict[str, object]:
-    answer = answer_context(fact_line(page.single, links)) if page.single else {}
-    return {"page": page, "links": links, **answer}
+    answer = answer_context(page.single, links) if page.single else {}
+    return {"page": page, **answer}
 
 
 def _read_page(request: HttpRequest, batch_id: str, links: PageLinks) -> BatchPage:
@@ -71,31 +72,29 @@ def query(_request: HttpRequest, batch_id: str, position: int) -> HttpResponse:
 
 
 def batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    status = request.GET.get("status", "")
     destination = chain_parameter(request, "to")
+    context = list_context(request, links, destination=destination) | {
+        "destination": destination,
+        "destinations": sorted({destination for _, destination in links.routes.registries}),
+        "filtered": bool(request.GET.get("status")) or destination is not None,
+    }
+    return render(request, "batches.html", context)
+
+
+def list_context(request: HttpRequest, links: PageLinks, **filters: Any) -> dict[str, object]:
+    """The batches that match `filters` and have the status in the URL."""
+    status = request.GET.get("status", "")
     if status not in {"", *BatchStatus.values}:
         raise Http404
-    page = reading.listed_batches(
-        status=status,
-        destination=destination,
-        cursor=cursor_of(request, parse_ulid),
-        limit=BATCHES_PER_PAGE,
-    )
-    return render(
-        request,
-        "batches.html",
-        {
-            "links": links,
-            "batches": page,
-            "sentences": batch_sentences([batch.id for batch in page.rows], links),
-            "adjacent": adjacent_pages(request, page),
-            "status": status,
-            "statuses": BatchStatus.values,
-            "destination": destination,
-            "destinations": sorted({destination for _, destination in links.routes.registries}),
-            "filtered": bool(status) or destination is not None,
-        },
-    )
+    cursor = cursor_of(request, parse_ulid)
+    page = reading.listed_batches(status=status, cursor=cursor, limit=BATCHES_PER_PAGE, **filters)
+    return {
+        "batches": page,
+        "sentences": batch_sentences([batch.id for batch in page.rows], links),
+        "adjacent": adjacent_pages(request, page),
+        "status": status,
+        "statuses": BatchStatus.values,
+    }
 
 
 def batch_proof(_request: HttpRequest, batch_id: str, links: PageLinks) -> HttpResponseBase:

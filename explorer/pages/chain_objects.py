@@ -25,27 +25,24 @@ from queries.reading import fact_lists
 from queries.reading.fact_lists import FactList
 from queries.reading.figures import chain_heads
 
-FACTS_PER_PAGE = 50
-
 
 def block(request: HttpRequest, chain: int, number: int, links: PageLinks) -> HttpResponse:
     """A block without queries has a page too, if its chain is configured."""
     block = reading.block_view(chain, number)
-    facts = fact_lists.block_facts(chain, number)
+    read = partial(fact_lists.block_facts, chain, number)
+    facts = read()
     if not facts.facts and not block.registries and chain not in links.routes.chains:
         raise Http404
-    read = partial(fact_lists.block_facts, chain, number)
     return render(
         request,
         "block.html",
         {
-            "links": links,
             "block_view": block,
             "headline": block_headline(block, facts, links),
             "facts": facts,
             "accounts": {listed.fact.account for listed in facts.proven} - {""},
             "readable": _readable_on(block, facts),
-            "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
+            "page": fact_page(request, facts, read, links),
         },
     )
 
@@ -68,8 +65,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
     account = reading.account_view(checksum_address, links.sources)
     chain = selected_chain(request, account)
     facts = FactList() if chain is None else fact_lists.account_facts(checksum_address, chain)
-    context = {
-        "links": links,
+    context: dict[str, object] = {
         "account": account,
         "chain": chain,
         "chains": account.chains if chain is None else sorted({chain, *account.chains}),
@@ -85,7 +81,7 @@ def account(request: HttpRequest, address: str, links: PageLinks) -> HttpRespons
         "balance": fact_cell(balances[0], links) if balances else None,
         "is_absent": bool(balances) and (balances[0].fact.block, checksum_address) in absent,
         "balance_change": balance_change(balances, links.currency(chain)),
-        "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
+        "page": fact_page(request, facts, read, links),
     }
     return render(request, "account.html", context)
 
@@ -104,13 +100,12 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
     transaction = reading.transaction_view(chain, f"0x{digits}")
     if transaction is None:
         raise Http404
-    facts = fact_lists.transaction_facts(transaction.key)
     read = partial(fact_lists.transaction_facts, transaction.key)
+    facts = read()
     return render(
         request,
         "transaction.html",
         {
-            "links": links,
             "requested_hash": f"0x{digits}",
             "transaction": transaction,
             "headline": transaction_headline(transaction, facts, links),
@@ -118,6 +113,6 @@ def transaction(request: HttpRequest, chain: int, digits: str, links: PageLinks)
             "batch_count": len(transaction.batches) + transaction.more_batches,
             "confirmations": confirmation_text(transaction, chain_heads([chain]), links),
             "sentences": batch_sentences([batch.id for batch in transaction.batches], links),
-            "page": fact_page(request, facts, read, links, FACTS_PER_PAGE),
+            "page": fact_page(request, facts, read, links),
         },
     )

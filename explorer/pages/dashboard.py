@@ -13,6 +13,7 @@ from accounts.reading import KeyChoice, key_choices, key_views, session_views
 from accounts.shared.errors import RefusalError
 from accounts.sign_in.sessions import signed_in_account
 from accounts.views import signed_in_post
+from explorer.pages.batches import list_context
 from explorer.pages.charts import requested_facts_chart
 from explorer.pages.formatting import age
 from explorer.pages.links import PageLinks
@@ -22,13 +23,12 @@ from queries.intake.cancel import cancel
 from queries.intake.submit import daily_facts
 from queries.reading.batches import listed_batches
 from queries.reading.usage import MAX_SUMMED_BATCHES, account_usage
-from queries.statuses import BatchStatus
 from queries.webhooks.deliver import replay
 from queries.webhooks.log import delivery_page
 from queries.webhooks.signatures import webhook_secret
 
 NEWEST_BATCHES = 10
-BATCHES_PER_PAGE, DELIVERIES_PER_PAGE = 50, 25
+DELIVERIES_PER_PAGE = 25
 
 
 @login_required
@@ -44,7 +44,6 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "failed": [delivery for delivery in failed if not delivery.next_attempt],
         "retried": [delivery for delivery in failed if delivery.next_attempt],
         "sentences": batch_sentences(ids, links),
-        "links": links,
     }
     if not batches.rows:
         context["example_key"] = _example_key(request)
@@ -53,23 +52,7 @@ def dashboard(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 @login_required
 def own_batches(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    status = request.GET.get("status", "")
-    if status and status not in BatchStatus.values:
-        raise Http404
-    page = listed_batches(
-        owner=signed_in_account(request),
-        status=status,
-        cursor=cursor_of(request, parse_ulid),
-        limit=BATCHES_PER_PAGE,
-    )
-    context = {
-        "batches": page,
-        "adjacent": adjacent_pages(request, page),
-        "sentences": batch_sentences({batch.id for batch in page.rows}, links),
-        "status": status,
-        "statuses": BatchStatus.values,
-        "links": links,
-    }
+    context = list_context(request, links, owner=signed_in_account(request))
     return render(request, "own_batches.html", context)
 
 
@@ -101,13 +84,12 @@ def own_webhooks(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "adjacent": adjacent_pages(request, page),
         "sentences": batch_sentences({delivery.batch for delivery in page.rows}, links),
         "secret": webhook_secret(account),
-        "links": links,
     }
     return render(request, "own_webhooks.html", context)
 
 
 @login_required
-def own_usage(request: HttpRequest, links: PageLinks) -> HttpResponse:
+def own_usage(request: HttpRequest, **_links: PageLinks) -> HttpResponse:
     account, today = signed_in_account(request), timezone.now().date()
     keys, _ = key_views(account)
     usage, facts = account_usage(account, today), daily_facts(account)
@@ -119,7 +101,6 @@ def own_usage(request: HttpRequest, links: PageLinks) -> HttpResponse:
         "usage": usage,
         "chart": requested_facts_chart(usage.facts),
         "max_summed": MAX_SUMMED_BATCHES,
-        "links": links,
     }
     return render(request, "own_usage.html", context)
 

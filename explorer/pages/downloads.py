@@ -14,7 +14,7 @@ from eth_utils.address import to_checksum_address
 
 from accounts.shared.wallets import short_hash
 from explorer.pages.chain_objects import selected_chain
-from explorer.pages.facts import fact_line
+from explorer.pages.decoding import decode_fact
 from explorer.pages.links import PageLinks
 from explorer.pages.lists import OLDER_PARAMETER, cursor_of, number_parser
 from explorer.pages.registries import registry_or_404
@@ -65,7 +65,7 @@ def _row(proven_fact: ProvenFact, links: PageLinks) -> Mapping[str, str]:
         fact.ens_name,
         fact.name,
         fact.word,
-        fact_line(fact, links).decoded.exact,
+        decode_fact(fact, links.currency(fact.source)).exact,
         links.registry_address(fact.source, fact.destination),
         f"{fact.destination}",
         proven_fact.transaction_hash,

@@ -23,6 +23,7 @@ from queries.proving.facts import EVENT_KINDS
 from queries.reading.fact_lists import FactList, FactRequest, ListedFact
 from queries.reading.pagination import Page
 
+FACTS_PER_PAGE = 50
 MAX_BATCHES = 3  # listed beside facts
 MAX_CELL_LENGTH = 34  # characters; a longer one has a line of its own
 
@@ -74,17 +75,13 @@ class FactPage:
 
 
 def fact_page(
-    request: HttpRequest,
-    newest: FactList,
-    read: Callable[[int], FactList],
-    links: PageLinks,
-    limit: int,
+    request: HttpRequest, newest: FactList, read: Callable[[int], FactList], links: PageLinks
 ) -> FactPage:
     """The page at the cursor: the start of a list, and a fact's place in it."""
     cursor = cursor_of(request, number_parser(2), (OLDER_PARAMETER,))
     start, first = map(int, cursor.key) if cursor else (newest.start, 0)
     facts = newest if start == newest.start else read(start)
-    page_starts = _page_starts(facts.facts, limit)
+    page_starts = _page_starts(facts.facts, FACTS_PER_PAGE)
     end = next((place for place in page_starts if place > first), len(facts.facts))
     older = newer = ""
     if end < len(facts.facts):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
@@ -13,7 +13,7 @@ from django.urls import reverse
 from eth_utils.address import to_checksum_address
 
 from accounts.shared.rate_limits import client_network, use_quota
-from explorer.pages.decoding import DecodedValue, decode_fact, proves_no_account, word_forms
+from explorer.pages.decoding import decode_fact, proves_no_account, word_forms
 from explorer.pages.events import event_details
 from explorer.pages.fact_rows import FactCell, fact_cell
 from explorer.pages.links import PageLinks
@@ -37,19 +37,10 @@ from queries.schema.bodies import ADDRESS
 HEADER, EVENTS = "header", "events"  # the subjects of facts of a block in URLs
 
 
-@dataclass(frozen=True, slots=True)
-class FactLine:
-    fact: FactView
-    decoded: DecodedValue
-
-
-def answer_context(line: FactLine) -> dict[str, Any]:
+def answer_context(fact: FactView, links: PageLinks) -> dict[str, Any]:
     """What `parts/fact_answer.html` shows."""
-    return {"line": line, "forms": word_forms(line.fact)}
-
-
-def fact_line(fact: FactView, links: PageLinks) -> FactLine:
-    return FactLine(fact, decode_fact(fact, links.currency(fact.source)))
+    decoded = decode_fact(fact, links.currency(fact.source))
+    return {"fact": fact, "decoded": decoded, "forms": word_forms(fact)}
 
 
 MAX_RELATED = 50
@@ -99,7 +90,7 @@ def fact(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
     if not found:
         return _unknown_fact(request, key, links)
     context = _fact_context(request, found, links)
-    return _fact_response(request, "read_it", context)
+    return _fact_response(request, "read_it", context, links)
 
 
 def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
@@ -107,7 +98,7 @@ def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
     if not found:
         raise Http404
     context = _fact_context(request, found, links)
-    fact = context["line"].fact
+    fact = context["fact"]
     if seconds := check_wait_seconds(request):
         answer = RegistryAnswer(RegistryOutcome.TOO_OFTEN, seconds=seconds)
     else:
@@ -115,8 +106,8 @@ def check(request: HttpRequest, links: PageLinks, **path: Any) -> HttpResponse:
     context["check"] = answer
     if answer.outcome is RegistryOutcome.DIFFERS:
         other = replace(fact, word=answer.word, details={})
-        context["registry_line"] = fact_line(other, links)
-    return _fact_response(request, "check_answer", context)
+        context["registry_answer"] = decode_fact(other, links.currency(fact.source))
+    return _fact_response(request, "check_answer", context, links)
 
 
 def parse_fact_key(source: int, block: int, subject: str, name: str) -> FactKey:
@@ -157,7 +148,6 @@ def _unknown_fact(request: HttpRequest, key: FactKey, links: PageLinks) -> HttpR
     if (event := EventFact.parse(key.name)) and event.kind is FactKind.LOG:
         form["logs"] = f"{event.index} {event.log}"
     context = {
-        "links": links,
         "sentence": key_sentence(key, links),
         "is_provable": key.source in links.sources,
         "form": urlencode({name: value for name, value in form.items() if value != ""}),
@@ -186,8 +176,7 @@ def _fact_context(
     registry = route.address if route else ""
     reader = verifier_address(registry) if registry and fact.event else registry
     return {
-        **answer_context(fact_line(fact, links)),
-        "links": links,
+        **answer_context(fact, links),
         "found": selected,
         "others": [entry for entry in found if entry is not selected],
         "trust": trust(route, links) if route else None,
@@ -216,15 +205,15 @@ def _related_facts(fact: FactView, links: PageLinks) -> list[FactCell]:
     return [fact_cell(listed, links) for listed in related[:MAX_RELATED]]
 
 
-def _fact_response(request: HttpRequest, part: str, context: dict[str, Any]) -> HttpResponse:
+def _fact_response(
+    request: HttpRequest, part: str, context: dict[str, Any], links: PageLinks
+) -> HttpResponse:
     """The page, or for htmx a part of it."""
     if request.headers.get("HX-Request"):
         return render(request, f"parts/{part}.html", context)
-    found, line, links = context["found"], context["line"], context["links"]
-    if proof := read_fact_proof(found.query, found.fact):
-        route = links.registry(found.fact.source, found.fact.destination)
+    found, fact = context["found"], context["fact"]
+    if proof := read_fact_proof(found.query, fact):
+        route, currency = links.registry(fact.source, fact.destination), links.currency(fact.source)
         context["proves_absence"] = proof.proves_absence
-        context["picture"] = proof_picture(
-            proof, found.fact, line.decoded.short, route, links.currency(found.fact.source)
-        )
+        context["picture"] = proof_picture(proof, fact, context["decoded"].short, route, currency)
     return render(request, "fact.html", context)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.http import HttpRequest
 from django.urls.converters import IntConverter, StringConverter
 
 from queries.config.registries import Registry
@@ -69,6 +70,12 @@ class PageLinks:
         """Empty if the operator has configured no explorer for the chain."""
         chain = self.routes.chains.get(chain_id)
         return f"{chain.explorer.rstrip('/')}/{path}" if chain and chain.explorer else ""
+
+
+def page_links(request: HttpRequest) -> dict[str, object]:
+    """A context processor: the `links` of the page's URL."""
+    match = request.resolver_match
+    return {"links": match.kwargs["links"]} if match and "links" in match.kwargs else {}
 
 
 class WholeNumber(IntConverter):

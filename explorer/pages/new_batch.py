@@ -281,7 +281,7 @@ def check_new_batch(request: HttpRequest, links: PageLinks, limits: BatchLimits)
     checked = _check(request, page)
     # No errors about fields that the user has not reached yet.
     is_empty = checked.refusal is not None and checked.refusal.code == "empty_request"
-    context = {"page": page if is_empty and page.form.is_blank else checked, "links": links}
+    context = {"page": page if is_empty and page.form.is_blank else checked}
     return render(request, "new_batch/check.html", context)
 
 
@@ -300,7 +300,7 @@ def _form_response(request: HttpRequest, page: NewBatchPage) -> HttpResponse:
     if request.headers.get("HX-Request") == "true":
         template, is_filled_in = "new_batch/form.html", True  # input during the swap has no event
     page = replace(page, checks_on_load=is_filled_in and page.refusal is None)
-    return render(request, template, {"page": page, "links": page.links})
+    return render(request, template, {"page": page})
 
 
 def _check(request: HttpRequest, page: NewBatchPage) -> NewBatchPage:

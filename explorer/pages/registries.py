@@ -41,7 +41,6 @@ def routes(request: HttpRequest, links: PageLinks) -> HttpResponse:
     heads = chain_heads(chains)
     figures = route_figures(registries.keys(), timezone.now().astimezone(UTC).date())
     context = {
-        "links": links,
         "chains": [(chain, heads.get(id_)) for id_, chain in sorted(chains.items())],
         "cards": [
             _route_context(registry, links, heads, figures[route])
@@ -99,7 +98,6 @@ def registry(
     results = route_figures([route], timezone.now().astimezone(UTC).date())[route]
     context = {
         **_route_context(registry, links, heads, results),
-        "links": links,
         "l1_comparison": _l1_comparison(request, registry, links),
         "events_verifier": verifier_address(registry.address),
         "lookup": lookup_address(registry) if registry.lookup_urls else "",

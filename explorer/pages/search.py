@@ -222,7 +222,6 @@ def search_page(request: HttpRequest, links: PageLinks) -> HttpResponse:
     if len(hits) == 1:
         return redirect(hits[0].url)
     context = {
-        "links": links,
         "meanings": meanings,
         "kinds": [meaning.kind for meaning in meanings],
         "forms": [form for meaning in meanings for form in meaning.forms.items()][:MAX_FORMS],

@@ -25,7 +25,6 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
     today = timezone.now().astimezone(UTC).date()
     results, first_day = all_results(today)
     context = {
-        "links": links,
         "newest": newest_batches(links),
         "states": chain_states(links),
         "form": ReachForm.read(QueryDict(), links),
@@ -41,20 +40,18 @@ def start(request: HttpRequest, links: PageLinks) -> HttpResponse:
 
 
 def newest_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    return _changes(request, "parts/newest.html", links, newest=newest_batches(links))
+    return _changes(request, "parts/newest.html", newest=newest_batches(links))
 
 
 def chain_changes(request: HttpRequest, links: PageLinks) -> HttpResponse:
-    return _changes(request, "parts/chain_states.html", links, states=chain_states(links))
+    return _changes(request, "parts/chain_states.html", states=chain_states(links))
 
 
-def _changes(
-    request: HttpRequest, part: str, links: PageLinks, **content: Mapping[str, object]
-) -> HttpResponse:
+def _changes(request: HttpRequest, part: str, **content: Mapping[str, object]) -> HttpResponse:
     """A part of the page; status 204 if the digest `seen` has not changed."""
     if any(request.GET.get("seen") == values["digest"] for values in content.values()):
         return HttpResponse(status=204)
-    return render(request, part, {"links": links, "is_change": True, **content})
+    return render(request, part, {"is_change": True, **content})
 
 
 def newest_batches(links: PageLinks) -> Mapping[str, object]:

@@ -25,7 +25,6 @@ def status(request: HttpRequest, links: PageLinks) -> HttpResponse:
     chains = [chain for _, chain in sorted(links.routes.chains.items())]
     statuses = chain_statuses(chains, with_budgets=is_full)
     context = {
-        "links": links,
         "chains": [(row, *chain_state(row)) for row in statuses],
         "waiting": open_batches(),
         "max_counted": MAX_COUNTED,

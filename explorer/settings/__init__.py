@@ -130,6 +130,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "explorer.pages.links.page_links",
             ],
             "builtins": ["explorer.templatetags.tacitus"],
         },

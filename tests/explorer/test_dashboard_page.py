@@ -11,7 +11,7 @@ from django.test.utils import override_settings
 from django.utils import timezone
 from ulid import ULID
 
-from explorer.pages import dashboard
+from explorer.pages import batches, dashboard
 from queries.models import Batch, Query, WebhookAttempt, WebhookDelivery
 from queries.proving.witnesses import AccountField
 from queries.webhooks.signatures import webhook_secret
@@ -78,18 +78,18 @@ def test_batches_are_listed_newest_first_with_error_or_wait_reason() -> None:
 
 
 def test_older_batches_and_webhooks_are_on_further_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dashboard, "BATCHES_PER_PAGE", 2)
+    monkeypatch.setattr(batches, "BATCHES_PER_PAGE", 2)
     monkeypatch.setattr(dashboard, "DELIVERIES_PER_PAGE", 2)
-    batches = [_batch(status="DONE") for _ in range(3)]
-    for batch in batches:
+    stored = [_batch(status="DONE") for _ in range(3)]
+    for batch in stored:
         _delivery(batch)
     client = signed_in()
     for address in ("/dashboard/batches", "/dashboard/webhooks"):
         first = client.get(address).text
         (older,) = re.findall(r'href="(\?before=\w+)" rel="next"', first)
         last = client.get(address + older).text
-        assert [batch.pk in first for batch in batches] == [False, True, True]
-        assert [batch.pk in last for batch in batches] == [True, False, False]
+        assert [batch.pk in first for batch in stored] == [False, True, True]
+        assert [batch.pk in last for batch in stored] == [True, False, False]
         assert client.get(f"{address}?before=x").status_code == 404
 
 

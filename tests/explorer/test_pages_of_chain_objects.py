@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Account
-from explorer.pages import chain_objects
+from explorer.pages import fact_rows
 from queries.database import daily_counts
 from queries.models import Batch, BlockJob, ChainRecord, NodeRecord, Query, SentTransaction, Share
 from queries.proving.keccak import EMPTY_CODE_HASH, EMPTY_TRIE_ROOT
@@ -183,7 +183,7 @@ def test_each_fact_is_on_one_page_and_pages_end_with_a_block(
     monkeypatch: pytest.MonkeyPatch, queries: int, facts: int
 ) -> None:
     monkeypatch.setattr(fact_lists, "MAX_QUERIES", queries)
-    monkeypatch.setattr(chain_objects, "FACTS_PER_PAGE", facts)
+    monkeypatch.setattr(fact_rows, "FACTS_PER_PAGE", facts)
     prove(submit_balances(blocks=2))
     prove(submit_balances(blocks=3))
     names = ("NONCE", "BALANCE", "1")
