@@ -171,6 +171,7 @@ def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
             file(name, docs.download, name, name=name, files=docs.CLIENT_FILES)
             for name in docs.CLIENT_FILES
         ),
+        file("contracts/tacitus-contracts.tgz", docs.contracts_package, "contracts-package"),
         file("contracts/<str:name>", docs.download, "contract-file", files=docs.CONTRACT_FILES),
         file("contracts/abi/<str:name>.json", docs.abi, "abi"),
         file(

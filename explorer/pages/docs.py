@@ -1,6 +1,11 @@
 """The guides as pages and as Markdown, and the files that they link to."""
 
+import gzip
+import json
+import tarfile
 from collections.abc import Mapping
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 
 from django.conf import settings
@@ -19,17 +24,8 @@ from queries.schema.batch_checks import BatchLimits
 CONTRACTS = settings.BASE_DIR / "queries" / "contracts"
 CONTRACT_FILES = {
     path.name: path
-    for path in (
-        *CONTRACTS.glob("interfaces/*.sol"),
-        *CONTRACTS.glob("examples/*.sol"),
-        *CONTRACTS.glob("build/*Registry.json"),
-        CONTRACTS / "build" / "EventsVerifier.json",
-        CONTRACTS / "build" / "EventsRouter.json",
-        CONTRACTS / "build" / "FactsLookup.json",
-        CONTRACTS / "build" / "FactsRouter.json",
-        CONTRACTS / "build" / "standard-input.json",
-        CONTRACTS / "build" / "addresses.json",
-    )
+    for pattern in json.loads((CONTRACTS / "package.json").read_text())["files"]
+    for path in CONTRACTS.glob(pattern)
 }
 MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
 MONITORING_FILES = {name: MONITORING / name for name in ("dashboard.json", "alerts.yml")}
@@ -94,6 +90,24 @@ def download(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> Htt
         raise Http404
     media_type = MEDIA_TYPES.get(files[name].suffix, "text/plain; charset=utf-8")
     return HttpResponse(files[name].read_bytes(), content_type=media_type)
+
+
+def contracts_package(_request: HttpRequest) -> HttpResponse:
+    return HttpResponse(_packed_contracts(), content_type="application/gzip")
+
+
+@cache
+def _packed_contracts() -> bytes:
+    """The npm package of the contracts, with what `npm pack` takes; always the same bytes."""
+    always = (CONTRACTS / name for name in ("LICENSE", "README.md", "package.json"))
+    with BytesIO() as packed, tarfile.open(fileobj=packed, mode="w") as archive:
+        for path in sorted({*CONTRACT_FILES.values(), *always}):
+            member = tarfile.TarInfo(f"package/{path.relative_to(CONTRACTS)}")
+            member.size = path.stat().st_size
+            with path.open("rb") as file:
+                archive.addfile(member, file)
+        archive.close()
+        return gzip.compress(packed.getvalue(), mtime=0)
 
 
 def abi(_request: HttpRequest, name: str) -> HttpResponse:

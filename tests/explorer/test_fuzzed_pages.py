@@ -43,7 +43,7 @@ PATHS = (
     "search", "docs",
     "docs/running", "docs/first-fact", "docs/api", "docs/api.md", "llms.txt",
     "docs/monitoring/alerts.yml", "contracts/IFactsRegistry.sol",
-    "contracts/abi/native.json",
+    "contracts/abi/native.json", "contracts/tacitus-contracts.tgz",
     "docs/monitoring/dashboard.json", "openapi.json", "tacitus.py", "tacitus.mjs",
     "tacitus.d.ts", "dashboard",
     "dashboard/batches", "dashboard/webhooks", "dashboard/keys", "dashboard/usage",
