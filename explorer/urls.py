@@ -171,7 +171,10 @@ def public_files(routes: Routes, limits: BatchLimits) -> list[URLPattern]:
             file(name, docs.download, name, name=name, files=docs.CLIENT_FILES)
             for name in docs.CLIENT_FILES
         ),
-        file("contracts/tacitus-contracts.tgz", docs.contracts_package, "contracts-package"),
+        *(
+            file(name, docs.npm_package, name, folder=folder)
+            for name, folder in docs.NPM_PACKAGES.items()
+        ),
         file("contracts/<str:name>", docs.download, "contract-file", files=docs.CONTRACT_FILES),
         file("contracts/abi/<str:name>.json", docs.abi, "abi"),
         file(

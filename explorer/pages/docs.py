@@ -21,12 +21,15 @@ from queries.config.routes import Routes
 from queries.contracts.abi import load_artifact
 from queries.schema.batch_checks import BatchLimits
 
+
+def _package_files(folder: Path) -> list[Path]:
+    """The files that an npm package lists."""
+    patterns = json.loads((folder / "package.json").read_text())["files"]
+    return [path for pattern in patterns for path in folder.glob(pattern)]
+
+
 CONTRACTS = settings.BASE_DIR / "queries" / "contracts"
-CONTRACT_FILES = {
-    path.name: path
-    for pattern in json.loads((CONTRACTS / "package.json").read_text())["files"]
-    for path in CONTRACTS.glob(pattern)
-}
+CONTRACT_FILES = {path.name: path for path in _package_files(CONTRACTS)}
 MONITORING = settings.BASE_DIR / "explorer" / "monitoring"
 MONITORING_FILES = {name: MONITORING / name for name in ("dashboard.json", "alerts.yml")}
 CLIENT = settings.BASE_DIR / "queries" / "client"
@@ -35,6 +38,7 @@ CLIENT_FILES = {
     "tacitus.mjs": CLIENT / "typescript" / "tacitus.mjs",
     "tacitus.d.ts": CLIENT / "typescript" / "tacitus.d.ts",
 }
+NPM_PACKAGES = {"tacitus.tgz": CLIENT / "typescript", "contracts/tacitus-contracts.tgz": CONTRACTS}
 SERVED_FILES = {
     **{name: f"/{name}" for name in CLIENT_FILES},
     **{name: f"/contracts/{name}" for name in CONTRACT_FILES},
@@ -92,22 +96,22 @@ def download(_request: HttpRequest, name: str, files: Mapping[str, Path]) -> Htt
     return HttpResponse(files[name].read_bytes(), content_type=media_type)
 
 
-def contracts_package(_request: HttpRequest) -> HttpResponse:
-    return HttpResponse(_packed_contracts(), content_type="application/gzip")
+def npm_package(_request: HttpRequest, folder: Path) -> HttpResponse:
+    return HttpResponse(_npm_package(folder), content_type="application/gzip")
 
 
 @cache
-def _packed_contracts() -> bytes:
-    """The npm package of the contracts, with what `npm pack` takes; always the same bytes."""
-    always = (CONTRACTS / name for name in ("LICENSE", "README.md", "package.json"))
-    with BytesIO() as packed, tarfile.open(fileobj=packed, mode="w") as archive:
-        for path in sorted({*CONTRACT_FILES.values(), *always}):
-            member = tarfile.TarInfo(f"package/{path.relative_to(CONTRACTS)}")
+def _npm_package(folder: Path) -> bytes:
+    """The files that `npm pack` takes, as an archive of always the same bytes."""
+    always = (folder / name for name in ("LICENSE", "README.md", "package.json"))
+    packed = BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for path in sorted({*_package_files(folder), *always}):
+            member = tarfile.TarInfo(f"package/{path.relative_to(folder)}")
             member.size = path.stat().st_size
             with path.open("rb") as file:
                 archive.addfile(member, file)
-        archive.close()
-        return gzip.compress(packed.getvalue(), mtime=0)
+    return gzip.compress(packed.getvalue(), mtime=0)
 
 
 def abi(_request: HttpRequest, name: str) -> HttpResponse:

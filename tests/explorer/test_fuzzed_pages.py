@@ -45,7 +45,7 @@ PATHS = (
     "docs/monitoring/alerts.yml", "contracts/IFactsRegistry.sol",
     "contracts/abi/native.json", "contracts/tacitus-contracts.tgz",
     "docs/monitoring/dashboard.json", "openapi.json", "tacitus.py", "tacitus.mjs",
-    "tacitus.d.ts", "dashboard",
+    "tacitus.d.ts", "tacitus.tgz", "dashboard",
     "dashboard/batches", "dashboard/webhooks", "dashboard/keys", "dashboard/usage",
     "dashboard/sessions", "dashboard/new-batch", "keys", "sign-in",
     "admin", "admin/accounts/apikey", "healthz", "readyz", "metrics",

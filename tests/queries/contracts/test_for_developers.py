@@ -56,15 +56,22 @@ def package(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_served_package_is_what_npm_packs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("/contracts/tacitus-contracts.tgz", CONTRACTS),
+        ("/tacitus.tgz", CONTRACTS.parent / "client" / "typescript"),
+    ],
+)
+def test_a_served_package_is_what_npm_packs(tmp_path: Path, path: str, folder: Path) -> None:
     npm = shutil.which("npm")
     assert npm
     packing = ("pack", "--json", "--pack-destination", tmp_path)
-    (packed,) = json.loads(run(npm, *packing, folder=CONTRACTS))
-    answer = Client().get("/contracts/tacitus-contracts.tgz")
+    (packed,) = json.loads(run(npm, *packing, folder=folder))
+    answer = Client().get(path)
     assert answer["Content-Type"] == "application/gzip"
     assert answer["Access-Control-Allow-Origin"] == "*"
-    cached = Client().get("/contracts/tacitus-contracts.tgz", HTTP_IF_NONE_MATCH=answer["ETag"])
+    cached = Client().get(path, HTTP_IF_NONE_MATCH=answer["ETag"])
     assert cached.status_code == 304
     assert contents(answer.content) == contents((tmp_path / packed["filename"]).read_bytes())
 
